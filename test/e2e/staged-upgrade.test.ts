@@ -1,5 +1,6 @@
-// A Debian under systemd upgrades its own shim from an apt repository, by a Worker's rollout. The test plays the
-// Worker; systemd, apt, dpkg and the package are real. Later versions are the same package with another version number.
+// Tests that a Debian under systemd upgrades its own shim from an apt repository, by a Worker's rollout. The test
+// plays the Worker; systemd, apt, dpkg and the package are real. Later versions are the same package with another
+// version number.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -15,7 +16,7 @@ import { buildPackages } from "../process/infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine } from "./debian-machine.ts";
 import { eventually, temporaryFolder } from "./local-cluster.ts";
 
-/** debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus bookworm FOLDER */
+/** The folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus bookworm FOLDER. */
 const root = process.env["DEBIAN_ROOT"] ?? "";
 const packages = process.env["DEBIAN_PACKAGES"];
 const missing =
@@ -29,7 +30,7 @@ const GOOD = "9.1.0";
 const BAD = "9.2.0";
 const UNIT = "rollcall-node-shim.service";
 const UPGRADE = "rollcall-node-shim-upgrade";
-/** The first report takes real time. */
+/** The time limit of each test: the shim gathers the facts of its first report in real time. */
 const PATIENCE_MS = 600_000;
 
 const why = missing === null ? "" : ` (skipped: ${missing})`;
@@ -40,7 +41,10 @@ describe.skipIf(missing !== null)(
     let folder: ReturnType<typeof temporaryFolder>;
     const ends: (() => void)[] = [];
     let machine: DebianMachine;
-    /** The version that the played Worker answers, and the versions that have requested one. */
+    /**
+     * The version that the played Worker offers. null if it offers none. `asking` has the version of each shim that
+     * asked.
+     */
     let given: string | null = null;
     const asking: string[] = [];
     beforeAll(async () => {
@@ -109,13 +113,19 @@ describe.skipIf(missing !== null)(
       return url;
     }
 
-    /** Returns standard output; the command has to succeed. It must not need the Worker that this process plays. */
+    /**
+     * Runs a command on the machine and returns its standard output. Throws if the command fails. The command must
+     * not need the played Worker, because this process waits for the command.
+     */
     function sh(script: string, input?: string | Buffer): string {
       const { code, stdout, stderr } = machine.sh(script, input);
       if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
       return stdout.trim();
     }
-    /** Runs a command that may send requests to this process, as a service of the machine. */
+    /**
+     * Runs a command as a service of the machine. The command may send requests to the Worker that this process
+     * plays.
+     */
     async function inMachine(command: string, input = ""): Promise<string> {
       sh("cat > /tmp/input", input);
       sh(
@@ -129,7 +139,7 @@ describe.skipIf(missing !== null)(
     const status = () =>
       JSON.parse(machine.sh("node-shim status --json").stdout) as { kind: string; status: { shim: string } };
 
-    /** Runs the upgrade as the timer does. Resolves with its last line and its result. */
+    /** Runs the upgrade as the timer does. Resolves with the last line of its log and the result of its service. */
     async function upgraded(): Promise<{ said: string; result: string }> {
       await inMachine(`systemctl start ${UPGRADE}.service`);
       const said = sh(`journalctl -u ${UPGRADE}.service -o cat | grep "^node-shim: " | tail -n 1`);

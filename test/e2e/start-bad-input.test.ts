@@ -1,5 +1,5 @@
-// npm start with wrong input, and interrupted: it prints one line that says what to do, exits with a code, and leaves
-// nothing.
+// Tests npm start with wrong input, and interrupted: it prints one line that names the remedy, exits with a code,
+// and leaves nothing.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";
@@ -9,7 +9,7 @@ import { startHere } from "./start-here.ts";
 
 let folder: { path: string; remove: () => void };
 let state: string;
-/** Ends processes that a failed test has left. */
+/** Functions that end the processes of a failed test. */
 const leftovers: (() => Promise<unknown>)[] = [];
 beforeEach(() => {
   folder = temporaryFolder();
@@ -20,7 +20,7 @@ afterEach(async () => {
   folder.remove();
 });
 
-/** Starts npm start's program on this test's folder. */
+/** Starts the program behind npm start on this test's folder. */
 function start(...flags: string[]): Start {
   const started = startLocal(["--state", state, ...flags]);
   leftovers.push(() => {
@@ -29,7 +29,7 @@ function start(...flags: string[]): Start {
   });
   return started;
 }
-/** Starts the same program in this process. */
+/** Starts the program behind npm start in the test's own process. */
 const startInProcess = (...flags: string[]) => startHere(["--state", state, ...flags]);
 
 /** Lists the command lines of all processes that mention this test's folder. */
@@ -70,7 +70,7 @@ describe("cannot start → 1, one line that says what to do, nothing left runnin
       () => ["--apiserver-port", port],
       /port \d+ is taken: free it, or pass another --apiserver-port/,
     ],
-    // test/infra/local/kubeconfig.test.ts tests all other faults of that file.
+    // test/infra/local/kubeconfig.test.ts tests all other faults of a kubeconfig.
     ["--kubeconfig is missing", () => ["--kubeconfig", "/nowhere"], /--kubeconfig \/nowhere: ENOENT/],
     [
       "--kubeconfig's cluster does not answer",

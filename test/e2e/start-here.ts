@@ -1,10 +1,10 @@
-// Starts npm start's program in the test's process.
+// Starts the program behind npm start in the test's process.
 import { PassThrough } from "node:stream";
 import { finished } from "node:stream/promises";
 import { runStart } from "../../infra/local/start-program.ts";
 import { outputOf, type Started } from "./local-cluster.ts";
 
-/** There is no terminal; the parts that the program starts are processes. */
+/** Starts the program without a terminal. The parts that it starts are processes. */
 export function startHere(flags: string[]): Started {
   const both = new PassThrough();
   const listeners = new Map<string, () => void>();

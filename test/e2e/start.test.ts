@@ -1,5 +1,5 @@
-// npm start as its user runs it, from this machine's /proc to a Ready Node. One block covers the whole life of a state
-// folder, the other a cluster of the user's own. test/cluster uses a real apiserver.
+// Tests npm start as a user runs it, from this machine's /proc to a Ready Node. One block tests the whole life of a
+// state folder, the other a cluster of the user's own. test/cluster uses a real apiserver.
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, release } from "node:os";
@@ -23,7 +23,7 @@ import {
 import { startHere } from "./start-here.ts";
 
 const NODE = hostname().toLowerCase();
-/** Sets frequent reports, and a taint. */
+/** The machine's configuration: reports each second, and a taint. */
 const CONFIGURATION = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 nodeStatusUpdateFrequency: 1s
@@ -33,13 +33,13 @@ registerWithTaints:
     effect: NoSchedule
 `;
 
-/** Each test continues from the state that the former one left. */
+/** Each test continues from the state that the test before it left. */
 describe("npm start", () => {
   const folder = temporaryFolder();
   const state = join(folder.path, "state");
   const flags = ["--state", state, "--config", join(folder.path, "kubelet.yaml")];
   let start: Started;
-  /** Parts that a test has started again by their printed commands. */
+  /** The parts that a test has started again, with the commands that npm start printed. */
   const again: ReturnType<typeof runAgain>[] = [];
 
   const getNode = (name = NODE): Promise<V1Node> =>
@@ -195,11 +195,11 @@ describe("npm start --kubeconfig", () => {
   });
 });
 
-/** Runs a command that `npm start` printed. */
+/** Runs a command that `npm start` printed. Returns its end. */
 function runAgain(command: string): { stop: () => Promise<void> } {
   const child = spawn("sh", ["-c", `exec ${command}`], { stdio: "ignore" });
   const ended = new Promise<void>((done) => child.once("exit", () => done()));
-  // When workerd is asked to end, it waits for its sockets.
+  // SIGKILL ends workerd at once: on SIGTERM it waits until its sockets close.
   const stop = () => {
     child.kill("SIGKILL");
     return ended;
@@ -207,7 +207,10 @@ function runAgain(command: string): { stop: () => Promise<void> } {
   return { stop };
 }
 
-/** Returns RFC 3339 with microseconds, which sorts by time; the library keeps a MicroTime as its text. */
+/**
+ * Returns the lease's renewTime as RFC 3339 with microseconds, which sorts by time. The client library keeps this
+ * text.
+ */
 function renewTimeOf(lease: V1Lease): string {
   return String(lease.spec?.renewTime);
 }

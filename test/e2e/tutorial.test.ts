@@ -1,5 +1,5 @@
-// Runs docs/tutorial.md block by block, in a state folder of the test's own. The simulated machines report often, so
-// that silence is noticed soon.
+// Tests docs/tutorial.md: runs it block by block, in a state folder of the test's own. The simulated machines
+// report often, so that their gateway notices silence soon.
 import { spawn, spawnSync } from "node:child_process";
 import { existsSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -27,8 +27,8 @@ nodeLeaseDurationSeconds: 8
 `;
 
 /**
- * If the machine reports by HTTP at that moment, its gateway does not notice its silence; the node controller does,
- * later.
+ * The time limit for a silent machine. If the machine reports by HTTP when it stops, its gateway does not notice
+ * its silence; the node controller does, later.
  */
 const SEEN_BY_CLUSTER_MS = 240_000;
 
@@ -39,7 +39,7 @@ const state = join(folder.path, "state");
 let start: Start;
 let endSimulation = () => Promise.resolve();
 
-/** Returns the output of the block; a failing command ends it. */
+/** Runs a block of commands and returns its output. The block ends at the first command that fails. */
 function run(block: string): string {
   const script = block.replaceAll(".rollcall", state);
   const { status, stdout, stderr } = spawnSync("bash", ["-euc", script], {
@@ -51,15 +51,15 @@ function run(block: string): string {
   return stdout;
 }
 
-/** Repeats `ask`, also when its command fails. */
+/** Repeats `ask` until it returns true, also if the command in it fails. */
 const eventually = (ask: () => boolean) => resolved(() => new Promise<boolean>((done) => done(ask())));
 const shows = (command: string, pattern: RegExp) =>
   eventually(() => pattern.test(run(`node infra/operator/dist/rollcall.cjs --state .rollcall ${command}`)));
 const nodesShow = (pattern: RegExp) => shows("nodes", pattern);
 
 /**
- * Starts npm start's simulated machines with this configuration and over sockets, so that their gateway notices silence
- * soon.
+ * Starts npm start's simulated machines again with this test's configuration and over sockets, so that their
+ * gateway notices silence soon. Returns a function that ends them.
  */
 async function simulateAgain(): Promise<() => Promise<void>> {
   const config = join(folder.path, "kubelet.yaml");

@@ -1,4 +1,4 @@
-// An apiserver, or the path to it, that fails in different ways while a machine's state changes.
+// Tests an apiserver, or the network to it, that fails in different ways while a machine's state changes.
 import { describe, expect, it } from "vitest";
 import type { Fault, Wrong } from "../worker/support/fault.ts";
 import { DOWN, expectSound, steady, UP, watched } from "./watched.ts";

@@ -1,5 +1,5 @@
-// The object ends at every point of a tick: before a write, after a write took effect without its answer, and after the
-// tick.
+// Tests node objects that crash at every point of a tick: before a write, after a write took effect without its
+// answer, and after the tick.
 import { describe, expect, it } from "vitest";
 import { withoutDeadlines } from "../worker/support/machine.ts";
 import { DOWN, expectSound, steady, UP, type WatchedMachine, watched } from "./watched.ts";
@@ -12,7 +12,7 @@ const EVENT = "(POST|PATCH) /api/v1/namespaces/default/events";
 const slug = (...words: (string | number)[]) =>
   `crash-${words.join("-")}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 
-/** Ends the object at the `nth` request (from 0) of this kind, which `say` causes. */
+/** Crashes the node object at the `nth` request (from 0) of the kind `of`, while `say` runs. */
 async function crashAt(
   machine: WatchedMachine,
   when: "before" | "after",

@@ -1,11 +1,11 @@
-// Rules for all writes that took effect, on any apiserver and after any fault.
+// Checks the rules for all writes that took effect, on any apiserver and after any fault.
 import { expect } from "vitest";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { Write } from "../worker/support/fault.ts";
 
 /**
- * `writes` is in the order in which they took effect. Each renewTime is later than the one before; heartbeats and
- * transitions never go back.
+ * Expects that no time goes back: each renewTime is later than the one before, and no heartbeat or transition time
+ * is earlier. `writes` are in the order in which they took effect.
  */
 export function expectNoTimeMovedBack(writes: readonly Write[]): void {
   const last = new Map<string, string>();

@@ -1,4 +1,5 @@
-// Faults between a machine and its object: after any of them the next report is accepted, after one challenge at most.
+// Tests faults between a machine and its node object: after any fault, the next report is accepted after one
+// challenge at most.
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Transport } from "../../node-shim/worker-link/exchange.ts";
@@ -16,7 +17,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** A Worker with new MAC keys before its old ones. */
+/** Returns a transport to a Worker that has new MAC keys in front of its old ones. */
 const withMacKeys =
   (...ids: number[]): Transport =>
   async ({ path, ...init }) => {
@@ -25,7 +26,7 @@ const withMacKeys =
     return { status: response.status, body: await response.text() };
   };
 
-/** Returns the number of requests until the next report is accepted. */
+/** Returns the number of requests that the machine sends until its next report is accepted. */
 async function requestsOfReport(machine: WatchedMachine): Promise<number> {
   let requests = 0;
   const { deliver } = machine;

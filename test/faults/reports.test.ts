@@ -1,4 +1,5 @@
-// Reports that cross: lost, repeated, at once, during a slow tick, during an alarm; and a long outage of the apiserver.
+// Tests reports that are lost, repeated, sent at once, or sent during a slow tick or an alarm; and a long outage of
+// the apiserver.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { transport, writesAbout } from "../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "./invariants.ts";

@@ -1,4 +1,5 @@
-// A machine on the real Worker that records every write at the apiserver, and the rules that hold after any fault.
+// Plays a machine on the real Worker and records every write at the apiserver. Checks the rules that hold after any
+// fault.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
@@ -31,34 +32,34 @@ const objectOf = (name: string) => env.NODES.getByName(name);
 const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 
-/** The clock, which a test may set. */
+/** Returns the clock, which a test may set. */
 export const putClock = (): { shift: (byMs: number) => void } => ({ shift });
 
 export interface WatchedMachine {
   name: string;
-  /** The transport of its requests; a test may put a fault in between. */
+  /** The transport of the machine's requests. A test may replace it by one with a fault. */
   deliver: Transport;
   report: (vitals?: Vitals) => Promise<ReportOutcome>;
-  /** Starts a new process of the shim. */
+  /** Starts a new process of the machine's shim. */
   restart: () => void;
   wrong: (fault: Fault) => Promise<void>;
   well: () => Promise<void>;
   ring: () => Promise<boolean>;
   evict: () => Promise<void>;
-  /** Aborts the object: work in progress and data that are not stored are lost. */
+  /** Aborts the node object: work in progress and data that are not stored are lost. */
   crash: () => Promise<void>;
-  /** Waits until the object has sent this request to the apiserver since the fault began. */
+  /** Waits until the node object has sent this request to the apiserver since the fault began. */
   asked: (request: RegExp) => Promise<void>;
   node: () => Promise<Node>;
   lease: () => Promise<Lease>;
   leaseWrites: () => Promise<number>;
-  /** All reports in the order in which they were sent. */
+  /** The reports in the order in which the machine sent them. */
   said: { startId: string; isUp: boolean }[];
-  /** Returns the renewals that took effect outside of any report. */
+  /** Returns the number of renewals that took effect outside of any report. */
   unasked: () => number;
 }
 
-/** A machine that has not reported yet. */
+/** Enrols a machine, which has not reported yet. */
 export async function watched(name: string): Promise<WatchedMachine> {
   const machine = await enrolled(name);
   const said: WatchedMachine["said"] = [];
@@ -76,7 +77,7 @@ export async function watched(name: string): Promise<WatchedMachine> {
       if (inProgress === 0) unasked += (await leaseWrites()) - seenLeaseWrites;
       inProgress++;
       said.push({ startId: `start-${starts}`, isUp: !vitals.shuttingDown });
-      // Two events at the same time would have the same name.
+      // The clock moves on: two events at the same time would have the same name.
       shift(1);
       const outcome = await inItsTime(name, post(facts(name), vitals));
       if (--inProgress === 0) seenLeaseWrites = await leaseWrites();
@@ -115,7 +116,7 @@ export async function watched(name: string): Promise<WatchedMachine> {
   return watchedMachine;
 }
 
-/** Registered and quiet, with its first events sent. */
+/** Returns a registered machine without changes to write, whose first events are sent. */
 export async function steady(name: string): Promise<WatchedMachine> {
   const machine = await watched(name);
   await machine.report();
@@ -125,8 +126,8 @@ export async function steady(name: string): Promise<WatchedMachine> {
 }
 
 /**
- * Expects after a fault: the next report brings the machine's last state to the Node; no event was lost or repeated, no
- * lease was renewed without a fresh report, and no time went back.
+ * Expects after a fault that the next report brings the machine's last state to the Node. No event was lost or
+ * repeated, no lease was renewed without a fresh report, and no time went back.
  */
 export async function expectSound(machine: WatchedMachine): Promise<void> {
   await machine.well();
@@ -149,7 +150,7 @@ export function conditionOf(node: Node, wanted: string): NodeCondition | undefin
   return node.status?.conditions?.find(({ type }) => type === wanted);
 }
 
-/** Returns the number of events by reason, with their counts. */
+/** Returns the number of events of a Node by reason, each with its count. */
 export async function eventsAbout(name: string): Promise<Record<string, number>> {
   const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
   const { items } = await kube<{ items: Event[] }>("GET", path);
@@ -161,12 +162,12 @@ export async function eventsAbout(name: string): Promise<Record<string, number>>
 function expectedEvents(said: WatchedMachine["said"]): Record<string, number> {
   const starts = new Set(said.map(({ startId }) => startId)).size;
   const flips = expectedTransitions(said);
-  // A new process has seen no shutdown.
+  // A new process of the shim counts as up before its first report.
   const turns = said.filter(({ startId, isUp }, at) => {
     const before = said[at - 1];
     return isUp !== (before?.startId === startId ? before.isUp : true);
   });
-  // A Node that is created Ready has an event for that.
+  // A Node that is created Ready has an event for its creation.
   const created = said[0]?.isUp ? 1 : 0;
   const expected = {
     Starting: starts,
@@ -188,7 +189,7 @@ function expectedTransitions(said: WatchedMachine["said"]): string[] {
   });
 }
 
-/** Returns the changes of Ready in the history, oldest first. */
+/** Returns the changes of Ready in the machine's history, oldest first. */
 async function transitionsOf(name: string): Promise<string[]> {
   const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
   const path = `/v1/nodes/${name}/history?kind=condition&limit=1000`;

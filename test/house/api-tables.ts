@@ -5,10 +5,10 @@ import { type Reason, REASON_STATUSES } from "../../shared/protocol/answers.ts";
 
 const code = (text: string) => `\`${text}\``;
 const refusal = (reason: Reason) => code(`${REASON_STATUSES[reason]} ${reason}`);
-/** Separates several entries of one cell. */
+/** Joins several entries of one cell, each on its own line. */
 const lines = (texts: readonly string[]) => texts.join("<br>");
 
-/** One table for each group of routes, by the group's name. */
+/** The functions that make one table for each group of routes, by the group's name. */
 export const apiTables: Readonly<Record<string, () => string[][]>> = {
   refusals: commonRefusals,
   ...Object.fromEntries(DESCRIBED.map(({ group }) => [group, () => groupTable(group)])),
@@ -46,7 +46,7 @@ interface ObjectSchema {
   oneOf?: readonly ObjectSchema[];
 }
 
-/** Lists the names on the highest level; an optional one has a question mark. */
+/** Lists the names of a schema's fields on the highest level; an optional field has a question mark. */
 function members(schema: z.core.$ZodType): string[] {
   const made = z.toJSONSchema(schema, { io: "input", unrepresentable: "any" }) as ObjectSchema;
   const forms = made.anyOf ?? made.oneOf ?? [made];
@@ -55,7 +55,7 @@ function members(schema: z.core.$ZodType): string[] {
   return [...names].map((name) => code(isRequired(name) ? name : `${name}?`));
 }
 
-/** Returns a schema's name in openapi.json. */
+/** Lists the answers of a route, each with the name of its schema in openapi.json. */
 function answers({ answers: byStatus }: DescribedRoute): string {
   return lines(
     Object.entries(byStatus).map(([status, { what, content = {} }]) => {
@@ -67,7 +67,7 @@ function answers({ answers: byStatus }: DescribedRoute): string {
   );
 }
 
-/** A route without refusals of its own. */
+/** A made-up route that has no refusals of its own. */
 const PLAIN: DescribedRoute = {
   method: "GET",
   path: "/",

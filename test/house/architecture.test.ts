@@ -1,4 +1,5 @@
-// Compares docs/architecture.md with the tree: each folder has its line, each answer names an existing function.
+// Compares docs/architecture.md with the source tree: each folder has its line, and each function that an answer
+// names exists.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -22,7 +23,10 @@ describe("folders", () => {
   });
 });
 
-/** test/process/infra and test/infra have the tests of infra. */
+/**
+ * Returns true if the folder has the tests of a source folder, as test/infra and test/process/infra have those of
+ * infra.
+ */
 function isMirror(folder: string): boolean {
   const source = /^test\/(?:process\/|runtimes\/|cluster\/)?(.+)$/.exec(folder)?.[1];
   return source !== undefined && existsSync(join(root, source));
@@ -62,7 +66,8 @@ describe("where do I find", () => {
   test.each(answers)("%s → in %s the function %s", (_question, file, name) => {
     const [[path = ""], [identifier = ""]] = [codeIn(file), codeIn(name)];
     const source = readFileSync(join(root, path), "utf8");
-    // Declared there: a function, a constant, or a method of a class or an object.
+    // The named identifier must be declared in that file: as a function, a constant, or a method of a class or an
+    // object.
     expect(source).toMatch(
       new RegExp(
         `(function|const|class) #?${identifier}\\b|^ +(async |static )*#?${identifier}(<[^>]*>)?\\(.*[{,(]$`,

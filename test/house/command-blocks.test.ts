@@ -1,4 +1,4 @@
-// Each block of commands in a page names the test that runs it, or the reason why no test does.
+// Checks that each block of commands in a page names the test that runs it, or the reason why no test does.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -6,10 +6,10 @@ import { type CodeBlock, type Page, pages, parsePage, root } from "./markdown.ts
 import { isCommands } from "./page-commands.ts";
 
 const MARK = /<!-- (?:(not run: .+)|run by (\S+)) -->/;
-/** All blocks of a page. */
+/** Matches the mark that applies to all blocks of a page. */
 const OF_PAGE = /<!-- commands of this page: (?:(not run: .+)|run by (\S+)) -->/;
 
-/** Returns the marks of the blocks of commands, and the lines of unmarked blocks. */
+/** Returns the marks of the blocks of commands, and the blocks without a mark. */
 function marksOf({ text, blocks }: Page): { marks: RegExpExecArray[]; unmarked: CodeBlock[] } {
   const ofPage = OF_PAGE.exec(text);
   if (ofPage) return { marks: [ofPage], unmarked: [] };

@@ -55,7 +55,7 @@ export function operatorFlags(): string[][] {
   return flagTable(all.map(({ option, of }) => ({ option, says: option.description, of })));
 }
 
-/** Returns a line for each flag and its help; commands with the same flag share it. */
+/** Returns a line for each flag and its help; commands with the same flag share one line. */
 function flagTable(all: { option: Option; says: string; of: string }[]): string[][] {
   const rows = new Map<string, string[]>();
   for (const { option, says, of } of all) {
@@ -66,12 +66,12 @@ function flagTable(all: { option: Option; says: string; of: string }[]): string[
   return [["flag", "meaning", "commands"], ...lines];
 }
 
-/** The machine's flags, which docs/configuration.md lists. */
+/** Returns true if the flag sets a machine's configuration: docs/configuration.md lists these flags. */
 const isOfMachine = (option: Option) =>
   option.name() in CONFIGURATION_FLAGS ||
   Object.values(MACHINE_FLAGS).some(({ name }) => name === option.name());
 
-/** A few commands take some of the machine's flags; the others take all or none. */
+/** Returns true if the command takes all of the machine's flags. A few commands take only some of them. */
 function takesAllOfMachine({ options }: Command): boolean {
   const most = Object.keys(MACHINE_FLAGS).length + Object.keys(CONFIGURATION_FLAGS).length;
   return options.filter(isOfMachine).length === most;

@@ -18,7 +18,7 @@ it("each key of the settings file has its row, and each row its key", () => {
   expect(firstCells("key").sort()).toEqual([...SETTINGS_KEYS].sort());
 });
 
-/** Variables without a key of their own. */
+/** The variables that have no key of their own in the settings file. */
 const variables = Object.entries<Check>(VARIABLES).filter(([name]) => keyOf(name) === `variables.${name}`);
 const rows = new Map(
   tableRows(page, "variable").map(([name = "", , ...cells]) => [inCode(name), cells] as const),
@@ -32,7 +32,7 @@ describe("the Worker's variables", () => {
   test.each(variables)("%s → its values are those in the message of /readyz", (name, check) => {
     const [mayBe = ""] = rows.get(name) ?? [];
     const cure = check("?", {})?.cure ?? "";
-    // Where that says what to set others to, any text will do.
+    // If the remedy does not name the allowed values, the page may allow any text.
     const words = cure.startsWith("set it to ") ? cure.slice("set it to ".length) : "any text";
     expect(mayBe.replaceAll("`", "")).toBe(words);
   });

@@ -1,4 +1,5 @@
-// Files, headings, commands and flags in the pages exist, and their blocks of JSON and YAML parse.
+// Checks that the files, headings, commands and flags in the pages exist, and that the pages' blocks of JSON and
+// YAML parse.
 import { existsSync, globSync, readFileSync, statSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -16,7 +17,9 @@ const byPath = new Map(all.map((page) => [page.path, page]));
 const faultsOf = (faults: (page: Page) => string[]) =>
   all.flatMap((page) => faults(page).map((fault) => `${page.path}: ${fault}`));
 
-/** Lists command lines: code within a line, and the lines of code blocks, joined at a trailing `\`. */
+/**
+ * Lists the command lines of a page: code within a line, and the lines of code blocks, joined at a trailing `\`.
+ */
 function commandLines({ spans, blocks }: Page): string[] {
   return [...spans, ...blocks.flatMap(({ text }) => text.replaceAll(/\\\n\s*/g, "").split("\n"))];
 }
@@ -53,7 +56,7 @@ function linkFault(from: string, link: string, page = byPath.get(from)): string 
   const [path = "", anchor] = link.split("#");
   const target = path === "" ? from : normalize(join(dirname(from), path));
   if (path !== "" && !existsSync(join(root, target))) return `${link}: no such file`;
-  // The documentation's site has pages and files.
+  // A link must not lead to a folder: the documentation's site has only pages and files.
   if (path !== "" && statSync(join(root, target)).isDirectory())
     return `${link}: a folder: link to a file of it`;
   const anchors = path === "" ? page?.anchors : byPath.get(target)?.anchors;
@@ -63,12 +66,12 @@ function linkFault(from: string, link: string, page = byPath.get(from)): string 
 /** Matches words that look like paths of this repository. */
 const PATH =
   /(?<![\w./@-])(?:(?:worker|node-shim|shared|infra|test|docs|examples|\.github|\.ci|\.vscode)\/[\w./-]*|(?:wrangler\.toml|package\.json|vitest\.config\.ts|knip\.json|\.oxlintrc\.json|README\.md|CONTRIBUTING\.md|CHANGELOG\.md|SECURITY\.md)(?![\w/]))/g;
-/** A build makes these files. */
+/** Returns true for the files that a build makes. */
 const isMade = (path: string) => path.split("/").includes("dist");
 
 it("each path of the repository that a page names exists", () => {
   const missing = faultsOf(({ path: page, text }) =>
-    // docs/moved.md names former paths.
+    // docs/moved.md is exempt because it names former paths.
     (page === "docs/moved.md" ? [] : [...text.matchAll(PATH)])
       .map(([path]) => path.replace(/[./]+$/, ""))
       .filter((path) => !isMade(path) && !existsSync(join(root, path))),
@@ -165,7 +168,7 @@ describe("commands", () => {
     expect(operatorFaults(typed)).toEqual(faults);
   });
 
-  /** The sources with the help of the tools that npm runs. */
+  /** The source files that contain the help of each tool that npm runs. */
   const sourcesOf = {
     start: "infra/local/*.ts",
     deploy: "infra/deploy/*.ts",
@@ -205,7 +208,7 @@ describe("commands", () => {
       operatorProgram({ process, terminal, now: Date.now, pause, changesOf: () => polledChanges(pause) }),
     ),
   ]);
-  /** Commands of other programs, named in comparisons. */
+  /** Flags of other programs' commands, which pages name in comparisons. */
   const FOREIGN = new Set(["--kubeconfig", "--silent", "--production", "--project"]);
 
   it("each flag that stands alone is one of ours", () => {
@@ -245,7 +248,7 @@ function operatorFaults(typed: string): string[] {
     } else if (command.commands.length > 0) {
       path.push(word);
       const next = command.commands.find((each) => each.name() === word);
-      // `node edge-7`: a name, of a command that has others below it.
+      // The command takes a name, like `node edge-7`, although it has other commands below it.
       if (!next && command.registeredArguments.length > 0) return faults;
       if (!next) return [...faults, path.join(" ")];
       command = next;
@@ -267,7 +270,7 @@ describe("the workflows", () => {
     expect(faults.filter((fault) => fault !== undefined)).toEqual([]);
   });
 
-  /** A tag may move, so that only these actions may use one. */
+  /** A tag may move, so only the actions of this list may be pinned by their tag. */
   const BY_TAG = ["actions/attest-build-provenance@v3"];
 
   it("each action is pinned by its commit, with the version beside", () => {

@@ -1,4 +1,4 @@
-// Compares the tables of exit codes and the commands' help with the code.
+// Compares the exit codes in the pages' tables and in the commands' help with the code.
 import { globSync, readFileSync } from "node:fs";
 import { constants } from "node:os";
 import { join } from "node:path";
@@ -30,13 +30,19 @@ it("docs/rollcall.md has each exit code of rollcall, and no other", () => {
   expect(sorted(firstCells("docs/rollcall.md", "code"))).toEqual(sorted(Object.values(EXIT_CODES)));
 });
 
-/** `0 done, 1 failed, …`, up to the end of the sentence or of the help's paragraph. */
+/**
+ * Returns the numbers in a list like `0 done, 1 failed, …`. The list ends with its sentence or with the help's
+ * paragraph.
+ */
 function codesIn(text: string): number[] {
   const listed = /Exit codes[^:]*:([^.`]*)/.exec(text)?.[1] ?? "";
   return [...listed.matchAll(/(?:^|[,;])\s*(\d)\s/g)].map(([, code]) => Number(code));
 }
 
-/** Codes that these commands never return: they look up no name, and a removal waits for nothing. */
+/**
+ * The commands that deploy and remove never return these codes: they look up no name, and a removal waits for
+ * nothing.
+ */
 const { "not-found": _, "not-yet": notYet, ...ofRemoval } = EXIT_CODES;
 const ofDeployment = { ...ofRemoval, "not-yet": notYet };
 

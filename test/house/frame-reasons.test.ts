@@ -1,4 +1,4 @@
-// Compares the reasons of `again` and `closing` in docs/protocol.md with the code.
+// Compares the reasons of the frames `again` and `closing` in docs/protocol.md with the code.
 import { expect, it } from "vitest";
 import { AGAIN_REASONS, CLOSING_REASONS } from "../../shared/protocol/frames.ts";
 import { pages, tableRows } from "./markdown.ts";
@@ -14,6 +14,6 @@ it("again", () => {
 
 it("closing", () => {
   const rows = tableRows(page, "`reason`").map(([reason = ""]) => reason.replaceAll("`", ""));
-  // A reason with several occasions stands in the first row of them.
+  // Of several rows for one reason, only the first has the reason in its cell.
   expect(rows.filter((reason) => reason !== "")).toEqual(CLOSING_REASONS);
 });

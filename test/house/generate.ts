@@ -1,4 +1,5 @@
-// npm run generate: writes the tables of docs/ from the code, and copies package.json's version into other files.
+// Writes the tables of docs/ from the code, and copies package.json's version into other files. Run by `npm run
+// generate`.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./markdown.ts";

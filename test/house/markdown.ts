@@ -6,23 +6,23 @@ import { slug } from "../../docs/.vitepress/slug.ts";
 export const root = fileURLToPath(new URL("../../", import.meta.url));
 
 export interface CodeBlock {
-  /** "" if the block names none or is indented. */
+  /** The language of the block. "" if the block names none or is indented. */
   language: string;
   text: string;
-  /** Number of its first line, from 1. */
+  /** The number of the block's first line, from 1. */
   line: number;
 }
 
 export interface Page {
-  /** From the root of the repository. */
+  /** The path of the page, from the root of the repository. */
   path: string;
   text: string;
   blocks: readonly CodeBlock[];
-  /** Code within a line. */
+  /** The code within the page's lines. */
   spans: readonly string[];
-  /** The text without any code. */
+  /** The page's text without any code. */
   prose: string;
-  /** The anchors of its headings, in GitHub's form. */
+  /** The anchors of the page's headings, in GitHub's form. */
   anchors: ReadonlySet<string>;
 }
 
@@ -48,7 +48,7 @@ export function parsePage(path: string, text: string): Page {
   return { path, text, blocks, spans, prose, anchors: anchorsOf(rest) };
 }
 
-/** Returns the rows of the tables with this first heading, with trimmed cells. */
+/** Returns the rows of each table whose first heading is `heading`, with trimmed cells. */
 export function tableRows({ text }: Page, heading: string): string[][] {
   const lines = text.split("\n");
   const cells = (line: string) =>

@@ -1,10 +1,11 @@
-// test/ and test/process/ mirror the source by name: the path of a file leads to its tests, and back.
+// Checks that test/ and test/process/ mirror the source by name: the path of a source file leads to its tests, and
+// back.
 import { existsSync, globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { root } from "./markdown.ts";
 
-/** Tests of several files, each with its reason. */
+/** The tests that no single source file corresponds to, each with the reason. */
 const EXCEPTIONS: Readonly<Record<string, string>> = {
   "test/infra/local/apiserver/contract.test.ts": "what an apiserver promises; a real one has to pass it too",
   "test/node-shim/config/kubelet-verdicts.test.ts": "which configurations the shim and a kubelet both accept",
@@ -53,7 +54,7 @@ function isMirrored(path: string): boolean {
 }
 
 describe("each setter has its table of situations", () => {
-  /** Matches functions that make one or all setters, and one function that decides without being a setter. */
+  /** Matches functions that make one or all setters, and `validateNodeIP`, which decides without being a setter. */
   const SETTER =
     /^export function \w+(<[^>]*>)?\([^]*?\): Setter(\[\])? \{$|^export function validateNodeIP\(/m;
   const files = globSync("shared/setters/*.ts", { cwd: root });
@@ -73,7 +74,9 @@ describe("each setter has its table of situations", () => {
   });
 });
 
-/** Returns each exported function up to its body, so that no match covers several functions. */
+/**
+ * Returns the signature of each exported function without its body, so that no match can include several functions.
+ */
 function firstSignatures(file: string): string {
   const text = readFileSync(join(root, file), "utf8");
   return [...text.matchAll(/^export function [^]*?\{$/gm)].map(([signature]) => signature).join("\n\n");

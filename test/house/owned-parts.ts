@@ -1,5 +1,6 @@
-// The table of what of a Node is rollcall's, for docs/cluster.md: its source, and the reaction if another writer
-// removes or changes it, or if no source sets it any more. test/stories/owned-parts.test.ts asserts each row.
+// Lists which parts of a Node belong to rollcall, for docs/cluster.md: each part's source, and the reaction if
+// another writer removes or changes the part, or if no source sets it any more. test/stories/owned-parts.test.ts
+// asserts each row.
 import { DROP_INS_CONDITION, isDropInLabel } from "../../shared/protocol/drop-ins.ts";
 import { isInventoryLabel } from "../../shared/protocol/inventory.ts";
 import { isRoleLabel } from "../../shared/kubernetes/roles.ts";
@@ -29,7 +30,7 @@ import {
 
 export type PartKind = "label" | "annotation" | "taint" | "condition";
 
-/** The reaction to another writer's removal or change of a part, and to the end of its sources. */
+/** The reaction if another writer removes or changes a part, and if its last source is gone. */
 interface Fate {
   removed: "restored" | "stays removed" | "the Worker stops writing the Node";
   changed: "restored" | "keeps the new value" | "the Worker stops writing the Node";
@@ -38,7 +39,7 @@ interface Fate {
 
 export interface OwnedPart extends Fate {
   kind: PartKind;
-  /** A key or a type, as the documents show it; … stands for the rest. */
+  /** The key or the type, as the documents show it. An … stands for the rest of the key. */
   name: string;
   /** Returns true if the key belongs to this row. */
   is: (key: string) => boolean;
@@ -68,12 +69,15 @@ const HOST_LABELS = [
   "beta.kubernetes.io/os",
   "beta.kubernetes.io/arch",
 ];
-/** The same labels of a Node without pods. */
+/** The labels of the Nodes without pods, in place of Kubernetes' own labels. */
 const BYSTANDERS = ["rollcall.dev/hostname", "rollcall.dev/os", "rollcall.dev/arch"];
 const PLACES = ["rollcall.dev/zone", "rollcall.dev/region"];
 const KUBELETS_CONDITIONS = ["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** Makes a row of this kind. A key belongs to the rows that name it, otherwise to rows for any other key. */
+/**
+ * Returns a function that makes a row of this kind. A key belongs to the rows that name it, otherwise to the rows
+ * for any other key.
+ */
 const ofKind =
   (kind: PartKind) =>
   (name: string, is: OwnedPart["is"], owner: OwnedPart["owner"], source: string, fate: Fate): OwnedPart => ({
@@ -206,7 +210,7 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
   condition(others("condition"), () => true, "drop-in", "`conditions` of a drop-in", WHILE_SET),
 ];
 
-/** Returns the rows of a label, annotation, taint or condition; none if it is never rollcall's. */
+/** Returns the rows of a label, annotation, taint or condition. [] if it never belongs to rollcall. */
 export function rowsOf(kind: PartKind, key: string): OwnedPart[] {
   const rows = OWNED_PARTS.filter((part) => part.kind === kind && part.is(key));
   const named = rows.filter(({ name }) => name !== others(kind));

@@ -1,17 +1,18 @@
-// Runs the commands of a page as its reader would: reads them from the page, so that page and test stay the same.
+// Runs the commands of a page as a reader would. The commands are read from the page, so that the page and its test
+// cannot differ.
 import { spawn } from "node:child_process";
 import { chmodSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
 import { type CodeBlock, parsePage, root } from "./markdown.ts";
 
 const SHELLS = new Set(["sh", "bash", "console"]);
-/** Programs in the pages' commands. */
+/** The names of programs that begin a command in a page. */
 const PROGRAMS =
   "apt|apt-get|cat|cloudflared|curl|dpkg|e2e.test|export|gh|git|gpg|install|journalctl|kubectl|node|node-shim|npm|npx|promtool|rollcall|sh|source|sudo|systemctl|terraform|wrangler";
 /** Matches the beginning of a block of commands without a language: a prompt, or variables and a program. */
 const COMMAND = new RegExp(`^(\\$ |([A-Z_]+=\\S+ )*(${PROGRAMS}) )`);
 
-/** Drawings may also begin with a program's name. */
+/** Matches drawings, which may also begin with a program's name. */
 const PICTURE = /[─═│║►▼]/;
 
 export const isCommands = ({ language, text }: CodeBlock): boolean =>
@@ -36,7 +37,9 @@ export function commandsBelow(path: string, heading: string): string[] {
     .map((block) => block.text);
 }
 
-/** Replaces the page's example values by the test's. Throws if the block lacks one of them. */
+/**
+ * Replaces the example values of a page by the test's values. Throws if the block lacks one of the example values.
+ */
 export function withOwn(block: string, own: Readonly<Record<string, string>>): string {
   let text = block;
   for (const [madeUp, ours] of Object.entries(own)) {
@@ -47,14 +50,14 @@ export function withOwn(block: string, own: Readonly<Record<string, string>>): s
 }
 
 export interface Reader {
-  /** The reader's working directory. */
+  /** The working directory of the reader. */
   cwd: string;
   env?: Readonly<Record<string, string | undefined>>;
-  /** A folder of programs from `programsOf`, first in PATH. */
+  /** The folder that `programsOf` has made. It comes first in PATH. */
   programs?: string;
 }
 
-/** Makes a folder with these programs: each is a line of sh with the arguments in `"$@"`. */
+/** Makes a folder with these programs: each is one line of sh, which gets the arguments as `"$@"`. */
 export function programsOf(folder: string, programs: Readonly<Record<string, string>>): string {
   mkdirSync(folder, { recursive: true });
   for (const [name, line] of Object.entries(programs)) {
@@ -64,13 +67,16 @@ export function programsOf(folder: string, programs: Readonly<Record<string, str
   return folder;
 }
 
-/** Programs of this tree by their installed names. */
+/** The programs of this source tree, by the names that an installation gives them. */
 export const OWN_PROGRAMS = {
   rollcall: `exec '${process.execPath}' '${join(root, "infra/operator/dist/rollcall.cjs")}' "$@"`,
   "node-shim": `exec '${process.execPath}' '${join(root, "node-shim/bin/node-shim.cjs")}' "$@"`,
 };
 
-/** Runs the block and returns both output streams. Rejects with the output at the first failing command. */
+/**
+ * Runs a block of commands; returns stdout and stderr. Rejects with the output if a command fails; no later command
+ * runs.
+ */
 export function runCommands(
   block: string,
   { cwd, env = {}, programs }: Reader,

@@ -1,5 +1,5 @@
 // Compares the reasons and statuses of problem documents in docs/protocol.md with the API's description.
-// test/stories/api-description.test.ts compares that with the Worker.
+// test/stories/api-description.test.ts compares the API's description with the Worker.
 import { expect, it } from "vitest";
 import { REASON_STATUSES } from "../../shared/protocol/answers.ts";
 import { pages, tableRows } from "./markdown.ts";

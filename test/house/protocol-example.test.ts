@@ -1,4 +1,5 @@
-// Computes the example heartbeat of docs/protocol.md with its MAC, which authors of other clients compare with theirs.
+// Computes the example heartbeat of docs/protocol.md with its MAC. Authors of other clients compare the example
+// with their own result.
 import { createHmac, createPrivateKey, createPublicKey, diffieHellman, hkdfSync } from "node:crypto";
 import { expect, it } from "vitest";
 import { HEARTBEAT_MAC_LENGTH, heartbeatText, sessionInfo } from "../../shared/protocol/frames.ts";

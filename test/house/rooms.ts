@@ -1,11 +1,18 @@
-// The order of the rooms. A room is a folder directly below a part; docs/architecture.md says what is in each.
+// Lists the order of the rooms, in which they may import each other. A room is a folder directly below a part;
+// docs/architecture.md describes the content of each.
 
-/** A part of the house. Files directly in it, such as `worker/env.ts`, may import any of its rooms, and its rooms them. */
+/**
+ * A part of the product. Files directly in a part, such as `worker/env.ts`, may import any of its rooms, and its
+ * rooms may import these files.
+ */
 interface Part {
   path: string;
-  /** Other parts that its files may import. */
+  /** The other parts that the files of this part may import. */
   above: readonly string[];
-  /** Its rooms, lowest floor first: a room imports lower floors alone. Without floors, its rooms have no order. */
+  /**
+   * The rooms of the part, lowest floor first: a room may import lower floors alone. Without floors, the rooms have
+   * no order.
+   */
   floors?: readonly string[];
 }
 
@@ -65,7 +72,7 @@ export const PARTS: readonly Part[] = [
   { path: "infra", above: ["shared", "node-shim", "infra/local/apiserver", "infra/page/build"] },
 ];
 
-/** Where the floors do not decide. */
+/** Imports that the floors do not decide, each allowed or refused for a reason. */
 export const EXCEPTIONS: readonly { from: string; to: string; allowed: boolean; reason: string }[] = [
   {
     from: "shared/protocol",
@@ -81,7 +88,7 @@ export const EXCEPTIONS: readonly { from: string; to: string; allowed: boolean; 
   })),
 ];
 
-/** Packages that only these paths may import. */
+/** The packages that only these paths may import. */
 export const PACKAGES: Readonly<Record<string, readonly string[]>> = {
   hono: ["worker/http/", "worker/index.ts"],
 };

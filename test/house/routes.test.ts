@@ -1,17 +1,17 @@
-// Compares the routes in handwritten pages with the API's description: each named route exists with its parameters, and
-// a page names each route. docs/api.md is generated.
+// Compares the routes in handwritten pages with the API's description: each named route exists with its parameters,
+// and a page names each route. The generated docs/api.md is not compared.
 import { expect, it, test } from "vitest";
 import { ROUTES, type RouteRules } from "../../shared/protocol/routes.ts";
 import { type Page, pages } from "./markdown.ts";
 
-/** A static file, which the Worker does not serve. */
+/** The routes of static files, which the platform serves without the Worker. */
 const STATIC = new Set(["GET /openapi.json"]);
-/** Routes of other programs: an Alertmanager's, and an apiserver's in short form. */
+/** The routes of other programs: an Alertmanager's, and an apiserver's in short form. */
 const ELSEWHERE = new Set(["POST /api/v2/alerts", "PATCH /status"]);
 
 const REQUEST = /\b(GET|HEAD|POST|PUT|PATCH|DELETE) (\/[^\s`"'|)?]*)(?:\?([^\s`"'|)]*))?/g;
 
-/** A part of a path in braces, in capitals, or a number matches any text. */
+/** Replaces each variable part of a path (in braces, in capitals, or a number) by {}. */
 const shape = (path: string) =>
   path.replace(/[.,:;…]+$/, "").replaceAll(/\{\w+\}|(?<=\/)[A-Z]+(?=\/|$)|(?<=\/)\d+(?=\/|$)/g, "{}");
 
@@ -22,7 +22,7 @@ const parametersOf = new Map(
   ]),
 );
 
-/** Lists the routes in a page, and the faults of unknown ones. */
+/** Lists the routes that a page names. A route that does not exist has a fault. */
 function named({ text }: Pick<Page, "text">): { route: string; fault?: string }[] {
   return [...text.matchAll(REQUEST)].flatMap(([whole, method = "", path = "", query = ""]) => {
     const route = `${method} ${shape(path)}`;

@@ -1,5 +1,5 @@
-// The shape of the product: rooms in their order, no circles, no files that are too small to stand alone.
-// oxlint has the other bounds: lines of a file, lines of a function.
+// Checks the structure of the product: rooms in their order, no import cycles, no files that are too small to stand
+// alone. oxlint checks the other limits: lines of a file, lines of a function.
 import { describe, expect, it, test } from "vitest";
 import { PARTS } from "./rooms.ts";
 import {
@@ -124,7 +124,7 @@ describe("circles", () => {
 });
 
 describe("a file below 40 lines has two readers", () => {
-  /** Files, or folders, that stand alone all the same. */
+  /** The files and folders that may stand alone although they are small, each with the reason. */
   const REASONS: Readonly<Record<string, string>> = {
     "shared/setters/": "one file for each of upstream's setters",
     "shared/kubernetes/conditions.ts": "custom setters import it: docs/custom-setters.md",

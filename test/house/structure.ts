@@ -1,10 +1,11 @@
-// The import graph of the product, and what its shape breaks: the order of the rooms, circles, the size of files.
+// Builds the import graph of the product, and finds what violates its structure: the order of the rooms, import
+// cycles, small files.
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { root } from "./markdown.ts";
 import { EXCEPTIONS, PACKAGES, PARTS } from "./rooms.ts";
 
-/** Path of each file → what it imports: paths from the root, or names of packages. */
+/** The imports of each file by its path. An import is a path from the root, or the name of a package. */
 export type ImportGraph = ReadonlyMap<string, readonly string[]>;
 
 /** Lists the product's source files, each with its text. */
@@ -25,7 +26,10 @@ export function importGraph(files: ReadonlyMap<string, string>): ImportGraph {
   return new Map([...files].map(([path, text]) => [path, imports(path, text)]));
 }
 
-/** Returns a reason if `from` must not import `to`: each a path from the root, or `to` a package. */
+/**
+ * Returns the reason why `from` must not import `to`. undefined if it may. `from` is a path from the root, `to` a
+ * path or a package.
+ */
 export function refusedImport(from: string, to: string): string | undefined {
   const allowed = Object.entries(PACKAGES).find(([name]) => to === name || to.startsWith(`${name}/`))?.[1];
   if (allowed)
@@ -64,7 +68,10 @@ export function roomsWithoutFloor(files: Iterable<string>): string[] {
   ];
 }
 
-/** Finds circles of files: each as the path that returns to its first file, at least one for each knot. */
+/**
+ * Finds import cycles. Each is a path of files that returns to its first file; of several entangled cycles, at
+ * least one is found.
+ */
 export function circles(graph: ImportGraph): string[][] {
   const found: string[][] = [];
   const done = new Set<string>();
@@ -79,7 +86,7 @@ export function circles(graph: ImportGraph): string[][] {
   return found;
 }
 
-/** Lists files below `least` lines that exactly one other file of the product imports. */
+/** Lists the files that have fewer than `least` lines, and that exactly one other file of the product imports. */
 export function smallFiles(files: ReadonlyMap<string, string>, graph: ImportGraph, least: number): string[] {
   const readers = new Map<string, number>();
   for (const imports of graph.values())

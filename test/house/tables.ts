@@ -32,7 +32,10 @@ import { operatorCommands, operatorFlags, shimCommands, shimFlags } from "./comm
 import { root } from "./markdown.ts";
 import { OWNED_PARTS } from "./owned-parts.ts";
 
-/** The tables by page and name; each is between `<!-- table: NAME -->` and `<!-- end of table -->`. */
+/**
+ * The functions that make the tables, by page and name. In a page, each table is between `<!-- table: NAME -->` and
+ * `<!-- end of table -->`.
+ */
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
   "docs/api.md": apiTables,
   "docs/cluster.md": { parts },
@@ -51,7 +54,7 @@ const configuration = resolveConfig(join(root, "README.md"));
 
 export const generatedPages: readonly string[] = Object.keys(TABLES);
 
-/** Returns the page with its present tables. Throws if a table's place is missing. */
+/** Returns the page with its tables as the code makes them now. Throws if the page has no place for a table. */
 export async function pageWithTables(page: string): Promise<string> {
   let text = readFileSync(join(root, page), "utf8");
   for (const [name, rows] of Object.entries(TABLES[page] ?? {})) {
@@ -64,14 +67,14 @@ export async function pageWithTables(page: string): Promise<string> {
   return text;
 }
 
-/** Formats the table by prettier. */
+/** Formats a table as Markdown with prettier. */
 async function markdown([head = [], ...rows]: string[][]): Promise<string> {
   const line = (cells: string[]) => `| ${cells.map((cell) => cell.replaceAll("|", "\\|")).join(" | ")} |`;
   const table = [line(head), line(head.map(() => "---")), ...rows.map(line)].join("\n");
   return format(table, { ...(await configuration), parser: "markdown" });
 }
 
-/** Marks code in Markdown; code with a backtick gets two around it. */
+/** Marks a text as code in Markdown. A text with a backtick gets two backticks around it. */
 const code = (text: string) => (text.includes("`") ? `\`\`${text}\`\`` : `\`${text}\``);
 
 function fields(): string[][] {
@@ -116,7 +119,7 @@ function flags(): string[][] {
   return [["flag", "meaning", "commands"], ...rows];
 }
 
-/** Returns a line for each group of facts, and one for each part with another source. */
+/** Returns a row for each group of facts, and a row for each part of a group that has another source. */
 function facts(): string[][] {
   const rows = Object.entries(FACT_GROUPS).flatMap(([group, { what, sources, dockerSources = {} }]) => {
     const { "": whole = "", ...parts } = withDocker(sources, dockerSources);
@@ -134,7 +137,7 @@ function withDocker(sources: Readonly<Record<string, string>>, docker: Readonly<
   return Object.fromEntries(entries) as Record<string, string>;
 }
 
-/** Returns a line for each row; rows that differ only in their names share one. */
+/** Returns a row for each owned part. Parts that differ only in their names share one row. */
 function parts(): string[][] {
   const rows = new Map<string, { names: string[]; cells: string[] }>();
   for (const { kind, name, owner, source, removed, changed, unset } of OWNED_PARTS) {
@@ -152,7 +155,7 @@ function parts(): string[][] {
   return [[...head, "no source sets it any more"], ...lines];
 }
 
-/** Computes the costs from the last record of `npm run costs`, with the present prices. */
+/** Returns the costs in dollars: the counts of the last `npm run costs`, with the present prices. */
 function dollars(): string[][] {
   return dollarRows(Object.entries(recordedCosts().counted));
 }
@@ -167,7 +170,7 @@ function controlPlanes(): string[][] {
     .flatMap((each) => controlPlaneRows(each));
 }
 
-/** Returns two columns for each transport: the part of each machine, and the fixed part. */
+/** Returns the counts with two columns for each transport: the cost of each machine, and the fixed cost. */
 function counted(): string[][] {
   const tables = Object.entries(recordedCosts().counted).map(([name, of]) => {
     const [[, ...head] = [], ...rows] = countRows(name, of);
@@ -201,7 +204,7 @@ function metrics(): string[][] {
   return [["metric", "type", "labels", "meaning"], ...rows];
 }
 
-/** Returns the rows that the suite `neighbours` asserts. */
+/** Returns the rows of the neighbours' table. The suite `neighbours` asserts each of them. */
 function neighbours(): string[][] {
   const rows = Object.values<Row>(ROWS).map((row) => {
     const { program, situation, without, controls, remedy, limit } = row;
@@ -239,7 +242,7 @@ interface AlertRule {
   annotations: { summary: string; description: string };
 }
 
-/** Replaces the labels and values of Prometheus' templates by words. */
+/** Replaces the labels and values in Prometheus' templates by words. */
 const inWords = (text: string) =>
   text
     .replaceAll(/\{\{ \$labels\.(\w+) \}\}/g, (_, label: string) => label.toUpperCase())

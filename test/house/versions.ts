@@ -1,5 +1,5 @@
-// Makes the copies of package.json's version: npm needs one in node-shim/package.json, programs a constant. generate.ts
-// writes them.
+// Makes the copies of package.json's version: npm needs one in node-shim/package.json, and programs need a
+// constant. generate.ts writes the copies.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import project from "../../package.json" with { type: "json" };
@@ -14,7 +14,7 @@ const VERSION_IN: Readonly<Record<string, RegExp>> = {
 
 export const versionedFiles: readonly string[] = Object.keys(VERSION_IN);
 
-/** Returns the file with the present version. */
+/** Returns the file's text with the present version. */
 export function withVersion(path: string): string {
   return readFileSync(join(root, path), "utf8").replace(VERSION_IN[path] ?? /$^/, project.version);
 }

@@ -1,22 +1,22 @@
-// A TCP relay between machines and the Worker, which a test can cut.
+// Relays TCP between machines and the Worker; a test can cut the relay.
 import { connect, createServer, type Socket } from "node:net";
 import { type Listening, listening } from "../../node-shim/worker-link/connect-proxy.ts";
 
 export interface Relay {
-  /** Its URL, for the Worker's variable ORIGINS. */
+  /** The relay's URL, for the Worker's variable ORIGINS. */
   url: string;
-  /** Sets the Worker's address. */
+  /** Sets the address of the Worker that the relay connects to. */
   passTo: (workerUrl: string) => void;
-  /** Passes no byte from now on, in either direction; no connection ends. */
+  /** Stops the relay: from now on no byte passes in either direction, and no connection ends. */
   cut: () => void;
-  /** Passes the bytes that were held, and all later ones, as TCP does after a cut. */
+  /** Ends a cut: passes the bytes that were held, and all later ones, as TCP does. */
   mend: () => void;
   close: () => void;
 }
 
 export async function startRelay(): Promise<Relay> {
   let workerPort = 0;
-  /** Bytes that wait while the relay is cut; null: it is not cut. */
+  /** The deliveries of bytes that wait while the relay is cut. null while the relay is not cut. */
   let held: (() => void)[] | null = null;
   const pass = (passed: () => void) => {
     if (held) held.push(passed);

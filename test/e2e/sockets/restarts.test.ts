@@ -1,5 +1,5 @@
-// Workerd is killed under machines with sockets, and one machine's network is cut while its connections stay open. All
-// machines report again by HTTP, and then over sockets.
+// Tests that machines with sockets recover: workerd is killed, or one machine's network is cut while its
+// connections stay open. All machines report again by HTTP, and then over sockets.
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { readyOf, watchNodes } from "../../lab/bench/local-fleet.ts";
 import { eventually } from "../local-cluster.ts";
@@ -29,7 +29,10 @@ afterAll(async () => {
 const onSocket = (...machines: RunningShim[]) =>
   eventually(() => Promise.resolve(machines.every((shim) => shim.transport().via === "socket")));
 
-/** If the machine reports by HTTP at that moment, no gateway notices its silence; its own object does, later. */
+/**
+ * The time limit of this test. If the machine reports by HTTP at the moment of the cut, no gateway notices its
+ * silence; the node object does, later.
+ */
 const SEEN_BY_ITS_OBJECT_MS = 400_000;
 
 const CUT = "a machine's network is cut, and no connection ends → silent; mended → ready, and on a socket";

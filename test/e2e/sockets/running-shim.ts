@@ -1,4 +1,4 @@
-// One machine that runs the loop of `node-shim run`. Reports, heartbeats and sockets are the shim's own, over real
+// Runs the loop of `node-shim run` for one machine. Reports, heartbeats and sockets are the shim's own, over real
 // connections. The caller makes up the reported facts.
 import { randomBytes } from "node:crypto";
 import { systemClock, type Clock } from "../../../node-shim/base/clock.ts";
@@ -12,29 +12,29 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 
 export interface ShimWish {
-  /** `origin`: the target of its connections. */
+  /** The enrolled machine; its connections go to its `origin`. */
   machine: EnrolledMachine;
-  /** The ticket from its enrolment. */
+  /** The ticket that the machine's enrolment returned. */
   ticket: string;
   facts: Facts;
   vitals: () => Vitals;
-  /** Sends by HTTP; `close` drops that connection. */
+  /** The transport for HTTP; `close` drops its connection. */
   http: { send: Transport; close: () => void };
-  /** Deadline of a socket's upgrade and of its answers; absent: nine seconds. */
+  /** Milliseconds until a socket's upgrade or an answer on it counts as failed. Absent: nine seconds. */
   deadlineMs?: number;
   clock?: Clock;
-  /** Called with the new transport of its reports when that has changed. */
+  /** Called when the shim's reports have changed to another transport. */
   changed?: (transport: TransportInUse) => void;
   /** Called when the Worker requests a report, or a socket has opened. */
   asked?: () => void;
-  /** Called after each report and each heartbeat, with the time it took. */
+  /** Called after each report and each heartbeat, with the milliseconds that it took. */
   reported?: (reported: Reported, tookMs: number) => void;
 }
 
 export interface RunningShim {
   name: string;
   transport: () => TransportInUse;
-  /** Stops it as a crash does: it sends no last report. */
+  /** Stops the shim as a crash does: the shim sends no last report. */
   stop: () => Promise<void>;
 }
 

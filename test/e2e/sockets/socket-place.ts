@@ -1,5 +1,5 @@
-// A Worker in workerd, the embedded apiserver, and machines that run in the test's process. Their facts are made up;
-// their connections are real.
+// Starts a Worker in workerd, the embedded apiserver, and machines that run in the test's process. The machines'
+// facts are made up; their connections are real.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -23,19 +23,19 @@ export interface MachineWish extends Pick<
   ShimWish,
   "deadlineMs" | "changed" | "asked" | "reported" | "clock"
 > {
-  /** Its name is `sim-INDEX`. */
+  /** The number in the machine's name, which is `sim-INDEX`. */
   index: number;
-  /** Interval of its reports; absent: every 2 s. */
+  /** Milliseconds between two reports of the machine. Absent: 2 s. */
   intervalMs?: number;
-  /** Interval of status writes without a change; absent: every 5 minutes. */
+  /** Milliseconds between two status writes without a change. Absent: 5 minutes. */
   statusMs?: number;
-  /** Duration of its lease; absent: 20 s. */
+  /** The duration of the machine's lease in seconds. Absent: 20 s. */
   leaseSeconds?: number;
-  /** Target of its connections; absent: the Worker itself. */
+  /** The origin that the machine connects to. Absent: the Worker itself. */
   origin?: string;
 }
 
-/** An enrolled machine; a test can run several shims with its identity. */
+/** An enrolled machine. A test can run several shims with this identity. */
 export interface PlacedMachine {
   enrolled: EnrolledMachine;
   run: (choice?: Partial<MachineWish>) => RunningShim;
@@ -48,35 +48,41 @@ export interface SocketPlace<W extends WorkerAccess = OwnWorker> {
   machine: (wish: MachineWish) => Promise<PlacedMachine>;
   /** Enrols a machine and runs its shim. */
   shim: (wish: MachineWish) => Promise<RunningShim>;
-  /** Time of the last renewal by name, in milliseconds since 1970. */
+  /** Returns the time of each lease's last renewal, by machine name, in milliseconds since 1970. */
   renewals: () => Promise<Map<string, number>>;
-  /** Resolves once each lease was renewed after that time, with the latest of the first renewals. */
+  /**
+   * Resolves once each named lease was renewed after `sinceMs`. Returns the time at which the last lease got its
+   * first renewal.
+   */
   renewed: (names: readonly string[], sinceMs: number) => Promise<number>;
-  /** The Ready condition of each Node, by name. */
+  /** Returns the status of each Node's Ready condition, by name. */
   ready: () => Promise<Map<string, string>>;
-  /** Number of leases that gateways have renewed since workerd started. */
+  /** Returns the number of leases that gateways have renewed since workerd started. */
   quietHeartbeats: () => Promise<number>;
-  /** The machine's state in the fleet index. */
+  /** Returns the machine's state in the fleet index. */
   stateOf: (name: string) => Promise<string | undefined>;
   stop: () => Promise<void>;
 }
 
-/** Short, so that a test sees several renewals; the Worker renews a lease every 4.5 s at most. */
+/**
+ * The default report interval. It is short, so that a test sees several renewals; the Worker renews a lease every
+ * 4.5 s at most.
+ */
 const INTERVAL_MS = 2000;
 const LEASE_SECONDS = 20;
 const WITHIN_MS = 9000;
 
-/** Address and credentials of an apiserver, for the Worker. */
+/** The address and credentials of an apiserver, for the Worker, and its end. */
 export interface PlacedApiserver {
   cluster: OwnCluster;
-  /** The Worker's variables, in addition to the defaults. */
+  /** Variables of the Worker, in addition to the defaults. */
   variables?: Record<string, string>;
   stop: () => Promise<void>;
 }
 
 /**
- * `origins`: those of proxies in front of the Worker. `place`: writes the administrator's kubeconfig to
- * FOLDER/kubeconfig.
+ * Starts a Worker and its apiserver. `origins` are those of proxies in front of the Worker. `place` starts the
+ * apiserver, and writes its administrator's kubeconfig to FOLDER/kubeconfig.
  */
 export async function startSocketPlace(
   origins: readonly string[] = [],
@@ -93,13 +99,13 @@ export async function startSocketPlace(
   });
 }
 
-/** Returns a place on the suite's Worker; each file uses indices of its own. */
+/** Returns a place on the Worker that the suite shares. Each test file uses indices of its own. */
 export async function sharedSocketPlace(): Promise<SocketPlace<WorkerAccess>> {
   const { worker, admin } = await sharedPlace();
   return socketPlace(worker, admin, () => Promise.resolve());
 }
 
-/** `stop` ends the Worker and its apiserver. */
+/** Returns a place on this Worker; `stop` ends the Worker and its apiserver. */
 async function socketPlace<W extends WorkerAccess>(
   worker: W,
   admin: KubeConfig,
@@ -141,7 +147,10 @@ async function socketPlace<W extends WorkerAccess>(
   };
 }
 
-/** The node controller marks no Node as Unknown, however slow the computer is. */
+/**
+ * Starts the embedded apiserver. Its node controller waits ten minutes before it sets a Node to Unknown, so that a
+ * slow computer causes none.
+ */
 async function embeddedApiserver(folder: string): Promise<PlacedApiserver> {
   const nodeLifecycle = { monitorGracePeriodMs: 600_000 };
   const apiserver = await startApiserver({ dir: join(folder, "cluster"), port: 0, nodeLifecycle });

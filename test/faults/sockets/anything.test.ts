@@ -1,5 +1,5 @@
-// Random events of a machine on a socket: only the machine's messages renew its lease, no time goes back, no event is
-// lost or repeated, and finally the Node has the last report.
+// Tests random events of a machine on a socket: only the machine's messages renew its lease, no time goes back, no
+// event is lost or repeated, and finally the Node has the last report.
 import * as fc from "fast-check";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
@@ -23,7 +23,7 @@ const FAULTS: Record<string, Wrong> = {
   "answers are lost": { kind: "answer lost" },
 };
 
-/** The events. Each takes one heartbeat interval, or no time. */
+/** The events, of which a random one happens next. Each takes one heartbeat interval, or no time. */
 const HAPPENINGS = [
   "it says nothing new",
   "it says nothing new",
@@ -43,12 +43,12 @@ const HAPPENINGS = [
 ] as const;
 type Happening = (typeof HAPPENINGS)[number];
 
-/** A shim with a socket and HTTP. */
+/** A played shim that sends over a socket and over HTTP. */
 class Shim {
   readonly machine: MachineOnSocket;
   readonly said: WatchedMachine["said"] = [{ startId: "start-1", isUp: true }];
   isUp = true;
-  /** Whether the apiserver fails. */
+  /** true if the apiserver fails. */
   isCut = false;
   #unasked = 0;
   #seen = 0;
@@ -66,7 +66,10 @@ class Shim {
     return this.isUp ? UP : DOWN;
   }
 
-  /** Runs `say`. Counts the renewals since the last message, which no message can have caused. */
+  /**
+   * Sends a message with `say`. Counts the renewals since the last message, because no message can have caused
+   * them.
+   */
   async #saying<T>(say: () => Promise<T>): Promise<T> {
     this.#unasked += (await this.machine.renewals()).length - this.#seen;
     const said = await say();
@@ -76,7 +79,7 @@ class Shim {
 
   unasked = () => this.#unasked;
 
-  /** Reports over its socket if it has one, else over HTTP. */
+  /** Sends a report over the socket if one is open, else over HTTP. */
   async report(isByHttp = false): Promise<ReportOutcome> {
     return this.#saying(async () => {
       const wish = { vitals: this.vitals };
@@ -106,7 +109,7 @@ class Shim {
   }
 }
 
-/** Works for an object that is not in memory, too. */
+/** Waits for an eviction. An object that is not in memory cannot be evicted, which counts as done. */
 const asleepAfter = (evicted: Promise<void>) => evicted.catch(() => undefined);
 
 async function happen(what: Happening, shim: Shim, clock: PutClock): Promise<void> {
@@ -132,12 +135,13 @@ async function happen(what: Happening, shim: Shim, clock: PutClock): Promise<voi
       shim.isCut = false;
       return setFault(name, "");
     case "an operator has it register again":
-      // A waiting change counts for the process that registers, as over HTTP: it is reported again.
+      // `register` starts a new registration, which reports a waiting change of Ready again. So the event needs a
+      // Node that shows the machine's last state.
       if (shim.isCut || ((await machine.condition("Ready")) === "True") !== shim.isUp) return undefined;
       await operator("POST", `/v1/nodes/${name}/register`);
-      // Two answers in one millisecond would have the same ticket, which opens one socket.
+      // Two answers in one millisecond would have the same ticket, and a ticket opens only one socket.
       clock.shift(1);
-      // As a frame on its socket requests it.
+      // The shim reports as if a frame on its socket had requested the report.
       return void (await shim.report());
     case "it is not heard of for a minute":
       return void (await passRinging(clock, 60_000, stubsOf([machine])));
@@ -163,7 +167,7 @@ it("any twelve of these → renewals only by messages, in order, each event once
     await shim.begin();
     for (const what of happened) await happen(what, shim, clock);
     await setFault(machine.name, "");
-    // Until the apiserver's failure is over for all machines.
+    // After three heartbeats, the apiserver's failure is over for all machines.
     for (let beats = 0; beats < 3; beats++) await happen("it says nothing new", shim, clock);
     await expectSound({
       name: machine.name,

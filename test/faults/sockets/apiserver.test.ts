@@ -1,5 +1,5 @@
-// An apiserver that fails while a gateway renews leases: each heartbeat is answered, no machine's object is woken, one
-// request probes the apiserver at a time, and afterwards each lease is renewed with the next heartbeat.
+// Tests an apiserver that fails while a gateway renews leases: each heartbeat is answered, no node object is woken,
+// one request at a time probes the apiserver, and afterwards each lease is renewed with the next heartbeat.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Fault, Wrong } from "../../worker/support/fault.ts";
 import { PUT_WITHIN_MS } from "../../../worker/gateway/lease.ts";
@@ -22,25 +22,28 @@ afterEach(() => void vi.restoreAllMocks());
 const setFaults = (machines: readonly MachineOnSocket[], fault: Fault | "") =>
   Promise.all(machines.map(({ name }) => setFault(name, fault)));
 
-/** Returns all requests since the last call. */
+/** Returns the machines' requests to the apiserver since the last call. */
 const askedOf = async (machines: readonly MachineOnSocket[]) =>
   (await Promise.all(machines.map((machine) => machine.asked()))).flat();
 
-/** Evicts the machines' objects. */
+/** Evicts the machines' node objects. */
 const sendToSleep = (machines: readonly MachineOnSocket[]) =>
   Promise.all(machines.map(({ name }) => evictNode(name)));
 
-/** Expects that no object has been woken since. */
+/**
+ * Expects that no message has woken a machine's node object since its eviction: only a running object can be
+ * evicted.
+ */
 async function expectAsleep(machines: readonly MachineOnSocket[]): Promise<void> {
   for (const { name } of machines)
     await expect(evictNode(name), name).rejects.toThrow(/not currently running/);
 }
 
-/** All machines send a heartbeat at the same moment. */
+/** Sends a heartbeat of each machine at the same moment. */
 const beatAtOnce = (machines: readonly MachineOnSocket[]) =>
   Promise.all(machines.map((machine) => machine.beat()));
 
-/** Each machine sends its next message, spread over an interval. */
+/** Sends the next message of each machine, spread over an interval. Returns the answers. */
 async function beatInTurn(machines: readonly MachineOnSocket[], clock: PutClock): Promise<string[]> {
   const said: string[] = [];
   for (const machine of machines) {
@@ -50,18 +53,18 @@ async function beatInTurn(machines: readonly MachineOnSocket[], clock: PutClock)
   return said;
 }
 
-/** Writes of a lease until it is lent. */
+/** The number of writes of a lease until the lease is lent. */
 const RENEWED_BEFORE = 3;
 const all = (machines: readonly unknown[], what: string) => machines.map(() => what);
 
-/** Machines with lent leases, half an interval after their loans, so that no heartbeat is too early. */
+/** Returns machines with lent leases, half an interval after their loans, so that no heartbeat is too early. */
 async function lentSince<const Names extends readonly string[]>(names: Names, clock: PutClock) {
   const machines = await lentMachines(names, clock);
   clock.shift(BEAT_MS / 2);
   return machines;
 }
 
-/** Returns the longest time without a renewal. */
+/** Returns the longest time between two renewals, in milliseconds. */
 const longestGap = (renewals: readonly number[]) =>
   Math.max(...renewals.slice(1).map((atMs, at) => atMs - (renewals[at] ?? 0)));
 
@@ -84,7 +87,8 @@ it("many PUTs fail at once → all are answered, one probe at a time, no object 
   const atOnce = await askedOf(machines);
   expect(atOnce.filter((line) => !line.startsWith("PUT"))).toEqual([]);
   expect(atOnce.length).toBeLessThanOrEqual(machines.length);
-  // With heartbeats at all times: probes after at least one second, two, then four.
+  // While heartbeats arrive all the time, the gateway probes the apiserver after at least one second, then two,
+  // then four.
   clock.shift(BEAT_MS / 2);
   expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
   expect((await askedOf(machines)).length).toBe(3);
@@ -119,7 +123,7 @@ describe("PUTs that fail for a while", () => {
     await expectAsleep(machines);
     await setFaults(machines, "");
     await askedOf(machines);
-    // Up to ten seconds until the next probe, and an interval after it.
+    // The next probe follows within ten seconds, and each heartbeat within an interval after it.
     for (let rounds = 0; rounds < 2; rounds++) await beatInTurn(machines, clock);
     for (const machine of machines) {
       const renewals = await machine.renewals();
@@ -138,7 +142,7 @@ describe("PUTs that fail for a while", () => {
     expect((await askedOf(machines)).length).toBe(1);
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
     expect(await askedOf(machines)).toEqual([]);
-    // The second one is sent 24 s after the failure.
+    // The second machine's heartbeat arrives 24 s after the failure, when the next probe is due.
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));
     expect(await askedOf(machines)).toEqual(putsOf(machines[1].name, 1));
     expect(await beatInTurn(machines, clock)).toEqual(all(machines, "answer"));

@@ -1,5 +1,5 @@
-// The Worker's clock changes while a lease is lent: no renewTime goes back, and no loan outlasts a clock that cannot
-// measure it.
+// Tests changes of the Worker's clock while a lease is lent: no renewTime goes back, and no loan outlasts a clock
+// that cannot measure it.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
@@ -15,7 +15,7 @@ async function expectSound(machine: MachineOnSocket): Promise<void> {
   expect(await machine.shown()).toMatchObject({ phase: "registered", isReady: true, silentSince: null });
 }
 
-/** Returns the last renewTime of its lease, and the number of writes. */
+/** Returns the last renewTime of the machine's lease, and the number of the lease's writes. */
 async function renewed(machine: MachineOnSocket): Promise<{ count: number; lastMs: number }> {
   const renewals = await machine.renewals();
   return { count: renewals.length, lastMs: renewals.at(-1) ?? 0 };
@@ -38,12 +38,13 @@ describe.each([
     const said = [await machine.say()];
     expect((await renewed(machine)).count).toBe(before.count + 1);
     await live([machine], clock, 6 * BEAT_MS + 1000, (each) => said.push(each));
-    // The answers have the right time again once there is a new loan.
+    // Once there is a new loan, each heartbeat is answered normally.
     expect(said.slice(2)).toEqual(said.slice(2).map(() => "answer"));
     await expectSound(machine);
   });
 
-  // A clock that went ahead makes the evicted gateway count its machines as silent: they report over HTTP.
+  // If the clock jumps forward, the evicted gateway counts its machines as silent, and the machines report over
+  // HTTP.
   if (byMs > 0) return;
   it("while neither object is in memory → the same result", async () => {
     const clock = stoppedClock();
@@ -68,7 +69,7 @@ it("a heartbeat after the clock went back since the loan → again, without a re
   expect(await machine.beat({ at: Date.now() })).toEqual({ type: "again", reason: "over" });
   expect(await machine.asked()).toEqual([]);
   clock.shift(BEAT_MS);
-  // An expired loan stays expired.
+  // A loan that has expired stays expired, although the clock goes back.
   expect(await machine.beat({ n: 2 })).toEqual({ type: "again", reason: "over" });
   expect(await machine.asked()).toEqual([]);
 });
@@ -83,7 +84,7 @@ it.each([
     const machine = await lentMachine(`clock-recall-${state}`, clock);
     if (isEvicted) await evictNode(machine.name);
     clock.shift(-HOUR_MS);
-    // Notifies its object that another writer has changed its Node.
+    // The node object is notified that another writer has changed the machine's Node.
     await objectOf(machine.name).noticeNode(null);
     clock.shift(HOUR_MS + BEAT_MS);
     const before = await renewed(machine);

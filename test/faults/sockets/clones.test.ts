@@ -1,4 +1,5 @@
-// Several machines with one key on sockets: they are found as over HTTP, and their lease is not renewed after that.
+// Tests several machines with one key on sockets: they are found as over HTTP, and their lease is not renewed after
+// that.
 import { describe, expect, it } from "vitest";
 import type { ListedSenders } from "../../../shared/protocol/operator-answers.ts";
 import { facts, operator } from "../../worker/support/machine.ts";
@@ -16,12 +17,15 @@ const doubleOf = async (name: string) =>
 
 const isEnding = ({ closed, frames }: OpenSocket) => closed !== null || frames.at(-1)?.type === "closing";
 
-/** A shim's message in each turn: a heartbeat if allowed, else a report; over HTTP without a socket. */
+/**
+ * A machine that sends one message in each turn: a heartbeat if allowed, else a report; without a socket, a report
+ * over HTTP.
+ */
 class Sender {
   readonly machine: SocketMachine;
   readonly #way: Way;
   readonly #wish: ReportWish;
-  /** The path where it may open a socket; "": none. */
+  /** The path where the machine may open a socket. "" if the Worker has named none. */
   #path: string;
   #socket: OpenSocket | null = null;
   readonly said: string[] = [];
@@ -61,7 +65,7 @@ class Sender {
   }
 }
 
-/** A registered machine and its copy, each with the path of a socket if it may use one. */
+/** Returns a registered machine and its copy, each with the path of a socket if its way may use one. */
 async function twins(
   kind: Kind,
   [own, other]: readonly [Way, Way],
@@ -79,12 +83,18 @@ async function twins(
 }
 
 interface Found extends Awaited<ReturnType<typeof twins>> {
-  /** Renewals of the lease until both were answered `cloned`, and in some later turns. */
+  /**
+   * The number of the lease's renewals until both machines were answered `cloned`. `after` counts them in some
+   * later turns.
+   */
   before: number;
   after: number;
 }
 
-/** Lets the copy send after each `turns` turns of the original, until both are known as cloned. */
+/**
+ * Lets the copy send after each `turns` turns of the original, until both are answered `cloned`. Counts the
+ * renewals.
+ */
 async function foundOut(kind: Kind, turns: number, ways: readonly [Way, Way]): Promise<Found> {
   const { name, original, copy } = await twins(kind, ways, `every-${turns}`);
   const takeTurns = async (rounds: number) => {

@@ -1,5 +1,5 @@
-// The cost of an hour of one steady machine on a socket, as the platform counts it: rows, requests to the apiserver,
-// and calls of objects.
+// Measures the cost of an hour of one steady machine on a socket, as the platform counts it: rows, requests to the
+// apiserver, and calls of objects.
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { NodeObject } from "../../../worker/machine/node-object.ts";
@@ -11,7 +11,10 @@ const MINUTES = 60;
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Counts the rows that this object writes from now on. Setting its alarm is one, as it is billed. */
+/**
+ * Returns a counter of the rows that this object writes from now on. Setting the alarm counts as one row, as the
+ * platform bills it.
+ */
 async function countRows(stub: DurableObjectStub): Promise<() => Promise<number>> {
   const cursors: { readonly rowsWritten: number }[] = [];
   let alarms = 0;
@@ -30,7 +33,7 @@ async function countRows(stub: DurableObjectStub): Promise<() => Promise<number>
     Object.defineProperty(sql, "exec", { value: counted });
     Object.defineProperty(storage, "setAlarm", { value: countedAlarm });
   });
-  // A cursor belongs to its object.
+  // A SQL cursor can be read only inside its object.
   return () =>
     runInDurableObject(stub, () => cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, alarms));
 }
@@ -48,7 +51,7 @@ function countCalls(name: string): () => Record<string, number> {
 it("an hour of a steady machine → a row or two, one PUT for each heartbeat, and reports for the status only", async () => {
   const clock = stoppedClock();
   const machine = await lentMachine("cost", clock);
-  // Until its own alarm is an hour ahead.
+  // The measurement begins once the machine's own alarm is an hour ahead.
   await live([machine], clock, 330_000);
   await machine.asked();
   const stubs = [objectOf(machine.name), gatewayOf(machine.gateway)];
@@ -60,10 +63,10 @@ it("an hour of a steady machine → a row or two, one PUT for each heartbeat, an
 
   const [ofNode = NaN, ofGateway = NaN] = await Promise.all(counters.map((each) => each()));
   expect(ofNode / MINUTES).toBeLessThanOrEqual(0.05);
-  // Its alarm, which serves all of its machines.
+  // The gateway's rows come from its alarm, which serves all machines of the gateway.
   expect(ofGateway / MINUTES).toBeLessThanOrEqual(2.2);
 
-  // Every five minutes, or sooner after a change.
+  // A full report follows every five minutes, or sooner after a change.
   expect(said.registered).toBeLessThanOrEqual(MINUTES / 5 + 1);
   expect(said.answer + said.registered).toBe(Math.floor((MINUTES * 60_000) / BEAT_MS));
   const asked = Map.groupBy(await machine.asked(), (line) => line);

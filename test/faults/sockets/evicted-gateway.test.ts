@@ -1,4 +1,5 @@
-// An evicted gateway has lost its loans and answers `again`: a full report follows, and no machine's lease is late.
+// Tests that an evicted gateway, which has lost its loans, answers `again`: a full report follows, and no machine's
+// lease is late.
 import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
@@ -16,7 +17,10 @@ import {
 } from "./on-socket.ts";
 
 const READY = { status: 200, answer: { phase: "registered", ready: true } };
-/** The first status after the registration is due after at least 150 seconds. */
+/**
+ * The number of heartbeats in a test: fewer than fit before the first status after the registration, which is due
+ * after 150 seconds or more.
+ */
 const BEATS = 10;
 const NO_SESSION = { type: "again", reason: "no session" };
 
@@ -41,7 +45,7 @@ describe("an evicted gateway", () => {
     expect(await nextBeat(socket)).toEqual(NO_SESSION);
     expect(await requestsAbout(name)).toEqual([]);
     expect(await renewedBy(name, () => lentBy(socket))).toBe(1);
-    // The object had lent the lease, so it cannot know its version.
+    // The node object reads the lease once: after lending it, the object does not know the lease's resourceVersion.
     expect((await requestsAbout(name)).filter((request) => GET_LEASE.test(request))).toHaveLength(1);
     expect(await nodeOf(name)).toEqual(before);
     await expectInTime(name);

@@ -1,5 +1,5 @@
-// A machine's object is evicted while its lease is lent: its memory returns with the loan, and it continues as if it
-// had stayed awake.
+// Tests node objects that are evicted while their lease is lent: the object reads its stored memory when the loan
+// ends, and continues as if it had stayed awake.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -35,7 +35,7 @@ afterEach(() => {
 const statusesOf = ({ frames }: OpenSocket) =>
   frames.flatMap((frame) => (frame.type === "report-answer" ? frame.status : []));
 
-/** Returns the times of status writes, in milliseconds since 1970. */
+/** Returns the heartbeat times of all status writes, in milliseconds since 1970. */
 async function statusTimes(name: string): Promise<number[]> {
   const writes = (await writesAbout(name)).filter(({ request }) => request.endsWith("/status"));
   return writes.map(({ object }) => {
@@ -53,13 +53,19 @@ async function eventsOf(name: string): Promise<string[]> {
   return items.map(({ reason, count = 1 }) => `${reason} ${count}`).toSorted();
 }
 
-/** Limits the requests of the machine's object, which has sent none yet, to this number a minute. */
+/**
+ * Limits the requests that the machine's object sends to the apiserver, to this number a minute. The object must
+ * have sent none yet.
+ */
 const mayAsk = (name: string, requests: unknown) =>
   runInDurableObject(objectOf(name), (instance: NodeObject) => {
     Object.assign(Reflect.get(instance, "env") as object, { MACHINE_REQUESTS: requests });
   });
 
-/** Sends heartbeats for a time, and reports on request, each followed by `then`. Returns the number of reports. */
+/**
+ * Sends heartbeats for `forMs`, and a report if the gateway requests one. Calls `then` after each message. Returns
+ * the number of reports.
+ */
 async function goOn({ socket }: OnSocket, forMs: number, then: () => Promise<unknown>): Promise<number> {
   let reports = 0;
   for (const untilMs = Date.now() + forMs; Date.now() < untilMs;) {
@@ -79,10 +85,11 @@ describe("a machine's object that is evicted after each report", () => {
     const { name, socket } = machine;
     const [before, events] = [await nodeOf(name), await eventsOf(name)];
     await requestsAbout(name);
-    // Heartbeats do not wake it: an object that does not run cannot be evicted.
+    // If no report wakes the node object, it stays evicted, and evicting it again fails.
     await evictNode(name);
     const reports = await goOn(machine, 30 * MINUTE_MS, () => evictNode(name));
-    // One when the status is due, and at most one in the five minutes after the first status, whose time is random.
+    // A report is sent when the status is due, and at most one more in the five minutes after the first status,
+    // whose time is random.
     expect(reports).toBeGreaterThanOrEqual(5);
     expect(reports).toBeLessThanOrEqual(7);
     expect(new Set(statusesOf(socket))).toEqual(new Set([200]));
@@ -101,7 +108,7 @@ describe("a machine's object that is evicted after each report", () => {
   });
 
   it("→ it sends the same requests to the apiserver as one that stays awake", async () => {
-    // The due time of the first status is random.
+    // A fixed random number: the due time of the first status depends on it.
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     const asked: string[][] = [];
     for (const isEvicted of [false, true]) {
@@ -123,7 +130,7 @@ describe("a machine's object that is evicted after each report", () => {
     expect(await nextBeat(socket, { vitals: LOW })).toEqual({ type: "again", reason: "not quiet" });
     await socket.report({ vitals: LOW });
     expect(conditionOf(await nodeOf(name), "MemoryPressure")?.status).toBe("True");
-    // No loan during pressure, nor during the time that the condition is held after it.
+    // No lease is lent during pressure, nor while the condition is held after the pressure.
     for (let reports = 0; reports < 3; reports++) {
       await evictNode(name);
       shift(BEAT_MS);
@@ -142,7 +149,7 @@ describe("a machine's object that is evicted after each report", () => {
     expect((await eventsOf(name)).filter((event) => !events.includes(event))).toEqual([
       "EvictionThresholdMet 1",
       "NodeHasInsufficientMemory 1",
-      // The first event belongs to the start.
+      // The shim's start caused the first of these events.
       "NodeHasSufficientMemory 2",
     ]);
     const flips = (await historyOf(name, "condition")).filter((text) => text.includes("→"));
@@ -161,7 +168,7 @@ describe("a machine's object that is evicted after each report", () => {
       renewals = 0;
     }
     await evictNode(name);
-    // As in a deployment; these tests allow for more.
+    // Sets the limit that a deployment has: these tests run with a higher one.
     const { MACHINE_REQUESTS: before } = env;
     await mayAsk(name, 20);
     try {

@@ -1,5 +1,5 @@
-// A machine that sends too much, too often, or invalid frames: its socket closes, and it uses HTTP for a while. Other
-// machines on the gateway do not notice.
+// Tests a machine that sends too much, too often, or invalid frames: its socket closes, and the machine uses HTTP
+// for a while. Other machines on the gateway do not notice.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { OpenSocket } from "../../worker/support/socket-machine.ts";
@@ -10,7 +10,7 @@ import { shift } from "../../worker/support/clock.ts";
 const ANSWER = { type: "answer" };
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
-/** A machine, and another one on the same gateway; both leases are lent. */
+/** Returns a machine, and another one on the same gateway; both leases are lent. */
 async function neighbours(name: string) {
   const machine = await onSocket(name);
   const neighbour = await onSocket(`${name}-n`, machine.gateway);
@@ -83,7 +83,7 @@ describe("a machine that", () => {
           expect(await nextBeat(neighbour.socket)).toMatchObject(ANSWER),
         ),
       ).toBe(1);
-      // HTTP works, and its answer has a path for a socket.
+      // Reports over HTTP are accepted, and the answer names a path for a socket, which is refused for ten minutes.
       expect(await renewedBy(name, () => machine.http())).toBe(1);
       await expect(machine.connect()).rejects.toThrow(/^no socket: 429 .*"retryAfterSeconds":59\d}/);
       shift(AWAY_MS);
@@ -113,7 +113,7 @@ describe("a machine that", () => {
   });
 });
 
-/** A report that exceeds the largest size by this number of bytes. */
+/** Returns a frame with a report that exceeds the largest size by `more` bytes. */
 async function sized(socket: OpenSocket, more: number): Promise<string> {
   const { token } = await socket.signed();
   const frame = (body: string) => JSON.stringify({ type: "report", token, body });

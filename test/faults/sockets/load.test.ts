@@ -1,5 +1,5 @@
-// Gateways that lose all sockets at once, as during a deploy, and full gateways: no lease expires, and only one gateway
-// renews a lease.
+// Tests gateways that lose all sockets at once, as during a deploy, and full gateways: no lease expires, and only
+// one gateway renews a lease.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -35,7 +35,7 @@ describe("a deploy closes all sockets of a gateway", () => {
     const machines = await lentMachines(names, clock, { gateway });
     await live(machines, clock, 2 * BEAT_MS + 1000);
     await evictDurableObject(gatewayOf(gateway), { webSockets: "close" });
-    // The next heartbeat of each.
+    // The next heartbeat of each machine finds its socket closed, and a report over HTTP follows.
     for (const machine of machines) {
       clock.shift(BEAT_MS / machines.length);
       expect(await machine.beat()).toBe("closed");
@@ -71,7 +71,7 @@ describe("a deploy closes all sockets of a gateway", () => {
     clock.shift(BEAT_MS);
     await machine.http();
     const heardMs = Date.now();
-    // As for a machine that never had a socket.
+    // The machine becomes silent as late as a machine that never had a socket.
     await passRinging(clock, 300_000 + 45_000, stubsOf([machine]));
     expect(Date.parse((await machine.shown()).silentSince ?? "")).toBe(heardMs);
   });
@@ -82,7 +82,7 @@ describe("a full gateway", () => {
   const setSize = (size: number) => Object.assign(env, { GATEWAY_SIZE: size });
   afterEach(() => setSize(SIZE));
 
-  /** Registered at the gateway that the registry assigned. Returns its last answer. */
+  /** Registers a machine at the gateway that the registry assigned. Returns the machine's last answer. */
   async function registered(name: string) {
     const shim = new SocketMachine(await enrolled(name));
     expect(await shim.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
@@ -94,7 +94,7 @@ describe("a full gateway", () => {
     const clock = stoppedClock();
     const first = await registered("full-first");
     const full = gatewayIn(first.path);
-    // Other machines have filled it meanwhile.
+    // Other machines have filled the gateway before this machine opens its socket.
     const others = await lentMachines(["full-other-1", "full-other-2"], clock, { gateway: full });
     setSize(others.length);
     await expect(first.connect()).rejects.toThrow(/503 .*try-another/);
@@ -108,7 +108,7 @@ describe("a full gateway", () => {
     const before = await operator("GET", "/v1/nodes/full-first");
     expect(before.body).toMatchObject({ transport: "socket" });
     expect(await socket.beat()).toMatchObject({ type: "answer" });
-    // No other machine must leave.
+    // No machine that is already on the gateway must leave it.
     await live(others, clock, BEAT_MS, (said) => expect(said).toBe("answer"));
   });
 });
@@ -135,7 +135,7 @@ describe("a machine that gets another gateway", () => {
     expect(await machine.beat()).toMatchObject({ type: "answer" });
     expect(await machine.asked()).toEqual(putsOf(machine.name, 1));
     expect(await gatewayOf(other).look(machine.name)).toMatchObject({ requests: 1 });
-    // Its old gateway deletes the member, and reports no silence.
+    // The old gateway deletes its record of the moved machine, and reports no silence.
     await passRinging(clock, 60_000, [gatewayOf(old)]);
     expect(await machine.shown()).toMatchObject({ silentSince: null, transport: "socket" });
   });

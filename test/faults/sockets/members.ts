@@ -1,5 +1,5 @@
-// Machines on one gateway: how they get there, what each sends in its turn while alarms ring, and what the apiserver
-// and an operator see. It decides nothing itself.
+// Plays machines on one gateway: how they open sockets, what each machine sends in its turn while alarms ring, and
+// what the apiserver and an operator see. Each test decides what happens.
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { expect } from "vitest";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
@@ -17,7 +17,7 @@ import {
 import { eventually, shift } from "../../worker/support/clock.ts";
 import { BEAT_MS, gatewayOf, historyOf, objectOf, ownGateway, shown } from "./on-socket.ts";
 
-/** The result of `putClock` in watched.ts. */
+/** The clock of a test, which `putClock` in watched.ts returns. */
 export interface PutClock {
   shift: (byMs: number) => void;
 }
@@ -34,11 +34,13 @@ export const putsOf = (name: string, count: number) =>
 export const crash = (stub: DurableObjectStub): Promise<unknown> =>
   runInDurableObject(stub, (_, state) => state.abort("crash")).catch(() => undefined);
 
-/** Returns the time of its alarm; null: none is set. */
+/** Returns the time of the object's alarm. null if no alarm is set. */
 export const alarmOf = (stub: DurableObjectStub): Promise<number | null> =>
   runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
 
-/** The number of machines that do slow work at once, since the Worker's deadlines use the real clock. */
+/**
+ * The number of machines that do slow work at once. It is small because the Worker's deadlines use the real clock.
+ */
 const TOGETHER = 10;
 
 async function together<T, R>(all: readonly T[], act: (each: T) => Promise<R>): Promise<R[]> {
@@ -48,10 +50,13 @@ async function together<T, R>(all: readonly T[], act: (each: T) => Promise<R>): 
   return done;
 }
 
-/** Alarms that are due within this time of each other ring at once here. */
+/** Alarms that are due within this number of milliseconds of each other ring at once in these tests. */
 const AT_ONCE_MS = 250;
 
-/** Lets time pass. The alarms of these objects ring when they are due. Returns the number of rings of each. */
+/**
+ * Moves the clock forward, and rings the alarms of these objects when they are due. Returns the number of rings of
+ * each object.
+ */
 export async function passRinging(
   clock: PutClock,
   ms: number,
@@ -76,15 +81,15 @@ export async function passRinging(
   return rang;
 }
 
-/** The machines' objects and their gateways. */
+/** Returns the machines' node objects and their gateways. */
 export function stubsOf(machines: readonly MachineOnSocket[]): DurableObjectStub[] {
   const gateways = new Set(machines.map(({ gateway }) => gateway));
   return [...machines.map(({ name }) => objectOf(name)), ...[...gateways].map(gatewayOf)];
 }
 
 /**
- * Each machine sends its messages in its turn, and alarms ring when they are due. Returns the rings of the first
- * machine's object.
+ * Lets time pass: each machine sends its messages in its turn, and alarms ring when they are due. Returns the
+ * number of rings of the first machine's object.
  */
 export async function live(
   machines: readonly MachineOnSocket[],
@@ -132,7 +137,7 @@ export class MachineOnSocket {
     return this.shim.http(this.#with(wish));
   }
 
-  /** Sends a report over its socket. */
+  /** Sends a report over the machine's socket. */
   report(wish: ReportWish = {}) {
     return this.socket.report(this.#with(wish));
   }
@@ -142,8 +147,9 @@ export class MachineOnSocket {
   }
 
   /**
-   * Sends the next message as a shim does: a heartbeat in a session; a report without one, or on request; a report over
-   * HTTP and a new socket if this one has closed. Returns the frame's type, or the phase.
+   * Sends the next message as a shim does. With a session, that is a heartbeat; without one, or on request, a
+   * report. If the socket has closed, the machine reports over HTTP and opens a new socket. Returns the frame's
+   * type, or the phase.
    */
   async say(wish: BeatWish = {}): Promise<string> {
     const told = wish.vitals ? { vitals: wish.vitals } : {};
@@ -158,7 +164,7 @@ export class MachineOnSocket {
     return "phase" in body ? body.phase : String(status);
   }
 
-  /** Opens another socket with an accepted report. */
+  /** Opens another socket, and sends a report over it that is accepted. */
   async connect(wish: ReportWish = {}): Promise<void> {
     this.socket = await this.shim.connect();
     expect((await this.report(wish)).status).toBe(200);
@@ -172,28 +178,28 @@ export class MachineOnSocket {
     return kube<Lease>("GET", leasePath(this.name));
   }
 
-  /** The renewTimes of all writes of the lease, in milliseconds since 1970, oldest first. */
+  /** Returns the renewTimes of all writes of the lease, in milliseconds since 1970, oldest first. */
   async renewals(): Promise<number[]> {
     const writes = await writesAbout(this.name, "Lease");
     return writes.map(({ object }) => parseMicroTime((object as Lease).spec?.renewTime ?? "") / 1000);
   }
 
-  /** Returns the Worker's requests to the apiserver about it since the last call. */
+  /** Returns the Worker's requests to the apiserver about this machine since the last call. */
   asked(): Promise<string[]> {
     return requestsAbout(this.name);
   }
 
-  /** The machine as an operator sees it. */
+  /** Returns the machine as an operator sees it. */
   shown(): Promise<WholeNode> {
     return shown(this.name);
   }
 
-  /** The lines of this kind, newest first. */
+  /** Returns the lines of this kind in the machine's history, newest first. */
   history(kind: string): Promise<string[]> {
     return historyOf(this.name, kind);
   }
 
-  /** The state in the fleet index, once its object has sent its update. */
+  /** Returns the machine's state in the fleet index, once the node object has sent its update. */
   async state(): Promise<string> {
     await eventually(async () => expect(await objectOf(this.name).toldSummary()).not.toBeNull());
     return (await this.shown()).summary?.state ?? "";
@@ -206,13 +212,13 @@ export class MachineOnSocket {
 }
 
 interface MemberWish {
-  /** Absent: a gateway of their own. */
+  /** The number of the machines' gateway. Absent: a gateway of their own. */
   gateway?: number;
   facts?: Facts;
   vitals?: ReportWish["vitals"];
 }
 
-/** Registered, its events sent, on a socket with a lent lease. */
+/** Returns a registered machine whose events are sent, on a socket with a lent lease. */
 export async function lentMachine(
   name: string,
   clock: PutClock,
@@ -224,7 +230,7 @@ export async function lentMachine(
 
 type LentMachines<Names extends readonly string[]> = { readonly [At in keyof Names]: MachineOnSocket };
 
-/** Several such machines at one gateway. */
+/** Returns several registered machines at one gateway, each on a socket with a lent lease. */
 export async function lentMachines<const Names extends readonly string[]>(
   names: Names,
   clock: PutClock,
@@ -238,7 +244,7 @@ export async function lentMachines<const Names extends readonly string[]>(
   const each = (act: (machine: MachineOnSocket) => Promise<unknown>) => together(machines, act);
   await each(async (machine) => {
     expect(await machine.http()).toMatchObject({ status: 200, answer: { phase: "registered" } });
-    // Sends all events, including those that wait for the alarm.
+    // The alarm sends all events, including those that wait for the alarm.
     await runDurableObjectAlarm(objectOf(machine.name));
     await objectOf(machine.name).assignGateway(gateway);
   });

@@ -1,4 +1,5 @@
-// A machine whose lease is lent to a gateway of its own, with a clock of the test, and the apiserver's view of it.
+// Plays a machine whose lease is lent to a gateway of its own, with a clock of the test, and reads the apiserver's
+// view of the machine.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, vi } from "vitest";
@@ -18,7 +19,7 @@ import {
 import { type OpenSocket, SocketMachine } from "../../worker/support/socket-machine.ts";
 import { eventually, shift } from "../../worker/support/clock.ts";
 
-/** Returns a Node's name made of these words. It is short enough for a label's value, with a suffix. */
+/** Returns a Node's name made of these words. The name is short enough for a label's value, also with a suffix. */
 export const slug = (...words: string[]): string =>
   words
     .join("-")
@@ -27,7 +28,7 @@ export const slug = (...words: string[]): string =>
     .slice(0, 55)
     .replace(/-$/, "");
 
-/** Time between two heartbeats: the latest time of a machine's next report, and a little more. */
+/** Milliseconds between two heartbeats: the latest time of a machine's next report, and a little more. */
 export const BEAT_MS = 9800;
 export const LEASE_MS = 40_000;
 
@@ -37,15 +38,21 @@ export const GET_LEASE = /^GET \/apis\/coordination/;
 export const gatewayOf = (number: number) => env.GATEWAYS.getByName(String(number));
 export const objectOf = (name: string) => env.NODES.getByName(name);
 
-/** Returns the spied calls of these machines' objects, since machines of earlier tests still exist. */
+/**
+ * Counts the spied calls of these machines' objects. Objects of earlier tests still exist, so their calls are left
+ * out.
+ */
 export function callsAbout(spy: { mock: { contexts: unknown[] } }, names: readonly string[]): number {
   const ids = new Set(names.map((name) => objectOf(name).id.toString()));
-  // `ctx` is protected; a spy's context is the object all the same.
+  // `ctx` is protected in its class, so the test casts the spy's context, which is the object.
   const idOf = (object: unknown) => (object as { ctx: DurableObjectState }).ctx.id.toString();
   return spy.mock.contexts.filter((object) => ids.has(idOf(object))).length;
 }
 
-/** Each test has a gateway of its own, since a broken one affects all its machines. */
+/**
+ * The number of the last gateway in use. Each test has a gateway of its own, because a broken gateway affects all
+ * its machines.
+ */
 let gateways = 1000;
 export const ownGateway = (): number => ++gateways;
 
@@ -57,7 +64,7 @@ export interface OnSocket {
   gateway: number;
 }
 
-/** Registered, with its first events sent. It has the path of a socket, and has not opened it. */
+/** Registers a machine whose first events are sent. It knows the path of a socket, but has not opened one. */
 export async function onHttp(
   name: string,
   gateway = ownGateway(),
@@ -73,7 +80,7 @@ export async function onHttp(
   return { name, enrolled: of, machine, gateway };
 }
 
-/** On a socket, with a lent lease. */
+/** Registers a machine and opens its socket, with a lent lease. */
 export async function onSocket(...how: Parameters<typeof onHttp>): Promise<OnSocket> {
   const known = await onHttp(...how);
   const socket = await known.machine.connect();
@@ -82,7 +89,7 @@ export async function onSocket(...how: Parameters<typeof onHttp>): Promise<OnSoc
   return { ...known, socket };
 }
 
-/** Sends the report that gets the loan, after which heartbeats may follow. */
+/** Sends the report that makes the node object lend the lease. Heartbeats may follow it. */
 export async function lentBy(socket: OpenSocket): Promise<void> {
   expect(await socket.report()).toMatchObject({
     status: 200,
@@ -91,7 +98,7 @@ export async function lentBy(socket: OpenSocket): Promise<void> {
   });
 }
 
-/** Sends a heartbeat when it is due. */
+/** Waits until the next heartbeat is due, and sends it. Returns the answer. */
 export function nextBeat(
   socket: OpenSocket,
   ...how: Parameters<OpenSocket["beat"]>
@@ -102,15 +109,15 @@ export function nextBeat(
 
 export const nodeOf = (name: string): Promise<Node> => kube("GET", `/api/v1/nodes/${name}`);
 
-/** Returns all written renewTimes, oldest first. */
+/** Returns all renewTimes that were written to this machine's lease, oldest first. */
 async function renewTimes(name: string): Promise<string[]> {
   const writes = await writesAbout(name, "Lease");
   return writes.map(({ object }) => (object as Lease).spec?.renewTime ?? "");
 }
 
 /**
- * Makes the machine's socket half-open: the gateway gets no close. Returns a function that still delivers frames to the
- * gateway, as a second process or a slow network would.
+ * Makes the machine's socket half-open: the gateway gets no close. Returns a function that still delivers frames to
+ * the gateway, as a second process or a slow network would.
  */
 export async function halfOpen(gateway: number, name: string): Promise<(frame: string) => Promise<void>> {
   const object = gatewayOf(gateway);
@@ -125,7 +132,7 @@ export async function halfOpen(gateway: number, name: string): Promise<(frame: s
     runInDurableObject(object, (instance: GatewayObject) => instance.webSocketMessage(socket, frame));
 }
 
-/** Delays the gateways' answers to withdrawals from now on. */
+/** Delays the gateways' answers to withdrawals until `goesOn` is called. `begun` waits for the first withdrawal. */
 export function slowWithdrawals(): { begun: () => Promise<void>; goesOn: () => void } {
   const answered = Promise.withResolvers<void>();
   const recall = Reflect.get(GatewayObject.prototype, "recall");
@@ -134,19 +141,23 @@ export function slowWithdrawals(): { begun: () => Promise<void>; goesOn: () => v
     await answered.promise;
     return recall.apply(this, how);
   });
-  // Code after a promise of the gateway runs as the gateway's, and may not use the test's socket.
+  // The test polls for the withdrawal: code after a promise of the gateway runs as the gateway's, and may not use
+  // the test's socket.
   const begun = () => eventually(() => expect(withdrawals).toHaveBeenCalled());
   return { begun, goesOn: answered.resolve };
 }
 
-/** Returns the number of renewals that `act` causes. */
+/** Returns the number of renewals of this machine's lease that `doing` causes. */
 export async function renewedBy(name: string, doing: () => Promise<unknown>): Promise<number> {
   const before = await renewTimes(name);
   await doing();
   return (await renewTimes(name)).length - before.length;
 }
 
-/** Expects that no renewal was late by more than a heartbeat interval, and that no time went back. */
+/**
+ * Expects that no renewal of this machine's lease was late by more than a heartbeat interval, and that no time went
+ * back.
+ */
 export async function expectInTime(name: string): Promise<void> {
   expectNoTimeMovedBack(await writesAbout(name));
   const times = (await renewTimes(name)).map((time) => Date.parse(time));
@@ -157,13 +168,13 @@ export async function expectInTime(name: string): Promise<void> {
 /** Evicts the gateway: its memory is lost, its sockets stay. Work in progress ends first. */
 export const evictGateway = (number: number): Promise<void> => evictDurableObject(gatewayOf(number));
 export const evictNode = (name: string): Promise<void> => evictDurableObject(objectOf(name));
-/** Aborts the gateway, and closes its sockets. */
+/** Aborts the gateway, which closes its sockets. */
 export const crashGateway = (number: number): Promise<void> =>
   runInDurableObject(gatewayOf(number), (_, state) => state.abort("crash")).catch(() => undefined);
 export const ringGateway = (number: number): Promise<boolean> => runDurableObjectAlarm(gatewayOf(number));
 export const ringNode = (name: string): Promise<boolean> => runDurableObjectAlarm(objectOf(name));
 
-/** Waits until the apiserver gets this request about the machine, since the last call. */
+/** Waits until the apiserver has received this request about the machine, since the last call. */
 export async function asked(name: string, request: RegExp): Promise<void> {
   const requests: string[] = [];
   await eventually(async () => {
@@ -178,7 +189,7 @@ export async function shown(name: string): Promise<WholeNode> {
   return body;
 }
 
-/** The lines, newest first. */
+/** Returns the lines of this kind in the machine's history, newest first. */
 export async function historyOf(name: string, kind: string): Promise<string[]> {
   const { body } = await operator<{ entries: { text: string }[] }>(
     "GET",

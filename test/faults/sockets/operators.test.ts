@@ -1,5 +1,5 @@
-// An operator and a machine on a socket: an action reaches the machine at once, and its data are up to date although
-// its object sleeps.
+// Tests an operator and a machine on a socket: an action reaches the machine at once, and the machine's data are up
+// to date although its node object sleeps.
 import { describe, expect, it } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
@@ -138,7 +138,7 @@ describe.each(states)(
         deadlines: { lease: new Date(heardMs + LEASE_MS).toISOString(), status: before.deadlines.status },
         summary: { ...before.summary },
       });
-      // Reading changes nothing.
+      // Reading the machine has changed nothing: the next heartbeat still renews the lease.
       expect(await renewedBy(name, () => nextBeat(socket))).toBe(1);
     });
 
@@ -176,7 +176,7 @@ describe.each(states)(
 describe("the shown transport of a machine", () => {
   it("is the socket until it has reported over HTTP alone for two minutes", async () => {
     const { name, machine, socket } = await onSocket("transport-shown");
-    // The fleet index gets its update in the background.
+    // The loop waits because the fleet index gets its update in the background.
     while ((await shown(name)).summary?.transport !== "socket");
     socket.close();
     const seen: string[] = [];
@@ -185,8 +185,8 @@ describe("the shown transport of a machine", () => {
       await machine.http();
       seen.push((await shown(name)).transport);
     }
-    // The two minutes begin with the first report over HTTP, which shows that the socket has closed. Only the last report
-    // is later than their end.
+    // The two minutes begin with the first report over HTTP, which shows that the socket has closed. Only the last
+    // report is later than the end of the two minutes.
     expect(seen.join(" ")).toMatch(/^(socket ){13}http$/);
   });
 });

@@ -1,5 +1,5 @@
-// Other writers change the lease and the Node of a machine whose lease is lent: noticed in time with or without the
-// loan, and their changes are not overwritten.
+// Tests other writers that change the lease and the Node of a machine whose lease is lent. The Worker notices each
+// change in time, with or without the loan, and does not overwrite it.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -81,7 +81,7 @@ describe("a lent lease", () => {
   });
 });
 
-/** Another writer's change of a Node, and the result once it is noticed. */
+/** Another writer's change of a Node, and the machine's phase once the Worker has noticed the change. */
 type Change = [what: string, change: (machine: MachineOnSocket) => Promise<unknown>, phase: string];
 
 async function putNode({ name }: MachineOnSocket, how: (node: Node) => object, part = ""): Promise<void> {
@@ -152,7 +152,7 @@ const CHANGES: Change[] = [
   ],
 ];
 
-/** Expects the result of a noticed change. */
+/** Expects the phase and the Node that follow a noticed change. */
 async function expectNoticed(machine: MachineOnSocket, what: string, phase: string): Promise<void> {
   expect((await machine.shown()).phase).toBe(phase);
   if (what === "loses a label of ours")
@@ -161,7 +161,10 @@ async function expectNoticed(machine: MachineOnSocket, what: string, phase: stri
     expect(await eventsAbout(machine.name)).toMatchObject({ NodeNotSchedulable: 1 });
 }
 
-/** Nothing is written for a lost Node; each heartbeat renews the lease of a Node of ours. */
+/**
+ * Expects that the Worker writes nothing for a lost Node, and that each heartbeat renews the lease of a Node of
+ * this deployment.
+ */
 async function expectRight(machine: MachineOnSocket, clock: PutClock, phase: string): Promise<void> {
   const renewals = (await machine.renewals()).length;
   await machine.asked();
@@ -169,7 +172,7 @@ async function expectRight(machine: MachineOnSocket, clock: PutClock, phase: str
   await live([machine], clock, BEATS_AFTER * BEAT_MS + 1000, (each) => said.push(each));
   const writes = (await machine.asked()).filter((line) => /^(PUT|POST|PATCH) .*(leases|nodes)/.test(line));
   const renewed = (await machine.renewals()).length - renewals;
-  // One of them may have written the status instead.
+  // One message may have written the status in place of a renewal.
   if (phase === "registered") expect(renewed).toBeGreaterThanOrEqual(BEATS_AFTER - 1);
   else expect([renewed, writes, new Set(said)]).toEqual([0, [], new Set([phase])]);
 }
@@ -186,7 +189,8 @@ describe("an unwatched Node of a machine with quiet heartbeats", () => {
       facts: { ...told, settings: { ...told.settings, nodeStatusReportFrequencyMs: 60_000 } },
     });
     await change(machine);
-    // Until its status is due: the period, and up to half of it after a change.
+    // The change may be noticed only when the status is due: after the period, and up to half of it more after a
+    // change.
     const untilMs = Date.now() + 90_000 + 2 * BEAT_MS;
     const isOver = async () => phase !== "registered" && (await machine.shown()).phase === phase;
     while (Date.now() < untilMs && !(await isOver())) await live([machine], clock, BEAT_MS + 100);
@@ -202,7 +206,7 @@ describe("a watched Node of a machine with quiet heartbeats", () => {
     Object.assign(env, { NODE_WATCH: watch, DEPLOYMENT: deployment });
     await evictCluster();
   };
-  // Timers of an earlier test never ring.
+  // The eviction in `setTo` starts the watch again: timers of an earlier test never ring.
   beforeEach(() => setTo("on", DEPLOYMENT.watched));
   afterAll(() => setTo("off", DEPLOYMENT.before));
 
@@ -212,7 +216,7 @@ describe("a watched Node of a machine with quiet heartbeats", () => {
     await whileWatched(async () =>
       expect((await clusterObject(env).standing(machine.name)).isWatched).toBe(true),
     );
-    // The start of the watch may have ended the loan.
+    // The heartbeats before the change get a new loan if the start of the watch has ended the first one.
     await live([machine], clock, 2 * BEAT_MS + 1000);
     await change(machine);
     await whileWatched(() => expectNoticed(machine, what, phase));

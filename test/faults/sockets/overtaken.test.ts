@@ -1,5 +1,5 @@
-// A withdrawal arrives before its loan: during the report that would bring one, or while the loan is on its way to the
-// gateway. The loan is dropped on arrival.
+// Tests a withdrawal that arrives before its loan: during the report that would bring the loan, or while the loan
+// is on its way to the gateway. The gateway drops the loan on arrival.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { rotate } from "../../../node-shim/worker-link/requests.ts";
@@ -31,11 +31,11 @@ afterEach(() => {
 const revoke = async ({ name }: OnSocket) =>
   expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
 
-/** Holds the next loan back on its way to the gateway, until the test lets it arrive. */
+/** Holds the next loan back on its way to the gateway, until the test calls `arrives`. */
 function loanOnItsWay(): { sent: Promise<void>; arrives: () => void } {
   const [sent, arrival] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   const importKey = crypto.subtle.importKey.bind(crypto.subtle);
-  // A gateway first imports the key of a loan's session.
+  // To take a loan, a gateway first imports the key of its session. The held import therefore holds the loan.
   const held = async (...how: Parameters<typeof importKey>) => {
     const { name } = how[2] as { name?: string };
     if (name !== "HMAC") return importKey(...how);
@@ -137,7 +137,7 @@ describe("during a report of the socket", () => {
     return known;
   }
 
-  /** Expects that no loan is left without a notice of its end after the report. */
+  /** Expects that the report's answer brings no session, and that the next report gets a loan. */
   async function expectNothingLent({ name, socket }: OnSocket): Promise<void> {
     await setFault(name, "");
     expect(await socket.answered()).not.toHaveProperty("session");
@@ -152,7 +152,9 @@ describe("during a report of the socket", () => {
     await expectNothingLent(known);
   });
 
-  /** After the report is applied, and before the first loan. */
+  /**
+   * Calls `happens` after the node object has applied a report, and before it lends the lease for the first time.
+   */
   async function beforeLending(name: string, happens: (known: Omit<OnSocket, "socket">) => Promise<unknown>) {
     const known = await onHttp(name);
     const socket = await known.machine.connect();
@@ -205,7 +207,7 @@ describe("during a report of the socket", () => {
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.reportFrame());
     await asked(name, /^PUT/m);
-    // Facts of a new process, which wait: no tick runs for them.
+    // The changed facts come from a new process of the shim and wait for a tick: none runs for them.
     const changed = facts(name, { versions: { kernel: "6.2.0", osImage: "Test Linux" } });
     expect(await next.http({ facts: changed })).toMatchObject({ answer: { phase: "registering" } });
     await setFault(name, "");

@@ -1,4 +1,4 @@
-// Which heartbeats are quiet: pressure that begins at the exact limit.
+// Tests which heartbeats are quiet: pressure begins at the exact limit.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import { facts } from "../../worker/support/machine.ts";
@@ -35,11 +35,11 @@ const withAvailable = (signal: (typeof SIGNALS)[number], available: number): Vit
 describe("pressure that begins", () => {
   it.each<[signal: (typeof SIGNALS)[number], from: number, condition: string, event: string]>([
     ["memory.available", 100 * MIB, "MemoryPressure", "NodeHasInsufficientMemory"],
-    // A 32-bit fraction, as upstream's: a little more than 10 %.
+    // The limit is a 32-bit fraction as upstream's, so a little more than 10 %.
     ["nodefs.available", 10_737_418_400, "DiskPressure", "NodeHasDiskPressure"],
     ["nodefs.inodesFree", 327_680, "DiskPressure", "NodeHasDiskPressure"],
     ["imagefs.available", 16_106_128_000, "DiskPressure", "NodeHasDiskPressure"],
-    // Truncated, as upstream does.
+    // The limit is truncated, as upstream does.
     ["imagefs.inodesFree", 327_680, "DiskPressure", "NodeHasDiskPressure"],
     ["pid.available", 1000, "PIDPressure", "NodeHasInsufficientPID"],
   ])(

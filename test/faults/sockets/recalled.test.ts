@@ -1,4 +1,5 @@
-// A machine loses its name while its lease is lent: no renewal follows, whatever its socket still sends.
+// Tests a machine that loses its name while its lease is lent: no renewal follows, whatever the machine's socket
+// still sends.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { leave, rotate } from "../../../node-shim/worker-link/requests.ts";
@@ -46,7 +47,10 @@ const revokes = ({ name }: { name: string }) => operator("POST", `/v1/nodes/${na
 const leaves = async ({ enrolled: machine }: OnSocket) =>
   expect(await leave(transport, { ...machine, origin: ORIGIN })).toMatchObject({ ok: true });
 
-/** Its next key takes over with its first report. */
+/**
+ * Rotates the machine's key. Returns the machine with the new key, which replaces the old one with its first
+ * report.
+ */
 async function rotates({ enrolled: machine }: OnSocket): Promise<SocketMachine> {
   const key = await makeMachineKey();
   const rotated = await rotate(transport, { ...machine, origin: ORIGIN }, key);
@@ -54,7 +58,7 @@ async function rotates({ enrolled: machine }: OnSocket): Promise<SocketMachine> 
   return new SocketMachine({ ...machine, key, kid: rotated.value.kid, ticket: "" }, "start-2");
 }
 
-/** Another machine has the name from now on. */
+/** Enrols another machine under this name. From now on the name belongs to it. */
 async function isSucceeded({ name }: OnSocket): Promise<SocketMachine> {
   const next = new SocketMachine(await enrolled(name, { rejoin: true }), "start-2");
   shift(BEAT_MS);
@@ -156,7 +160,7 @@ describe("a machine's object that is aborted during its withdrawal of the loan",
       [
         "for a removal, until its alarm",
         ({ name }) => operator("DELETE", `/v1/nodes/${name}`),
-        // It is aborted when it deletes the machine's data.
+        // The ring fails: the node object aborts itself when it deletes the machine's data.
         ({ name }) => ringNode(name).catch(() => undefined),
         { type: "left" },
       ],

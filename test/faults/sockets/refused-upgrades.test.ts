@@ -1,4 +1,4 @@
-// Invalid requests for a socket: no object is created for them, and no socket opens.
+// Tests invalid requests for a socket: no object is created for them, and no socket opens.
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

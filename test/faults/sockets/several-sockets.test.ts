@@ -1,4 +1,4 @@
-// Two sockets of one machine: one of them is accepted, and frames on the other one renew nothing.
+// Tests two sockets of one machine: the gateway accepts one, and frames on the other renew nothing.
 import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
@@ -20,7 +20,7 @@ import { shift } from "../../worker/support/clock.ts";
 const ANSWER = { type: "answer" };
 const REPLACED = { type: "closing", reason: "replaced", comeBackInMs: 600_000 };
 
-/** The first one has the loan; the machine may open another one. */
+/** Returns a machine whose first socket has the loan. The machine may open another socket. */
 async function mayOpenAnother(name: string) {
   const known = await onSocket(name);
   shift(BEAT_MS);
@@ -30,7 +30,7 @@ async function mayOpenAnother(name: string) {
   return known;
 }
 
-/** The second one is open, and has not reported. */
+/** Returns a machine with a second open socket, on which it has not reported yet. */
 async function onTwoSockets(name: string) {
   const known = await mayOpenAnother(name);
   shift(BEAT_MS / 2);
@@ -58,7 +58,7 @@ describe("a second socket of a machine", () => {
 
   it("that is refused → the first one stays the machine's", async () => {
     const { name, socket, second } = await onTwoSockets("second-is-refused");
-    // The refusal returned the loan, if there was one.
+    // The refused report ended the loan, if there was one: the next report gets a new one.
     second.sendText(JSON.stringify({ type: "report", token: "none", body: "{}" }));
     expect(await second.next()).toMatchObject({ type: "report-answer", status: 401 });
     expect(await socket.beat()).toEqual({ type: "again", reason: "over" });
@@ -121,7 +121,7 @@ describe("a socket that another one has replaced", () => {
     expect(await renewedBy(name, () => second.beat())).toBe(0);
     expect(second.frames.at(-1)).toEqual({ type: "again", reason: "over" });
     expect(await second.report()).not.toHaveProperty("session");
-    // Counted once for each socket.
+    // The late heartbeats are counted once for each socket.
     await late(await socket.heartbeat({ n: socket.session!.n + 2 }));
     shift(3_600_001);
     expect(await second.report()).toMatchObject({ status: 200, body: { phase: "registered" } });
@@ -137,7 +137,7 @@ describe("a half-open socket", () => {
     expect(await nextBeat(socket)).toMatchObject(ANSWER);
     const late = await halfOpen(gateway, name);
     const unsent = await socket.heartbeat();
-    // The machine notices after nine seconds without an answer, the gateway does not.
+    // The machine notices a half-open socket after nine seconds without an answer; the gateway does not notice it.
     shift(2 * BEAT_MS);
     expect(await renewedBy(name, () => machine.http())).toBe(1);
     const next = await machine.connect();

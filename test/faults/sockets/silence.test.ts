@@ -1,4 +1,4 @@
-// Machines that turn silent, however their sockets end: each is found in time, and no other counts as silent.
+// Tests machines that turn silent, however their sockets end: each is found in time, and no other counts as silent.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -18,12 +18,12 @@ import {
 } from "./members.ts";
 import { BEAT_MS, gatewayOf, LEASE_MS, objectOf, ownGateway, evictGateway, evictNode } from "./on-socket.ts";
 
-/** Since the last heartbeat. */
+/** Milliseconds between the last heartbeat and the time at which a machine counts as silent. */
 const NOTICED_MS = 45_000;
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Expects that the machine counts as silent since this time, within `withinMs` of it, and not earlier. */
+/** Expects that the machine counts as silent since `heardMs`, that this was noticed in time, and not too early. */
 async function expectSilent(machine: MachineOnSocket, heardMs: number): Promise<void> {
   const { silentSince } = await machine.shown();
   expect(Math.abs(Date.parse(silentSince ?? "") - heardMs), silentSince ?? "not silent").toBeLessThan(2000);
@@ -65,7 +65,7 @@ describe("a machine whose last message was a quiet heartbeat", () => {
     await expectHeardOf(machine);
     await passRinging(clock, heardMs + NOTICED_MS - Date.now(), stubsOf([machine]));
     await expectSilent(machine, heardMs);
-    // No renewal followed.
+    // After the machine's last message, no renewal followed.
     expect((await machine.renewals()).at(-1)).toBeLessThanOrEqual(heardMs);
   });
 });
@@ -84,7 +84,8 @@ describe("a gateway's members that never return", () => {
     await Promise.all(machines.map((machine) => machine.beat()));
     const heardMs = Date.now();
     await evictDurableObject(gatewayOf(gateway), { webSockets: "close" });
-    // On a busy computer some objects answer late, and are notified again ten seconds later.
+    // Two machines are checked later: on a busy computer some objects answer late, and the gateway notifies them
+    // again ten seconds later.
     await passRinging(clock, heardMs + NOTICED_MS + 12_000 - Date.now(), stubsOf(machines));
     for (const machine of machines.slice(-2)) await expectSilent(machine, heardMs);
     const shown = await Promise.all(machines.map((machine) => machine.shown()));
@@ -101,7 +102,7 @@ describe("a gateway's members that never return", () => {
     await crash(gatewayOf(gateway));
     await passRinging(clock, 60_000, stubsOf([machine]));
     await expectHeardOf(machine);
-    // As the cron trigger does each minute.
+    // `care` runs as the cron trigger calls it each minute.
     await gatewayOf(gateway).care();
     await passRinging(clock, WATCH_LIMITS.checkMs + 1000, stubsOf([machine]));
     await expectSilent(machine, heardMs);
@@ -162,7 +163,7 @@ describe("a machine does not count as silent", () => {
     const approval = { thumbprint: key.thumbprint };
     expect((await operator("POST", `/v1/nodes/${name}/approve`, approval)).status).toBe(204);
     expect(socket.closed !== null || socket.frames.at(-1)?.type === "closing").toBe(!isUnheard);
-    // It asks again within a minute.
+    // The node object asks the gateway again within a minute.
     await passRinging(clock, 60_000, stubsOf([machine]));
     expect((await machine.shown()).silentSince).toBeNull();
   });

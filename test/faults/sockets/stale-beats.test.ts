@@ -1,5 +1,5 @@
-// Heartbeats and reports that are not the machine's next ones: replayed, of another machine or session, delayed. None
-// renews a lease.
+// Tests heartbeats and reports that are not the machine's next ones: replayed, delayed, or of another machine or
+// session. None renews a lease.
 import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
@@ -27,7 +27,7 @@ describe("a heartbeat", () => {
       "that was sent before",
       async ({ socket }) => {
         const frame = await socket.heartbeat();
-        // Signs the same content again.
+        // The heartbeat is signed again with the same content.
         expect(await socket.beat()).toMatchObject(ANSWER);
         return frame;
       },
@@ -121,7 +121,7 @@ describe("a proxy that delays", () => {
       if (!socket.closed) socket.sendText(frame);
       return socket.next();
     };
-    // The first is fresh; the next one has an old nonce.
+    // The first delivery is fresh; the second one has a used nonce.
     expect(await renewedBy(name, deliver)).toBe(1);
     expect(await renewedBy(name, async () => expect(await deliver()).toEqual(NOT_FRESH))).toBe(0);
     while (Date.now() - signedMs <= LEASE_MS) await deliver();

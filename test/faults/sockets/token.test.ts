@@ -1,5 +1,5 @@
-// The apiserver refuses a gateway's cluster token: the gateway uses the next token of the chain within the same
-// heartbeat.
+// Tests an apiserver that refuses a gateway's cluster token: the gateway uses the next token of the chain within
+// the same heartbeat.
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from "vitest";
 import { clusterObject } from "../../../worker/env.ts";
@@ -11,7 +11,7 @@ import { BEAT_MS, PUT_LEASE } from "./on-socket.ts";
 const before = env.KUBE_TOKEN;
 const [NAMESPACE, ACCOUNT] = ["rollcall-system", "rollcall"];
 
-/** The ServiceAccount of docs/deploy.md, and a token of it. */
+/** Creates the ServiceAccount of docs/deploy.md. Returns a token of it. */
 async function accountToken(): Promise<string> {
   const make = (path: string, object: { metadata: { name: string } } & Record<string, unknown>) =>
     kube("POST", path, object);
@@ -34,14 +34,14 @@ async function accountToken(): Promise<string> {
   return issued.status.token;
 }
 
-/** Uses this secret from now on. */
+/** Gives the Worker this cluster token from now on, as a deployment does. */
 async function deploy(token: string): Promise<void> {
   Object.assign(env, { KUBE_TOKEN: token });
   await crash(clusterObject(env));
 }
 
 beforeAll(async () => deploy(await accountToken()));
-// The token's end is in the apiserver's time.
+// The clock is the real one, because the apiserver computes a token's end in real time.
 beforeEach(() => setClock(vi.getRealSystemTime()));
 afterAll(() => deploy(before));
 afterEach(() => void vi.restoreAllMocks());
@@ -49,7 +49,7 @@ afterEach(() => void vi.restoreAllMocks());
 it("once → another token is requested, and the same heartbeat renews the lease; later requests use that token", async () => {
   const clock = stoppedClock();
   const machine = await lentMachine("token-refused", clock);
-  // A gateway requests a token when it starts, and at most once a minute.
+  // A gateway requests a token when it starts, and at most once a minute: it may request one again now.
   await live([machine], clock, 80_000);
   await machine.asked();
   const renewals = (await machine.renewals()).length;

@@ -1,5 +1,5 @@
-// A gateway that does not answer the withdrawal of a loan: its next PUT conflicts, in any state of the apiserver. The
-// alarm retries what failed.
+// Tests a gateway that does not answer the withdrawal of a loan: its next PUT conflicts, in any state of the
+// apiserver. The alarm retries what failed.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
@@ -30,7 +30,7 @@ import { shift } from "../../worker/support/clock.ts";
 
 const RECALLED = "rollcall.dev/recalled";
 const LOST = { type: "again", reason: "lease" };
-/** Time between two attempts. */
+/** Milliseconds between two attempts of the alarm. */
 const AGAIN_MS = 10_000;
 const REFUSES: Fault = { kind: "status", code: 500, reason: "InternalError", of: "/leases/" };
 
@@ -41,7 +41,7 @@ afterEach(() => {
 const leaseOf = ({ name }: OnSocket) => kube<Lease>("GET", leasePath(name));
 const recalledAt = async (of: OnSocket) => (await leaseOf(of)).metadata?.annotations?.[RECALLED];
 
-/** Its lease is lent, and its gateway answers only heartbeats and reports. */
+/** Returns a machine whose lease is lent, and whose gateway answers only heartbeats and reports. */
 async function unanswering(name: string): Promise<OnSocket> {
   const known = await onSocket(name);
   const unanswered = () => Promise.reject(new Error("reset"));
@@ -52,7 +52,7 @@ async function unanswering(name: string): Promise<OnSocket> {
   return known;
 }
 
-/** Notifies its object that another writer has changed its Node. */
+/** Notifies the node object that another writer has changed the machine's Node. */
 const isNoticed = ({ name }: OnSocket) => objectOf(name).noticeNode(null);
 const isRevoked = async ({ name }: OnSocket) =>
   expect((await operator("POST", `/v1/nodes/${name}/revoke`)).status).toBe(204);
@@ -61,7 +61,7 @@ const leaseRequests = async ({ name }: OnSocket) =>
   (await requestsAbout(name)).filter((request) => request.includes(leasePath(name)));
 const TOUCHED = ({ name }: OnSocket) => [`GET ${leasePath(name)}`, ...putsOf(name, 1)];
 
-/** Expects that the loan renews nothing more. */
+/** Expects that the gateway renews nothing more under the loan. */
 async function expectLost(of: OnSocket): Promise<void> {
   const { renewTime } = (await leaseOf(of)).spec ?? {};
   expect(await renewedBy(of.name, async () => expect(await nextBeat(of.socket)).toEqual(LOST))).toBe(0);
@@ -80,7 +80,7 @@ describe.each([
     expect(await recalledAt(known)).toBe(new Date().toISOString());
     expect((await leaseOf(known)).spec?.renewTime).toBe(renewTime);
     await expectLost(known);
-    // The write is done.
+    // The write has taken effect, so the alarm must not repeat it.
     await leaseRequests(known);
     shift(AGAIN_MS);
     await ringNode(known.name);

@@ -1,4 +1,5 @@
-// Lease renewals on the embedded apiserver: each is a PUT with uid and resourceVersion of the last answer.
+// Measures lease renewals on the embedded apiserver: each is a PUT with the uid and resourceVersion of the last
+// answer.
 import {
   type Fleet,
   LEASES,
@@ -30,7 +31,7 @@ async function renewals({ nodes, send }: Fleet): Promise<Requests> {
   return { send: renew, object: lease(nodes[0] ?? "", 0) };
 }
 
-/** Reads the current leases by patches that change nothing. */
+/** Reads the current leases with patches that change nothing. Returns them by name. */
 async function learn(nodes: string[], send: Fleet["send"]): Promise<Map<string, Stored>> {
   const known = new Map<string, Stored>();
   for (const name of nodes) {

@@ -1,5 +1,5 @@
-// The Worker's status patches on the embedded apiserver: heartbeat times of four conditions. For each the apiserver
-// reads and writes the whole Node, and so does the yardstick.
+// Measures the Worker's status patches on the embedded apiserver: heartbeat times of four conditions. For each
+// patch the apiserver reads and writes the whole Node, and so does the yardstick.
 import { type Fleet, renewTime, type Requests, requestsBesideJson } from "./apiserver.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";

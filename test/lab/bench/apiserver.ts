@@ -1,5 +1,6 @@
-// Measures requests to the embedded apiserver with a fleet in it, from Request to Response in this process, one after
-// the other. Its database is in a file. The yardstick is a server that only reads and writes the same JSON.
+// Measures requests to the embedded apiserver with a fleet in it, from Request to Response in this process, one
+// after the other. The apiserver's database is in a file. The yardstick is a server that only reads and writes the
+// same JSON.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -20,13 +21,13 @@ const TOKEN = "bench";
 export const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 export interface Fleet {
-  /** Names of the Nodes. */
+  /** The names of the Nodes. */
   nodes: string[];
   /** Sends one request and returns the parsed body. Throws unless the answer is 2xx. */
   send: (method: string, path: string, body: object, contentType?: string) => Promise<Stored>;
 }
 
-/** The parts of an answer that later requests need. */
+/** The parts of an apiserver's answer that later requests need. */
 export interface Stored {
   metadata: { uid: string; resourceVersion: string };
 }
@@ -47,14 +48,14 @@ async function makeFleet(send: Fleet["send"]): Promise<string[]> {
   return names;
 }
 
-/** A request to the fleet, and the object that its yardstick sends. */
+/** The request that is measured, and the object that its yardstick sends. */
 export interface Requests {
-  /** Makes the next request; `run` counts up from 0. */
+  /** Sends the next request; `run` counts up from 0. */
   send: (run: number) => Promise<unknown>;
   object: object;
 }
 
-/** Measures the microseconds of one request, next to a bare JSON server's. */
+/** Measures the microseconds of one request, in turns with a server that only reads and writes JSON. */
 export async function requestsBesideJson(prepare: (fleet: Fleet) => Promise<Requests>): Promise<Round[]> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const store = openStore(join(folder, "apiserver.sqlite"));
@@ -89,7 +90,7 @@ export async function requestsBesideJson(prepare: (fleet: Fleet) => Promise<Requ
   }
 }
 
-/** Sends one request after the other; returns the microseconds of one. */
+/** Returns a function that sends BATCH requests, one after the other, and returns the microseconds of one. */
 function batches(send: (run: number) => Promise<unknown>): () => Promise<number> {
   let run = 0;
   return async () => {

@@ -14,7 +14,7 @@ interface Attachment {
   key: string;
 }
 
-/** Kept in memory. */
+/** The data of a socket that the gateway keeps in memory. */
 interface Held {
   key: CryptoKey;
   lease: BareLease;
@@ -45,7 +45,7 @@ export class BareGatewayObject extends DurableObject<BareKube> {
     socket.send(JSON.stringify({ type: "answer", n, nextInMs: 9600 }));
   }
 
-  /** Called with the first heartbeat. */
+  /** Reads the key and the lease into memory at the first heartbeat. */
   async #hold(socket: WebSocket): Promise<Held> {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what fetch wrote
     const { name, key } = socket.deserializeAttachment() as Attachment;

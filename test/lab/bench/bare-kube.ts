@@ -1,4 +1,4 @@
-// The bare Workers' requests to the apiserver: a generic one, and a lease's renewal.
+// Sends the bare Workers' requests to the apiserver: a generic one, and a lease's renewal.
 
 export interface BareKube {
   KUBE: Fetcher;
@@ -30,7 +30,7 @@ export async function ask<T>(env: BareKube, method: string, path: string, body: 
   return response.json();
 }
 
-/** `uid`: of the Node that owns the lease. */
+/** Creates the lease of a machine. `uid` is the UID of the Node that owns the lease. */
 export function createLease(env: BareKube, name: string, uid: string | undefined): Promise<BareLease> {
   const owner = { apiVersion: "v1", kind: "Node", name, uid };
   return ask(env, "POST", LEASES, {

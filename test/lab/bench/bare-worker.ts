@@ -14,13 +14,13 @@ export { BareGatewayObject } from "./bare-gateway.ts";
 
 interface BareEnv extends BareKube {
   ORIGIN: string;
-  /** The Node as JSON; machines differ only in its name. */
+  /** The Node as JSON. The Nodes of two machines differ only in their names. */
   NODE: string;
   ROWS: DurableObjectNamespace<RowObject>;
   GATEWAYS: DurableObjectNamespace<BareGatewayObject>;
 }
 
-/** Keys and leases of all machines, in the isolate's memory. */
+/** The keys and leases of all machines, in the isolate's memory. */
 const machines = new Map<string, { key: CryptoKey; lease: BareLease }>();
 
 export class RowObject extends DurableObject<BareEnv> {
@@ -31,7 +31,7 @@ export class RowObject extends DurableObject<BareEnv> {
   }
 }
 
-/** Answers like the enrolment of docs/protocol.md. */
+/** Enrols a machine: sends the answer that docs/protocol.md describes for an enrolment. */
 async function enrol(request: Request, env: BareEnv, name: string): Promise<Response> {
   const { proof } = await request.json<{ proof: string }>();
   const jwk = decodeProtectedHeader(proof).jwk as JWK & { x: string };

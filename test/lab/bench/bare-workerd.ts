@@ -15,7 +15,7 @@ import { bundle, type KubeAddress, ROOT, type RunningWorker, startWorkerd } from
 
 const ENTRY = fileURLToPath(new URL("bare-worker.ts", import.meta.url));
 
-/** Its join token is any text of the right form: the bare Worker does not check it. */
+/** Starts the bare Worker. Its join token is any text of the right form: the bare Worker does not check it. */
 export async function startBareWorker(kube: KubeAddress): Promise<RunningWorker> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const port = await freePort();

@@ -1,23 +1,25 @@
-// The types of a benchmark and of its results.
+// Defines the types of a benchmark and of its results.
 import type { Budget } from "./budgets.ts";
 
 export interface Benchmark extends Budget {
-  /** A missing requirement of this computer; absent: none. */
+  /** A requirement that this computer does not meet. Absent if it meets all. */
   lacks?: string;
-  /** Measures rounds. A long benchmark reports its progress. `minutes` applies to measurements of an idle state. */
+  /**
+   * Measures the rounds; a long benchmark reports its progress. A measurement of an idle state lasts for `minutes`.
+   */
   measure: (progress: Progress, minutes: number) => Promise<Round[]>;
-  /** Lines for after the table. Several benchmarks may return the same. */
+  /** Returns lines that are printed after the table. Several benchmarks may return the same lines. */
   details?: () => string;
 }
 
 export type Progress = (message: string) => void;
 
-/** One round: the measured value and, right after it, its yardstick, both in the benchmark's unit. */
+/** One round: the measured value and the yardstick's value right after it, both in the benchmark's unit. */
 export interface Round {
   ours: number;
-  /** Absent if this computer has no yardstick, or the benchmark needs none. */
+  /** The yardstick's value. Absent if this computer has no yardstick, or the benchmark needs none. */
   yardstick?: number;
-  /** For a round of many turns: the median of their ratios. */
+  /** The median of the ratios, in a round of many turns. */
   ratio?: number;
 }
 

@@ -1,4 +1,4 @@
-// All benchmarks, in the order of their table.
+// Lists all benchmarks, in the order of their table.
 import { apiserverLeases } from "./apiserver-leases.ts";
 import { apiserverStatus } from "./apiserver-status.ts";
 import type { Benchmark } from "./benchmark.ts";

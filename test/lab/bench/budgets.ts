@@ -1,4 +1,4 @@
-// Every budget, in one place. docs/bench.md has the same table. Measures nothing.
+// Lists every budget. docs/bench.md has the same table. Measures nothing.
 
 export type Unit =
   | "µs"
@@ -19,7 +19,10 @@ export type Unit =
   | "/s"
   | "% of a core";
 
-/** What each value is compared with, in turns, on the same computer in the same minutes. */
+/**
+ * The yardsticks: a measured value and its yardstick are measured in turns, on the same computer in the same
+ * minutes.
+ */
 export const YARDSTICKS = {
   "node JSON": "`JSON.parse(JSON.stringify(node))` of the same Node",
   digits: "`Number()` of the digits of the same texts, found by a RegExp",
@@ -44,23 +47,26 @@ export const YARDSTICKS = {
 export type Yardstick = keyof typeof YARDSTICKS;
 
 export interface Budget {
-  /** Its name on the command line; the start of several names, up to a `-`, selects all of them. */
+  /** The benchmark's name on the command line. The start of several names, up to a `-`, selects all of them. */
   name: string;
-  /** The measured quantity first, then "per" its unit, then a comma and the circumstances. */
+  /** The measured quantity, then "per" and its unit, then a comma and the circumstances. */
   what: string;
-  /** Unit of the figures. */
+  /** The unit of the measured values. */
   unit: Unit;
-  /** The yardstick of a ratio; absent: the budget limits the figure itself. */
+  /** The yardstick of a ratio. Absent: the budget limits the measured value itself. */
   against?: Yardstick;
-  /** null: no budget. */
+  /** The limit of the ratio or the value. null if there is no budget. */
   budget: number | null;
-  /** Larger is better: the budget is a minimum. */
+  /** true if the budget is a minimum, because larger values are better. */
   atLeast?: boolean;
 }
 
 const KILLED = "after workerd was killed under 1,000 machines";
 
-/** Budgets for one steady heartbeat: while warm, while cold, and while warm with the Node on the watch's list. */
+/**
+ * Returns the budgets for one steady heartbeat: while its objects are warm, while they are cold, and while they are
+ * warm with the Node on the watch's list.
+ */
 function heartbeat(name: string, what: string, unit: Unit, budgets: (number | null)[]) {
   return ["warm", "cold", "watched"].map((kind, index) => ({
     name: `heartbeat-${kind}-${name}`,
@@ -70,7 +76,7 @@ function heartbeat(name: string, what: string, unit: Unit, budgets: (number | nu
   }));
 }
 
-/** Budgets for one heartbeat that needs no report. */
+/** Returns the budgets for one heartbeat over a socket that needs no report. */
 function socketHeartbeat(rows: [name: string, what: string, unit: Unit, budget: number][]): Budget[] {
   return rows.map(([name, what, unit, budget]) => ({
     name: `socket-heartbeat-${name}`,
@@ -81,8 +87,8 @@ function socketHeartbeat(rows: [name: string, what: string, unit: Unit, budget: 
 }
 
 /**
- * Costs with a heartbeat every 10 s, an apiserver that takes 50 ms, and public prices without a plan's included
- * amounts: docs/costs.md. `most`: the most dollars, for 10,000 machines.
+ * Returns the budgets of costs, as docs/costs.md computes them: a heartbeat every 10 s, an apiserver that takes 50
+ * ms, and public prices without a plan's included amounts. `most` is the maximum in dollars for 10,000 machines.
  */
 function costs(key: string, way: string, most: number | null): Budget[] {
   const fleets = [1, 100, 10_000].map((machines): Budget => {
@@ -99,7 +105,10 @@ function costs(key: string, way: string, most: number | null): Budget[] {
   ];
 }
 
-/** Names that start with `shim-` are measured on each Node.js of the computer: `shim-24-cpu`. */
+/**
+ * The budgets. A benchmark whose name starts with `shim-` is measured on each Node.js of the computer, as
+ * `shim-24-cpu`.
+ */
 export const BUDGETS: readonly Budget[] = [
   {
     name: "decision-unchanged",
@@ -142,7 +151,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "KiB",
     budget: 60,
   },
-  // The page's budgets are what its users notice, with room for a computer that has other work.
+  // The page's budgets are times that a user would notice, with room for a computer that has other work.
   {
     name: "page-interactive",
     what: "time until the page's form accepts a secret, processor slowed to a quarter",
@@ -238,7 +247,8 @@ export const BUDGETS: readonly Budget[] = [
     unit: "bytes",
     budget: null,
   },
-  // A scrape may take 200 ms. On a computer with other work only the CPU time can be judged.
+  // A scrape may take 200 ms. The budget limits its CPU time, because a computer with other work also slows the
+  // scrape.
   {
     name: "metrics-cpu",
     what: "workerd's CPU time per scrape of the metrics, 10,000 machines",
@@ -316,8 +326,8 @@ export const BUDGETS: readonly Budget[] = [
     against: "bare Worker",
     budget: 3,
   },
-  // A kubelet takes 0.86 s and 0.43 s; these are 0.5 s and 0.4 s. A kubelet's lease comes 10 s later; ours is already
-  // there.
+  // A kubelet takes 0.86 s for a new machine and 0.43 s for a known one; the shim takes 0.5 s and 0.4 s. A
+  // kubelet's lease comes 10 s later; the shim's already exists by then.
   {
     name: "start-new",
     what: "time from the shim's start until Ready and a lease, new machine",
@@ -345,7 +355,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "processes",
     budget: 0,
   },
-  // A kubelet takes 0.43 s until it has written its status; this is 0.3 s.
+  // A kubelet takes 0.43 s until it has written its status; the shim's first report takes 0.3 s.
   {
     name: "shim-first-report",
     what: "time from the start of the shim until its first report, known machine",
@@ -419,7 +429,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "s",
     budget: 3,
   },
-  // 250 KiB for 10,000.
+  // A snapshot of 10,000 machines has 250 KiB.
   {
     name: "feed-snapshot-time",
     what: "time per feed until its client has all machines, 100,000 machines",
@@ -456,7 +466,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "s",
     budget: null,
   },
-  // The machines' own intervals take most of this time, not the work.
+  // The machines' own report intervals take most of this time, not the Worker's work.
   {
     name: "fleet-restart-renewed",
     what: `time until every lease is renewed, ${KILLED}`,
@@ -477,7 +487,7 @@ export const BUDGETS: readonly Budget[] = [
   },
 ];
 
-/** Throws for an unknown name. */
+/** Returns the budget of this name. Throws if the name is unknown. */
 export function budgetOf(name: string): Budget {
   const found = BUDGETS.find((budget) => budget.name === name);
   if (!found) throw new Error(`there is no budget ${name}`);
@@ -491,7 +501,7 @@ export function shimBudgetOf(name: string, major: string): Budget {
   return { ...budget, name: general.replace("shim", shim), what: what.replace("shim", on) };
 }
 
-/** Returns `24` for `v24.21.0`. */
+/** Returns the major version, such as `24` for `v24.21.0`. */
 export function majorOf(version: string): string {
   return /\d+/.exec(version)?.[0] ?? version;
 }

@@ -1,4 +1,4 @@
-// The size of the Worker's bundle, compressed as wrangler would upload it.
+// Measures the size of the Worker's bundle, compressed as wrangler would upload it.
 import { spawn } from "node:child_process";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";

@@ -1,5 +1,6 @@
-// Compares this tree with another one, in turns: decisions in this process, heartbeats through a workerd for each. For
-// changes that must not slow anything down. The other tree needs the same benchmarks at the same paths.
+// Compares this source tree with another one, in turns: decisions in this process, and heartbeats through a workerd
+// for each tree. A developer uses it for changes that must not slow anything down. The other tree needs the same
+// benchmarks at the same paths.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -20,7 +21,7 @@ interface Decisions {
   machine: Pick<typeof ownMachine, "machineFacts">;
 }
 
-/** `tree`: its root folder. */
+/** Returns the benchmarks that compare this tree with the one in the root folder `tree`. */
 export function compareBenchmarks(tree: string): Benchmark[] {
   const beside = { against: "other tree", budget: SLOWER_AT_MOST } as const;
   const heartbeats = once((progress: Progress) =>
@@ -85,8 +86,8 @@ const changed = ({ decisions, machine }: Decisions) => ({
 });
 
 /**
- * Takes a folder as it is; checks a git revision out in a temporary folder, with this tree's node_modules, and removes
- * it afterwards.
+ * Calls `work` with the other tree's folder. A given folder is used as it is. A git revision is checked out in a
+ * temporary folder, with this tree's node_modules, and removed afterwards.
  */
 export async function withTree<T>(given: string, work: (tree: string) => Promise<T>): Promise<T> {
   if (existsSync(given) && statSync(given).isDirectory()) return work(resolve(given));

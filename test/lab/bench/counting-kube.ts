@@ -1,4 +1,4 @@
-// The embedded apiserver on a plain HTTP port, which counts the Worker's requests. Its clock is an argument.
+// Serves the embedded apiserver on a plain HTTP port, and counts the Worker's requests. The clock is an argument.
 import { randomUUID } from "node:crypto";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { defaultSettings, startControllers } from "../../../infra/local/apiserver/controllers/start.ts";
@@ -8,10 +8,10 @@ import { type After, afterTimeout } from "../../../infra/local/apiserver/timer.t
 import { openJsonPort } from "./json-port.ts";
 
 export interface Asked {
-  /** `PUT`, `PATCH`, … */
+  /** The HTTP method: `PUT`, `PATCH`, … */
   verb: string;
   path: string;
-  /** Bytes of request and answer; for a watch, of the request alone. */
+  /** The bytes of the request and its answer; for a watch, of the request alone. */
   bytes: number;
 }
 
@@ -30,16 +30,16 @@ export interface CountingKube {
   stop: () => Promise<void>;
 }
 
-/** Answers a request in place of the apiserver; undefined: the apiserver answers. */
+/** Answers a request in place of the apiserver. Returns undefined if the apiserver must answer. */
 export type Shortcut = (verb: string, body: string) => string | undefined;
 
 interface KubeChoice {
   shortcut?: Shortcut;
-  /** Timers of the clock `nowMs`. Absent: a watch gets no answer. */
+  /** Sets timers of the clock `nowMs`. Absent: a watch gets no answer. */
   after?: After;
-  /** Duration of each answer, by `after`. */
+  /** Milliseconds that each answer takes, by `after`. */
   answersAfterMs?: number;
-  /** Runs the controllers: they set taints, and mark a Node as Unknown after this time without a heartbeat. */
+  /** Runs the controllers: they set taints, and mark a Node as Unknown after `graceMs` without a heartbeat. */
   controllers?: { every: Every; graceMs: number };
 }
 

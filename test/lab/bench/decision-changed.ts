@@ -1,4 +1,4 @@
-// The decision about a heartbeat with a changed condition, and its patch for the apiserver.
+// Measures the decision about a heartbeat with a changed condition, and its patch for the apiserver.
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
 import { assertDecisions, changedReports, decideAndPatch } from "./decision.ts";

@@ -1,4 +1,4 @@
-// The decision about a heartbeat without a change: the cost of almost every report.
+// Measures the decision about a heartbeat without a change: the cost of almost every report.
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
 import { assertDecisions, decide, unchangedReports } from "./decision.ts";

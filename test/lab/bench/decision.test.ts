@@ -1,5 +1,5 @@
-// The decision benchmarks measure what their names say: nothing changes in one, memory pressure alternates in the
-// other.
+// Tests that the decision benchmarks measure what their names promise: no report changes the Node in one, memory
+// pressure alternates in the other.
 import { expect, test } from "vitest";
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import { assertDecisions, changedReports, decide, unchangedReports } from "./decision.ts";

@@ -1,4 +1,5 @@
-// The product's decision about a report, as in a tick: the setters on the last known Node, and the comparison.
+// Runs the product's decision about a report, as a tick does: the setters on the last known Node, and the
+// comparison.
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -9,7 +10,7 @@ import { type NodeUpdate, updateNode } from "../../../shared/node/update-node.ts
 import { asReceived, machineVitals, NAME, registeredNode, REPORTS, WRITTEN_AT_MS } from "./machine.ts";
 import { success } from "../../../shared/result.ts";
 
-/** A parsed report. Facts and Node come from the object's memory, the rest is new. */
+/** A parsed report. The facts and the Node come from the node object's memory, the rest is new. */
 export interface Reported {
   facts: Facts;
   original: Node;
@@ -24,12 +25,12 @@ export function decide({ facts, original, vitals, memory, nowMs }: Reported): No
   return updateNode(original, () => success(false), os, architecture, setters);
 }
 
-/** Decides and makes the patch of a changed status, as a tick does. */
+/** Decides about a report, and makes the patch of a changed status, as a tick does. */
 export function decideAndPatch(reported: Reported): ReturnType<typeof createNodeStatusPatch> {
   return createNodeStatusPatch(reported.original, decide(reported).node);
 }
 
-/** Reports without a change. */
+/** Returns a function that makes reports without a change. */
 export function unchangedReports(facts: Facts): (run: number) => Reported {
   const { node: original, memory } = registeredNode(facts, machineVitals(0));
   const texts = Array.from({ length: REPORTS }, (_, index) => JSON.stringify(machineVitals(index)));
@@ -42,7 +43,7 @@ export function unchangedReports(facts: Facts): (run: number) => Reported {
   });
 }
 
-/** Reports in which memory is short, alternating with ones in which it is not. */
+/** Returns a function that makes reports in which memory is short in every second one. */
 export function changedReports(facts: Facts): (run: number) => Reported {
   const calm = registeredNode(facts, machineVitals(0));
   const short = registeredNode(facts, machineVitals(0, true));
@@ -56,13 +57,13 @@ export function changedReports(facts: Facts): (run: number) => Reported {
       original,
       vitals: JSON.parse(texts[run % REPORTS] ?? ""),
       memory: structuredClone(memory),
-      // Pressure lasts at least five minutes.
+      // The reports are spaced so because a pressure condition lasts at least five minutes.
       nowMs: WRITTEN_AT_MS + 300_000 + (run + 1) * 9600,
     };
   };
 }
 
-/** Throws unless these reports are what the benchmark expects. */
+/** Throws unless each report changes the Node, or leaves it unchanged, as `changed` requires. */
 export function assertDecisions(reports: (run: number) => Reported, changed: boolean): void {
   for (let run = 0; run < REPORTS; run++) {
     const { changed: decided, errors } = decide(asReceived(reports(run)));

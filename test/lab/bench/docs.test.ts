@@ -1,4 +1,4 @@
-// docs/bench.md has the budgets and yardsticks of the benchmarks.
+// Tests that docs/bench.md has the budgets and yardsticks of the benchmarks.
 import { readFileSync } from "node:fs";
 import { format } from "prettier";
 import { expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { budgetsMarkdown, yardsticksMarkdown } from "./output.ts";
 
 const page = readFileSync(new URL("../../../docs/bench.md", import.meta.url), "utf8");
 
-/** Formats like `npm run fix`. */
+/** Formats Markdown as `npm run fix` does. */
 const written = (markdown: string) => format(markdown, { parser: "markdown", printWidth: 110 });
 
 test.each([

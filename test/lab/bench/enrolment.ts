@@ -1,5 +1,5 @@
-// Machines from their enrolment until their Nodes are Ready, next to a bare Worker: machines a second, and workerd's
-// CPU time. Real: workerd, HTTP, keys and signatures, and the embedded apiserver, the same for both.
+// Measures machines from their enrolment until their Nodes are Ready, next to a bare Worker: machines per second,
+// and workerd's CPU time. Real: workerd, HTTP, keys and signatures, and the embedded apiserver, the same for both.
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -15,12 +15,12 @@ const AT_ONCE = 16;
 const MACHINES_EACH = 64;
 const WARM_UP_ROUNDS = 3;
 const ROUNDS = 9;
-/** A failed registration is tried again with the next report. */
+/** The maximum number of reports of a machine. If a registration fails, the next report tries it again. */
 const MAX_REPORTS = 20;
 
 type MakeReady = (worker: RunningWorker, name: string, send: Transport) => Promise<void>;
 
-/** Enrols like the shim: the first report has the facts, and the Worker makes a Ready Node from it. */
+/** Enrols a machine as the shim does. Its first report has the facts, from which the Worker makes a Ready Node. */
 async function enrolAndReport(worker: RunningWorker, name: string, send: Transport): Promise<void> {
   const { key, kid, ticket } = await enrolledMachine(worker, name, send);
   const machine = { name, origin: worker.url, key, kid, ticket, startId: name, send };
@@ -33,14 +33,14 @@ async function enrolAndReport(worker: RunningWorker, name: string, send: Transpo
   throw new Error(`${name} is not Ready after ${MAX_REPORTS} reports`);
 }
 
-/** The bare Worker creates Node and lease at the enrolment. */
+/** Enrols a machine at the bare Worker, which creates Node and lease at once. */
 async function enrolOnly(worker: RunningWorker, name: string, send: Transport): Promise<void> {
   await enrolledMachine(worker, name, send);
 }
 
 interface EnrolmentRound {
   machinesPerSecond: number;
-  /** CPU time of workerd, per machine. */
+  /** The CPU time of workerd, in milliseconds per machine. */
   cpuMs: number;
 }
 

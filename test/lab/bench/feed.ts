@@ -1,4 +1,5 @@
-// The cost of a feed with 100,000 machines: until an acknowledging client has all of them, and for 200 transitions.
+// Measures the cost of a feed with 100,000 machines: until an acknowledging client has all of them, and for 200
+// transitions.
 import { gzipSync } from "node:zlib";
 import { feedLine, type FeedLine, followFeed } from "../../../infra/operator/feed-client.ts";
 import type { FeedView } from "../../../shared/fleet/feed-view.ts";
@@ -6,11 +7,11 @@ import { success } from "../../../shared/result.ts";
 import type { BenchWorker } from "./workerd.ts";
 
 export interface FeedCost {
-  /** CPU time of workerd. */
+  /** The CPU time of workerd for the snapshot, in seconds. */
   snapshotSeconds: number;
-  /** Time from its opening until the client, on the same computer, has parsed everything. */
+  /** Seconds from the feed's opening until the client, on the same computer, has parsed everything. */
   snapshotTakesSeconds: number;
-  /** Each message compressed by itself. */
+  /** The size of the snapshot, with each message compressed by itself. */
   snapshotKiB: number;
   changesBytes: number;
 }
@@ -18,7 +19,7 @@ export interface FeedCost {
 const PATIENCE_MS = 60_000;
 export const CHANGES = 200;
 
-/** `change` makes CHANGES machines change. */
+/** Measures a feed while `change` makes CHANGES machines change. */
 export async function feedCost(
   { url, operator, cpuMicroseconds }: BenchWorker,
   machines: number,

@@ -1,5 +1,6 @@
-// The cost of the fleet index with 100,000 machines: a list by each filter and in each order, and a transition. Real:
-// workerd, the Worker, its routes, HTTP. Made up: the machines, which the benchmark adds in place of their objects.
+// Measures the cost of the fleet index with 100,000 machines: a list by each filter and in each order, and a
+// transition. Real: workerd, the Worker, its routes, HTTP. Made up: the machines, which the benchmark adds in place
+// of their objects.
 import { fileURLToPath } from "node:url";
 import type { Benchmark, Progress } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
@@ -13,7 +14,9 @@ const AT_ONCE = 5000;
 const TURNS = 20;
 const TRANSITIONS = 2000;
 
-/** Filters of each kind, some that match all and some that match none, and every order. */
+/**
+ * The measured queries: filters of each kind, some that match all and some that match no machine, and every order.
+ */
 const QUERIES = [
   "",
   "state=silent",
@@ -79,7 +82,10 @@ const cost = once(async (progress: Progress): Promise<Cost> => {
   }
 });
 
-/** CPU time of workerd for a page of a list, with routes and HTTP: the kernel counts it in hundredths of a second. */
+/**
+ * Measures the CPU time of workerd for a page of a list, with routes and HTTP. Returns the mean of many requests:
+ * the kernel counts CPU time in hundredths of a second.
+ */
 async function listMs(worker: BenchWorker, query: string): Promise<number> {
   await get(worker, `/v1/machines?${query}`);
   const before = worker.cpuMicroseconds();

@@ -1,5 +1,5 @@
-// A thousand machines at once, whose Worker is killed. Real: every process of the local cluster, keys, enrolments,
-// reports. Simulated: the machines' facts, and that one process runs all machines.
+// Measures a fleet of a thousand machines at once, whose Worker is killed. Real: every process of the local
+// cluster, keys, enrolments, reports. Simulated: the machines' facts, and that one process runs all machines.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Benchmark, Progress } from "./benchmark.ts";
@@ -17,11 +17,16 @@ import {
 import { once } from "./once.ts";
 
 const MACHINES = 1000;
-/** The first writes of a fleet that started at once are spread over 2.5 to 7.5 minutes. */
+/**
+ * Milliseconds for which status writes are watched: the first writes of a fleet that started at once are spread
+ * over 2.5 to 7.5 minutes.
+ */
 const WATCHED_MS = 8 * 60_000;
 const WINDOW_MS = 10_000;
 
-/** Returns the seconds from the first enrolment until all are Ready. The keys exist before. */
+/**
+ * Enrols all machines, whose keys exist before. Returns the seconds from the first enrolment until all are Ready.
+ */
 async function enrolAll(fleet: LocalFleet, progress: Progress): Promise<number> {
   const ready = new Set<string>();
   const watch = await watchNodes(fleet.admin, (node) => {
@@ -47,11 +52,11 @@ export const fleetEnrol: Benchmark = {
 };
 
 interface Restarted {
-  /** Seconds from the kill until every lease was renewed. */
+  /** Seconds from the kill of the Worker until every lease was renewed. */
   seconds: number;
-  /** Number of Nodes whose Ready was not True at some time. */
+  /** The number of Nodes whose Ready condition was not True at some time. */
   unknown: number;
-  /** Status writes: the most within 10 s, divided by their mean. */
+  /** The largest number of status writes within 10 s, divided by the mean number. */
   spread: number;
 }
 
@@ -96,7 +101,7 @@ async function restart(fleet: LocalFleet, progress: Progress): Promise<Restarted
 const versionOf = ({ metadata }: { metadata?: { resourceVersion?: string } }) =>
   metadata?.resourceVersion ?? "";
 
-/** The mean covers the time in which writes fell due. */
+/** Returns the largest number of writes in WINDOW_MS, divided by the mean of the time in which writes fell due. */
 function peakOverMean(timesMs: number[]): number {
   if (timesMs.length < MACHINES) throw new Error(`only ${timesMs.length} status writes were seen`);
   const [first = 0, last = 0] = [timesMs[0], timesMs.at(-1)];

@@ -1,12 +1,15 @@
-// A process that floods an apiserver like eight machines whose Workers have no limits. It writes statuses with
-// alternating lists of images over many connections, until it is ended. URL CA-FILE TOKEN-FILE CONNECTIONS
+// Floods an apiserver, in a process of its own, like eight machines whose Workers have no limits. It writes
+// statuses with alternating lists of images over many connections, until it is ended. Arguments: URL CA-FILE
+// TOKEN-FILE CONNECTIONS
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { setTimeout as wait } from "node:timers/promises";
 
 const [url = "", caFile = "", tokenFile = "", connections = "1"] = process.argv.slice(2);
 const NODES = 8;
-/** 38 KiB: the size of a Node's images. */
+/**
+ * The number of image names. With IMAGE_NAME_LENGTH characters each they have 38 KiB, the size of a Node's images.
+ */
 const IMAGES = 38;
 const IMAGE_NAME_LENGTH = 1000;
 const BUSY_WAIT_MS = 1000;
@@ -21,7 +24,7 @@ const headers = {
   "content-type": "application/merge-patch+json",
 };
 
-/** Returns the answer's status; 0: there was none. */
+/** Writes one status. Returns the answer's HTTP status, or 0 if there was no answer. */
 function write(node: number, body: string): Promise<number> {
   return new Promise((answered) => {
     const path = `${url}/api/v1/nodes/flood-${node}/status`;

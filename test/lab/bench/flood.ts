@@ -1,5 +1,5 @@
-// The time of others' requests during a flood by the Worker's account. Measures with infra/rbac/flow-control.yaml and
-// without it, in turns, on a real etcd and kube-apiserver.
+// Measures the time of other clients' requests while the Worker's account floods the apiserver. Measures with
+// infra/rbac/flow-control.yaml and without it, in turns, on a real etcd and kube-apiserver.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -15,7 +15,7 @@ import { ROOT } from "./workerd.ts";
 
 const ROUNDS = 3;
 const CONNECTIONS = 400;
-/** Time until the flood's connections are open, and until its last requests are answered. */
+/** Milliseconds until the flood's connections are open, and until its last requests are answered. */
 const SETTLE_MS = 4000;
 const MEASURED_MS = 8000;
 const POLL_MS = 100;
@@ -30,7 +30,7 @@ interface Flooded {
   leases: Round[];
 }
 
-/** Milliseconds of one request. */
+/** Milliseconds per request: of other clients, and of the Worker's leases. */
 interface Times {
   others: number;
   leases: number;
@@ -38,9 +38,9 @@ interface Times {
 
 interface Clients {
   cluster: Cluster;
-  /** Throws unless the answer is 2xx. */
+  /** Sends a request as one of the accounts. Throws unless the answer is 2xx. */
   ask: (as: "worker" | "other" | "admin", method: string, path: string, body?: object) => Promise<Answer>;
-  /** Runs the flood during the work, and some seconds before. */
+  /** Runs the flood during `work`, and some seconds before it. */
   duringFlood: <T>(work: () => Promise<T>) => Promise<T>;
 }
 
@@ -136,7 +136,10 @@ async function withClients<T>(work: (clients: Clients) => Promise<T>): Promise<T
   }
 }
 
-/** Token of an account with all rights and no special level, like operators and controllers. */
+/**
+ * Returns the token of an account that has all rights and no priority level of its own, like operators and
+ * controllers.
+ */
 async function otherToken({ admin }: Cluster): Promise<string> {
   const accounts = "/api/v1/namespaces/default/serviceaccounts";
   await admin({ method: "POST", path: accounts, body: { metadata: { name: "other" } } });
@@ -149,7 +152,7 @@ async function otherToken({ admin }: Cluster): Promise<string> {
 }
 
 async function makeObjects({ ask }: Clients): Promise<void> {
-  // The roles become active a moment later.
+  // The apiserver knows the new roles a moment later.
   await untilTrue(() => ask("worker", "GET", "/api/v1/nodes/none").then(() => true, isNotFound));
   await untilTrue(() => ask("other", "GET", "/api/v1/nodes/none").then(() => true, isNotFound));
   for (let node = 0; node < 8; node++)
@@ -182,7 +185,7 @@ async function untilTrue(isTrue: () => Promise<boolean>): Promise<void> {
   while (!(await isTrue())) await wait(POLL_MS);
 }
 
-/** Times requests one after the other, of each kind on a connection of its own. */
+/** Measures requests one after the other, of each kind on a connection of its own. */
 async function timesOf({ ask }: Clients): Promise<Times> {
   const endMs = performance.now() + MEASURED_MS;
   const perRequest = async (requests: (turn: number) => Promise<number>) => {

@@ -1,4 +1,4 @@
-// The bytes of a steady heartbeat by HTTP: the body and the token that signs it, as the shim posts them.
+// Measures the bytes of a steady heartbeat by HTTP: the body and the token that signs it, as the shim posts them.
 import { randomBytes } from "node:crypto";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
@@ -18,7 +18,7 @@ export const heartbeatBytes: Benchmark = {
   },
 };
 
-/** The second report of a known shim: no facts, a ticket, and the second of many n. */
+/** Returns the second report of a known shim: it has no facts, but a ticket, and n is 2. */
 async function steadyHeartbeat(): Promise<TransportRequest> {
   const sent: TransportRequest[] = [];
   const key = await makeMachineKey();
@@ -46,7 +46,7 @@ async function steadyHeartbeat(): Promise<TransportRequest> {
   return last;
 }
 
-/** Returns 16 random bytes as text, like the nonces of shim and Worker. */
+/** Returns 16 random bytes as text, like the nonces of the shim and the Worker. */
 function nonce(): string {
   return randomBytes(16).toString("base64url");
 }

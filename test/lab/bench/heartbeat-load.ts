@@ -1,5 +1,5 @@
-// Machines that post heartbeats to a Worker on loopback: real signatures, real objects, one renewal each. Measures one
-// round at a time, so that two Workers can take turns.
+// Plays machines that post heartbeats to a Worker on loopback: real signatures, real objects, one renewal each.
+// Measures one round at a time, so that two Workers can take turns.
 import { Agent, request as httpRequest } from "node:http";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { Transport, TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
@@ -12,30 +12,32 @@ import { enrolledMachine, type RunningWorker } from "./workerd.ts";
 const AT_ONCE = 32;
 const MACHINES = 2 * AT_ONCE;
 /**
- * An object forgets its ticket after 10 s without a request: on a very busy computer, while a round is being signed.
+ * The number of attempts for a round. An object forgets its ticket after 10 s without a request, and a very busy
+ * computer may take longer to sign a round.
  */
 const ATTEMPTS = 5;
 
 /**
- * Answers renewals in place of the apiserver, which is not measured; the apiserver creates leases and answers the rest.
+ * Answers renewals in place of the apiserver, which is not measured. Returns undefined for other requests: the
+ * apiserver creates leases and answers the rest.
  */
 export function renewed(verb: string, body: string): string | undefined {
   return verb === "PUT" && body.includes('"kind":"Lease"') ? body : undefined;
 }
 
 export interface Load {
-  /** Signs this number of reports for each machine, then posts them. */
+  /** Signs `reportsEach` reports for each machine, then posts them. */
   round: (reportsEach: number) => Promise<LoadRound>;
   stop: () => void;
 }
 
 export interface LoadRound {
   heartbeatsPerSecond: number;
-  /** CPU time of workerd, per heartbeat. */
+  /** The CPU time of workerd, in microseconds per heartbeat. */
   cpuMicroseconds: number;
 }
 
-/** Machines of these names, enrolled, with known facts. */
+/** Enrols machines, whose names begin with `prefix` and whose facts the Worker then knows. */
 export async function startLoad(worker: RunningWorker, prefix: string, progress: Progress): Promise<Load> {
   const { send, close } = httpTransport(worker.url, 9000);
   const machines: BenchMachine[] = [];
@@ -45,7 +47,8 @@ export async function startLoad(worker: RunningWorker, prefix: string, progress:
   }
   const round = async (reportsEach: number): Promise<LoadRound> => {
     for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-      // During the other Worker's turn, objects may forget their tickets and workerd its connections.
+      // Each machine reports first: during the other Worker's turn, objects may have forgotten their tickets, and
+      // workerd its connections.
       const signers = await Promise.all(machines.map((machine) => machine.report()));
       const rounds: TransportRequest[][] = [];
       for (let n = 1; n <= reportsEach; n++) rounds.push(await Promise.all(signers.map((sign) => sign(n))));
@@ -62,8 +65,8 @@ export async function startLoad(worker: RunningWorker, prefix: string, progress:
 }
 
 /**
- * Each round has a report of every machine; its next one waits for the last answer. Returns the number of reports with
- * a stale ticket.
+ * Posts the rounds, each with a report of every machine. A machine's next report waits for its last answer. Returns
+ * the number of reports with a stale ticket.
  */
 async function postAll(url: string, rounds: TransportRequest[][]): Promise<number> {
   const agent = new Agent({ keepAlive: true, maxSockets: AT_ONCE });
@@ -96,11 +99,11 @@ function post(url: string, agent: Agent, { method, path, headers, body }: Transp
 }
 
 interface BenchMachine {
-  /** Reports; returns a function that signs the same report as the `n`th with the ticket of the answer. */
+  /** Sends a report. Returns a function that signs the `n`th copy of this report with the ticket of its answer. */
   report: () => Promise<(n: number) => Promise<TransportRequest>>;
 }
 
-/** Enrols it and sends its facts. */
+/** Enrols a machine and sends its facts. */
 async function startMachine(worker: RunningWorker, name: string, send: Transport): Promise<BenchMachine> {
   let last: TransportRequest | undefined;
   let ticket = "";

@@ -1,5 +1,5 @@
-// Heartbeats through workerd on loopback, next to a bare Worker under the same load: heartbeats a second, and workerd's
-// CPU time.
+// Measures heartbeats through workerd on loopback, next to a bare Worker under the same load: heartbeats per
+// second, and workerd's CPU time.
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
 import { startBareWorker } from "./bare-workerd.ts";
 import { budgetOf } from "./budgets.ts";
@@ -8,9 +8,12 @@ import { type LoadRound, renewed, startLoad } from "./heartbeat-load.ts";
 import { once } from "./once.ts";
 import { type KubeAddress, type RunningWorker, startBenchWorker } from "./workerd.ts";
 
-/** Not measured: after these, workerd has compiled the frequent code. */
+/** The number of rounds that are not measured. After them, workerd has compiled the frequent code. */
 const WARM_UP_ROUNDS = 12;
-/** Short, so that ours and the yardstick meet the same load of the computer; some dozens of the kernel's CPU ticks. */
+/**
+ * The number of measured rounds. Each is short, so that both Workers meet the same load of the computer; it has
+ * some dozens of the kernel's CPU ticks.
+ */
 const ROUNDS = 31;
 const REPORTS_EACH = 4;
 
@@ -19,7 +22,7 @@ export interface HeartbeatRounds {
   cpu: Round[];
 }
 
-/** Two Workers under the same load, in turns. */
+/** Measures two Workers under the same load, in turns. */
 export async function heartbeatsBeside(
   startOurs: (kube: KubeAddress) => Promise<RunningWorker>,
   startYardstick: (kube: KubeAddress) => Promise<RunningWorker>,

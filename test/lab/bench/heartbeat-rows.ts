@@ -1,6 +1,7 @@
-// The cost of heartbeats over 100 minutes, warm and cold: rows by workerd's counters, requests by the apiserver's.
-// Real: workerd, the Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock
-// of all of them, the alarm, which this file rings on time, and the eviction, which it requests.
+// Measures the cost of heartbeats over 100 minutes, warm and cold: rows by workerd's counters, requests by the
+// apiserver's. Real: workerd, the Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver.
+// Simulated: the clock of all of them, the alarm, which this file rings on time, and the eviction, which this file
+// requests.
 import { fileURLToPath } from "node:url";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -14,7 +15,7 @@ import { once } from "./once.ts";
 import { enrolledMachine, startBenchWorker } from "./workerd.ts";
 
 const MINUTES = 100;
-/** Registration is not measured. */
+/** Milliseconds for the registration, which is not measured. */
 const FIRST_MS = 60_000;
 const ENTRY = fileURLToPath(new URL("../../worker/support/measured.ts", import.meta.url));
 
@@ -35,7 +36,7 @@ interface Beat {
   trips: number;
 }
 
-/** Warm, cold: without the watch of Nodes. Watched: warm, with the watch. */
+/** The kind of measurement. `warm` and `cold` run without the watch of Nodes; `watched` is warm with the watch. */
 type Kind = "warm" | "cold" | "watched";
 
 async function heartbeatCost(kind: Kind, progress: Progress): Promise<Cost> {
@@ -94,7 +95,7 @@ async function heartbeatCost(kind: Kind, progress: Progress): Promise<Cost> {
 
 function costOf(beats: Beat[], cpu: number): Cost {
   const heartbeats = beats.filter(({ trips }) => trips > 0);
-  // Without the heartbeats, one in about 30, that write the whole status.
+  // The heartbeats that do not write the whole status; about one in 30 does.
   const steady = heartbeats.filter(({ asked }) => !asked.some(({ verb }) => verb === "PATCH"));
   const sum = (of: Beat[], figure: (beat: Beat) => number) =>
     of.reduce((total, beat) => total + figure(beat), 0);
@@ -112,7 +113,7 @@ function costOf(beats: Beat[], cpu: number): Cost {
   };
 }
 
-/** Rows of the table by the end of their names. */
+/** The rows of the table, by the ends of their names. */
 const ROWS: [name: string, figure: keyof Cost][] = [
   ["rows", "rowsPerSteady"],
   ["rows-read", "rowsReadPerSteady"],

@@ -1,4 +1,4 @@
-// A plain HTTP port on loopback in front of a function that answers in JSON, or in a stream of it.
+// Opens a plain HTTP port on loopback in front of a function that answers in JSON, or in a stream of JSON.
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
@@ -7,7 +7,7 @@ import type { ReadableStream as NodeStream } from "node:stream/web";
 
 export interface PortRequest {
   method: string;
-  /** Path with its query. */
+  /** The path with its query. */
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
@@ -23,10 +23,13 @@ export interface PortAnswer {
   text: string | ReadableStream<Uint8Array>;
 }
 
-/** Node closes idle connections after 5 s, perhaps when a request arrives; an apiserver keeps them for minutes. */
+/**
+ * Milliseconds until an idle connection closes. Node's default is 5 s, which may end just as a request arrives; an
+ * apiserver keeps idle connections for minutes.
+ */
 const KEPT_IDLE_MS = 300_000;
 
-/** If `answer` fails, the connection is cut. */
+/** Opens the port. If `answer` fails, the connection is cut. */
 export async function openJsonPort(answer: (request: PortRequest) => Promise<PortAnswer>): Promise<JsonPort> {
   const server = createServer((incoming, outgoing) => {
     const { method = "GET", url: path = "/", headers } = incoming;

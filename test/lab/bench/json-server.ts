@@ -1,4 +1,4 @@
-// A bare JSON server: it parses the body, and writes it again. The yardstick of the embedded apiserver.
+// Starts a bare JSON server, which parses the body and writes it again: the yardstick of the embedded apiserver.
 import { Agent, createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";

@@ -1,5 +1,5 @@
-// A kubelet as a yardstick, if KUBEBUILDER_ASSETS contains one: the time of its start until it has written a Ready
-// Node.
+// Starts a kubelet as a yardstick, if KUBEBUILDER_ASSETS contains one. Measures the time from its start until it
+// has written a Ready Node.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,24 +13,30 @@ import { cpuSecondsOf } from "./process-weight.ts";
 
 const ASSETS = process.env["KUBEBUILDER_ASSETS"] ?? "";
 
-/** A heartbeat's times are whole seconds: a second status within one second changes nothing. */
+/**
+ * Milliseconds between two starts. The times of a heartbeat are whole seconds, so a second status within one second
+ * changes nothing.
+ */
 export const PAUSE_MS = 1100;
 
 export interface Start {
   seconds: number;
-  /** CPU time until then. */
+  /** The CPU time until the Node is Ready, in seconds. */
   cpuSeconds: number;
 }
 
 export interface BenchKubelet {
   pid: () => number;
-  /** Starts it as a new machine: without Node and lease. */
+  /** Starts the kubelet on a new machine, without Node and lease. */
   startNew: () => Promise<Start>;
-  /** Starts it again as a known machine, until the new process's first status. */
+  /** Starts the kubelet again on a known machine, and waits until the new process has written its first status. */
   startKnown: () => Promise<Start>;
 }
 
-/** `kubelet` is undefined if there is none; the runtime is its runtime, or another one. */
+/**
+ * Calls `work` with a container runtime, and with a kubelet that uses it. `kubelet` is undefined if this computer
+ * has none.
+ */
 export async function withKubelet<T>(
   progress: Progress,
   work: (runtime: Containerd, kubelet?: BenchKubelet) => Promise<T>,

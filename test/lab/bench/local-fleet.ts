@@ -1,5 +1,5 @@
-// The local cluster of `npm start` for benchmarks. Each part is a process: workerd, the apiserver (embedded, or a real
-// one with KUBEBUILDER_ASSETS), and machines. Watches report when a Node or a lease is as expected.
+// Starts the local cluster of `npm start` for benchmarks. Each part is a process: workerd, the apiserver (embedded,
+// or a real one with KUBEBUILDER_ASSETS), and machines. Watches find out when a Node or a lease is as expected.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -15,11 +15,11 @@ export interface LocalFleet {
   workerUrl: string;
   folder: string;
   parts: Parts;
-  /** Returns a file with a join token for these names. */
+  /** Returns the path of a file with a join token for these names. */
   joinTokenFile: (names: string, uses: number) => Promise<string>;
 }
 
-/** `onEnd`: called with a part before it is ended. */
+/** Runs `work` on a local cluster. `onEnd` is called with each part before that part is ended. */
 export async function withLocalFleet<T>(
   work: (fleet: LocalFleet) => Promise<T>,
   onEnd: (part: Part, how: string) => void = () => undefined,
@@ -55,7 +55,7 @@ export async function withLocalFleet<T>(
   }
 }
 
-/** Starts N machines of infra/local/simulate.ts in one process. */
+/** Starts `count` machines of infra/local/simulate.ts in one process. */
 export async function startMachines(fleet: LocalFleet, count: number): Promise<Part> {
   const state = join(fleet.folder, "machines");
   mkdirSync(state, { mode: 0o700 });
@@ -65,7 +65,7 @@ export async function startMachines(fleet: LocalFleet, count: number): Promise<P
   return fleet.parts.start("machines", command, join(fleet.folder, "machines.log"));
 }
 
-/** Calls with every Node that exists, appears, or changes, until `stop` is called. */
+/** Calls `onNode` with every Node that exists, appears, or changes, until `stop` is called. */
 export async function watchNodes(
   admin: KubeConfig,
   onNode: (node: V1Node) => void,
@@ -75,7 +75,7 @@ export async function watchNodes(
   informer.on("add", onNode);
   informer.on("update", onNode);
   let isStopped = false;
-  // A watch ends after half a minute without a change.
+  // The watch is started again because it ends after half a minute without a change.
   informer.on("error", () => void (isStopped || informer.start()));
   await informer.start();
   return {
@@ -89,7 +89,7 @@ export async function watchNodes(
 export const readyOf = (node: V1Node) =>
   node.status?.conditions?.find(({ type }) => type === "Ready")?.status ?? "";
 
-/** Returns renewal times by name, in milliseconds since 1970. */
+/** Returns the renewal times of all leases by name, in milliseconds since 1970. */
 export async function renewals(admin: KubeConfig): Promise<Map<string, number>> {
   const api = admin.makeApiClient(CoordinationV1Api);
   const { items } = await api.listNamespacedLease({ namespace: "kube-node-lease" });
@@ -102,7 +102,7 @@ export async function nodesOf(admin: KubeConfig): Promise<V1Node[]> {
   return (await admin.makeApiClient(CoreV1Api).listNode()).items;
 }
 
-/** Repeats until true; rejects when the time has passed. */
+/** Repeats `isSo` until it returns true. Rejects after `withinMs`. */
 export async function until(
   what: string,
   isSo: () => boolean | Promise<boolean>,

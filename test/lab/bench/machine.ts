@@ -1,4 +1,4 @@
-// A made-up machine for measurements, always the same: its report, and its Node in the apiserver.
+// Makes a machine for measurements that is always the same: its report, and its Node in the apiserver.
 import { draftOf } from "../../../shared/node/update-node.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -8,14 +8,14 @@ import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../../shared/from-report/reported-status.ts";
 
 export const NAME = "edge-0042.shop-17.example.com";
-/** Time of the Node's last write, in milliseconds since 1970. */
+/** The time of the Node's last write, in milliseconds since 1970. */
 export const WRITTEN_AT_MS = Date.UTC(2026, 0, 1);
-/** Number of different reports before they repeat. Even: some benchmarks alternate. */
+/** The number of different reports before they repeat. It is even because some benchmarks alternate. */
 export const REPORTS = 64;
 
 const GIB = 2 ** 30;
 
-/** An image with five names, as with registry mirrors. */
+/** Returns an image with five names, as with registry mirrors. */
 function image(index: number): NonNullable<Facts["images"]>[number] {
   const repository = `registry.example.com/platform/component-${index}`;
   const digest = index.toString(16).padStart(64, "0123456789abcdef");
@@ -26,7 +26,10 @@ function image(index: number): NonNullable<Facts["images"]>[number] {
   };
 }
 
-/** A machine with containerd, huge pages, and ten images more than a Node lists. Facts as JSON carries them. */
+/**
+ * Returns the facts, as JSON carries them, of a machine with containerd, huge pages, and ten images more than a
+ * Node lists.
+ */
 export function machineFacts(): Facts {
   const facts: Facts = {
     settings: {
@@ -70,7 +73,7 @@ export function machineFacts(): Facts {
   return asReceived(facts);
 }
 
-/** No pressure, except for memory if `memoryIsShort`; each report has other amounts. */
+/** Returns vitals without pressure, except for memory if `memoryIsShort`. Each report has other amounts. */
 export function machineVitals(index: number, memoryIsShort = false): Vitals {
   return {
     signals: {
@@ -84,7 +87,7 @@ export function machineVitals(index: number, memoryIsShort = false): Vitals {
   };
 }
 
-/** The Node after its registration with these vitals, and the setters' memory. */
+/** Returns the Node after its registration with these vitals, and the setters' memory. */
 export function registeredNode(facts: Facts, vitals: Vitals): { node: Node; memory: ReportedMemory } {
   const memory = structuredClone(NOTHING_REMEMBERED);
   const reported = { name: NAME, facts, vitals, nowMs: WRITTEN_AT_MS, memory, recordEvent: () => undefined };
@@ -112,7 +115,7 @@ export function registeredNode(facts: Facts, vitals: Vitals): { node: Node; memo
   return { node: asReceived(known), memory };
 }
 
-/** Copies through JSON: new objects, like those from the network or from storage. */
+/** Copies a value through JSON: its objects are new, like those from the network or from storage. */
 export function asReceived<T>(value: T): T {
   return JSON.parse(JSON.stringify(value));
 }

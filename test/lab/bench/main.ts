@@ -1,5 +1,5 @@
-// npm run bench -- [NAME...] [--minutes N] [--json FILE], compare TREE or flood: measures the budgeted values, and
-// reports missed budgets.
+// Measures the budgeted values, and reports missed budgets: npm run bench -- [NAME...] [--minutes N] [--json FILE],
+// or compare TREE, or flood.
 import { benchmarks } from "./benchmarks.ts";
 import { compareBenchmarks, withTree } from "./compare.ts";
 import { floodBenchmarks } from "./flood.ts";

@@ -1,5 +1,5 @@
-// Time and size of a scrape with 10,000 machines. Real: workerd, the Worker, HTTP. Made up: the data of the fleet
-// index; the apiserver's address refuses connections.
+// Measures the time and size of a scrape with 10,000 machines. Real: workerd, the Worker, HTTP. Made up: the data
+// of the fleet index; the apiserver's address refuses connections.
 import { fileURLToPath } from "node:url";
 import { updateOf } from "../../worker/support/made-up-fleet.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
@@ -14,7 +14,10 @@ const SCRAPES = 21;
 
 interface Scraped {
   ms: number;
-  /** Mean over all scrapes: the kernel counts in hundredths of a second. */
+  /**
+   * The mean CPU time of all scrapes, in milliseconds. A single scrape is too short: the kernel counts in
+   * hundredths of a second.
+   */
   cpuMs: number;
   bytes: number;
 }

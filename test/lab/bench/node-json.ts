@@ -1,4 +1,4 @@
-// The yardstick of decisions: a JSON round trip of the same Node. Both grow with the Node.
+// Measures the yardstick of decisions: a JSON round trip of the same Node. Both take longer with a larger Node.
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Operation } from "./side-by-side.ts";
 

@@ -1,6 +1,6 @@
-// The cost of watching 1,000 steady Nodes. Measures workerd's CPU time for each Node heartbeat that the watch receives,
-// the share of a core, and bytes. Real: workerd, the Worker, HTTP. Made up: the apiserver, which sends minutes of
-// changes within seconds.
+// Measures the cost of watching 1,000 steady Nodes: workerd's CPU time for each Node heartbeat that the watch
+// receives, the share of a core, and bytes. Real: workerd, the Worker, HTTP. Made up: the apiserver, which sends
+// minutes of changes within seconds.
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -18,9 +18,9 @@ import { startBenchWorker } from "./workerd.ts";
 
 const ENTRY = fileURLToPath(new URL("../../worker/support/watching-entry.ts", import.meta.url));
 const NODES = 1000;
-/** The kubelet's default: an unchanged status is written every five minutes. */
+/** Seconds between two writes of an unchanged status, by the kubelet's default. */
 const PERIOD_SECONDS = 300;
-/** Ten heartbeats of each Node. */
+/** The number of changes: ten heartbeats of each Node. */
 const CHANGES = 10 * NODES;
 const FIRST_VERSION = 1000;
 
@@ -73,7 +73,7 @@ export const nodeWatches: Benchmark[] = [
   },
 ];
 
-/** A machine's Node in an apiserver, with its managed fields. */
+/** Returns a machine's Node as an apiserver stores it, with its managed fields. */
 async function recordedNode(): Promise<Node> {
   const store = openStore(":memory:");
   const surroundings = { store, now: () => new Date(), uuid: randomUUID, random: Math.random };
@@ -93,11 +93,14 @@ async function recordedNode(): Promise<Node> {
 
 interface MadeUpNodes {
   answerTo: (path: string) => PortAnswer;
-  /** Bytes of one heartbeat in the watch. */
+  /** The bytes of one heartbeat in the watch. */
   changeBytes: number;
 }
 
-/** Lists in pages. A watch continues from any version, and sends one heartbeat after the other after `begun`. */
+/**
+ * Plays an apiserver that lists Nodes in pages. A watch continues from any version, and sends one heartbeat after
+ * the other once `begun` resolves.
+ */
 async function madeUpNodes(begun: Promise<void>): Promise<MadeUpNodes> {
   const template = await recordedNode();
   /** The very last change adds a Node. */
@@ -136,7 +139,7 @@ async function madeUpNodes(begun: Promise<void>): Promise<MadeUpNodes> {
   };
 }
 
-/** The Node after the change of this number; -1: the listed Node. */
+/** Returns a Node after the change of this number. -1: the listed Node. */
 function nodeOf(template: Node, index: number, change: number): Node {
   const resourceVersion = String(FIRST_VERSION + change);
   const metadata = { ...template.metadata, name: `m-${index}`, uid: `uid-${index}`, resourceVersion };

@@ -1,6 +1,8 @@
-// Runs a long measurement only once when it yields several rows of the table.
+// Runs a long measurement only once when several rows of the table come from it.
 
-/** Returns the first call's result for all calls, which may share no other state. */
+/**
+ * Returns a function that calls `work` once. All calls get the first call's result, and may share no other state.
+ */
 export function once<Outcome, Arguments extends unknown[]>(
   work: (...args: Arguments) => Promise<Outcome>,
 ): (...args: Arguments) => Promise<Outcome> {

@@ -1,19 +1,22 @@
-// Prints figures as a table and as JSON. Measures nothing.
+// Prints the measured values as a table and as JSON. Measures nothing.
 import { styleText } from "node:util";
 import type { Figures, Spread } from "./benchmark.ts";
 import { YARDSTICKS, type Yardstick } from "./budgets.ts";
 import { judgedOf, type Verdict, verdictOf } from "./rounds.ts";
 
 const HEAD = ["WHAT", "JUDGED", "MIN–MAX", "BUDGET", "MEASURED", "BESIDE", ""];
-/** Columns that are aligned left: the measurement, its yardstick, its verdict. */
+/** The indices of the columns that are aligned left: the measurement, its yardstick, its verdict. */
 const LEFT = new Set([0, 5, 6]);
 
-/** Yardsticks that not every computer has, and their requirements. */
+/** The notes for yardsticks that not every computer has, with their requirements. */
 const NEEDS: Partial<Record<Yardstick, string>> = {
   kubelet: "no kubelet here: that takes KUBEBUILDER_ASSETS, root and containerd",
 };
 
-/** A line per benchmark, and a note on those that were not judged. `colours`: for a terminal. */
+/**
+ * Returns the table with a line per benchmark, and a note on the benchmarks that were not judged. `colours` adds a
+ * terminal's colours.
+ */
 export function tableText(all: readonly Figures[], colours = false): string {
   const rows = [HEAD, ...all.map(row)];
   const widths = HEAD.map((_, column) => Math.max(...rows.map((cells) => cells[column]?.length ?? 0)));
@@ -55,19 +58,22 @@ function row(figures: Figures): string[] {
   ];
 }
 
-/** Empty for one round, or for equal ones. */
+/** Returns the range of the measured values. "" if all values are equal. */
 function range({ min, max }: Spread): string {
   return min === max ? "" : `${figure(min)}–${figure(max)}`;
 }
 
 const withUnit = (value: number, unit: string) => `${figure(value)} ${unit}`;
 
-/** Three digits for fractions, whole numbers from 100 on. */
+/** Formats a value: whole numbers from 100 on, three digits below. */
 function figure(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
 }
 
-/** `[{ name, unit, against, budget, atLeast, verdict, ours: { median, min, max }, yardstick, ratio }]`, unrounded. */
+/**
+ * Returns unrounded JSON: `[{ name, unit, against, budget, atLeast, verdict, ours: { median, min, max }, yardstick,
+ * ratio }]`.
+ */
 export function figuresJson(all: readonly Figures[]): string {
   const rows = all.map((figures) => {
     const { name, unit, against, budget, atLeast, ours, yardstick, ratio } = figures;
@@ -77,7 +83,7 @@ export function figuresJson(all: readonly Figures[]): string {
   return `${JSON.stringify(rows, null, 2)}\n`;
 }
 
-/** The table of docs/bench.md, from the budgets. */
+/** Returns the table of docs/bench.md, made from the budgets. */
 export function budgetsMarkdown(budgets: readonly Omit<Figures, "ours">[]): string {
   const lines = budgets.map(({ name, what, unit, against, budget, atLeast }) => {
     const promised =
@@ -87,7 +93,7 @@ export function budgetsMarkdown(budgets: readonly Omit<Figures, "ours">[]): stri
   return `| name | measured | yardstick | budget |\n| --- | --- | --- | --- |\n${lines.join("")}`;
 }
 
-/** Describes each yardstick, as a list. */
+/** Returns a Markdown list that describes each yardstick. */
 export function yardsticksMarkdown(): string {
   return Object.entries(YARDSTICKS)
     .filter(([name]) => name !== "other tree")

@@ -1,4 +1,4 @@
-// The bytes that a browser loads before the page shows anything: the files of npm run build, compressed.
+// Measures the bytes that a browser loads before the page shows anything: the files of npm run build, compressed.
 import { join } from "node:path";
 import { buildPage, firstLoadBytes } from "../../../infra/page/build/build.ts";
 import type { Benchmark } from "./benchmark.ts";

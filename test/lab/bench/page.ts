@@ -1,5 +1,5 @@
-// The page's cost for its user, in a real Chromium: time until it is usable, time until 10,000 machines are shown, work
-// for their changes, and memory. Real: workerd, the Worker, its feed. Made up: the machines.
+// Measures the page's cost for its user, in a real Chromium: time until it is usable, time until 10,000 machines
+// are shown, work for their changes, and memory. Real: workerd, the Worker, its feed. Made up: the machines.
 import { fileURLToPath } from "node:url";
 import type { Browser, CDPSession, Page } from "playwright-core";
 import { CHROMIUM_IS_MISSING, hasChromium, launchChromium, onPage } from "../../page/chromium.ts";
@@ -22,7 +22,9 @@ const SCROLLED_FRAMES = 120;
 const SCROLLED_PX = 180;
 const PATIENCE_MS = 60_000;
 
-/** The page's own measurement: from a message of the feed until the document has its changes. */
+/**
+ * The name of the page's own measurement: the time from a message of the feed until the document has its changes.
+ */
 const FEED_MEASURE = "rollcall:feed";
 
 interface PageCost {
@@ -55,7 +57,10 @@ const cost = once(async (progress: Progress): Promise<PageCost> => {
 /** Selects the link of each machine in a list. */
 const ROW = 'main a[href*="?machine="]';
 
-/** Time from the start of a navigation until the page has such an element and accepts input, each without a cache. */
+/**
+ * Measures the time from the start of a navigation until the page has an element of the selector and accepts input.
+ * Each navigation starts without a cache.
+ */
 async function loads(
   browser: Browser,
   worker: BenchWorker,
@@ -74,7 +79,10 @@ async function loads(
   return tookMs;
 }
 
-/** Checks in each frame; then waits for a task of its own until the page is no longer busy. */
+/**
+ * Returns a script that checks in each frame for the element; then it waits for a task of its own, which runs when
+ * the page is no longer busy.
+ */
 const firstSeen = (selector: string) => `window.rollcallSeen = new Promise((seen) =>
   requestAnimationFrame(function look() {
     if (!document.querySelector(${JSON.stringify(selector)})) requestAnimationFrame(look);
@@ -108,7 +116,7 @@ async function whileWatched(
   return { messageMs, frameMs, memoryMiB };
 }
 
-/** Scrolls by this distance in each of this number of frames, through rows that were not drawn before. */
+/** Scrolls by SCROLLED_PX in each of a number of frames, through rows that were not drawn before. */
 const SCROLL = `new Promise((done) => {
   const rows = document.querySelector('[data-scrolls="machines"]');
   let frames = 0;
@@ -120,7 +128,7 @@ const SCROLL = `new Promise((done) => {
   });
 })`;
 
-/** Time for which each frame keeps the page busy: script, style, layout and paint. */
+/** Returns the milliseconds for which each frame keeps the page busy: script, style, layout and paint. */
 async function scrolledFrameMs(page: Page, cdp: CDPSession): Promise<number> {
   await cdp.send("Performance.enable");
   const busyS = async () => {
@@ -135,7 +143,7 @@ async function scrolledFrameMs(page: Page, cdp: CDPSession): Promise<number> {
 const feedMeasures = (page: Page) =>
   page.evaluate<number[]>(`performance.getEntriesByName("${FEED_MEASURE}").map(({ duration }) => duration)`);
 
-/** Memory of JavaScript, of the document and of buffers, after a garbage collection. */
+/** Returns the memory of JavaScript, the document and buffers after a garbage collection, in MiB. */
 async function usedMiB(cdp: CDPSession): Promise<number> {
   for (let turn = 0; turn < 3; turn++) await cdp.send("HeapProfiler.collectGarbage");
   const { usedSize, embedderHeapUsedSize, backingStorageSize } = await cdp.send("Runtime.getHeapUsage");

@@ -1,4 +1,4 @@
-// Only the status patch of a changed condition: a part of decision-changed.
+// Measures only the status patch of a changed condition: a part of decision-changed.
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";

@@ -1,22 +1,25 @@
-// Memory and CPU time of idle processes, read from /proc every few seconds.
+// Measures memory and CPU time of idle processes, which it reads from /proc every few seconds.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Progress } from "./benchmark.ts";
 import { median } from "./rounds.ts";
 
-/** After this time the garbage of a start is collected, also the kubelet's. */
+/** Milliseconds after which each process has collected the garbage of its start, also the kubelet. */
 const SETTLE_MS = 60_000;
 const EVERY_MS = 5000;
-/** sysconf(_SC_CLK_TCK): 100 on every Linux that Node.js runs on. */
+/** sysconf(_SC_CLK_TCK), which is 100 on every Linux that Node.js runs on. */
 const TICKS_PER_SECOND = 100;
 
 export interface Weight {
-  /** Medians, in MiB. */
+  /** The medians of resident and anonymous memory, in MiB. */
   resident: number;
   anonymous: number;
-  /** Growth of anonymous memory: median of the last third of the time minus that of the first, in MiB. */
+  /**
+   * The growth of anonymous memory in MiB: the median of the last third of the time minus the median of the first
+   * third.
+   */
   growth: number;
-  /** % of a core. */
+  /** The CPU time in % of a core. */
   cpu: number;
 }
 
@@ -27,7 +30,10 @@ interface Sample {
   cpuSeconds: number;
 }
 
-/** Measures all of them in the same minutes, since a computer's load changes. Results by the given names. */
+/**
+ * Measures all processes in the same minutes, because a computer's load changes. Returns their weights by the given
+ * names.
+ */
 export async function weigh(
   pids: ReadonlyMap<string, number>,
   minutes: number,
@@ -57,10 +63,10 @@ function sample(pid: number): Sample {
   };
 }
 
-/** CPU time of all of its threads since its start. */
+/** Returns the CPU time of all threads of a process since its start, in seconds. */
 export function cpuSecondsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-  // utime and stime; the name before them may contain blanks.
+  // The two numbers are utime and stime. The process name before them may contain blanks.
   const [utime, stime] = stat
     .slice(stat.lastIndexOf(")") + 2)
     .split(" ")
@@ -69,7 +75,10 @@ export function cpuSecondsOf(pid: number): number {
   return ((utime ?? Number.NaN) + (stime ?? Number.NaN)) / TICKS_PER_SECOND;
 }
 
-/** CPU time of its present threads, exact to the nanosecond; `cpuSecondsOf` counts in ticks of 10 ms. Linux only. */
+/**
+ * Returns the CPU time of a process's present threads, exact to the nanosecond; `cpuSecondsOf` counts in ticks of
+ * 10 ms. Linux only.
+ */
 export function cpuMicrosecondsOf(pid: number): number {
   const threads = readdirSync(`/proc/${pid}/task`);
   const nanoseconds = threads.map((thread) =>

@@ -1,17 +1,20 @@
-// Reading quantities, next to reading the digits of the same texts. JSON.parse is no yardstick: other users of the
-// processor's cache slow it down, but not the reading of quantities.
+// Measures the reading of quantities, next to reading the digits of the same texts. JSON.parse is no yardstick:
+// other users of the processor's cache slow JSON.parse down, but not the reading of quantities.
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import type { Benchmark } from "./benchmark.ts";
 import { budgetOf } from "./budgets.ts";
 import { sideBySide } from "./side-by-side.ts";
 
-/** Units of a Node's resources: most are whole numbers, thousandths of a core or KiB; huge pages are MiB. */
+/**
+ * The units of a Node's resources. Most resources are whole numbers, thousandths of a core or KiB; huge pages are
+ * MiB.
+ */
 const UNITS = ["", "m", "Ki", "", "", "Ki", "", "Mi"];
 const DIGITS = /^\d+/;
 const BATCHES = 64;
 const BATCH = 128;
 
-/** All quantities of a batch differ, and so do all batches. */
+/** Returns a batch of quantities. All quantities differ, also between batches. */
 function batch(index: number): string[] {
   return Array.from(
     { length: BATCH },
@@ -28,7 +31,7 @@ function readAll(quantities: string[]): number {
   return sum;
 }
 
-/** The yardstick: reads only the digits, as a number. */
+/** Reads only the digits as numbers, which is the yardstick. */
 function readDigits(quantities: string[]): number {
   let sum = 0;
   for (const text of quantities) sum += Number(DIGITS.exec(text)?.[0]);

@@ -1,13 +1,13 @@
-// A relay between machines and a Worker on loopback. It counts bytes, and cuts connections like a lost network: no data
-// arrives, and neither side gets an end.
+// Relays between machines and a Worker on loopback. It counts bytes, and cuts connections like a lost network: no
+// data arrives, and neither side gets an end.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Relay {
-  /** `http://…`, in front of the Worker. */
+  /** The relay's URL in front of the Worker, `http://…`. */
   url: string;
-  /** Connects to this Worker; no data arrives before. */
+  /** Sets the Worker that the relay connects to; no data arrives before this call. */
   leadTo: (workerUrl: string) => void;
-  /** Bytes in both directions since the last call. */
+  /** Returns the number of bytes in both directions since the last call. */
   takeBytes: () => number;
   cutOff: () => void;
   stop: () => void;

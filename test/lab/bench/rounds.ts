@@ -2,7 +2,7 @@
 import type { Figures, Round, Spread } from "./benchmark.ts";
 import type { Budget } from "./budgets.ts";
 
-/** A B A B …; `turn` counts up from 0. */
+/** Measures `ours` and `yardstick` in turns: A B A B …; `turn` counts up from 0. */
 export async function inTurns(
   rounds: number,
   ours: (turn: number) => Promise<number> | number,
@@ -15,7 +15,7 @@ export async function inTurns(
   return taken;
 }
 
-/** NaN for an empty list. */
+/** Returns the median. NaN for an empty list. */
 export function median(values: readonly number[]): number {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length / 2;
@@ -31,7 +31,7 @@ export function ratioOf({ ours, yardstick, ratio }: Round): number | undefined {
   return ratio ?? (yardstick === undefined ? undefined : ours / yardstick);
 }
 
-/** Throws if there were no rounds. */
+/** Returns the measured values of all rounds with their budget. Throws if there were no rounds. */
 export function figuresOf(budget: Budget, rounds: readonly Round[]): Figures {
   const ours = spreadOf(rounds.map((round) => round.ours));
   if (Number.isNaN(ours.median)) throw new Error("nothing was measured");
@@ -45,10 +45,10 @@ export function figuresOf(budget: Budget, rounds: readonly Round[]): Figures {
   };
 }
 
-/** `not judged`: there is a budget, but its yardstick is missing on this computer. */
+/** The verdict on a benchmark. `not judged`: its yardstick is missing on this computer. */
 export type Verdict = "ok" | "MISSED" | "not judged" | "no budget";
 
-/** The judged value: the ratio if a yardstick is available, else the figure itself. */
+/** Returns the judged value: the ratio if the budget has a yardstick, else the measured value itself. */
 export function judgedOf({ against, ours, ratio }: Figures): Spread | undefined {
   return against === undefined ? ours : ratio;
 }

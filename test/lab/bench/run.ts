@@ -5,15 +5,15 @@ import type { Benchmark, Figures } from "./benchmark.ts";
 import { figuresJson, tableText } from "./output.ts";
 import { figuresOf, verdictOf } from "./rounds.ts";
 
-/** Streams for the output: typically process.stdout and process.stderr. */
+/** The streams for the output, typically process.stdout and process.stderr. */
 export interface Streams {
   out: { write: (text: string) => unknown; isTTY?: boolean };
   err: { write: (text: string) => unknown; isTTY?: boolean };
 }
 
 /**
- * `[NAME…] [--minutes N] [--json FILE]`, or `--help`. Returns the exit code: 1 for a missed budget or a failed
- * measurement, 2 for wrong arguments.
+ * Runs the benchmarks. `args` are `[NAME…] [--minutes N] [--json FILE]`, or `--help`. Returns the exit code: 1 for
+ * a missed budget or a failed measurement, 2 for wrong arguments.
  */
 export async function runBenchmarks(
   benchmarks: readonly Benchmark[],
@@ -44,7 +44,10 @@ export async function runBenchmarks(
   return failures.length > 0 || all.some((figures) => verdictOf(figures) === "MISSED") ? 1 : 0;
 }
 
-/** Runs one after the other, since they would slow each other down. On a terminal it names the running one. */
+/**
+ * Runs the benchmarks one after the other, because they would slow each other down. Prints the name of the running
+ * one on a terminal.
+ */
 async function measureAll(
   { benchmarks, minutes }: Pick<Choice, "benchmarks" | "minutes">,
   progress: Streams["err"],
@@ -74,7 +77,7 @@ async function measureAll(
   return { all, details, failures, notMeasured };
 }
 
-/** Duration of measurements of a steady state, unless --minutes sets it. */
+/** Minutes for which a steady state is measured, unless --minutes sets them. */
 const STEADY_MINUTES = 10;
 
 const OPTIONS = {

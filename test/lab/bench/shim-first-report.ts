@@ -1,5 +1,6 @@
-// From the start of an enrolled machine's installed shim, with a containerd, until its first report has arrived: here
-// at a server that only records the time. On each Node.js of this computer, next to a kubelet's start.
+// Measures the time from the start of an enrolled machine's installed shim, with a containerd, until its first
+// report has arrived at a server that only records the time. Measures each Node.js of this computer, next to a
+// kubelet's start.
 import { spawn } from "node:child_process";
 import { once as onceEmitted } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,11 +23,11 @@ const NAME = "first-report";
 
 interface FirstReports {
   seconds: Round[];
-  /** CPU time of all threads until then. */
+  /** The CPU time of all threads until the first report, in seconds. */
   cpuSeconds: Round[];
 }
 
-/** In turns with a kubelet's starts, if there is one. */
+/** Measures first reports of the shim in turns with a kubelet's starts, if this computer has a kubelet. */
 async function firstReports(
   node: string,
   runtime: Containerd,
@@ -60,7 +61,7 @@ async function firstReports(
   }
 }
 
-/** Returns the state folder of a machine that enrolled before. */
+/** Returns the state folder of a machine that is already enrolled. */
 async function enrolledState(folder: string): Promise<string> {
   const { jwk, thumbprint } = await makeMachineKey();
   const state = join(folder, "state");

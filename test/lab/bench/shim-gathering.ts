@@ -1,5 +1,5 @@
-// The cost of gathering a report's facts and vitals of this computer, with a containerd. Measures the CPU time of all
-// threads of this process, next to that of reading files, and the number of started processes.
+// Measures the cost of gathering a report's facts and vitals of this computer, with a containerd: the CPU time of
+// all threads of this process, next to that of reading files, and the number of started processes.
 import { createHook } from "node:async_hooks";
 import { readFile } from "node:fs/promises";
 import { type Machine, thisMachine } from "../../../node-shim/machine/machine.ts";
@@ -11,13 +11,13 @@ import { inTurns } from "./rounds.ts";
 
 const ROUNDS = 11;
 const GATHERINGS_EACH = 20;
-/** The kernel counts CPU time in ticks: exact enough for many readings. */
+/** The number of readings. It makes the CPU time exact enough, which the kernel counts in ticks. */
 const READS = 500;
 
 interface Gatherings {
-  /** CPU time of 100 gatherings, in milliseconds, next to that of 100 reads. */
+  /** The CPU time of 100 gatherings, in milliseconds, next to the CPU time of 100 reads. */
   cpu: Round[];
-  /** Processes started for 100 gatherings. */
+  /** The number of processes started for 100 gatherings. */
   processes: number;
 }
 
@@ -30,7 +30,8 @@ async function gatherings(): Promise<Gatherings> {
     const set = { "container-runtime-endpoint": [`unix://${runtime.socketPath}`] };
     machine = await thisMachine({ set }, () => undefined);
     const { gather } = machine;
-    // The first gathering also reads the hardware in a process of its own, as it does once an hour.
+    // The first gathering is not measured: it also reads the hardware in a process of its own, as the shim does
+    // once an hour.
     await gather("wait");
     let processes = 0;
     const hook = createHook({ init: (_id, type) => void (processes += type === "PROCESSWRAP" ? 1 : 0) });
@@ -48,7 +49,7 @@ async function gatherings(): Promise<Gatherings> {
   }
 }
 
-/** CPU time of all threads of this process. */
+/** Returns the CPU time that all threads of this process use for `runs` calls of `work`, in milliseconds. */
 async function cpuMs(runs: number, work: () => Promise<unknown>): Promise<number> {
   const before = process.cpuUsage();
   for (let run = 0; run < runs; run++) await work();

@@ -1,5 +1,5 @@
-// Memory and CPU time of the installed shim with a containerd, on each Node.js of this computer. In the same minutes it
-// measures a shim without a socket and, if there is one, a kubelet.
+// Measures memory and CPU time of the installed shim with a containerd, on each Node.js of this computer. In the
+// same minutes it measures a shim without a socket and, if there is one, a kubelet.
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { statusPath, type StatusFile } from "../../../node-shim/status/status-file.ts";
@@ -27,7 +27,7 @@ function nameOf(major: string, transport: Choice): string {
   return `shim-${major}-${transport}`;
 }
 
-/** The unit's environment for every shim that runs as a service. */
+/** Returns the environment that the systemd unit gives to every shim that runs as a service. */
 function unitEnvironment(): string[] {
   const unit = readFileSync(join(ROOT, "infra/systemd/rollcall-node-shim.service"), "utf8");
   return [...unit.matchAll(/^Environment=(.+)$/gm)].map(([, setting = ""]) => setting);
@@ -48,7 +48,7 @@ async function startShims(fleet: LocalFleet, { socketPath }: Containerd): Promis
   return new Map(started);
 }
 
-/** Without this check, two shims of the same kind could be compared. */
+/** Throws unless each shim uses its transport. Without this check, two shims of the same kind could be compared. */
 function expectSockets({ folder }: LocalFleet): void {
   for (const { name, transport } of shims) {
     const { transport: used } = JSON.parse(

@@ -1,26 +1,28 @@
-// The duration of an operation next to another, in turns of small batches: a busy computer interrupts both equally.
+// Measures the duration of an operation next to another, in turns of small batches: a busy computer interrupts both
+// equally.
 import type { Round } from "./benchmark.ts";
 import { median } from "./rounds.ts";
 
 /**
- * Short compared with the time for which a busy computer takes a core away, long compared with the clock's resolution.
+ * Milliseconds per batch: short compared with the time for which a busy computer takes a core away, long compared
+ * with the clock's resolution.
  */
 const BATCH_MS = 0.4;
 const PAIRS = 100;
 const ROUNDS = 15;
-/** CPU time: on a busy computer the wall clock also counts time without compilation. */
+/** Milliseconds of CPU time for the warm-up. In real time, a busy computer might compile nothing. */
 const WARM_UP_MS = 2500;
 
 /**
- * Each run gets an input of its own from `prepare`, outside of the measured time, so that no result can be reused;
- * `run` counts up from 0.
+ * A measured operation. Each run gets an input of its own from `prepare`, outside of the measured time, so that no
+ * result can be reused; `run` counts up from 0.
  */
 export interface Operation<Input> {
   prepare: (run: number) => Input;
   operate: (input: Input) => unknown;
 }
 
-/** Microseconds of one operation. */
+/** Measures both operations in turns, in microseconds per operation. */
 export function sideBySide<Input, Other>(ours: Operation<Input>, yardstick: Operation<Other>): Round[] {
   const [ownBatch, otherBatch] = [batches(ours), batches(yardstick)];
   return Array.from({ length: ROUNDS }, () => {
@@ -34,8 +36,8 @@ export function sideBySide<Input, Other>(ours: Operation<Input>, yardstick: Oper
 }
 
 /**
- * Warms up, and finds the batch size that takes BATCH_MS. Each call runs a batch and returns the microseconds of one
- * operation.
+ * Warms up an operation, and finds the batch size that takes BATCH_MS. Returns a function that runs a batch, and
+ * returns the microseconds of one operation.
  */
 function batches<Input>({ prepare, operate }: Operation<Input>): () => number {
   let run = 0;

@@ -1,5 +1,6 @@
-// The network of machines on sockets is cut without an end of connections, until the fleet index has each of them as
-// silent. Real: the clock, workerd, the Worker, the shim's link, TCP through a relay that then drops everything.
+// Measures how long silence stays unnoticed: the network of machines on sockets is cut without an end of
+// connections, until the fleet index has each of them as `silent`. Real: the clock, workerd, the Worker, the shim's
+// link, TCP through a relay that then drops everything.
 import { setTimeout as wait } from "node:timers/promises";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";
@@ -11,15 +12,15 @@ import { startRelay } from "./relay.ts";
 import { type BenchSocket, startSocketMachine } from "./socket-machine.ts";
 import { type BenchWorker, startBenchWorker } from "./workerd.ts";
 
-/** Each is cut off at another moment between two of its heartbeats. */
+/** The number of machines. Each is cut off at another moment between two of its heartbeats. */
 const MACHINES = 20;
 const APART_MS = 500;
-/** Two heartbeats of each. */
+/** Milliseconds before the cut: two heartbeats of each machine. */
 const STEADY_MS = 20_000;
 const LOOK_EVERY_MS = 100;
 const WITHIN_MS = 120_000;
 
-/** Returns the longest time: the budget is for each machine. */
+/** Returns the longest time of all machines, because the budget applies to each machine. */
 async function measure(progress: Progress): Promise<Round[]> {
   const relay = await startRelay();
   const kube = await startCountingKube(Date.now);
@@ -58,7 +59,7 @@ async function measure(progress: Progress): Promise<Round[]> {
   }
 }
 
-/** Failures after the cut are the shim's own. */
+/** Reports until the end, or until a report fails: a failure after the cut is the expected result of the cut. */
 async function beatUntil({ report, stop }: BenchSocket, signal: AbortSignal): Promise<void> {
   for (let index = 1; !signal.aborted; index++) {
     const inMs = await report(machineVitals(index)).catch(() => null);
@@ -68,7 +69,7 @@ async function beatUntil({ report, stop }: BenchSocket, signal: AbortSignal): Pr
   stop();
 }
 
-/** Reads the state from the index, not from the machine's object. */
+/** Returns the state in the fleet index. The request does not wake the machine's node object. */
 async function stateOf({ operator }: BenchWorker, name: string): Promise<string> {
   const { url, headers } = operator;
   const answer = await fetch(`${url}/v1/nodes/${name}/summary`, { headers });

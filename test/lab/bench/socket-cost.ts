@@ -1,6 +1,6 @@
-// The cost of heartbeats over sockets in an hour of 100 machines: rows by workerd's counters, requests by the
-// apiserver's, bytes by a relay. Real: workerd, the Worker, the shim's link and its signatures, TCP, the embedded
-// apiserver. Simulated: the clock of all of them, alarms, which this file rings on time, and cron.
+// Measures the cost of heartbeats over sockets in an hour of 100 machines: rows by workerd's counters, requests by
+// the apiserver's, bytes by a relay. Real: workerd, the Worker, the shim's link and its signatures, TCP, the
+// embedded apiserver. Simulated: the clock of all of them, alarms, which this file rings on time, and cron.
 import { fileURLToPath } from "node:url";
 import type { Measured } from "../../worker/support/measured-rows.ts";
 import type { Benchmark, Progress } from "./benchmark.ts";
@@ -20,17 +20,17 @@ const AT_ONCE = 16;
 const BEAT_MS = 9600;
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
-/** Registrations are not measured. */
+/** Milliseconds for the registrations, which are not measured. */
 const FIRST_MS = 6 * MINUTE_MS;
 
 interface SocketCost {
-  /** Rows of a heartbeat that needs no report. */
+  /** The number of rows per heartbeat that needs no report. */
   rows: number;
   requests: number;
   messages: number;
   nodeRequests: number;
   bytes: number;
-  /** Rows of a machine, with all other events. */
+  /** The number of rows of a machine per minute, with all other events. */
   rowsPerMinute: number;
 }
 
@@ -60,7 +60,7 @@ const cost = once(async (progress: Progress): Promise<SocketCost> => {
     const machines = await someAtOnce(AT_ONCE, names, (name) =>
       startSocketMachine({ ...worker, url: relay.url }, { name, facts: machineFacts(), nowMs, clock }),
     );
-    // Sockets open by the machines' clock.
+    // The interval moves the machines' clock, by which they open their sockets.
     const opened = someAtOnce(MACHINES, machines, ({ open }) => open());
     const opening = setInterval(() => time.goTo(nowMs()), 10);
     await opened.finally(() => clearInterval(opening));
@@ -106,7 +106,7 @@ function meansOf(steady: Steady[]): Omit<SocketCost, "rowsPerMinute"> {
   };
 }
 
-/** Rows of the table by the end of their names. */
+/** The rows of the table, by the ends of their names. */
 const ROWS: [name: string, figure: keyof SocketCost][] = [
   ["rows", "rows"],
   ["requests", "requests"],

@@ -1,5 +1,6 @@
-// Machines that send heartbeats over sockets to a Worker on loopback: real sessions on one gateway, one renewal each.
-// In a round each machine sends one, at its pace by the Worker's clock, which moves ahead between rounds.
+// Plays machines that send heartbeats over sockets to a Worker on loopback: real sessions on one gateway, one
+// renewal each. In a round each machine sends one heartbeat, at its pace by the Worker's clock, which moves ahead
+// between rounds.
 import type { Progress } from "./benchmark.ts";
 import type { LoadRound } from "./heartbeat-load.ts";
 import { machineFacts, machineVitals } from "./machine.ts";
@@ -8,11 +9,11 @@ import { startSocketMachine } from "./socket-machine.ts";
 import type { RunningWorker } from "./workerd.ts";
 
 export const SOCKETS = 256;
-/** Time between two heartbeats of a machine. */
+/** Milliseconds between two heartbeats of a machine. */
 const BEAT_MS = 9600;
-/** The same number as over HTTP. */
+/** The number of requests at once, which is the same as over HTTP. */
 export const AT_ONCE = 32;
-/** Registrations are work of the apiserver in this process. */
+/** The number of machines that start at once. It is small because the apiserver in this process registers them. */
 const STARTS_AT_ONCE = 8;
 const ATTEMPTS = 3;
 
@@ -21,13 +22,15 @@ export interface SocketLoad {
   stop: () => void;
 }
 
-/** The status does not fall due during the measurement: that would need a report. */
+/**
+ * Returns facts with a status period of a day: a status that falls due during the measurement would need a report.
+ */
 function factsOfLoad() {
   const { settings, ...facts } = machineFacts();
   return { ...facts, settings: { ...settings, nodeStatusReportFrequencyMs: 24 * 3_600_000 } };
 }
 
-/** The Worker's entry is ahead-entry.ts. */
+/** Starts the machines of the load. The Worker must run ahead-entry.ts. */
 export async function startSocketLoad(
   worker: RunningWorker,
   prefix: string,
@@ -47,7 +50,10 @@ export async function startSocketLoad(
     await fetch(`${worker.url}/ahead/${BEAT_MS}`);
     aheadMs += BEAT_MS;
   };
-  /** null: lease loans have ended, as they do after five minutes; then all machines have new ones. */
+  /**
+   * Measures one round. Returns null if lease loans have ended, as they do after five minutes; all machines have
+   * new loans then.
+   */
   const attempt = async (): Promise<LoadRound | null> => {
     await ahead();
     const vitals = machineVitals(++beats);

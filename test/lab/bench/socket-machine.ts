@@ -1,4 +1,5 @@
-// A machine on a socket for the benchmarks: the shim's own reporter, link, upgrade and frames. Has no clock of its own.
+// Plays a machine on a socket for the benchmarks: the shim's own reporter, link, upgrade and frames. The clock is
+// an argument.
 import { systemClock, type Clock } from "../../../node-shim/base/clock.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { Link } from "../../../node-shim/worker-link/link.ts";
@@ -13,13 +14,14 @@ import { enrolledMachine, type RunningWorker } from "./workerd.ts";
 const WITHIN_MS = 9000;
 
 export interface BenchSocket {
-  /** Opens the socket; resolves once a report was accepted on it. */
+  /** Opens the socket; resolves once the Worker has accepted a report on it. */
   open: () => Promise<void>;
   /**
-   * Sends a heartbeat if that is enough, else a report, as the shim does. Returns the milliseconds until the next one.
+   * Sends a heartbeat if that is enough, else a report, as the shim does. Returns the milliseconds until the next
+   * one is due.
    */
   report: (vitals: Vitals) => Promise<number>;
-  /** Sends a heartbeat; false: a report has to follow. */
+  /** Sends a heartbeat. Returns false if a report has to follow. */
   beat: (vitals: Vitals) => Promise<boolean>;
   stop: () => void;
 }
@@ -32,7 +34,7 @@ interface SocketWish {
   clock?: Clock;
 }
 
-/** Enrolled and registered. Until `open` it has no socket. */
+/** Enrols and registers a machine. Until `open` it has no socket. */
 export async function startSocketMachine(worker: RunningWorker, wish: SocketWish): Promise<BenchSocket> {
   const { name, facts, nowMs, clock = systemClock } = wish;
   const { send, close } = httpTransport(worker.url, WITHIN_MS);
@@ -45,7 +47,7 @@ export async function startSocketMachine(worker: RunningWorker, wish: SocketWish
     deadlineMs: WITHIN_MS,
     clock,
     choice: "socket",
-    // The socket opens at once: there are few machines.
+    // The socket opens without a random wait, because there are few machines.
     random: () => 0,
     log: (level, message) => void (level === "warn" && opened.reject(new Error(`${name}: ${message}`))),
     dropHttp: close,

@@ -1,6 +1,6 @@
-// A thousand machines with a heartbeat every 9.6 s over sockets and, in the same minutes, as many by HTTP. Measures
-// workerd's CPU time for a heartbeat with everything else: full reports, status writes, alarms. Real: the clock, two
-// workerds, the shim's link.
+// Measures a thousand machines with a heartbeat every 9.6 s over sockets and, in the same minutes, a thousand by
+// HTTP. Measures workerd's CPU time for a heartbeat with everything else: full reports, status writes, alarms.
+// Real: the clock, two workerds, the shim's link.
 import { setTimeout as wait } from "node:timers/promises";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -16,14 +16,17 @@ import { enrolledMachine, type RunningWorker, startBenchWorker } from "./workerd
 
 const MACHINES = 1000;
 const STARTS_AT_ONCE = 8;
-/** The first status writes are spread over 2.5 to 7.5 minutes; from then on the same number is due in each minute. */
+/**
+ * Milliseconds before the measurement. The first status writes are spread over 2.5 to 7.5 minutes; from then on the
+ * same number is due in each minute.
+ */
 const SETTLE_MS = 150_000;
 const MOST_MINUTES = 5;
 const WINDOW_MS = 30_000;
 const WITHIN_MS = 9000;
 
 interface PacedMachine {
-  /** Returns the milliseconds until the next report. */
+  /** Sends a report. Returns the milliseconds until the next one. */
   report: (vitals: Vitals) => Promise<number>;
   stop: () => void;
 }
@@ -50,7 +53,7 @@ const overHttp: StartPaced = async (worker, name) => {
   return { report, stop: close };
 };
 
-/** Machines that keep reporting by themselves from their start on. */
+/** Runs machines that keep reporting by themselves from their start on. */
 class PacedFleet {
   readonly #start: StartPaced;
   readonly #worker: RunningWorker;

@@ -17,7 +17,8 @@ const NONE: ObjectCounts = {
 };
 
 /**
- * An hour in which each machine reports 300 times and its object calls the cluster's object 12 times, which is awake.
+ * Returns the counts of an hour. Each machine reports 300 times, and its node object calls the cluster object,
+ * which is awake, 12 times.
  */
 function anHour(machines: number, more: Record<string, Partial<ObjectCounts>> = {}): BilledCounts {
   const objects = {
@@ -32,7 +33,7 @@ function anHour(machines: number, more: Record<string, Partial<ObjectCounts>> = 
       requests: { standing: 12 * machines, watchNodes: 12 },
       alarmsSet: 13,
       alarmsRung: 13,
-      // A smaller gap for more machines is noise.
+      // This gap is smaller than noise between two fleets.
       awakeMs: 3_599_000 + 10 * machines,
     },
     ...Object.fromEntries(Object.entries(more).map(([kind, of]) => [kind, { ...NONE, ...of }])),

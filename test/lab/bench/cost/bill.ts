@@ -2,14 +2,17 @@
 import type { BilledCounts, ObjectCounts } from "../../../worker/support/billed-counts.ts";
 import { type Billable, dollarsOf } from "./prices.ts";
 
-/** 30.4 days. */
+/** The hours of a month of 30.4 days. */
 export const MONTH_HOURS = 30.4 * 24;
 const HOUR_SECONDS = 3600;
 
-/** Who causes the usage: each machine, each gateway, or the deployment once. */
+/** The cause of a usage: it grows with each machine or each gateway, or the deployment has it once. */
 export type Share = "machines" | "gateways" | "deployment";
 
-/** Shares by class; the Worker's own requests by machines and by the clock are listed apart. */
+/**
+ * The share of each class of objects. Requests of machines to the Worker itself and calls by the clock are listed
+ * apart.
+ */
 const SHARE_OF: Readonly<Record<string, Share>> = {
   Worker: "machines",
   Cron: "deployment",
@@ -26,7 +29,7 @@ export function shareOf(kind: string): Share {
   return share;
 }
 
-/** Usage in an hour; stored bytes at its end. */
+/** The usage of one hour; stored bytes are those at its end. */
 export interface HourlyUsage {
   workerRequests: number;
   objectRequests: number;
@@ -38,7 +41,7 @@ export interface HourlyUsage {
   rowsRead: number;
   logLines: number;
   storedBytes: number;
-  /** Not billed. */
+  /** The number of requests that the Worker sends. The platform does not bill them. */
   subrequests: number;
 }
 export type Used = keyof HourlyUsage;
@@ -57,7 +60,7 @@ const NOTHING: HourlyUsage = {
   subrequests: 0,
 };
 
-/** Usage by the keys of SHARE_OF. */
+/** The usage by class; the keys are those of SHARE_OF. */
 export type UsageByKind = Readonly<Record<string, HourlyUsage>>;
 
 export interface CountedFleet {
@@ -66,25 +69,27 @@ export interface CountedFleet {
   counts: BilledCounts;
 }
 
-/** Usage of one gateway. Heartbeats overlap, and one alarm serves all machines. */
+/** The usage of one gateway. Heartbeats overlap, and one alarm serves all machines. */
 export interface GatewayRates {
-  /** The share of the time in which it is awake. */
+  /** The share of the time in which the gateway is awake, from 0 to 1. */
   awake: number;
   alarmsAnHour: number;
 }
 
-/** Counts of one transport of reports. */
+/** The counts of one transport of reports. */
 export interface CountedTransport {
-  /** Two sizes of a fleet, to separate fixed usage from usage per machine. */
+  /** The counts of two fleet sizes. Their difference separates the usage per machine from the fixed usage. */
   small: CountedFleet;
   large: CountedFleet;
-  /** Machines per gateway. */
+  /** The number of machines per gateway. */
   gatewaySize: number;
-  /** A gateway's fixed usage by its number of machines; absent: none. */
+  /** The fixed usage of a gateway by its number of machines. Absent if there are no gateways. */
   gateways?: Readonly<Record<number, GatewayRates>>;
-  /** True if the platform logs a line for each invocation. */
+  /** true if the platform logs a line for each invocation. */
   hasInvocationLogs: boolean;
-  /** The most CPU time of a request in the Worker, and the most time in its object. */
+  /**
+   * The maximum CPU time of a request in the Worker, which is also the maximum time in its object, in milliseconds.
+   */
   cpuMs: number;
 }
 
@@ -133,7 +138,7 @@ function mapped(usage: HourlyUsage, of: (used: Used, count: number) => number): 
   ) as unknown as HourlyUsage;
 }
 
-/** The fixed usage, and the usage that each machine adds. */
+/** The fixed usage of a fleet, and the usage that each machine adds. */
 export interface LinearUsage {
   fixed: HourlyUsage;
   each: HourlyUsage;
@@ -154,24 +159,27 @@ export function linearUsage(counted: CountedTransport): Readonly<Record<string, 
   return Object.fromEntries(kinds) as Record<string, LinearUsage>;
 }
 
-/** Returns the usage of this number of machines in an hour. */
+/** Returns the usage of a fleet of this many machines in an hour. */
 export function usageAt(counted: CountedTransport, machines: number): UsageByKind {
   const kinds = Object.entries(linearUsage(counted)).map(([kind, { fixed, each }]) => {
     const share = shareOf(kind);
-    // A gateway's alarm rings for any number of machines, so each gateway adds it.
+    // Each gateway adds its own fixed usage, because its alarm rings for any number of machines.
     const times = share === "gateways" ? Math.ceil(machines / counted.gatewaySize) : 1;
     const usage = mapped(fixed, (used, once) => once * times + each[used] * machines);
-    // The clock stood still while they computed.
+    // The CPU time of the objects is added: the clock of the measurement stood still while they computed.
     usage.awakeSeconds += (usage.objectRequests + usage.alarmsRung) * (counted.cpuMs / 1000);
     if (share === "gateways" && counted.gateways) Object.assign(usage, ofGateways(counted, machines));
-    // The class has one object, which is awake all the time at most.
+    // Such a class has one object, which is awake at most all the time.
     if (share === "deployment") usage.awakeSeconds = Math.min(usage.awakeSeconds, HOUR_SECONDS);
     return [kind, usage];
   });
   return Object.fromEntries(kinds) as UsageByKind;
 }
 
-/** Without a gateway's CPU time: that is a hundredth of its waits, and mostly overlaps them. */
+/**
+ * Returns the fixed usage of all gateways. Their CPU time is left out: it is a hundredth of their waits, and mostly
+ * overlaps them.
+ */
 function ofGateways(counted: CountedTransport, machines: number): Partial<HourlyUsage> {
   const gateways = Math.ceil(machines / counted.gatewaySize);
   const each = machines / gateways;
@@ -184,7 +192,7 @@ function ofGateways(counted: CountedTransport, machines: number): Partial<Hourly
 /** A line of the bill. */
 export interface BillLine {
   what: string;
-  /** Per machine and month. */
+  /** The cost per machine and month, in dollars. */
   dollars: number;
 }
 

@@ -1,4 +1,4 @@
-// The control plane for a number of machines: at each size of Kubernetes' scripts, and just over it.
+// Tests the control plane for a number of machines: at each size of Kubernetes' scripts, and just over it.
 import { expect, test } from "vitest";
 import { controlPlaneOf } from "./control-plane.ts";
 

@@ -1,13 +1,16 @@
-// The control plane that a cluster of one's own needs for the same machines, to compare with rollcall's bill. Sizes
-// come from Kubernetes' scripts, the fee from a managed cluster: docs/costs.md names the sources.
+// Computes the control plane that an own cluster needs for the same machines, to compare it with rollcall's bill.
+// The sizes come from Kubernetes' scripts, and the fee from a managed cluster: docs/costs.md names the sources.
 import { MONTH_HOURS } from "./bill.ts";
 
-/** Kubernetes supports this number of Nodes in a cluster. */
+/** The maximum number of Nodes that Kubernetes supports in a cluster. */
 const NODES_A_CLUSTER = 5000;
-/** Fee of a managed cluster of any size. */
+/** The fee of a managed cluster of any size, in dollars per hour. */
 const FEE_AN_HOUR = 0.1;
 
-/** Cores of one instance for more than this number of Nodes: cluster/gce/config-common.sh of Kubernetes' sources. */
+/**
+ * The cores of one instance for more than this number of Nodes, from cluster/gce/config-common.sh of Kubernetes'
+ * sources.
+ */
 const CORES: readonly [moreThan: number, cores: number][] = [
   [3000, 64],
   [500, 32],
@@ -20,9 +23,9 @@ const CORES: readonly [moreThan: number, cores: number][] = [
 
 export interface ControlPlane {
   clusters: number;
-  /** Cores of each instance; a control plane usually has three. */
+  /** The cores of each instance; a control plane usually has three instances. */
   cores: number;
-  /** Fee of all managed clusters, a month. */
+  /** The fee of all managed clusters, in dollars a month. */
   dollars: number;
 }
 

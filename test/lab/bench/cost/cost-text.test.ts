@@ -26,7 +26,7 @@ test("a whole fleet's month is the plan, and the usage of its machines", () => {
   const rows = billRows(Object.entries(recordedCosts().counted));
   expect(rows.map(([machines]) => machines)).toEqual(["machines", "1", "100", "10,000", "100,000"]);
   const [, one = [], hundred = [], , most = []] = rows;
-  // A single machine pays all fixed costs: $4.20 for the object that watches, and $5 for the plan.
+  // A single machine pays all fixed costs: $4.20 for the object that watches the Nodes, and $5 for the plan.
   expect(one[1]).toBe("$9");
   expect(Number(hundred[1]!.slice(1))).toBeLessThan(100 * 9);
   expect(most[3]).toBe("10,361");

@@ -14,7 +14,10 @@ import { PRICES, PRICES_OF } from "./prices.ts";
 
 type Rows = string[][];
 
-/** Formats `4.25`, `0.149`, `0.0082`: three digits, none below a hundred-thousandth. */
+/**
+ * Formats dollars with three digits, as `4.25`, `0.149` or `0.0082`. Digits below a hundred-thousandth are left
+ * out.
+ */
 export function dollarsText(dollars: number): string {
   if (dollars === 0) return "0";
   if (dollars < 0.000005) return "<0.00001";
@@ -22,7 +25,10 @@ export function dollarsText(dollars: number): string {
   return dollars.toFixed(places);
 }
 
-/** Rows per machine and month, by fleet, with the sum at the end. Empty lines are left out. */
+/**
+ * Returns the rows of the cost per machine and month, by fleet, with the sum at the end. Rows without costs are
+ * left out.
+ */
 export function dollarRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
   const fleets = transports.flatMap(([name, counted]) =>
     FLEETS.map((machines) => ({ name, machines, bill: billOf(counted, machines) })),
@@ -37,7 +43,7 @@ export function dollarRows(transports: readonly [name: string, counted: CountedT
   return [["machines", ...heads], ...lines.filter(isThere), ["in all", ...sums]];
 }
 
-/** Workers Paid, a month; docs/costs.md has the page's address. */
+/** The price of Workers Paid, in dollars a month; docs/costs.md has the address of the price list. */
 const PLAN_DOLLARS = 5;
 const HEARTBEATS_AN_HOUR = 373;
 
@@ -45,7 +51,10 @@ const wholeDollars = (dollars: number) => `$${Math.round(dollars).toLocaleString
 const fleetDollars = (counted: CountedTransport, machines: number) =>
   wholeDollars(PLAN_DOLLARS + machines * sumOf(billOf(counted, machines)));
 
-/** Rows of a whole fleet's month, with its requests to the apiserver. 100,000 machines exceed one cluster. */
+/**
+ * Returns the rows of a whole fleet's month, with its requests to the apiserver. The row of 100,000 machines needs
+ * more than one cluster.
+ */
 export function billRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
   const rows = [...FLEETS, 100_000].map((machines) => [
     machines.toLocaleString("en"),
@@ -55,7 +64,7 @@ export function billRows(transports: readonly [name: string, counted: CountedTra
   return [["machines", ...transports.map(([name]) => name), "lease PUTs a second"], ...rows];
 }
 
-/** Rows of a whole fleet's month next to a cluster of its own. */
+/** Returns the rows that compare a fleet's monthly cost with the cost of an own cluster. */
 export function controlPlaneRows([name, counted]: readonly [name: string, counted: CountedTransport]): Rows {
   const rows = [...FLEETS, 100_000].map((machines) => {
     const { clusters, cores, dollars } = controlPlaneOf(machines);
@@ -79,7 +88,7 @@ const COUNTED: [used: Used, what: string][] = [
   ["subrequests", "requests to the apiserver (not billed)"],
 ];
 
-/** Rows of an hour: usage per machine, and fixed usage. */
+/** Returns the rows of one hour: the usage per machine, and the fixed usage. */
 export function countRows(name: string, counted: CountedTransport): Rows {
   const kinds = Object.entries(linearUsage(counted));
   const rows = COUNTED.map(([used, what]) => {
@@ -105,7 +114,7 @@ export function trafficRows(traffic: readonly Traffic[]): Rows {
   return [["a month", "TLS", "TCP, IP", "in all", "start"], ...rows];
 }
 
-/** Both directions, with all headers. */
+/** Returns the megabytes per month in both directions, with all headers. */
 export function megabytesAMonth({ wire, hours }: Traffic): number {
   return megabytesIn(wire.bytes + wire.headerBytes, hours);
 }
@@ -122,7 +131,7 @@ export function priceRows(): Rows {
   return [["what", `price on ${PRICES_OF}`, "a plan includes", "page"], ...rows];
 }
 
-/** Notes under the tables: values that are computed, and costs that are left out. */
+/** The notes under the tables: which values are computed, and which costs are left out. */
 const CAVEATS = `Computed, not counted: all fleets, from those of ${SMALL} and of ${LARGE} machines (but a
 gateway's time and alarms, which are counted of one as full); CPU, as all of
 workerd's per heartbeat under load; headers of TCP and IP. Left out: what is
@@ -144,7 +153,7 @@ that takes 50 ms, prices of ${PRICES_OF} without what a plan includes`,
   return `\n${blocks.join("\n\n")}\n`;
 }
 
-/** Aligns the first column left and the others right. */
+/** Formats rows as columns: the first is aligned left, the others right. */
 function columns(rows: Rows): string {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const cell = (text: string, column: number) =>

@@ -1,4 +1,5 @@
-// A machine's monthly cost and its traffic, as rows of the benchmarks; the tables after them have all other counts.
+// Returns a machine's monthly cost and its traffic as rows of the benchmarks. The tables after the rows have all
+// other counts.
 import type { Benchmark, Progress } from "../benchmark.ts";
 import { budgetOf } from "../budgets.ts";
 import { once } from "../once.ts";
@@ -9,7 +10,7 @@ import { DEFAULT_PROFILE, LOW_TRAFFIC_PROFILE } from "./profiles.ts";
 import { recordedCosts } from "./recorded.ts";
 import { TRANSPORTS } from "./transports.ts";
 
-/** Counts hardly differ between two runs. */
+/** The largest relative difference between two runs that counts as none. */
 const SAME = 0.05;
 
 let measured: CostRecord | undefined;
@@ -25,7 +26,7 @@ function trafficOf({ traffic }: CostRecord, name: string, profile: string): numb
   return found ? megabytesAMonth(found) : Number.NaN;
 }
 
-/** Returns the tables, and the differences to docs/costs.md. */
+/** Returns the tables, and their differences from docs/costs.md. */
 function details(): string {
   if (!measured) return "";
   const known = recordedCosts();

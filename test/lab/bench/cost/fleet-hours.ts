@@ -1,6 +1,6 @@
-// Plays hours of a fleet, event after event, and counts what the platform would bill. The clock moves to the next event
-// as soon as all parts wait for it, so the computer's speed does not count. Alarms and cron follow that clock. An
-// object without requests for ten seconds is evicted.
+// Plays hours of a fleet, event after event, and counts what the platform would bill. The clock moves to the next
+// event as soon as all parts wait for it, so the computer's speed does not count. Alarms and cron follow that
+// clock. An object without requests for ten seconds is evicted.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -13,15 +13,15 @@ import { type SteppedTime, steppedTime } from "./stepped-time.ts";
 import type { CostTransport } from "./transport.ts";
 import type { WireCount } from "./wire.ts";
 
-/** Noon: no daily work is due. */
+/** The start of the played time: noon, when no daily work is due. */
 const START_MS = Date.UTC(2026, 0, 1, 12);
-/** Machines start one after the other, so that their heartbeats never coincide. */
+/** Milliseconds in which the machines start one after the other, so that their heartbeats never coincide. */
 const SPREAD_MS = 9600;
-/** Enrolment, registration and their follow-up work are counted apart. */
+/** Milliseconds for enrolment, registration and their follow-up work, which are counted separately. */
 const FIRST_MS = 6 * 60_000;
-/** Time until the apiserver's data has arrived at a watch. */
+/** Milliseconds until the apiserver's data have arrived at a watch. */
 const ARRIVED_MS = 5;
-/** In the computer's own time. */
+/** The real time without progress after which the measurement fails, in milliseconds. */
 const STUCK_MS = 120_000;
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -30,9 +30,9 @@ export interface FleetHours {
   hours: number;
   beats: number;
   counts: BilledCounts;
-  /** Traffic between machines and Worker. */
+  /** The traffic between the machines and the Worker in the counted hours. */
   wire: WireCount;
-  /** The same for the enrolments and the first reports. */
+  /** The traffic of the enrolments and the first reports. */
   start: WireCount;
 }
 
@@ -41,9 +41,9 @@ export interface FleetWish {
   machines: number;
   hours: number;
   facts: Facts;
-  /** An idle connection is cut after this time; absent: never. */
+  /** Milliseconds after which an idle connection is cut. Absent: never. */
   cutAfterMs?: number | undefined;
-  /** Time before the counted hours; absent: minutes. */
+  /** Milliseconds before the counted hours. Absent: FIRST_MS. */
   firstMs?: number;
 }
 
@@ -71,11 +71,14 @@ export async function fleetHours(wish: FleetWish, progress: Progress): Promise<F
 
 interface BeatingMachine {
   name: string;
-  /** Time of its next heartbeat; NEVER: it waits for an answer. */
+  /**
+   * The time of the machine's next heartbeat, in milliseconds since 1970. NEVER while the machine waits for an
+   * answer.
+   */
   dueMs: number;
   beat: (index: number) => Promise<number>;
   beats: number;
-  /** True if it reports again after its answer. */
+  /** true if the machine reports again as soon as it has its answer. */
   isAsked: boolean;
 }
 
@@ -119,17 +122,17 @@ class Fleet {
     }
   }
 
-  /** Returns false while any part is at work. */
+  /** Moves the clock to the next event. Returns false while a part of the deployment is at work. */
   async #step(untilMs: number): Promise<boolean> {
     const { control, kube, machines } = this.#place;
     if (machines.some(({ isBusy }) => isBusy?.())) return false;
     const held = kube.held();
     const isHeld = (name: string) =>
       held.some(({ path, body }) => path.includes(name) || body.includes(name));
-    // A machine's request may be on its way until the apiserver has received one about that machine.
+    // A machine's request may still be on its way until the apiserver has received a request about that machine.
     if (this.#machines.some(({ name, dueMs }) => dueMs === NEVER && !isHeld(name))) return false;
     const timerMs = this.#time.nextMs();
-    // Date.now() has no fractions.
+    // The time is rounded up because Date.now() has no fractions.
     const toMs = Math.ceil(Math.min(this.#nextMachineMs(), this.#nextCronMs, timerMs, untilMs));
     const { isQuiet, nowMs, dueMs } = await control.step({ toMs, held: held.length });
     if (!isQuiet) return false;
@@ -162,7 +165,7 @@ class Fleet {
   }
 }
 
-/** Period of the platform's own calls of the Worker. */
+/** Returns the period of the cron trigger of wrangler.toml, in milliseconds. */
 function cronPeriodMs(): number {
   const toml = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   const [, minutes = "1"] = /^crons = \["\*(?:\/(\d+))? \* \* \* \*"\]$/m.exec(toml) ?? [];

@@ -1,6 +1,6 @@
-// A deployment with machines whose costs are counted. Real: workerd, the Worker with its watch of the Nodes, the shim's
-// requests and signatures, TLS, HTTP, the embedded apiserver with its controllers. All share a clock that moves only
-// when it is told, and the apiserver takes 50 ms of it for each answer.
+// Starts a deployment with machines whose costs are counted. Real: workerd, the Worker with its watch of the Nodes,
+// the shim's requests and signatures, TLS, HTTP, the embedded apiserver with its controllers. All share a clock
+// that moves only on request, and the apiserver takes 50 ms of it for each answer.
 import { createSecureContext } from "node:tls";
 import { fileURLToPath } from "node:url";
 import type { Facts } from "../../../../shared/protocol/facts.ts";
@@ -13,30 +13,30 @@ import type { CostMachine, CostTransport } from "./transport.ts";
 import { startWire, type Wire } from "./wire.ts";
 
 const ENTRY = fileURLToPath(new URL("../../../worker/support/billed-entry.ts", import.meta.url));
-/** How long the apiserver takes for an answer. */
+/** The time that the apiserver takes for an answer, in milliseconds. */
 export const ANSWERS_AFTER_MS = 50;
-/** The node controller's default: it marks a Node as Unknown after this time without a heartbeat. */
+/** The node controller's default: after this time without a heartbeat, the controller marks a Node as Unknown. */
 const GRACE_MS = 50_000;
-/** In the computer's own time. */
+/** The time limit of a request, in real milliseconds. Long, so that a busy computer does not exceed it. */
 const WITHIN_MS = 120_000;
 const AT_ONCE = 8;
 
 export interface FleetPlace {
   kube: CountingKube;
   wire: Wire;
-  /** All names have the same length, so that none is a prefix of another. */
+  /** The machines. All names have the same length, so that none is a prefix of another. */
   machines: readonly (CostMachine & { name: string })[];
   control: Control;
 }
 
 /** Controls the clock of the measured Worker, and reads its counters. */
 export interface Control {
-  /** Moves to a time, or to the first alarm before it; waits while any part is at work. */
+  /** Moves the clock to a time, or to the first alarm before it. Waits while any part is at work. */
   step: (step: BilledStep) => Promise<BilledClock>;
-  /** Rings the due alarms. */
+  /** Rings all alarms that are due. */
   ring: () => Promise<BilledClock>;
   cron: () => Promise<BilledClock>;
-  /** Counts since the last call. Rows are exact while no part is at work. */
+  /** Returns the counts since the last call. The rows are exact while no part is at work. */
   counts: () => Promise<BilledCounts>;
 }
 
@@ -47,7 +47,7 @@ interface PlaceWish {
   time: SteppedTime;
 }
 
-/** Stops everything after `work`. */
+/** Starts the deployment, calls `work`, and stops everything afterwards. */
 export async function withFleetPlace<T>(
   wish: PlaceWish,
   work: (place: FleetPlace) => Promise<T>,

@@ -1,4 +1,4 @@
-// Machines that report over HTTP: the shim's own reporter and connection.
+// Plays machines that report over HTTP, with the shim's own reporter and connection.
 import { createSecureContext } from "node:tls";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../../node-shim/worker-link/reporter.ts";
@@ -6,7 +6,7 @@ import { machineVitals } from "../machine.ts";
 import { nextInMs } from "../next-in-ms.ts";
 import type { CostTransport } from "./transport.ts";
 
-/** In the computer's own time, so long that a busy computer is not late. */
+/** The time limit of a request, in real milliseconds. Long, so that a busy computer does not exceed it. */
 const WITHIN_MS = 120_000;
 
 export const httpMachines: CostTransport = {

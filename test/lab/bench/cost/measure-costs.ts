@@ -1,4 +1,5 @@
-// Measures all counts for the bill and the traffic of machines. docs/costs.md has the last recorded ones (record.ts).
+// Measures all counts for the bill, and the traffic of machines. docs/costs.md shows the last recorded measurement
+// (record.ts).
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Progress } from "../benchmark.ts";
@@ -14,15 +15,18 @@ import { TRANSPORTS } from "./transports.ts";
 import type { CostTransport } from "./transport.ts";
 import type { WireCount } from "./wire.ts";
 
-/** The rarest regular event of a machine: its object's alarm rings once an hour. */
+/**
+ * The number of measured hours. The rarest regular event of a machine is the alarm of its node object, once an
+ * hour.
+ */
 const HOURS = 1;
 export const SMALL = 1;
 export const LARGE = 5;
-/** The default of wrangler.toml. */
+/** The number of machines per gateway, which is the default of wrangler.toml. */
 const GATEWAY_SIZE = 500;
-/** Heartbeats overlap equally in each minute. */
+/** The times of a measured gateway. One minute is enough, because heartbeats overlap equally in each minute. */
 const GATEWAY_TIMES = { firstMs: 30_000, hours: 1 / 60 };
-/** The fleets whose bill is printed. */
+/** The fleet sizes whose bill is printed. */
 export const FLEETS = [1, 100, 10_000] as const;
 
 export interface Traffic {
@@ -31,12 +35,12 @@ export interface Traffic {
   hours: number;
   beats: number;
   wire: WireCount;
-  /** For the enrolment and the first report. */
+  /** The traffic of the enrolment and the first report. */
   start: WireCount;
 }
 
 export interface CostRecord {
-  /** Counts by the name of the transport. */
+  /** The counts by the name of the transport. */
   counted: Record<string, CountedTransport>;
   traffic: Traffic[];
 }
@@ -62,7 +66,10 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
   return record;
 }
 
-/** A gateway of one machine uses that machine's hour; one of many machines is observed for a minute. */
+/**
+ * Returns the usage of a gateway: with one machine, from that machine's measured hour; with many machines, from a
+ * measured minute.
+ */
 async function gatewayRates(
   transport: CostTransport,
   small: FleetHours,
@@ -99,7 +106,8 @@ const trafficOf = (
 const fleetOf = ({ machines, hours, counts }: FleetHours): CountedFleet => ({ machines, hours, counts });
 
 /**
- * CPU time of all of workerd per heartbeat under load, with the objects' and the kernel's; the Worker's own is less.
+ * Measures the CPU time of all of workerd per heartbeat under load, with the objects' and the kernel's. The
+ * Worker's own CPU time is less.
  */
 async function cpuOfHeartbeat(progress: Progress): Promise<number> {
   const kube = await startCountingKube(Date.now, { shortcut: renewed });
@@ -124,7 +132,7 @@ const WARM_UP_ROUNDS = 12;
 const ROUNDS = 11;
 const REPORTS_EACH = 4;
 
-/** The platform's default, unless wrangler.toml sets it. */
+/** Returns true unless wrangler.toml turns the invocation logs off: the platform has them on by default. */
 function hasInvocationLogs(): boolean {
   return !/^invocation_logs = false$/m.test(readFileSync(join(ROOT, "wrangler.toml"), "utf8"));
 }

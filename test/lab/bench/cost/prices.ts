@@ -1,5 +1,5 @@
-// The public prices of Cloudflare's Workers Paid plan, in dollars before taxes, in this one place. They come from
-// copies of the pages below on the day of PRICES_OF.
+// Lists the public prices of Cloudflare's Workers Paid plan, in dollars before taxes. They come from copies of the
+// pages below on the day of PRICES_OF.
 
 export const PRICES_OF = "2026-11-23";
 
@@ -8,13 +8,16 @@ const OBJECTS = "https://developers.cloudflare.com/durable-objects/platform/pric
 const LOGS = "https://developers.cloudflare.com/workers/observability/logs/workers-logs/#pricing";
 
 interface Price {
-  /** The billed unit, and how it is counted. */
+  /** The billed unit, and the way in which the platform counts it. */
   what: string;
   dollars: number;
-  /** Number of units for the price; and its text. */
+  /** The number of units that the price is for; `forWhat` is its text. */
   per: number;
   forWhat: string;
-  /** The amount that a plan of $5 a month includes. Not subtracted: other Workers of the account may use it up. */
+  /**
+   * The amount that a plan of $5 a month includes. It is not subtracted: other Workers of the account may use it
+   * up.
+   */
   included: string;
   source: string;
 }
@@ -84,7 +87,7 @@ export const PRICES = {
     included: "5 GB",
     source: OBJECTS,
   },
-  /** The page announces other prices from 2026-12-01 on, without naming them. */
+  /** Cloudflare's page announces other prices from 2026-12-01 on, without naming them. */
   logEvent: {
     what: "lines of Workers Logs: what is logged, and one for each invocation where that is on",
     dollars: 0.6,

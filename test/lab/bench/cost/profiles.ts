@@ -1,4 +1,5 @@
-// Machines whose traffic is measured: their facts, their intervals, and how their connections are treated.
+// Defines the machines whose traffic is measured: their facts, their intervals, and the time after which idle
+// connections are cut.
 import { fileURLToPath } from "node:url";
 import { readConfiguration } from "../../../../node-shim/config/config.ts";
 import type { Facts } from "../../../../shared/protocol/facts.ts";
@@ -8,13 +9,13 @@ export interface Profile {
   name: string;
   facts: () => Facts;
   hours: number;
-  /** An idle connection is cut after this time, as by a router; absent: never. */
+  /** Milliseconds after which an idle connection is cut, as by a router. Absent: never. */
   cutAfterMs?: number;
 }
 
 const LOW_TRAFFIC = fileURLToPath(new URL("../../../../examples/low-traffic.yaml", import.meta.url));
 
-/** The shim's facts with that file: no runtime, hence no images. */
+/** Returns the facts of a shim with the file LOW_TRAFFIC: no runtime, hence no images. */
 function lowTrafficFacts(changed: Partial<Facts["settings"]> = {}): Facts {
   const { configuration } = readConfiguration(LOW_TRAFFIC, {});
   const { platform, machine, versions, addresses, storage, volumes } = machineFacts();

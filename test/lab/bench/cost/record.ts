@@ -1,5 +1,5 @@
-// npm run costs: measures costs and traffic and stores them for docs/costs.md; `npm run generate` then writes its
-// tables.
+// Measures costs and traffic and stores them for docs/costs.md (`npm run costs`). `npm run generate` then writes
+// the page's tables.
 import { writeFileSync } from "node:fs";
 import { RECORD_FILE } from "./recorded.ts";
 
@@ -14,7 +14,7 @@ if (args.length > 0) {
   (isHelp ? stdout : stderr).write(isHelp ? HELP : `npm run costs: it takes no ${args[0]}\n\n${HELP}`);
   process.exit(isHelp ? 0 : 2);
 }
-// Loaded when it runs, so that help does not wait for it.
+// These modules are imported only here, so that the help does not wait for them.
 const [{ costText }, { measureCosts }] = await Promise.all([
   import("./cost-text.ts"),
   import("./measure-costs.ts"),

@@ -1,4 +1,4 @@
-// The last recorded measurements, which docs/costs.md shows.
+// Reads the last recorded measurements, which docs/costs.md shows.
 import { readFileSync } from "node:fs";
 import type { CostRecord } from "./measure-costs.ts";
 

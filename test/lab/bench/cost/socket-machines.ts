@@ -1,5 +1,5 @@
-// Machines that report over sockets, with the shim's own link: it starts by HTTP and opens the socket that the Worker
-// offers.
+// Plays machines that report over sockets, with the shim's own link: the link starts by HTTP and opens the socket
+// that the Worker offers.
 import { createSecureContext } from "node:tls";
 import type { Clock } from "../../../../node-shim/base/clock.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -9,7 +9,7 @@ import { machineVitals } from "../machine.ts";
 import { nextInMs } from "../next-in-ms.ts";
 import type { CostTransport } from "./transport.ts";
 
-/** In the computer's own time, so long that a busy computer is not late. */
+/** The time limit of a request, in real milliseconds. Long, so that a busy computer does not exceed it. */
 const WITHIN_MS = 120_000;
 
 export const socketMachines: CostTransport = {
@@ -21,7 +21,8 @@ export const socketMachines: CostTransport = {
     const { send, close } = httpTransport(origin, WITHIN_MS, outbound);
     const machineTime = () => new Date(nowMs()).toISOString();
     const machine = { name, origin, startId: `start of ${name}`, machineTime, nowMs, ...enrolled };
-    // After a wait, the link opens a socket; then it requests a report, or logs a fault.
+    // After its wait the link opens a socket, which takes real time. The opening ends when the link requests a
+    // report, or logs a fault.
     let isOpening = false;
     const timer: Clock["timer"] = (ms, callback) =>
       after(ms, () => {

@@ -1,4 +1,4 @@
-// A clock that moves only when it is told: work at one moment takes no time, however busy the computer is.
+// Makes a clock that moves only on request: work at one moment takes no time, however busy the computer is.
 import type { Every } from "../../../../infra/local/apiserver/timer.ts";
 import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
@@ -6,11 +6,11 @@ export interface SteppedTime {
   /** Milliseconds since 1970. */
   nowMs: () => number;
   after: After;
-  /** Runs once in each step, of any length. */
+  /** Runs the callback once in each step of the clock, of any length. */
   every: Every;
-  /** Time of the first timer of `after`. */
+  /** Returns the time of the first timer of `after`, in milliseconds since 1970. */
   nextMs: () => number;
-  /** Moves to this time and runs the due timers in order. */
+  /** Moves the clock to this time and runs the due timers in order. */
   goTo: (atMs: number) => void;
 }
 

@@ -1,41 +1,46 @@
-// What the cost benchmark needs of a transport of reports. Types only.
+// Defines the types of a transport of reports, as the cost benchmark needs it.
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
-/** A machine's surroundings and its data: it is enrolled and has a clock. */
+/** The data of an enrolled machine, its clock, and its connection to the Worker. */
 export interface MachinePlace {
   name: string;
   key: MachineKey;
   kid: string;
   ticket: string;
-  /** The Worker's origin; a proxy that counts is in front of it. */
+  /** The origin that the machine connects to: a proxy that counts, in front of the Worker. */
   origin: string;
-  /** PEM of the authority that signed its certificate. */
+  /** The certificate, as PEM, of the authority that signed the origin's certificate. */
   authority: string;
   facts: Facts;
-  /** Milliseconds since 1970, and timers of that clock. */
+  /** The current time in milliseconds since 1970; `after` sets timers of the same clock. */
   nowMs: () => number;
   after: After;
 }
 
 export interface CostMachine {
-  /** Sends a report or a heartbeat; resolves with the time until the next one. Rejects if it was not accepted. */
+  /**
+   * Sends a report or a heartbeat; resolves with the milliseconds until the next one. Rejects if the Worker did not
+   * accept it.
+   */
   beat: (index: number) => Promise<number>;
-  /** Calls `wake` when a machine wants to report before its time. Absent: it never does. */
+  /** Calls `wake` when the machine wants to report before its time. Absent if it never does. */
   listen?: (wake: () => void) => void;
-  /** True while it does other work than a heartbeat: time stands still meanwhile. */
+  /**
+   * Returns true while the machine does other work than a heartbeat. The clock stands still until that work ends.
+   */
   isBusy?: () => boolean;
   stop: () => void;
 }
 
 export interface CostTransport {
-  /** Part of its rows' names: `cost-http-100`. */
+  /** The transport's part of a row's name, such as `http` in `cost-http-100`. */
   key: string;
-  /** Its name in the output: `HTTP`. */
+  /** The transport's name in the output, such as `HTTP`. */
   name: string;
-  /** The class of the objects that hold many machines' connections; absent: none. */
+  /** The class of the objects that hold many machines' connections. Absent if the transport has none. */
   gateway?: string;
-  /** Makes the machines, without a request: time stands still. */
+  /** Makes the machine without sending a request: the clock stands still. */
   start: (place: MachinePlace) => CostMachine;
 }

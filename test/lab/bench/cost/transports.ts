@@ -1,4 +1,4 @@
-// The transports of reports, in the order of the output.
+// Lists the transports of reports, in the order of the output.
 import { httpMachines } from "./http-machines.ts";
 import { socketMachines } from "./socket-machines.ts";
 import type { CostTransport } from "./transport.ts";

@@ -1,4 +1,4 @@
-// TLS in front of a server on loopback, and its counted bytes.
+// Tests that the TLS proxy in front of a server on loopback counts bytes and segments.
 import { createServer } from "node:http";
 import { Agent, request } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -45,7 +45,8 @@ test("requests on one connection → their bytes, and only one handshake; a long
   await echo("x".repeat(1000));
   const more = wire.take();
   expect([least.connections, more.connections]).toEqual([0, 0]);
-  // Both directions, with a content-length; headers of four segments each time, two of them acknowledgements.
+  // The longer request and answer add bytes in both directions, with a content-length. Each exchange has the
+  // headers of four segments, two of which are acknowledgements.
   expect(more.bytes - least.bytes).toBeGreaterThanOrEqual(2000);
   expect(more.bytes - least.bytes).toBeLessThan(2100);
   expect([least.headerBytes, more.headerBytes]).toEqual([4 * SEGMENT.headerBytes, 4 * SEGMENT.headerBytes]);

@@ -1,44 +1,44 @@
-// Between machines and the Worker: TLS as on the internet, and a relay that counts its bytes. Headers of TCP and IP
-// cannot be seen on loopback: they are computed.
+// Plays the network between machines and the Worker: TLS as on the internet, and a relay that counts its bytes.
+// Headers of TCP and IP cannot be seen on loopback: they are computed.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { generate } from "selfsigned";
 
 export interface WireCount {
-  /** Both directions, with TLS. */
+  /** The bytes in both directions, with TLS. */
   bytes: number;
-  /** Headers of TCP and IP, computed. */
+  /** The computed bytes of the TCP and IP headers. */
   headerBytes: number;
   connections: number;
 }
 
 export interface Wire {
-  /** `https://…`: the Worker's origin for machines. */
+  /** The Worker's origin for machines, `https://…`. */
   origin: string;
-  /** PEM of the authority that signed its certificate. */
+  /** The certificate, as PEM, of the authority that signed the origin's certificate. */
   authority: string;
-  /** Sends connections to this port from now on. */
+  /** Sets the port to which connections go from now on. */
   leadTo: (port: number) => void;
   /** Returns the counts since the last call. */
   take: () => WireCount;
-  /** Ends connections that were idle for longer. */
+  /** Ends the connections that were idle for more than `afterMs`. */
   cutIdle: (afterMs: number) => void;
   stop: () => void;
 }
 
 const HOST = "127.0.0.1";
-/** Payload of a segment on an Ethernet, and its headers: IPv4, TCP, timestamps. */
+/** The payload of a segment on an Ethernet, and its headers: IPv4, TCP, timestamps. */
 export const SEGMENT = { payloadBytes: 1448, headerBytes: 52 } as const;
-/** A connection opens with three segments and ends with four, all without data. */
+/** The number of segments without data per connection: three open it, and four end it. */
 const HANDSHAKE_SEGMENTS = 7;
 
-/** Returns the segments for this number of bytes in one direction, and their acknowledgements: one for two. */
+/** Returns the number of segments for these bytes in one direction, with one acknowledgement for two segments. */
 export function segmentsOf(bytes: number): number {
   const carrying = Math.ceil(bytes / SEGMENT.payloadBytes);
   return carrying + Math.ceil(carrying / 2);
 }
 
-/** `nowMs`: the clock for idle connections. */
+/** Starts the relay. It measures the idle time of connections by `nowMs`. */
 export async function startWire(nowMs: () => number): Promise<Wire> {
   let workerPort = 0;
   const { private: key, cert } = await generate([{ name: "commonName", value: "worker.test" }], {
@@ -67,7 +67,10 @@ export async function startWire(nowMs: () => number): Promise<Wire> {
   let count: WireCount = { bytes: 0, headerBytes: 0, connections: 0 };
   const carried = (segments: number) => void (count.headerBytes += segments * SEGMENT.headerBytes);
 
-  /** Data in one direction without an answer in between is one flight: all of its segments but the last are full. */
+  /**
+   * The counter adds up flights. A flight is the data in one direction without an answer in between; all of its
+   * segments but the last are full.
+   */
   const counter = () => {
     let flight = { direction: "", bytes: 0 };
     carried(HANDSHAKE_SEGMENTS);
@@ -81,7 +84,7 @@ export async function startWire(nowMs: () => number): Promise<Wire> {
   };
   const ended = createTlsServer({ key, cert }, (socket) => join(socket, workerPort, () => undefined));
   const tlsPort = await listen(ended);
-  /** Time of the last data on each connection. */
+  /** The time of the last data on each connection. */
   const usedMs = new Map<Socket, number>();
   const relay = createServer((socket) => {
     const counted = counter();
