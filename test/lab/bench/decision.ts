@@ -57,7 +57,7 @@ export function changedReports(facts: Facts): (run: number) => Reported {
       original,
       vitals: JSON.parse(texts[run % REPORTS] ?? ""),
       memory: structuredClone(memory),
-      // The reports are spaced so because a pressure condition lasts at least five minutes.
+      // The reports begin five minutes after the last write, because a pressure condition lasts at least that long.
       nowMs: WRITTEN_AT_MS + 300_000 + (run + 1) * 9600,
     };
   };

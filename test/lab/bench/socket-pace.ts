@@ -59,7 +59,7 @@ class PacedFleet {
   readonly #worker: RunningWorker;
   readonly #ended = new AbortController();
   beats = 0;
-  /** The reason why a machine has stopped. */
+  /** The reason why a machine of the fleet has stopped. undefined while all run. */
   fault: unknown;
 
   constructor(worker: RunningWorker, start: StartPaced) {
@@ -85,7 +85,7 @@ class PacedFleet {
     }
   }
 
-  /** Counts per heartbeat since the last call. */
+  /** Returns the counts per heartbeat since the last call. */
   counter(): () => number {
     let [beats, cpu] = [this.beats, this.#worker.cpuMicroseconds()];
     return () => {

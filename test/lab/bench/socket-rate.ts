@@ -1,6 +1,6 @@
-// Heartbeats over sockets through workerd on loopback, next to the same Worker's by HTTP and to a bare gateway.
-// Measures heartbeats a second and workerd's CPU time. A closed loop: after an answer a machine sends its next one, or
-// another machine does.
+// Measures heartbeats over sockets through workerd on loopback, next to the same Worker's by HTTP and to a bare
+// gateway: heartbeats per second, and workerd's CPU time. The load is a closed loop: after an answer, the same
+// machine or another one sends the next heartbeat.
 import { fileURLToPath } from "node:url";
 import { startBareSocketLoad } from "./bare-socket-load.ts";
 import { startBareWorker } from "./bare-workerd.ts";
@@ -13,11 +13,13 @@ import { startSocketLoad } from "./socket-load.ts";
 import { startBenchWorker } from "./workerd.ts";
 
 const ENTRY = fileURLToPath(new URL("../../worker/support/ahead-entry.ts", import.meta.url));
-/** Not measured: after these, workerd has compiled the frequent code. */
+/** The number of rounds that are not measured. After them, workerd has compiled the frequent code. */
 const WARM_UP_ROUNDS = 12;
-/** Short, so that all three meet the same load of the computer. */
+/** The number of measured rounds. Each is short, so that all three Workers meet the same load of the computer. */
 const ROUNDS = 31;
-/** For 64 machines: as many heartbeats as there are sockets. */
+/**
+ * The number of reports of each of the 64 machines in a round: in total, as many heartbeats as there are sockets.
+ */
 const REPORTS_EACH = 4;
 
 interface Three<Of> {
@@ -41,7 +43,7 @@ const measured = once(async (progress: Progress): Promise<Three<LoadRound>[]> =>
     };
     const http = stopped(await startLoad(workers.http, "h", progress));
     const bare = stopped(await startBareSocketLoad(workers.bare));
-    // Last: a machine without a heartbeat for half a minute is silent.
+    // The sockets open last, because a machine without a heartbeat for half a minute is silent.
     const ours = stopped(await startSocketLoad(workers.ours, "m", progress));
     const rounds: Three<LoadRound>[] = [];
     for (let round = 1 - WARM_UP_ROUNDS; round <= ROUNDS; round++) {

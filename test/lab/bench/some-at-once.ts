@@ -1,6 +1,9 @@
 // Processes many items, some of them at a time.
 
-/** Runs this number at a time, and starts the next as soon as one is done. Results are in the order of the items. */
+/**
+ * Runs `work` for `atOnce` items at a time, and starts the next as soon as one is done. Returns the results in the
+ * order of the items.
+ */
 export async function someAtOnce<Item, Outcome>(
   atOnce: number,
   items: readonly Item[],

@@ -1,5 +1,6 @@
-// From the start of a shim's process until its Node is Ready in the apiserver and has a lease, for a new machine and
-// for a known one. All parts are real processes; the machine is this computer, under other names.
+// Measures the time from the start of a shim's process until its Node is Ready in the apiserver and has a lease,
+// for a new machine and for a known one. All parts are real processes; the machine is this computer, under other
+// names.
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { CoordinationV1Api, type V1Node } from "@kubernetes/client-node";
@@ -17,7 +18,7 @@ interface StartTimes {
   known: Round[];
 }
 
-/** In turns with a kubelet's starts, if there is one. */
+/** Measures starts of the shim in turns with a kubelet's starts, if this computer has a kubelet. */
 async function startTimes(
   fleet: LocalFleet,
   kubelet: BenchKubelet | undefined,
@@ -43,7 +44,10 @@ async function startTimes(
   return times;
 }
 
-/** Seconds. A known Node stays Ready: the end is the first status that this process has written. */
+/**
+ * Returns the seconds of one start. A known Node stays Ready, so its start ends with the first status that the new
+ * process has written.
+ */
 async function startOne(
   { admin, folder, workerUrl, parts }: LocalFleet,
   name: string,

@@ -1,6 +1,6 @@
-// The requests to the fleet index in a steady hour of 100 machines, and the rows written there. Real: workerd, the
-// Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock of all of them,
-// and the machines' alarms, which this file rings on time.
+// Measures the requests to the fleet index in a steady hour of 100 machines, and the rows written there. Real:
+// workerd, the Worker, the shim's reporter and its signatures, HTTP, the embedded apiserver. Simulated: the clock
+// of all of them, and the machines' alarms, which this file rings on time.
 import { fileURLToPath } from "node:url";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -14,11 +14,17 @@ import { once } from "./once.ts";
 import { type BenchWorker, enrolledMachine, startBenchWorker } from "./workerd.ts";
 
 const ENTRY = fileURLToPath(new URL("../../worker/support/measured.ts", import.meta.url));
-/** Each machine's object decides by itself about its updates: ten times as many machines send ten times as many. */
+/**
+ * The number of machines. Each machine's object decides by itself about its updates, so ten times as many machines
+ * send ten times as many.
+ */
 const MACHINES = 100;
 const AT_ONCE = 16;
 const BEAT_MS = 10_000;
-/** Enrolments, registrations and their updates of the index are not measured. */
+/**
+ * The number of heartbeats that are not measured: enrolments, registrations and their updates of the fleet index
+ * happen in them.
+ */
 const FIRST_BEATS = 12;
 const BEATS = 360;
 
@@ -76,13 +82,13 @@ async function machineOf(
   };
 }
 
-/** Rings the due alarms, and returns the counts since the last call. */
+/** Rings all alarms that are due. Returns the counts since the last call. */
 async function rings({ url }: BenchWorker, nowMs: number): Promise<Measured> {
   const answer = await fetch(`${url}/measured/due/all`, { headers: { "x-now-ms": String(nowMs) } });
   return (await answer.json()) as Measured;
 }
 
-/** Runs some at once. */
+/** Runs `work` for each item, AT_ONCE items at a time. */
 async function eachOf<Item, Outcome>(
   items: readonly Item[],
   work: (item: Item) => Promise<Outcome>,

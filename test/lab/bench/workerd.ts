@@ -1,4 +1,5 @@
-// The Worker in workerd on loopback for a benchmark: its process, an operator's secret, and machines enrolled with it.
+// Runs the Worker in workerd on loopback for a benchmark: its process, an operator's secret, and machines enrolled
+// with it.
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -17,7 +18,10 @@ import { cpuMicrosecondsOf } from "./process-weight.ts";
 
 export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
-/** The defaults of wrangler.toml: the local cluster lets machines report more often. */
+/**
+ * Variables with the defaults of wrangler.toml. They are set because the local cluster lets machines report more
+ * often.
+ */
 export const DEPLOYED = {
   MACHINE_REQUESTS: "20",
   NODE_WATCH: "on",
@@ -29,19 +33,19 @@ export const DEPLOYED = {
 /** A Worker that machines can enrol with. */
 export interface RunningWorker {
   url: string;
-  /** A join token for the requested names. */
+  /** A join token for the names that the caller has requested. */
   joinToken: string;
-  /** CPU time of workerd so far, in microseconds. */
+  /** Returns the CPU time that workerd has used since its start, in microseconds. */
   cpuMicroseconds: () => number;
   stop: () => Promise<void>;
 }
 
 export interface BenchWorker extends RunningWorker {
-  /** The admin secret, for infra/operator/client.ts. */
+  /** The Worker's URL and its admin secret, for infra/operator/client.ts. */
   operator: WorkerConnection;
-  /** workerd's resident memory. */
+  /** Returns the resident memory of workerd, in bytes. */
   residentBytes: () => number;
-  /** Number of Durable Objects that have a file. */
+  /** Returns the number of Durable Objects that have a file. */
   objects: () => number;
 }
 
@@ -51,11 +55,11 @@ export interface KubeAddress {
 }
 
 interface WorkerChoice {
-  /** A file of this tree that replaces the Worker's own entry. */
+  /** The path of a file of this tree that replaces the Worker's own entry. */
   entry?: string;
-  /** Root of the project, of this tree or of another one. */
+  /** The root folder of the project, of this tree or of another one. */
   root?: string;
-  /** The Worker's variables; by default machines may report as often as they can, and no Node is watched. */
+  /** The Worker's variables. By default machines may report as often as they can, and no Node is watched. */
   variables?: Record<string, string>;
 }
 
@@ -97,7 +101,7 @@ export async function startBenchWorker(
   };
 }
 
-/** Bindings and classes come from the Worker's own tree. */
+/** Returns `prepareWorker` of the tree at `root`: bindings and classes must be those of the Worker's own tree. */
 async function prepareOf(root: string): Promise<typeof prepareWorker> {
   if (root === ROOT) return prepareWorker;
   const module = (await import(pathToFileURL(join(root, "infra/local/workerd.ts")).href)) as {
@@ -106,7 +110,7 @@ async function prepareOf(root: string): Promise<typeof prepareWorker> {
   return module.prepareWorker;
 }
 
-/** Stopping it removes its folder. */
+/** Starts workerd and waits until it answers; `stop` also removes its folder. */
 export async function startWorkerd(
   folder: string,
   command: string[],
@@ -136,7 +140,7 @@ export async function bundle(entry: string, outfile: string): Promise<void> {
   });
 }
 
-/** Resident memory of a process. */
+/** Returns the resident memory of a process, in bytes. */
 export function residentBytes(pid: number): number {
   const [, kiB] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
   return Number(kiB) * 1024;

@@ -1,32 +1,33 @@
-// Compares what operators see of a fleet in different places, machine by machine. Sends no request.
+// Compares the views of a fleet that operators get in different places, machine by machine. Sends no request.
 import type { FleetState } from "../../../shared/fleet/state.ts";
 
-/** One machine in one place. A field that the place does not show is absent. */
+/** One machine as one place shows it. A field that the place does not show is absent. */
 export interface ShownMachine {
   state?: FleetState;
-  /** Status of Ready; null: there is no Node. */
+  /** The status of the Ready condition. null if there is no Node. */
   ready?: string | null;
   hasMemoryPressure?: boolean;
 }
 
-/** By name. */
+/** The machines as one place shows them, by name. */
 export type FleetView = ReadonlyMap<string, ShownMachine>;
 
-/** Possible statuses of the Ready condition in a state; null: the Node may be missing. */
+/** The possible statuses of the Ready condition in each state. null means that the Node may be missing. */
 const READY_IN: Record<FleetState, readonly (string | null)[]> = {
   ready: ["True"],
   "not-ready": ["False", "Unknown"],
-  // The node controller marks a Node as Unknown a little later, or the Node may never have existed.
+  // The node controller marks a silent machine's Node as Unknown a little later, or the Node may never have
+  // existed.
   silent: ["Unknown", null],
   "cluster-unreachable": ["True", "False", "Unknown", null],
-  // The Node keeps its last status until the node controller marks it.
+  // A blocked machine's Node keeps its last status until the node controller marks it.
   blocked: ["True", "False", "Unknown", null],
-  // It has no Node of its own; another machine may have the one that it waits for.
+  // A pending machine has no Node of its own; another machine may have the Node that it waits for.
   pending: ["True", "False", "Unknown", null],
   revoked: ["True", "False", "Unknown", null],
 };
 
-/** Returns a line for each machine and place that differs from the first place, or from the cluster. */
+/** Returns a line for each machine and place whose view differs from the first place's, or from the cluster's. */
 export function disagreements(
   cluster: FleetView,
   places: readonly (readonly [place: string, view: FleetView])[],

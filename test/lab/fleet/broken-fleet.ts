@@ -1,14 +1,14 @@
-// A fleet of simulated machines, some of them broken in every way that a simulated machine can be. Real: keys,
-// enrolments, reports, the Worker, the apiserver. The name alone decides a machine's fault.
+// Plays a fleet of simulated machines, some of which have faults: every fault that a simulated machine can have.
+// Real: keys, enrolments, reports, the Worker, the apiserver. A machine's name alone decides its fault.
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { SimulatedFault } from "../../../infra/local/simulated-machine.ts";
 import type { FleetState } from "../../../shared/fleet/state.ts";
 
-/** Number of machines by fault. */
+/** The number of machines by fault. */
 export type FaultCounts = Partial<Record<SimulatedFault, number>>;
 
-/** Faults among a thousand machines. */
+/** The numbers of faults among a thousand machines. */
 export const THOUSAND: FaultCounts = {
   down: 30,
   "cut off": 20,
@@ -17,7 +17,7 @@ export const THOUSAND: FaultCounts = {
   "waiting for Node": 3,
 };
 
-/** The state of a machine with this fault, once the fault is noticed. */
+/** The state of a machine with this fault, once the Worker has noticed the fault. */
 const STATE_OF: Record<SimulatedFault, FleetState> = {
   down: "silent",
   "cut off": "silent",
@@ -28,7 +28,10 @@ const STATE_OF: Record<SimulatedFault, FleetState> = {
   "another asks": "ready",
 };
 
-/** The first machines have the first fault, the next ones the next. */
+/**
+ * Returns the fault of each broken machine by name: the first machines have the first fault, the next machines the
+ * next one.
+ */
 export function faultsOf(counts: FaultCounts): Map<string, SimulatedFault> {
   const faults = Object.entries(counts).flatMap(([fault, count]) =>
     Array.from({ length: count }, () => fault as SimulatedFault),
@@ -39,13 +42,15 @@ export function faultsOf(counts: FaultCounts): Map<string, SimulatedFault> {
 export const expectedState = (fault: SimulatedFault | undefined): FleetState =>
   fault ? STATE_OF[fault] : "ready";
 
-/** `state`: the folder of infra/local/simulate.ts. */
+/** Writes the faults into `state`, the folder of infra/local/simulate.ts. */
 export function writeFaults(state: string, faults: ReadonlyMap<string, SimulatedFault>): void {
   const file = join(state, "faults.json");
   writeFileSync(`${file}.new`, JSON.stringify(Object.fromEntries(faults)));
   renameSync(`${file}.new`, file);
 }
 
-/** Machines that cannot create their Nodes have this fault from their first report on. */
+/**
+ * Returns the faults that machines must have from their first report on: machines that cannot create their Nodes.
+ */
 export const fromTheStart = (faults: ReadonlyMap<string, SimulatedFault>) =>
   new Map([...faults].filter(([, fault]) => fault === "waiting for Node"));

@@ -1,4 +1,5 @@
-// npm run fleet: a thousand machines of which some break, and whether five places report the same of each.
+// Runs a thousand machines of which some break, and checks whether five places report the same of each (`npm run
+// fleet`).
 import { parseArgs } from "node:util";
 import { THOUSAND } from "./broken-fleet.ts";
 
@@ -23,6 +24,6 @@ if (values.help || !Number.isInteger(count) || count < least || !(withinMs > 0))
   );
   process.exit(values.help ? 0 : 2);
 }
-// Loaded when it runs, so that help does not wait for it.
+// The module is imported only here, so that the help does not wait for it.
 const { runFleet } = await import("./run.ts");
 process.exit((await runFleet(count, withinMs)) ? 0 : 1);

@@ -1,5 +1,5 @@
-// The local cluster of npm start with many machines, of which some break; compares what the cluster, the API, the command
-// line, the feed and the metrics report of each.
+// Starts the local cluster of npm start with many machines, of which some break. Compares what the cluster, the
+// API, the command line, the feed and the metrics report of each machine.
 import { join } from "node:path";
 import { mintToken } from "../../../infra/local/admin.ts";
 import { adminSecret } from "../../../infra/local/settings.ts";
@@ -10,10 +10,13 @@ import { expectedState, faultsOf, fromTheStart, THOUSAND, writeFaults } from "./
 import { simulation } from "./simulation.ts";
 import { type AskedWorker, compareViews, openFeed } from "./views.ts";
 
-/** From the notice of a change until all places show it; the feed is last, once a second. */
+/**
+ * Milliseconds from the time the Worker notices a change until all places must show it. The feed is the last place,
+ * because it sends once a second.
+ */
 const WITHIN_MS = 2000;
 
-/** Runs `count` machines, some of which break. false: some places disagree, or the feed is late. */
+/** Runs `count` machines, some of which break. Returns false if some places disagree, or if the feed is late. */
 export async function runFleet(count: number, withinMs: number): Promise<boolean> {
   const faults = faultsOf(THOUSAND);
   const names = Array.from({ length: count }, (_, index) => `sim-${index + 1}`);
@@ -29,7 +32,7 @@ export async function runFleet(count: number, withinMs: number): Promise<boolean
       return (await inThisProcess(args, environment)).stdout;
     };
     const compared = () => compareViews({ admin: fleet.admin, worker, rollcall, feed });
-    /** True if all machines are in their expected state, and no place disagrees. */
+    /** Waits until all machines are in their expected state. Returns true if no place disagrees. */
     const settled = async (what: string, expected: (name: string) => string) => {
       const startedMs = performance.now();
       let last: string[] = [];
@@ -71,7 +74,7 @@ export async function runFleet(count: number, withinMs: number): Promise<boolean
   });
 }
 
-/** Returns the last change of each machine's state, with the time when it was noticed. */
+/** Returns the last change of each machine's state, with the time at which the Worker noticed it. */
 async function stateLines({
   url,
   adminSecret: secret,
@@ -83,7 +86,7 @@ async function stateLines({
   return [...new Map(newestFirst.reverse().map((line) => [line.name, line])).values()];
 }
 
-/** Prints the time from the notice of a state until the feed had it. false: one took too long. */
+/** Prints the times from the notice of a state until the feed had it. Returns false if one exceeds WITHIN_MS. */
 function saysLags(lagsMs: number[]): boolean {
   const sorted = lagsMs.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.floor(share * (sorted.length - 1))] ?? 0;

@@ -1,4 +1,4 @@
-// The process of infra/local/simulate.ts, for any Worker.
+// Starts the process of infra/local/simulate.ts, for any Worker.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import type { Part, Parts } from "../../../infra/local/parts.ts";
@@ -8,18 +8,18 @@ import { writeFaults } from "./broken-fleet.ts";
 const ROOT = resolve(import.meta.dirname, "../../..");
 
 export interface SimulatedMachines {
-  /** The Worker's URL. */
+  /** The URL of the Worker. */
   worker: string;
-  /** A folder that no other process uses. */
+  /** The path of a folder that no other process uses. */
   folder: string;
   count: number;
-  /** Has twice as many uses as there are machines. */
+  /** A join token that has twice as many uses as there are machines. */
   joinToken: string;
-  /** A KubeletConfiguration; absent: the kubelet's defaults. */
+  /** The text of a KubeletConfiguration. Absent: the kubelet's defaults. */
   config?: string;
 }
 
-/** Starts them with these faults. */
+/** Starts the simulated machines with these faults. */
 export function simulation(
   parts: Parts,
   { worker, folder, count, joinToken, config }: SimulatedMachines,

@@ -1,4 +1,5 @@
-// One fleet in five places: the cluster as kubectl lists it, the API, the command line, the feed, the metrics.
+// Reads one fleet in five places: the cluster as kubectl lists it, the API, the command line, the feed, the
+// metrics.
 import { CoreV1Api, type KubeConfig } from "@kubernetes/client-node";
 import { type FeedLine, feedLine, followFeed } from "../../../infra/operator/feed-client.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
@@ -13,7 +14,7 @@ export interface AskedWorker {
 
 const authorization = ({ adminSecret }: AskedWorker) => ({ authorization: `Bearer ${adminSecret}` });
 
-/** An applicant for a name has the state `pending`; the machine with that name is another one. */
+/** Returns true for an applicant for a name. The machine that has the name is another one. */
 const isPending = ({ state }: { state: string }) => state === "pending";
 
 function knownState(state: string): FleetState {
@@ -40,7 +41,7 @@ function viewOf(machines: readonly Shown[]): FleetView {
   );
 }
 
-/** Like `kubectl get nodes`. */
+/** Returns the view of `kubectl get nodes`. */
 async function clusterView(admin: KubeConfig): Promise<FleetView> {
   const { items } = await admin.makeApiClient(CoreV1Api).listNode();
   return new Map(
@@ -62,13 +63,13 @@ async function apiView(worker: AskedWorker): Promise<FleetView> {
   return viewOf(lines.map((line) => JSON.parse(line) as FleetMachine));
 }
 
-/** `rollcall`: runs the command line, and returns its output. */
+/** Returns the view of the command line. `rollcall` runs the command line, and returns its output. */
 async function commandLineView(rollcall: (args: string[]) => Promise<string>): Promise<FleetView> {
   const text = await rollcall(["nodes", "--all", "-o", "json", "--fields", "name,state,conditions"]);
   return viewOf((JSON.parse(text) as { machines: FleetMachine[] }).machines);
 }
 
-/** `rollcall_machine_state{machine="…",state="…"} 1` */
+/** Returns the view of the metrics, whose lines are `rollcall_machine_state{machine="…",state="…"} 1`. */
 async function metricsView(worker: AskedWorker): Promise<FleetView> {
   const answer = await fetch(`${worker.url}/metrics`, { headers: authorization(worker) });
   const line = /^rollcall_machine_state\{machine="([^"]+)",state="([^"]+)"\} 1$/gm;
@@ -78,12 +79,15 @@ async function metricsView(worker: AskedWorker): Promise<FleetView> {
 
 export interface OpenFeed {
   view: () => FleetView;
-  /** Arrival time of a machine's current state, in milliseconds since 1970; undefined: it has none yet. */
+  /**
+   * Returns a machine's current state and the time of its arrival, in milliseconds since 1970. undefined if the
+   * feed has no state of the machine yet.
+   */
   cameAtMs: (name: string) => { state: string; atMs: number } | undefined;
   close: () => Promise<void>;
 }
 
-/** Follows the feed until it is closed. */
+/** Follows the feed until `close` is called. */
 export function openFeed(worker: AskedWorker, open: typeof feedLine = feedLine): OpenFeed {
   const stop = new AbortController();
   let followed: FollowedFeed | undefined;
@@ -125,7 +129,7 @@ export function openFeed(worker: AskedWorker, open: typeof feedLine = feedLine):
   };
 }
 
-/** Returns the API's view, and the differences of all five places from it or from the cluster. */
+/** Returns the API's view, and the differences of all five places from that view or from the cluster. */
 export async function compareViews(asked: {
   admin: KubeConfig;
   worker: AskedWorker;

@@ -1,11 +1,13 @@
-// Constants that the Worker under hostile input shares with the recording of its machines.
+// Defines the constants that the Worker under hostile input shares with the recording of its machines.
 import type { TokenRequest } from "../../../shared/protocol/join-tokens.ts";
 
-/** The Worker's origin for machines, which is not its address. */
+/** The Worker's origin for machines, which differs from the address that it listens on. */
 export const ORIGIN = "https://rollcall.test";
-/** The generator makes challenges with this alone, as the Worker does for any client. */
+/**
+ * The Worker's MAC keys. The generator uses them only to make challenges, as the Worker makes them for any client.
+ */
 export const MAC_KEYS = `1:${"A".repeat(43)}`;
-/** POST ?SEED creates a join token and seeds the Worker's randomness. */
+/** The path where POST ?SEED creates a join token and seeds the Worker's randomness. */
 export const PLANT_PATH = "/hostile/plant";
 
 /** A join token whose key the recording has. */
@@ -15,14 +17,17 @@ export interface Planted {
   request: TokenRequest;
 }
 
-/** Returns the content of the first gateway. With ?ring its alarm rings first. */
+/** The path that returns the content of the first gateway. With ?ring, the gateway's alarm rings first. */
 export const LOOK_PATH = "/hostile/gateway";
 
 export interface GatewayLook {
-  /** Machines with an accepted socket, in the gateway's memory. */
+  /** The number of machines with an accepted socket, in the gateway's memory. */
   members: number;
   sockets: number;
-  /** Frames that the platform has passed to gateways, and how many of them came after the socket was closed. */
+  /**
+   * The number of frames that the platform has passed to gateways; `late` is how many of these came after the
+   * gateway closed the socket.
+   */
   messages: number;
   late: number;
 }

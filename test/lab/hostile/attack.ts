@@ -1,4 +1,4 @@
-// The inputs of a hostile request: recorded requests, a key of the thief's own, and randomness.
+// Defines the inputs of a hostile request: recorded requests, a key of the thief's own, and randomness.
 import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
 import { type Jwt, type SeededKey, takenApart } from "./jwt.ts";
 import type { Random } from "./random.ts";
@@ -13,16 +13,16 @@ export interface Draw {
 export interface Attack {
   method: string;
   path: string;
-  /** Several of one name are several lines. */
+  /** The request's headers. An array stands for several lines with one name. */
   headers: Record<string, string | string[]>;
   body: Uint8Array | string;
-  /** True: without a content-length. */
+  /** true to send the body without a content-length. */
   isChunked?: boolean;
 }
 
 export type Kind = (draw: Draw) => Attack;
 
-/** A recorded request that is signed in its header. */
+/** A recorded request whose signature is in its header. */
 export interface Signed extends TransportRequest {
   name: string;
   jwt: Jwt;
@@ -34,7 +34,8 @@ export function nameOf({ path }: TransportRequest): string {
 }
 
 /**
- * Often returns a request that the Worker would accept: then only one defence stands between a change and its effect.
+ * Returns a recorded request, often one that the Worker would accept: then only one defence stands between a change
+ * and its effect.
  */
 function recorded(
   { random, recording }: Draw,
@@ -66,7 +67,7 @@ export function anyRequest(draw: Draw): TransportRequest {
   return recorded(draw, () => true);
 }
 
-/** Returns the same request with another JWT. */
+/** Returns a copy of the request with another JWT. */
 export function bearing(request: TransportRequest, token: string): Attack {
   return { ...request, headers: { ...request.headers, authorization: `Bearer ${token}` } };
 }

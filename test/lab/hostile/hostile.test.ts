@@ -1,4 +1,5 @@
-// A seed determines the requests of npm run hostile, and the verdict finds offences. test/process/lab runs it.
+// Tests that a seed determines the requests of npm run hostile, and that the verdict finds offences.
+// test/process/lab runs the command.
 import { describe, expect, it } from "vitest";
 import type { Hostile } from "./generator.ts";
 import { runHostile } from "./run.ts";

@@ -1,4 +1,5 @@
-// How a recording's machines join: with a planted join token and seeded keys, which never leave this file.
+// Enrols a recording's machines, with a join token created for the run and with seeded keys, which never leave this
+// file.
 import { machineKey, type MachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { enrol, type EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
@@ -8,7 +9,7 @@ import { ORIGIN, PLANT_PATH, type Planted } from "./agreed.ts";
 import { seededKey } from "./jwt.ts";
 import type { Random } from "./random.ts";
 
-/** Time of the Worker and the apiserver at the start of a run. */
+/** The time of the Worker and the apiserver at the start of a run. */
 export const NOW_MS = Date.UTC(2026, 0, 2);
 const DAY_SECONDS = 86_400;
 
@@ -17,7 +18,7 @@ export async function keyOf(random: Random): Promise<MachineKey> {
   return machineKey({ kty: "OKP", crv: "Ed25519", x, d });
 }
 
-/** Creates the join token, for all names. `seed`: seeds the Worker's randomness from now on. */
+/** Creates the join token, for all names. From now on `seed` seeds the Worker's randomness. */
 export async function plantToken({ url }: BenchWorker, random: Random, seed: number): Promise<string> {
   const { thumbprint, x, d } = await seededKey(random);
   const expiresInSeconds = 365 * DAY_SECONDS;

@@ -1,4 +1,5 @@
-// Parses, builds and signs JWTs, right or wrong; synchronous, since a run makes hundreds of thousands.
+// Parses, builds and signs JWTs, right or wrong. All functions are synchronous, because a run makes hundreds of
+// thousands.
 import { createHash, createHmac, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import { calculateJwkThumbprint } from "jose";
 import type { SessionKeys } from "../../../node-shim/worker-link/session.ts";
@@ -13,10 +14,10 @@ export interface Jwt {
   signature: string;
 }
 
-/** An Ed25519 key from its seed. */
+/** An Ed25519 key made from its seed. */
 export interface SeededKey {
   key: KeyObject;
-  /** The seed, base64url. */
+  /** The seed as base64url. */
   d: string;
   x: string;
   thumbprint: string;
@@ -42,7 +43,7 @@ export async function seededKey(random: Random): Promise<SeededKey> {
   return { key, d: seed.toString("base64url"), x, thumbprint };
 }
 
-/** The keys of a socket. */
+/** Returns the session keys of a socket. */
 export function seededSessionKeys(random: Random): SessionKeys {
   const { key, x } = privateKey("X25519", random.bytes(32));
   return { publicKey: x, privateKey: key };
@@ -59,12 +60,12 @@ export function takenApart(jwt: string): Jwt {
   return { header: decoded(header), claims: decoded(claims), signature };
 }
 
-/** With a signature that was made for another JWT. */
+/** Returns a JWT whose signature was made for another JWT. */
 export function withSignature({ header, claims, signature }: Jwt): string {
   return `${encoded(header)}.${encoded(claims)}.${signature}`;
 }
 
-/** Header and claims may be texts that are no JSON. */
+/** Signs a JWT. The header and claims may be texts that are no JSON. */
 export function signedBy({ key }: SeededKey, header: unknown, claims: unknown): string {
   const signed = `${encoded(header)}.${encoded(claims)}`;
   return `${signed}.${sign(null, Buffer.from(signed), key).toString("base64url")}`;
@@ -75,12 +76,15 @@ export function hmacOf(secret: string | Uint8Array, hash: string, header: unknow
   return `${signed}.${createHmac(hash, secret).update(signed).digest("base64url")}`;
 }
 
-/** RFC 7638. */
+/** Returns the JWK thumbprint (RFC 7638) of a public key. */
 export function thumbprintOf(x: string): string {
   return digestOf(JSON.stringify({ crv: "Ed25519", kty: "OKP", x }));
 }
 
-/** Returns the Worker's answer to a client that asks for this name with this key, at the time of this challenge. */
+/**
+ * Returns the challenge that the Worker sends to a client that asks for this name with this key, with the time of
+ * the recorded challenge.
+ */
 export function challengeAt(recorded: unknown, name: unknown, thumbprint: string): string {
   const [id = "", atMs = ""] = String(recorded).split(".");
   const [, secret = ""] = MAC_KEYS.split(":");

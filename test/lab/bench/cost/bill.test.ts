@@ -33,7 +33,7 @@ function anHour(machines: number, more: Record<string, Partial<ObjectCounts>> = 
       requests: { standing: 12 * machines, watchNodes: 12 },
       alarmsSet: 13,
       alarmsRung: 13,
-      // This gap is smaller than noise between two fleets.
+      // The object is awake for nearly the whole hour. That more machines leave a smaller gap is noise.
       awakeMs: 3_599_000 + 10 * machines,
     },
     ...Object.fromEntries(Object.entries(more).map(([kind, of]) => [kind, { ...NONE, ...of }])),

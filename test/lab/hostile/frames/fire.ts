@@ -1,11 +1,11 @@
-// Sends the hostile frames on a socket, and waits for an answer to each, or for the end.
+// Sends a hostile frame on a socket, and waits for its answer or for the socket's end.
 import type { Attack } from "../attack.ts";
 import type { Answered } from "../post.ts";
 import type { Outcome } from "./frames-verdict.ts";
 import type { Shot } from "./shot.ts";
 import type { WireSocket } from "./wire-socket.ts";
 
-/** `post`: sends a request by HTTP. */
+/** Sends the frame and returns the outcome. `post` sends a request by HTTP. */
 export async function fire(
   wire: WireSocket,
   shot: Shot,
@@ -33,13 +33,13 @@ export async function fire(
   return { heard: wire.heard.slice(known), pongs: wire.pongs - pongs, ended: wire.ended, isLate: !isInTime };
 }
 
-/** Waits until a socket that was told to close has closed. */
+/** Waits until the socket has closed, if the gateway has sent `closing`. Returns false if the socket stays open. */
 async function untilClosed(wire: WireSocket, known: number): Promise<boolean> {
   const isTold = () => wire.heard.slice(known).some(({ type }) => type === "closing");
   return !isTold() || wire.until(() => false);
 }
 
-/** Number of messages of the WebSocket, or of requests. */
+/** Returns the number of messages or requests that are sent: WebSocket messages, or requests by HTTP. */
 export function messagesOf(shot: Shot): number {
   return "times" in shot ? (shot.times ?? 1) : 1;
 }

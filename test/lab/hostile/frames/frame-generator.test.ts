@@ -1,4 +1,5 @@
-// A seed and an index determine a socket's hostile frame; a frame that is still valid is not sent.
+// Tests that a seed and an index determine a socket's hostile frame, and that a frame that is still valid is not
+// sent.
 import { expect, it } from "vitest";
 import { frameGenerator } from "./frame-generator.ts";
 import { reportRequest, reportText, type Shot } from "./shot.ts";

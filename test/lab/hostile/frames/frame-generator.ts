@@ -1,5 +1,5 @@
-// Maps a seed and an index to a kind of hostile frame and its random choices, always the same. Uses only what a thief
-// has of the present sockets.
+// Maps a seed and an index to a kind of hostile frame and its random choices, always the same. Uses only a thief's
+// knowledge of the present sockets.
 import { type SeededKey, seededKey } from "../jwt.ts";
 import { randomOf } from "../random.ts";
 import type { TransportRequest } from "../../../../node-shim/worker-link/exchange.ts";
@@ -10,7 +10,10 @@ import { type FrameDraw, type FrameKind, reportRequest, type Shot } from "./shot
 import { isStillValidShot } from "./still-valid-shot.ts";
 import type { Tapped } from "./tapped.ts";
 
-/** Kinds that close a socket at once are half as frequent: a new socket takes longer than a frame. */
+/**
+ * All kinds of frames. Kinds that close a socket at once are half as frequent, because a new socket takes longer
+ * than a frame.
+ */
 const KINDS: [kind: string, make: FrameKind][] = interleaved([
   Object.entries(textKinds),
   Object.entries(heartbeatKinds),
@@ -19,24 +22,24 @@ const KINDS: [kind: string, make: FrameKind][] = interleaved([
   Object.entries(reportKinds),
 ]);
 
-/** The inputs around the socket that a frame goes to. */
+/** The socket that a frame goes to, and the recordings around it. */
 export interface Around {
   target: Tapped;
-  /** Sockets of the same machine or of others. */
+  /** Other sockets, of this machine or of other machines. */
   others: readonly Tapped[];
   before: Tapped;
-  /** The request that enrolled this machine. */
+  /** The request that enrolled the machine of the socket. */
   enrolment: TransportRequest;
 }
 
 export interface HostileShot {
   index: number;
   kind: string;
-  /** null: the frame would have been still valid. */
+  /** The hostile frame. null if the generated frame would still be valid. */
   shot: Shot | null;
 }
 
-/** Indexes of randomness below those of keys. */
+/** The first random index for the choice of other sockets. It is below the indexes of the keys. */
 const FIRST_OF_OTHERS = -10;
 
 export type MakeShot = (index: number, around: Around) => HostileShot;
@@ -44,7 +47,7 @@ export type MakeShot = (index: number, around: Around) => HostileShot;
 export async function frameGenerator(seed: number): Promise<MakeShot> {
   const thief = await seededKey(randomOf(seed, -2));
   return (index, around) => {
-    // Two neighbouring indexes have one kind: one for a socket with an accepted report, one for another.
+    // Two neighbouring indexes have one kind: one for a socket with an accepted report, one for a socket without.
     const [kind, make] = KINDS[Math.floor(index / 2) % KINDS.length]!;
     const shot = make(drawOf(thief, seed, index, around));
     return { index, kind, shot: isStillValidShot(shot, around.target) ? null : shot };
@@ -53,7 +56,8 @@ export async function frameGenerator(seed: number): Promise<MakeShot> {
 
 function drawOf(thief: SeededKey, seed: number, index: number, around: Around): FrameDraw {
   const { target, others, before, enrolment } = around;
-  // The number of other sockets varies with time, so the random choices of a kind must not depend on it.
+  // The other socket gets a random generator of its own: the number of other sockets varies with time, and must not
+  // change a kind's random choices.
   const among = randomOf(seed, FIRST_OF_OTHERS - index);
   const siblings = others.filter((each) => each.name === target.name && each !== target);
   const other = among.pick(siblings.length > 0 && among.chance(0.7) ? siblings : others);
@@ -75,7 +79,9 @@ function drawOf(thief: SeededKey, seed: number, index: number, around: Around): 
   };
 }
 
-/** Neighbouring indexes have different sorts; a sort's frequency is its number of kinds. */
+/**
+ * Mixes the kinds so that neighbouring indexes have different sorts. A sort is as frequent as its number of kinds.
+ */
 function interleaved<Item>(sorts: readonly (readonly Item[])[]): Item[] {
   return sorts
     .flatMap((sort) => sort.map((item, at) => ({ item, place: (at + 0.5) / sort.length })))

@@ -1,4 +1,5 @@
-// A machine that reports over sockets, and sends only what a shim sends. Its keys never leave this file.
+// Plays a machine that reports over sockets, and sends only what a shim sends. The machine's keys never leave this
+// file.
 import { canonicalJson } from "../../../../shared/protocol/digest.ts";
 import type { GatewayFrame, ReportFrame } from "../../../../shared/protocol/frames.ts";
 import type { Problem, ReportAnswer } from "../../../../shared/protocol/answers.ts";
@@ -17,20 +18,20 @@ import { machineFacts, machineVitals } from "../../bench/machine.ts";
 import { MAC_KEYS, ORIGIN } from "../agreed.ts";
 import { WireSocket } from "./wire-socket.ts";
 
-/** The machines' surroundings. */
+/** The Worker's address, the transport and the clock of the machines. */
 export interface FramedPlace {
-  /** The Worker's URL. */
+  /** The URL of the Worker. */
   url: string;
-  /** By HTTP. */
+  /** Sends a request by HTTP. */
   send: Transport;
-  /** The clock of the Worker and of the machines. */
+  /** The clock of the Worker and of the machines, in milliseconds since 1970. */
   nowMs: () => number;
 }
 
-/** The data of a socket's session, if there is one. */
+/** The data of a socket, and of its session if it has one. */
 export interface SessionOfSocket {
   keys: SessionKeys;
-  /** The Worker's key, and the nonces of its answers; null: there is no session. */
+  /** The Worker's session key, and the nonces of its answers. null if there is no session. */
   session: { key: string; nonces: string[] } | null;
   reports: ReportFrame[];
   beats: string[];
@@ -45,7 +46,10 @@ type ReportAnswerFrame = Extract<GatewayFrame, { type: "report-answer" }>;
 const FACTS = machineFacts();
 const FACTS_DIGEST = sha256Base64url(canonicalJson(FACTS));
 const TICKET_KEYS = parseMacKeys(MAC_KEYS);
-/** The first report gets a challenge and a request for the facts; a new Node takes another one. */
+/**
+ * The largest number of reports until one is accepted. The first report gets a challenge and a request for the
+ * facts; a new Node takes another report.
+ */
 const MAX_REPORTS = 6;
 
 export class FramedMachine {
@@ -67,7 +71,7 @@ export class FramedMachine {
     this.#place = place;
   }
 
-  /** `session`: of the socket that carries it; undefined: by HTTP. */
+  /** Signs the next report. `session` belongs to the socket that carries it; undefined for a report by HTTP. */
   async signed(session?: string): Promise<ReportFrame> {
     const body = JSON.stringify({
       protocol: PROTOCOL,
@@ -87,7 +91,7 @@ export class FramedMachine {
     return { type: "report", token: await signReport(this.#key, this.kid, claims), body };
   }
 
-  /** Returns true if the report was accepted. */
+  /** Takes the ticket of an answer. Returns true if the report was accepted. */
   #took(status: number, body: ReportAnswer | Problem): boolean {
     if (body.ticket !== undefined && body.ticket !== this.#ticket) {
       this.#ticket = body.ticket;
@@ -99,7 +103,7 @@ export class FramedMachine {
     return status === 200;
   }
 
-  /** Reports by HTTP until it is registered and has a gateway. */
+  /** Reports by HTTP until the machine is registered and has a gateway. */
   async register(): Promise<void> {
     for (let reports = 0; reports < MAX_REPORTS; reports++) {
       const { token, body } = await this.signed();
@@ -118,7 +122,10 @@ export class FramedMachine {
     throw new Error(`${this.name} gets no gateway`);
   }
 
-  /** Returns the upgrade that the Worker would offer with the next report: each ticket has a time of its own. */
+  /**
+   * Returns the upgrade that the Worker would offer with the next report. The clock moves first, because each
+   * ticket has a time of its own.
+   */
   async upgrade(keys: SessionKeys): Promise<{ path: string; token: string }> {
     const { name, kid } = this;
     const path = `/v1/gateways/${this.#gateway}/nodes/${name}`;
@@ -135,7 +142,7 @@ export class FramedMachine {
     return { wire, keys, session: null, reports: [], beats: [] };
   }
 
-  /** Repeats until a report is accepted and a session has begun. */
+  /** Repeats a report until it is accepted and a session has begun. */
   async report(socket: FramedSocket): Promise<void> {
     for (let reports = 0; reports < MAX_REPORTS; reports++) {
       const frame = await this.signed(socket.keys.publicKey);
@@ -150,7 +157,7 @@ export class FramedMachine {
     throw new Error(`nothing is lent to ${this.name}`);
   }
 
-  /** The first `count` heartbeats that the session would send over this nonce. */
+  /** Returns the first `count` heartbeats that the session would send over this nonce. */
   beats({ keys, session }: SessionOfSocket, nonce: string, count: number): string[] {
     const begun = session && startSession(this.name, keys, { key: session.key, nonce });
     if (!begun) throw new Error(`${this.name} has no session`);
@@ -159,13 +166,13 @@ export class FramedMachine {
     return Array.from({ length: count }, () => begun.heartbeat({ at: this.#place.nowMs(), available }));
   }
 
-  /** Returns the next heartbeat, which is quiet. */
+  /** Returns the next heartbeat of the session, which is quiet. */
   nextBeat(socket: SessionOfSocket): string {
     const n = socket.beats.length + 1;
     return this.beats(socket, socket.session?.nonces.at(-1) ?? "", n)[n - 1]!;
   }
 
-  /** Sends the next heartbeat; false: a report has to follow. */
+  /** Sends the next heartbeat. Returns false if a report has to follow. */
   async beat(socket: FramedSocket): Promise<boolean> {
     const text = this.nextBeat(socket);
     const answer = await answered(socket, text);

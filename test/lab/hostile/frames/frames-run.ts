@@ -1,5 +1,5 @@
-// Hostile frames on machines' sockets, against the Worker on workerd, while another machine keeps reporting. Judged by
-// the answers, by SQLite's counters, by the requests to the apiserver, and by workerd's memory.
+// Sends hostile frames on machines' sockets to the Worker on workerd, while another machine keeps reporting. Judges
+// by the answers, by SQLite's counters, by the requests to the apiserver, and by workerd's memory.
 import { atOnce } from "../at-once.ts";
 import { type Client, hostileClient } from "../post.ts";
 import { fire, messagesOf } from "./fire.ts";
@@ -9,7 +9,7 @@ import { joinMachines, Rounds, type Target } from "./rounds.ts";
 import { FrameWorld } from "./world.ts";
 
 const MACHINES = { least: 4, most: 160, framesOfEach: 20 };
-/** Sockets of each sort that get frames at the same time. */
+/** The number of sockets of each sort that get frames at the same time. */
 const LANES = 8;
 
 export async function runFrames(plan: FramePlan, progress: (done: number) => void): Promise<FrameVerdict> {
@@ -38,7 +38,7 @@ interface Attacking {
 class FrameAttack {
   readonly #with: Attacking;
   readonly #verdict: FrameVerdict;
-  /** The next index for sockets with an accepted report, and for those without. */
+  /** The next index for sockets with an accepted report, and for sockets without. */
   readonly #next: Record<Target["sort"], number>;
 
   constructor(attacking: Attacking) {
@@ -68,7 +68,7 @@ class FrameAttack {
     return this.#next[sort] < from + frames;
   }
 
-  /** During a round, only hostile frames cause writes and requests. */
+  /** Sends the frames of one round. During a round, only hostile frames cause writes and requests. */
   async #round(targets: readonly Target[]): Promise<void> {
     const { world } = this.#with;
     const verdict = this.#verdict;
@@ -129,7 +129,7 @@ class FrameAttack {
 
 const SORTS = ["accepted", "unaccepted"] as const;
 
-/** Indexes alternate between the two sorts of sockets. */
+/** Returns the first index of this sort, from `from` on. Indexes alternate between the two sorts of sockets. */
 function firstFor(sort: Target["sort"], from: number): number {
   return from % SORTS.length === SORTS.indexOf(sort) ? from : from + 1;
 }

@@ -1,4 +1,4 @@
-// Which answers to hostile frames are refusals, and the text of a verdict.
+// Tests which answers to hostile frames are refusals, and the text of a verdict.
 import { describe, expect, it } from "vitest";
 import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";
 import {

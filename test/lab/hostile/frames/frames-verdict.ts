@@ -1,11 +1,11 @@
-// The results of hostile frames as text: the last line is the verdict. Sends nothing.
+// Formats the results of hostile frames as text: the last line is the verdict. Sends nothing.
 import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";
 import { memoryOf } from "../verdict.ts";
 import type { WireEnd } from "./wire-socket.ts";
 
 export interface FramePlan {
   frames: number;
-  /** Determines the frames, with their indexes. */
+  /** The seed, which determines the frames together with their indexes. */
   seed: number;
   /** The first index. */
   from: number;
@@ -15,11 +15,11 @@ export interface FramePlan {
 export interface Outcome {
   heard: readonly GatewayFrame[];
   pongs: number;
-  /** The end of its socket; null: it is open. */
+  /** The end of the socket. null if it is open. */
   ended: WireEnd | null;
-  /** Status of a request by HTTP. */
+  /** The status of a request by HTTP. */
   status?: number;
-  /** True if none of these came in time. */
+  /** true if no answer and no end of the socket came in time. */
   isLate: boolean;
 }
 
@@ -31,43 +31,47 @@ export interface FrameOffence {
 
 export interface FrameVerdict {
   plan: FramePlan;
-  /** Messages of WebSockets, also pings, and requests. */
+  /** The number of WebSocket messages, also pings, and of requests. */
   sent: number;
-  /** Generated frames that were still valid, and so were not sent. */
+  /** The number of generated frames that were not sent because they were still valid. */
   discarded: number;
   sockets: { accepted: number; unaccepted: number };
-  /** Frames that reached the gateway, and how many of them came after it had closed their socket. */
+  /**
+   * The number of frames that reached the gateway; `late` is how many of these came after the gateway had closed
+   * the socket.
+   */
   arrived: number;
   late: number;
   kinds: Map<string, Map<string, number>>;
   offences: FrameOffence[];
-  /** Rounds with more writes than the ends of sockets need, or with requests to the apiserver. */
+  /** The rounds with more writes than the ends of sockets need, or with requests to the apiserver. */
   disturbances: { from: number; to: number; rows: number; asks: number }[];
-  /** Rows beyond those for the ends of accepted sockets. */
+  /** The number of rows beyond those that the ends of accepted sockets need. */
   rows: number;
   /**
-   * Accepted sockets that hostile frames have ended, and the rows of an end, measured at an end by the machine itself.
+   * The number of accepted sockets that hostile frames have ended. `rowsOfAnEnd` is measured at a socket that its
+   * machine ends.
    */
   ended: number;
   rowsOfAnEnd: number;
-  /** Requests to the apiserver: for leases, and all. */
+  /** The number of requests to the apiserver: renewals of leases, and all requests. */
   renewals: number;
   asked: number;
   objectsMade: number;
-  /** Accepted heartbeats of machines that are not attacked, in between. */
+  /** The number of accepted heartbeats of machines that are not attacked. */
   beats: number;
-  /** Memory of workerd, after each round. */
+  /** The memory of workerd in bytes, after each round. */
   residentBytes: number[];
 }
 
 const SHOWN = 20;
 const TEXT_LENGTH = 2000;
 const MIB = 2 ** 20;
-/** Reasons that a gateway may give for a heartbeat that it does not accept from its machine. */
+/** The reasons that a gateway may give for a heartbeat that it does not accept. */
 const REFUSALS = ["no session", "not fresh"];
 const CLOSED = ["bad frame", "too often", "no report"];
 
-/** Returns the answer's text for the table, and the offence if there is one. */
+/** Returns the answer's text for the table, and the offence. `what` is null if the answer is no offence. */
 export function judge(outcome: Outcome): { words: string; what: FrameOffence["what"] | null } {
   const { heard, pongs, ended, status, isLate } = outcome;
   if (status !== undefined) return { words: `HTTP ${status}`, what: ofStatus(status) };
@@ -112,7 +116,10 @@ export function areFramesClean(verdict: FrameVerdict): boolean {
   return isQuiet && sockets.accepted + sockets.unaccepted > 0 && beats > 0 && memoryOf(residentBytes).isFlat;
 }
 
-/** Returns lines; the last one is `accepted 0, 5xx 0, rows 0, renewals 0` if there was no effect. */
+/**
+ * Returns the lines of the verdict. The last one is `accepted 0, 5xx 0, rows 0, renewals 0` if the frames had no
+ * effect.
+ */
 export function frameVerdictText(verdict: FrameVerdict): string {
   const { sent, discarded, sockets, arrived, late, rows, ended, rowsOfAnEnd, asked, objectsMade, beats } =
     verdict;
@@ -143,7 +150,7 @@ function kindLines({ kinds }: FrameVerdict): string[] {
   });
 }
 
-/** Each line has the command that sends the frame again. */
+/** Returns a line for each offence, with the command that sends the frame again. */
 function offenceLines({ plan, offences, disturbances }: FrameVerdict): string[] {
   const again = (from: number, frames: number) =>
     `npm run hostile -- --seed ${plan.seed} --from ${from} --frames ${frames}`;

@@ -1,6 +1,6 @@
-// The sockets that hostile frames go to, round after round. Some machines have an accepted one with a session, and one
-// without a report; others have four of the latter. Ten minutes pass between rounds, so that a refused machine may come
-// back.
+// Opens the sockets that hostile frames go to, round after round. Some machines have an accepted socket with a
+// session, and one without a report; others have four without a report. Ten minutes pass between rounds, so that a
+// refused machine may come back.
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import type { TransportRequest } from "../../../../node-shim/worker-link/exchange.ts";
 import { atOnce } from "../at-once.ts";
@@ -9,9 +9,9 @@ import type { Tapped } from "./tapped.ts";
 import type { WireSocket } from "./wire-socket.ts";
 import type { FrameWorld, Joined } from "./world.ts";
 
-/** A socket that gets one hostile frame after the other until it has ended. */
+/** A socket that gets one hostile frame after the other until the socket has ended. */
 export interface Target {
-  /** "accepted" if a report was accepted on it. */
+  /** "accepted" if the gateway has accepted a report on the socket. */
   sort: "accepted" | "unaccepted";
   tapped: Tapped;
   wire: WireSocket;
@@ -21,21 +21,22 @@ export interface Target {
 }
 
 /**
- * More than half of the time between two heartbeats; two of them are less than the limit for a socket without a report.
+ * Milliseconds between two heartbeats of a machine. Two of them are less than the time limit of a socket without a
+ * report.
  */
 const BEAT_MS = 9600;
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 const AT_ONCE = 16;
-/** Heartbeats of a session that come too early. */
+/** The number of a session's heartbeats that are signed too early. */
 const LATER = 5;
 const BARE_SHARE = 8;
 
 export interface RoundMachines {
-  /** Machines with an accepted socket. */
+  /** The machines that have an accepted socket. */
   accepted: readonly Joined[];
-  /** Machines without one. */
+  /** The machines that have no accepted socket. */
   bare: readonly Joined[];
-  /** A machine that is not attacked: it has its socket all the time. */
+  /** A machine that is not attacked. It has its socket all the time. */
   beside: FramedMachine;
 }
 
@@ -53,10 +54,10 @@ type Opened = Joined & { socket: FramedSocket };
 export class Rounds {
   readonly #world: FrameWorld;
   readonly #machines: RoundMachines;
-  /** An ended socket of each machine. */
+  /** The last ended socket of each machine. */
   readonly #before = new Map<string, Tapped>();
   #beside: FramedSocket | undefined;
-  /** Heartbeats of the machine that is not attacked. */
+  /** The number of accepted heartbeats of the machine that is not attacked. */
   beats = 0;
 
   constructor(world: FrameWorld, machines: RoundMachines) {
@@ -64,7 +65,10 @@ export class Rounds {
     this.#machines = machines;
   }
 
-  /** Rows that the end of an accepted socket writes when its machine ends it. Throws if ends differ. */
+  /**
+   * Returns the number of rows written at the end of an accepted socket that its machine ends. Throws if two ends
+   * differ.
+   */
   async rowsOfAnEnd(): Promise<number> {
     const opened = await this.#accepted();
     await this.#world.pass(BEAT_MS);
@@ -90,7 +94,7 @@ export class Rounds {
     await this.#beat();
     const { bare } = this.#machines;
     const unaccepted = [
-      // As many as of the other sort.
+      // Half of these machines open one such socket: in total, as many sockets as of the other sort.
       ...this.#machines.accepted.filter((_, at) => at % 2 === 0),
       ...bare.flatMap((each) => Array<Joined>(GATEWAY_LIMITS.unacceptedOfName).fill(each)),
     ];
@@ -114,7 +118,7 @@ export class Rounds {
     };
   }
 
-  /** Ends the remaining targets; the machine that is not attacked continues. */
+  /** Ends the remaining targets. The machine that is not attacked continues. */
   async end(targets: readonly Target[]): Promise<void> {
     for (const { tapped: each, wire } of targets) {
       wire.close();
@@ -126,7 +130,7 @@ export class Rounds {
     await this.#beat();
   }
 
-  /** After a pause, so that every refused machine may come back. */
+  /** Opens the accepted sockets after a pause, so that every refused machine may come back. */
   async #accepted(): Promise<Opened[]> {
     await this.#world.pass(AWAY_MS + BEAT_MS);
     await this.#reportBeside();
@@ -138,7 +142,7 @@ export class Rounds {
     });
   }
 
-  /** Before its gateway counts it as silent. */
+  /** Sends a heartbeat of the machine that is not attacked, before the gateway counts it as silent. */
   async #reportBeside(): Promise<void> {
     const { beside } = this.#machines;
     this.#beside ??= await beside.open();
@@ -153,7 +157,7 @@ export class Rounds {
   }
 }
 
-/** Signs the withheld requests, as the last ones that its machine signs. */
+/** Signs the withheld requests, as the last requests that the machine signs. */
 async function tapped(
   machine: FramedMachine,
   { keys, session, reports, beats }: FramedSocket,
@@ -175,7 +179,7 @@ async function tapped(
   };
 }
 
-/** Wrong in `n`, in the nonce, or in both. */
+/** Returns heartbeats that are wrong in `n`, in the nonce, or in both. */
 function wrongBeats(machine: FramedMachine, socket: SessionOfSocket): string[] {
   const [next, nonces] = [socket.beats.length, socket.session?.nonces ?? []];
   const byNumber = machine.beats(socket, nonces.at(-1) ?? "", LATER).filter((_, at) => at !== next);

@@ -1,4 +1,4 @@
-// The inputs of a hostile frame, and what may be sent: frames, malformed data, and requests by HTTP.
+// Defines the inputs of a hostile frame, and what may be sent: frames, malformed data, and requests by HTTP.
 import type { ReportFrame } from "../../../../shared/protocol/frames.ts";
 import type { Attack } from "../attack.ts";
 import type { SeededKey } from "../jwt.ts";
@@ -7,25 +7,25 @@ import type { Recording } from "../recorded.ts";
 import type { Tapped } from "./tapped.ts";
 
 export type Shot =
-  /** `times`: sent at once. `pieces`: fragments of a WebSocket's message. */
+  /** A text message. `times` copies are sent at once, each in this number of `pieces`. */
   | { text: string | Uint8Array; times?: number; pieces?: number }
   | { binary: Uint8Array }
   | { ping: Uint8Array }
-  /** Bytes below the WebSocket. */
+  /** Bytes that are sent below the WebSocket. */
   | { raw: Uint8Array }
-  /** By HTTP, while the socket is open. */
+  /** A request by HTTP that is sent while the socket is open. */
   | { request: Attack };
 
 export interface FrameDraw {
   random: Random;
   thief: SeededKey;
-  /** The socket that it goes to. */
+  /** The socket that the frame goes to. */
   target: Tapped;
   /** Another socket, often of the same machine. */
   other: Tapped;
-  /** An ended socket of this machine. */
+  /** An ended socket of the same machine. */
   before: Tapped;
-  /** Requests by HTTP, mostly of this machine. */
+  /** Recorded requests by HTTP, mostly of this machine. */
   recording: Recording;
 }
 
@@ -35,13 +35,13 @@ export function reportText(report: ReportFrame): string {
   return JSON.stringify(report);
 }
 
-/** The same report as a request by HTTP. */
+/** Returns a report frame as a request by HTTP. */
 export function reportRequest(name: string, { token, body }: ReportFrame) {
   const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
   return { method: "POST", path: `/v1/nodes/${name}/report`, headers, body } as const;
 }
 
-/** A well-formed text: a report of this socket, or a heartbeat. */
+/** Returns a well-formed text: a report of this socket, or a heartbeat. */
 export function goodText({ random, target }: FrameDraw): string {
   const { report, beat } = target.withheld;
   return beat !== "" && random.chance(0.5) ? beat : reportText(report);

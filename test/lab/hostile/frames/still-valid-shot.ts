@@ -1,11 +1,11 @@
-// Finds generated frames that are not hostile: they equal what the machine has signed for this very socket and moment,
-// at most in another notation. Uses the rules of docs/protocol.md, not the Worker's code.
+// Finds generated frames that are not hostile: they equal what the machine has signed for this very socket and
+// moment, at most in another notation. Uses the rules of docs/protocol.md, not the Worker's code.
 import type { ReportFrame } from "../../../../shared/protocol/frames.ts";
 import { jwtMeaning } from "../still-valid.ts";
 import { reportRequest, type Shot } from "./shot.ts";
 import type { Tapped } from "./tapped.ts";
 
-/** A withheld report, the last one, or the next heartbeat. */
+/** Returns true if the frame is a withheld report, the last report, or the next heartbeat. */
 export function isStillValidShot(shot: Shot, { withheld, reports, name }: Tapped): boolean {
   if ("request" in shot) {
     const { path, headers, body } = shot.request;

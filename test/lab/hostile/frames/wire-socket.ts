@@ -1,5 +1,5 @@
-// A machine's WebSocket for hostile input. It sends any bytes, also invalid ones, and keeps the answers. Sessions are
-// unknown to it.
+// Opens a machine's WebSocket for hostile input. It sends any bytes, also invalid ones, and keeps the answers. It
+// has no sessions.
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";
@@ -9,7 +9,7 @@ export interface WireEnd {
   reason: string;
 }
 
-/** Longer than any answer takes, also of a busy gateway. */
+/** The time limit of an answer in milliseconds: longer than any answer takes, also of a busy gateway. */
 const DEADLINE_MS = 30_000;
 
 export class WireSocket {
@@ -32,7 +32,7 @@ export class WireSocket {
       this.pongs++;
       this.#wake();
     });
-    // If the Worker ends it in the middle of a message, that is an end as well.
+    // An end in the middle of a message is an error for the client, but counts as an end here.
     socket.on("error", () => undefined);
     socket.on("close", (code, reason) => {
       this.ended = { code, reason: reason.toString() };
@@ -40,7 +40,7 @@ export class WireSocket {
     });
   }
 
-  /** Rejects if no socket opens. */
+  /** Opens a socket. Rejects if the Worker refuses it. */
   static async open(url: string, path: string, token: string): Promise<WireSocket> {
     const headers = { authorization: `Bearer ${token}` };
     const socket = new WebSocket(new URL(path, url.replace("http", "ws")), {
@@ -60,7 +60,7 @@ export class WireSocket {
     return this.#socket.readyState === WebSocket.OPEN;
   }
 
-  /** Sends bytes as a text as well: not all of them are UTF-8. `pieces`: number of frames. */
+  /** Sends a text message in `pieces` frames. The bytes of `text` may be no UTF-8. */
   text(text: string | Uint8Array, pieces = 1): void {
     const data = Buffer.from(text);
     const size = Math.ceil(data.length / pieces);
@@ -78,7 +78,7 @@ export class WireSocket {
     this.#socket.ping(data);
   }
 
-  /** Sends bytes below the WebSocket; nothing may follow. */
+  /** Sends bytes below the WebSocket, and ends the stream. */
   raw(data: Uint8Array): void {
     this.#stream?.end(data);
   }
@@ -87,7 +87,7 @@ export class WireSocket {
     this.#socket.close(1000);
   }
 
-  /** Resolves once `isSo` holds, or the socket has ended; false: neither in time. */
+  /** Resolves with true once `isSo` returns true or the socket has ended. false if neither happens in time. */
   async until(isSo: () => boolean): Promise<boolean> {
     const late = setTimeout(() => this.#wake(), DEADLINE_MS);
     const beganMs = performance.now();
@@ -98,7 +98,7 @@ export class WireSocket {
     return isOver();
   }
 
-  /** Returns the next frame after the first `known`; throws if there is none. */
+  /** Returns the next frame after the first `known` frames. Throws if there is none. */
   async next(known: number): Promise<GatewayFrame> {
     await this.until(() => this.heard.length > known);
     const frame = this.heard[known];
@@ -106,7 +106,7 @@ export class WireSocket {
     return frame;
   }
 
-  /** Ends it on this side, even if the other side does not. */
+  /** Ends the socket on this side, even if the other side does not. */
   drop(): void {
     this.#socket.terminate();
   }

@@ -1,5 +1,5 @@
-// The surroundings of hostile frames: the Worker on workerd, the embedded apiserver, and their clock, which moves only
-// when it is told. Sends nothing hostile.
+// Starts the Worker on workerd and the embedded apiserver for hostile frames, with a clock that moves only on
+// request. Sends nothing hostile.
 import { fileURLToPath } from "node:url";
 import type { Transport, TransportRequest } from "../../../../node-shim/worker-link/exchange.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -23,7 +23,7 @@ export interface Joined {
 export class FrameWorld {
   readonly worker: BenchWorker;
   readonly send: Transport;
-  /** Requests to the apiserver since the last call. */
+  /** Returns the requests to the apiserver since the last call. */
   readonly asked: () => Asked[];
   readonly stop: () => Promise<void>;
   #nowMs = NOW_MS;
@@ -61,7 +61,7 @@ export class FrameWorld {
     return this.#nowMs;
   }
 
-  /** Joins one after the other, so that the Worker's random values come in the same order. */
+  /** Enrols the machines one after the other, so that the Worker's random values come in the same order. */
   async join(names: readonly string[], seed: number): Promise<Joined[]> {
     const random = randomOf(seed, -3);
     const joinToken = await plantToken(this.worker, random, seed);
@@ -88,7 +88,7 @@ export class FrameWorld {
     await this.look("?ring");
   }
 
-  /** Counts since the last call. */
+  /** Returns the counts since the last call. */
   async measured(): Promise<Measured> {
     const headers = { "x-now-ms": String(this.#nowMs) };
     const answer = await fetch(`${this.worker.url}/measured/rows/any`, { headers });
@@ -100,7 +100,7 @@ export class FrameWorld {
     return (await answer.json()) as GatewayLook;
   }
 
-  /** Waits until the gateway has this number of machines: the end of a socket is processed a moment later. */
+  /** Waits until the gateway has this number of machines: it processes the end of a socket a moment later. */
   async untilMembers(count: number): Promise<void> {
     for (const beganMs = performance.now(); performance.now() - beganMs < DEADLINE_MS;) {
       const { members } = await this.look();

@@ -1,4 +1,4 @@
-// Bodies that are changed, cut, enlarged, or no JSON; with their recorded JWT, or without one.
+// Makes bodies that are changed, cut, enlarged, or no JSON; with their recorded JWT, or without one.
 import { gzipSync } from "node:zlib";
 import { LIMITS } from "../../../../shared/protocol/limits.ts";
 import {
@@ -33,7 +33,7 @@ function sent(draw: Draw, body: Uint8Array | string, more: Partial<Attack> = {})
 
 const LEAVES = [null, true, -1, 0.5, "", "\u0000", [], {}, "a".repeat(200), [[[]]], { length: 1 }];
 
-/** Replaces the value in one place. */
+/** Returns a copy of the value with another value in one place. */
 export function withAnother(value: unknown, another: unknown, { random }: Pick<Draw, "random">): unknown {
   if (typeof value !== "object" || value === null || random.chance(0.2)) return another;
   const keys = Object.keys(value);
@@ -45,7 +45,7 @@ export function withAnother(value: unknown, another: unknown, { random }: Pick<D
   return copy;
 }
 
-/** The recorded body with another value somewhere, with its own JWT or sent to another path. */
+/** Returns the recorded body with another value somewhere, with its own JWT or sent to another path. */
 function altered(draw: Draw, another: unknown): Attack {
   const request = anyRequest(draw);
   const body = JSON.stringify(withAnother(JSON.parse(request.body), another, draw));
@@ -153,7 +153,7 @@ export const bodyKinds: Record<string, Kind> = {
   },
   "over the limit": (draw) => {
     const { random } = draw;
-    // One in eight: large bodies take most of a run's time.
+    // One body in eight is large: large bodies take most of a run's time.
     const bytes = random.chance(0.125) ? LIMITS.bodyBytes + 1 + random.int(4096) : random.int(4096);
     const body = `${random.chance(0.5) ? "{" : ""}${" ".repeat(bytes)}`;
     return sent(draw, body, { isChunked: random.chance(0.5) });

@@ -1,9 +1,10 @@
-// Paths, methods, headers and names that this client must not use; and the operators' API without credentials.
+// Makes requests with paths, methods, headers and names that this client must not use, and requests to the
+// operators' API without credentials.
 import { ROUTES } from "../../../../shared/protocol/routes.ts";
 import { anyRequest, type Attack, type Draw, type Kind, signedRequest } from "../attack.ts";
 import { digestOf, encoded, signedBy } from "../jwt.ts";
 
-/** Methods that workerd itself accepts. */
+/** The methods that workerd itself accepts. */
 const METHODS = [
   "GET",
   "HEAD",
@@ -18,7 +19,7 @@ const METHODS = [
   "MERGE",
 ];
 
-/** Routes of operators, with a query if one is required, and those of the recorded machine. */
+/** The routes of operators, with a query if one is required, and the routes of the recorded machine. */
 const OPERATOR_ROUTES = [
   ...Object.entries(ROUTES)
     .filter(([, { who }]) => who === "view" || who === "admin")
@@ -54,7 +55,7 @@ const ODD_NAMES = [
   "fleet",
 ];
 
-/** An assertion like Cloudflare Access's, by another issuer. */
+/** Returns an assertion like Cloudflare Access's, by another issuer. */
 function assertion({ random, thief }: Draw): string {
   const claims = {
     email: "admin@example.com",
@@ -174,7 +175,7 @@ export const routeKinds: Record<string, Kind> = {
     const { random } = draw;
     const request = anyRequest(draw);
     const name = random.pick(ODD_NAMES);
-    // Node's client sends Latin-1.
+    // Node's client sends Latin-1, so the name must have only its characters.
     return { ...request, path: request.path.replace(/(?<=nodes\/)[^/]+/, name) };
   },
   "names nobody has": (draw) => {

@@ -1,4 +1,4 @@
-// JWTs: forged, altered, taken from other requests, or repeated.
+// Makes hostile JWTs: forged, altered, taken from other requests, or repeated.
 import { JWT_TYPES } from "../../../../shared/protocol/claims.ts";
 import {
   anyRequest,
@@ -28,7 +28,7 @@ import {
 const TYPES = Object.values(JWT_TYPES);
 const ACTIONS = ["report", "leave", "rotate", "upgrade"];
 
-/** Signed by the thief, or with the signature of the original. */
+/** Returns an altered JWT, signed by the thief or with the original's signature. */
 function forged({ random, thief }: Draw, { jwt }: Signed, header: Json, claims: Json): string {
   const whole = { header: { ...jwt.header, ...header }, claims: { ...jwt.claims, ...claims } };
   return random.chance(0.5)
@@ -36,7 +36,10 @@ function forged({ random, thief }: Draw, { jwt }: Signed, header: Json, claims: 
     : withSignature({ ...whole, signature: jwt.signature });
 }
 
-/** The public key in a recorded enrolment: a secret for implementations that confuse keys. */
+/**
+ * Returns the public key of a recorded enrolment in several encodings: an implementation that confuses keys would
+ * use it as a secret.
+ */
 export function publicKeys({ x }: { x: string }): (string | Uint8Array)[] {
   const der = Buffer.concat([Buffer.from("302a300506032b6570032100", "hex"), Buffer.from(x, "base64url")]);
   const pem = `-----BEGIN PUBLIC KEY-----\n${der.toString("base64")}\n-----END PUBLIC KEY-----\n`;
@@ -64,7 +67,10 @@ export function alteredText(text: string, { random }: Draw): string {
   ]);
 }
 
-/** S + L: the same equation, which Ed25519 forbids (RFC 8032, 5.1.7). */
+/**
+ * Returns a signature with S + L in place of S: it satisfies the same equation, but Ed25519 forbids it (RFC 8032,
+ * 5.1.7).
+ */
 function malleated(signature: string): string {
   const order = 2n ** 252n + 27_742_317_777_372_353_535_851_937_790_883_648_493n;
   const bytes = Buffer.from(signature, "base64url");
@@ -73,7 +79,7 @@ function malleated(signature: string): string {
   return bytes.toString("base64url");
 }
 
-/** Points of small order, whose signatures hold for any message, and one that is no point. */
+/** Points of small order, whose signatures hold for any message, and a value that is no point. */
 const WEAK_KEYS = [
   `01${"00".repeat(31)}`,
   "00".repeat(32),

@@ -1,5 +1,5 @@
-// Upgrades to a socket with a ticket, a number, a name or a JWT of another machine, or repeated. Some come from a
-// withheld one, which would be accepted.
+// Makes upgrades to a socket with a ticket, a number, a name or a JWT of another machine, or repeated. Some are
+// changes of a withheld upgrade, which the Worker would accept.
 import { JWT_TYPES } from "../../../../shared/protocol/claims.ts";
 import { type Attack, type Draw, type Kind, signedRequest } from "../attack.ts";
 import { digestOf, hmacOf, type Json, signedBy, takenApart, withSignature } from "../jwt.ts";
@@ -38,7 +38,7 @@ function upgrading(
   return { method, path, headers, body: "" };
 }
 
-/** Signed by the thief, or with the signature of the original. */
+/** Returns an altered upgrade, signed by the thief or with the original's signature. */
 function forgedUpgrade({ random, thief }: Draw, token: string, header: Json, claims: Json): string {
   const jwt = takenApart(token);
   const whole = { header: { ...jwt.header, ...header }, claims: { ...jwt.claims, ...claims } };
@@ -47,7 +47,7 @@ function forgedUpgrade({ random, thief }: Draw, token: string, header: Json, cla
     : withSignature({ ...whole, signature: jwt.signature });
 }
 
-/** 32 bytes in other notations, and malformed keys. */
+/** Returns the 32 bytes of a session key in other notations, and malformed keys. */
 function otherSessions(session: string): unknown[] {
   return [
     null,

@@ -1,4 +1,5 @@
-// A seed, a machine's number and an act's index determine the act; all kinds occur; an act over a limit is over it.
+// Tests the acts: a seed, a machine's number and an act's index determine an act; all kinds occur; an act over a
+// limit exceeds the limit.
 import { describe, expect, it, test } from "vitest";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { LIMITS } from "../../../../shared/protocol/limits.ts";
@@ -18,7 +19,7 @@ describe("acts", () => {
     const those = JSON.stringify(acts(1, 2, 100));
     expect(JSON.stringify(acts(1, 2, 100))).toBe(those);
     expect(JSON.stringify(acts(2, 2, 100))).not.toBe(those);
-    // The same role.
+    // Machine 10 has the same role, but other acts.
     expect(JSON.stringify(acts(1, 10, 100))).not.toBe(those);
   });
 
@@ -60,7 +61,7 @@ describe("acts", () => {
 
 const IDS = { startId: "s", bootID: "b", machineID: "m" };
 
-/** Returns whether the report, its facts, or its body is refused. */
+/** Returns true if the limits refuse the report, its facts, or its body. */
 function isRefused({ facts, vitals, startId, padTo }: Extract<Act, { does: "report" }>["draft"]): boolean {
   const machineTime = "2026-01-02T03:04:05Z";
   const said = { protocol: 1, startId, machineTime, vitals, factsDigest: "x".repeat(43), facts };

@@ -1,23 +1,24 @@
-// The next act of a hostile machine: its seed, its number and the act's index determine it, independent of answers.
+// Determines the next act of a hostile machine from the seed, the machine's number and the act's index, independent
+// of answers.
 import type { Ids } from "./draft.ts";
 import * as kinds from "./kinds.ts";
 import { streamOf } from "./streams.ts";
 
 interface Role {
   does: readonly kinds.Kind[];
-  /** Its shim restarts after this number of acts, and the machine after four times as many. */
+  /** The number of acts after which the machine's shim restarts. The machine restarts after four times as many. */
   restartsAfter: number;
   leaves?: boolean;
 }
 
 /**
- * A name may be enrolled 24 times a day, and all of them may be in one hour. The first enrolment comes early, so that a
- * short run has one.
+ * The number of acts between two acts of leaving. A name may be enrolled 24 times a day, all of them possibly in
+ * one hour. The first time comes early, so that a short run has one.
  */
 const LEAVES_EVERY = 1500;
 const FIRST_LEAVE = 40;
 
-/** The usual acts of each machine: eight machines cover all kinds. */
+/** The usual acts of each machine. Eight machines cover all kinds. */
 const ROLES: readonly Role[] = [
   { does: [kinds.reachLimits], restartsAfter: 600 },
   { does: [kinds.reachLimits, kinds.devices, kinds.inventory, kinds.beyond], restartsAfter: 10 },
@@ -28,7 +29,10 @@ const ROLES: readonly Role[] = [
   { does: [kinds.clones, kinds.tricks], restartsAfter: 600 },
   { does: [kinds.conditions, kinds.events, kinds.floods], restartsAfter: 600 },
 ];
-/** Sometimes a machine acts like others, without acts that end it or have it ignored for an hour. */
+/**
+ * The acts of any machine, which it does sometimes. Acts that end a machine, or have it ignored for an hour, are
+ * left out.
+ */
 const ANYBODYS: readonly kinds.Kind[] = [
   kinds.reachLimits,
   kinds.flap,
@@ -56,7 +60,10 @@ export function actOf(
   return kind({ random, index, salt, ids, ...at });
 }
 
-/** A process of the shim lasts some acts, a boot some processes, a disk some boots; none comes back. */
+/**
+ * Returns the IDs at this act. A process of the shim lasts some acts, a boot some processes, a disk some boots; no
+ * ID comes back.
+ */
 function idsAt(
   { seed, machine, index }: { seed: number; machine: number; index: number },
   restartsAfter: number,

@@ -1,4 +1,4 @@
-// Each part of a Node that its machine's token does not allow is found, and nothing else.
+// Tests that `beyondGrant` finds each part of a Node that its machine's token does not allow, and nothing else.
 import { describe, expect, it, test } from "vitest";
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { beyondGrant, type Granted, type SetByOthers } from "./beyond-grant.ts";
@@ -22,7 +22,7 @@ const OWN = {
 
 type Parts = { metadata?: object; spec?: object; status?: object };
 
-/** A Node of a machine with default settings, with these changes. */
+/** Returns the Node of a machine with default settings, with these changes. */
 function nodeWith({ metadata, spec, status }: Parts): Node {
   return {
     metadata: {

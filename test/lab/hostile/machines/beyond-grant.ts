@@ -1,13 +1,13 @@
-// Compares a Node with the join token of its machine, field by field. Written apart from the Worker's own comparison,
-// from docs/protocol.md and docs/cluster.md, so that a mistake there shows here.
+// Compares a Node with the join token of its machine, field by field. It follows docs/protocol.md and
+// docs/cluster.md, not the Worker's own comparison, so that a mistake of the Worker is found here.
 import { BlockList, isIP } from "node:net";
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import type { TokenRequest } from "../../../../shared/protocol/join-tokens.ts";
 
-/** The limits of a join token for its machines. */
+/** The part of a join token that limits its machines. */
 export type Granted = Partial<Omit<TokenRequest, "names" | "uses" | "expiresInSeconds" | "rejoin">>;
 
-/** Parts that an operator or an agent has set on this Node: they do not belong to the machine. */
+/** The parts that an operator or an agent has set on this Node: they do not belong to the machine. */
 export interface SetByOthers {
   labels: ReadonlySet<string>;
   annotations: ReadonlySet<string>;
@@ -35,7 +35,7 @@ export function beyondGrant(node: Node, judged: Judged): string[] {
   ];
 }
 
-/** The machine's platform, on a Node for pods. */
+/** The labels of the machine's platform, on a Node for pods. */
 const PLATFORM = new Set([
   "kubernetes.io/os",
   "kubernetes.io/arch",
@@ -45,7 +45,7 @@ const PLATFORM = new Set([
 const NO_LOAD_BALANCER = "node.kubernetes.io/exclude-from-external-load-balancers";
 const HOSTNAME = "kubernetes.io/hostname";
 
-/** For a Node that runs no pods: the kubelet's keys that may select it. */
+/** The labels of a Node that runs no pods, each with the kubelet's keys that it stands for. */
 const MOVED: Readonly<Record<string, readonly string[]>> = {
   "rollcall.dev/hostname": [HOSTNAME],
   "rollcall.dev/os": ["kubernetes.io/os", "beta.kubernetes.io/os"],
@@ -53,14 +53,14 @@ const MOVED: Readonly<Record<string, readonly string[]>> = {
   "rollcall.dev/zone": ["topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"],
   "rollcall.dev/region": ["topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region"],
 };
-/** Labels that such a Node always has. */
+/** The labels that a Node without pods always has. */
 const BYSTANDERS: Readonly<Record<string, string>> = {
   "node.kubernetes.io/exclude-disruption": "",
   "failure-domain.beta.kubernetes.io/region": "rollcall.dev",
 };
-/** No such Node may have these, even if its machine, its token or its cloud sets them. */
+/** The labels that no Node without pods may have, even if its machine, its token or its cloud sets them. */
 const COUNTED = new Set(Object.values(MOVED).flat());
-/** NodeRestriction: in these domains a kubelet may set only the listed keys. */
+/** NodeRestriction's domains. A kubelet may set only the keys of KUBELETS_OWN in them. */
 const KUBERNETES_DOMAIN = /^([^/]+\.)?(kubernetes|k8s)\.io\//;
 const KUBELETS_OWN = new RegExp(
   "^(([^/]+\\.)?(kubelet|node)\\.kubernetes\\.io/.*" +
@@ -75,7 +75,7 @@ function fits(patterns: readonly string[] | undefined, text: string): boolean {
   });
 }
 
-/** The token may allow a machine any label here, except for those of its hardware. */
+/** Matches rollcall's own labels, which no token may let a machine set, except for labels of its hardware. */
 const ROLLCALLS = /^([^/]*\.)?rollcall\.dev\/(?!((cpu|system|board)-(vendor|model)|gpu-model|gpus)$)/;
 
 function labelsBeyond({ metadata, spec }: Node, { granted, deployment, others }: Judged): string[] {
@@ -95,7 +95,7 @@ function labelsBeyond({ metadata, spec }: Node, { granted, deployment, others }:
     if (others.labels.has(key) || key === NO_LOAD_BALANCER || rollcalls[key] !== undefined) return false;
     if (ofToken[key] === value) return false;
     if (runsNoPods ? COUNTED.has(key) : PLATFORM.has(key)) return runsNoPods;
-    // Keys that may select it.
+    // The keys for which the token must allow this label.
     const asked = (runsNoPods && MOVED[key]) || [key];
     if (asked.some((each) => PLATFORM.has(each))) return false;
     if (asked.includes(HOSTNAME) && value === metadata?.name) return false;
@@ -112,7 +112,7 @@ function mayAskFor(key: string, { mayLabel }: Granted): boolean {
   return fits(mayLabel, key) && (!KUBERNETES_DOMAIN.test(key) || KUBELETS_OWN.test(key));
 }
 
-/** A token's labels on a Node that runs no pods. The first of several keys counts. */
+/** Returns a token's labels as they are on a Node that runs no pods. The first of several keys counts. */
 function asMoved(labels: Readonly<Record<string, string>>): Record<string, string> {
   const moved = Object.fromEntries(Object.entries(labels).filter(([key]) => !COUNTED.has(key)));
   for (const [own, keys] of Object.entries(MOVED)) {
@@ -154,7 +154,7 @@ const taintText = ({
   effect: string;
 }) => `${key}=${value}:${effect}`;
 const FACTS_ONLY = "rollcall.dev/facts-only=:NoSchedule";
-/** Taints that the apiserver itself sets on a new Node. */
+/** The taint that the apiserver itself sets on a new Node. */
 const OF_THE_APISERVER = "node.kubernetes.io/not-ready=:NoSchedule";
 
 function specBeyond({ spec = {} }: Node, { granted, others }: Judged): string[] {
@@ -186,7 +186,7 @@ const KUBELETS_CONDITIONS = new Set([
   "PIDPressure",
   "DropInsFailed",
 ]);
-/** A network or a cloud sets the first; old kubelets set the second. */
+/** Conditions that no machine may have: a network or a cloud sets the first, and old kubelets set the second. */
 const NEVER = new Set(["NetworkUnavailable", "OutOfDisk"]);
 
 function conditionsBeyond({ status }: Node, { granted, others }: Judged): string[] {
@@ -197,12 +197,12 @@ function conditionsBeyond({ status }: Node, { granted, others }: Judged): string
     .map((type) => `condition ${type}`);
 }
 
-/** The machine's capacity, and the volumes that its drivers attach. */
+/** Matches the resources that every machine has: its capacity, and the volumes that its drivers attach. */
 const NATIVE = /^(cpu|memory|pods|ephemeral-storage|hugepages-[^/]+|attachable-volumes-[^/]+)$/;
 
 function resourcesBeyond({ status }: Node, { granted, others }: Judged): string[] {
   const names = new Set([...Object.keys(status?.capacity ?? {}), ...Object.keys(status?.allocatable ?? {})]);
-  // The Worker's next report replaces other writers' values of the status.
+  // Resources of other writers are left out: the Worker's next report replaces their values in the status.
   const room = Object.entries(status?.allocatable ?? {}).filter(
     ([name, amount]) => amount !== "0" && !others.resources.has(name),
   );
@@ -219,7 +219,7 @@ function addressesBeyond({ metadata, status }: Node, { granted }: Judged): strin
     .map(({ type, address }) => `address ${type} ${address}`);
 }
 
-/** Addresses whose packets would return to the sender, or go to every host. */
+/** The ranges of addresses whose packets would return to the sender, or go to every host. */
 const NOBODYS = rangesOf([
   "127.0.0.0/8",
   "169.254.0.0/16",

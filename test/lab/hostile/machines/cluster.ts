@@ -1,5 +1,5 @@
-// The apiserver with the machines' Nodes: a real one with etcd if KUBEBUILDER_ASSETS names its folder, else the
-// embedded one. Each has infra/rbac and the Worker's own account.
+// Starts the apiserver with the machines' Nodes: a real one with etcd if KUBEBUILDER_ASSETS names its folder, else
+// the embedded one. Each has infra/rbac and the Worker's own account.
 import { randomBytes, randomUUID } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -21,14 +21,14 @@ export type Admin = (
 ) => Promise<{ status: number; body: unknown }>;
 
 export interface Cluster {
-  /** For the verdict. */
+  /** The apiserver's name in the verdict. */
   title: string;
   fetch: (request: Request) => Promise<Response>;
-  /** Receives the Worker's requests. */
+  /** The URL for the Worker's requests. */
   url: string;
   admin: Admin;
   workersToken: string;
-  /** Bytes written to etcd since it started; null: there is no etcd. */
+  /** Returns the number of bytes written to etcd since it started. null if there is no etcd. */
   putBytes: () => Promise<number | null>;
   stop: () => Promise<void>;
 }
@@ -91,7 +91,7 @@ async function startReal(assets: string): Promise<Started> {
   };
 }
 
-/** Like infra/local: a PATCH is a server-side apply. */
+/** Returns an administrator's client like that of infra/local, whose PATCH is a server-side apply. */
 function adminOf(cluster: Started): KubeAdmin {
   const ask = asking(cluster, "application/apply-patch+yaml");
   return async ({ method, path, body }) => {
@@ -109,7 +109,7 @@ function patching(cluster: Started): Admin {
   };
 }
 
-/** As an administrator. `patchType`: type of a PATCH's body. */
+/** Returns a function that sends requests as an administrator. `patchType` is the content type of a PATCH. */
 function asking({ fetch, url, adminToken }: Started, patchType: string) {
   return (method: string, path: string, body: unknown): Promise<Response> => {
     const headers = {
@@ -125,7 +125,7 @@ function asking({ fetch, url, adminToken }: Started, patchType: string) {
 
 const APPLYING_MS = 30_000;
 
-/** A new cluster makes its namespaces a moment after its start. */
+/** Repeats `apply` until it succeeds: a new cluster makes its namespaces a moment after its start. */
 async function untilApplied(apply: () => Promise<void>): Promise<void> {
   const untilMs = performance.now() + APPLYING_MS;
   for (;;) {

@@ -1,25 +1,25 @@
-// A machine's next report and the changes to it; it starts as the report of a healthy machine.
+// Drafts a machine's next report. A draft starts as the report of a healthy machine; hostile acts then change it.
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
 import { machineFacts, machineVitals } from "../../bench/machine.ts";
 
-/** Parts of a report; values beyond the schema are allowed. */
+/** The parts of a report. Values beyond the schema are allowed. */
 export interface Draft {
   facts: Facts;
   vitals: Vitals;
   startId: string;
-  /** Length to which white space fills the body; 0: none. */
+  /** The length in bytes to which white space fills the body. 0 for none. */
   padTo: number;
 }
 
-/** Identifies the machine, and its boot and process. */
+/** The IDs of the machine, of its boot and of the shim's process. */
 export interface Ids {
   startId: string;
   bootID: string;
   machineID: string;
 }
 
-/** A healthy machine of this name; `turn` changes only the amounts of its vitals. */
+/** Returns the report of a healthy machine with this name. `turn` changes only the amounts of its vitals. */
 export function wellDraft(name: string, { startId, bootID, machineID }: Ids, turn: number): Draft {
   const facts = machineFacts();
   facts.settings.hostname = name.slice(0, 63);

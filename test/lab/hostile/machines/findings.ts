@@ -1,5 +1,5 @@
-// Collects findings while hostile machines act: from their answers, and from each of their Nodes that the Worker has
-// written.
+// Collects findings while hostile machines act: from their answers, and from each of their Nodes that the Worker
+// has written.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { beyondGrant } from "./beyond-grant.ts";
 import { grantOf } from "./grants.ts";
@@ -11,7 +11,7 @@ export interface Findings {
   marks: Marks;
   /** The last seen Nodes of hostile machines, by name. */
   nodes: Map<string, Node>;
-  /** Each finding once. */
+  /** The parts of Nodes beyond their grants, and the lost marks; each finding once. */
   beyond: Set<string>;
   lost: Set<string>;
   kinds: Map<string, Map<string, number>>;
@@ -46,7 +46,7 @@ export function findings(): Findings {
     note({ machine, index, outcome }) {
       const { kind, answer, fault, text } = outcome;
       acts++;
-      // Grouped by the kind of act, since there are a hundred limits.
+      // Answers are grouped by the kind of act without its limit, because there are a hundred limits.
       const [family = kind] = kind.split(":");
       const answers = kinds.get(family) ?? new Map<string, number>();
       kinds.set(family, answers.set(answer, (answers.get(answer) ?? 0) + 1));

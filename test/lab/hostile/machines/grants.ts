@@ -1,5 +1,5 @@
-// The join tokens of the hostile machines: from one that allows everything a kubelet may set to one that allows
-// nothing.
+// Lists the join tokens of the hostile machines: from one that allows everything a kubelet may set to one that
+// allows nothing.
 import type { Granted } from "./beyond-grant.ts";
 
 const GRANTS: readonly Granted[] = [
@@ -30,7 +30,7 @@ const GRANTS: readonly Granted[] = [
   },
 ];
 
-/** Token of a hostile machine by its number. */
+/** Returns the grant of a hostile machine by its number. */
 export function grantOf(machine: number): Granted {
   return GRANTS[machine % GRANTS.length]!;
 }

@@ -1,4 +1,5 @@
-// Honest machines that report all the time, and the duration of each report. They record faults and continue.
+// Runs honest machines that report all the time, and measures the duration of each report. They record faults and
+// continue.
 import { setTimeout as wait } from "node:timers/promises";
 import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -8,9 +9,9 @@ import { wellDraft } from "./draft.ts";
 
 export interface Honest {
   names: readonly string[];
-  /** Durations of the reports since the last call, in milliseconds. */
+  /** Returns the durations of the reports since the last call, in milliseconds. */
   durations: () => number[];
-  /** Reports that were refused, or got another answer than a healthy machine's. */
+  /** The reports that were refused, or got another answer than a healthy machine's. */
   faults: string[];
   stop: () => Promise<void>;
 }
@@ -26,7 +27,7 @@ export async function startHonest(
   const machines = await Promise.all(names.map((name) => startMachine(worker, name)));
 
   const running = machines.map(async (machine, at) => {
-    // They are spread over the interval, like real machines.
+    // The machines start spread over the interval, like real machines.
     let nextMs = performance.now() + (at * everyMs) / names.length;
     for (;;) {
       const goesOn = await wait(Math.max(0, nextMs - performance.now()), true, { signal: stop.signal }).catch(
@@ -53,12 +54,12 @@ export async function startHonest(
 }
 
 interface Machine {
-  /** null: it is healthy. */
+  /** Sends a report. Returns its fault, or null if the Node is healthy. */
   report: () => Promise<string | null>;
   close: () => void;
 }
 
-/** Enrolled, with a Ready Node. */
+/** Enrols a machine, and reports until its Node is Ready. */
 async function startMachine(worker: RunningWorker, name: string): Promise<Machine> {
   const { send, close } = httpTransport(worker.url, 30_000);
   const enrolled: { key: MachineKey; kid: string; ticket: string } = await enrolledMachine(
@@ -76,7 +77,7 @@ async function startMachine(worker: RunningWorker, name: string): Promise<Machin
     if (outcome.ok && outcome.value.phase === "registered" && outcome.value.ready) return null;
     return `${name}, report ${turn}: ${JSON.stringify(outcome.ok ? outcome.value : outcome.error)}`;
   };
-  // The first report creates the Node, which is Ready with it or the next.
+  // The first report creates the Node, which is Ready after this report or the next.
   await report();
   const fault = await report();
   if (fault !== null) throw new Error(`an honest machine could not register: ${fault}`);

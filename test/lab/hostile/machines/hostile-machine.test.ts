@@ -1,4 +1,4 @@
-// Which answers a Worker may not give, and which acts of operators the audit log lacks.
+// Tests which answers a Worker may not give, and which acts of operators the audit log lacks.
 import { expect, test } from "vitest";
 import { outcomeOf } from "./hostile-machine.ts";
 import { missing } from "./operator.ts";

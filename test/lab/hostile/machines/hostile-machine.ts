@@ -1,4 +1,5 @@
-// A hostile machine: enrolled, with a key of its own, it acts ten times a second, the Worker's limit for a machine.
+// Plays a hostile machine: enrolled, with a key of its own, it acts ten times a second, which is the Worker's limit
+// for a machine.
 import { machineKey, type MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
 import { enrol, leave, rotate } from "../../../../node-shim/worker-link/requests.ts";
@@ -11,12 +12,12 @@ import { type Answer, type Credentials, sender, type Sender } from "./sender.ts"
 import { streamOf } from "./streams.ts";
 
 export interface HostileMachine {
-  /** Determines its acts, with the seed. */
+  /** The machine's number, which determines its acts together with the seed. */
   number: number;
   name: string;
-  /** For its name, and names that start with it. */
+  /** A join token for the machine's name, and for names that start with it. */
   joinToken: string;
-  /** For any name. */
+  /** A join token for any name. */
   joinTokenOfAll: string;
   coveted: Coveted;
 }
@@ -24,7 +25,7 @@ export interface HostileMachine {
 /** The result of one act. */
 export interface Outcome {
   kind: string;
-  /** HTTP status, or the answer to a request that is no report. */
+  /** The HTTP status, or the answer to a request that is no report. */
   answer: string;
   fault?: "5xx" | "no answer" | "over a limit and taken";
   text?: string;
@@ -34,15 +35,15 @@ export interface Run {
   seed: number;
   origin: string;
   send: Transport;
-  /** The most acts. */
+  /** The maximum number of acts. */
   acts: number;
-  /** Ends it. */
+  /** Returns true once the run is over: the machine then ends. */
   isOver: () => boolean;
   wait: (ms: number) => Promise<void>;
   note: (index: number, outcome: Outcome) => void;
 }
 
-/** REQUEST_LIMIT allows ten a second. */
+/** Milliseconds between two acts: REQUEST_LIMIT allows ten requests a second. */
 export const ACT_EVERY_MS = 100;
 
 export async function runHostileMachine(machine: HostileMachine, run: Run): Promise<void> {
@@ -57,26 +58,29 @@ export async function runHostileMachine(machine: HostileMachine, run: Run): Prom
   }
 }
 
-/** Returns whether a Worker may give this answer. */
+/** Judges an answer: its outcome has a fault if the Worker may not give this answer. */
 export function outcomeOf(kind: string, answer: Answer, isOver = false): Outcome {
   const { status, phase, factsRefused } = answer;
   const text = JSON.stringify(answer);
   if (status === 0) return { kind, answer: "no answer", fault: "no answer", text };
   if (status >= 500) return { kind, answer: String(status), fault: "5xx", text };
-  // The Worker does not read reports of clones.
+  // The Worker does not read the reports of clones, so it accepts them even over a limit.
   const isTaken = status === 200 && phase === "registered" && !factsRefused;
   if (isOver && isTaken) return { kind, answer: "200", fault: "over a limit and taken", text };
   return { kind, answer: String(status) };
 }
 
-/** The name and key that it uses now. */
+/** The name and key that the hostile machine uses at present. */
 class Identity {
   readonly #machine: HostileMachine;
   readonly #run: Run;
   readonly #keys: Random;
   #credentials: Credentials | undefined;
   #sender: Sender | undefined;
-  /** A name has a limit of enrolments a day: then the next name is used. */
+  /**
+   * The number of names used. Each name has a limit of enrolments a day, after which the machine uses its next
+   * name.
+   */
   #names = 0;
 
   constructor(machine: HostileMachine, run: Run) {
@@ -108,14 +112,17 @@ class Identity {
       const next = outcomeOf(act.kind, last, act.isOver);
       outcome = outcome?.fault ? outcome : next;
     } while (--left > 0);
-    // Its key was revoked by an operator, or its name belongs to another machine now.
+    // An operator has revoked the machine's key, or its name belongs to another machine now.
     if (last.reason === "key-revoked" || (last.reason === "unauthenticated" && !act.trick))
       this.#sender = undefined;
     if (last.reason === "rate-limited") await this.#run.wait(last.retryAfterMs);
     return outcome;
   }
 
-  /** Enrols with a new key, under the same name, or the next one if that may not be enrolled again today. */
+  /**
+   * Enrols with a new key, under the same name. If the name may not be enrolled again today, the machine uses its
+   * next name.
+   */
   async enrolAnew(): Promise<Outcome> {
     const kind = "enrols";
     const { send } = this.#run;
@@ -147,7 +154,7 @@ class Identity {
     return this.enrolAnew();
   }
 
-  /** If it gets the name, it also reports under it, once. */
+  /** Tries to enrol under a name. If the machine gets the name, it also sends one report under it. */
   async #askFor(kind: string, name: string): Promise<Outcome> {
     const { send, origin } = this.#run;
     const key = await this.#newKey();

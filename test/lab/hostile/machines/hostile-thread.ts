@@ -1,4 +1,4 @@
-// Runs the hostile machines in a thread of their own, so that their computing does not slow the honest ones.
+// Runs the hostile machines in a thread of their own, so that their computing does not slow the honest machines.
 import { setTimeout as wait } from "node:timers/promises";
 import { parentPort, workerData } from "node:worker_threads";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
@@ -7,14 +7,14 @@ import { type HostileMachine, type Outcome, runHostileMachine } from "./hostile-
 export interface HostileOrders {
   seed: number;
   url: string;
-  /** Infinity: until they have done their acts. */
+  /** Milliseconds until the machines end. Infinity: until they have done all their acts. */
   forMs: number;
-  /** The most acts of each machine. */
+  /** The maximum number of acts of each machine. */
   acts: number;
   machines: HostileMachine[];
 }
 
-/** The thread's messages. */
+/** A message of the thread about one act. */
 export interface Said {
   machine: string;
   index: number;
@@ -28,7 +28,10 @@ function say(said: Said): void {
 
 const { seed, url, forMs, acts, machines } = workerData as HostileOrders;
 const untilMs = performance.now() + forMs;
-/** Longer than the Worker's own deadlines: later answers never come. */
+/**
+ * The time limit of a request in milliseconds. It is longer than the Worker's own deadlines, so a later answer
+ * never comes.
+ */
 const DEADLINE_MS = 30_000;
 
 await Promise.all(
@@ -41,7 +44,7 @@ await Promise.all(
       acts,
       isOver: () => performance.now() >= untilMs,
       wait: async (ms) => {
-        // Does not wait beyond the end of the run.
+        // A machine's wait ends with the run at the latest.
         await wait(Math.min(ms, Math.max(0, untilMs - performance.now())));
       },
       note: (index, outcome) => say({ machine: machine.name, index, outcome }),

@@ -1,4 +1,4 @@
-// The kinds of a hostile machine's acts: well-formed, but abusive. Sends nothing.
+// Makes the kinds of a hostile machine's acts: well-formed, but abusive. Sends nothing.
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import { SETTINGS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import type { Random } from "../random.ts";
@@ -8,15 +8,15 @@ import { type Trick, TRICKS } from "./tricks.ts";
 
 export type Act = { kind: string } & (
   | { does: "report"; draft: Draft; isOver: boolean; trick?: Trick; times?: number }
-  /** Other requests of the machine than reports. `name` belongs to another machine. */
+  /** The machine's requests that are no reports. `name` belongs to another machine. */
   | { does: "rotate" }
   | { does: "leave" }
   | { does: "ask for a name"; name: string }
 );
 
-/** Values of others that a hostile machine claims. */
+/** The names and other values of other machines that a hostile machine claims. */
 export interface Coveted {
-  /** Names of Nodes: of honest machines, and of kubelets. */
+  /** The names of Nodes of honest machines and of kubelets. */
   names: readonly string[];
   labels: readonly string[];
   conditions: readonly string[];
@@ -28,7 +28,7 @@ export interface Draw {
   random: Random;
   index: number;
   name: string;
-  /** Different for each index. */
+  /** A text that differs for each index. */
   salt: string;
   ids: Ids;
   coveted: Coveted;
@@ -59,7 +59,10 @@ export function reachLimits(draw: Draw): Act {
   return report(`${over ? "over" : "at"} a limit: ${what}`, draft, over === 1);
 }
 
-/** Ready with a small Node, not Ready with a large one: the second does not wait for the budget of bytes. */
+/**
+ * Makes reports that alternate: Ready with a small Node, then not Ready with a large one. A not-Ready report does
+ * not wait for the budget of bytes.
+ */
 export const flap = changed("flaps, large and small", ({ facts, vitals }, { index, salt }) => {
   if (index % 2 === 0) return;
   facts.settings.nodeStatusMaxImages = -1;
@@ -77,7 +80,7 @@ export const conditions = changed("conditions that flap", ({ facts, vitals }, { 
   const { signals } = vitals;
   for (const signal of ["memory.available", "nodefs.available", "pid.available"] as const)
     if (random.chance(0.5)) signals[signal] = [0, 1000];
-  // Without a transition period they would not go back within the run.
+  // Without a transition period of 0, a pressure condition would not end within the run.
   facts.settings.evictionPressureTransitionPeriodMs = 0;
   vitals.shuttingDown = random.chance(0.3);
   if (random.chance(0.5)) vitals.errors = { storage: [salt] };
@@ -88,7 +91,10 @@ export const events = changed("events", ({ vitals }, { random, salt }) => {
   if (random.chance(0.3)) vitals.setupError = long(salt, 1024);
 });
 
-/** A device plugin's resource belongs to its machine, like a kubelet's: other writers' resources are not affected. */
+/**
+ * Makes reports with a device plugin's resources, some of which other writers also set. The apiserver's other
+ * resources must not change.
+ */
 export const devices = changed("devices that come and go", ({ facts }, { random, salt }) => {
   const names = [`example.com/d-${salt}`, "example.com/gpu", "other.example/gpu"];
   const capacity = Object.fromEntries(names.map((name) => [name, random.int(1000)]));
@@ -118,7 +124,7 @@ const FOREIGN_IPS = [
   "10.20.30.1",
 ];
 
-/** Values beyond its token, in every possible way. */
+/** Makes reports with values beyond the machine's token, in every possible way. */
 export const beyond = changed("more than its token says", ({ facts }, { random, salt, name, coveted }) => {
   const labels = {
     [random.pick(coveted.labels)]: salt,
@@ -170,7 +176,7 @@ export const clouds = changed("clouds", ({ facts }, { random, salt, coveted }) =
   if (random.chance(0.8)) Object.assign(facts, cloudOf(random, salt, coveted));
 });
 
-/** Like two machines with one key: A, B, A, B. */
+/** Makes reports as of two machines with one key, in turns: A, B, A, B. */
 export const clones: Kind = (draw) => {
   const { ids, index, name } = draw;
   const who = index % 2 === 0 ? ids : { ...ids, startId: `${ids.startId}-b`, bootID: `${ids.bootID}-b` };
@@ -182,7 +188,10 @@ export const tricks: Kind = (draw) => {
   return { kind: `request: ${trick}`, does: "report", draft: well(draw), isOver: false, trick };
 };
 
-/** One after the other: the Worker counts reports that overtake each other as a copy's. */
+/**
+ * Makes ten reports one after the other, without a pause. They do not overtake each other, because the Worker would
+ * count that as a copy's.
+ */
 export const floods: Kind = (draw) => ({
   kind: "ten without a pause",
   does: "report",

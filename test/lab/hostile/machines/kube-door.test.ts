@@ -1,4 +1,4 @@
-// Which machine a request of the Worker is about, by its path or its body.
+// Tests which machine belongs to a request of the Worker, by its path or its body.
 import { expect, test } from "vitest";
 import { placeOf } from "./kube-door.ts";
 

@@ -1,5 +1,5 @@
-// A proxy for the Worker's requests to the apiserver. It records their number, their machine, and the resulting Nodes.
-// Changes nothing.
+// Opens a proxy for the Worker's requests to the apiserver. It records the number of requests, their machines, and
+// the resulting Nodes. Changes nothing.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { type JsonPort, openJsonPort } from "../../bench/json-port.ts";
 import type { Cluster } from "./cluster.ts";
@@ -9,7 +9,7 @@ export interface KubeDoor extends JsonPort {
   requests: KubeRequest[];
 }
 
-/** `onNode` gets each Node after a write of the Worker. */
+/** Opens the proxy. `onNode` gets each Node after a write of the Worker. */
 export async function openKubeDoor(
   { fetch, url }: Pick<Cluster, "fetch" | "url">,
   onNode: (node: Node) => void,
@@ -26,7 +26,7 @@ export async function openKubeDoor(
       ]),
     );
     const response = await fetch(new Request(url + path, { method, headers, ...(body !== "" && { body }) }));
-    // A watch does not end.
+    // A watch does not end, so its body is passed on as a stream.
     if (path.includes("watch=1") && response.body) return { status: response.status, text: response.body };
     const text = await response.text();
     if (response.ok && ["POST", "PUT", "PATCH"].includes(method)) {
@@ -51,7 +51,7 @@ export function placeOf(pathAndQuery: string, body: string): Pick<KubeRequest, "
     const match = pattern.exec(path);
     if (!match) continue;
     const [, name] = match;
-    // An event's name is its Node's, a dot and a number.
+    // The name of an event is the name of its Node, a dot and a number.
     if (name !== undefined)
       return { kind, path, name: kind === "events" ? name.slice(0, name.lastIndexOf(".")) : name };
     const { metadata, involvedObject } = parsed(body);

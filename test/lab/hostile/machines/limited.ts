@@ -1,5 +1,5 @@
-// Each limit of a report, at it and one over it. shared/protocol/limits.ts has the numbers. A report over a limit has
-// to be refused; one at a limit may cost that much.
+// Makes reports at each limit, and one over it. shared/protocol/limits.ts has the numbers. The Worker must refuse a
+// report over a limit.
 import {
   CUSTOM_LIMITS as CUSTOM,
   DROP_IN_LIMITS as DROP_IN,
@@ -12,7 +12,9 @@ import {
 import type { Settings } from "../../../../shared/protocol/settings.ts";
 import { type Draft, entries, long, many } from "./draft.ts";
 
-/** `over`: 0 at the limit, 1 just over it. `salt` differs each time, so that the report does. */
+/**
+ * Changes a draft so that it is at a limit (`over` 0) or just over it (`over` 1). `salt` makes each report differ.
+ */
 type Reach = (draft: Draft, over: 0 | 1, salt: string) => void;
 
 const resource = (salt: string) => (at: number) => `example.com/r${at}-${salt}`;
@@ -51,7 +53,8 @@ const ofFacts: Record<string, Reach> = {
     }),
   "a resource's name": ({ facts }, over, salt) =>
     void (facts.devices = {
-      // A quota prefixes "requests.": together they are the 253 characters of a domain.
+      // A quota's key is "requests." and the resource's name: together at most 253 characters, the length of a
+      // domain.
       capacity: { [`${long(salt.toLowerCase(), 240 + over * 10)}.io/${long("r", 63)}`]: 1 },
       allocatable: {},
       removed: [],
@@ -122,7 +125,7 @@ const ofSettings: Record<string, Reach> = {
     void (facts.settings.providerID = long(`aws:///eu-west-1a/${salt}`, SETTINGS.providerIDLength + over)),
 };
 
-/** Settings with amounts; each at its minimum and maximum, and beyond. */
+/** The settings that are amounts. Each is sent at its minimum, at its maximum, and beyond. */
 export const AMOUNTS = [
   "nodeStatusUpdateFrequencyMs",
   "nodeStatusReportFrequencyMs",
@@ -143,7 +146,7 @@ const ofAmounts = Object.fromEntries(
   }),
 );
 
-/** A report over one of these is refused as a whole. */
+/** The limits whose excess makes the Worker refuse the whole report. */
 const ofReports: Record<string, Reach> = {
   "a body": (draft, over) => void (draft.padTo = LIMITS.bodyBytes + over),
   errors: ({ vitals }, over, salt) =>

@@ -1,4 +1,4 @@
-// Marks of other writers on a Node: a mark is lost if the same Node, later, does not have it.
+// Tests marks of other writers on a Node: a mark is lost if the same Node lacks it later.
 import { describe, expect, it, test } from "vitest";
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { type Mark, markingPatch, type MarkKind, marksOnNodes } from "./marks.ts";

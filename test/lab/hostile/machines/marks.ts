@@ -1,4 +1,4 @@
-// Marks that operators and agents have set on the machines' Nodes, and whether they are still there. Sets nothing
+// Records the marks that operators and agents have set on the machines' Nodes, and finds lost ones. Sets no mark
 // itself.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import type { SetByOthers } from "./beyond-grant.ts";
@@ -8,26 +8,26 @@ export type MarkKind = "label" | "annotation" | "taint" | "cordon" | "condition"
 export interface Mark {
   name: string;
   kind: MarkKind;
-  /** Key of the label, the taint …; "" for a cordon. */
+  /** The key of the label, taint or other part. "" for a cordon. */
   key: string;
   value: string;
 }
 
-/** A mark on the Node of that time: another Node of the name never had it. */
+/** A mark on one Node. A later Node with the same name never had the mark. */
 export interface PlacedMark extends Mark {
   uid: string;
   resourceVersion: string;
 }
 
 export interface Marks {
-  /** Call it before the mark is set: from then on it may be there. */
+  /** Notes that a mark may appear. The caller calls it before setting the mark. */
   expect: (mark: Mark) => void;
-  /** Call it once the mark is set. `node`: the Node with the mark. */
+  /** Notes that a mark is set. `node` is the Node with the mark. */
   placed: (mark: Mark, node: Node) => void;
-  /** A cordon that was removed again is not lost. */
+  /** Notes that a cordon was removed again, so that it does not count as lost. */
   lifted: (mark: Pick<Mark, "name" | "kind" | "key">) => void;
   of: (name: string) => SetByOthers;
-  /** Returns the marks that a Node should have and lacks. */
+  /** Returns the marks that a Node should have but lacks. */
   lostFrom: (node: Node) => PlacedMark[];
   count: () => number;
 }
@@ -43,7 +43,7 @@ export function marksOnNodes(): Marks {
   return {
     expect(mark) {
       expected.set(idOf(mark), mark);
-      // While the order of two writes is unknown, neither mark can be missed.
+      // While the order of two writes to one mark is unknown, the mark does not count as lost.
       found.delete(idOf(mark));
     },
     placed(mark, { metadata }) {
@@ -87,7 +87,7 @@ function isThere({ metadata, spec, status }: Node, { kind, key, value }: Mark): 
   }
 }
 
-/** Returns the strategic merge patch that sets it, and the subresource. A list of taints is set as a whole. */
+/** Returns the strategic merge patch that sets a mark, and its subresource. A list of taints is set as a whole. */
 export function markingPatch(
   { kind, key, value }: Mark,
   { metadata, spec }: Node,

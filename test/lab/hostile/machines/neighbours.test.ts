@@ -1,9 +1,9 @@
-// Differences after a run, without those that heartbeats cause.
+// Tests the comparison of the cluster before and after a run, without the differences that heartbeats cause.
 import { expect, it, test } from "vitest";
 import type { Admin } from "./cluster.ts";
 import { differences, notReady, snapshotOf } from "./neighbours.ts";
 
-/** A cluster with one Node, lease and namespace each; `different` changes the Node. */
+/** Returns a cluster with one Node, lease and namespace each. `different` changes the Node. */
 const cluster = (different: object = {}, name = "honest-0"): Admin => {
   const node = {
     metadata: { name, resourceVersion: "1", managedFields: [{ manager: "kubelet", time: "1" }] },

@@ -1,12 +1,12 @@
-// Compares the rest of the cluster before and after a run: honest machines' Nodes, Nodes of kubelets, their leases, and
-// objects that no write should change.
+// Compares the rest of the cluster before and after a run: honest machines' Nodes, Nodes of kubelets, their leases,
+// and objects that no write should change.
 import { setTimeout as wait } from "node:timers/promises";
 import type { Lease, Node } from "../../../../shared/kubernetes/types.ts";
 import type { Admin } from "./cluster.ts";
 
 const NODES = "/api/v1/nodes";
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
-/** All objects that the Worker's account could change by mistake. */
+/** The paths of all objects that the Worker's account could change by mistake. */
 const REST = [
   "/api/v1/namespaces",
   "/api/v1/namespaces/rollcall-system/serviceaccounts",
@@ -16,7 +16,7 @@ const REST = [
   "/apis/rbac.authorization.k8s.io/v1/namespaces/default/roles",
 ];
 
-/** The kubelets of this cluster: the first one renews its lease, the others have stopped. */
+/** Adds Nodes of kubelets to the cluster. The first kubelet renews its lease, the others have stopped. */
 export async function addKubelets(admin: Admin, names: readonly string[]): Promise<void> {
   for (const name of names) {
     const at = new Date().toISOString().replace(/\.\d+/, "");
@@ -45,7 +45,7 @@ export async function addKubelets(admin: Admin, names: readonly string[]): Promi
   }
 }
 
-/** Renews like a kubelet, until it is stopped. */
+/** Renews a lease like a kubelet, until `stop` is aborted. */
 export async function renewAsKubelet(admin: Admin, name: string, stop: AbortSignal): Promise<void> {
   for (;;) {
     const goesOn = await wait(RENEW_EVERY_MS, true, { signal: stop }).catch(() => false);
@@ -72,7 +72,7 @@ interface Item {
   metadata: { name: string };
 }
 
-/** Leaves out Nodes that `isHostile` selects, and their leases. */
+/** Returns the cluster's objects, without the Nodes that `isHostile` selects, and without their leases. */
 export async function snapshotOf(admin: Admin, isHostile: (name: string) => boolean): Promise<Snapshot> {
   const found = new Map<string, string>();
   for (const path of [NODES, LEASES, ...REST]) {
@@ -86,7 +86,7 @@ export async function snapshotOf(admin: Admin, isHostile: (name: string) => bool
   return found;
 }
 
-/** Returns what changed, is new, or is missing. */
+/** Returns the objects that changed, are new, or are missing. */
 export function differences(before: Snapshot, after: Snapshot): string[] {
   return [...new Set([...before.keys(), ...after.keys()])].flatMap((what) => {
     const [was, is] = [before.get(what), after.get(what)];
@@ -105,7 +105,7 @@ function firstDifference(was: string, is: string): string {
   return `was …${was.slice(from, from + SHOWN)}…, is …${is.slice(from, from + SHOWN)}…`;
 }
 
-/** Fields that heartbeats change. */
+/** The fields that heartbeats change, which are left out. */
 const PASSING = new Set([
   "lastHeartbeatTime",
   "renewTime",
@@ -114,7 +114,7 @@ const PASSING = new Set([
   "rollcall.dev/status-budget",
 ]);
 
-/** Of managedFields only the managers stay. */
+/** Returns an object's text. Of its managedFields only the managers' names stay. */
 function textOf(item: Item): string {
   return JSON.stringify(item, (key, value: unknown) => {
     if (key === "managedFields") {
@@ -124,7 +124,7 @@ function textOf(item: Item): string {
   });
 }
 
-/** Returns which of these Nodes are not Ready, or have a lease that was not renewed in time. */
+/** Returns those of these Nodes that are not Ready, or whose lease was not renewed in time. */
 export async function notReady(admin: Admin, names: readonly string[], nowMs: number): Promise<string[]> {
   const faults = await Promise.all(
     names.map(async (name) => {

@@ -1,5 +1,5 @@
-// An operator at work while the machines attack: tokens, approvals, marks on Nodes, and reads. A seed determines the
-// acts; each change is recorded, and has to be in the audit log.
+// Plays an operator who works while the machines attack: tokens, approvals, marks on Nodes, and reads. A seed
+// determines the acts. Each change is recorded, and has to be in the audit log.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import type { PendingAnswer } from "../../../../shared/protocol/operator-answers.ts";
 import type { WorkerConnection } from "../../../../infra/operator/client.ts";
@@ -15,12 +15,12 @@ export interface Done {
 }
 
 export interface Operator {
-  /** Does one more act. */
+  /** Does the operator's next act. */
   act: () => Promise<void>;
   done: readonly Done[];
-  /** The Nodes after marking: time, and bytes in JSON. */
+  /** The writes of marked Nodes: the time, and the Node's bytes in JSON. */
   marked: readonly Pick<KubeRequest, "atMs" | "keptBytes">[];
-  /** Answers that a Worker may not give, and requests without one. */
+  /** The answers that a Worker may not give, and the requests without an answer. */
   faults: readonly string[];
 }
 
@@ -29,13 +29,13 @@ export interface Operated {
   admin: Admin;
   marks: Marks;
   random: Random;
-  /** The present Nodes of hostile machines. */
+  /** Returns the names of the hostile machines' present Nodes. */
   hostile: () => readonly string[];
-  /** Names that no hostile machine may get. */
+  /** The names that no hostile machine may get. */
   kept: readonly string[];
 }
 
-/** A machine that may set a key reports it as its own as well, so marks of both sorts exist. */
+/** The marks whose keys some machines may set as well, so that both a machine and an operator set one key. */
 export const COVETED_MARKS = {
   labels: ["ops.example/team", "example.com/l-0", "example.com/l-1"],
   conditions: ["KernelDeadlock", "Example0"],
@@ -79,7 +79,10 @@ export function operator(operated: Operated): Operator {
     if (id) await change({ what: "token.revoke", target: id }, `/v1/tokens/${id}`, undefined, "DELETE");
   }
 
-  /** Rejects applicants for a machine's or a kubelet's name, and approves the others. */
+  /**
+   * Decides about each applicant: rejects it if its name belongs to an honest machine or a kubelet, and approves it
+   * otherwise.
+   */
   async function decide(): Promise<void> {
     const { pending = [] } = (await ask<PendingAnswer>("GET", "/v1/pending")) ?? {};
     const [first] = pending;
@@ -133,7 +136,7 @@ export function operator(operated: Operated): Operator {
   ];
   return {
     act: async () => {
-      // Keys are stolen seldom, since each theft makes its machine start again.
+      // The operator seldom revokes a key, because each revocation makes the machine start again.
       if (random.chance(0.03)) await about("machine.revoke", "revoke")();
       else await random.pick(acts)();
     },
@@ -147,7 +150,7 @@ interface AuditEntry extends Done {
   id: number;
 }
 
-/** Returns the changes that the audit log lacks. */
+/** Returns the operator's changes that the audit log lacks. */
 export async function missingFromAudit(worker: WorkerConnection, done: readonly Done[]): Promise<string[]> {
   const found = new Map<string, number>();
   for (let before = ""; ;) {

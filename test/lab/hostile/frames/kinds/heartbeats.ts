@@ -1,5 +1,5 @@
-// Heartbeats that are not the next one of their session: altered, guessed, of others, repeated, or too many. A thief
-// does not have the session's key.
+// Makes heartbeats that are not the next one of their session: altered, guessed, of other sessions, repeated, or
+// too many. A thief does not have the session's key.
 import { createHmac, hkdfSync } from "node:crypto";
 import { type HeartbeatFrame, heartbeatText, sessionInfo } from "../../../../../shared/protocol/frames.ts";
 import type { FrameDraw, FrameKind } from "../shot.ts";
@@ -7,7 +7,7 @@ import type { Tapped } from "../tapped.ts";
 
 const MAC_BYTES = 16;
 
-/** As quiet as possible: only its MAC is wrong. */
+/** Returns a quiet heartbeat's payload: only its MAC will be wrong. */
 function payloadOf({ random, target }: FrameDraw): string {
   const [payload = ""] = (target.withheld.beat || JSON.stringify(INVENTED)).split("\n");
   if (random.chance(0.5)) return payload;
@@ -22,7 +22,7 @@ const INVENTED: HeartbeatFrame = {
   available: [12e9, 160e9, 6e6, 80e9, 3e6, 30_000],
 };
 
-/** Heartbeats of the machine: sent ones, withheld ones, and ones that no shim makes. */
+/** Returns heartbeats of the machine: sent ones, withheld ones, and wrong ones that no shim makes. */
 function beatsOf({ beats, withheld }: Tapped): string[] {
   return [...beats, ...(withheld.beat === "" ? [] : [withheld.beat]), ...withheld.wrongBeats];
 }
@@ -32,7 +32,7 @@ function oneOf({ random, target }: FrameDraw, beats: readonly string[]): string 
   return beats.length > 0 ? random.pick(beats) : target.withheld.beat || invented;
 }
 
-/** Keys that a thief may guess: public values, an empty key, zeros. */
+/** Returns the keys that a thief may guess: public values, an empty key, zeros. */
 function guessedKeys({ name, own, theirs, nonces }: Tapped): (string | Uint8Array)[] {
   const zeros = Buffer.alloc(32);
   const publicKeys = [own, theirs].map((key) => Buffer.from(key, "base64url"));
@@ -44,7 +44,7 @@ function guessedKeys({ name, own, theirs, nonces }: Tapped): (string | Uint8Arra
   return ["", zeros, own, theirs, nonces.at(-1) ?? "", name, ...publicKeys, ...derived];
 }
 
-/** The same content in another notation: a MAC covers the exact text. */
+/** Writes the same content in another notation. A MAC covers the exact text, so the notation matters. */
 function otherwiseWritten(payload: string, { random }: FrameDraw): string {
   const { type, n, at, available, ...rest } = JSON.parse(payload) as HeartbeatFrame;
   return random.pick([
@@ -69,7 +69,7 @@ export const heartbeatKinds: Record<string, FrameKind> = {
     const [payload = "", mac = ""] = oneOf(draw, []).split("\n");
     const bytes = Buffer.from(mac, "base64url");
     bytes[random.int(bytes.length)]! ^= 1 << random.int(8);
-    // The last base64url character has unused bits.
+    // The last base64url character of a MAC has unused bits, so another character may stand for the same bytes.
     const spared = mac.slice(0, -1) + random.pick(["A", "Q", "g", "w", "B", "_", "=", "\u00FC"]);
     const other = random.pick([
       bytes.toString("base64url"),

@@ -1,5 +1,5 @@
-// Report frames: of other sockets, of other machines, for HTTP, repeated, too many. Applies the changes for reports by
-// HTTP (test/lab/hostile/kinds/) to frames as well.
+// Makes hostile report frames: of other sockets, of other machines, for HTTP, repeated, too many. Applies the
+// changes for reports by HTTP (test/lab/hostile/kinds/) to frames as well.
 import type { Attack, Draw, Kind } from "../../attack.ts";
 import { bodyKinds } from "../../kinds/bodies.ts";
 import { tokenKinds } from "../../kinds/tokens.ts";
@@ -9,7 +9,7 @@ import type { Tapped } from "../tapped.ts";
 const anyOf = ({ random }: FrameDraw, { reports, withheld }: Tapped) =>
   random.pick([...reports, withheld.report, withheld.overHttp]);
 
-/** Converts a request to a frame, which contains the header's values. */
+/** Converts a request to a frame: the token of its header and its body. */
 function framed({ headers, body }: Attack): Shot {
   const [line = ""] = [headers["authorization"] ?? ""].flat();
   const token = line.replace(/^Bearer /, "");

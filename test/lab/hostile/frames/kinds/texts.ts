@@ -1,4 +1,4 @@
-// Malformed frames, which close the socket. Also pings, and bytes that are no WebSocket's.
+// Makes malformed frames, which close the socket; also pings, and bytes that are no WebSocket's.
 import { HEARTBEAT_MAC_LENGTH } from "../../../../../shared/protocol/frames.ts";
 import { LIMITS } from "../../../../../shared/protocol/limits.ts";
 import { withAnother } from "../../kinds/bodies.ts";
@@ -20,7 +20,7 @@ const NO_FRAMES = [
   "\u{FEFF}{}",
 ];
 
-/** Texts of other protocols over WebSockets, and of curious people. */
+/** Texts of other protocols over WebSockets, and of people who try a socket out. */
 const CONTROLS = [
   "ping",
   "pong",
@@ -41,7 +41,7 @@ const CONTROLS = [
   "GET /v1/nodes HTTP/1.1\r\nhost: rollcall.test\r\n\r\n",
 ];
 
-/** Frames that only a gateway sends. */
+/** Returns a frame that only a gateway sends. */
 function workersOwn({ random, target }: FrameDraw): unknown {
   const nonce = target.nonces.at(-1) ?? "A".repeat(22);
   return random.pick<unknown>([
@@ -63,13 +63,13 @@ function workersOwn({ random, target }: FrameDraw): unknown {
 const PROTOTYPES = ["__proto__", "constructor", "toString", "then"];
 const OTHERS = [null, true, -1, 0.5, 2 ** 53, "", "\u0000", [], {}, "a".repeat(200), [[[]]], { length: 6 }];
 
-/** Changes the first line of a heartbeat, under its MAC, or a report. */
+/** Changes the first line of a heartbeat, under its MAC, or the text of a report. */
 function changed(text: string, change: (payload: string) => string): string {
   const [payload = "", mac] = text.split("\n");
   return mac === undefined ? change(payload) : `${change(payload)}\n${mac}`;
 }
 
-/** A report of this number of bytes, with a body as large as allowed. */
+/** Returns a report of this number of bytes, with a body as large as allowed. */
 function ofBytes(draw: FrameDraw, bytes: number): string {
   const { token } = draw.target.withheld.report;
   const filling = draw.random.pick(["a", "\u00FC", "\u20AC", "\u{1F600}", " ", "[", "\\u0000"]);
@@ -80,7 +80,10 @@ function ofBytes(draw: FrameDraw, bytes: number): string {
   return reportText({ type: "report", token, body });
 }
 
-/** FIN and an opcode, the mask bit and a length, a mask of zeros, and the payload. */
+/**
+ * Returns the bytes of a WebSocket frame: FIN and an opcode, the mask bit and a length, a mask of zeros, and the
+ * payload.
+ */
 function wireFrame(first: number, payload: Uint8Array, isMasked = true): Uint8Array {
   const head = [first, (isMasked ? 0x80 : 0) | payload.length, ...(isMasked ? [0, 0, 0, 0] : [])];
   return Buffer.concat([Buffer.from(head), payload]);
@@ -157,7 +160,7 @@ export const textKinds: Record<string, FrameKind> = {
     const bytes = LIMITS.bodyBytes + 1 + (random.chance(0.5) ? 0 : random.int(4096));
     return { text: ofBytes(draw, bytes), pieces: 1 + random.int(3) };
   },
-  // One in eight: large bodies take most of a run's time.
+  // One frame in eight is huge: large bodies take most of a run's time.
   huge: (draw) => {
     const { random } = draw;
     const bytes = random.chance(0.125)
