@@ -7,7 +7,10 @@ export const currentMs = (): number => Date.now();
 
 export type { Timer };
 
-/** workerd keeps about 270 bytes of a cancelled timer until the object leaves memory: use oneTimer where calls are many. */
+/**
+ * Calls `ring` after `ms` milliseconds. workerd keeps about 270 bytes of a cancelled timer until the object leaves
+ * memory: use oneTimer for many calls.
+ */
 export const after: Timer = (ms, ring) => {
   const timer = setTimeout(ring, ms);
   return () => clearTimeout(timer);
@@ -16,6 +19,6 @@ export const after: Timer = (ms, ring) => {
 /** Resolves after `ms` milliseconds. */
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => void after(ms, resolve));
 
-/** Returns a Timer for all that one object waits for: its calls are late by `tickMs` at most. */
+/** Returns a Timer that serves all waits of one Durable Object with one timeout. Each call is at most `tickMs` late. */
 export const oneTimer = (tickMs: number): Timer =>
   sharedTimer(tickMs, currentMs, (tick, ms) => void setTimeout(tick, ms));

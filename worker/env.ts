@@ -9,7 +9,7 @@ import type { NodeMarks } from "../shared/node/own-labels.ts";
 
 type BoundVariable = keyof typeof BOUND_DEFAULTS;
 
-/** When a deleted Node is registered again by the same process of the shim. */
+/** Which deleted Nodes the Worker registers again for a process of the shim that is still running. */
 export type RegisterAgain = (typeof REGISTER_AGAIN)[number];
 
 export interface Environment
@@ -31,15 +31,18 @@ export interface Environment
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
-  /** Number of machines whose sockets a gateway holds; 0: no machine has a socket. Absent or empty: 500. */
+  /** The number of machines whose sockets one gateway holds. 0: no machine has a socket. Absent or empty: 500. */
   GATEWAY_SIZE?: number | string;
   /** One of MACHINE_METRICS. Absent or empty: `on`. */
   MACHINE_METRICS?: string;
-  /** Requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty: 20. */
+  /**
+   * The number of requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty:
+   * 20.
+   */
   MACHINE_REQUESTS?: number | string;
   /** One of NODE_HINTS. Absent or empty: `count`. */
   NODE_HINTS?: string;
-  /** The roles of all Nodes whose join token names none, separated by spaces. Absent or empty: none. */
+  /** The roles of Nodes whose join token names no role, separated by spaces. Absent or empty: no role. */
   NODE_ROLE?: string;
   /** One of NODE_TOPOLOGY_LABELS. Absent or empty: `move`. */
   NODE_TOPOLOGY_LABELS?: string;
@@ -51,29 +54,35 @@ export interface Environment
   PRIVATE_WEBHOOKS?: string;
   /** One of REGISTER_AGAIN. Absent or empty: `when-silent`. */
   REGISTER_AGAIN?: string;
-  /** Days of silence after which a machine's Node is removed. Absent or empty: never. */
+  /** The number of days of silence after which the Worker removes a machine's Node. Absent or empty: never. */
   REMOVE_SILENT_NODES_DAYS?: number | string;
-  /** Counts failed attempts by address. Cloudflare provides it; workerd alone does not. */
+  /** Counts failed attempts by address. Cloudflare provides this binding; workerd alone does not. */
   FAILURES?: RateLimit;
-  /** SHA-256 of the secret for the role `view`, in the form of ADMIN_SECRET_SHA256. */
+  /** The SHA-256 of the secret for the role `view`, in the form of ADMIN_SECRET_SHA256. */
   VIEW_SECRET_SHA256?: string;
-  /** SHA-256 of another secret for GET /metrics, in the form of ADMIN_SECRET_SHA256. */
+  /** The SHA-256 of a separate secret for GET /metrics, in the form of ADMIN_SECRET_SHA256. */
   METRICS_SECRET_SHA256?: string;
-  /** Cloudflare Access's service token for requests to the apiserver. Both, or none. */
+  /**
+   * The ID of Cloudflare Access's service token, for requests to the apiserver. A deployment sets the ID and the
+   * secret, or neither.
+   */
   KUBE_ACCESS_CLIENT_ID?: string;
   KUBE_ACCESS_CLIENT_SECRET?: string;
-  /** Workers VPC service (or any service binding) that reaches the apiserver at KUBE_URL. */
+  /** A Workers VPC service, or another service binding, that reaches the apiserver at KUBE_URL. */
   KUBE?: Fetcher;
 }
 
-/** Returns the origins that a request may be signed for; none if the variable is absent. */
+/** Returns the origins for which a machine may sign a request; an empty list if ORIGINS is absent. */
 export function origins({ ORIGINS }: { ORIGINS?: string }): string[] {
   return entriesOf(ORIGINS ?? "");
 }
 
 type MarkVariable = "DEPLOYMENT" | "NODE_HINTS" | "NODE_ROLE" | "NODE_TOPOLOGY_LABELS" | "NODE_UNSCHEDULABLE";
 
-/** Throws if a variable is invalid: a misspelt word must not change the Nodes' form. */
+/**
+ * Returns the settings that change the form of Nodes. Throws if a variable is invalid, so that a misspelt word does
+ * not change any Node.
+ */
 export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   return {
     deployment: checkedText("DEPLOYMENT", env.DEPLOYMENT),
@@ -84,12 +93,15 @@ export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   };
 }
 
-/** Returns how many requests to the apiserver one machine may cause at once, and in a minute. Throws if invalid. */
+/**
+ * Returns the number of requests to the apiserver that one machine may cause at once, and in a minute. Throws if
+ * invalid.
+ */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, DEFAULTS.MACHINE_REQUESTS);
 }
 
-/** Returns how many machines' sockets a gateway holds; 0 if there are no sockets. Throws if invalid. */
+/** Returns the number of machines whose sockets one gateway holds; 0 if no machine has a socket. Throws if invalid. */
 export function gatewaySize({ GATEWAY_SIZE }: Pick<Environment, "GATEWAY_SIZE">): number {
   return wholeNumber("GATEWAY_SIZE", GATEWAY_SIZE, DEFAULTS.GATEWAY_SIZE);
 }
@@ -100,29 +112,32 @@ export function registerAgain(env: Pick<Environment, "REGISTER_AGAIN">): Registe
   return REGISTER_AGAIN.find((each) => each === text) ?? DEFAULTS.REGISTER_AGAIN;
 }
 
-/** Returns the days of silence after which a machine's Node is removed; null: never. Throws if invalid. */
+/** Returns the number of days of silence after which a machine's Node is removed; null for never. Throws if invalid. */
 export function removeSilentNodesDays(env: Pick<Environment, "REMOVE_SILENT_NODES_DAYS">): number | null {
   return wholeNumber("REMOVE_SILENT_NODES_DAYS", env.REMOVE_SILENT_NODES_DAYS, 0) || null;
 }
 
-/** Returns whether the Nodes are watched. Any value but `off` means yes; GET /readyz reports an invalid one. */
+/** Reports whether the Worker watches the Nodes. Any value but `off` means yes; GET /readyz reports an invalid value. */
 export function isNodeWatchOn({ NODE_WATCH }: Pick<Environment, "NODE_WATCH">): boolean {
   return NODE_WATCH !== "off";
 }
 
-/** Returns whether GET /metrics has lines for each machine. Any value but `off` means yes. */
+/** Reports whether GET /metrics has lines for each machine. Any value but `off` means yes. */
 export function isMachineMetricsOn({ MACHINE_METRICS }: Pick<Environment, "MACHINE_METRICS">): boolean {
   return MACHINE_METRICS !== "off";
 }
 
 export type PrivateWebhooks = (typeof PRIVATE_WEBHOOKS)[number];
 
-/** Returns which private addresses receivers may have. An invalid value allows none; GET /readyz reports it. */
+/**
+ * Returns which private addresses webhooks of receivers may have. An invalid value allows none; GET /readyz reports
+ * it.
+ */
 export function privateWebhooks(env: Pick<Environment, "PRIVATE_WEBHOOKS">): PrivateWebhooks {
   return PRIVATE_WEBHOOKS.find((each) => each === env.PRIVATE_WEBHOOKS) ?? DEFAULTS.PRIVATE_WEBHOOKS;
 }
 
-/** Returns the bounds of machines' settings. Throws if a variable is invalid. */
+/** Returns the deployment's bounds for the machines' settings. Throws if a variable is invalid. */
 export function settingsBounds(env: Pick<Environment, BoundVariable>): SettingsBounds {
   return {
     minReportIntervalMs: 1000 * boundOf(env, "MIN_REPORT_INTERVAL_SECONDS"),
@@ -142,8 +157,8 @@ function wholeNumber(name: NumberVariable, configured: unknown, byDefault: numbe
 }
 
 /**
- * Returns the variable's text, or "" if it is absent. Throws GET /readyz's message if it is invalid. A machine's request is
- * answered `not-configured` before this function can throw.
+ * Returns the variable's text, or "" if the variable is absent. Throws the message of GET /readyz if the text is
+ * invalid. For a machine's request, the configuration is checked before: the Worker then answers `not-configured`.
  */
 function checkedText(name: keyof typeof VARIABLES, configured: unknown): string {
   const text = textOf({ [name]: configured }, name);
@@ -153,14 +168,14 @@ function checkedText(name: keyof typeof VARIABLES, configured: unknown): string 
   return text;
 }
 
-/** The deployment's registry. Its stored state has the name `fleet`, for historical reasons. */
+/** Returns the deployment's registry. The registry's ID comes from the name `fleet`, for historical reasons. */
 export const registry = (env: Environment) => env.REGISTRY.getByName("fleet");
 
-/** The deployment's fleet index. */
+/** Returns the deployment's fleet index. */
 export const fleetIndex = (env: Environment) => env.INDEX.getByName("index");
 
-/** The deployment's cluster object. */
+/** Returns the deployment's cluster object. */
 export const clusterObject = (env: Environment) => env.CLUSTER.getByName("cluster");
 
-/** The gateway with this number. The registry assigns gateways to machines. */
+/** Returns the gateway with this number. The registry assigns gateways to machines. */
 export const gateway = (env: Environment, number: number) => env.GATEWAYS.getByName(String(number));

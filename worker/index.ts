@@ -1,4 +1,4 @@
-// The Worker's entry: puts all routes together, and exports the Durable Object classes.
+// The Worker's entry: connects all routes, and exports the Durable Object classes.
 import { Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
@@ -26,7 +26,7 @@ import { scheduled } from "./scheduled.ts";
 import { isNewerState, refusingNewer } from "./storage/migrations.ts";
 import { logFailure } from "./log.ts";
 
-// Each exported class refuses all calls if a later version of rollcall wrote its stored state.
+// An exported class refuses all calls if a later version of rollcall wrote the object's stored state.
 const ClusterObject = refusingNewer(cluster.ClusterObject);
 type ClusterObject = cluster.ClusterObject;
 const IndexObject = refusingNewer(fleet.IndexObject);
@@ -51,7 +51,7 @@ app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod
 app.notFound(() => refuse("not-found"));
 app.onError((error, c) => {
   logFailure({ message: "request failed", error: error.stack ?? String(error) });
-  // A machine's object throws if a variable is invalid.
+  // A machine's object throws if a variable is invalid, so refuseUnconfigured checks the variables.
   if (isNewerState(error)) return refuse("newer-state");
   return refuseUnconfigured(c) ?? refuse("internal");
 });
@@ -61,12 +61,12 @@ register(app, "GET /livez", (c) => c.text("ok"));
 app.use("/v1/*", async (c, next) => {
   await next();
   c.res.headers.set("cache-control", "no-store");
-  // Lists have texts of machines, and a browser may open a list: it must not run such a text as a page.
+  // Lists contain texts of machines. If a browser opens a list, the browser must not run such a text as a page.
   c.res.headers.set("x-content-type-options", "nosniff");
 });
 
 const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) => {
-  // A name has one spelling in a path: percent-encoding is invalid.
+  // A name has only one valid spelling in a path, so percent-encoding is refused.
   const isEncoded = new URL(c.req.url).pathname.includes("%");
   if (isEncoded || validateNodeName(c.req.param("name")).length > 0) return refuse("invalid-name");
   await next();

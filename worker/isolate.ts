@@ -1,5 +1,5 @@
-// The caches that an isolate keeps from one request to the next. Any of them may be lost at any time. index.ts creates them
-// once.
+// Holds the caches that an isolate keeps between requests. Each cache may be lost at any time. index.ts creates the
+// caches once.
 import type { FetchImplementation, JWTVerifyGetKey } from "jose";
 import { type CheckedConfiguration, checkConfiguration } from "../shared/deployment/configuration.ts";
 import type { Environment } from "./env.ts";
@@ -8,20 +8,20 @@ import { logConfiguration } from "./log.ts";
 import { type MacKey, parseMacKeys } from "./identity/mac-keys.ts";
 
 export interface Isolate {
-  /** Checks the variables and secrets. An isolate has one environment for its whole life. */
+  /** Checks the variables and secrets, once for the isolate, whose environment never changes. */
   configuration: (env: Environment) => CheckedConfiguration;
-  /** Parses KID_MAC_KEYS once: parsing and importing would take a tenth of each request's time. */
+  /** Parses KID_MAC_KEYS, once for the isolate: parsing and importing would take a tenth of each request's time. */
   macKeys: (configured: string) => readonly MacKey[];
-  /** The public keys of a team of Cloudflare Access. jose caches fetched keys for ten minutes. */
+  /** Returns the public keys of a team of Cloudflare Access. jose caches fetched keys for ten minutes. */
   accessKeys: (team: string) => JWTVerifyGetKey;
   /**
-   * Until when an address is above the limit of failures, as far as this isolate has seen. Asking the platform's counter
-   * would count as a failure.
+   * Until when each address is above the limit of failures, as far as this isolate knows. A question to the
+   * platform's counter would count as a failure.
    */
   overLimitUntilMs: Map<string, number>;
-  /** Named operators, by their secret's SHA-256 or their session's ID, and how long the entry is valid. */
+  /** Named operators, by the SHA-256 of their secret or by the ID of their session, with the expiry of the entry. */
   operators: Map<string, { operator: Operator; untilMs: number }>;
-  /** Since when each check of GET /readyz has its state. */
+  /** The time since which each check of GET /readyz has its state. */
   since: Map<string, { state: string; sinceMs: number }>;
 }
 
@@ -42,7 +42,7 @@ export function newIsolate(
   };
 }
 
-/** Caches the result of `make` until its argument changes. */
+/** Returns a function that calls `make` only if its argument has changed since the last call. */
 function keepLatest<From, T>(make: (from: From) => T): (from: From) => T {
   let latest: { from: From; made: T } | undefined;
   return (from) => {

@@ -4,7 +4,7 @@ import type { CheckResult } from "../shared/deployment/check-result.ts";
 import { type ApiError, apiErrorText } from "../shared/kubernetes/api-error.ts";
 import type { MessageOf } from "../shared/message-of.ts";
 
-/** Each message with its meaning and what to do. Words in capitals stand for values. */
+/** Each message of the log, with its meaning and the remedy. Words in capitals stand for values. */
 export const LOG_LINES = {
   "Node OUTCOME": ["the Worker created the Node, or took an existing one over again", "nothing"],
   "registration waits: REASON": [
@@ -125,12 +125,12 @@ export const LOG_LINES = {
   ],
 } as const satisfies Record<string, readonly [means: string, todo: string]>;
 
-/** Any message but that of a check: `logConfiguration` writes those. */
+/** Any message except those of checks, which `logConfiguration` writes. */
 export type LogMessage = MessageOf<Exclude<keyof typeof LOG_LINES, "CHECK: MESSAGE">>;
 
 interface LogLine {
   message: LogMessage;
-  /** The machine's name, the error, and other values. */
+  /** Further values of the line, such as the machine's name or the error. */
   [value: string]: unknown;
 }
 export type Log = (line: LogLine) => void;
@@ -140,7 +140,7 @@ export const logNote: Log = (line) => console.log(JSON.stringify(line));
 /** Logs the line as an error. */
 export const logFailure: Log = (line) => console.error(JSON.stringify(line));
 
-/** Logs a line about the watch of the Nodes. `rollcall cluster` shows it, so LOG_LINES does not have it. */
+/** Logs a line about the watch of the Nodes. LOG_LINES lacks these lines, since `rollcall cluster` shows them. */
 export function logClusterLine(message: string): void {
   console.log(JSON.stringify({ message }));
 }
@@ -148,7 +148,10 @@ export function logClusterLine(message: string): void {
 /** Logs a line about one machine. */
 export type MachineLog = (message: LogMessage, error?: ApiError) => void;
 
-/** The log has the whole error; the machine's answer has only a phase. */
+/**
+ * Returns a function that logs lines about one machine. The log contains the whole error; the machine's answer only
+ * a phase.
+ */
 export function machineLog(name: string): MachineLog {
   return (message, error) => logNote({ node: name, message, ...(error && { error: apiErrorText(error) }) });
 }

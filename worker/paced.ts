@@ -1,13 +1,16 @@
-// Limits how fast an object asks many others.
+// Limits how fast an object sends requests to many other objects.
 
 export interface Pace {
-  /** Works that begin in a second. */
+  /** The number of requests that begin in a second. */
   aSecond: number;
-  /** Works that run at the same time. */
+  /** The number of requests that run at the same time. */
   atOnce: number;
 }
 
-/** Begins the works at this pace, and resolves once all have ended. `works` begins each work as it yields its promise. */
+/**
+ * Runs `works` at this pace, and resolves once all have ended. The iterable begins a work when it yields the work's
+ * promise.
+ */
 export async function paced(
   works: Iterable<Promise<unknown>>,
   { aSecond, atOnce }: Pace,

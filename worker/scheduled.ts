@@ -1,5 +1,5 @@
-// Handles the cron trigger of wrangler.toml. Each minute it checks the gateways' alarms, every five minutes the watch of the
-// Nodes and the fleet index; once a day it removes the Nodes of machines that are silent for long.
+// Handles the cron trigger of wrangler.toml. Each minute it checks the gateways' alarms; every five minutes the
+// watch of the Nodes and the fleet index. Once a day it removes the Nodes of machines that are silent for long.
 import {
   clusterObject,
   type Environment,
@@ -11,10 +11,10 @@ import {
 import { inTime } from "./kube/deadline.ts";
 import { logFailure } from "./log.ts";
 
-/** Hour (UTC) of that removal. */
+/** The hour (UTC) at which Nodes of long silent machines are removed. */
 const REMOVAL_HOUR = 3;
 const MINUTES_OF_OTHERS = 5;
-/** `atOnce`: gateways that are asked at the same time. `withinMs`: deadline for one. */
+/** `atOnce`: the number of gateways that are asked at the same time. `withinMs`: the deadline of each. */
 const GATEWAY_PACE = { atOnce: 50, withinMs: 10_000 } as const;
 
 export async function scheduled({ scheduledTime }: ScheduledController, env: Environment): Promise<void> {
@@ -29,7 +29,10 @@ export async function scheduled({ scheduledTime }: ScheduledController, env: Env
   ]);
 }
 
-/** Asks the gateways that have machines. A failure is logged, so that the others are asked all the same. */
+/**
+ * Checks the alarms of all gateways that have machines. A failure is logged, and the other gateways are checked all
+ * the same.
+ */
 async function careForGateways(env: Environment): Promise<void> {
   const logged = (what: object) => (error: unknown) =>
     logFailure({ message: "a gateway was not cared for", ...what, error: String(error) });

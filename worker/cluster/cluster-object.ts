@@ -29,16 +29,19 @@ import {
 } from "./token-chain.ts";
 import { nodeRows, UNSURE } from "./watched-nodes.ts";
 
-/** The longest life that infra/rbac allows. */
+/** The requested life of a token for the apiserver, in seconds: the longest that infra/rbac allows. */
 const TOKEN_SECONDS = 24 * 3600;
-/** Deadline of a request to the apiserver: a machine's object waits two seconds for the token. */
+/**
+ * The deadline of a request to the apiserver. It is below the two seconds that a machine's object waits for the
+ * token.
+ */
 const WITHIN_MS = 1500;
-/** Wait before the next attempt, after an exception. */
+/** The wait before the alarm repeats a step that threw an exception. */
 const AGAIN_MS = 5 * 60_000;
-/** Deadline of one page of a list. */
+/** The deadline of one page of the list of Nodes. */
 const PAGE_WITHIN_MS = 20_000;
 
-/** Append only: existing objects have run these migrations. */
+/** The migrations of the cluster object. Append only: existing objects have run the earlier entries. */
 const CLUSTER_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE token_chains (
      chain TEXT PRIMARY KEY, written_at_ms INTEGER NOT NULL, sealed_token TEXT, failure TEXT
@@ -47,7 +50,10 @@ const CLUSTER_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE history (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
 ];
 
-/** Two chains are stored, so that two Worker versions with different secrets, or a rollback, each find theirs. */
+/**
+ * The number of stored chains of tokens. Two, so that a Worker with another secret, as during a rollback, finds its
+ * own chain.
+ */
 const KEPT_CHAINS = 2;
 
 interface OwnChain {
@@ -104,7 +110,7 @@ export class ClusterObject extends StoredObject {
     await this.#setAlarm(this.#watch?.dueMs() ?? null);
   }
 
-  /** `state` is null where this deployment does not watch its Nodes. */
+  /** Returns the state of the watch, for operators. `state` is null where this deployment does not watch its Nodes. */
   watchState(): { state: WatchState | null } {
     return { state: this.#watch?.state() ?? null };
   }
@@ -121,7 +127,7 @@ export class ClusterObject extends StoredObject {
     return this.#history.read(query);
   }
 
-  /** Renews the token if due, then watches the Nodes for some minutes. */
+  /** Renews the token if its renewal is due, then runs one turn of the watch of Nodes, which takes some minutes. */
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     const next = [await this.#step(async () => (await this.#own()).tokens.upkeep())];
@@ -130,7 +136,7 @@ export class ClusterObject extends StoredObject {
     for (const atMs of next) await this.#setAlarm(atMs);
   }
 
-  /** Runs one step of the alarm and returns when its next one is due. An exception does not stop the other step. */
+  /** Runs one step of the alarm and returns when the step is due next; AGAIN_MS from now after an exception. */
   async #step(work: () => Promise<number | null>): Promise<number | null> {
     try {
       return await work();
@@ -180,7 +186,7 @@ export class ClusterObject extends StoredObject {
     });
   }
 
-  /** Returns how to reach the apiserver, with a `fetch` that measures durations. */
+  /** Returns the apiserver's URL, and a `fetch` that measures the durations of requests. */
   #path(): ReturnType<typeof pathTo> {
     const { fetch, url } = pathTo(this.env);
     return { fetch: this.#durations.timed(fetch), url };
@@ -194,7 +200,7 @@ export class ClusterObject extends StoredObject {
     return kubeConnector(this.env, tokens, currentMs, undefined, this.#path());
   }
 
-  /** Returns the newest token, and a way to another one if the apiserver refuses it. */
+  /** Returns the newest token, and a function that gets another token if the apiserver refuses the newest. */
   async #tokens(): Promise<TokenSource> {
     const { tokens } = await this.#own();
     const token = await tokens.tokenFor(undefined);
@@ -231,7 +237,7 @@ export class ClusterObject extends StoredObject {
   }
 }
 
-/** Stores a chain as one row in SQLite, its token sealed. */
+/** Returns the functions that read and write a chain of tokens: one row in SQLite, with the token sealed. */
 function chainStore(
   sql: SqlStorage,
   chain: string,
@@ -269,21 +275,24 @@ function chainStore(
 export const CLUSTER_HISTORY_LIMITS = { entries: 500, entryLength: 512 } as const;
 
 interface ClusterHistoryRequest {
-  /** Only entries before this ID. */
+  /** Returns only entries with an ID below this one. */
   before?: number | undefined;
   limit: number;
 }
 
-/** Stores when the watch of Nodes failed and recovered, for operators. */
+/** Stores lines for operators about failures and recoveries of the watch of Nodes. */
 export function clusterHistory(sql: SqlStorage) {
   const { entries, entryLength } = CLUSTER_HISTORY_LIMITS;
   return {
-    /** Usually writes two rows: the new one, and the oldest. */
+    /**
+     * Adds a line to the history. An addition usually writes two rows: the new line is inserted, the oldest is
+     * deleted.
+     */
     add(text: string, nowMs: number): void {
       sql.exec("INSERT INTO history (at_ms, text) VALUES (?, ?)", nowMs, shortened(text, entryLength));
       prune(sql, "history", { entries, atOnce: 2 });
     },
-    /** Returns entries, newest first. */
+    /** Returns the history's entries, newest first. */
     read({ before, limit }: ClusterHistoryRequest): ClusterEvent[] {
       const rows = sql.exec<{ id: number; at_ms: number; text: string }>(
         "SELECT id, at_ms, text FROM history WHERE id < ? ORDER BY id DESC LIMIT ?",
@@ -296,10 +305,10 @@ export function clusterHistory(sql: SqlStorage) {
 }
 
 export interface KnownOfCluster {
-  /** Result of the last probe of the apiserver. */
+  /** The result of the last probe of the apiserver. */
   apiserver: CheckResult;
   token: TokenStatus;
-  /** null if the Nodes are not watched. */
+  /** The state of the watch of Nodes; null if this deployment does not watch its Nodes. */
   watch: WatchState | null;
   durations: Pick<Durations, "samples">;
 }
@@ -314,7 +323,7 @@ export function clusterMetrics({ apiserver, token, watch, durations }: KnownOfCl
     ...(expiresAt !== undefined && {
       rollcall_cluster_token_expiry_timestamp_seconds: one(Date.parse(expiresAt) / 1000),
     }),
-    // Absent for a token that is not renewed, so that alerts can warn of its expiry earlier.
+    // A token that is not renewed has no such sample: alerts then warn of its expiry earlier.
     ...(isRenewed && { rollcall_cluster_token_renewal_failed: one(lastFailure ? 1 : 0) }),
     ...(watch && {
       rollcall_watch_state: WATCH_STATES.map((state) => ({

@@ -10,33 +10,39 @@ import type { Notices } from "./notices.ts";
 import { MOST_NODES, type NodeRows, SeenNodes } from "./watched-nodes.ts";
 
 export const WATCH_LIMITS = {
-  /** Nodes in one page of a list. */
+  /** The number of Nodes in one page of a list. */
   page: 100,
-  /** Longest duration of one watch. Each watch ends up to a fifth earlier, so that deployments do not renew theirs together. */
+  /**
+   * The longest duration of one watch, in seconds. Each watch ends up to a fifth earlier, so that deployments do
+   * not renew their watches together.
+   */
   seconds: 300,
-  /** Characters that one turn reads: some seconds of CPU, of the 30 that an invocation has. */
+  /** The number of characters that one turn reads: some seconds of CPU time, of the 30 that an invocation has. */
   turnLength: 32 * 1024 * 1024,
 } as const;
-/** How long the watch pauses while the deployment has no Node. */
+/** The pause of the watch while the deployment has no Node. */
 const PAUSE_MS = 5000;
-/** A watch that ends sooner, and without a change, counts as failed: a proxy may be closing it. */
+/**
+ * The least duration of a successful watch. A watch that ends sooner, and without a change, counts as failed: a
+ * proxy may have closed the connection.
+ */
 const LEAST_OPEN_MS = 5000;
-/** Least time between the starts of two watches, where a proxy closes each of them. */
+/** The least time between the starts of two watches, for a proxy that closes each watch soon. */
 const LEAST_GAP_MS = 1000;
 
 export const WAIT_LIMITS = {
   firstMs: 1000,
-  /** Each wait is twice the one before, up to this. */
+  /** The longest wait after failures. Each failure in a row doubles the wait, up to this limit. */
   longestMs: 60_000,
-  /** Retry-After counts up to this. */
+  /** The longest wait that a Retry-After of the apiserver can cause. */
   retryAfterMs: 300_000,
 } as const;
 
 /** How far a machine's object can rely on the watch of Nodes. */
 export interface WatchStatus {
-  /** The object was notified of every change that other writers made to its Node. */
+  /** true if the object was notified of every change that other writers made to its Node. */
   isWatched: boolean;
-  /** The object is notified when a node controller sets its Node's Ready to Unknown. */
+  /** true if the object is notified when a node controller sets its Node's Ready to Unknown. */
   isSilenceSeen: boolean;
 }
 
@@ -44,7 +50,7 @@ export const NOT_WATCHED: WatchStatus = { isWatched: false, isSilenceSeen: false
 
 export interface ListPage {
   limit: number;
-  /** The continue token of the page before; undefined for the first page. */
+  /** The continue token of the previous page; undefined for the first page. */
   continue: string | undefined;
 }
 
@@ -54,29 +60,29 @@ export interface WatchDependencies {
   watch: (request: Omit<WatchRequest, "selector">) => Promise<WatchEnd>;
   rows: NodeRows;
   notices: Notices;
-  /** Stores a line for operators in the history. */
+  /** Stores a line for operators in the history of the watch. */
   note: (text: string) => void;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically Math.random. */
+  /** Returns a random number from 0 to 1; typically Math.random. */
   random: () => number;
 }
 
-/** A list of which some pages are read. */
+/** A list of Nodes that has been read in part: more pages follow. */
 interface Listing {
   continue?: string;
   /** resourceVersion of the first page. */
   version?: string | undefined;
   names: Set<string>;
-  /** The version is older than the last one seen: the cluster's etcd was restored. */
+  /** true if the version is older than the last seen version: the cluster's etcd was restored. */
   isRewound?: boolean;
 }
 
 export class NodeWatch {
   readonly #with: WatchDependencies;
-  /** resourceVersion from which the next watch continues; undefined if a list must come first. */
+  /** The resourceVersion from which the next watch continues; undefined if the Nodes must be listed first. */
   #version: string | undefined;
-  /** The last resourceVersion that the apiserver named. */
+  /** The last resourceVersion that the apiserver has sent. */
   #lastVersion: string | undefined;
   #listing: Listing | undefined;
   #listedAtMs: number | undefined;
@@ -97,14 +103,17 @@ export class NodeWatch {
     this.#seen = new SeenNodes(dependencies);
   }
 
-  /** Runs one turn, if it is due. Returns when the next turn is due, in milliseconds since 1970; null without Nodes. */
+  /**
+   * Runs one turn of the watch, if a turn is due. Returns when the next turn is due, in milliseconds since 1970;
+   * null without Nodes.
+   */
   async turn(): Promise<number | null> {
     if (this.#with.nowMs() < this.#nextAtMs) return this.#nextAtMs;
     this.#isTurning = true;
     try {
       return await this.#turn();
     } catch (error) {
-      // A malformed answer or a bug must not end the watch, nor repeat it without a pause.
+      // A malformed answer or a bug counts as a failure: the watch continues, but only after a wait.
       this.#listing = undefined;
       return this.#failed({ kind: "unanswered", message: String(error) });
     } finally {
@@ -131,7 +140,7 @@ export class NodeWatch {
     return { isWatched, isSilenceSeen: isWatched && this.#seen.hasNodeController };
   }
 
-  /** Returns when a turn is due, in milliseconds since 1970; null while a turn is running. */
+  /** Returns when the next turn is due, in milliseconds since 1970; null while a turn is running. */
   dueMs(): number | null {
     return this.#isTurning ? null : this.#nextAtMs;
   }
@@ -152,7 +161,7 @@ export class NodeWatch {
     try {
       return await this.#watch(over);
     } finally {
-      // Changes found by this turn's list are sent even if no watch can be opened.
+      // If no watch can be opened, the turn still sends the notices of the changes that its list found.
       await (isListed && this.#down ? notices.finish() : notices.close());
     }
   }
@@ -181,7 +190,7 @@ export class NodeWatch {
     do {
       const page = await this.#with.list({ limit: WATCH_LIMITS.page, continue: listing.continue });
       if (!page.ok) {
-        // An expired continue token cannot be used again: the list restarts.
+        // The apiserver refuses an expired continue token each time, so the list starts again from its first page.
         this.#listing = undefined;
         this.#failed(page.error);
         return "failed";
@@ -240,11 +249,11 @@ export class NodeWatch {
     if (end.kind === "failed") return this.#failed(end.error, end.retryAfterMs);
     if (end.kind === "expired") this.#version = undefined;
     const isCut = isShort() && !over.signal.aborted;
-    // A version from the list that has already expired counts as a failure too.
+    // If the version of a new list has expired already, the watch has failed too.
     if (isCut && (changes === 0 || end.kind === "expired"))
       return this.#failed({ kind: "unanswered", message: `the watch ${end.kind} at once` });
     this.#recovered();
-    // A watch that is closed after each change restarts once a second.
+    // A proxy may close the watch after each change: a new watch then starts at most once a second.
     this.#nextAtMs = isCut ? startedMs + LEAST_GAP_MS : nowMs();
     return this.#nextAtMs;
   }
@@ -255,7 +264,7 @@ export class NodeWatch {
     const { node, length, type } = change;
     if (type === "DELETED") this.#seen.gone(node.metadata?.name ?? "");
     else this.#seen.see(node, length, { isAdded: type === "ADDED" });
-    // The version is updated last, so that a change that throws is read again.
+    // The version is updated last: if the handling of a change throws, the next watch receives the change again.
     this.#goOnFrom(node.metadata?.resourceVersion);
   }
 
@@ -269,7 +278,7 @@ export class NodeWatch {
     this.#heardAtMs = undefined;
     this.#failedAtMs ??= nowMs();
     this.#failures++;
-    // A single failure, as at an apiserver's restart, is not reported.
+    // A single failure is not reported, since each restart of an apiserver causes one.
     if (this.#failures > 1 && !this.#down) note(`the Nodes are not watched: ${apiErrorText(error)}`);
     if (this.#failures > 1) this.#down = { sinceMs: this.#failedAtMs, error };
     this.#nextAtMs = nowMs() + waitAfter(this.#failures, retryAfterMs, random());
@@ -285,12 +294,15 @@ export class NodeWatch {
   }
 }
 
-/** Compares resourceVersions as numbers; false if one is not a number. */
+/** Compares two resourceVersions as numbers. Returns false if one of them is not a number. */
 function isOlder(version: string | undefined, known: string | undefined): boolean {
   return Number(version) < Number(known);
 }
 
-/** Returns the wait in milliseconds after `failures` in a row. `random`: 0 to 1, spreads the retries of several Workers. */
+/**
+ * Returns the wait in milliseconds after this number of failures in a row. `random`, from 0 to 1, spreads the
+ * retries of several Workers.
+ */
 function waitAfter(failures: number, retryAfterMs: number, random: number): number {
   const waitMs = backOff(failures, WAIT_LIMITS.firstMs, WAIT_LIMITS.longestMs);
   return Math.max(waitMs * (0.75 + 0.25 * random), Math.min(retryAfterMs, WAIT_LIMITS.retryAfterMs));

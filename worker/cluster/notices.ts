@@ -8,29 +8,38 @@ import { paced } from "../paced.ts";
 
 export const NOTICE_LIMITS = {
   aSecond: 50,
-  /** Requests in one turn of the alarm: the platform limits the subrequests of an invocation. */
+  /** The number of requests in one turn of the alarm: the platform limits the subrequests of an invocation. */
   aTurn: 400,
   atOnce: 4,
-  /** Characters of waiting Nodes in memory; a machine's object reads its Node itself where this is exceeded. */
+  /**
+   * The number of characters of waiting Nodes that are kept in memory. Above the limit, a notice contains no Node,
+   * and the machine's object reads its Node.
+   */
   keptLength: 8 * 1024 * 1024,
-  /** If more Nodes than these turn Unknown within BEAT_MS, their notices wait: the machines may report first. */
+  /**
+   * The number of Nodes that may turn Unknown within BEAT_MS. If more do, their notices wait, since the machines
+   * may report first.
+   */
   unknownAtOnce: 20,
 } as const;
-/** Several changes within this time, as at a creation, are one notice. */
+/** The time within which several changes of a Node, as at its creation, become one notice. */
 const COALESCE_MS = 500;
-/** Longer than the kubelet's default report interval. */
+/** The time in which each machine usually reports once: longer than the kubelet's default report interval. */
 const BEAT_MS = 12_000;
 const FIRST_WAIT_MS = 10_000;
 const LONGEST_WAIT_MS = 5 * 60_000;
-/** Deadline for the registry and for a machine's object. */
+/** The deadline of a request to the registry or to a machine's object. */
 const ANSWER_WITHIN_MS = 8000;
 
-/** `gone`: the Node does not exist. `unknown`: a node controller has set its Ready to Unknown. */
+/**
+ * How a Node has changed. `gone`: the Node does not exist. `unknown`: a node controller has set its Ready to
+ * Unknown.
+ */
 export type ChangeKind = "gone" | "unknown" | "changed";
 
 interface Waiting {
   kind: ChangeKind;
-  /** The Node as last seen; null if the machine's object must read it. */
+  /** The last seen state of the Node; null if the machine's object must read the Node. */
   node: Node | null;
   length: number;
   sinceMs: number;
@@ -39,7 +48,7 @@ interface Waiting {
 }
 
 export interface NoticeDependencies {
-  /** Returns those names that the registry has a machine for. */
+  /** Returns the names for which the registry has a machine. */
   known: (names: string[]) => Promise<string[]>;
   /** Sends a notice to a machine's object. */
   notify: (name: string, node: Node | null) => Promise<void>;
@@ -47,9 +56,9 @@ export interface NoticeDependencies {
   onSending: (name: string) => void;
   /** Runs once the object has confirmed the notice, or the registry does not know the machine. */
   onDone: (name: string) => void;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically `pause` of clock.ts. */
+  /** Waits for `ms` milliseconds; typically `pause` of clock.ts. */
   pause: (ms: number) => Promise<void>;
   log: Log;
 }
@@ -58,7 +67,7 @@ export class Notices {
   readonly #with: NoticeDependencies;
   readonly #waiting = new Map<string, Waiting>();
   #keptLength = 0;
-  /** When Nodes turned Unknown, within the last BEAT_MS; those already notified count too. */
+  /** When Nodes turned Unknown, within the last BEAT_MS. Nodes whose objects are already notified count too. */
   #unknownAtMs: number[] = [];
   #left: number = NOTICE_LIMITS.aTurn;
   #isOpen = false;
@@ -77,14 +86,14 @@ export class Notices {
     this.#start();
   }
 
-  /** Sends the notices that are due within BEAT_MS, then closes. */
+  /** Sends the notices that are due within BEAT_MS, then stops. */
   async finish(): Promise<void> {
     const isSoon = () => (this.nextMs() ?? Infinity) <= this.#with.nowMs() + BEAT_MS;
     while (!this.#isSpent && isSoon()) await this.#with.pause(COALESCE_MS);
     await this.close();
   }
 
-  /** Starts no further notice. Resolves once the running notices have ended. */
+  /** Starts no further notice. Resolves once the notices that are being sent have ended. */
   async close(): Promise<void> {
     this.#isOpen = false;
     await this.#running;
@@ -96,7 +105,7 @@ export class Notices {
     const isKept = node !== null && this.#keptLength + length <= NOTICE_LIMITS.keptLength;
     if (isKept) this.#keptLength += length;
     if (kind === "unknown" && before?.kind !== kind) this.#unknownAtMs.push(this.#with.nowMs());
-    // Map.set keeps the place in the queue of a Node that changes all the time.
+    // Map.set keeps a key's place in the queue, so that a Node that changes constantly is not postponed for ever.
     this.#waiting.set(name, {
       kind,
       node: isKept ? node : null,
@@ -137,7 +146,7 @@ export class Notices {
     });
   }
 
-  /** A notice needs two requests: one to the registry and one to the machine's object. */
+  /** true if fewer than two requests are left: a notice needs one to the registry and one to the machine's object. */
   get #isSpent(): boolean {
     return this.#left < 2;
   }
@@ -155,7 +164,7 @@ export class Notices {
     return Math.min(Math.max(waitMs, 1), COALESCE_MS);
   }
 
-  /** Returns the names of due notices, deletions first. */
+  /** Returns the names whose notices are due, deletions first. */
   #due(): string[] {
     const nowMs = this.#with.nowMs();
     const dueAt = this.#dueTimes();
@@ -195,7 +204,10 @@ export class Notices {
     }
   }
 
-  /** Returns the names that the registry knows; null if it does not answer, and all notices are postponed. */
+  /**
+   * Returns the names that the registry knows. Postpones all notices and returns null if the registry does not
+   * answer.
+   */
   async #known(names: string[]): Promise<Set<string> | null> {
     try {
       return new Set(await inTime(ANSWER_WITHIN_MS, () => this.#with.known(names)));
@@ -224,7 +236,7 @@ export class Notices {
     waiting.notBeforeMs = this.#with.nowMs() + backOff(waiting.failures, FIRST_WAIT_MS, LONGEST_WAIT_MS);
   }
 
-  /** Removes the notice, unless the Node has changed again meanwhile. */
+  /** Removes the notice of a Node, unless the Node has changed again since the notice was sent. */
   #done(name: string, sent: Waiting): void {
     if (this.#waiting.get(name) !== sent) return;
     this.drop(name);

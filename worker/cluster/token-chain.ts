@@ -1,5 +1,5 @@
-// Renews the token for the apiserver, with TokenRequest. KUBE_TOKEN is the first of a chain: each token requests the next
-// one from half of its life on. The newest valid token is used. The newest token is stored sealed.
+// Renews the token for the apiserver, with TokenRequest. KUBE_TOKEN begins a chain: once half of a token's life has
+// passed, the token requests its successor. The Worker sends the newest valid token, which is stored sealed.
 import { makeEvent } from "../../shared/events/events.ts";
 import { type ApiError, apiErrorText, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventReason } from "../../shared/kubernetes/event-reasons.ts";
@@ -20,55 +20,55 @@ import { shortened } from "../storage/shortened.ts";
 type TokenClient = Pick<KubeClient, "createToken" | "createEvent">;
 
 interface ChainDependencies {
-  /** KUBE_TOKEN: the first of the chain. */
+  /** KUBE_TOKEN, the first token of the chain. */
   secret: string;
-  /** DEPLOYMENT, the source of events. */
+  /** The name of the deployment (DEPLOYMENT), which is the source of the events. */
   deployment: string;
-  /** Life that is requested for a new token; the apiserver may grant less. */
+  /** The requested life of a new token, in seconds. The apiserver may grant less. */
   seconds: number;
   store: ChainStore;
-  /** Returns a client that sends this token only. */
+  /** Returns a client that sends this token with each request. */
   connect: (token: string) => TokenClient;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
   log: Log;
 }
 
 /** The token's status for operators. Times are in RFC 3339. */
 export interface TokenStatus {
-  /** Whether KUBE_TOKEN itself is used, or a token that was requested with it. */
+  /** `secret` if KUBE_TOKEN itself is used; `renewed` if a token that was requested with KUBE_TOKEN is used. */
   source: "secret" | "renewed";
   /** system:serviceaccount:NAMESPACE:NAME; absent if the token does not name it. */
   account?: string;
-  /** Absent if the token names no end. */
+  /** When the token expires; absent if the token has no expiry. */
   expiresAt?: string;
-  /** Absent if the token is not renewed. */
+  /** When the next token is requested; absent if the token is not renewed. */
   renewFrom?: string;
   lastFailure?: { at: string; reason: string; message: string };
 }
 
-/** Why the last attempt to renew failed. Stored as JSON: the names stay. */
+/** Why the last attempt to renew the token failed. Stored as JSON, so the fields' names must not change. */
 export interface RenewalFailure {
-  /** The apiserver's reason, or `Unanswered`. */
+  /** The reason in the apiserver's Status, or `Unanswered`. */
   reason: string;
   message: string;
   /** Time of the first attempt in a row that failed for this reason. */
   sinceMs: number;
   /** Time of the last attempt. */
   atMs: number;
-  /** An event about this failure was created. */
+  /** true if an event about this failure was created. */
   isSaid: boolean;
 }
 
 export interface KeptChain {
-  /** The newest token; absent if that is the secret. */
+  /** The newest token; absent if KUBE_TOKEN is the newest. */
   token?: string;
   failure?: RenewalFailure;
 }
 
 export interface ChainStore {
   read: () => Promise<KeptChain>;
-  /** Writes one row. */
+  /** Stores the chain as one row. */
   write: (chain: KeptChain) => Promise<void>;
 }
 
@@ -81,16 +81,18 @@ interface ChainToken {
 interface Attempt {
   token?: string;
   error?: ApiError;
-  /** A token that the apiserver did not answer with 401. */
+  /** A token of the chain that the apiserver did not answer with 401. */
   accepted?: string;
-  /** The apiserver refused the renewed token, and accepted the secret. */
+  /** true if the apiserver refused the renewed token and accepted KUBE_TOKEN. */
   isRenewedBad: boolean;
 }
 
 const MAX_MESSAGE = 1024;
-/** Share of a token's remaining life that passes between a failed attempt and the next one, */
+/**
+ * The wait after a failed attempt, as a share of the token's remaining life. LEAST_GAP_MS and MOST_GAP_MS limit the
+ * wait.
+ */
 const RETRY_AFTER_SHARE = 1 / 20;
-/** with these bounds. */
 const LEAST_GAP_MS = 60_000;
 const MOST_GAP_MS = 30 * 60_000;
 const NOT_RENEWED: EventReason = "TokenNotRenewed";
@@ -99,7 +101,7 @@ const isoOf = (ms: number) => new Date(ms).toISOString();
 
 export class TokenChain {
   readonly #with: ChainDependencies;
-  /** null if this secret is not renewed. */
+  /** KUBE_TOKEN with its claims; null if KUBE_TOKEN is not renewed. */
   readonly #first: ChainToken | null;
   #renewing: Promise<void> | undefined;
   #triedAtMs = Number.NEGATIVE_INFINITY;
@@ -111,7 +113,10 @@ export class TokenChain {
     this.#first = life && { token: secret, life };
   }
 
-  /** Returns the newest valid token. Renews first if the newest is `refused`, which the apiserver answered with 401. */
+  /**
+   * Returns the newest valid token. If that is `refused`, which the apiserver answered with 401, a renewal is tried
+   * first.
+   */
   async tokenFor(refused: string | undefined): Promise<string> {
     const { nowMs, secret } = this.#with;
     const newest = newestGood(await this.#tokens(), nowMs());
@@ -157,7 +162,7 @@ export class TokenChain {
     return token !== undefined && life ? [{ token, life }, this.#first] : [this.#first];
   }
 
-  /** Renews at most once a minute; a second caller joins the first. */
+  /** Renews the token, at most once a minute. A second caller waits for the renewal that is running. */
   #renew(): Promise<void> {
     if (Math.abs(this.#with.nowMs() - this.#triedAtMs) < LEAST_GAP_MS)
       return this.#renewing ?? Promise.resolve();
@@ -176,7 +181,7 @@ export class TokenChain {
     } else if (attempt.error) await this.#keepFailure(kept, attempt, attempt.error);
   }
 
-  /** Requests a token with each of `tokens`, until the apiserver does not answer 401. */
+  /** Requests a new token with each of `tokens` in turn, until the apiserver's answer is not 401. */
   async #attempt(tokens: readonly ChainToken[]): Promise<Attempt> {
     const outcome: Attempt = { isRenewedBad: false };
     let refusals = 0;
@@ -195,7 +200,7 @@ export class TokenChain {
 
   async #issue(token: string, { account }: TokenLife): Promise<Result<string, ApiError>> {
     const { connect, seconds, nowMs } = this.#with;
-    // The Secret has the account's name: infra/rbac/rollcall.yaml.
+    // The Secret and the ServiceAccount have the same name: infra/rbac/rollcall.yaml.
     const answer = await connect(token).createToken(account, account.name, seconds);
     if (!answer.ok) return answer;
     const issued = answer.value.status?.token ?? "";
@@ -227,7 +232,7 @@ export class TokenChain {
     await store.write({ failure: failed, ...(token !== undefined && !attempt.isRenewedBad && { token }) });
   }
 
-  /** Creates the event about a failure. Returns whether the event exists. */
+  /** Creates the event about a failed renewal. Returns true if the event exists afterwards. */
   async #createEvent(failed: RenewalFailure, token: string): Promise<boolean> {
     const { connect, deployment, log } = this.#with;
     const event = this.#first && renewalEvent(this.#first.life.account, deployment, failed);
@@ -248,7 +253,7 @@ function goodTokens(tokens: readonly ChainToken[], nowMs: number): ChainToken[] 
   return tokens.filter(({ life }) => nowMs < life.expiresAtMs);
 }
 
-/** Returns the first token that has not expired; the refused one only if there is no other. `tokens`: newest first. */
+/** Returns the first token that has not expired; `refused` only if no other is left. `tokens`: newest first. */
 export function newestGood(
   tokens: readonly ChainToken[],
   nowMs: number,
@@ -258,7 +263,10 @@ export function newestGood(
   return good.find(({ token }) => token !== refused) ?? good[0];
 }
 
-/** Returns when the next token is requested. `failedAtMs`: time of the last failed attempt. */
+/**
+ * Returns when the next token is requested, in milliseconds since 1970. `failedAtMs`: the time of the last failed
+ * attempt.
+ */
 export function nextAttemptMs(current: TokenLife, failedAtMs: number | undefined): number {
   const dueMs = renewFromMs(current);
   if (failedAtMs === undefined) return dueMs;
@@ -266,7 +274,10 @@ export function nextAttemptMs(current: TokenLife, failedAtMs: number | undefined
   return Math.max(dueMs, failedAtMs + Math.min(Math.max(share, LEAST_GAP_MS), MOST_GAP_MS));
 }
 
-/** Makes the event of the ServiceAccount. Its name has the time of the first failure, so that a retry is the same event. */
+/**
+ * Makes the event about a failed renewal, for the ServiceAccount. The event's name contains the time of the first
+ * failure, so that a retry creates no second event.
+ */
 function renewalEvent(
   { namespace, name }: ServiceAccount,
   deployment: string,

@@ -1,5 +1,5 @@
-// Compares each watched Node with what its machine's object was last notified of, and queues a notice for each difference.
-// The digests of both are stored in a row for each Node, so that an eviction loses no notice.
+// Compares each watched Node with the Node that its machine's object knows, and queues a notice for each
+// difference. A row for each Node stores the digests of both, so that an eviction loses no notice.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url } from "jose";
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
@@ -8,7 +8,7 @@ import { fieldManagerOf } from "../kube/connect.ts";
 import type { Row } from "../storage/query.ts";
 import type { Notices } from "./notices.ts";
 
-/** Nodes beyond this number are not watched; their machines' objects read them from the apiserver. */
+/** The number of watched Nodes. The machines' objects of further Nodes read their Nodes from the apiserver. */
 export const MOST_NODES = 20_000;
 
 interface SeenDependencies {
@@ -19,14 +19,14 @@ interface SeenDependencies {
 
 export class SeenNodes {
   readonly #with: SeenDependencies;
-  /** Names of the Nodes that exceed MOST_NODES. */
+  /** The names of the Nodes beyond MOST_NODES. */
   readonly #beyond = new Set<string>();
   #hasNodeController = false;
 
   constructor(dependencies: SeenDependencies) {
     this.#with = dependencies;
     const { rows, notices } = dependencies;
-    // The first list queues the notices for Nodes that still exist.
+    // The rows know which deleted Nodes still need a notice. The first list queues the notices of existing Nodes.
     for (const name of rows.names()) if (rows.get(name)?.seen === ABSENT) notices.put(name, "gone", null, 0);
   }
 
@@ -62,7 +62,7 @@ export class SeenNodes {
     const told = isOurs ? seen : isRewound ? UNSURE : (row?.told ?? UNSURE);
     rows.put(name, { seen, told });
     if (seen === told) notices.drop(name);
-    // Replaces a notice that waits already: this Node is newer.
+    // This Node is newer, so its notice replaces a notice that waits already.
     else notices.put(name, isGivenUp(node) ? "unknown" : "changed", node, length);
   }
 
@@ -84,14 +84,14 @@ export class SeenNodes {
 
 /** A row of the table watched_nodes. */
 export interface WatchedNode {
-  /** othersDigest of the Node as last listed or watched; ABSENT if it does not exist. */
+  /** The othersDigest of the Node as last listed or watched; ABSENT if the Node does not exist. */
   seen: string;
-  /** The digest that the machine's object was last notified of, or UNSURE. */
+  /** The digest of the Node that the machine's object was last notified of, or UNSURE. */
   told: string;
 }
 
 export const ABSENT = "";
-/** The machine's object was not notified yet, or the last notice was not confirmed. */
+/** Stands for a digest if the machine's object has not yet confirmed a notice, or not the last one. */
 export const UNSURE = "?";
 
 export type NodeRows = ReturnType<typeof nodeRows>;
@@ -102,10 +102,10 @@ export function nodeRows(sql: SqlStorage) {
 
   return {
     get: (name: string) => rows.get(name),
-    /** Returns the Nodes that exist, and the deleted ones whose objects were not notified yet. */
+    /** Returns the names of existing Nodes, and of deleted Nodes whose machines' objects were not notified yet. */
     names: (): Iterable<string> => rows.keys(),
     size: () => rows.size,
-    /** Writes one row, unless nothing changes. */
+    /** Stores the row of a Node, unless the stored row is equal. */
     put(name: string, row: WatchedNode): void {
       const before = rows.get(name);
       const isOver = row.seen === ABSENT && row.told === ABSENT;
@@ -122,12 +122,12 @@ export function nodeRows(sql: SqlStorage) {
   };
 }
 
-/** Two different texts have the same digest once in 2^96. */
+/** The length of a digest: two different texts have the same digest once in 2^96. */
 const DIGEST_BYTES = 12;
 
 /**
- * Returns a digest of the parts of a Node that other writers may change: without heartbeat times and without rollcall's
- * conditions. rollcall's own writes of the other parts change it too; they cost a notice that the object ignores.
+ * Returns a digest of the parts of a Node that other writers may change, without heartbeat times and rollcall's
+ * conditions. A write of rollcall to such a part changes the digest too, and costs a notice without effect.
  */
 export function othersDigest(node: Node, deployment: string): string {
   const { metadata, spec, status } = node;
@@ -147,7 +147,7 @@ export function othersDigest(node: Node, deployment: string): string {
   return base64url.encode(sha256(text).subarray(0, DIGEST_BYTES));
 }
 
-/** Reports whether only rollcall has written the Node; false where the apiserver records no managedFields. */
+/** Reports whether only rollcall has written the Node; false if the apiserver records no managedFields. */
 export function isOnlyOurs({ metadata }: Node, deployment: string): boolean {
   const entries = metadata?.managedFields ?? [];
   return entries.length > 0 && entries.every(({ manager }) => manager === fieldManagerOf(deployment));
@@ -161,13 +161,13 @@ export function isGivenUp({ status }: Node): boolean {
 /** Reports whether a node controller manages the Node: Ready is Unknown, or neither rollcall nor kubectl wrote a taint. */
 export function isControlled(node: Node, deployment: string): boolean {
   const owners = fieldOwners(node.metadata, ["f:spec", "f:taints"]);
-  // kubectl-taint, kubectl-edit, kubectl-client-side-apply …
+  // Field managers of kubectl: kubectl-taint, kubectl-edit, kubectl-client-side-apply …
   const isController = (owner: string) =>
     owner !== fieldManagerOf(deployment) && !owner.startsWith("kubectl");
   return isGivenUp(node) || owners.some(isController);
 }
 
-/** Returns other writers' conditions without times; all conditions where the apiserver records no managedFields. */
+/** Returns other writers' conditions without their times; all conditions if the apiserver records no managedFields. */
 function othersConditions({ metadata, status }: Node, deployment: string) {
   const conditions = status?.conditions ?? [];
   const entries = metadata?.managedFields ?? [];
@@ -181,7 +181,7 @@ function othersConditions({ metadata, status }: Node, deployment: string) {
     .map(({ type, status: is, reason, message }) => [type, is, reason, message]);
 }
 
-/** Returns the keys of conditions in a managedFields entry, as `k:{"type":"Ready"}`. */
+/** Returns the keys of the conditions in a managedFields entry, in the form `k:{"type":"Ready"}`. */
 function conditionsIn(fields: unknown): Set<string> {
   const { "f:status": status } = (fields ?? {}) as { "f:status"?: { "f:conditions"?: object } };
   return new Set(Object.keys(status?.["f:conditions"] ?? {}));

@@ -1,34 +1,37 @@
-// Runs the tasks of the fleet index by its one alarm.
+// Runs the tasks of the fleet index with the object's one alarm.
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { Log } from "../log.ts";
 
-/** A task reads what is due from storage, so that an eviction loses nothing. */
+/** A task of the fleet index. `run` reads the due work from storage, so that an eviction loses nothing. */
 export interface AlarmTask {
-  /** For the log. */
+  /** The task's name in the log. */
   name: string;
-  /** Returns when the task is due; null if it has nothing to do. It must be cheap: each change of the index calls it. */
+  /** Returns when the task is due; null if the task has no work. Must be cheap: each change of the index calls dueMs. */
   dueMs: () => number | null;
-  /** Runs a portion, 15 s at most: the next turn starts once all tasks have ended. The rest must be due at once. */
+  /**
+   * Does a portion of the work, for at most 15 s, since the next turn waits for all tasks. If work is left, dueMs
+   * returns a past time.
+   */
   run: () => void | Promise<void>;
 }
 
-/** A task that threw is not run again within this time. */
+/** The wait before a task that threw an exception is run again. */
 export const TASK_AGAIN_MS = 5 * 60_000;
 
 export interface AlarmTasksDependencies {
   tasks: readonly AlarmTask[];
-  /** Typically the object's storage. */
+  /** The storage with the alarm: typically the object's own. */
   storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically writes a line of JSON to the console. */
+  /** Writes a line to the log; typically a line of JSON on the console. */
   log: Log;
 }
 
 export class AlarmTasks {
   readonly #in: AlarmTasksDependencies;
   readonly #alarm: LazyAlarm;
-  /** By name: the earliest time of a task that has thrown. An eviction may lose it. */
+  /** The earliest next time of each task that threw an exception, by the task's name. An eviction may lose the times. */
   readonly #notBeforeMs = new Map<string, number>();
 
   constructor(surroundings: AlarmTasksDependencies) {
@@ -36,7 +39,7 @@ export class AlarmTasks {
     this.#alarm = new LazyAlarm(surroundings.storage, surroundings.nowMs);
   }
 
-  /** Sets the alarm. Call it after each change that may make a task due earlier. */
+  /** Sets the alarm. Call arm after each change that may make a task due earlier. */
   async arm(): Promise<void> {
     const due = this.#in.tasks.flatMap((task) => this.#dueMs(task) ?? []);
     if (due.length > 0) await this.#alarm.atLatest(Math.min(...due));
@@ -56,7 +59,7 @@ export class AlarmTasks {
     return atMs === null ? null : Math.max(atMs, this.#notBeforeMs.get(name) ?? 0);
   }
 
-  /** Runs a task. An exception does not stop the others. */
+  /** Runs a task and logs an exception, so that the other tasks run all the same. */
   async #run({ name, run }: AlarmTask): Promise<void> {
     try {
       await run();

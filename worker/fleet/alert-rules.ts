@@ -1,4 +1,4 @@
-// Decides which state of a machine concerns a receiver, when the receiver is notified of it, and what the alert contains.
+// Decides which states of a machine concern a receiver, when the receiver is notified, and what the alert contains.
 import type { AlertState, Alert } from "../../shared/fleet/alert.ts";
 import type { FleetState } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
@@ -7,24 +7,27 @@ import { ALERT_STATES } from "../../shared/protocol/receiver-api.ts";
 import { filterMatches } from "./mutes.ts";
 import type { KeptReceiver } from "./receivers.ts";
 
-/** What a receiver was notified of about a machine, and what it is to be notified of. */
+/** The state of one machine for one receiver: the last notified state, and the next state to notify of. */
 export interface Watched {
-  /** The next state to notify of; null if the machine is well or does not concern the receiver. */
+  /**
+   * The state that the receiver is or will be notified of; null if the machine is well or does not concern the
+   * receiver.
+   */
   state: AlertState | null;
-  /** Start of `state`. */
+  /** When `state` began. */
   sinceMs: number;
-  /** The last state that the receiver was notified of; null if none, or if it was notified of the end. */
+  /** The last state that the receiver was notified of; null before the first message, and after a resolution. */
   notified: AlertState | null;
-  /** When the receiver is notified of `state`; null if it was, or if no message follows. */
+  /** When the receiver is notified of `state`; null after the notification, or if no message follows. */
   dueMs: number | null;
 }
 
-/** Delay of a resolution, so that machines that recover together are in one message. */
+/** The delay of a resolution, so that one message has all machines that recover together. */
 const SETTLE_MS = 5000;
 
 /**
- * Returns the row after a machine has changed its state; null if nothing has to be stored. A change of state before the
- * first message does not postpone it. The notified state stays until the next message, or until the machine is well.
+ * Returns a machine's row after its state has changed; null if the stored row stays. A change before the first
+ * message does not postpone the message. `notified` stays until the next message, or until the machine is well.
  */
 export function watchedAfter(
   known: Watched | null,
@@ -40,20 +43,20 @@ export function watchedAfter(
   return { state, sinceMs, notified, dueMs: isWaiting ? Math.min(known.dueMs!, dueMs) : dueMs };
 }
 
-/** Returns the state as an alert's; null if no receiver is notified of it. */
+/** Returns the alert's word for a state; null if no receiver is notified of the state. */
 function alertState(state: FleetState): AlertState | null {
   return ALERT_STATES.find((each) => each === state) ?? null;
 }
 
-/** Machines that fell silent together. */
+/** An outage: machines that fell silent together. */
 export interface KnownOutage {
   id: string;
-  /** The address they report from. */
+  /** The address from which the outage's machines report. */
   address: string;
   sinceMs: number;
 }
 
-/** Returns the state of the machine if it concerns the receiver; null otherwise. */
+/** Returns the machine's state if the state concerns the receiver; null otherwise. */
 export function concernOf(
   { settings }: KeptReceiver,
   name: string,
@@ -73,7 +76,7 @@ interface AlertMember {
 interface AlertCause {
   kind: Alert["kind"];
   outage: KnownOutage | null;
-  /** Summary of the first machine. */
+  /** The summary of the alert's first machine. */
   summary: MachineSummary;
   deployment: string;
   id: string;
@@ -102,7 +105,7 @@ export function alertOf(
   };
 }
 
-/** Returns the resolution of an alert. `now`: the last machine's summary; null if the machine is gone. */
+/** Returns the resolution of an alert. `now`: the summary of the alert's last machine; null if the machine is gone. */
 export function overAlert(firing: Alert, untilMs: number, now: MachineSummary | null): Alert {
   return {
     ...firing,

@@ -1,5 +1,6 @@
-// The alerts of each receiver. A row of `watched` has a machine that concerns the receiver, a row of `alerts` an alert that
-// it was notified of. Rows are written on transitions only; deliveries.ts sends the messages.
+// Keeps the alerts of each receiver. A row of `watched` has a machine that concerns the receiver; a row of `alerts`
+// has an alert that the receiver was notified of. Rows change on transitions only; deliveries.ts sends the
+// messages.
 import { type AlertMessage, messageText, type Alert } from "../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
@@ -26,7 +27,7 @@ export interface AlertSurroundings {
   origin: string;
   /** Returns a machine's summary; null if the index does not know the machine. */
   summary: (name: string) => MachineSummary | null;
-  /** Returns the outage that a silent machine is part of; null if the machine is silent alone. */
+  /** Returns the outage that a silent machine belongs to; null if the machine is silent alone. */
   outageOf: (name: string, summary: MachineSummary) => KnownOutage | null;
   /** Returns the names of an outage's machines. */
   machinesOf: (outage: string) => string[];
@@ -34,9 +35,9 @@ export interface AlertSurroundings {
   newId: () => string;
 }
 
-/** Rows that one transaction handles. */
+/** The number of rows that one transaction handles. */
 const AT_ONCE = 500;
-/** Wait for new alerts of a receiver with too many waiting deliveries. */
+/** The wait before a new alert is tried again, for a receiver with too many waiting deliveries. */
 const POSTPONED_MS = 5 * 60_000;
 
 type WatchedRow = Row<Watched> & {
@@ -48,7 +49,10 @@ type WatchedRow = Row<Watched> & {
 };
 const WATCHED = `SELECT receiver, machine, state, since_ms AS sinceMs, told AS notified, alert, due_ms AS dueMs, muted
   FROM watched`;
-/** `said`: the Alert as JSON. `open`: machines in it now. `letter`: the delivery of its firing message. */
+/**
+ * A row of `alerts`. `said`: the Alert as JSON. `open`: the number of machines in the alert now. `letter`: the ID
+ * of the delivery with its firing message.
+ */
 type AlertRow = {
   id: number;
   receiver: string;
@@ -62,7 +66,10 @@ type AlertRow = {
 /** The alerts that one receiver is notified of together. */
 interface Batch {
   receiver: KeptReceiver;
-  /** In order, with the alert's row. `follows`: the undelivered firing message of a resolved alert, or REPETITION. */
+  /**
+   * The alerts in order, each with the ID of its row. `follows`: the undelivered firing message of a resolved
+   * alert, or REPETITION.
+   */
   alerts: { alert: Alert; row: number; follows: number | null }[];
 }
 
@@ -75,7 +82,7 @@ export class Alerts {
     this.#sql = surroundings.sql;
   }
 
-  /** Call it in the transaction of the change. */
+  /** Updates the rows of a machine that has changed. Call note in the transaction of the change. */
   note({ name, before, after }: FleetChange, nowMs: number): void {
     const isSame = before?.state === after?.state && before?.sinceMs === after?.sinceMs;
     for (const receiver of this.#in.receivers.all()) {
@@ -102,12 +109,12 @@ export class Alerts {
     return cell(this.#sql, "SELECT COUNT(*) FROM alerts WHERE receiver = ?", receiver);
   }
 
-  /** Makes the checks due that mutes have postponed. Call it when a mute ends early. */
+  /** Makes the alerts due that mutes have postponed. Call recheckMuted when a mute ends early. */
   recheckMuted(nowMs: number): void {
     this.#sql.exec("UPDATE watched SET due_ms = ? WHERE due_ms > ? AND muted = 1", nowMs, nowMs);
   }
 
-  /** Changes when active alerts are repeated, counted from their last message. */
+  /** Changes how often active alerts are repeated. The new interval counts from each alert's last message. */
   repeatEach(receiver: string, minutes: { before: number; after: number }, nowMs: number): void {
     const [beforeMs, afterMs] = [minutes.before * 60_000, minutes.after * 60_000];
     if (beforeMs === afterMs) return;
@@ -121,7 +128,7 @@ export class Alerts {
       this.#sql.exec(`DELETE FROM ${table} WHERE receiver = ?`, receiver);
   }
 
-  /** Adds deliveries for everything that is due. Call it in a transaction. */
+  /** Adds deliveries for all due alerts, resolutions and repetitions. Call flush in a transaction. */
   flush(nowMs: number): void {
     const query = `${WATCHED} WHERE due_ms <= ? ORDER BY due_ms LIMIT ?`;
     const due = this.#sql.exec<WatchedRow>(query, nowMs, AT_ONCE).toArray();
@@ -133,7 +140,7 @@ export class Alerts {
       const rows = due.filter((row) => row.receiver === receiver.name);
       for (const row of rows) this.#leave(batch, row);
       const isFull = rows.length > 0 && this.#isFull(receiver.name);
-      // An outage's alert may have included the machine already.
+      // A machine may have joined its outage's alert already, while an earlier row was handled.
       for (const row of rows) if (row.dueMs !== null) this.#enter(batch, row, rows, isFull, nowMs);
       for (const row of rows) this.#settle(row);
       for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(batch, row, nowMs);
@@ -141,7 +148,7 @@ export class Alerts {
     }
   }
 
-  /** Removes a machine from its alert. If it was the last one, the alert is resolved. */
+  /** Removes a machine from its alert. If no machine is left, the alert is resolved. */
   #leave({ alerts }: Batch, row: WatchedRow): void {
     if (row.notified === null || row.notified === row.state) return;
     const update = "UPDATE alerts SET open = open - 1 WHERE id = ? RETURNING *";
@@ -155,7 +162,10 @@ export class Alerts {
     alerts.push({ alert: over, row: alert.id, follows });
   }
 
-  /** Opens or joins an alert for a due machine, unless it is muted or the queue is full. `due`: the rows of this turn. */
+  /**
+   * Opens or joins an alert for a machine that is due, unless the machine is muted or the queue is full. `due`: all
+   * rows of this turn.
+   */
   #enter(batch: Batch, row: WatchedRow, due: WatchedRow[], isFull: boolean, nowMs: number): void {
     const { receiver } = batch;
     row.dueMs = null;
@@ -244,13 +254,13 @@ export class Alerts {
     const update = "UPDATE alerts SET due_ms = ? WHERE id = ? RETURNING *";
     const [open] = this.#sql.exec<AlertRow>(update, repeatMs > 0 ? nowMs + repeatMs : null, row.id);
     if (!open || repeatMs === 0 || isMuted || this.#in.deliveries.waiting(name).count > 0) return;
-    // An undelivered message is sent again unchanged, with its resolutions.
+    // If the last message did not arrive, it is sent again unchanged, with its resolutions.
     if (this.#in.deliveries.resend(name, row.letter, nowMs)) return;
     const alert: Alert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
     batch.alerts.push({ alert, row: row.id, follows: row.letter === LOST_DELIVERY ? null : REPETITION });
   }
 
-  /** Adds the deliveries, resolutions first. Alerts that follow different deliveries are in different messages. */
+  /** Adds the deliveries, resolutions first. Alerts that wait for different deliveries are in different messages. */
   #write({ receiver, alerts }: Batch, nowMs: number): void {
     const { deliveries, deployment, origin, newId } = this.#in;
     const followed = alerts.flatMap((each) => each.follows ?? []);
@@ -276,7 +286,7 @@ export class Alerts {
     if (followed.length > 0) deliveries.prune(receiver.name);
   }
 
-  /** A repetition does not change which delivery the alert's firing message has. */
+  /** Stores the ID of the delivery with the alert's firing message. A repetition keeps the stored ID. */
   #setDelivery(alert: number, delivery: number): void {
     this.#sql.exec("UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0", delivery, alert);
   }

@@ -1,5 +1,6 @@
-// Deliveries: messages that wait for their receiver, in order, and dead ones, which are not retried any more. An arrived
-// delivery is deleted. Messages are signed as Standard Webhooks demands (https://www.standardwebhooks.com).
+// Stores and sends deliveries: messages that wait for their receiver, in order, and dead deliveries, which are not
+// retried. A delivery that arrives is deleted. Messages are signed as Standard Webhooks demands
+// (https://www.standardwebhooks.com).
 import { contains, parseCidr } from "../../shared/kubernetes/cidr.ts";
 import { isIpv4, isLoopback, parseIp } from "../../shared/kubernetes/ip.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
@@ -14,21 +15,27 @@ import { GIVEN_UP_MS, type ReceiverTarget } from "./receivers.ts";
 type DeliveryRow = {
   id: number;
   receiver: string;
-  /** The header `webhook-id`. Each attempt to deliver the message has the same ID. */
+  /** The message's ID in the header `webhook-id`. Each attempt to deliver the message sends the same ID. */
   message: string;
   body: string;
   made_ms: number;
   dead: number;
-  /** A delivery that must arrive first: a resolution is not sent if its alert did not arrive. */
+  /**
+   * The ID of the delivery that must arrive first: a resolution is not sent if the message of its alert did not
+   * arrive.
+   */
   follows: number | null;
   error: string;
 };
 type Delivery = Pick<DeliveryRow, "id" | "receiver" | "message" | "body">;
 
-/** `follows` of a repetition of an arrived message. Such a delivery is deleted instead of kept as dead. */
+/**
+ * The value of `follows` if the message repeats one that has arrived. If such a delivery fails, it is deleted
+ * instead of kept as dead.
+ */
 export const REPETITION = 0;
 
-/** An alert's delivery is dead, and its row was deleted. */
+/** Stands for a delivery's ID if the delivery of an alert died and its row was deleted. */
 export const LOST_DELIVERY = -1;
 
 export class Deliveries {
@@ -38,7 +45,10 @@ export class Deliveries {
     this.#sql = sql;
   }
 
-  /** Adds a delivery and returns its ID. `follows`: an undelivered one; this one dies and is sent again with it. */
+  /**
+   * Adds a delivery and returns its ID. If the delivery `follows` is dead, the new one is dead too, and `resend`
+   * sends both.
+   */
   add(delivery: Omit<Delivery, "id">, nowMs: number, follows: number | null): number {
     const insert = "INSERT INTO letters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
     const { receiver, message, body } = delivery;
@@ -49,7 +59,7 @@ export class Deliveries {
     return id;
   }
 
-  /** Returns the next delivery to send. */
+  /** Returns the delivery that the receiver gets next. */
   first(receiver: string): Delivery | undefined {
     const query =
       "SELECT id, receiver, message, body FROM letters WHERE receiver = ? AND dead = 0 ORDER BY id LIMIT 1";
@@ -84,7 +94,7 @@ export class Deliveries {
     this.#sql.exec("DELETE FROM letters WHERE id = ?", id);
   }
 
-  /** Marks a delivery as dead, and those that follow it. */
+  /** Marks a delivery and the deliveries that follow it as dead. */
   die({ id, receiver }: Pick<Delivery, "id" | "receiver">, error: string): void {
     this.#sql.exec("DELETE FROM letters WHERE id = ? AND follows = ?", id, REPETITION);
     const update = "UPDATE letters SET dead = 1, error = ? WHERE receiver = ? AND ? IN (id, follows)";
@@ -115,7 +125,10 @@ export class Deliveries {
       }));
   }
 
-  /** Sends a dead delivery again, with those that belong to it, in order. Returns false if it is not dead. */
+  /**
+   * Sends a dead delivery again, with the message that it follows or the deliveries that follow it, in order.
+   * Returns false if the delivery is not dead.
+   */
   resend(receiver: string, id: number, nowMs: number): boolean {
     const query = `UPDATE letters SET dead = 0, error = '', made_ms = ?3 WHERE receiver = ?1 AND dead = 1
       AND IFNULL(follows, id) = (SELECT IFNULL(follows, id) FROM letters WHERE id = ?2 AND receiver = ?1 AND dead = 1)
@@ -125,12 +138,12 @@ export class Deliveries {
     return isFound;
   }
 
-  /** Makes the receiver due, unless it waits for the retry of a failed delivery. */
+  /** Makes the receiver due, unless the receiver waits for the retry of a failed delivery. */
   #start(receiver: string, nowMs: number): void {
     this.#sql.exec("UPDATE receivers SET next_ms = IFNULL(next_ms, ?) WHERE name = ?", nowMs, receiver);
   }
 
-  /** Deletes the oldest dead deliveries beyond the limit. Call it once all deliveries that follow them are added. */
+  /** Deletes the oldest dead deliveries beyond the limit. Call prune once all deliveries that follow them are added. */
   prune(receiver: string): void {
     const surplus = this.dead(receiver) - LIMIT.deadLetters;
     if (surplus <= 0) return;
@@ -146,25 +159,25 @@ export class Deliveries {
 
 interface DeliveryOutcome {
   arrived: boolean;
-  /** HTTP status; null without an answer. */
+  /** The HTTP status; null if the receiver did not answer. */
   status: number | null;
-  /** The beginning of the answer, or why there is none. */
+  /** The beginning of the answer, or the reason why no answer arrived. */
   answer: string;
-  /** Wait before the next attempt that the answer asks for. */
+  /** The wait before the next attempt that the answer's Retry-After requests, in milliseconds; 0 without one. */
   retryAfterMs: number;
 }
 
 export interface SendDependencies {
-  /** Typically fetch. */
+  /** Sends an HTTP request; typically fetch. */
   send: (url: string, init: RequestInit) => Promise<Response>;
   allowed: PrivateWebhooks;
   nowMs: () => number;
-  /** Deadline for the beginning of the answer. Typically DELIVERY_WITHIN_MS. */
+  /** The deadline for the beginning of the answer; typically DELIVERY_WITHIN_MS. */
   withinMs: number;
 }
 
 export const DELIVERY_WITHIN_MS = 10_000;
-/** Share of that time in which the answer's body is read. */
+/** The time for reading the answer's body, as a share of `withinMs`. */
 const ANSWER_SHARE = 0.2;
 
 export async function sendDelivery(
@@ -200,7 +213,7 @@ export async function sendDelivery(
   return { arrived, status, answer, retryAfterMs: wishedMs };
 }
 
-/** HMAC-SHA-256 with the key after `whsec_`, in base64. */
+/** Returns the HMAC-SHA-256 of `signed` in base64. The key is the part of `secret` after `whsec_`. */
 async function signature(secret: string, signed: string): Promise<string> {
   const raw = Uint8Array.from(atob(secret.replace("whsec_", "")), (each) => each.charCodeAt(0));
   const key = await crypto.subtle.importKey("raw", raw, { name: "HMAC", hash: "SHA-256" }, false, ["sign"]);
@@ -208,7 +221,10 @@ async function signature(secret: string, signed: string): Promise<string> {
   return btoa(String.fromCharCode(...new Uint8Array(mac)));
 }
 
-/** Returns the beginning of the body. It may be endless or broken off, which does not matter: the status is known. */
+/**
+ * Returns the beginning of a response's body. An endless body or a broken connection is no error, since the status
+ * is known.
+ */
 async function beginning(response: Response, withinMs: number): Promise<string> {
   const most = LIMIT.answerBytes;
   const reader = response.body?.getReader();
@@ -224,41 +240,53 @@ async function beginning(response: Response, withinMs: number): Promise<string> 
     }
   };
   await withDeadline(withinMs, () => readOn().catch(() => undefined), undefined);
-  // Not awaited, since the cancellation may never end.
+  // The code does not wait for the cancellation, which may never end.
   void reader.cancel().catch(() => undefined);
   return text;
 }
 
-/** Reads a Retry-After in seconds or as a date (RFC 9110, 10.2.3). Returns 0 if there is none. */
+/**
+ * Returns the wait of a Retry-After, given in seconds or as a date (RFC 9110, 10.2.3), in milliseconds; 0 without
+ * the header.
+ */
 function retryAfterMs(header: string | null, nowMs: number): number {
   const text = header?.trim() ?? "";
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   return Math.max(0, Date.parse(text) - nowMs) || 0;
 }
 
-/** Reports whether a retry cannot succeed, so that later deliveries need not wait for this one. */
+/** Reports whether an answer with this status is final, so that later deliveries need not wait for a retry. */
 export function isRefusedForGood(status: number): boolean {
   return [400, 413, 415, 422].includes(status);
 }
 
 const ranges = (texts: string) => texts.split(" ").flatMap((text) => parseCidr(text) ?? []);
-/** IANA's special-purpose registry, and the metadata service of Azure, which has a public address. */
+/**
+ * The addresses that are not public: IANA's special-purpose registry, and Azure's metadata service, whose address
+ * is public.
+ */
 const NOT_PUBLIC_V4 = ranges(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
 );
-/** IPv6 addresses outside this range are private or embed an IPv4 address. So do 6to4 and Teredo inside it. */
+/**
+ * The range of public IPv6 addresses. Other addresses are private or embed an IPv4 address, as do 6to4 and Teredo
+ * inside the range.
+ */
 const PUBLIC_V6 = ranges("2000::/3");
 const NOT_PUBLIC_V6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
-/** Names outside public DNS, and names of clouds' metadata services. */
+/** Matches names outside public DNS, and names of clouds' metadata services. */
 const NOT_PUBLIC_NAME = /^[^.]*$|(^|\.)(localhost|local|localdomain|internal|intranet|lan|home\.arpa)$/;
 
-/** Returns the normalized address of a webhook. Fails if only the Worker's own network can reach it. Resolves no name. */
+/**
+ * Returns the normalized address of a webhook. Fails if only the Worker's own network can reach the address.
+ * Resolves no name.
+ */
 export function webhookAddress(text: string, allowed: PrivateWebhooks): Result<string> {
   const url = URL.parse(text);
   if (!url) return failure("not a URL");
   if (url.username !== "" || url.password !== "")
     return failure("a name or password in it: use `authorization` instead");
-  // The URL parser has normalized all forms of an IPv4 address (0x7f.1, 2130706433, 017700000001).
+  // The URL parser has normalized all spellings of an IPv4 address (0x7f.1, 2130706433, 017700000001).
   const host = url.hostname.replace(/\.+$/, "").toLowerCase();
   const isAllowed = allowed === "on" || (allowed === "loopback" && isThisComputer(host));
   if (url.protocol !== "https:" && !(url.protocol === "http:" && isAllowed)) return failure("not https://");

@@ -1,4 +1,5 @@
-// Builds the messages of a feed from the index's rows: a snapshot, then the changes after a cursor.
+// Builds the messages of a feed from the rows of the fleet index: first a snapshot, then the changes after a
+// cursor.
 import { ColumnsBuilder } from "../../shared/fleet/columns.ts";
 import {
   ALL_FIELDS,
@@ -15,7 +16,10 @@ import { cell } from "../storage/query.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 
-/** `feed_whole`: the last change of a machine in a field that is not one of MOVING_FIELDS. */
+/**
+ * Creates the tables of the feed. `feed_whole` has each machine's last change of a field that is not one of
+ * MOVING_FIELDS.
+ */
 export const FEED_MIGRATION = `
   CREATE TABLE feed (
     only INTEGER PRIMARY KEY CHECK (only = 1), index_id TEXT NOT NULL, gone_seq INTEGER NOT NULL,
@@ -27,12 +31,18 @@ export const FEED_MIGRATION = `
     hash TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_ms INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
-/** Most entries in one message. With ROW_BYTES of rows, the message stays below FEED_LIMITS.messageBytes. */
+/**
+ * The number of removed machines in one message. GONE, OUTAGES and ROW_BYTES keep a message below
+ * FEED_LIMITS.messageBytes.
+ */
 const GONE = 500;
 const OUTAGES = 100;
 const ROW_BYTES = FEED_LIMITS.messageBytes - 400 * 1024;
 
-/** Names of removed machines that are stored, so that feeds can resume. Older names are deleted now and then. */
+/**
+ * The number of stored names of removed machines, with which feeds can resume. Older names are deleted from time to
+ * time.
+ */
 const GONE_KEPT = 20_000;
 const GONE_PRUNED_EVERY = 100;
 
@@ -56,7 +66,7 @@ export class FeedSource {
     this.#outages = outages;
   }
 
-  /** Records in the transaction of the change which machines the feed must send whole. */
+  /** Records whether the feed must send the changed machine whole. Call note in the transaction of the change. */
   note({ name, seq, before, after }: FleetChange): void {
     if (after === null) {
       this.#sql.exec("DELETE FROM feed_whole WHERE name = ?", name);
@@ -65,7 +75,10 @@ export class FeedSource {
       this.#sql.exec("INSERT OR REPLACE INTO feed_whole VALUES (?, ?)", name, seq);
   }
 
-  /** Returns where a feed begins. `asked`: the cursor that the client resumes from, or null. */
+  /**
+   * Returns the cursor where a feed begins, and the first message. `asked`: the cursor from which the client
+   * resumes, or null.
+   */
   begin(asked: FeedCursor | null): { hello: FeedHello; cursor: FeedCursor } {
     const why = asked && this.#whyNotResumed(asked);
     if (asked && why === "") return { hello: { type: "hello", resumed: true, why }, cursor: asked };
@@ -77,12 +90,12 @@ export class FeedSource {
     return through !== null || seq < this.#rows.seq();
   }
 
-  /** Returns the next message. Call it only if `hasNews` of the same cursor. */
+  /** Returns the message after a cursor. Call next only if `hasNews` of the same cursor is true. */
   next(cursor: FeedCursor): FeedPart {
     return cursor.through === null ? this.#changes(cursor) : this.#snapshot(cursor, cursor.through);
   }
 
-  /** Stores the machines that wait for approval. Writes nothing if they have not changed. */
+  /** Stores the list of machines that wait for approval. Writes nothing if the list has not changed. */
   setPending(pending: readonly PendingMachine[]): void {
     const text = JSON.stringify(pending);
     if (text === this.#feed().pending) return;
@@ -102,7 +115,7 @@ export class FeedSource {
     return count > FEED_LIMITS.resumedChanges ? "too much has changed" : "";
   }
 
-  /** Returns the next part of a snapshot, in the order of rowids, which is the fastest to read. */
+  /** Returns the next part of a snapshot, in the order of rowids, which SQLite reads fastest. */
   #snapshot({ index, seq }: FeedCursor, through: number): FeedPart {
     const builder = new ColumnsBuilder(ALL_FIELDS);
     const query = "SELECT rowid AS id, name, summary FROM summaries WHERE rowid > ? ORDER BY rowid LIMIT ?";
@@ -152,7 +165,10 @@ export class FeedSource {
     return part(message, cursor);
   }
 
-  /** Returns the changed machines that fit into a message, by their last change. `until`: the last change included. */
+  /**
+   * Returns the changed machines that fit into a message, in the order of their last change. `until`: the number of
+   * the last change that the message covers.
+   */
   #changedMachines(
     from: number,
     last: number,
@@ -173,7 +189,7 @@ export class FeedSource {
     return { whole, moved, until: last };
   }
 
-  /** Deletes the oldest names of removed machines. A feed from before them must start with a snapshot. */
+  /** Deletes the oldest names of removed machines. A client with an older cursor must start with a snapshot. */
   #pruneGone(): void {
     const query = "SELECT seq FROM gone ORDER BY seq DESC LIMIT 1 OFFSET ?";
     const [oldest] = this.#sql.exec<{ seq: number }>(query, GONE_KEPT);
@@ -187,7 +203,7 @@ export class FeedSource {
   }
 }
 
-/** Returns the last change that `rows` cover completely: a full page may lack rows of its last change. */
+/** Returns the number of the last change that `rows` cover completely. A full page may lack rows of its last change. */
 function lastWhole(rows: readonly { seq: number }[], limit: number): number {
   return rows.length < limit ? Infinity : (rows.at(-1)?.seq ?? 0) - 1;
 }
@@ -196,13 +212,13 @@ function part(message: FeedMessage, cursor: FeedCursor): FeedPart {
   return { text: JSON.stringify(message), cursor };
 }
 
-/** A feed's position, as the text that clients acknowledge and resume from. */
+/** The position of a feed. Clients acknowledge it and resume from it, as a text. */
 export interface FeedCursor {
-  /** The index's ID. An index that was lost starts with another one. */
+  /** The ID of the index. An index that replaces a lost one has another ID. */
   index: string;
-  /** The last change that the client has. */
+  /** The number of the last change that the client has. */
   seq: number;
-  /** In a snapshot: the last rowid that the client has, 0 for none. null after the snapshot. */
+  /** The last rowid of the snapshot that the client has, 0 for none; null after the snapshot. */
   through: number | null;
 }
 
@@ -210,7 +226,7 @@ export function cursorText({ index, seq, through }: FeedCursor): string {
   return through === null ? `${index}_${seq}` : `${index}_${seq}_${through}`;
 }
 
-/** Parses the text of a cursor. A schema, or cursorText, ensures its form. */
+/** Parses a cursor's text, whose form the caller has checked, by a schema or since cursorText wrote it. */
 export function readCursor(text: string): FeedCursor {
   const [index = "", seq, through] = text.split("_");
   return { index, seq: Number(seq), through: through === undefined ? null : Number(through) };

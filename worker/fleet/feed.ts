@@ -1,5 +1,5 @@
-// The feed of the fleet: opens its sockets, sends changes to them, and creates its tickets. Each socket's state is in its
-// attachment, which outlives an eviction, so that an idle feed costs nothing.
+// Opens the sockets of the feed, sends changes to them, and creates tickets. Each socket's attachment stores its
+// state and outlives an eviction, so that an idle feed costs nothing.
 import { base64url } from "jose";
 import * as z from "zod/mini";
 import { FEED_CLOSED } from "../../shared/protocol/feed-names.ts";
@@ -14,18 +14,21 @@ import { cursorText, type FeedCursor, type FeedPart, FeedSource, readCursor } fr
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 
-/** The value of the header FEED_OPENING. The Worker has checked the client's credential, or passes on a ticket. */
+/**
+ * The value of the header FEED_OPENING. The Worker has checked the client's credential, or passes a ticket to the
+ * index.
+ */
 export interface FeedOpening {
   by: FeedHolder | { ticket: string };
-  /** null if the client has no data yet. */
+  /** The position of a client that resumes; null if the client has no data yet. */
   cursor: string | null;
 }
 export const FEED_OPENING = "x-rollcall-feed";
 
-/** The body of an answer without a socket. */
+/** The reason why no socket is opened, which is the body of the answer. */
 export type FeedRefusal = "bad ticket" | "no room";
 
-/** The runtime answers pings by itself, without waking the object. */
+/** The client's ping and its answer. The runtime answers without waking the object. */
 const PING = ["ping", "pong"] as const;
 
 export class Feed {
@@ -49,12 +52,12 @@ export class Feed {
     });
   }
 
-  /** Call it in the transaction of the change. */
+  /** Records a change for the feeds. Call note in the transaction of the change. */
   note(change: FleetChange): void {
     this.#source.note(change);
   }
 
-  /** Sends changes to the feeds, after the transaction. If that fails, the next change sends them. */
+  /** Sends changes to the feeds. Call flush after the transaction. If the sending fails, the next change repeats it. */
   flush(): void {
     try {
       this.#feeds.flush();
@@ -70,7 +73,7 @@ export class Feed {
     this.flush();
   }
 
-  /** Returns null if too many tickets are unused. */
+  /** Creates a ticket for a feed; null if too many tickets are unused. */
   ticket(holder: FeedHolder): Promise<{ ticket: string; endsMs: number } | null> {
     return mintTicket(this.#ctx.storage.sql, holder, currentMs());
   }
@@ -86,7 +89,7 @@ export class Feed {
     this.#ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(...PING));
     this.#ctx.acceptWebSocket(server);
     this.#feeds.begin(server, holder, cursor === null ? null : readCursor(cursor));
-    // The runtime's way to return a socket.
+    // The status 101 with `webSocket` is the runtime's way to return a socket.
     return new Response(null, { status: 101, webSocket: client });
   }
 
@@ -97,36 +100,36 @@ export class Feed {
 
 const refusal = (reason: FeedRefusal) => new Response(reason);
 
-/** A feed's credential is checked before a message, if the last check is older than this. */
+/** The time for which a credential's check is valid: before a later message, the credential is checked again. */
 export const FEED_CHECK_MS = 60_000;
-/** Deadline of that check. */
+/** The deadline of the check of a credential. */
 export const FEED_CHECK_WITHIN_MS = 5000;
 
-/** The methods of a WebSocket that feeds call. */
+/** The methods of a WebSocket that Feeds calls. */
 export type FeedSocket = Pick<WebSocket, "send" | "close" | "serializeAttachment" | "deserializeAttachment">;
 
 interface FeedState extends FeedHolder {
   openedMs: number;
-  /** When the credential was last checked. */
+  /** When the feed's credential was last checked. */
   checkedMs: number;
-  /** Cursor of the last message. */
+  /** The cursor of the last message that was sent. */
   cursor: string;
   /** When the last message was sent. */
   sentMs: number;
-  /** Cursors of messages without an acknowledgement, oldest first. */
+  /** The cursors of the messages that the client has not acknowledged, oldest first. */
   unacknowledged: string[];
-  /** Start of the wait for the next acknowledgement, if `unacknowledged` is not empty. */
+  /** When the wait for the next acknowledgement began. Without meaning if `unacknowledged` is empty. */
   owesMs: number;
-  /** The client has not acknowledged the whole snapshot. */
+  /** true until the client has acknowledged the whole snapshot. */
   isLoading: boolean;
 }
 
 interface FeedSurroundings {
   source: Pick<FeedSource, "begin" | "hasNews" | "next">;
-  /** Returns the open sockets, after an eviction as well. */
+  /** Returns the open sockets, including those opened before an eviction. */
   sockets: () => FeedSocket[];
   isGood: (credential: Credential) => Promise<boolean>;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
   /** Typically `after` of clock.ts: calls `work` once, and returns a function that cancels it. */
   after: (ms: number, work: () => void) => () => void;
@@ -136,23 +139,23 @@ const frameSchema = z.strictObject({ ack: z.string() });
 
 export class Feeds {
   readonly #in: FeedSurroundings;
-  /** Cancels the timer, which runs while a message waits to be sent or acknowledged: at most ten seconds. */
+  /** Cancels the timer. The timer runs for at most ten seconds, while a message waits to be sent or acknowledged. */
   #disarm: () => void = () => undefined;
-  /** Sockets whose credential is being checked. */
+  /** The sockets whose credential is being checked. */
   readonly #inDoubt = new Set<FeedSocket>();
 
   constructor(surroundings: FeedSurroundings) {
     this.#in = surroundings;
   }
 
-  /** Reports whether this operator may open another feed. */
+  /** Reports whether the operator `who` may open another feed. */
   hasRoomFor(who: string): boolean {
     const sockets = this.#in.sockets();
     const own = sockets.filter((socket) => stateOf(socket).who === who);
     return sockets.length < FEED_LIMITS.feeds && own.length < FEED_LIMITS.feedsOfOperator;
   }
 
-  /** Starts a feed on a new socket, which `sockets` must return already. */
+  /** Starts a feed on a new socket. `sockets` must already return the socket. */
   begin(socket: FeedSocket, { who, credential }: FeedHolder, asked: FeedCursor | null): void {
     const { hello, cursor } = this.#in.source.begin(asked);
     const nowMs = this.#in.nowMs();
@@ -190,7 +193,7 @@ export class Feeds {
     this.flush();
   }
 
-  /** Sends what is due. Call it after each change of the index, outside its transaction. */
+  /** Sends each feed its due messages. Call flush after each change of the index, outside the transaction. */
   flush(): void {
     this.#disarm();
     const parts = new Map<string, FeedPart>();
@@ -202,7 +205,10 @@ export class Feeds {
     });
   }
 
-  /** Serves one feed. Returns when it must be served again; Infinity: at the next change or acknowledgement. */
+  /**
+   * Sends the due messages of one feed. Returns when the feed must be served again; Infinity if only a change or an
+   * acknowledgement makes it due.
+   */
   #serve(socket: FeedSocket, parts: Map<string, FeedPart>): number {
     const nowMs = this.#in.nowMs();
     const state = stateOf(socket);
@@ -232,7 +238,8 @@ export class Feeds {
     const cursor = readCursor(state.cursor);
     if (!this.#in.source.hasNews(cursor)) return { kind: "wait", untilMs: owedUntilMs };
     const isFull = unacknowledged.length >= FEED_LIMITS.unacknowledged;
-    // Changes after a snapshot wait until the client has acknowledged all of it, which takes time on a slow line.
+    // Changes after a snapshot wait until the client has acknowledged the whole snapshot, which takes long on a
+    // slow line.
     if (isLoading && (isFull || (cursor.through === null && unacknowledged.length > 0)))
       return { kind: "wait", untilMs: owedUntilMs };
     const dueMs = isLoading ? 0 : sentMs + FEED_LIMITS.intervalMs;
@@ -248,7 +255,7 @@ export class Feeds {
     this.#inDoubt.add(socket);
     const decide = (isGood: boolean | null) => {
       disarm();
-      // The result is ignored if the check took too long.
+      // The socket is no longer in the set if the check has exceeded its deadline: a late result is ignored.
       if (!this.#inDoubt.delete(socket)) return;
       const { code, reason } = isGood === null ? IN_DOUBT : NOT_ALLOWED;
       if (isGood) put(socket, { ...stateOf(socket), checkedMs: this.#in.nowMs() });
@@ -263,7 +270,10 @@ export class Feeds {
   }
 }
 
-/** `untilMs`: when to serve the feed again; Infinity: at the next change or acknowledgement. */
+/**
+ * The next step of one feed. `untilMs`: when to serve the feed again; Infinity: at the next change or
+ * acknowledgement.
+ */
 type Step =
   | { kind: "wait"; untilMs: number }
   | { kind: "check"; untilMs: number }
@@ -285,7 +295,7 @@ const IN_DOUBT = {
   reason: "the credential could not be checked: open it again",
 } as const;
 
-/** Returns undefined if the frame is no acknowledgement. */
+/** Returns the cursor that a frame acknowledges; undefined if the frame is no acknowledgement. */
 function ackOf(frame: string | ArrayBuffer): string | undefined {
   if (typeof frame !== "string" || frame.length > FEED_LIMITS.frameLength) return undefined;
   try {
@@ -299,7 +309,7 @@ function close(socket: FeedSocket, code: number, reason: string): void {
   try {
     socket.close(code, reason);
   } catch {
-    // The socket is closed already.
+    // close() throws if the socket is closed already.
   }
 }
 
@@ -309,16 +319,16 @@ const put = (socket: FeedSocket, state: FeedState) => {
   socket.serializeAttachment(state);
 };
 
-/** A client of the feed, and the credential that is checked again while the feed is open. */
+/** A client of the feed, with the credential that the Worker checks again while the feed is open. */
 export interface FeedHolder {
   who: string;
   credential: Credential;
 }
 
-/** Reports whether the text has a ticket's form, so that no other text is looked up. */
+/** Reports whether the text has the form of a ticket. Only such texts are looked up in the storage. */
 export const isTicket = (text: string) => /^[\w-]{43}$/.test(text);
 
-/** Returns null if too many tickets are unused. */
+/** Creates a ticket, valid once, and stores its hash. Returns null if too many tickets are unused. */
 async function mintTicket(
   sql: SqlStorage,
   holder: FeedHolder,
@@ -335,7 +345,7 @@ async function mintTicket(
   return { ticket, endsMs };
 }
 
-/** Returns null if the ticket does not exist, was used, or has expired. */
+/** Deletes a ticket and returns the client that it was created for; null if the ticket is unknown, used or expired. */
 async function redeemTicket(sql: SqlStorage, ticket: string, nowMs: number): Promise<FeedHolder | null> {
   const query = "DELETE FROM feed_tickets WHERE hash = ? RETURNING holder, ends_ms";
   const [row] = sql.exec<{ holder: string; ends_ms: number }>(query, await digestOf(ticket));

@@ -1,4 +1,4 @@
-// The fleet index's samples for GET /metrics, from columns and from counters that each change updates.
+// Computes the fleet index's samples for GET /metrics, from columns and from counters that each change updates.
 import { FLEET_STATES } from "../../shared/fleet/state.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
@@ -6,13 +6,19 @@ import type { Notifications } from "./notifications.ts";
 import type { Outages } from "./outages.ts";
 import type { Rollouts } from "./rollouts.ts";
 
-/** Pairs of condition and status that are counted by name. The limit is needed since drop-ins name their own conditions. */
+/**
+ * The number of pairs of condition and status that are counted by name. Limited, since drop-ins name their own
+ * conditions.
+ */
 export const MOST_COUNTED = 300;
-/** A pair that has not changed for this time gives its place to another one. */
+/** The time without a transition after which a pair of condition and status may lose its place to a new pair. */
 export const COUNTED_FOR_MS = 24 * 3600_000;
-/** Counts all further pairs. */
+/** The pair that counts the transitions of all pairs without a place. */
 const OTHERS = { type: "other", status: "" };
-/** Conditions of every Node. They are counted from the beginning, since a rate needs a first value, and are kept. */
+/**
+ * The conditions that every Node has. Their counters start at 0, since a rate needs a first value, and are never
+ * deleted.
+ */
 const OF_EVERY_NODE = JSON.stringify(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
 
 export const METRICS_MIGRATION = `
@@ -40,7 +46,10 @@ export class FleetMetrics {
     this.#in = parts;
   }
 
-  /** Call it in the transaction of the change. */
+  /**
+   * Counts the condition transitions of a change, and stores the machine's clock skew. Call noteChange in the
+   * transaction of the change.
+   */
   noteChange({ name, before, after }: FleetChange, nowMs: number): void {
     const statusBefore = new Map(before?.conditions.map(({ type, status }) => [type, status]));
     for (const { type, status } of after?.conditions ?? [])
@@ -51,7 +60,7 @@ export class FleetMetrics {
     else this.#sql.exec("INSERT OR REPLACE INTO skews VALUES (?, ?)", name, skewMs);
   }
 
-  /** `isEach`: with two lines for each machine. */
+  /** Returns the samples. `isEach`: true for two more lines for each machine. */
   measure(isEach: boolean): Measured {
     const counts = this.#in.rows.counts();
     const receivers = this.#in.notifications.list();
@@ -85,7 +94,7 @@ export class FleetMetrics {
     };
   }
 
-  /** Returns nothing without a rollout. */
+  /** Returns the samples of the rollout; no sample without a rollout. */
   #rollout(): Measured {
     const shown = this.#in.rollouts.show();
     if (!shown) return {};
@@ -109,7 +118,7 @@ export class FleetMetrics {
     );
   }
 
-  /** Reports whether the pair is counted by name already, or a place is free. */
+  /** Reports whether the pair has a place, or a place is free or can be freed. */
   #hasRoom({ type, status }: typeof OTHERS, nowMs: number): boolean {
     const query =
       "SELECT COUNT(*) AS count, TOTAL(condition = ? AND status = ?) AS own FROM condition_transitions";
@@ -122,7 +131,7 @@ export class FleetMetrics {
     return this.#sql.exec(gone, untilMs, OTHERS.status, OF_EVERY_NODE).toArray().length > 0;
   }
 
-  /** Builds the text directly. Neither a Node's name nor a state needs escaping. */
+  /** Writes the lines of each machine as text. No escaping is needed in a Node's name or a state. */
   #eachMachine(): Measured {
     const states: string[] = [];
     const times: string[] = [];

@@ -1,5 +1,5 @@
-// The fleet index: one Durable Object with a row for each machine. Machines' objects update it on transitions only, so
-// that a steady fleet causes no write.
+// Defines the fleet index: one Durable Object with a row for each machine. The machines' objects update it on
+// transitions only, so that a steady fleet causes no write.
 import type { MachineFilter } from "../../shared/fleet/search-filter.ts";
 import type { MachineSummary, MachineUpdate, UpdatedUntil } from "../../shared/fleet/summary.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
@@ -119,7 +119,7 @@ export class IndexObject extends StoredObject {
     return this.#repair.state();
   }
 
-  /** Sets the alarm if it is not set, and repairs an index that was lost. A cron trigger calls this. */
+  /** Sets the alarm if it is not set, and starts a repair if the index was lost. A cron trigger calls this method. */
   async care(): Promise<void> {
     await this.#repair.care();
     await this.#tasks.arm();
@@ -130,7 +130,7 @@ export class IndexObject extends StoredObject {
     return this.#rows.summary(name);
   }
 
-  /** Returns a page of the machines that match. Fails if no machine has the name in `beside`. */
+  /** Returns a page of the machines that match the request. Fails if no machine has the name in `beside`. */
   machines(request: MachineSearchRequest): Result<MachinePage> {
     return this.#search.page(request);
   }
@@ -145,12 +145,18 @@ export class IndexObject extends StoredObject {
     return this.#metrics.measure(isEach);
   }
 
-  /** Returns the status of each named machine, known or not. An RPC name: older versions call it during a deploy. */
+  /**
+   * Returns the status of each machine in `names`; nulls if the index does not know it. The name stays: older
+   * versions call this RPC during a deploy.
+   */
   standings(names: string[]): MachineStatus[] {
     return statusesOf(this.ctx.storage.sql, names);
   }
 
-  /** Returns the status of each machine that matches, by name: at most BULK_LIMITS.machines and one more. An RPC name. */
+  /**
+   * Returns the status of each machine that matches, sorted by name: at most BULK_LIMITS.machines and one more. The
+   * name is on the wire.
+   */
   standingsOf(filter: MachineFilter): Result<MachineStatus[]> {
     return this.#search.statuses(filter, BULK_LIMITS.machines + 1);
   }
@@ -176,12 +182,15 @@ export class IndexObject extends StoredObject {
     return this.#rollouts.end(who);
   }
 
-  /** Answers a machine that asks whether to upgrade its shim from `version`. */
+  /** Decides whether a machine upgrades its shim from `version`, and returns the answer for the machine. */
   upgrade(name: string, version: string): UpgradeAnswer {
     return this.#rollouts.ask(name, version);
   }
 
-  /** Assigns the time at which a machine may change the form of its Node. Returns the wait in milliseconds. */
+  /**
+   * Assigns the time at which a machine may change the form of its Node. Returns the wait until then in
+   * milliseconds.
+   */
   formTurn(): number {
     return this.#formTurns.take(currentMs());
   }
@@ -195,12 +204,12 @@ export class IndexObject extends StoredObject {
     return this.#outages.list(query);
   }
 
-  /** Returns null if no outage has this ID. */
+  /** Returns an outage with a page of its machines; null if no outage has this ID. */
   outage(id: number, query: OutageQuery): OutageAnswer | null {
     return this.#outages.get(id, query);
   }
 
-  /** Opens a feed. The only method over HTTP, since only `fetch` can return a socket. */
+  /** Opens a feed. This method uses HTTP because only `fetch` can return a socket. */
   override fetch(request: Request): Promise<Response> {
     return this.#feed.open(request);
   }
@@ -209,12 +218,12 @@ export class IndexObject extends StoredObject {
     this.#feed.receive(socket, frame);
   }
 
-  /** Returns null if too many tickets are unused. */
+  /** Creates a ticket for a feed; null if too many tickets are unused. */
   feedTicket(holder: FeedHolder): Promise<{ ticket: string; endsMs: number } | null> {
     return this.#feed.ticket(holder);
   }
 
-  /** Replaces the list of machines that wait for an approval. Safe to repeat. */
+  /** Replaces the list of machines that wait for approval. Safe to repeat. */
   setPending(pending: PendingMachine[]): void {
     this.#feed.setPending(pending);
   }
@@ -235,12 +244,12 @@ export class IndexObject extends StoredObject {
     return this.#notifications.test(...asked);
   }
 
-  /** Returns a receiver's deliveries. An RPC name. */
+  /** Returns a receiver's deliveries. The name `letters` is on the wire. */
   letters(receiver: string) {
     return this.#notifications.deliveries(receiver);
   }
 
-  /** Sends a delivery again. An RPC name. */
+  /** Sends a dead delivery again. The name `resendLetter` is on the wire. */
   resendLetter(...asked: Parameters<Notifications["resend"]>) {
     return this.#notifications.resend(...asked);
   }
@@ -261,14 +270,14 @@ export class IndexObject extends StoredObject {
     return notificationRows(this.ctx.storage.sql, table, this.env.KID_MAC_KEYS);
   }
 
-  /** Imports rows of a backup. Safe to repeat. Fails if no MAC key opens them. */
+  /** Imports rows of a backup. Safe to repeat. Fails if no MAC key opens the sealed rows. */
   async takeBackupRows(pages: BackupRows[]): Promise<Result<null>> {
     const taken = await takeNotificationRows(this.ctx.storage, pages, this.env.KID_MAC_KEYS);
     this.#notifications.reload();
     return taken;
   }
 
-  /** Stores everything that a change causes, within the transaction of the change. */
+  /** Stores all effects of a change, within the transaction of the change. */
   #noteChange(change: FleetChange): void {
     this.#metrics.noteChange(change, currentMs());
     this.#outages.note(change);
@@ -326,10 +335,10 @@ export class IndexObject extends StoredObject {
   }
 }
 
-/** Append only: existing objects have run these migrations. */
+/** The migrations of the fleet index. Append only: existing objects have run the earlier entries. */
 export const INDEX_MIGRATIONS: readonly Migration[] = [
-  // `summaries` is apart from `machines`, so that a search does not read it. With rowids, a row up to a page in size stays
-  // in one page; without them, only up to a quarter of a page.
+  // `summaries` is a separate table, so that a search does not read the summaries. With rowids, a row up to a page
+  // in size stays in one page; without rowids, only up to a quarter of a page.
   `CREATE TABLE machines (
      name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
      seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,
@@ -359,17 +368,20 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
 ];
 
 export const FORM_TURNS = {
-  /** Each change writes a whole Node, which the apiserver sends to every watcher. */
+  /**
+   * The number of Nodes that change their form in a second. Each change writes a whole Node, which the apiserver
+   * sends to every watcher.
+   */
   aSecond: 10,
 } as const;
 
 const KEY = "form turns to, in milliseconds";
-/** The stored time is this far ahead of the assigned times, so that it is written at most once a second. */
+/** The lead of the stored time over the assigned times, so that the time is stored at most once a second. */
 const STORED_AHEAD_MS = 1000;
 
 export class FormTurns {
   readonly #sql: SqlStorage;
-  /** The next free time, in milliseconds since 1970. */
+  /** The next time that is free, in milliseconds since 1970. */
   #nextMs: number;
   #storedMs: number;
 
@@ -377,7 +389,7 @@ export class FormTurns {
     this.#sql = sql;
     const [row] = sql.exec<{ value: string }>("SELECT value FROM index_upkeep WHERE key = ?", KEY);
     this.#storedMs = Number(row?.value ?? 0);
-    // After an eviction, the next time follows all times that were assigned before.
+    // After an eviction, the stored time is later than all times that were assigned before.
     this.#nextMs = this.#storedMs;
   }
 

@@ -1,5 +1,5 @@
-// Repairs the fleet index: machines' objects send everything again, all of them if the index was lost, and those of a
-// daily sample that differ. The alarm runs a portion at a time; the progress is stored.
+// Repairs the fleet index. If the index was lost, all machines' objects send everything again; otherwise, those of
+// a daily sample that differ. The alarm runs one portion at a time and stores the progress.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/fleet-answers.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
@@ -12,19 +12,19 @@ import { column, hasRow } from "../storage/query.ts";
 export const REPAIR_LIMITS = {
   aSecond: 50,
   atOnce: 8,
-  /** Names that are read from the registry at once. The progress is stored after each page. */
+  /** The number of names that are read from the registry at once. The progress is stored after each page. */
   page: 50,
-  /** A portion starts no request after this time. Its last requests may take until 15 s. */
+  /** The time after which a portion starts no request. Its last requests may end as late as 15 s after its start. */
   portionMs: 8000,
-  /** Deadline of a machine's object. */
+  /** The deadline of a request to a machine's object. */
   withinMs: 4000,
-  /** Deadline of the registry. */
+  /** The deadline of a request to the registry. */
   registryWithinMs: 3000,
-  /** Names that did not answer and are asked a second time, at the end. */
+  /** The number of names without an answer that are stored, to be asked again at the end. */
   missed: 1000,
   checkEveryMs: 24 * 3600_000,
   sample: 50,
-  /** Names of the sample whose objects are asked for their summary. */
+  /** The number of names in the sample whose objects must send their summary. */
   asked: 5,
   logLines: 200,
   shownLines: 20,
@@ -41,22 +41,28 @@ export interface KnownNames {
 export interface RepairDependencies {
   sql: SqlStorage;
   registry: () => KnownNames;
-  /** Asks a machine's object to send everything. Resolves to false if it could not. */
+  /** Asks a machine's object to send everything to the index. Resolves to false if the object could not. */
   sendAll: (name: string) => Promise<boolean>;
-  /** Returns the last summary that a machine's object has sent; null if it has more to send, or no machine. */
+  /**
+   * Returns the last summary that a machine's object has sent; null if the object has more to send, or has no
+   * machine.
+   */
   sentSummary: (name: string) => Promise<MachineSummary | null>;
   summary: (name: string) => MachineSummary | null;
-  /** Must not count rows: the progress is read often during a repair. */
+  /** Returns the number of machines. Must not count rows: the progress is read often during a repair. */
   countMachines: () => number;
-  /** Removes a machine, unless its generation is newer. */
+  /** Removes a machine from the index, unless the index has a newer generation of it. */
   remove: (name: string, generation: number, text: string) => void;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically `pause` of clock.ts. */
+  /** Waits for `ms` milliseconds; typically `pause` of clock.ts. */
   pause: (ms: number) => Promise<void>;
 }
 
-/** `after`: the last name that was asked. `missed`: names that did not answer. `isSecond`: these are asked again. */
+/**
+ * A repair and its progress. `after`: the last asked name. `missed`: names without an answer. `isSecond`: true
+ * while the missed names are asked again.
+ */
 type Repair = IndexRepairing & { after: string; missed: string[]; isSecond: boolean };
 type Row = { name: string; generation: number };
 type Kept = { repair: Repair; check: IndexCheck };
@@ -83,7 +89,7 @@ export class IndexRepair {
     this.#with = dependencies;
   }
 
-  /** Starts a repair, unless one is running. */
+  /** Starts a repair, unless a repair is running. `cause`: the reason, for operators. */
   begin(cause: string): void {
     if (this.#repair?.endedAtMs === null) return;
     const startedAtMs = this.#with.nowMs();
@@ -93,7 +99,7 @@ export class IndexRepair {
     this.#note(`repair begins: ${cause}`);
   }
 
-  /** Starts a repair if the index is empty and the registry knows machines. A cron trigger calls this. */
+  /** Starts a repair if the index is empty although the registry knows machines. A cron trigger calls this method. */
   async care(): Promise<void> {
     const { nowMs } = this.#with;
     const checked = this.#kept("check");
@@ -168,7 +174,10 @@ export class IndexRepair {
     return { ...after, endedAtMs: this.#with.nowMs() };
   }
 
-  /** Asks objects at REPAIR_LIMITS.aSecond until `untilMs`. Returns the names that were asked, and those that failed. */
+  /**
+   * Asks machines' objects at the pace of REPAIR_LIMITS until `untilMs`. Returns the names that were asked, and the
+   * names that failed.
+   */
   async #ask(names: readonly string[], untilMs: number): Promise<{ asked: string[]; failed: string[] }> {
     const asked: string[] = [];
     const failed: string[] = [];
@@ -188,8 +197,8 @@ export class IndexRepair {
   }
 
   /**
-   * Compares a sample of the registry's names with the rows, some rows with their objects' summaries, and a sample of rows
-   * with the registry. A name that this portion has no time for is found by the next check.
+   * Compares a sample of the registry's names with the rows, some rows with their objects' summaries, and a sample
+   * of rows with the registry. If the portion's time ends, the next check may find the rest.
    */
   async #check(): Promise<void> {
     const { sql, nowMs } = this.#with;
@@ -199,7 +208,7 @@ export class IndexRepair {
     const query = "SELECT name FROM machines WHERE name IN (SELECT value FROM json_each(?))";
     const found = new Set(column<string>(sql, query, JSON.stringify(names)));
     const absent = names.filter((name) => !found.has(name));
-    // The sample is in random order. By name, the same machines would be asked each day.
+    // The sample is in random order. In the order of names, the same machines would be asked each day.
     const known = names.filter((name) => found.has(name)).slice(0, asked);
     const isOther = await Promise.all(known.map((name) => this.#differs(name)));
     const differing = known.filter((_, at) => isOther[at]);
@@ -218,7 +227,10 @@ export class IndexRepair {
     return sent !== null && JSON.stringify(sent) !== JSON.stringify(this.#with.summary(name));
   }
 
-  /** Removes rows that the registry does not know. A machine that has enrolled again has a newer generation and stays. */
+  /**
+   * Removes rows that the registry does not know. If a machine has enrolled again since, its generation is newer
+   * and its row stays.
+   */
   async #removeUnknown(rows: readonly Row[]): Promise<string[]> {
     if (rows.length === 0) return [];
     const names = rows.map(({ name }) => name);
@@ -231,7 +243,7 @@ export class IndexRepair {
     return unknown.map(({ name }) => name);
   }
 
-  /** Returns the rows after `after` up to `last` (null: all), without `names`. */
+  /** Returns the rows whose names come after `after`, up to `last` (null: to the end), except those in `names`. */
   #rowsBetween(after: string, last: string | null, names: readonly string[]): Row[] {
     const query = `SELECT name, generation FROM machines WHERE name > ?1 AND (?2 IS NULL OR name <= ?2)
       AND name NOT IN (SELECT value FROM json_each(?3)) LIMIT 500`;
@@ -242,7 +254,7 @@ export class IndexRepair {
     return withDeadline(REPAIR_LIMITS.withinMs, work, late).catch(() => late);
   }
 
-  /** Fails if the registry does not answer in time; the alarm then repeats the portion. */
+  /** Calls the registry. Rejects if the registry does not answer in time; the alarm then repeats the portion. */
   #fromRegistry<T>(ask: (registry: KnownNames) => Promise<T>): Promise<T> {
     const asking = () => ask(this.#with.registry());
     return inTime(REPAIR_LIMITS.registryWithinMs, asking, "the registry did not answer in time");

@@ -1,5 +1,5 @@
-// The rows of the fleet index: stores each update of a machine's object once and in order. Machines share most labels and
-// condition statuses, so each set of them is stored once, and a machine's row has its number.
+// Stores the rows of the fleet index: each update of a machine's object once and in order. Machines share most
+// labels and conditions, so each set of them is stored once and has a number, which a machine's row contains.
 import { addressKey, versionKey } from "../../shared/fleet/sort-keys.ts";
 import type { FleetCounts } from "../../shared/fleet/state.ts";
 import type { MachineSummary, MachineUpdate, UpdateEntry, UpdatedUntil } from "../../shared/fleet/summary.ts";
@@ -29,24 +29,24 @@ export const SEARCH_COLUMNS = [
   ...SET_COLUMNS,
 ] as const;
 
-/** The number of the empty set. */
+/** The number of the set without a member. */
 export const EMPTY_SET = 0;
 
 /** A change of one machine. Metrics, outages, the feed, notifications and the rollout receive it. */
 export interface FleetChange {
   name: string;
-  /** Numbers all changes of the index in their order. */
+  /** The number of the change. Changes of the index are numbered in their order. */
   seq: number;
-  /** null if the machine was not known. */
+  /** The summary before the change; null if the index did not know the machine. */
   before: MachineSummary | null;
-  /** null if the machine has left, or was forgotten. */
+  /** The summary after the change; null if the machine has left, or was forgotten. */
   after: MachineSummary | null;
-  /** The new lines of its history, oldest first. */
+  /** The new lines of the machine's history, oldest first. */
   entries: UpdateEntry[];
 }
 
 export const FLEET_HISTORY_LIMITS = {
-  /** Lines of all machines together; the oldest are deleted. */
+  /** The number of stored history lines of all machines together. The oldest lines are deleted. */
   lines: 100_000,
   prunedEvery: 10,
   prunedAtOnce: 20,
@@ -56,7 +56,7 @@ const PUT_COLUMNS = ["generation", "version", "entry_id", "seq", ...SEARCH_COLUM
 const PUT = `INSERT INTO machines (${PUT_COLUMNS.join()}) VALUES (${PUT_COLUMNS.map(() => "?").join()})
   ON CONFLICT (name) DO UPDATE SET ${PUT_COLUMNS.map((column) => `${column} = excluded.${column}`).join()}`;
 
-/** Unused sets are deleted each time a new set's number is a multiple of this. */
+/** The interval between deletions of unused sets, in new sets. */
 const SETS_PRUNED_EVERY = 100;
 const PRUNE_SETS = `DELETE FROM sets WHERE id > 0 AND id NOT IN (${SET_COLUMNS.map((column) => `SELECT ${column} FROM machines`).join(" UNION ")})`;
 
@@ -70,14 +70,14 @@ export class MachineRows {
   }
 
   /**
-   * Stores an update. `change` is null if the update is a repetition, out of date, or without news, as most are during a
-   * repair. Call it in a transaction.
+   * Stores an update of a machine's object. `change` is null if the update is repeated, out of date, or without
+   * news, as most are during a repair. Call take in a transaction.
    */
   take(update: MachineUpdate): { until: UpdatedUntil; change: FleetChange | null } {
     const { name, generation, version, summary } = update;
     const known = this.#known(name);
     const isOutdated = generation < this.#generationOf(name, known);
-    // The index was lost or restored. The object must send everything, since the rows before this update are missing.
+    // The index was lost or restored and lacks the earlier rows, so the machine's object must send everything.
     if (!known && !isOutdated && update.isSequel) return { until: { entryId: 0 }, change: null };
     const isSame = known?.generation === generation;
     const entryId = isSame ? known.entry_id : 0;
@@ -87,7 +87,7 @@ export class MachineRows {
     const until = entries.at(-1)?.id ?? entryId;
     const text = JSON.stringify(summary);
     if (isSame && entries.length === 0 && known.summary === text) {
-      // The version is stored, so that an older update that arrives late is out of date.
+      // The version is stored, so that an older update that arrives later counts as out of date.
       this.#sql.exec("UPDATE machines SET version = ? WHERE name = ?", version, name);
       return { until: { entryId }, change: null };
     }
@@ -101,7 +101,7 @@ export class MachineRows {
     return { until: { entryId: until }, change: { name, seq, before, after: summary, entries } };
   }
 
-  /** Removes a machine. Returns null if it was not known, or has a newer generation. */
+  /** Removes a machine. Returns null if the index does not know the machine, or knows a newer generation. */
   remove(name: string, generation: number, atMs: number, text: string): FleetChange | null {
     const known = this.#known(name);
     if (!known || known.generation > generation) return null;
@@ -120,12 +120,12 @@ export class MachineRows {
     return known ? (JSON.parse(known.summary) as MachineSummary) : null;
   }
 
-  /** Returns the number of the last change; 0 before the first one. */
+  /** Returns the number of the last change; 0 before the first change. */
   seq(): number {
     return cell(this.#sql, "SELECT value FROM sequence");
   }
 
-  /** Returns the machines in each state. The counts are stored, since counting 100,000 rows takes long. */
+  /** Returns the number of machines in each state. The numbers are stored, since counting 100,000 rows takes long. */
   counts(): FleetCounts {
     return JSON.parse(cell(this.#sql, "SELECT counts FROM sequence")) as FleetCounts;
   }
@@ -139,7 +139,7 @@ export class MachineRows {
     return this.#sql.exec<Known>(query, name).toArray()[0];
   }
 
-  /** Returns the least generation that is not out of date, also for a removed machine. */
+  /** Returns the lowest generation that is not out of date, for a removed machine as well. */
   #generationOf(name: string, known: Known | undefined): number {
     if (known) return known.generation;
     const query = "SELECT generation FROM gone WHERE name = ?";
@@ -147,7 +147,10 @@ export class MachineRows {
     return gone ? gone.generation + 1 : 0;
   }
 
-  /** Returns the number for a new change and updates the counts. Both arguments are null if no machine changed. */
+  /**
+   * Returns the number of a new change, and updates the stored counts of states. Both arguments are null if no
+   * machine changed.
+   */
   nextSeq(before: MachineSummary | null, after: MachineSummary | null): number {
     const counts = this.counts();
     for (const [summary, change] of [[before, -1] as const, [after, 1] as const]) {
@@ -179,7 +182,8 @@ export class MachineRows {
       SELECT value ->> 'atMs', ?, value ->> 'kind', value ->> 'text' FROM json_each(?) RETURNING id`;
     const ids = column<number>(this.#sql, insert, name, JSON.stringify(entries));
     if (!ids.some((id) => id % prunedEvery === 0)) return;
-    // An update may bring many lines: more than those must be deleted to keep the limit.
+    // An update may insert more lines than prunedAtOnce: twice its lines are deleted, so that the table shrinks to
+    // its limit.
     prune(this.#sql, "history", { entries: lines, atOnce: Math.max(prunedAtOnce, 2 * ids.length) });
   }
 }

@@ -1,4 +1,5 @@
-// Searches machines in the fleet index: pages in any order that continue after any row, and counts by state.
+// Searches machines in the fleet index: returns pages in any order, which continue after any row, and counts by
+// state.
 import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/search-filter.ts";
 import { neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";
@@ -12,7 +13,10 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import type { Row } from "../storage/query.ts";
 import { EMPTY_SET, type MachineRows, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./machine-rows.ts";
 
-/** A machine of the index, or one that waits for approval, whose ID sorts right after the name that it asks for. */
+/**
+ * A machine of the index or one that waits for approval. A waiting machine's ID sorts right after the name that it
+ * requests.
+ */
 export interface FoundMachine {
   id: string;
   summary: MachineSummary;
@@ -29,31 +33,37 @@ export interface MachineSearchRequest {
   sort: { by: MachineSort; isDescending: boolean };
   limit: number;
   after: SearchPosition | null;
-  /** Machines that wait for approval, to be found among those of the index. They have no labels or conditions. */
+  /** The machines that wait for approval, which the search treats as rows of the index without labels and conditions. */
   others: FoundMachine[];
-  /** Whether the answer has counts. */
+  /** true if the answer has the number of machines in each state. */
   isCounted: boolean;
-  /** Skips the search if this is still the last change; null: never skips. */
+  /**
+   * The number of the last change that the client knows: if no change followed, the search is skipped. null: never
+   * skipped.
+   */
   unlessSeq: number | null;
 }
 
 export interface MachinePage {
-  /** Number of the last change. */
+  /** The number of the last change of the index. */
   seq: number;
-  /** null if nothing has changed since `unlessSeq`. */
+  /** The result of the search; null if the index has not changed since `unlessSeq`. */
   found: {
     machines: FoundMachine[];
-    /** null on the last page. */
+    /** The last row of this page; null if no page follows. */
     next: SearchPosition | null;
-    /** null if not requested. */
+    /** The numbers of machines in each state; null if not requested. */
     counts: { matching: FleetCounts; fleet: FleetCounts } | null;
   } | null;
 }
 
-/** Most characters of a page's summaries, far below the limit of an RPC value. A page has at least one row. */
+/** The number of characters of a page's summaries, far below the limit of an RPC value. A page has at least one row. */
 const PAGE_LENGTH = 4 * 1024 * 1024;
 
-/** Greater than any time in milliseconds; the sums with a rank are exact doubles. */
+/**
+ * The distance between two ranks of urgency: greater than any time in milliseconds, and small enough for exact
+ * doubles.
+ */
 const RANK = 10 ** 15;
 
 const KEYS: Record<MachineSort, string> = {
@@ -65,7 +75,7 @@ const KEYS: Record<MachineSort, string> = {
   urgency: `CASE state ${URGENCY.map((state, rank) => `WHEN '${state}' THEN ${rank * RANK}`).join(" ")} END - since_ms`,
 };
 
-/** The table that is searched: `machines`, or a union of it and the request's other machines. */
+/** The table that is searched: `machines`, or the union of `machines` and the request's `others`. */
 interface Source {
   with: string;
   machines: string;
@@ -76,7 +86,7 @@ const BESIDE = SEARCH_COLUMNS.map((column, index) => `value ->> ${index} AS ${co
 const WITH_OTHERS = `WITH all_machines AS (SELECT ${SEARCH_COLUMNS.join()} FROM machines
   UNION ALL SELECT ${BESIDE} FROM json_each(?)) `;
 
-/** If at least this share of the fleet matches, reading in the order of names is faster than sorting. */
+/** The share of matching machines from which reading in the order of names is faster than sorting. */
 const MOST = 7 / 8;
 type FoundWhere = Where & { isMost: boolean };
 
@@ -89,7 +99,10 @@ export class MachineSearch {
     this.#rows = rows;
   }
 
-  /** Fails if no machine has the name in `beside`, or that machine's address is not known. */
+  /**
+   * Returns a page of machines. Fails if no machine has the name in `beside`, or if that machine's address is
+   * unknown.
+   */
   page(request: MachineSearchRequest): Result<MachinePage> {
     const seq = this.#rows.seq();
     if (request.unlessSeq === seq) return success({ seq, found: null });
@@ -130,7 +143,7 @@ export class MachineSearch {
     const order = sort.isDescending ? "DESC" : "ASC";
     const behind = sort.isDescending ? "<" : ">";
     const terms = [where.sql, after && (isByName ? `name ${behind} ?` : `(${key}, name) ${behind} (?, ?)`)];
-    // The unary plus keeps SQLite from reading the whole table by the index of names if few machines match.
+    // If few machines match, the unary plus stops SQLite from reading the whole table by the index of names.
     const by = isByName ? (where.sql && !where.isMost ? "+name" : "name") : "key";
     const query = `${source.with}SELECT name, key, summary FROM (
         SELECT name, ${key} AS key FROM ${source.machines} ${conditionsOf(terms)}
@@ -178,12 +191,12 @@ function conditionsOf(terms: readonly (string | null)[]): string {
 }
 
 interface Where {
-  /** A condition over SEARCH_COLUMNS; "" for every machine. */
+  /** A condition over SEARCH_COLUMNS; "" if every machine matches. */
   sql: string;
   bindings: (string | number)[];
 }
 
-/** Translates a filter to SQL. Every text of the filter is a binding. */
+/** Translates a filter to SQL. Each text of the filter is passed as a binding. */
 function whereOf(filter: Omit<MachineFilter, "beside">): Where {
   const { state, phase, condition, selector, version, address, token, unused, text, since, until } = filter;
   const terms: Where[] = [];
@@ -216,7 +229,7 @@ function all(terms: readonly Where[]): Where {
   };
 }
 
-/** Matches the few sets instead of every machine. */
+/** Returns a condition that finds the few matching sets first, instead of comparing the labels of every machine. */
 function inSet(column: (typeof SET_COLUMNS)[number], terms: readonly Where[]): Where {
   const { sql, bindings } = all(terms);
   return { sql: `${column} IN (SELECT id FROM sets WHERE ${sql})`, bindings };
@@ -254,8 +267,8 @@ function labelTerm({ key, operator, values }: LabelRequirement, column: string):
 const INT64_MAX = String(2n ** 63n - 1n);
 
 /**
- * Compares a label's value as a number: it must be digits only, as no label's value begins with a sign. Without leading
- * zeros, numbers compare by length and then by text.
+ * Returns a condition that compares a label's value as a number. Only digits count, since no label's value begins
+ * with a sign. Without leading zeros, numbers compare by length and then as text.
  */
 function numberTerm(term: { key: string; operator: ">" | "<"; value: string }, column: string): Where {
   const digits = term.value.replace(/^0+/, "");
@@ -269,14 +282,14 @@ function numberTerm(term: { key: string; operator: ">" | "<"; value: string }, c
   return { sql: `(instr(${column}, ?) > 0 AND ${sql})`, bindings: [begin, begin, digits] };
 }
 
-/** State and phase are null if the index does not know the machine. */
+/** The state and phase of a machine; null if the index does not know the machine. */
 export interface MachineStatus {
   name: string;
   state: FleetState | null;
   phase: Phase | null;
 }
 
-/** Returns the status of each name, sorted by name. */
+/** Returns the status of each machine in `names`, sorted by name. */
 export function statusesOf(sql: SqlStorage, names: readonly string[]): MachineStatus[] {
   const query = `SELECT DISTINCT value AS name, state, NULLIF(phase, '') AS phase
     FROM json_each(?) LEFT JOIN machines ON machines.name = value ORDER BY value`;

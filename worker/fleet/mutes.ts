@@ -1,4 +1,5 @@
-// Mutes: which machines and states cause no notification, and from when until when. Also the filter of receivers.
+// Stores mutes: filters whose machines and states cause no notification from one time until another. Also matches
+// the filters of receivers.
 import type { AlertState } from "../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { matchesLabels } from "../../shared/kubernetes/label-match.ts";
@@ -10,14 +11,14 @@ import { valueOr } from "../../shared/result.ts";
 import { nameMatches } from "../identity/join-token.ts";
 
 export interface AlertFilter {
-  /** "" selects all. */
+  /** A label selector; "" matches all machines. */
   selector: string;
-  /** "" selects all. */
+  /** A pattern for names; "" matches all machines. */
   names: string;
   states: readonly AlertState[];
 }
 
-/** The selector has been validated, so it parses. */
+/** Reports whether the filter matches the machine in this state. The selector must be valid. */
 export function filterMatches(
   { selector, names, states }: AlertFilter,
   name: string,
@@ -28,7 +29,7 @@ export function filterMatches(
   return selector === "" || matchesLabels(valueOr(parseLabelSelector(selector), []), labels);
 }
 
-/** What is wrong with a field of a request's body. */
+/** An error in one field of a request's body, for the answer. */
 export interface FieldFault {
   path: string;
   message: string;
@@ -45,14 +46,14 @@ type MuteRow = {
 
 export class Mutes {
   readonly #sql: SqlStorage;
-  /** A cache of the rows. */
+  /** The cached rows, with their filters parsed; undefined until the first read. */
   #known: (MuteRow & { parsed: AlertFilter })[] | undefined;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** Returns the end of the active mute that matches; null if none matches. */
+  /** Returns when the active mute that matches ends; null if no active mute matches. */
   untilMs(
     name: string,
     state: AlertState,
@@ -76,7 +77,7 @@ export class Mutes {
       .map(shownMute);
   }
 
-  /** Returns what is wrong with a new mute, and with which field; null if it is valid. */
+  /** Returns the first error of a new mute, with its field; null if the mute is valid. */
   faultOf({ from, until }: NewMute, nowMs: number): FieldFault | null {
     const [fromMs, untilMs] = [from === undefined ? nowMs : Date.parse(from), Date.parse(until)];
     const { mutes, muteDays } = NOTIFICATION_LIMITS;
@@ -103,7 +104,7 @@ export class Mutes {
     this.#sql.exec("DELETE FROM mutes WHERE id = ?", id);
   }
 
-  /** Returns all mutes, the one that ends last first, so that a muted machine is checked only once. */
+  /** Returns all mutes, sorted by their end, latest first: the first match is then the mute that ends last. */
   #all(): (MuteRow & { parsed: AlertFilter })[] {
     return (this.#known ??= this.#sql
       .exec<MuteRow>("SELECT * FROM mutes ORDER BY until_ms DESC, id")

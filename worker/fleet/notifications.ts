@@ -1,5 +1,5 @@
-// Notifications about the fleet: receivers, alerts, mutes and deliveries. Each change stores what follows from it in its
-// own transaction; the alarm sends it.
+// Connects the parts of the notifications: receivers, alerts, mutes and deliveries. Each change stores its messages
+// in its own transaction; the alarm sends them.
 import * as z from "zod/mini";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { messageText, testAlert } from "../../shared/fleet/alert.ts";
@@ -54,27 +54,27 @@ export const NOTIFICATIONS_MIGRATION = `
   );
   CREATE INDEX letters_by_receiver ON letters (receiver, dead);`;
 
-/** Receivers that get deliveries at the same time. */
+/** The number of receivers that are sent deliveries at the same time. */
 const AT_ONCE = 4;
-/** A turn of the alarm starts no further request after this time. */
+/** The time after which a turn of the alarm starts no further request. */
 const TURN_MS = 5000;
 
 interface NotificationSurroundings
   extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries">, SendDependencies {
-  /** Typically the storage's transactionSync. */
+  /** Runs `work` in one transaction; typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
-  /** Typically Math.random. */
+  /** Returns a random number from 0 to 1; typically Math.random. */
   random: () => number;
-  /** Records an operator's action in the audit log, before it is executed. */
+  /** Records an operator's action in the audit log. The caller executes the action afterwards. */
   audit: (record: NotificationRecord) => Promise<void>;
-  /** Sets the alarm for what is due. */
+  /** Sets the alarm for the next due delivery or alert. */
   arm: () => Promise<void>;
 }
 
 interface NotificationRecord {
   who: string;
   what: "receiver.set" | "receiver.remove" | "receiver.test" | "letter.resend" | "mute.create" | "mute.end";
-  /** A receiver's name, or a mute's ID. */
+  /** The name of a receiver, or the ID of a mute. */
   target: string;
   detail: string;
 }
@@ -100,7 +100,7 @@ export class Notifications {
     });
   }
 
-  /** Call it in the transaction of the change, after Outages.note. */
+  /** Updates the alerts of all receivers. Call note in the transaction of the change, after Outages.note. */
   note(change: FleetChange): void {
     this.#alerts.note(change, this.#in.nowMs());
   }
@@ -116,7 +116,7 @@ export class Notifications {
     };
   }
 
-  /** Reads receivers and mutes again, after an import has changed their rows. */
+  /** Discards the caches of receivers and mutes, after an import has changed the rows. */
   reload(): void {
     this.#receivers.reload();
     this.#mutes.reload();
@@ -126,7 +126,10 @@ export class Notifications {
     return this.#receivers.all().map(({ name }) => this.#shown(name));
   }
 
-  /** Adds a receiver (`isNew`) or changes one. Fails with the wrong field, or with null if no receiver has the name. */
+  /**
+   * Adds a receiver (`isNew`) or changes one. Fails with the invalid field, or with null if no receiver has the
+   * name.
+   */
   async put(
     name: string,
     change: ReceiverChange,
@@ -137,7 +140,7 @@ export class Notifications {
     if (!address.ok) return address;
     const detail = `${change.format}, ${new URL(address.value).host}`;
     await this.#in.audit({ who, what: "receiver.set", target: name, detail });
-    // Another request may have changed the receivers meanwhile.
+    // Another request may have changed the receivers while the audit log was written.
     const url = this.#addressFor(name, change, isNew);
     if (!url.ok) return url;
     const secret = isNew || change.newSecret ? newSigningSecret() : null;
@@ -146,7 +149,7 @@ export class Notifications {
       const before = this.#repeatMinutes(name);
       this.#receivers.put(name, { ...change, url: url.value }, secret);
       this.#alerts.repeatEach(name, { before, after: this.#repeatMinutes(name) }, nowMs);
-      // The new settings may fix the failure, so the next attempt is made at once.
+      // The new settings may fix the cause of failed deliveries, so the next attempt is due now.
       if (this.#deliveries.first(name)) this.#receivers.tryAt(name, nowMs);
     });
     const shown = this.#shown(name);
@@ -164,7 +167,7 @@ export class Notifications {
     });
   }
 
-  /** Sends one test message, without a retry. Returns null if no receiver has the name. */
+  /** Sends one test message, without a retry, and returns the result. Returns null if no receiver has the name. */
   async test(name: string, who: string): Promise<ReceiverTest | null> {
     const target = this.#receivers.target(name);
     const receiver = this.#receivers.find(name);
@@ -179,12 +182,12 @@ export class Notifications {
     return { arrived, status, answer, tookMs: nowMs() - atMs };
   }
 
-  /** Returns waiting and dead deliveries; null if no receiver has the name. */
+  /** Returns the waiting and the dead deliveries of a receiver; null if no receiver has the name. */
   deliveries(name: string): ListedLetter[] | null {
     return this.#receivers.target(name) && this.#deliveries.list(name);
   }
 
-  /** Sends a dead delivery again. Returns false if there is none with this ID. */
+  /** Sends a dead delivery again. Returns false if the receiver has no dead delivery with this ID. */
   async resend(name: string, id: number, who: string): Promise<boolean> {
     if (!this.#deliveries.isDead(name, id)) return false;
     await this.#in.audit({ who, what: "letter.resend", target: name, detail: `letter ${id}` });
@@ -208,7 +211,7 @@ export class Notifications {
     return success(this.#mutes.create(mute, who, this.#in.nowMs()));
   }
 
-  /** Returns false if there is no such mute. */
+  /** Ends a mute. Returns false if no mute has this ID. */
   async unmute(id: number, who: string): Promise<boolean> {
     if (!this.mutes().some((each) => each.id === id)) return false;
     await this.#in.audit({ who, what: "mute.end", target: `mute ${id}`, detail: "" });
@@ -230,7 +233,7 @@ export class Notifications {
     await Promise.all(Array.from({ length: AT_ONCE }, deliver));
   }
 
-  /** Sends a receiver's deliveries in order, until one fails: the later ones wait. */
+  /** Sends a receiver's deliveries in order, until one fails or `untilMs` is over. The later deliveries wait. */
   async #deliver(name: string, untilMs: number): Promise<void> {
     const { nowMs, transaction } = this.#in;
     for (let isGoing = true; isGoing && nowMs() < untilMs;) {
@@ -258,7 +261,10 @@ export class Notifications {
     return this.#receivers.find(name)?.settings.repeatMinutes ?? 0;
   }
 
-  /** Returns the address for a new or changed receiver, if the change is allowed. */
+  /**
+   * Returns the normalized address of a new or changed receiver. Fails with the invalid field, or with null if no
+   * receiver has the name.
+   */
   #addressFor(name: string, { url }: ReceiverChange, isNew: boolean): Result<string, FieldFault | null> {
     const known = this.#receivers.target(name);
     if (isNew && known) return failure({ path: "/name", message: "there is a receiver of this name" });
@@ -305,7 +311,7 @@ type Target = z.infer<typeof targetSchema>;
 
 const sealerOf = (macKey: string) => sealer(macKey, "rollcall-backup");
 
-/** Returns all rows of the table for a backup. Addresses and secrets are sealed with the first of `macKeys`. */
+/** Returns all rows of `table` for a backup. Addresses and secrets are sealed with the first of `macKeys`. */
 export async function notificationRows(
   sql: SqlStorage,
   table: NotificationTable,
@@ -349,7 +355,7 @@ export async function takeNotificationRows(
   return success(null);
 }
 
-/** Opens the sealed part of a row; null if no key does. */
+/** Opens the sealed part of a receiver's row; null if no key opens it. */
 async function openedReceiver([name = null, settings = null, sealed]: BackupCell[], macKeys: string) {
   for (const macKey of entriesOf(macKeys)) {
     const text = await (await sealerOf(macKey)).open(String(sealed));

@@ -1,5 +1,5 @@
-// The rows of outages: machines of one network that fell silent together. A single silent machine has a row too, which is
-// not shown: the outage may have begun with it.
+// Stores outages: machines of one network that fell silent together. A single silent machine has a hidden row too,
+// since an outage may have begun with it.
 import {
   endOfSilence,
   OUTAGE_MACHINES,
@@ -25,14 +25,17 @@ import type { KnownOutage } from "./alert-rules.ts";
 export type OutagesRequest = Omit<OutagesQuery, "format" | "limit"> & { limit: number };
 
 export const OUTAGE_LIMITS = {
-  /** Outages that are kept, single silences included. Above the limit the oldest ended outages are deleted. */
+  /**
+   * The number of stored outages, including silences of single machines. Beyond the limit the oldest ended outages
+   * are deleted.
+   */
   kept: 10_000,
-  /** Ended outages of one network that are kept, so that it does not displace all others. */
+  /** The number of stored ended outages of one network, so that one network does not displace the others. */
   keptOfNetwork: 1000,
   prunedAtOnce: 20,
-  /** A single silence that ended this long before the network's next one is deleted. */
+  /** The age at which a single machine's ended silence is deleted, when the next silence of its network begins. */
   aloneMs: 3600_000,
-  /** Names that are shown with an outage. */
+  /** The number of machines' names in a shown outage. */
   names: 10,
 } as const;
 
@@ -71,7 +74,7 @@ export class Outages {
     this.#sql = sql;
   }
 
-  /** Call it in the transaction of the change. */
+  /** Begins, continues or ends the outage of a changed machine. Call note in the transaction of the change. */
   note({ name, seq, before, after, entries }: FleetChange): void {
     const [was, is] = [silenceOf(before), silenceOf(after)];
     if (was?.network === is?.network && was?.sinceMs === is?.sinceMs) return;
@@ -96,14 +99,14 @@ export class Outages {
     return { outages: page.map((row) => this.#shown(row)), next };
   }
 
-  /** Returns the silent machines in active outages, by network. */
+  /** Returns the number of silent machines in active outages, for each network. */
   silent(): { network: string; silent: number }[] {
     const query = `SELECT network, SUM(silent) AS silent FROM outages
       WHERE ended_ms IS NULL AND machines >= ${OUTAGE_MACHINES} GROUP BY network`;
     return this.#sql.exec<{ network: string; silent: number }>(query).toArray();
   }
 
-  /** Returns null if no outage has this ID. */
+  /** Returns an outage with a page of its machines; null if no outage has this ID. */
   get(id: number, { after, limit }: OutageQuery): OutageAnswer | null {
     const [row] = this.#sql.exec<OutageRow>("SELECT * FROM outages WHERE id = ?", id);
     if (!row || row.machines < OUTAGE_MACHINES) return null;
@@ -118,7 +121,7 @@ export class Outages {
     return { ...this.#shown(row), list, next: machines.length > limit ? (list.at(-1)?.name ?? null) : null };
   }
 
-  /** Returns the outages that changed after `seq`, by their last change. */
+  /** Returns the outages that changed after the change `seq`, in the order of their last change. */
   changedAfter(seq: number, limit: number): { seq: number; outage: Outage }[] {
     const query = `SELECT * FROM outages WHERE seq > ? AND machines >= ${OUTAGE_MACHINES} ORDER BY seq LIMIT ?`;
     const rows = this.#sql.exec<OutageRow>(query, seq, limit).toArray();
@@ -134,13 +137,13 @@ export class Outages {
     return { id: String(row.id), address: row.network, sinceMs: row.started_ms };
   }
 
-  /** Returns the names of an outage's machines, recovered ones included. */
+  /** Returns the names of an outage's machines, including those that recovered. */
   machinesOf(id: number): string[] {
     return column(this.#sql, "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name", id);
   }
 
   #begin(name: string, { network, sinceMs }: Silence, seq: number): void {
-    // BETWEEN repeats the condition for the index, so that few rows of the network are read.
+    // The BETWEEN repeats the first condition in a form that the index serves, so that SQLite reads few rows.
     const query = `SELECT * FROM outages WHERE network = ?1 AND MAX(last_ms, ?2) - MIN(started_ms, ?2) <= ${OUTAGE_SPAN_MS}
       AND last_ms BETWEEN ?2 - ${OUTAGE_SPAN_MS} AND ?2 + ${OUTAGE_SPAN_MS} ORDER BY id DESC LIMIT 1`;
     const [found] = this.#sql.exec<OutageRow>(query, network, sinceMs);
@@ -167,14 +170,17 @@ export class Outages {
     this.#put(outage, how, 1, seq);
   }
 
-  /** Returns the outage in which the machine is silent. */
+  /** Returns the outage in which the machine is silent now. */
   #lasting(name: string, { network, sinceMs }: Silence): OutageRow | undefined {
     const query = `SELECT outages.* FROM outages JOIN outage_machines ON outage = id
       WHERE network = ?1 AND last_ms BETWEEN ?3 AND ?3 + ${OUTAGE_SPAN_MS} AND name = ?2 AND how IS NULL AND since_ms = ?3`;
     return this.#sql.exec<OutageRow>(query, network, name, sinceMs).toArray()[0];
   }
 
-  /** Updates arrive in any order, so the last machine to recover may have been reported earlier. */
+  /**
+   * Returns the latest time at which a machine of the outage recovered. Updates arrive in any order, so the last
+   * update may have an earlier time.
+   */
   #lastBackMs(id: number): number {
     return cell(this.#sql, "SELECT IFNULL(MAX(back_ms), 0) FROM outage_machines WHERE outage = ?", id);
   }

@@ -1,4 +1,4 @@
-// The rows of receivers: their settings, address and secret, and when their next delivery is attempted.
+// Stores receivers: their settings, address and secret, and the time of their next delivery.
 import { backOff } from "../../shared/back-off.ts";
 import type { AlertState } from "../../shared/fleet/alert.ts";
 import type { MessageFormat, ReceiverChange } from "../../shared/protocol/receiver-api.ts";
@@ -10,7 +10,7 @@ interface ReceiverSettings extends AlertFilter {
   states: readonly AlertState[];
   outagesOnly: boolean;
   delaySeconds: number;
-  /** 0: alerts are not repeated. */
+  /** The number of minutes between repetitions of an active alert; 0: alerts are not repeated. */
   repeatMinutes: number;
 }
 
@@ -19,26 +19,29 @@ export interface KeptReceiver {
   settings: ReceiverSettings;
 }
 
-/** Where a receiver's deliveries are sent. */
+/** The address of a receiver, and the secrets for sending to it. */
 export interface ReceiverTarget {
   url: string;
-  /** "" without a header. */
+  /** The value of the header `authorization`; "" without this header. */
   authorization: string;
-  /** Signs deliveries: `whsec_` and 32 bytes in base64. */
+  /** The key that signs deliveries: `whsec_` and 32 bytes in base64. */
   secret: string;
 }
 
 export interface ReceiverQueue {
-  /** Time of the next attempt; null if no delivery waits. */
+  /** The time of the next attempt to deliver; null if no delivery waits. */
   next_ms: number | null;
-  /** Failed attempts since the last delivery that arrived. */
+  /** The number of failed attempts since the last delivery that arrived. */
   failed: number;
   failing_since_ms: number | null;
   error: string;
   dropped: number;
 }
 
-/** Alertmanager loses its alerts at a restart, unless they are repeated. */
+/**
+ * The default interval between repetitions, in minutes. Alertmanager forgets its alerts at a restart, so it needs
+ * repetitions.
+ */
 const REPEATED_BY_DEFAULT: Record<MessageFormat, number> = { json: 0, slack: 0, alertmanager: 60 };
 
 /** Returns `whsec_` and 32 random bytes, the form of Standard Webhooks. */
@@ -47,7 +50,7 @@ export const newSigningSecret = (): string =>
 
 export class Receivers {
   readonly #sql: SqlStorage;
-  /** A cache, since each change of the index reads all receivers. */
+  /** The cached receivers, since each change of the index reads all of them; undefined until the first read. */
   #known: KeptReceiver[] | undefined;
 
   constructor(sql: SqlStorage) {
@@ -80,7 +83,7 @@ export class Receivers {
     return this.#sql.exec<Row<ReceiverQueue>>(query, name).toArray()[0] ?? null;
   }
 
-  /** Adds or changes a receiver. An absent address, `authorization` or secret does not change. */
+  /** Adds or changes a receiver. If the address, `authorization` or secret is absent, the stored value stays. */
   put(name: string, change: ReceiverChange, secret: string | null): void {
     const { url, authorization, newSecret: _, repeatMinutes, ...settings } = change;
     const before = this.target(name);
@@ -97,7 +100,7 @@ export class Receivers {
     this.#known = undefined;
   }
 
-  /** Returns false if no receiver has the name. */
+  /** Removes a receiver. Returns false if no receiver has the name. */
   remove(name: string): boolean {
     this.#known = undefined;
     return hasRow(this.#sql, "DELETE FROM receivers WHERE name = ? RETURNING name", name);
@@ -107,19 +110,19 @@ export class Receivers {
     return cell(this.#sql, "SELECT MIN(next_ms) FROM receivers");
   }
 
-  /** Returns the receivers with due deliveries, those without failures first. */
+  /** Returns the names of the receivers with due deliveries, receivers without failures first. */
   due(nowMs: number): string[] {
     return column(this.#sql, "SELECT name FROM receivers WHERE next_ms <= ? ORDER BY failed, next_ms", nowMs);
   }
 
-  /** Records that a delivery arrived. `nextMs`: time of the next attempt. */
+  /** Records that a delivery arrived. `nextMs`: the time of the next attempt, or null. */
   succeeded(name: string, nextMs: number | null): void {
     const update =
       "UPDATE receivers SET next_ms = ?, failed = 0, failing_since_ms = NULL, error = '' WHERE name = ?";
     this.#sql.exec(update, nextMs, name);
   }
 
-  /** Records a failed attempt. `askedMs`: the wait that the answer asks for. */
+  /** Records a failed attempt. `askedMs`: the wait that the answer's Retry-After requests. */
   failed(name: string, error: string, askedMs: number, nowMs: number, random: () => number): void {
     const failed = (this.queue(name)?.failed ?? 0) + 1;
     const update = `UPDATE receivers SET next_ms = ?, failed = ?, failing_since_ms = IFNULL(failing_since_ms, ?), error = ?
@@ -127,7 +130,7 @@ export class Receivers {
     this.#sql.exec(update, nowMs + waitMs(failed, askedMs, random), failed, nowMs, error, name);
   }
 
-  /** Sets the time of the next attempt; null if no delivery waits. */
+  /** Sets the time of the next attempt; null: no delivery waits. */
   tryAt(name: string, atMs: number | null): void {
     this.#sql.exec("UPDATE receivers SET next_ms = ? WHERE name = ?", atMs, name);
   }
@@ -135,12 +138,12 @@ export class Receivers {
 
 const LEAST_WAIT_MS = 30_000;
 const MOST_WAIT_MS = 3_600_000;
-/** A delivery is dead after this time. */
+/** The time after which an undelivered message becomes dead. */
 export const GIVEN_UP_MS = 24 * 3_600_000;
 
 /**
- * Returns the wait after `failed` attempts: 30 s, doubled up to an hour, plus up to a quarter so that receivers do not
- * move in step; at least what Retry-After asks for.
+ * Returns the wait after this number of failed attempts: 30 s, doubled up to an hour, plus up to a quarter that
+ * spreads the receivers. The wait is at least the Retry-After, `askedMs`.
  */
 export function waitMs(failed: number, askedMs: number, random: () => number): number {
   const doubled = backOff(failed, LEAST_WAIT_MS, MOST_WAIT_MS);

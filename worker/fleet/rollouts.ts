@@ -1,5 +1,5 @@
-// The rows of the rollout: its settings, and the machines that were given the version. shared/fleet/rollout.ts decides
-// which machines get it, and when the rollout stops.
+// Stores the rollout: its settings, and the machines that were given the version. shared/fleet/rollout.ts decides
+// which machines get the version, and when the rollout stops.
 import {
   reasonToStop,
   ROLLOUT_STATUSES,
@@ -28,14 +28,14 @@ export const ROLLOUTS_MIGRATION = `
   ) WITHOUT ROWID;
   CREATE INDEX rollout_machines_by_standing ON rollout_machines (standing, given_ms);`;
 
-/** A machine that takes longer does not count as under way: its package manager may have failed. */
+/** The longest time in which a machine counts as upgrading. After that time its package manager may have failed. */
 const UNDERWAY_MS = 1000 * ROLLOUT_LIMITS.underwaySeconds;
 
 type RolloutRow = { settings: string; who: string; since_ms: number; stopped_ms: number | null; why: string };
 
 interface RolloutSurroundings {
   sql: SqlStorage;
-  /** Typically the storage's transactionSync. */
+  /** Runs `work` in one transaction; typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
   /** Returns a machine's summary; null if the index does not know the machine. */
   summary: (name: string) => MachineSummary | null;
@@ -46,9 +46,9 @@ interface RolloutSurroundings {
     target: string;
     detail: string;
   }) => Promise<void>;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically writes a line of JSON to the console. */
+  /** Writes a line to the log; typically a line of JSON on the console. */
   log: Log;
 }
 
@@ -59,7 +59,7 @@ export class Rollouts {
     this.#in = surroundings;
   }
 
-  /** Returns null without a rollout. */
+  /** Returns the rollout as operators see it; null without a rollout. */
   show(): ShownRollout | null {
     const row = this.#row();
     if (!row) return null;
@@ -74,7 +74,7 @@ export class Rollouts {
     };
   }
 
-  /** Starts or continues a rollout. Machines that are silent already do not stop it again. */
+  /** Starts or continues a rollout. Machines that are silent already do not stop the rollout again. */
   async put(wish: NewRollout, who: string): Promise<ShownRollout | null> {
     const { version, percent, selector, mostSilentPercent, atOnce } = wish;
     const detail = `${percent}%${selector && ` of ${selector}`}, at most ${mostSilentPercent}% silent, ${atOnce} at once`;
@@ -90,7 +90,7 @@ export class Rollouts {
     return this.show();
   }
 
-  /** Gives the version to no further machine until `put`. Returns null without a rollout. */
+  /** Stops the rollout: no further machine gets the version until `put` is called. Returns null without a rollout. */
   async stop(who: string): Promise<ShownRollout | null> {
     const row = this.#row();
     if (!row) return null;
@@ -130,7 +130,7 @@ export class Rollouts {
     return answer;
   }
 
-  /** Call it in the transaction of the change. */
+  /** Updates a machine's status in the rollout. Call note in the transaction of the change. */
   note({ name, after }: FleetChange): void {
     const before = this.#status(name);
     if (before === undefined) return;
@@ -167,7 +167,8 @@ export class Rollouts {
     const { sql, nowMs } = this.#in;
     const query =
       "SELECT COUNT(*) FROM rollout_machines WHERE standing = 'underway' AND given_ms BETWEEN ? AND ?";
-    // The upper bound is for a clock that was set back: no machine stays under way for ever.
+    // The upper bound excludes times in the future: after the clock was set back, a machine would count as
+    // upgrading for ever.
     return cell(sql, query, nowMs() - UNDERWAY_MS, nowMs() + UNDERWAY_MS);
   }
 
@@ -178,7 +179,7 @@ export class Rollouts {
     return Object.fromEntries(counts) as RolloutCounts;
   }
 
-  /** Returns the silent machines that were given the version last. */
+  /** Returns the names of the silent machines, the last that were given the version first. */
   #silent(): string[] {
     const query =
       "SELECT name FROM rollout_machines WHERE standing = 'silent' ORDER BY given_ms DESC, name LIMIT ?";
@@ -188,7 +189,7 @@ export class Rollouts {
 
 const settingsOf = ({ settings }: RolloutRow) => JSON.parse(settings) as NewRollout;
 
-/** Machines report any text as their version, so the number of versions is limited. */
+/** The number of versions that are listed. Limited, since a machine may report any text as its version. */
 export const MOST_VERSIONS = 50;
 
 type Row = { version: string; state: string; machines: number };

@@ -1,4 +1,4 @@
-// Shows a machine of the fleet index to operators: whole, in chosen fields, or as CSV columns.
+// Formats a machine of the fleet index for operators: all fields, chosen fields, or CSV columns.
 import type { FleetMachine } from "../../shared/protocol/fleet-answers.ts";
 import type { MachineField } from "../../shared/fleet/machine-fields.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
@@ -8,7 +8,10 @@ import type { FoundMachine } from "./machine-search.ts";
 const at = (ms: number) => new Date(ms).toISOString();
 const atOrNull = (ms: number | null) => (ms ? at(ms) : null);
 
-/** `id`: the name; for a machine that waits for approval, the name, a space and its token. */
+/**
+ * Returns the machine as operators see it. `id`: the machine's name; for a machine that waits for approval, the
+ * name, a space and the token's ID.
+ */
 export function shownMachine({ id, summary }: FoundMachine): FleetMachine {
   const { sinceMs, silentSinceMs, conditions, key, createdMs = 0, ...same } = summary;
   const { pinnedAtMs, ...sameOfKey } = key;
@@ -26,7 +29,7 @@ export function shownMachine({ id, summary }: FoundMachine): FleetMachine {
   };
 }
 
-/** Returns the chosen fields, in order. */
+/** Returns the chosen fields of a machine, in the order of `fields`. */
 export function chosenFields(machine: FleetMachine, fields: readonly MachineField[]): Partial<FleetMachine> {
   return Object.fromEntries(fields.map((field) => [field, machine[field]]));
 }
@@ -37,7 +40,7 @@ const PARTS: Partial<Record<MachineField, readonly string[]>> = {
   key: ["thumbprint", "token", "pinnedAt", "isUsed"],
 };
 
-/** Returns the CSV columns. `versions` and `key` have a column for each part. */
+/** Returns the CSV columns of the fields. `versions` and `key` have a column for each part. */
 export function machineColumns(fields: readonly MachineField[]): [string, (machine: Shown) => unknown][] {
   return fields.flatMap((field): [string, (machine: Shown) => unknown][] => {
     const parts = PARTS[field];
@@ -56,7 +59,7 @@ function cellOf(machine: Shown, field: MachineField): unknown {
   return machine[field];
 }
 
-/** Shows a machine that waits for approval like one of the index. */
+/** Makes a row of the index for a machine that waits for approval. */
 export function pendingRow({
   name,
   token,

@@ -1,5 +1,5 @@
-// The routes of a backup, for admins: export it page by page, and import it into a deployment without machines. Each page
-// has a MAC by KID_MAC_KEYS, so that a page of other keys, or one that was changed, is refused.
+// Serves a backup to admins: exports it page by page, and imports it into a deployment without machines. Each page
+// has a MAC by KID_MAC_KEYS, so that the Worker refuses a changed page or a page made with other keys.
 import { type Context, Hono } from "hono";
 import * as z from "zod/mini";
 import {
@@ -51,7 +51,7 @@ serve(backupRoutes, "GET /v1/backup", async (c, { query }) => {
   return c.json({ page: { ...unsigned, mac }, next } satisfies BackupAnswer);
 });
 
-/** Returns a page. `key`: that of the last row before; null for the table's first page. */
+/** Returns a page of a table. `key`: the key of the previous page's last row; null for the table's first page. */
 async function tablePage(c: Context<App>, table: BackupTable, key: BackupCell[] | null): Promise<TablePage> {
   if (table === "deployment") return { rows: await aboutDeployment(c), next: null };
   if (table === "receivers" || table === "mutes")
@@ -59,7 +59,10 @@ async function tablePage(c: Context<App>, table: BackupTable, key: BackupCell[] 
   return registry(c.env).backupRows(table, key);
 }
 
-/** Returns what must be equal in the importing deployment: origins, and for each MAC key a value that identifies it. */
+/**
+ * Returns the values that the importing deployment must share: the origins, and for each MAC key a value that
+ * identifies the key.
+ */
 async function aboutDeployment(c: Context<App>): Promise<TablePage["rows"]> {
   const macKeys = await Promise.all(macKeysOf(c).map(async (key) => ["mac-key", key.id, await checkOf(key)]));
   const own = origins(c.env).map((origin) => ["origin", origin, ""]);
@@ -68,13 +71,16 @@ async function aboutDeployment(c: Context<App>): Promise<TablePage["rows"]> {
 
 const checkOf = (key: MacKey) => macOf(key, "backup", "this key");
 
-/** Returns the text that the MAC covers: the same for equal values. */
+/** Returns the text that the MAC of a page covers. Equal pages have equal texts. */
 const pageText = (page: Partial<BackupPage>) => canonicalJson({ ...page, mac: undefined });
 
 const pageMac = async (key: MacKey, page: Partial<BackupPage>) =>
   `${key.id}.${await macOf(key, "backup", pageText(page))}`;
 
-/** Where a backup continues: its ID, the page, the table, and the key of the last row before. */
+/**
+ * A cursor of the export: the backup's ID, the number of the page, the table, and the key of the previous page's
+ * last row.
+ */
 const cursorSchema = z.tuple([
   z.string().check(z.regex(/^[\w-]{1,64}$/)),
   z.int().check(z.minimum(2)),
@@ -86,7 +92,7 @@ serve(backupRoutes, "GET /v1/imports", async (c) =>
   c.json((await registry(c.env).importState()) satisfies ImportState),
 );
 
-/** Safe to repeat: a page that is stored already changes nothing. */
+/** Imports a page. Safe to repeat: a page that is stored already changes nothing. */
 serve(
   backupRoutes,
   "POST /v1/imports",
@@ -104,7 +110,7 @@ serve(backupRoutes, "DELETE /v1/imports", async (c) => {
   return done(c, abandoned.ok);
 });
 
-/** Returns why this deployment does not accept the page, and what to do; null if it does. */
+/** Returns why this deployment does not accept the page, with a remedy; null if the page is accepted. */
 async function faultOf(c: Context<App>, page: BackupPage): Promise<string | null> {
   const keys = macKeysOf(c);
   const [id = "", mac = ""] = page.mac.split(".");

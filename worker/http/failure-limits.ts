@@ -1,17 +1,17 @@
-// Counts failed attempts by address. An address above the limit must wait. Since a thousand machines may share one address, a
-// request that proves an identity is not counted, and of valid requests only enrolments wait.
+// Counts failed attempts by address. An address above the limit must wait. A thousand machines may share one
+// address, so the count excludes requests that prove an identity; of the valid requests, only enrolments wait.
 import type { Context } from "hono";
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Reason } from "../../shared/protocol/answers.ts";
 import { type App, clientAddress, refuse, refuseForNow } from "./responses.ts";
 import { currentMs } from "../clock.ts";
 
-/** The limit of the binding FAILURES. A test compares it with wrangler.toml. */
+/** The limit of the binding FAILURES. A test compares this value with wrangler.toml. */
 export const FAILURE_LIMIT = { failures: 100, seconds: 60 } as const;
-/** Addresses that are remembered. A new one replaces the oldest. */
+/** The number of addresses that an isolate remembers. A new address replaces the oldest. */
 const MAX_ADDRESSES = 1000;
 
-/** Refuses a request that proves no identity, and counts it. */
+/** Refuses a request that proves no identity, and counts the failed attempt. */
 export async function refuseUnproven(
   c: Context<App>,
   reason: Extract<Reason, "unauthenticated" | "token-refused" | "forbidden">,
@@ -26,7 +26,10 @@ export async function refuseUnproven(
   return tooManyFailures();
 }
 
-/** Refuses a request that is costly to verify, from an address above the limit as this isolate knows it; null otherwise. */
+/**
+ * Refuses a request that is costly to verify if its address is above the limit, as far as this isolate knows; null
+ * otherwise.
+ */
 export function refuseEarly(c: Context<App>): Response | null {
   const untilMs = c.get("isolate").overLimitUntilMs.get(addressOf(c) ?? "") ?? 0;
   return untilMs > currentMs() ? tooManyFailures() : null;
@@ -40,7 +43,10 @@ function tooManyFailures(): Response {
   );
 }
 
-/** Returns the network of one customer: of IPv6 the first 64 bits. null without Cloudflare, as in a local cluster. */
+/**
+ * Returns the client's address; of IPv6 the first 64 bits, which belong to one customer. null without Cloudflare,
+ * as in a local cluster.
+ */
 function addressOf(c: Context<App>): string | null {
   const ip = parseIp(clientAddress(c));
   return ip && network(ip);

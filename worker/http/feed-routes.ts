@@ -1,4 +1,5 @@
-// The feed's routes: a WebSocket to the fleet index, and tickets for clients that cannot send a header with one.
+// Serves the feed: a WebSocket to the fleet index, and tickets for clients that cannot send a header with a
+// WebSocket.
 import { type Context, Hono } from "hono";
 import { createMiddleware } from "hono/factory";
 import { FEED_PROTOCOL, TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
@@ -20,7 +21,10 @@ import { type App, bearer, isUpgrade, refuse, refuseForNow } from "./responses.t
 
 export const feedRoutes = new Hono<App>();
 
-/** The fleet index decides about a ticket. A request from an address above the limit of failures does not reach it. */
+/**
+ * Admits an operator, or a request with a ticket, which the fleet index checks. An address above the limit of
+ * failures does not reach the index.
+ */
 const operatorOrTicket = createMiddleware<App>(async (c, next) => {
   const ticket = ticketOf(c);
   if (ticket === null) return viewer(c, next);
@@ -54,7 +58,8 @@ serve(
     const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
     const { webSocket } = response;
     if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
-    // Machines that wait for a name are dropped after a time, without a report to the index.
+    // The registry drops machines that have waited for a day without notifying the index. Each new feed therefore
+    // requests an updated list.
     c.executionCtx.waitUntil(registry(c.env).tellPending());
     const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
     const answer = isNamed ? { "sec-websocket-protocol": FEED_PROTOCOL } : {};

@@ -1,4 +1,5 @@
-// Operators' routes that the fleet index answers, without waking a machine's object: machines, history, outages, rollout.
+// Serves the operators' routes that the fleet index answers, without waking a machine's object: machines, history,
+// outages, rollout.
 import { type Context, Hono } from "hono";
 import { base64url } from "jose";
 import * as z from "zod/mini";
@@ -47,9 +48,9 @@ export const fleetRoutes = new Hono<App>();
 
 type Found = NonNullable<MachinePage["found"]>;
 
-/** Parameters that do not change the order of rows, so that a cursor works with other values of them. */
+/** The parameters that do not change the order of rows. A cursor stays valid if their values change. */
 const OF_ONE_PAGE = ["cursor", "limit", "fields", "format"];
-/** Returns the parameters, sorted, except those in `without`. */
+/** Returns the query's parameters, sorted by name, except those in `without`. */
 function queryText(c: Context<App>, without: readonly string[]): string {
   const { searchParams } = new URL(c.req.url);
   for (const name of without) searchParams.delete(name);
@@ -99,14 +100,15 @@ function pageOf(query: MachinesQuery, found: Found, digest: string): MachinesAns
   };
 }
 
-/** Yields all machines, or as many as the query asks for. */
+/** Yields the pages of all matching machines, or only the first page if the query has a limit. */
 async function* machinePages(env: Environment, query: MachinesQuery, others: FoundMachine[], first: Found) {
   for (let found = first; ;) {
     yield shownIn(query, found);
     if (found.next === null || query.limit !== undefined) return;
     const asked = { after: found.next, others, unlessSeq: null, isCounted: false };
     const next = await askIndex(env, query, asked);
-    // The machine whose neighbours are searched was removed meanwhile. A list that ended here would look complete.
+    // The query fails if the machine in `beside` was removed after the first page. Ending the list here would make
+    // it look complete.
     if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);
     found = next.value.found;
   }
@@ -124,7 +126,7 @@ serve(fleetRoutes, "GET /v1/history", async (c, { query }) => {
   return entryList<FleetHistoryAnswer["entries"][number]>(c, query, columns, read);
 });
 
-/** 96 bits of the SHA-256. */
+/** Returns the first 96 bits of the texts' SHA-256, in base64url. */
 async function shortDigestOf(...texts: string[]): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(texts.join("\n")));
   return base64url.encode(new Uint8Array(digest, 0, 12));
@@ -132,21 +134,24 @@ async function shortDigestOf(...texts: string[]): Promise<string> {
 
 const cursorSchema = z.tuple([z.string(), z.union([z.string(), z.number()]), z.string()]);
 
-/** `digest`: of the query that the cursor belongs to. */
+/** Returns the cursor after a row. `digest`: of the query that the cursor belongs to. */
 export function cursorOf({ key, id }: SearchPosition, digest: string): string {
   return cursorOfValues([digest, key, id]);
 }
 
-/** Returns null if the text is not a cursor of this query. */
+/** Parses a cursor. Returns null if the text is not a cursor of the query with this digest. */
 export function positionOf(cursor: string, digest: string): SearchPosition | null {
   const [own, key = "", id = ""] = readCursor(cursorSchema, cursor) ?? [];
   return own === digest ? { key, id } : null;
 }
 
-/** A weak ETag: equal answers have the same meaning. `seq`: number of the last change in the answer. */
+/** Returns a weak ETag: answers with the same tag are equivalent. `seq`: the number of the last change in the answer. */
 export const tagOf = (seq: number, digest: string) => `W/"${seq}-${digest}"`;
 
-/** Returns the last change in the answer that the client has; null if it has no answer to this request. */
+/**
+ * Returns the number of the last change in the answer that the client has; null if the client has no answer to this
+ * request.
+ */
 export function seqKnown(ifNoneMatch: string | undefined, digest: string): number | null {
   for (const [, seq, own] of (ifNoneMatch ?? "").matchAll(/"(\d{1,15})-([\w-]+)"/g))
     if (own === digest) return Number(seq);
@@ -186,7 +191,7 @@ serve(fleetRoutes, "GET /v1/versions", async (c) =>
   c.json((await fleetIndex(c.env).versions()) satisfies VersionsAnswer),
 );
 
-/** Safe to repeat: a running repair continues. */
+/** Starts a repair of the index. Safe to repeat: a running repair continues. */
 serve(fleetRoutes, "POST /v1/index/repair", async (c) => {
   const { who } = c.var.operator;
   await registry(c.env).noteChange({ who, what: "index.repair", target: "index" });

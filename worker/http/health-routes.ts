@@ -1,5 +1,5 @@
-// GET /readyz checks the deployment: each check's state, age and remedy. GET /metrics returns the fleet's metrics. Only
-// /readyz wakes a machine's object: one, to check its stored version.
+// Serves GET /readyz, with the state, age and remedy of each check of the deployment, and GET /metrics. Only
+// /readyz wakes a machine's object: one, whose stored version it checks.
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { type CheckResult, failed, warning } from "../../shared/deployment/check-result.ts";
 import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
@@ -32,11 +32,11 @@ import { type App, bearer } from "./responses.ts";
 export const healthRoutes = new Hono<App>();
 
 export interface CheckedAt extends CheckResult {
-  /** Time of the check, in milliseconds since 1970; absent for now. */
+  /** When the check ran, in milliseconds since 1970; absent if it ran just now. */
   atMs?: number;
 }
 
-/** When each check began to have its state, as far as one isolate has seen. */
+/** The time since which each check has its state, as far as this isolate knows. */
 type Since = Isolate["since"];
 
 export function readiness(found: readonly CheckedAt[], since: Since, nowMs: number): ReadinessAnswer {
@@ -61,7 +61,7 @@ const textOf = (ms: number) => new Date(ms).toISOString();
 
 const MARKS: Record<string, string> = { ok: "[+]", warning: "[!]", failed: "[-]" };
 
-/** Formats the checks like the apiserver's /readyz?verbose. */
+/** Formats the checks as the apiserver's /readyz?verbose does. */
 export function readinessText({ state, checks }: ReadinessAnswer): string {
   const lines = checks.map(({ check, state, message, cure, since }) => {
     const line = `${MARKS[state] ?? "[-]"}${check} ${state}: ${message} (since ${since})\n`;
@@ -75,11 +75,14 @@ interface SeenVersion {
   object: string;
   /** 0 if nothing is stored; null if the object does not answer, which other checks report. */
   version: number | null;
-  /** Why the object refuses the stored state. */
+  /** The error of an object whose stored state is newer than this Worker; absent for other objects. */
   newer?: string;
 }
 
-/** Asks one machine's object and one gateway for all, since each object migrates its state when it wakes. */
+/**
+ * Checks the version of the stored state in one machine's object and one gateway. Each object migrates its state
+ * when it wakes, so the two stand for all.
+ */
 async function checkState(env: Environment): Promise<CheckResult> {
   const versionOf = async (object: string, ask: () => Promise<number | null>): Promise<SeenVersion> => {
     try {
@@ -114,7 +117,7 @@ export function judgeState(seen: readonly SeenVersion[]): CheckResult {
   return { check, state: "ok", message: `its versions: ${versions.join(", ")}` };
 }
 
-/** Deadline of an object, longer than the registry waits for the apiserver. */
+/** The deadline of a request to an object, longer than the registry waits for the apiserver. */
 const OBJECTS_WITHIN_MS = 5000;
 const inTime = <T>(ask: () => Promise<T>) => resultInTime(OBJECTS_WITHIN_MS, ask);
 
@@ -137,7 +140,7 @@ async function checkAll(c: Context<App>): Promise<ReadinessAnswer> {
   return readiness([...findings, token, ...others, watch, state], isolate.since, currentMs());
 }
 
-/** Checks the token that the cluster object uses; KUBE_TOKEN itself if that object does not answer. */
+/** Checks the token that the cluster object uses; KUBE_TOKEN itself if the cluster object does not answer. */
 async function clusterToken(env: Environment): Promise<CheckResult> {
   const secret = knownToken("KUBE_TOKEN", payloadOf(env.KUBE_TOKEN));
   const inUse = await inTime(() => clusterObject(env).tokenStatus()).then(
@@ -166,7 +169,7 @@ function renewalOf({ renewFrom, lastFailure }: TokenStatus): Partial<KnownToken>
 
 const SEE_LOG = "see the Worker's log, and Cloudflare's status";
 
-/** A problem of the watch is a warning, since machines are served without it. */
+/** Checks the watch of Nodes. A problem is only a warning, since machines are served without the watch. */
 async function nodeWatch(env: Environment): Promise<CheckResult> {
   if (!isNodeWatchOn(env)) return checkWatch(null);
   try {
@@ -176,7 +179,7 @@ async function nodeWatch(env: Environment): Promise<CheckResult> {
   }
 }
 
-/** Checks the registry, its clock, and the apiserver, which the registry probes for all isolates. */
+/** Checks the registry, its clock, and the apiserver. The registry probes the apiserver for all isolates. */
 async function checkRegistry(env: Environment): Promise<CheckedAt[]> {
   let seen: { apiserver: Probed; nowMs: number };
   try {
@@ -192,7 +195,10 @@ async function checkRegistry(env: Environment): Promise<CheckedAt[]> {
   ];
 }
 
-/** An enrolment's challenge is made by one clock and checked by the other. */
+/**
+ * Checks that the two clocks differ by at most CHALLENGE_GOOD_MS: one clock makes an enrolment's challenge, the
+ * other checks it.
+ */
 export function checkClock(nowMs: number, registryMs: number): CheckResult {
   const seconds = Math.round(Math.abs(nowMs - registryMs) / 1000);
   const check = "clock";
@@ -205,12 +211,15 @@ export function checkClock(nowMs: number, registryMs: number): CheckResult {
   return { check, ...fault };
 }
 
-/** Less than the ten seconds of Prometheus, and more than the three that the cluster object waits for the apiserver. */
+/**
+ * The deadline of a source of metrics: less than Prometheus's ten seconds, more than the cluster object's three for
+ * the apiserver.
+ */
 const SOURCES_WITHIN_MS = 5000;
-/** Half of it, since the registry is first asked for the gateways' numbers. */
+/** The deadline of a gateway: half of SOURCES_WITHIN_MS, since the registry must first return the gateways' numbers. */
 const GATEWAYS_WITHIN_MS = SOURCES_WITHIN_MS / 2;
 
-/** Admits operators, and clients with the secret for this route. */
+/** Admits operators, and clients with the secret for GET /metrics. */
 const scraper: MiddlewareHandler<App> = async (c, next) => {
   if (!(await isScrapeSecret(bearer(c.req.header("authorization")), c.env))) return viewer(c, next);
   await next();
@@ -228,7 +237,7 @@ serve(
   { access: scraper },
 );
 
-/** A source that does not answer is left out and reported as down. */
+/** Returns the samples of all sources. A source that does not answer is reported as down. */
 async function measured({ env }: Context<App>): Promise<Measured[]> {
   const asked = await Promise.all([
     metricsOf("index", () => fleetIndex(env).metrics(isMachineMetricsOn(env))),
@@ -245,7 +254,10 @@ async function metricsOf(source: string, ask: () => Promise<Measured>): Promise<
   return found ? [up(source, true), found] : [up(source, false)];
 }
 
-/** All gateways are one source: it is down if one does not answer, and the others' samples are returned. */
+/**
+ * Returns the samples of all gateways. The source `gateways` is down if any gateway does not answer; the others'
+ * samples are returned.
+ */
 async function gatewaysMetrics(env: Environment): Promise<Measured[]> {
   const numbers = await answerIn(GATEWAYS_WITHIN_MS, async () => registry(env).gatewaysInUse());
   const asked = (numbers ?? []).map((number) =>
@@ -256,7 +268,7 @@ async function gatewaysMetrics(env: Environment): Promise<Measured[]> {
   return [up("gateways", numbers !== null && all.length === found.length), ...all];
 }
 
-/** Returns null without an answer. */
+/** Returns the answer of `ask`, or null if `ask` fails or takes longer than `withinMs`. */
 function answerIn<T>(withinMs: number, ask: () => Promise<T>): Promise<T | null> {
   return withDeadline<T | null>(withinMs, ask, null).catch(() => null);
 }

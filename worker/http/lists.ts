@@ -1,4 +1,5 @@
-// Lists as CSV or JSON lines, page by page, so that a list of any length takes the memory of one page. Also cursors.
+// Answers lists as CSV or JSON lines, page by page, so that a list of any length takes the memory of one page. Also
+// makes and parses cursors.
 import type { Context } from "hono";
 import { base64url } from "jose";
 import type * as z from "zod/mini";
@@ -6,7 +7,7 @@ import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ListFormat } from "../../shared/protocol/parameters.ts";
 import type { App } from "./responses.ts";
 
-/** A column of CSV: its name and a row's value. */
+/** A CSV column: its name, and a function that returns the column's value in a row. */
 export type Column<Row> = readonly [name: string, value: (row: Row) => unknown];
 
 const TYPES: Record<Exclude<ListFormat, "json">, string> = {
@@ -14,7 +15,7 @@ const TYPES: Record<Exclude<ListFormat, "json">, string> = {
   ndjson: "application/x-ndjson",
 };
 
-/** Returns the format that the query asks for, else the one in the header Accept. */
+/** Returns the format that the query requests, or else the format in the header Accept. */
 export function formatOf(c: Context<App>, asked: ListFormat | undefined): ListFormat {
   const accept = c.req.header("accept") ?? "";
   if (asked) return asked;
@@ -22,7 +23,10 @@ export function formatOf(c: Context<App>, asked: ListFormat | undefined): ListFo
   return accept.includes("application/x-ndjson") ? "ndjson" : "json";
 }
 
-/** Reads the first page before it answers, so that a failure until then is a problem document. */
+/**
+ * Answers a list as CSV or JSON lines. Reads the first page before answering, so that an early failure is answered
+ * with a problem document.
+ */
 export async function inLines<Row extends object>(
   format: Exclude<ListFormat, "json">,
   columns: readonly Column<Row>[],
@@ -51,23 +55,23 @@ export async function inLines<Row extends object>(
   return new Response(body, { headers: { ...headers, "content-type": TYPES[format] } });
 }
 
-/** The entries of a list to read next. */
+/** The part of a list of entries to read: at most `limit` entries with an ID below `before`. */
 export interface PageOfEntries {
   before?: number | undefined;
   limit: number;
 }
 
-/** Rows of one call for a list in lines: far below the limit of an RPC value. */
+/** The number of rows that one call to an object returns for a list in lines: far below the limit of an RPC value. */
 export const ROWS_AT_ONCE = 5000;
 
-/** One page of a list, its JSON, and where the next page begins; null on the last page. */
+/** A page of a list. `body`: the JSON answer. `next`: where the next page begins; null on the last page. */
 interface ListPage<Row, Place> {
   rows: readonly Row[];
   body: object;
   next: Place | null;
 }
 
-/** Answers a list in pages: as JSON the first page, in lines all pages, or `limit` rows. */
+/** Answers a list in pages. As JSON the answer is the first page; as CSV or JSON lines, all pages or `limit` rows. */
 export async function pagedList<Row extends object, Place>(
   c: Context<App>,
   asked: { format?: ListFormat | undefined; limit?: number | undefined },
@@ -88,7 +92,10 @@ export async function pagedList<Row extends object, Place>(
   return inLines(format, namedColumns(columns), pages(), VARIES);
 }
 
-/** Answers a list of entries with IDs, newest first. A page may end early; the last one is empty. */
+/**
+ * Answers a list of entries with IDs, newest first. A page may have fewer entries than requested; the last page is
+ * empty.
+ */
 export function entryList<Entry extends { id: number }>(
   c: Context<App>,
   query: { format?: ListFormat | undefined; limit?: number | undefined; before?: number | undefined },
@@ -101,7 +108,7 @@ export function entryList<Entry extends { id: number }>(
   });
 }
 
-/** Answers a list of one page. `body`: its JSON, which has the rows under their name. */
+/** Answers a list that fits into one page. `body`: the JSON answer, with the rows under their field. */
 export function wholeList<Row extends object>(
   c: Context<App>,
   asked: ListFormat | undefined,
@@ -125,7 +132,7 @@ const namedColumns = <Row extends object>(names: readonly (keyof Row & string)[]
 /** Returns the values as the text of a cursor, which readCursor parses. */
 export const cursorOfValues = (values: readonly unknown[]) => base64url.encode(JSON.stringify(values));
 
-/** Returns null if the text is not a cursor of this schema. */
+/** Parses a cursor. Returns null if the text is not a cursor of this schema. */
 export function readCursor<T>(schema: z.ZodMiniType<T>, cursor: string): T | null {
   try {
     return schema.safeParse(JSON.parse(new TextDecoder().decode(base64url.decode(cursor)))).data ?? null;
@@ -134,7 +141,7 @@ export function readCursor<T>(schema: z.ZodMiniType<T>, cursor: string): T | nul
   }
 }
 
-/** Formats a line as RFC 4180 demands. */
+/** Formats one CSV line (RFC 4180). */
 export function csvLine(values: readonly unknown[]): string {
   return `${values.map((value) => csvCell(textOf(value))).join(",")}\r\n`;
 }
@@ -149,7 +156,10 @@ function textOf(value: unknown): string {
     .join(",");
 }
 
-/** Puts an apostrophe before what a spreadsheet would run as a formula, since texts of machines are not trusted. */
+/**
+ * Formats a CSV cell. Machines' texts are not trusted: an apostrophe precedes a text that a spreadsheet would run
+ * as a formula.
+ */
 function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -1,4 +1,5 @@
-// The machines' routes. They check the kid and the size of the body, and pass the request to the object that decides.
+// Serves the machines' routes: checks the kid and the size of the body, and passes the request to the object that
+// decides.
 import { type Context, Hono } from "hono";
 import type { EnrolmentAnswer, ReportAnswer } from "../../shared/protocol/answers.ts";
 import { enrolmentSchema } from "../../shared/protocol/claims.ts";
@@ -49,10 +50,10 @@ import { ROUTES } from "../../shared/protocol/routes.ts";
 
 export const machineRoutes = new Hono<App>();
 
-/** The header of a report, and its value if the machine wants a socket. */
+/** The name and value of the header with which a report requests a socket. */
 const TRANSPORT = ["rollcall-transport", "socket"] as const;
 
-/** A machine's request whose kid this Worker issued, or the refusal. No object is woken for that. */
+/** Returns a machine's request if this Worker issued its kid, or the refusal. Wakes no object. */
 async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<SignedRequest | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
@@ -61,7 +62,7 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   const kid = token && claimedKid(token);
   if (!kid || !(await isIssuedKid(macKeysOf(c), name, kid))) return refuseUnproven(c, "unauthenticated");
   const body = new Uint8Array(await c.req.raw.arrayBuffer());
-  // bodyLimit relies on content-length.
+  // The middleware bodyLimit trusts the header content-length, so the size is checked again.
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
   const [header, socket] = TRANSPORT;
   const wantsSocket = c.req.header(header) === socket && { wantsSocket: true as const };
@@ -74,13 +75,13 @@ type Answering = (
   c: Context<App>,
 ) => Promise<MachineAnswer>;
 
-/** Serves a route whose requests the machine's object verifies. */
+/** Serves a route for machines. The machine's object verifies the requests. */
 function serveSigned(act: "report" | "rotate" | "upgrade" | "leave", ask: Answering): void {
   register(machineRoutes, `POST /v1/nodes/{name}/${act}`, async (c) => {
     const request = await signedRequest(c);
     if (request instanceof Response) return request;
     const answer = await ask(request, c.env.NODES.getByName(request.name), c);
-    // A kid is no secret: a request with a kid but without its key counts as a failed attempt.
+    // A kid is no secret: a request with a valid kid but a wrong signature counts as a failed attempt.
     return !answer.ok && answer.error.reason === "unauthenticated"
       ? refuseUnproven(c, "unauthenticated")
       : answered(c, answer);
@@ -96,7 +97,7 @@ serveSigned("leave", async (request, node) => {
   return left;
 });
 
-/** Replaces the number of the machine's gateway by its path, for a machine that asked for a socket. */
+/** Replaces the gateway's number in an answer by the path of the machine's socket, if the machine requested a socket. */
 async function withPath(
   c: Context<App>,
   { name, kid, wantsSocket }: SignedRequest,
@@ -108,18 +109,21 @@ async function withPath(
   return success({ ...body, socket: await socketAt(c, { name, kid, gateway }) });
 }
 
-/** An enrolment over a recent challenge of this Worker. No signature of it is verified yet. */
+/** An enrolment request with a recent challenge of this Worker. Its signatures are not verified yet. */
 interface FreshEnrolment extends EnrolmentRequest {
   challengedAtMs: number;
   proof: string;
   binding: string;
 }
 
-/** Refuses a replayed enrolment at the cost of a MAC, before signatures are verified and the registry is asked. */
+/**
+ * Returns the enrolment, or a refusal. The MAC of the challenge reveals a replay before any signature is verified
+ * or the registry is asked.
+ */
 async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<FreshEnrolment | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
-  // An enrolment waits if others at its address have failed too often.
+  // An address with too many failed attempts must wait before it may enrol a machine.
   const early = refuseEarly(c);
   if (early) return early;
   const body = enrolmentSchema.safeParse(await json(c.req.raw));
@@ -128,9 +132,9 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
   if (!claimed) return refuseUnproven(c, "unauthenticated");
   const { thumbprint, challenge, origin } = claimed;
   const own = origins(c.env);
-  // It costs no verification, so it does not count as a failure.
+  // This refusal needs no costly verification, so it does not count as a failed attempt.
   if (origin !== undefined && !own.includes(origin)) return refuse("wrong-origin");
-  // An old shim treats a challenge as an error without an explanation.
+  // A shim from before there were challenges would show a challenge as an unexplained error.
   if (challenge === undefined) return refuse("shim-too-old");
   const name = c.req.param("name");
   const challengedAtMs = await challengeTime(macKeysOf(c), { name, thumbprint }, challenge, currentMs());
@@ -141,9 +145,9 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
 }
 
 /**
- * Answers with a new challenge. It is not counted as a failure, since every enrolment begins with it, and it does not
- * depend on whether a machine has the name. `afterMs`: the change that it has to be newer than, by the registry's clock,
- * which may be ahead of this one.
+ * Answers with a new challenge. The answer does not count as a failed attempt, since every enrolment begins with
+ * it, and does not reveal whether a machine has the name. `afterMs`: a time by the registry's clock, which may be
+ * ahead; the challenge must be newer.
  */
 async function askFresh(c: Context<App>, challenged: Challenged, afterMs = 0): Promise<Response> {
   const challenge = await newChallenge(macKeysOf(c), challenged, Math.max(currentMs(), afterMs + 1));
@@ -163,7 +167,7 @@ register(machineRoutes, "PUT /v1/nodes/{name}/enrolment", async (c) => {
   const admitted = await registry(c.env).admit(asked);
   if (!admitted.ok) return notAdmitted(c, { name, thumbprint }, admitted.error);
   const enrolled = await c.env.NODES.getByName(name).enrol(admitted.value);
-  // Another machine took the name over since the admission.
+  // If the object has other keys, another machine has taken over the name since the admission.
   if (!enrolled?.thumbprints.includes(thumbprint)) return refuseUnproven(c, "token-refused");
   const kid = await newKid(macKeysOf(c), name, { thumbprint, id: enrolled.id });
   return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);
@@ -187,14 +191,17 @@ async function notAdmitted(
   }
 }
 
-/** For the operator of a machine that has to wait. */
+/** The texts for the operator of a machine that waits for approval. */
 const WAITING = {
   pending: (thumbprint: string) => `An operator has to approve this machine's key ${thumbprint}.`,
   full: () => "An operator has to approve one of the machines that wait for it before others can.",
 };
 
 const SOCKET = "GET /v1/gateways/{gateway}/nodes/{name}";
-/** A gateway's number has one spelling. A number that the registry has not assigned has no ticket. */
+/**
+ * Matches a gateway's number, without leading zeros. No ticket exists for a number that the registry has not
+ * assigned.
+ */
 const NUMBER = /^[1-9]\d{0,8}$/;
 
 /** Returns the path of the machine's socket, with a ticket, for an answer to a report. */
@@ -218,7 +225,10 @@ register(machineRoutes, SOCKET, async (c) => {
     : refusedBy(c, opening, await response.text());
 });
 
-/** Runs the cheapest check first, and verifies a signature only if this Worker has issued the ticket. */
+/**
+ * Returns the data with which a gateway opens a socket, or the refusal. Cheap checks come first: a signature is
+ * verified only if the ticket is valid.
+ */
 async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayOpening | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
@@ -241,10 +251,10 @@ async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayO
   return { ...connecting, session, ticket: query.t, address: clientAddress(c) };
 }
 
-/** Returns the thumbprint in a kid that this Worker issued. */
+/** Returns the thumbprint in a kid. The caller has checked that this Worker issued the kid. */
 const thumbprintIn = (kid: string) => kid.split(".")[1] ?? "";
 
-/** The gateway's answer is a text where it takes no socket. */
+/** Returns the answer to a machine whose socket the gateway refuses. `text`: the gateway's reason. */
 async function refusedBy(
   c: Context<App>,
   { gateway: from, name, kid }: GatewayOpening,

@@ -1,4 +1,4 @@
-// The operators' routes about one machine, whose object they wake, and about one action on many machines.
+// Serves the operators' routes about one machine, whose object is woken, and about one action on many machines.
 import { Hono } from "hono";
 import type {
   BulkAnswer,
@@ -22,7 +22,7 @@ import { answered, type App, done, forget, refuse, refuseParameter } from "./res
 
 export const nodeRoutes = new Hono<App>();
 
-/** Wakes the machine's object to read it. */
+/** Returns a machine's state. Wakes the machine's object. */
 serve(nodeRoutes, "GET /v1/nodes/{name}", async (c) => {
   const name = c.req.param("name");
   const node = await knownNode(c.env, name);
@@ -57,7 +57,7 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/believe", async (c) => {
   const node = await knownNode(c.env, name);
   if (!node) return refuse("not-found");
   if ((await node.clones()).double === null) return refuse("one-sender");
-  // Recorded before it is executed.
+  // The audit log records an action before the action is executed.
   const record = { who: c.var.operator.who, what: "node.believe", target: name } as const;
   if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
   return (await node.believe()) ? c.body(null, 204) : refuse("one-sender");
@@ -67,7 +67,7 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/approve", async (c, { body }) => {
   const name = c.req.param("name");
   const approved = await registry(c.env).approve(name, body.thumbprint, c.var.operator.who);
   if (!approved.ok) return refuse("not-found");
-  // The machine that had the name loses it now, before the new one enrols.
+  // The machine that had the name loses the name now, before the new machine enrols.
   await c.env.NODES.getByName(name).enrol(approved.value);
   return c.body(null, 204);
 });
@@ -77,7 +77,7 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/reject", async (c, { body }) => {
   return done(c, rejected.ok);
 });
 
-/** Safe to repeat: the first request may not have reached the machine's object. */
+/** Revokes a machine. Safe to repeat, since the first request may not have reached the machine's object. */
 serve(nodeRoutes, "POST /v1/nodes/{name}/revoke", async (c) => {
   const name = c.req.param("name");
   const unpinned = await registry(c.env).unpin(name, "machine.revoke", c.var.operator.who);
@@ -94,7 +94,7 @@ serve(nodeRoutes, "PATCH /v1/nodes/{name}", async (c, { body }) => {
   return done(c, await c.env.NODES.getByName(name).setNeededRuntime(runtime));
 });
 
-/** Safe to repeat: completes what the first request did not. */
+/** Forgets a machine. Safe to repeat: a repeated request completes the unfinished steps. */
 serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {
   const name = c.req.param("name");
   if (!(await registry(c.env).knew(name))) return refuse("not-found");
@@ -105,7 +105,7 @@ serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {
   return c.body(null, 204);
 });
 
-/** Returns the object of a machine with this name. Returns null without waking an object if no machine has it. */
+/** Returns the object of the machine with this name; null, without waking an object, if no machine has the name. */
 async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
   return (await registry(env).knows(name)) ? env.NODES.getByName(name) : null;
 }
@@ -162,7 +162,7 @@ serve(nodeRoutes, "DELETE /v1/bulk/{id}", async (c) => {
   return done(c, stopped.ok);
 });
 
-/** Returns 0, which no action has, if the text is not a number. */
+/** Returns the number of an action; 0, which no action has, if the text is not a number. */
 const numberOf = (id: string) => (/^\d{1,15}$/.test(id) ? Number(id) : 0);
 
 const TOO_MANY = `More than ${BULK_LIMITS.machines} machines match: narrow the filter.`;

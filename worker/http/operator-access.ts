@@ -10,9 +10,12 @@ import { logNote } from "../log.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, macKeysOf, refuse } from "./responses.ts";
 
-/** How long an isolate trusts a secret or a session without asking the registry. A revoked one works no longer. */
+/**
+ * The time for which an isolate trusts a secret or a session without asking the registry. A revoked credential
+ * works no longer than this.
+ */
 export const OPERATOR_KEPT_MS = 10_000;
-/** Operators that are remembered. */
+/** The number of operators that an isolate remembers. */
 const MAX_OPERATORS = 1000;
 
 /** Admits operators of the roles `view` and `admin`. */
@@ -34,7 +37,7 @@ function operatorFor(isLook: boolean) {
   });
 }
 
-/** Returns the operator that sent the request: by a secret, else by a session, else by Access. */
+/** Returns the operator who sent the request: by a secret, or else by a session, or else by Access. */
 export function findOperator(c: Context<App>): Promise<Result<Operator, NoOperator>> {
   const cookie = sessionCookie(c);
   return operatorOf(c.req.raw, bearer(c.req.header("authorization")), c.env, {
@@ -43,7 +46,7 @@ export function findOperator(c: Context<App>): Promise<Result<Operator, NoOperat
   });
 }
 
-/** Returns the operator with this secret. The request's other credentials do not count. */
+/** Returns the operator with this secret, whatever other credentials the request has. */
 export function operatorWithSecret(c: Context<App>, secret: string): Promise<Result<Operator, NoOperator>> {
   return operatorOf(c.req.raw, secret, c.env, { ...lookups(c), session: null });
 }
@@ -55,7 +58,7 @@ export function refuseOperator(c: Context<App>, error: NoOperator): Response | P
   return refuseUnproven(c, "forbidden");
 }
 
-/** Returns null if the role allows the request. */
+/** Refuses the request if the operator's role does not allow it; null otherwise. */
 export async function refuseRole(
   c: Context<App>,
   operator: Operator,
@@ -67,7 +70,7 @@ export async function refuseRole(
   return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
 }
 
-/** Returns what this role may do instead; null if it may do this. */
+/** Returns what the role allows, for the refusal of a request; null if the role allows the request. */
 function forbidden({ role }: Operator, isLook: boolean, path: string): string | null {
   if (role === "metrics") return path === "/metrics" ? null : "read /metrics, and nothing else";
   return role === "admin" || isLook ? null : "look, and change nothing";
@@ -78,7 +81,7 @@ const lookups = (c: Context<App>) => ({
   operatorWith: (sha256: string) => operatorWith(c, sha256),
 });
 
-/** An address that is above the limit of failures does not reach the registry. */
+/** Returns the operator with this secret. Does not ask the registry for an address above the limit of failures. */
 async function operatorWith(c: Context<App>, sha256: string): Promise<Operator | null> {
   return keptFor(c, sha256, async () => {
     const found = refuseEarly(c) ? null : await registry(c.env).useOperator(sha256);
@@ -88,7 +91,7 @@ async function operatorWith(c: Context<App>, sha256: string): Promise<Operator |
   });
 }
 
-/** Returns the operator of this session. A forged cookie costs one MAC. Failures from the same address do not matter. */
+/** Returns the operator of a session's cookie. Checks no limit of failures, since a forged cookie costs only one MAC. */
 async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | BadSession> {
   const token = await readSessionToken(macKeysOf(c), cookie, currentMs());
   if (token === "forged") return "forged session";
@@ -103,7 +106,10 @@ async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | B
   return operator ?? "session over";
 }
 
-/** Remembers an operator for OPERATOR_KEPT_MS. A failure is not remembered. */
+/**
+ * Returns an operator from the cache, or from `ask`. An operator is cached for OPERATOR_KEPT_MS; a failure is not
+ * cached.
+ */
 async function keptFor(
   c: Context<App>,
   key: string,
@@ -123,12 +129,12 @@ async function keptFor(
 const NOBODY_MAY =
   "No operator can sign in: set ADMIN_SECRET_SHA256 to the SHA-256 of the admin secret, in base64url (docs/deploy.md).";
 
-/** Browsers accept this name over https only, for this host only. */
+/** The cookie's name over https. A browser accepts a cookie with this prefix for this host only. */
 const SECURE_NAME = "__Host-rollcall";
-/** For a local cluster: some browsers accept no Secure cookie over http, not even from loopback. */
+/** The cookie's name in a local cluster: some browsers accept no Secure cookie over http, not even from loopback. */
 const PLAIN_NAME = "rollcall";
 
-/** Returns the cookie's value; null if none was sent. */
+/** Returns the value of the session's cookie; null if the request has no cookie. */
 export function sessionCookie(c: Context<App>): string | null {
   const start = `${nameFor(c)}=`;
   const cookies = (c.req.header("cookie") ?? "").split(";").map((each) => each.trim());
@@ -146,7 +152,10 @@ export function clearSessionCookie(c: Context<App>): void {
   setSessionCookie(c, "", 0);
 }
 
-/** A deployment whose origins are all https never sends its cookie over http. */
+/**
+ * Returns the cookie's name for a request. PLAIN_NAME needs an http origin among ORIGINS, so that other deployments
+ * never use it over http.
+ */
 function nameFor(c: Context<App>): string {
   const isPlain = c.req.url.startsWith("http:") && origins(c.env).some((each) => each.startsWith("http:"));
   return isPlain ? PLAIN_NAME : SECURE_NAME;

@@ -1,4 +1,4 @@
-// The operators' routes of notifications: receivers, their deliveries, and mutes.
+// Serves the operators' routes about notifications: receivers, their deliveries, and mutes.
 import { Hono } from "hono";
 import type {
   ChangedReceiver,
@@ -64,7 +64,7 @@ serve(receiverRoutes, "DELETE /v1/mutes/{id}", async (c) =>
   done(c, await fleetIndex(c.env).unmute(Number(c.req.param("id")), c.var.operator.who)),
 );
 
-/** `fault`: null if nothing has this name. */
+/** Refuses a body for one invalid field. `fault`: null if no object has the name. */
 function wrongField(fault: { path: string; message: string } | null): Response {
   if (fault === null) return refuse("not-found");
   return refuse("invalid-body", { detail: fault.message, pointer: fault.path });

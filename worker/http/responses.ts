@@ -1,4 +1,4 @@
-// Shared by all routes: the application's type, refusals, bodies, bearer tokens and MAC keys.
+// Defines what all routes share: the application's type, refusals, bodies, bearer tokens and MAC keys.
 import type { Context } from "hono";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
@@ -11,7 +11,7 @@ import { problem, problemOf } from "../problems.ts";
 
 export interface App {
   Bindings: Environment;
-  /** `operator` is present behind the middleware of that name, `isolate` everywhere. */
+  /** `isolate` is always present, `operator` only after the middleware that checks the operator. */
   Variables: { isolate: Isolate; operator: Operator };
 }
 
@@ -27,7 +27,7 @@ function problemResponse(body: Problem): Response {
   return new Response(JSON.stringify(body), { status: body.status, headers });
 }
 
-/** Answers a change: 204, or 404 if nothing has the name. */
+/** Answers a change: 204, or 404 if no object has the name. */
 export const done = (c: Context, isFound: boolean) => (isFound ? c.body(null, 204) : refuse("not-found"));
 
 export const refuseParameter = (parameter: string, detail: string) =>
@@ -36,7 +36,7 @@ export const refuseParameter = (parameter: string, detail: string) =>
 export const refuseForNow = (detail: string, retryAfterSeconds: number) =>
   refuse("rate-limited", { detail, retryAfterSeconds });
 
-/** `allowed`: the methods of this path. */
+/** Refuses a request with another method. `allowed`: the methods of the path. */
 export function refuseMethod(allowed: readonly string[]): Response {
   const response = refuse("method-not-allowed");
   response.headers.set("allow", allowed.join(", "));
@@ -50,7 +50,7 @@ export function answered(c: Context, answer: MachineAnswer): Response {
 
 export const macKeysOf = (c: Context<App>) => c.get("isolate").macKeys(c.env.KID_MAC_KEYS);
 
-/** The client's address; "" if the platform does not provide it. */
+/** Returns the client's address; "" if the platform does not provide the address. */
 export const clientAddress = (c: Context<App>) => c.req.header("cf-connecting-ip") ?? "";
 
 export const isUpgrade = (c: Context<App>) =>
@@ -60,7 +60,7 @@ export function bearer(header: string | undefined): string | null {
   return /^Bearer +([\w.~+/=-]+)$/i.exec(header ?? "")?.[1] ?? null;
 }
 
-/** Returns the parsed body; undefined, which no schema accepts, if it is not JSON. */
+/** Returns the parsed body. A body that is not JSON becomes undefined, which no schema accepts. */
 export async function json(request: Request): Promise<unknown> {
   try {
     return await request.json();
@@ -74,7 +74,7 @@ export function invalidBody(error: Parameters<typeof firstFault>[0]): Response {
   return refuse("invalid-body", { detail: message, pointer: path });
 }
 
-/** Deletes the object of a machine. It aborts itself at the end, so that the call fails with FORGOTTEN. */
+/** Deletes the object of a machine. The object aborts itself at the end, so the call fails with FORGOTTEN. */
 export async function forget(node: DurableObjectStub<NodeObject>): Promise<void> {
   try {
     await node.forget();
@@ -83,7 +83,7 @@ export async function forget(node: DurableObjectStub<NodeObject>): Promise<void>
   }
 }
 
-/** Returns null if machines can be served. */
+/** Refuses a machine's request if the configuration is invalid; null otherwise. */
 export function refuseUnconfigured(c: Context<App>): Response | null {
   const { stopsMachines } = c.get("isolate").configuration(c.env);
   return stopsMachines ? refuse("not-configured") : null;

@@ -1,5 +1,5 @@
-// Serves a route of the table (shared/protocol/routes.ts): checks the operator's role, the query and the body, then calls its
-// handler. A parameter that is unknown, wrong or repeated is refused by its name.
+// Serves a route of the table (shared/protocol/routes.ts): checks the operator's role, the query and the body, then
+// calls the handler. An unknown, wrong or repeated parameter is refused, with its name.
 import type { Context, Handler, Hono, MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
 import { LIMITS } from "../../shared/protocol/limits.ts";
@@ -11,7 +11,7 @@ import { type App, invalidBody, json, refuseParameter } from "./responses.ts";
 type Colons<Path extends string> = Path extends `${infer Before}{${infer Part}}${infer After}`
   ? `${Before}:${Part}${Colons<After>}`
   : Path;
-/** The context of a request for this route: the parts of its path are parameters. */
+/** The context of a request for this route. The parameters are those of the route's path. */
 export type RouteContext<Name extends RouteName> = Context<
   App,
   Name extends `${string} ${infer Path}` ? Colons<Path> : never
@@ -27,7 +27,7 @@ interface Asked<Name extends RouteName> {
     : undefined;
 }
 
-/** Registers handlers that check everything themselves. */
+/** Registers handlers for a route without any check. The handlers must check the request. */
 export function register<Name extends RouteName>(
   app: Hono<App>,
   name: Name,
@@ -43,7 +43,10 @@ const ACCESS: Partial<Record<RouteRules["who"], MiddlewareHandler<App>>> = {
   admin: administrator,
 };
 
-/** `access` replaces the check of the role; `before` may refuse a request before its body is read. */
+/**
+ * Registers a handler for a route, after all checks. `access` replaces the check of the role; `before` may refuse a
+ * request before the body is read.
+ */
 export function serve<Name extends RouteName>(
   app: Hono<App>,
   name: Name,
@@ -70,7 +73,7 @@ export function serve<Name extends RouteName>(
 
 const noParameters = z.strictObject({});
 
-/** Parses the query, or refuses it. The schema sees a parameter that is repeated as a list. */
+/** Parses the query, or refuses the request. The schema receives a repeated parameter as a list. */
 export function queryOf<Schema extends z.ZodMiniObject>(
   c: Context<App>,
   schema: Schema,

@@ -1,4 +1,5 @@
-// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads the session's cookie.
+// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads and sets the
+// cookie.
 import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type {
@@ -38,7 +39,7 @@ const smallBody = bodyLimit({
     refuse("body-too-large", { detail: `Here a body may have at most ${SESSION_LIMITS.bodyBytes} bytes.` }),
 });
 
-/** Reports whether the text has a code's form. No other text is searched in the registry. */
+/** Reports whether the text has the form of a sign-in code. Only such texts are looked up in the registry. */
 const isCode = (text: string) => /^rcc_[\w-]{22}$/.test(text);
 
 serve(
@@ -58,7 +59,8 @@ serve(
   },
   {
     access: smallBody,
-    // Otherwise another site could sign a browser in as an operator of its choice.
+    // A request of another site's page is refused: the other site could sign the browser in as an operator of its
+    // choice.
     before: (c) => refuseEarly(c) ?? (isCrossSite(c.req.raw, c.env) ? refuseUnproven(c, "forbidden") : null),
   },
 );
@@ -70,7 +72,7 @@ async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<Sign
   if (!found.ok) return refuseOperator(c, found.error);
   const { who, role } = found.value;
   const refused = await refuseRole(c, found.value, true);
-  // A role that is not refused is one of the two, which the compiler does not infer.
+  // refuseRole has refused `metrics`, but the compiler does not know it.
   return (
     refused ??
     (role === "metrics" ? refuse("forbidden") : { who, role, secret: await digestOf(secret ?? "") })
@@ -85,7 +87,10 @@ function noSession(c: Context<App>, reason: NoSession): Response | Promise<Respo
   return refuseForNow(detail, 3600);
 }
 
-/** For a page before sign-in: a request without credentials does not count as a failure. */
+/**
+ * Returns the browser's session. The page asks before a sign-in, so a request without credentials does not count as
+ * a failed attempt.
+ */
 serve(sessionRoutes, "GET /v1/session", async (c) => {
   const found = await findOperator(c);
   const answer = (operator: SessionAnswer["operator"]) =>
@@ -115,7 +120,7 @@ async function shownOperator(c: Context<App>, { who, role, session }: Operator) 
   return { who, role, by: "access" as const, expiresAt };
 }
 
-/** Deletes the cookie even without a session, so that the browser keeps none. */
+/** Ends the session. Deletes the cookie even if the session does not exist, so that the browser keeps no cookie. */
 serve(sessionRoutes, "DELETE /v1/session", async (c) => {
   const { who, session } = c.var.operator;
   if (session) await endSession(c, session.id, who, "session.end");
@@ -123,7 +128,7 @@ serve(sessionRoutes, "DELETE /v1/session", async (c) => {
   return c.body(null, 204);
 });
 
-/** Needs a secret: a session that could make another one would outlive its time. */
+/** Creates a sign-in code. Requires a secret: a session that could create another session would outlive its time. */
 serve(sessionRoutes, "POST /v1/session/codes", async (c) => {
   const secret = bearer(c.req.header("authorization"));
   if (secret === null) return refuse("forbidden", { detail: SECRET_NEEDED });

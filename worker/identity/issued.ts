@@ -1,11 +1,11 @@
-// Makes and checks the texts that the Worker issues with a MAC: kids, enrolment challenges, connect tickets and session
-// cookies. A valid MAC shows that this Worker made the text, so that a forged one wakes no Durable Object and nothing has
-// to be stored. It proves no identity: a machine's key does, or the registry's row of a session.
+// Makes and checks the texts that the Worker issues with a MAC: kids, enrolment challenges, connect tickets and
+// session cookies. The MAC proves that this Worker made the text, so a forged text wakes no Durable Object and the
+// Worker stores no text. The MAC proves no identity: a machine's key does, or the registry's row of a session.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { digestOf } from "./jwt.ts";
 import { isMacOf, type MacKey, macOf, type MacPurpose, signingKey } from "./mac-keys.ts";
 
-/** Returns whether the configured key with this ID made the MAC of the text. */
+/** Reports whether `mac` is the MAC of the text, made with the configured key that has this ID. */
 async function isIssued(
   macKeys: readonly MacKey[],
   keyId: string | undefined,
@@ -20,7 +20,7 @@ function kidText(name: string, thumbprint: string, enrolment: string): string {
   return `rollcall-kid\n${name}\n${thumbprint}\n${enrolment}`;
 }
 
-/** Returns `macKeyId.thumbprint.enrolment.mac`. `thumbprint`: RFC 7638, of the machine's key. */
+/** Returns a kid, `macKeyId.thumbprint.enrolment.mac`. `thumbprint`: of the machine's key (RFC 7638). */
 export async function issueKid(
   key: MacKey,
   name: string,
@@ -31,7 +31,7 @@ export async function issueKid(
   return `${key.id}.${thumbprint}.${enrolment}.${mac}`;
 }
 
-/** Returns the kid of an enrolment, signed by the first of the configured keys. */
+/** Returns the kid of a new enrolment, with a MAC by the first of the configured keys. */
 export async function newKid(
   macKeys: readonly MacKey[],
   name: string,
@@ -40,14 +40,14 @@ export async function newKid(
   return issueKid(signingKey(macKeys), name, thumbprint, id);
 }
 
-/** Returns whether one of these keys issued this kid for this name. */
+/** Reports whether this kid was issued for this name, with one of these keys. */
 export async function isIssuedKid(macKeys: readonly MacKey[], name: string, kid: string): Promise<boolean> {
   const [keyId, thumbprint, enrolment, mac, ...rest] = kid.split(".");
   if (!thumbprint || !enrolment || !mac || rest.length > 0) return false;
   return isIssued(macKeys, keyId, "kid", { text: kidText(name, thumbprint, enrolment), mac });
 }
 
-/** Lifetime of a challenge. A clock of the platform that is this far behind still accepts it. */
+/** The lifetime of a challenge. The clocks of two places of the platform may differ by as much. */
 export const CHALLENGE_GOOD_MS = 60_000;
 
 /** The machine that wants to enrol. */
@@ -61,7 +61,7 @@ function challengeText({ name, thumbprint }: Challenged, at: string): string {
   return `rollcall-challenge\n${name}\n${thumbprint}\n${at}`;
 }
 
-/** Returns `macKeyId.milliseconds.mac`. */
+/** Returns a challenge, `macKeyId.milliseconds.mac`. */
 export async function newChallenge(
   macKeys: readonly MacKey[],
   challenged: Challenged,
@@ -71,7 +71,10 @@ export async function newChallenge(
   return `${key.id}.${nowMs}.${await macOf(key, "challenge", challengeText(challenged, String(nowMs)))}`;
 }
 
-/** Returns when the challenge was made, in milliseconds since 1970; null if it is forged, for another key, or expired. */
+/**
+ * Returns when the challenge was made, in milliseconds since 1970. Returns null if the challenge is forged,
+ * expired, or for another machine's key.
+ */
 export async function challengeTime(
   macKeys: readonly MacKey[],
   challenged: Challenged,
@@ -80,7 +83,7 @@ export async function challengeTime(
 ): Promise<number | null> {
   const [keyId, at = "", mac, ...rest] = challenge.split(".");
   if (!/^\d{1,15}$/.test(at) || !mac || rest.length > 0) return null;
-  // The comparison costs nothing: it rejects a replayed enrolment before any MAC is computed.
+  // The time is compared first, at no cost: most replays are rejected before any MAC is computed.
   if (Math.abs(nowMs - Number(at)) > CHALLENGE_GOOD_MS) return null;
   const isOurs = await isIssued(macKeys, keyId, "challenge", { text: challengeText(challenged, at), mac });
   return isOurs ? Number(at) : null;
@@ -94,14 +97,14 @@ export interface Connecting {
   gateway: number;
 }
 
-/** A connect ticket has its expiry in this base. */
+/** The base in which a connect ticket states its expiry. */
 const TICKET_BASE = 36;
 
 function ticketText({ name, kid, gateway }: Connecting, end: string): string {
   return `rollcall-connect\n${name}\n${kid}\n${gateway}\n${end}`;
 }
 
-/** Returns `endMs.macKeyId.mac`. */
+/** Returns a connect ticket, `endMs.macKeyId.mac`. */
 export async function connectTicket(
   macKeys: readonly MacKey[],
   connecting: Connecting,
@@ -112,7 +115,7 @@ export async function connectTicket(
   return `${end}.${key.id}.${await macOf(key, "connect", ticketText(connecting, end))}`;
 }
 
-/** Returns whether the ticket is for this machine and gateway, and has not expired. */
+/** Reports whether the ticket is for this machine and gateway, and has not expired. */
 export async function isConnectTicket(
   macKeys: readonly MacKey[],
   connecting: Connecting,
@@ -126,19 +129,22 @@ export async function isConnectTicket(
 }
 
 export interface SessionToken {
-  /** 128 random bits that only the browser keeps. */
+  /** 128 random bits that only the browser stores. */
   nonce: string;
   expiresAtMs: number;
 }
 
 const SESSION_ID_LENGTH = 22;
 
-/** Returns the session's ID, which the registry stores. The cookie cannot be made from it, not even with the MAC keys. */
+/**
+ * Returns the session's ID, which the registry stores. The cookie cannot be computed from the ID, not even with the
+ * MAC keys.
+ */
 export async function sessionId(nonce: string): Promise<string> {
   return (await digestOf(nonce)).slice(0, SESSION_ID_LENGTH);
 }
 
-/** Returns a nonce whose ID does not begin with `-`, so that a command line does not take it for a flag. */
+/** Returns a nonce whose ID does not begin with `-`, so that a command line does not parse the ID as a flag. */
 export async function newSessionNonce(random: () => string): Promise<{ nonce: string; id: string }> {
   for (;;) {
     const nonce = random();
@@ -151,7 +157,7 @@ function sessionText(nonce: string, expiresAt: string): string {
   return `rollcall-session\n${nonce}\n${expiresAt}`;
 }
 
-/** Returns the cookie's value: `macKeyId.nonce.milliseconds.mac`. */
+/** Returns the value of a session's cookie: `macKeyId.nonce.milliseconds.mac`. */
 export async function newSessionToken(
   macKeys: readonly MacKey[],
   { nonce, expiresAtMs }: SessionToken,
@@ -161,7 +167,7 @@ export async function newSessionToken(
   return `${key.id}.${nonce}.${expiresAtMs}.${mac}`;
 }
 
-/** Returns `forged` if no configured key made the cookie, `over` if it has expired. */
+/** Parses a session's cookie. Returns `forged` if no configured key made its MAC, `over` if it has expired. */
 export async function readSessionToken(
   macKeys: readonly MacKey[],
   cookie: string,

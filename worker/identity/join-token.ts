@@ -1,11 +1,11 @@
-// Makes join tokens, and matches a machine's name with a token's pattern. A token is an Ed25519 seed that the machine signs
-// with and never sends; the registry stores its public key.
+// Makes join tokens, and matches machines' names with a token's pattern. A token is an Ed25519 seed: a machine
+// signs with the token and never sends it. The registry stores the public key.
 import { thumbprintOf } from "./jwt.ts";
 
-/** A token is this prefix (its version) and the seed. */
+/** The prefix of a join token, with the version of its form. The seed follows. */
 export const JOIN_TOKEN_PREFIX = "rcj1_";
 
-/** Returns a token whose ID does not begin with `-`, so that a command line does not take it for a flag. */
+/** Returns a token whose ID does not begin with `-`, so that a command line does not parse the ID as a flag. */
 export async function mintJoinToken(): Promise<{ id: string; key: string; token: string }> {
   for (;;) {
     const minted = await mintPair();
@@ -20,13 +20,16 @@ async function mintPair(): Promise<{ id: string; key: string; token: string }> {
   return { id: await thumbprintOf(x), key: x, token: JOIN_TOKEN_PREFIX + d };
 }
 
-/** Returns whether the pattern matches the name. `*` matches any text without a dot. */
+/** Reports whether the pattern matches the name. `*` matches any text without a dot. */
 export function nameMatches(pattern: string, name: string): boolean {
   const [patterns, labels] = [pattern.split("."), name.split(".")];
   return patterns.length === labels.length && patterns.every((each, at) => labelMatches(each, labels[at]!));
 }
 
-/** Searches the first match of each part: linear for any text, unlike a regular expression with many `*`. */
+/**
+ * Reports whether a pattern without dots matches a part of a name. Searches each part's first match: linear for any
+ * text, unlike a regular expression with many `*`.
+ */
 function labelMatches(pattern: string, label: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();

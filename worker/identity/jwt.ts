@@ -1,4 +1,5 @@
-// Verifies the JWTs of docs/protocol.md: one algorithm, a typ for each action, and a configured origin as the audience.
+// Verifies the JWTs of docs/protocol.md. A JWT has one algorithm, a `typ` for its action, and a configured origin
+// as audience.
 import {
   base64url,
   type CryptoKey,
@@ -21,12 +22,12 @@ import { LIMITS } from "../../shared/protocol/limits.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** Imports an Ed25519 public key. `x` of its JWK: 32 bytes in base64url. */
+/** Imports an Ed25519 public key. `x`: of the key's JWK, 32 bytes in base64url. */
 export async function importPublicKey(x: string): Promise<CryptoKey> {
   return await importJWK({ kty: "OKP", crv: "Ed25519", x }, "EdDSA");
 }
 
-/** Returns the RFC 7638 thumbprint: the hash of the required members, sorted by name. */
+/** Returns the RFC 7638 thumbprint of a public key: the hash of the JWK's required members, sorted by name. */
 export function thumbprintOf(x: string): Promise<string> {
   return sha256Base64url(new TextEncoder().encode(JSON.stringify({ crv: "Ed25519", kty: "OKP", x })));
 }
@@ -38,7 +39,7 @@ export async function sha256Base64url(bytes: Uint8Array): Promise<string> {
 /** Returns the SHA-256 of a text in base64url. */
 export const digestOf = (text: string) => sha256Base64url(new TextEncoder().encode(text));
 
-/** Returns the header's unverified `kid`; undefined if the text is no JWT or has no kid. */
+/** Returns the unverified `kid` in a JWT's header; undefined if the text is no JWT or has no kid. */
 export function claimedKid(jwt: string): string | undefined {
   try {
     const { kid }: { kid?: unknown } = decodeProtectedHeader(jwt);
@@ -48,7 +49,7 @@ export function claimedKid(jwt: string): string | undefined {
   }
 }
 
-/** Error of a JWT with a valid signature, whose audience is another origin. */
+/** The error of a JWT with a valid signature whose audience is another origin. */
 export const FOR_ANOTHER_ORIGIN = "signed for another origin";
 
 async function verified(
@@ -64,7 +65,10 @@ async function verified(
   }
 }
 
-/** jose checks claims last, so signature and type are valid here. The shim never sends a list of audiences. */
+/**
+ * Reports whether a JWT fails only because of its audience. jose checks claims last, so the signature and the type
+ * are valid.
+ */
 function isOtherAudience(error: unknown): boolean {
   return (
     error instanceof errors.JWTClaimValidationFailed &&
@@ -73,10 +77,10 @@ function isOtherAudience(error: unknown): boolean {
   );
 }
 
-/** Requests that an enrolled machine may sign. */
+/** The kinds of requests that an enrolled machine signs. */
 export type MachineAction = "report" | "leave" | "rotate" | "upgrade";
 
-/** Returns the claims of a request that this key signed for this action, name and body. */
+/** Returns the claims of a request if this key signed it for this action, name and body. */
 export async function verifyRequest(
   jwt: string,
   key: CryptoKey,
@@ -87,7 +91,7 @@ export async function verifyRequest(
   const claims = payload.value as Partial<ReportClaims>;
   if (claims.sub !== expected.name || claims.body !== expected.bodyDigest)
     return failure("signed for another machine or body");
-  // jose also accepts a list of audiences that has one of the origins.
+  // jose also accepts a list of audiences, if one of them is a configured origin.
   if (typeof claims.aud !== "string") return failure("signed for several origins");
   if (typeof claims.ticket !== "string" || !Number.isSafeInteger(claims.n) || (claims.n as number) < 1)
     return failure("signed without a ticket or a count");
@@ -95,8 +99,8 @@ export async function verifyRequest(
 }
 
 /**
- * Verifies a request for a socket. Its header has the public key, whose thumbprint the caller takes from a kid that this
- * Worker issued: no Durable Object is asked for the key.
+ * Verifies a request for a socket. The caller takes `thumbprint` from a kid that this Worker issued; the JWT's
+ * header has the public key. No Durable Object is asked for the key.
  */
 export async function verifyConnect(
   jwt: string,
@@ -107,14 +111,14 @@ export async function verifyConnect(
   const { claims } = signed.value;
   if (claims.sub !== request.name || claims.method !== "GET" || claims.path !== request.path)
     return OTHER_CLAIMS;
-  // jose also accepts a list of audiences that has one of the origins.
+  // jose also accepts a list of audiences, if one of them is a configured origin.
   if (typeof claims.aud !== "string") return failure("signed for several origins");
   return isKeyOf32Bytes(claims.session) ? success(claims as ConnectClaims) : failure("no X25519 key");
 }
 
-/** A machine that proved possession of its key. `verifyBinding` verifies its join token. */
+/** A machine that has proven possession of its key. `verifyBinding` checks its join token. */
 export interface ProvenMachine {
-  /** `x` of the machine's public JWK. */
+  /** The `x` of the machine's public JWK. */
   key: string;
   thumbprint: string;
   machineID: string;
@@ -129,7 +133,7 @@ interface KeyRequest {
 }
 
 export interface EnrolmentRequest extends KeyRequest {
-  /** Text that the machine's key and the join token must both sign. */
+  /** The text that the machine's key and the join token must both sign. */
   challenge: string;
 }
 
@@ -148,16 +152,19 @@ function matches(
 
 const OTHER_CLAIMS = failure("signed for another request or key");
 
-/** Unverified claims of a proof. */
+/** The claims of a proof, not verified. */
 interface ClaimedEnrolment {
   thumbprint: string;
-  /** "" if the shim asks for a challenge; undefined if the shim is from before there were challenges. */
+  /**
+   * The challenge that the machine signed. "" if the shim requests a challenge; undefined if an old shim knows no
+   * challenges.
+   */
   challenge: string | undefined;
-  /** undefined if the audience is no text. */
+  /** The audience of the proof; undefined if the audience is no text. */
   origin: string | undefined;
 }
 
-/** Returns null if the proof names no usable key. */
+/** Returns the unverified claims of a proof; null if the proof has no usable key. */
 export async function claimedEnrolment(proof: string): Promise<ClaimedEnrolment | null> {
   const claimed = await claimedKey(proof);
   if (!claimed) return null;
@@ -174,7 +181,7 @@ export async function claimedEnrolment(proof: string): Promise<ClaimedEnrolment 
   }
 }
 
-/** Verifies possession of the machine's key: a JWT that carries the key and is signed by it. */
+/** Verifies that the machine has its key: the JWT contains the public key, and the private key signed the JWT. */
 export async function verifyProof(jwt: string, request: EnrolmentRequest): Promise<Result<ProvenMachine>> {
   const signed = await selfSigned<EnrolmentClaims>(jwt, JWT_TYPES.enrol, request.origins);
   if (!signed.ok) return signed;
@@ -186,12 +193,12 @@ export async function verifyProof(jwt: string, request: EnrolmentRequest): Promi
   return success({ key, thumbprint, machineID: shownID(machineID), systemUUID: shownID(systemUUID) });
 }
 
-/** Operators see the ID next to the key when they approve a machine. It decides nothing. */
+/** Shortens an ID that a machine claims, for operators who approve the machine. No decision depends on the ID. */
 function shownID(id: string): string {
   return printable(id.slice(0, LIMITS.idLength).toWellFormed());
 }
 
-/** Verifies possession of the key that replaces `previous`, for this machine. */
+/** Verifies that this machine has the key that replaces `previous`. */
 export async function verifyNextKey(
   jwt: string,
   request: KeyRequest & { previous: string },
@@ -205,7 +212,7 @@ export async function verifyNextKey(
     : failure("follows another key, or itself");
 }
 
-/** Returns whether the join token signed this key, name and challenge. */
+/** Reports whether the join token signed this key, name and challenge. */
 export async function verifyBinding(
   jwt: string,
   tokenKey: string,
@@ -218,7 +225,7 @@ export async function verifyBinding(
   return matches(claims, request, thumbprint) && claims.challenge === request.challenge;
 }
 
-/** Verifies a JWT with the key in its header. `only`: the thumbprint of the one key that is accepted. */
+/** Verifies a JWT with the key in its header. `only`: the thumbprint of the only accepted key. */
 async function selfSigned<Claims>(
   jwt: string,
   typ: string,
@@ -233,7 +240,7 @@ async function selfSigned<Claims>(
   return payload.ok ? success({ ...claimed, claims: payload.value as Partial<Claims> }) : payload;
 }
 
-/** Returns the header's unverified key; undefined if it has none. */
+/** Returns the unverified key in the header; undefined if the header has no key. */
 async function claimedKey(jwt: string): Promise<{ key: string; thumbprint: string } | undefined> {
   try {
     const jwk: JWK | undefined = decodeProtectedHeader(jwt).jwk;
@@ -245,7 +252,10 @@ async function claimedKey(jwt: string): Promise<{ key: string; thumbprint: strin
   }
 }
 
-/** Only the canonical spelling is valid, so that each key has one thumbprint. */
+/**
+ * Reports whether the text is 32 bytes in canonical base64url. No other spelling is valid, so that each key has one
+ * thumbprint.
+ */
 function isKeyOf32Bytes(text: unknown): boolean {
   if (typeof text !== "string") return false;
   try {

@@ -1,19 +1,22 @@
 // Reads the Worker's MAC keys from KID_MAC_KEYS, and makes and checks MACs with them.
 import { base64url, type CryptoKey } from "jose";
 
-/** Each purpose has its own key, so that a MAC is valid for one purpose only. */
+/** The purposes of MACs. Each purpose has its own key, so that a MAC is valid for one purpose only. */
 export type MacPurpose = "kid" | DerivedPurpose;
 type DerivedPurpose = "backup" | "challenge" | "connect" | "session";
 
-/** The first configured key signs. All of them verify. */
+/** A configured key. The first key makes all new MACs; every key verifies MACs. */
 export interface MacKey {
   id: string;
-  /** Imports the key once, at its first use. */
+  /** Returns the key for this purpose. The key is imported at its first use. */
   hmac: (purpose: MacPurpose) => Promise<CryptoKey>;
 }
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
-/** The secret itself signs kids. The key of each other purpose is the MAC of this text under the secret. */
+/**
+ * The texts that derive keys: the MAC of a text under the secret is the key of its purpose. The secret itself is
+ * the key for kids.
+ */
 const DERIVED_KEYS: Record<DerivedPurpose, string> = {
   backup: "rollcall-backup-key",
   challenge: "rollcall-challenge-key",
@@ -21,7 +24,7 @@ const DERIVED_KEYS: Record<DerivedPurpose, string> = {
   session: "rollcall-session-key",
 };
 
-/** Parses `id:base64url id:base64url …`. */
+/** Parses the value of KID_MAC_KEYS, `id:base64url id:base64url …`. */
 export function parseMacKeys(configured: string): MacKey[] {
   return configured.split(/\s+/).flatMap((entry) => {
     const [id, secret] = entry.split(":");
@@ -29,7 +32,7 @@ export function parseMacKeys(configured: string): MacKey[] {
   });
 }
 
-/** Returns the key that signs. */
+/** Returns the key that makes new MACs. */
 export function signingKey([first]: readonly MacKey[]): MacKey {
   if (!first) throw new Error("KID_MAC_KEYS holds no key");
   return first;
@@ -51,13 +54,13 @@ function importHmac(secret: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", secret, HMAC, false, ["sign", "verify"]);
 }
 
-/** Returns the MAC in base64url. */
+/** Returns the MAC of the text in base64url. */
 export async function macOf(key: MacKey, purpose: MacPurpose, text: string): Promise<string> {
   const mac = await crypto.subtle.sign(HMAC, await key.hmac(purpose), bytesOf(text));
   return base64url.encode(new Uint8Array(mac));
 }
 
-/** Returns whether `mac` is this key's MAC of the text, in canonical base64url. */
+/** Reports whether `mac` is this key's MAC of the text, in canonical base64url. */
 export async function isMacOf(
   key: MacKey,
   purpose: MacPurpose,
@@ -71,7 +74,7 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> {
   return new Uint8Array(new TextEncoder().encode(text));
 }
 
-/** Returns undefined if the text is not canonical base64url. */
+/** Decodes base64url; undefined if the text is not canonical base64url. */
 function decodeBase64url(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     const bytes = new Uint8Array(base64url.decode(text));

@@ -1,5 +1,5 @@
-// Decides who sent an operator's request, and their role: by a secret, else by a session's cookie, else by an assertion of
-// Cloudflare Access. There are no default credentials: an unconfigured credential is never accepted.
+// Decides which operator sent a request, and with which role: by a secret, or else by a session's cookie, or else
+// by an assertion of Cloudflare Access. No credential has a default: an unconfigured credential is never accepted.
 import {
   base64url,
   createRemoteJWKSet,
@@ -17,49 +17,52 @@ import { type Environment, origins } from "../env.ts";
 import { digestOf } from "./jwt.ts";
 
 export interface Operator {
-  /** Name in the audit log. */
+  /** The operator's name in the audit log. */
   who: string;
-  /** `view` reads, `admin` reads and changes, `metrics` reads GET /metrics only. */
+  /** `view` may read, `admin` may read and change, `metrics` may only read GET /metrics. */
   role: OperatorRole;
-  /** Absent if the request was authenticated by something else. */
+  /** The session of the request; absent if another credential authenticated the request. */
   session?: { id: string; expiresAtMs: number };
 }
 
-/** Cloudflare Access adds this header to requests that it lets through. */
+/** The header that Cloudflare Access adds to the requests that it admits. */
 const ASSERTION = "cf-access-jwt-assertion";
 
-/** No configured MAC key made the cookie, or its session has ended. */
+/** `forged session`: no configured MAC key made the cookie. `session over`: the session has ended. */
 export type BadSession = "forged session" | "session over";
 
-/** Why a request is not an operator's. Only the log has it; the answer does not say why. */
+/** Why a request has no operator. Only the log states the reason; the answer does not. */
 export type NoOperator =
-  /** `another site`: another site's page may have sent the request from an operator's browser. */
+  /** `another site`: a page of another site may have sent the request from an operator's browser. */
   | { reason: "no credentials" | "another secret" | "another site" | BadSession }
-  /** No credential is configured. */
+  /** The deployment has no configured credential. */
   | { reason: "nobody may" }
   | { reason: "assertion refused"; error: string };
 
-/** Where credentials are looked up. */
+/** The functions that look up credentials. */
 export interface CredentialLookups {
-  /** Typically the isolate's accessKeys. */
+  /** Returns the public keys of a team of Cloudflare Access; typically the isolate's accessKeys. */
   accessKeysOf: (team: string) => JWTVerifyGetKey;
-  /** Returns the operator whose secret has this SHA-256 (base64url); null if there is none. Typically the registry's. */
+  /**
+   * Returns the operator whose secret has this SHA-256 (base64url); null if no secret has it. Typically asks the
+   * registry.
+   */
   operatorWith: (sha256: string) => Promise<Operator | null>;
-  /** Returns the operator of the request's cookie; null if the request has no cookie. */
+  /** Returns the operator of the request's cookie; the function is null if the request has no cookie. */
   session: (() => Promise<Operator | BadSession>) | null;
 }
 
 const OPERATOR_SECRET_PREFIX = "rco_";
-/** Only such secrets are looked up in the registry: no other secret has this form. */
+/** Reports whether the text has the form of a named operator's secret. Only such texts are looked up in the registry. */
 const isOperatorSecret = (text: string) => /^rco_[\w-]{43}$/.test(text);
 
-/** Returns a new secret with 32 random bytes for one operator, and the hash that the registry stores. */
+/** Returns a new secret for one operator, with 32 random bytes, and the hash that the registry stores. */
 export async function mintOperatorSecret(): Promise<{ secret: string; sha256: string }> {
   const secret = OPERATOR_SECRET_PREFIX + base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
   return { secret, sha256: await digestOf(secret) };
 }
 
-/** Returns the operator who sent the request. `secret`: its bearer token, or null. */
+/** Returns the operator who sent the request. `secret`: the request's bearer token, or null. */
 export async function operatorOf(
   request: Request,
   secret: string | null,
@@ -70,14 +73,15 @@ export async function operatorOf(
   const named = isNamed ? await operatorWith(await digestOf(secret)) : null;
   if (named) return success(named);
   let bad: BadSession | null = null;
-  // A request with a bearer token is not the session's operator, even if the browser adds its cookie.
+  // A request with a bearer token never uses the session, even if the browser adds the session's cookie.
   if (session !== null && !request.headers.has("authorization")) {
     if (isUnproven(request, env)) return failure({ reason: "another site" });
     const found = await session();
     if (typeof found === "object") return success(found);
     bad = found;
   }
-  // Named operators of the registry were accepted above, whatever is configured. This request is refused and counted.
+  // The registry's operators were accepted above, whether or not a credential is configured. An unconfigured
+  // deployment refuses all others.
   const ways = waysIn(env);
   if (!ways.secret && !ways.access) return failure({ reason: isNamed ? "another secret" : "nobody may" });
   if (secret !== null) {
@@ -88,14 +92,17 @@ export async function operatorOf(
   }
   const assertion = request.headers.get(ASSERTION);
   if (assertion === null) return failure({ reason: bad ?? "no credentials" });
-  // Access recognizes a browser by its cookie, which it also sends for other sites' pages.
+  // Access admits a browser by a cookie, which the browser also sends with requests of other sites' pages.
   if (isCrossSite(request, env)) return failure({ reason: "another site" });
   const who = await accessIdentity(assertion, env, accessKeysOf);
   if (!who.ok) return failure({ reason: "assertion refused", error: who.error });
   return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
 }
 
-/** Returns which credentials are configured. Named operators are not configured: the registry stores them. */
+/**
+ * Reports which kinds of credentials are configured. Operators of the registry do not count, since they are stored
+ * there.
+ */
 export function waysIn({
   ADMIN_SECRET_SHA256,
   VIEW_SECRET_SHA256,
@@ -106,7 +113,10 @@ export function waysIn({
   return { secret: hashes.length > 0, access: Boolean(ACCESS_TEAM && ACCESS_AUD) };
 }
 
-/** Parses configured hashes and skips invalid ones, so that one typo does not lock out the others. */
+/**
+ * Parses configured hashes. Invalid hashes are skipped, so that one typo does not lock out operators with other
+ * hashes.
+ */
 function hashesOf(configured: string | undefined): Uint8Array[] {
   return entriesOf(configured ?? "")
     .filter(isSha256)
@@ -114,25 +124,28 @@ function hashesOf(configured: string | undefined): Uint8Array[] {
 }
 
 /**
- * Returns whether a configured hash is of this secret. Several hashes, separated by spaces, are valid while a secret is
- * being replaced. A secret must have 32 random bytes: a plain hash does not protect a weak one.
+ * Reports whether a configured hash is of this secret. While a secret is being replaced, several hashes are valid,
+ * separated by spaces. A secret must have 32 random bytes: a plain hash does not protect a weak secret.
  */
 async function isSecret(secret: string, configuredSha256: string | undefined): Promise<boolean> {
   const actual = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret));
   return hashesOf(configuredSha256).some((expected) => crypto.subtle.timingSafeEqual(expected, actual));
 }
 
-/** Returns whether this is the secret for GET /metrics. */
+/** Reports whether this is the secret for GET /metrics. */
 export function isScrapeSecret(secret: string | null, env: Environment): Promise<boolean> {
   return secret === null ? Promise.resolve(false) : isSecret(secret, env.METRICS_SECRET_SHA256);
 }
 
-/** Compares names without regard to case, as mail systems do. */
+/** Reports whether `who` is among the admins. Case does not matter, as in mail systems. */
 function isAdmin(who: string, admins = ""): boolean {
   return admins.toLowerCase().split(/\s+/).includes(who.toLowerCase());
 }
 
-/** Returns whether the browser's headers name another site's page as the sender. Other programs send neither header. */
+/**
+ * Reports whether the browser's headers name another site's page as the sender. Programs that are no browsers send
+ * neither header.
+ */
 export function isCrossSite(request: Request, env: Environment): boolean {
   const site = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
@@ -141,8 +154,8 @@ export function isCrossSite(request: Request, env: Environment): boolean {
 }
 
 /**
- * Returns whether another site's page may have sent this request with a cookie. A change or a WebSocket needs a header
- * that proves the contrary; a request that only reads does not.
+ * Reports whether another site's page may have sent this request with a cookie. A change or a WebSocket must have a
+ * header that proves the contrary; a request that only reads need not.
  */
 function isUnproven(request: Request, env: Environment): boolean {
   if (isCrossSite(request, env)) return true;
@@ -154,8 +167,8 @@ function isUnproven(request: Request, env: Environment): boolean {
 type AccessSettings = Pick<Environment, "ACCESS_TEAM" | "ACCESS_AUD">;
 
 /**
- * Verifies Cloudflare Access's assertion: a JWT, signed by the team, for this application. Returns the person's mail
- * address or the service token's client ID. Only the Worker's log has the error.
+ * Verifies Cloudflare Access's assertion: a JWT, signed by the team, for this application. Returns the person's
+ * mail address or the service token's client ID. The error is for the Worker's log only.
  */
 async function accessIdentity(
   assertion: string,
@@ -180,7 +193,7 @@ async function accessIdentity(
   }
 }
 
-/** Fetches the team's public keys. jose caches them for ten minutes. */
+/** Returns the function that fetches the team's public keys. jose caches the keys for ten minutes. */
 export function accessKeys(
   team: string,
   fetch: FetchImplementation, // typically the global one
@@ -190,18 +203,21 @@ export function accessKeys(
 
 const issuerOf = (team: string) => `https://${team}.cloudflareaccess.com`;
 
-/** How a request was authenticated, without the secret: `isGood` checks later whether it is still valid. */
+/**
+ * The credential of an accepted request, without the secret. `isGood` checks later whether the credential is still
+ * valid.
+ */
 export type Credential =
-  /** SHA-256 of a secret, in base64url. */
+  /** The SHA-256 of a secret, in base64url. */
   | { sha256: string }
-  /** ID of a session. */
+  /** The ID of a session. */
   | { session: string }
-  /** Expiry of an assertion of Cloudflare Access. */
+  /** The expiry of an assertion of Cloudflare Access. */
   | { untilMs: number };
 
 type SecretHashes = Pick<Environment, "ADMIN_SECRET_SHA256" | "VIEW_SECRET_SHA256">;
 
-/** Typically the registry. */
+/** The functions that look up a stored credential: typically the registry's. */
 interface CredentialKeepers {
   operatorWith: (sha256: string) => Promise<{ role: string } | null>;
   sessionWith: (id: string) => Promise<object | null>;
@@ -215,7 +231,7 @@ export async function credentialOf(secret: string | null, assertion: string): Pr
   return { untilMs: 1000 * exp };
 }
 
-/** Returns whether the credential still lets its operator read. */
+/** Reports whether the operator of this credential may still read. */
 export async function isGood(
   credential: Credential,
   env: AccessSettings & SecretHashes,

@@ -1,4 +1,4 @@
-// Derives the HMAC key of a socket's heartbeats. Machine and Worker compute it from their X25519 keys; it is never sent.
+// Derives the HMAC key of a socket's heartbeats, which both sides compute from their X25519 keys and never send.
 import { base64url } from "jose";
 import { sessionInfo } from "../../shared/protocol/frames.ts";
 
@@ -6,13 +6,13 @@ const X25519 = { name: "X25519" };
 const BITS = 256;
 
 export interface AgreedSession {
-  /** The Worker's public key, base64url. */
+  /** The Worker's X25519 public key, in base64url. */
   key: string;
-  /** 32 bytes, for HMAC-SHA-256. */
+  /** The 32 bytes of the HMAC-SHA-256 key. */
   sessionKey: Uint8Array<ArrayBuffer>;
 }
 
-/** `machineKey`: the machine's public key, base64url. Returns null if it is no valid X25519 key. */
+/** Agrees on a key with a machine. Returns null if `machineKey` is no X25519 public key in base64url. */
 export async function agreeSession(name: string, machineKey: string): Promise<AgreedSession | null> {
   const { publicKey, privateKey } = (await crypto.subtle.generateKey(X25519, true, [
     "deriveBits",
@@ -32,7 +32,7 @@ export async function agreeSession(name: string, machineKey: string): Promise<Ag
   }
 }
 
-/** workerd's types name this field `$public`, but the runtime accepts only the standard's `public`. */
+/** Adds the machine's key. workerd's types name the field `$public`, but the runtime accepts only `public`. */
 function withKey(theirs: CryptoKey): SubtleCryptoDeriveKeyAlgorithm {
   return { ...X25519, public: theirs } as SubtleCryptoDeriveKeyAlgorithm;
 }

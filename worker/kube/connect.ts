@@ -1,18 +1,18 @@
-// Makes clients for this deployment's apiserver, with the token that they share.
+// Makes clients for this deployment's apiserver. All clients share one token.
 import { base64url } from "jose";
 import { currentMs } from "../clock.ts";
 import { clusterObject, type Environment } from "../env.ts";
 import { kubeClient, type KubeClient, type KubeConnection, type RequestKind } from "./kube-client.ts";
 import { HeldToken, type TokenSource } from "./token.ts";
 
-/** A change of any of these begins a new chain of tokens. */
+/** The values that identify a chain of tokens. If one of them changes, a new chain begins. */
 interface ChainOrigin {
   KUBE_TOKEN: string;
   KUBE_URL: string;
   DEPLOYMENT: string;
 }
 
-/** Returns the ID of the chain of tokens that begins with a secret. A SHA-256, so that it reveals nothing of the secret. */
+/** Returns the ID of the chain of tokens that begins with this secret: a SHA-256, which does not reveal the secret. */
 export async function tokenChainId({ KUBE_TOKEN, KUBE_URL, DEPLOYMENT }: ChainOrigin): Promise<string> {
   const text = JSON.stringify(["rollcall-token-chain", KUBE_TOKEN, KUBE_URL, DEPLOYMENT]);
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
@@ -23,8 +23,9 @@ type Fetch = KubeConnection["fetch"];
 type ServiceToken = Pick<Environment, "KUBE_ACCESS_CLIENT_ID" | "KUBE_ACCESS_CLIENT_SECRET">;
 
 /**
- * Adds Cloudflare Access's service token to each request to KUBE_URL. Requests to the apiserver follow no redirect, so the
- * token is sent nowhere else. Without both halves the requests stay as they are; GET /readyz reports the missing half.
+ * Adds Cloudflare Access's service token to each request to KUBE_URL. Requests follow no redirect, so no other
+ * server receives the token. If only one half is configured, nothing is added, and GET /readyz reports the missing
+ * half.
  */
 function withServiceToken(fetch: Fetch, token: ServiceToken): Fetch {
   const [id, secret] = [valueOf(token.KUBE_ACCESS_CLIENT_ID), valueOf(token.KUBE_ACCESS_CLIENT_SECRET)];
@@ -37,17 +38,20 @@ function withServiceToken(fetch: Fetch, token: ServiceToken): Fetch {
   };
 }
 
-/** Returns null if it is absent or invalid in a header: the runtime's error would contain the secret. */
+/** Returns the text if a header may contain it; null otherwise, since the runtime's error would contain the secret. */
 function valueOf(text: string | undefined): string | null {
   return text !== undefined && /^[\x21-\x7e]+$/.test(text) ? text : null;
 }
 
-/** Returns the field manager of a deployment. */
+/** Returns the name of a deployment's field manager. */
 export function fieldManagerOf(deployment: string): string {
   return `rollcall.${deployment}`;
 }
 
-/** Returns the token for one Durable Object while it is in memory. The cluster's object stores the deployment's token. */
+/**
+ * Returns the holder of one Durable Object's token. The holder is in memory only; the cluster object stores the
+ * deployment's token.
+ */
 export function heldToken(env: Environment): HeldToken {
   return new HeldToken({
     secret: env.KUBE_TOKEN,
@@ -57,7 +61,7 @@ export function heldToken(env: Environment): HeldToken {
   });
 }
 
-/** Returns a function that makes clients. All calls of a client end `withinMs` after it was made. */
+/** Returns a function that makes a client. All calls of a client end within `withinMs` after the client was made. */
 export function kubeConnector(
   env: Environment,
   token: TokenSource,
@@ -78,7 +82,7 @@ export function kubeConnector(
     });
 }
 
-/** Returns how to reach this deployment's apiserver. */
+/** Returns the URL of this deployment's apiserver, and a `fetch` that reaches it. */
 export function pathTo(env: Environment): Pick<KubeConnection, "fetch" | "url"> {
   const { KUBE, KUBE_URL: url } = env;
   const plain: KubeConnection["fetch"] = KUBE

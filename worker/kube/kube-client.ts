@@ -1,5 +1,5 @@
-// Sends all requests to the apiserver, except the watch. Every call has a deadline, and an error keeps the apiserver's Status.
-// A sent object has no field that Go's encoder would omit.
+// Sends all requests to the apiserver, except the watch. Every call has a deadline, and an error contains the
+// apiserver's Status. No sent object has a field that Go's encoder would omit.
 import { type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
@@ -15,25 +15,31 @@ import type { ServiceAccount } from "./token.ts";
 import { pause, type Timer } from "../clock.ts";
 
 export interface KubeConnection {
-  /** Typically `KUBE.fetch`, or the global one. */
+  /** Sends an HTTP request; typically `KUBE.fetch`, or the global fetch. */
   fetch: (url: string, init: RequestInit) => Promise<Response>;
-  /** https://kube.example.com:6443 */
+  /** The apiserver's URL, such as https://kube.example.com:6443. */
   url: string;
   /** Returns the ServiceAccount's current bearer token. */
   token: () => string;
-  /** Returns whether that token has expired. Absent: it does not expire. */
+  /** Reports whether the current token has expired. Absent: the token does not expire. */
   hasEnded?: () => boolean;
-  /** Returns a token other than the refused or expired one; null if there is none. Absent: there is only one token. */
+  /**
+   * Returns a token other than the refused or expired one; null if no other token exists. Absent: the client has
+   * only one token.
+   */
   otherToken?: (refused: string) => Promise<string | null>;
-  /** rollcall.<deployment> */
+  /** The field manager of all writes: rollcall.<deployment>. */
   fieldManager: string;
-  /** All calls of this client end this long after it was made. */
+  /** The time after the client was made at which all its calls end, in milliseconds. */
   withinMs: number;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Called before each request; false: the request is not sent, and fails. Absent: all are sent. */
+  /**
+   * Reports whether a request may be sent; called before each request. A request that may not be sent fails.
+   * Absent: all requests are sent.
+   */
   mayAsk?: (what: RequestKind) => boolean;
-  /** The timer of the deadlines. Absent: each call has its own timer. */
+  /** The timer for the deadlines. Absent: each call has its own timer. */
   timer?: Timer;
 }
 
@@ -45,23 +51,23 @@ export interface IssuedToken {
   status?: { token?: string };
 }
 
-/** Which page of a list. */
+/** The parameters of a request for one page of a list. */
 export interface NodePage {
-  /** `rollcall.dev/deployment=rollcall` */
+  /** A label selector, such as `rollcall.dev/deployment=rollcall`. */
   labelSelector: string;
   limit: number;
-  /** From the previous page; undefined for the first page. */
+  /** The continue token of the previous page; undefined for the first page. */
   continue: string | undefined;
 }
 
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   listNodes: (page: NodePage) => Promise<ApiResult<NodeList>>;
-  /** Sends a strategic merge patch. The caller adds preconditions to it. */
+  /** Sends a strategic merge patch. The caller must add the preconditions to the patch. */
   patchNode: (original: Node, patch: JsonObject) => Promise<ApiResult<Node>>;
-  /** Deletes the Node with this uid. A Node with another uid is a conflict. */
+  /** Deletes the Node with this uid. If the Node has another uid, the result is a conflict. */
   deleteNode: (name: string, uid: string) => Promise<ApiResult<unknown>>;
   deleteLease: (namespace: string, name: string, uid: string) => Promise<ApiResult<unknown>>;
-  /** Requests a token for the apiserver. It expires after `seconds`, or when the Secret is deleted. */
+  /** Requests a token for the apiserver. The token expires after `seconds`, or when the Secret is deleted. */
   createToken: (account: ServiceAccount, secret: string, seconds: number) => Promise<ApiResult<IssuedToken>>;
 }
 
@@ -131,7 +137,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
   };
 }
 
-/** Adds the Node's uid as a precondition, so that the patch never changes a Node that was created again. */
+/** Adds the Node's uid to a patch as a precondition, so that the patch does not change a Node that was created again. */
 function withUid(patch: JsonObject, uid: string | undefined): JsonObject {
   if (uid === undefined) return patch;
   const metadata = isJsonObject(patch["metadata"]) ? patch["metadata"] : {};
@@ -158,15 +164,15 @@ interface Call {
   contentType: string;
 }
 
-/** `retryAfterMs` is present if the answer has a Retry-After. */
+/** The result of one request. `retryAfterMs` is absent if the answer has no Retry-After. */
 type Attempt<T> = ApiResult<T> & { retryAfterMs?: number };
 
 const NO_ANSWER = "no answer in time";
 const NOT_ASKED = "not asked: the machine has used up its requests to the apiserver";
 
 /**
- * Repeats the request while the apiserver answers with Retry-After and the deadline allows it, as client-go does. After a
- * 401 it repeats once, with another token.
+ * Repeats the request while the apiserver answers with Retry-After and the deadline allows another request, as
+ * client-go does. After a 401 the request is repeated once, with another token.
  */
 async function answered<T>(connection: KubeConnection, startedMs: number, call: Call): Promise<ApiResult<T>> {
   const late: Attempt<T> = failure({ kind: "unanswered", message: NO_ANSWER });
@@ -175,7 +181,8 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   let token = connection.token();
   const ask = async () => connection.otherToken?.(token) ?? null;
   const otherToken = () => withDeadline(leftMs(), ask, null, connection.timer);
-  // An evicted object has only the expired secret: asking first saves a request that would be answered 401.
+  // After an eviction the object may have only an expired token. The apiserver would answer 401, so another token
+  // is requested first.
   if (connection.hasEnded?.()) token = (await otherToken()) ?? token;
   for (let isRepeated = false; ;) {
     if (leftMs() <= 0) return late;
@@ -195,7 +202,7 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   }
 }
 
-/** Never rejects. */
+/** Sends one request. Never rejects: without an answer the result is an `unanswered` error. */
 async function request<T>(
   connection: KubeConnection,
   token: string,
@@ -226,12 +233,15 @@ async function request<T>(
   }
 }
 
-/** Returns the apiserver's object, or its Status as the error; `unanswered` if another server answered. */
+/**
+ * Returns the apiserver's object, or the error in its Status; the error `unanswered` if another server sent the
+ * answer.
+ */
 function answerOf<T>(method: string, response: Response, text: string): ApiResult<T> {
   const code = response.status;
   const body = parseObject(text);
   const ok = code >= 200 && code < 300;
-  // The apiserver answers a DELETE that removes an object at once with a Status.
+  // The apiserver answers a DELETE with a Status if the object is removed at once.
   const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
   if (ok && isExpected && typeof body?.["metadata"] === "object") return success(body as T);
   if (!ok && body?.["kind"] === "Status")

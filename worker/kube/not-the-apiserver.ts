@@ -1,5 +1,5 @@
-// Explains an answer that is not the apiserver's: Cloudflare's edge, Access, a Tunnel or another proxy sent it. The
-// apiserver answers with objects, or in plain text if it is overloaded.
+// Explains an answer that is not the apiserver's, but that of Cloudflare's edge, Access, a Tunnel or another proxy.
+// An apiserver answers with objects; if overloaded, in plain text.
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 
 /** An answer whose body was read. */
@@ -42,7 +42,7 @@ const TOO_LATE: Meaning = {
   cure: "see the apiserver's /readyz?verbose and its load, and the network between it and cloudflared",
 };
 
-/** By Cloudflare's error code, or by an HTTP status that an apiserver sends only with a Status. */
+/** Explanations by Cloudflare's error code, or by an HTTP status that an apiserver sends only with a Status. */
 const MEANINGS: Readonly<Record<number, Meaning>> = {
   401: {
     says: "Cloudflare Access, or another proxy, does not accept the credentials",
@@ -90,7 +90,7 @@ const MEANINGS: Readonly<Record<number, Meaning>> = {
   1033: NO_TUNNEL,
 };
 
-/** An apiserver that is overloaded or shutting down answers these in plain text. */
+/** The statuses that an overloaded or stopping apiserver sends in plain text. */
 const PLAIN_OF_THE_APISERVER = new Set([429, 503, 504]);
 
 const A_PAGE: Meaning = {
@@ -109,12 +109,12 @@ export function notTheApiservers(answer: Answer, text: string): ApiError & { kin
   return { kind: "unanswered", message: `${message}${named}: ${meaning.says}`, cure: meaning.cure };
 }
 
-/** Longest wait that a proxy in front of the apiserver may request. */
+/** The longest wait that a proxy in front of the apiserver can cause. */
 const LONGEST_WAIT_MS = 10_000;
 
 /**
- * Returns the answer's Retry-After, at least a second; undefined if it has none. A proxy does not know the apiserver's load:
- * it may ask for minutes although the connection is back in seconds.
+ * Returns the wait of the answer's Retry-After, at least a second; undefined without one. A proxy's wait is
+ * limited: it does not know the apiserver's load and may ask for minutes.
  */
 export function retryAfterMsOf({ status, headers }: Answer): number | undefined {
   if (status !== 429 && status < 500) return undefined;
@@ -132,7 +132,7 @@ function meaningOf({ status, headers }: Answer, code: number | null): Meaning | 
   return MEANINGS[status] ?? (isPage(headers) ? A_PAGE : undefined);
 }
 
-/** Returns whether it redirects to TEAM.cloudflareaccess.com, or to Access's path on the same hostname. */
+/** Reports whether the redirect leads to TEAM.cloudflareaccess.com, or to Access's path on the same hostname. */
 function isLogin(headers: Headers): boolean {
   const to = URL.parse(headers.get("location") ?? "", "https://same.invalid");
   return (
@@ -142,12 +142,12 @@ function isLogin(headers: Headers): boolean {
 }
 
 const isPage = (headers: Headers) => /^text\/html\b/i.test(headers.get("content-type") ?? "");
-/** Statuses that only Cloudflare sends. */
+/** Reports whether only Cloudflare's edge sends this status. */
 const isOfTheEdge = (status: number) => status >= 520 && status <= 530;
 
-/** Cloudflare writes its codes as "error code: 1033" in plain text, and as "Error 1033" or "Error code 524" in pages. */
+/** Matches Cloudflare's error code: "error code: 1033" in plain text, "Error 1033" or "Error code 524" in pages. */
 const CODE = /\berror(?:\s+code)?:?\s+(\d{3,4})\b|"error_code":\s*(\d{3,4})\b/i;
-/** Characters that are searched: a page has the code in its title. */
+/** The number of characters in which the code is searched: a page has the code in its title. */
 const SEARCHED = 4096;
 
 function codeOf(text: string): number | null {

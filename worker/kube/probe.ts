@@ -1,5 +1,5 @@
-// Checks that the apiserver answers, accepts the Worker's token, and lets its account read Nodes. The outcome of the one
-// request is cached for some seconds, so that frequent checks cost the apiserver little.
+// Checks that the apiserver answers, accepts the Worker's token, and lets its account read Nodes. One request
+// checks all three. The result is cached for some seconds, so that frequent checks cost the apiserver little.
 import {
   type ApiError,
   type ApiResult,
@@ -14,15 +14,15 @@ import { heldToken, kubeConnector } from "./connect.ts";
 import type { KubeClient } from "./kube-client.ts";
 import { currentMs } from "../clock.ts";
 
-/** How long an outcome is cached. */
+/** The time for which a result is cached. */
 export const PROBED_EVERY_MS = 10_000;
 export const PROBE_WITHIN_MS = 3000;
-/** The Node need not exist: a 404 for it proves the same. */
+/** The name of the Node that the probe reads. The Node need not exist: a 404 proves the same. */
 export const PROBED_NODE = "rollcall-readyz";
 
 export interface Probed {
   finding: CheckResult;
-  /** When the apiserver was asked, in milliseconds since 1970. */
+  /** When the probe sent its request, in milliseconds since 1970. */
   atMs: number;
 }
 
@@ -40,7 +40,7 @@ export class ApiserverProbe {
     this.#nowMs = nowMs;
   }
 
-  /** Returns the cached outcome, or asks the apiserver; callers at the same time share one request. */
+  /** Returns the cached result, or asks the apiserver. Callers at the same time share one request. */
   async probe(): Promise<Probed> {
     const sinceMs = this.#nowMs() - (this.#latest?.atMs ?? 0);
     if (this.#latest && sinceMs >= 0 && sinceMs < PROBED_EVERY_MS) return this.#latest;
@@ -57,7 +57,7 @@ export class ApiserverProbe {
   }
 }
 
-/** Reads the Node from the apiserver's cache (`resourceVersion=0`), not from etcd. */
+/** Reads the probed Node. With `resourceVersion=0` the apiserver answers from its cache, not from etcd. */
 export function askForNode(
   env: Environment,
   connect: (withinMs: number) => KubeClient | Promise<KubeClient> = kubeConnector(env, heldToken(env), () =>
@@ -92,7 +92,7 @@ function faultOf(answer: ApiResult<Node>): Pick<DeploymentFault, "state" | "mess
   );
 }
 
-/** Returns whether the apiserver itself reports a missing Node. Another server's 404 proves nothing. */
+/** Reports whether the apiserver itself answered that the Node is missing. Another server's 404 proves nothing. */
 function isMissing(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404 && error.status.details?.kind === "nodes";
 }

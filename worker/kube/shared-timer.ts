@@ -1,7 +1,7 @@
-// One timer for all deadlines of a Durable Object, which is never cleared. workerd keeps about 270 bytes of each cleared
-// timer while the object is in memory, and a gateway begins fifty requests a second.
+// Serves all deadlines of a Durable Object with one timer that is never cleared. workerd keeps about 270 bytes of
+// each cleared timer while the object is in memory, and a gateway sends fifty requests a second.
 
-/** Calls `over` once after `ms` milliseconds, unless the function that it returns is called before. */
+/** Calls `over` once after `ms` milliseconds. Returns a function that cancels the call. */
 export type Timer = (ms: number, over: () => void) => () => void;
 
 interface Waiting {
@@ -15,8 +15,9 @@ interface Waiting {
 export type Ring = (tick: () => void, afterMs: number) => void;
 
 /**
- * Checks every `tickMs` while deadlines are pending: each is called at most one tick late, and the object stays awake one
- * tick longer. Elapsed ticks count too, so that a clock that was put back extends no deadline.
+ * Returns a Timer that checks its deadlines every `tickMs` while any is pending. A call is at most one tick late,
+ * and the object stays awake one tick longer. Ticks are counted as well, so that a clock that was put back extends
+ * no deadline.
  */
 export function sharedTimer(tickMs: number, nowMs: () => number, ring: Ring): Timer {
   const waiting = new Set<Waiting>();
@@ -29,7 +30,7 @@ export function sharedTimer(tickMs: number, nowMs: () => number, ring: Ring): Ti
     for (const each of late) waiting.delete(each);
     isTicking = waiting.size > 0;
     if (isTicking) ring(tick, tickMs);
-    // Last, so that an exception in a callback does not stop the ticks.
+    // The callbacks run last, so that an exception in a callback does not stop the ticks.
     for (const { over } of late) over();
   };
   return (leftMs, over) => {

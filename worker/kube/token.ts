@@ -1,5 +1,5 @@
-// Reads the claims of the cluster token (its account, its lifetime), and holds the current token for one Durable Object.
-// The claims are unverified: only the apiserver can verify them.
+// Reads the claims of the token for the apiserver (account and lifetime), and holds the current token of one
+// Durable Object. The claims are unverified: only the apiserver can verify them.
 import { decodeJwt } from "jose";
 import { dnsSubdomainErrors } from "../../shared/kubernetes/validation.ts";
 import { withDeadline } from "./deadline.ts";
@@ -9,17 +9,17 @@ export interface ServiceAccount {
   name: string;
 }
 
-/** A field is absent if the token does not have it. */
+/** The claims of a token. A field is absent if the token lacks the claim. */
 interface TokenClaims {
   account?: ServiceAccount;
   issuedAtMs?: number;
   expiresAtMs?: number;
 }
 
-/** Claims of a renewable token: it belongs to a ServiceAccount, and it expires. */
+/** The claims of a renewable token, which belongs to a ServiceAccount and expires. */
 export type TokenLife = Required<TokenClaims>;
 
-/** Returns no claims for a token that is no JWT. */
+/** Returns the claims of a token; no claims if the token is no JWT. */
 export function tokenClaims(token: string): TokenClaims {
   const { sub, iat, exp } = payloadOf(token);
   const account = accountOf(sub);
@@ -31,14 +31,14 @@ export function tokenClaims(token: string): TokenClaims {
   };
 }
 
-/** Returns null if the token cannot be renewed, or does not expire. */
+/** Returns the claims of a renewable token; null if the token cannot be renewed, or does not expire. */
 export function tokenLife(token: string): TokenLife | null {
   const { account, issuedAtMs, expiresAtMs } = tokenClaims(token);
   if (!account || issuedAtMs === undefined || expiresAtMs === undefined) return null;
   return expiresAtMs > issuedAtMs ? { account, issuedAtMs, expiresAtMs } : null;
 }
 
-/** Returns the half of its lifetime, from which on the token is renewed. */
+/** Returns the time from which the token is renewed: half of its lifetime, in milliseconds since 1970. */
 export function renewFromMs({ issuedAtMs, expiresAtMs }: TokenLife): number {
   return issuedAtMs + (expiresAtMs - issuedAtMs) / 2;
 }
@@ -47,7 +47,7 @@ export function sameAccount(one: ServiceAccount, other: ServiceAccount): boolean
   return one.namespace === other.namespace && one.name === other.name;
 }
 
-/** Returns the unverified claims; none if it is no JWT. */
+/** Returns the unverified claims of a token; none if the token is no JWT. */
 export function payloadOf(token: string): Record<string, unknown> {
   try {
     return decodeJwt(token);
@@ -56,7 +56,10 @@ export function payloadOf(token: string): Record<string, unknown> {
   }
 }
 
-/** Accepts only valid Kubernetes names, since they become parts of a URL's path. */
+/**
+ * Returns the ServiceAccount that a token names. Only valid Kubernetes names are accepted, since the names become
+ * parts of a URL.
+ */
 function accountOf(subject: unknown): ServiceAccount | undefined {
   const [system, kind, namespace, name, ...more] = typeof subject === "string" ? subject.split(":") : [];
   if (system !== "system" || kind !== "serviceaccount" || more.length > 0) return undefined;
@@ -71,23 +74,26 @@ function milliseconds(seconds: unknown): number | undefined {
 }
 
 interface HeldTokenDependencies {
-  /** KUBE_TOKEN */
+  /** The value of KUBE_TOKEN. */
   secret: string;
-  /** Asks the cluster's object for a token other than `refused`. Returns null if it has none for this secret. */
+  /**
+   * Asks the cluster object for a token other than `refused`. Resolves to null if the cluster object has none for
+   * this secret.
+   */
   ask: (refused: string | undefined) => Promise<string | null>;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically Math.random. */
+  /** Returns a random number from 0 to 1; typically Math.random. */
   random: () => number;
 }
 
-/** Where a client gets its token. `hasEnded` is absent if the expiry is unknown. */
+/** The methods that give a client its token. `hasEnded` is absent if the expiry is unknown. */
 export type TokenSource = Pick<HeldToken, "current" | "instead"> & Partial<Pick<HeldToken, "hasEnded">>;
 
-/** Minimum time between two requests for a token. */
+/** The least time between two requests to the cluster object for a token. */
 const ASK_EVERY_MS = 60_000;
 const ASK_WITHIN_MS = 2000;
-/** Share of a token's lifetime over which the machines' objects spread their requests for the next token. */
+/** The share of a token's lifetime over which machines' objects spread their requests for the next token. */
 const SPREAD = 1 / 8;
 
 interface Held {
@@ -96,12 +102,12 @@ interface Held {
 }
 
 /**
- * The current token of one Durable Object: the secret, or its successor from the cluster's object. It requests another one
- * when the shim starts, from half of the token's lifetime on, and after a 401; at no other heartbeat.
+ * Holds the current token of one Durable Object: the secret, or its successor from the cluster object. A successor
+ * is requested when the shim starts, from half of the token's lifetime on, and after a 401.
  */
 export class HeldToken {
   readonly #with: HeldTokenDependencies;
-  /** null if the secret cannot be renewed: then no other token is requested. */
+  /** The claims of the secret; null if the secret cannot be renewed. Without them no other token is requested. */
   readonly #secret: Held | null;
   #renewed: Held | undefined;
   #refused: string | undefined;
@@ -122,21 +128,24 @@ export class HeldToken {
     return this.#best()?.token ?? this.#with.secret;
   }
 
-  /** Returns whether the token for the next request has expired by this clock. */
+  /** Reports whether the token for the next request has expired, by this object's clock. */
   hasEnded(): boolean {
     const best = this.#best();
     return best !== null && this.#with.nowMs() >= best.life.expiresAtMs;
   }
 
-  /** Requests another token if it is time to. `isStart`: the shim has started, which reports the secret to the cluster's object. */
+  /**
+   * Requests another token if the time for it has come, or if the shim has started (`isStart`). The cluster object
+   * then learns the secret.
+   */
   async refresh(isStart: boolean): Promise<void> {
     if (this.#secret && (isStart || this.#with.nowMs() >= this.#askFromMs)) await this.#ask();
   }
 
-  /** Returns a token other than the refused or expired one; null if there is none now. */
+  /** Returns a token other than the refused or expired one; null if none is available now. */
   async instead(refused: string): Promise<string | null> {
     if (!this.#secret) return null;
-    // A request that is under way may return the other token.
+    // A request for a token may be running already, and may return another token.
     await this.#asking;
     if (this.current() === refused) {
       this.#refused = refused;
@@ -158,7 +167,10 @@ export class HeldToken {
     return (this.#asking ??= this.#askNow().finally(() => (this.#asking = undefined)));
   }
 
-  /** Never rejects: after a failure the current token stays, and a later report asks again. */
+  /**
+   * Requests a token. Never rejects: after a failure the current token stays, and a later report requests a token
+   * again.
+   */
   async #askNow(): Promise<void> {
     const answer = this.#with.ask(this.#refused).catch(() => null);
     const token = await withDeadline(ASK_WITHIN_MS, () => answer, null);

@@ -1,5 +1,5 @@
-// Watches the Nodes with a label: one long request, whose answer is a line of JSON for each change. The watch ends after its
-// timeout, or if nothing arrives for SILENT_FOR_MS.
+// Watches the Nodes with a label: one long request, whose answer has one line of JSON for each change. The watch
+// ends after its timeout, or if nothing arrives for SILENT_FOR_MS.
 import { type ApiError, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 import type { Node, Status } from "../../shared/kubernetes/types.ts";
@@ -8,29 +8,29 @@ import type { KubeConnection } from "./kube-client.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
 import { oneTimer } from "../clock.ts";
 
-/** `length`: characters of its line. */
+/** A change in the watch. `length`: the number of characters of its line. */
 export type NodeChange =
   | { type: "ADDED" | "MODIFIED"; node: Node; length: number }
-  /** The Node was deleted or lost the label. `node`: its last state. */
+  /** The Node was deleted or lost the label. `node`: the Node's last state. */
   | { type: "DELETED"; node: Node; length: number }
-  /** All changes up to this version were sent. */
+  /** A bookmark: the watch has sent all changes up to this version. */
   | { type: "BOOKMARK"; version: string; length: number };
 
 /** How a watch ended. */
 export type WatchEnd =
-  /** The timeout, the apiserver or the caller ended it. The next watch continues from the last version. */
+  /** The timeout, the apiserver or the caller ended the watch. The next watch continues from the last version. */
   | { kind: "ended" }
-  /** The apiserver does not have this version: list again. */
+  /** The apiserver does not have this version any more: the Nodes must be listed again. */
   | { kind: "expired" }
   | { kind: "failed"; error: ApiError; retryAfterMs?: number };
 
 export interface WatchRequest {
-  /** rollcall.dev/deployment=rollcall */
+  /** A label selector, such as rollcall.dev/deployment=rollcall. */
   selector: string;
-  /** The watch sends the changes after this version. */
+  /** The resourceVersion after which the watch begins. */
   version: string;
   timeoutSeconds: number;
-  /** Ends it early. */
+  /** Ends the watch early. */
   signal: AbortSignal;
   /** Called when the apiserver begins to answer. */
   onOpen: () => void;
@@ -38,16 +38,19 @@ export interface WatchRequest {
 }
 
 const ANSWER_WITHIN_MS = 10_000;
-/** An apiserver sends a bookmark about once a minute. */
+/** The time without any line after which a watch has failed. An apiserver sends a bookmark about once a minute. */
 export const SILENT_FOR_MS = 120_000;
-/** How often that is checked. */
+/** The interval of the checks for SILENT_FOR_MS. */
 export const LOOK_EVERY_MS = 1000;
-/** etcd takes objects of 1.5 MiB. */
+/** The number of characters of one line. etcd takes objects of 1.5 MiB. */
 export const MAX_LINE = 2 * 1024 * 1024;
 
 type Connection = Pick<KubeConnection, "fetch" | "url" | "token" | "otherToken">;
 
-/** Never rejects, unless `otherToken` does. After a 401 it tries another token once. */
+/**
+ * Runs one watch and returns how it ended. After a 401 another token is tried once. Rejects only if `otherToken`
+ * does.
+ */
 export async function watchNodes(connection: Connection, request: WatchRequest): Promise<WatchEnd> {
   const token = connection.token();
   const end = await watchWith(token, connection, request);
@@ -94,7 +97,7 @@ async function refusal(response: Response): Promise<WatchEnd> {
   const text = await withDeadline(ANSWER_WITHIN_MS, () => response.text(), "");
   const status = parsed(text);
   const isStatus = status?.["kind"] === "Status";
-  // An overloaded apiserver answers in plain text.
+  // An answer without a Status may be an overloaded apiserver's, which answers in plain text.
   const end: WatchEnd = isStatus
     ? endOf({ ...(status as Status), code: response.status })
     : { kind: "failed", error: notTheApiservers(response, text) };
@@ -102,9 +105,12 @@ async function refusal(response: Response): Promise<WatchEnd> {
   return end.kind === "failed" && retryAfterMs !== undefined ? { ...end, retryAfterMs } : end;
 }
 
-/** Reads until the stream ends. An invalid line ends it too: later lines would be unreliable. */
+/**
+ * Reads changes until the stream ends. An invalid line ends the watch too, since the later lines would be
+ * unreliable.
+ */
 async function readChanges(body: ReadableStream, request: WatchRequest): Promise<WatchEnd> {
-  // A watch reads thousands of times, and workerd keeps memory of each cleared timer.
+  // One timer serves the whole watch: it has thousands of reads, and workerd keeps memory of each cleared timer.
   const timer = oneTimer(LOOK_EVERY_MS);
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -125,7 +131,7 @@ async function readChanges(body: ReadableStream, request: WatchRequest): Promise
       }
     }
   } finally {
-    // An unread stream would keep the object awake.
+    // The stream is cancelled: an unread stream would keep the object awake.
     void reader.cancel().catch(() => undefined);
   }
 }
@@ -139,7 +145,7 @@ async function untilAborted(read: Promise<Read>, signal: AbortSignal): Promise<R
   try {
     return await Promise.race([read, ended.promise]);
   } finally {
-    // A watch reads thousands of times: the listeners must not add up.
+    // The listener is removed, since a watch has thousands of reads, each with a listener.
     signal.removeEventListener("abort", end);
   }
 }
@@ -162,7 +168,10 @@ function take(line: string, { onChange }: WatchRequest): WatchEnd | undefined {
   return unanswered("a line of the watch is no change");
 }
 
-/** A version that is too new comes from before etcd was restored: it has expired as well. */
+/**
+ * Returns how the watch ended. A version that is too new also counts as expired: it is from before a restore of
+ * etcd.
+ */
 function endOf(status: Status): WatchEnd {
   const { code, reason, details } = status;
   const isTooNew = (details?.causes ?? []).some((cause) => cause.reason === "ResourceVersionTooLarge");

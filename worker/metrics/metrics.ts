@@ -1,9 +1,9 @@
-// Every metric of GET /metrics with type, meaning and labels, which a table of docs/metrics.md is generated from; the text
-// format; and the histogram of requests to the apiserver.
+// Defines every metric of GET /metrics with its type, meaning and labels, from which a table of docs/metrics.md is
+// generated. Also writes the text format, and measures requests to the apiserver.
 
 type MetricType = "gauge" | "counter" | "histogram" | "info";
 
-/** All metrics, in the order of the answer. A histogram also has the label `le`. */
+/** All metrics, in the order of the answer. A histogram has the label `le` in addition. */
 export const METRICS = {
   rollcall_build_info: ["info", "The Worker's version, and its deployment.", ["version", "deployment"]],
   rollcall_source_up: [
@@ -93,7 +93,10 @@ export const METRICS = {
 } as const satisfies Record<string, readonly [MetricType, string, readonly string[]]>;
 export type MetricName = keyof typeof METRICS;
 
-/** A histogram: a count for each bucket of DURATION_BUCKETS, and for longer durations. Not cumulative. */
+/**
+ * A histogram: a count for each bucket of DURATION_BUCKETS, and one for longer durations. The counts are not
+ * cumulative.
+ */
 interface Distribution {
   counts: number[];
   sum: number;
@@ -102,14 +105,14 @@ interface Distribution {
 export interface Sample {
   labels: Record<string, string>;
   value: number | Distribution;
-  /** Begin of the count of a counter or a histogram, in milliseconds since 1970. */
+  /** When a counter or a histogram began to count, in milliseconds since 1970. */
   sinceMs?: number;
 }
 
-/** The metrics of one source. Metrics with very many samples are text already. */
+/** The metrics of one source. A metric with very many samples is already text. */
 export type Measured = { [name in MetricName]?: Sample[] | string };
 
-/** Upper bounds in seconds, up to the deadlines of requests. */
+/** The upper bounds of the buckets, in seconds. The last bound is the longest deadline of a request. */
 export const DURATION_BUCKETS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20] as const;
 
 export const CONTENT_TYPES = {
@@ -118,7 +121,7 @@ export const CONTENT_TYPES = {
 } as const;
 type Format = keyof typeof CONTENT_TYPES;
 
-/** Returns `plain` if the client accepts only plain text. */
+/** Returns the format for a header Accept: `plain` if the client accepts only plain text. */
 export function formatFor(accept = ""): Format {
   return /\btext\/(plain|\*)/.test(accept) && !accept.includes("openmetrics") ? "plain" : "openMetrics";
 }
@@ -142,7 +145,7 @@ export function exposition(sources: readonly Measured[], format: Format): string
   return `${parts.join("")}${isOpen ? "# EOF\n" : ""}`;
 }
 
-/** OpenMetrics has these suffixes in the names of samples, not in the names of families. */
+/** Matches the suffixes that OpenMetrics has in the names of samples, but not in the names of families. */
 const SUFFIXES = /_(total|info)$/;
 
 function linesOf(name: string, family: string, { labels, value, sinceMs }: Sample, isOpen: boolean): string {
@@ -170,7 +173,7 @@ function line(name: string, labels: Sample["labels"], value: number): string {
 const escaped = (text: string) =>
   text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
 
-/** The fetch of KubeConnection. */
+/** The type of KubeConnection's fetch. */
 type Ask = (url: string, init: RequestInit) => Promise<Response>;
 
 interface Taken {
@@ -179,7 +182,10 @@ interface Taken {
   sinceMs: number;
 }
 
-/** Durations of requests to the apiserver, by verb and code, since this object is in memory. Storing them is not worth it. */
+/**
+ * Measures the durations of requests to the apiserver, by verb and code, while this object is in memory. The
+ * durations are not stored.
+ */
 export class Durations {
   readonly #nowMs: () => number;
   /** The durations by verb and code. */
@@ -189,7 +195,7 @@ export class Durations {
     this.#nowMs = nowMs;
   }
 
-  /** Returns the same function, with its requests measured. */
+  /** Returns a fetch that measures each request of `ask`. */
   timed(ask: Ask): Ask {
     return async (url, init) => {
       const startedMs = this.#nowMs();
@@ -214,12 +220,12 @@ export class Durations {
     });
   }
 
-  /** Counts a request that began at `startedMs`. `code` is `none` if it has no answer. */
+  /** Counts a request that began at `startedMs`. `code`: `none` if the request has no answer. */
   note(verb: string, code: string, startedMs: number): void {
     const nowMs = this.#nowMs();
     const key = `${verb} ${code}`;
     const taken = this.#taken.get(key) ?? this.#begin(key, nowMs);
-    // A clock that was put back must not make a duration negative.
+    // After a clock was put back, a duration would be negative.
     const seconds = Math.max(0, nowMs - startedMs) / 1000;
     const index = DURATION_BUCKETS.findIndex((bound) => seconds <= bound);
     const at = index === -1 ? DURATION_BUCKETS.length : index;
@@ -234,7 +240,7 @@ export class Durations {
   }
 }
 
-/** Returns `WATCH` for a watch, whose method is GET. */
+/** Returns the verb of a request: `WATCH` for a watch, whose HTTP method is GET, otherwise the method. */
 function verbOf(url: string, { method = "GET" }: RequestInit): string {
   return new URL(url).searchParams.has("watch") ? "WATCH" : method;
 }

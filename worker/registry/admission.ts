@@ -1,5 +1,5 @@
-// Admits machines. A machine must prove its token and its key; it is then pinned, waits for an operator, or is refused.
-// The decision is one synchronous step over the registry's tables.
+// Admits machines. A machine must prove its token and its key. The machine is then pinned, waits for an operator,
+// or is refused, in one synchronous step over the registry's tables.
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
@@ -31,7 +31,10 @@ import {
 } from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
 
-/** The challenge is older than the last change of the name's key. The machine may repeat it with a newer challenge. */
+/**
+ * The refusal of a challenge that is older than the last change of the name's key. The machine may repeat its
+ * request with a newer challenge.
+ */
 export interface NotFresh {
   reason: "not fresh";
   changedAtMs: number;
@@ -55,7 +58,7 @@ export function admit(
   const isTaken = isHeld(held, nowMs);
   const isOwn = held !== undefined && isPinned(held, thumbprint);
   const isKnown = isOwn && isCounted(sql, asking);
-  // A repeated request changes nothing, so the token may have expired or be used up meanwhile.
+  // A repeated request changes nothing, so it is accepted even if the token has expired or is used up now.
   if (isKnown && isTaken) return pinnedAs(sql, name, nowMs);
   const latestMs = changedAtMs(sql, name);
   if (asking.challengedAtMs <= latestMs) return failure({ reason: "not fresh", changedAtMs: latestMs });
@@ -75,7 +78,7 @@ export function admit(
   return pinnedAs(sql, name, nowMs);
 }
 
-/** Gives the name to the machine that waits with this key. */
+/** Approves the machine that waits for the name with this key: gives the name to the key. */
 export function approvePending(
   sql: SqlStorage,
   name: string,
@@ -103,7 +106,7 @@ function pinnedAs(sql: SqlStorage, name: string, nowMs: number): Result<GrantedP
   return pinned ? success(pinned) : refused("the token is revoked");
 }
 
-/** Returns the pin of this name for a machine's object that was lost; null if this key does not have the name. */
+/** Returns the pin of this name, for a machine's object that has lost its storage; null if the name has another key. */
 export function pinnedTo(
   sql: SqlStorage,
   name: string,
@@ -114,19 +117,19 @@ export function pinnedTo(
   return held && isPinned(held, thumbprint) && !isBuried(sql, thumbprint) ? held : null;
 }
 
-/** Returns the pin of this name with what its token allows. */
+/** Returns the pin of this name, with the grant of its token. */
 function grantedPin(sql: SqlStorage, name: string, nowMs: number): (GrantedPin & HeldPin) | undefined {
   const held = findPin(sql, name);
   const token = held?.revokedAtMs === null ? findToken(sql, held.token, nowMs) : undefined;
   return held && token && { ...held, grant: token.grant };
 }
 
-/** Reports whether a use of the token is reserved for this machine, since the machine waits. */
+/** Reports whether the machine waits with this token. A use of the token is then reserved for the machine. */
 function hasReserved(sql: SqlStorage, { token, name, thumbprint }: Asking, nowMs: number): boolean {
   return findPending(sql, name, thumbprint, nowMs)?.token === token;
 }
 
-/** Reports whether the token counts this name and key already. */
+/** Reports whether this name and key are counted already among the token's uses. */
 function isCounted(sql: SqlStorage, { token, name, thumbprint }: Asking): boolean {
   const known = "SELECT 1 FROM enrolments WHERE token = ? AND name = ? AND thumbprint = ?";
   return hasRow(sql, known, token, name, thumbprint);
@@ -142,17 +145,17 @@ export interface AdmissionRequest {
   method: string;
   path: string;
   binding: string;
-  /** The challenge that the binding signs, and when the Worker made it. */
+  /** The challenge that the binding signs. */
   challenge: string;
   challengedAtMs: number;
   machine: ProvenMachine;
-  /** The address that the request came from; "" if the platform does not provide it. */
+  /** The address of the request; "" if the platform does not provide the address. */
   address: string;
 }
 
 const TOKEN_ID = new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`);
 
-/** Verifies the token's signature, then admits the machine. `tokenId`: claimedTokenId of the binding. */
+/** Verifies the token's signature, then admits the machine. `tokenId`: the binding's claimedTokenId. */
 export async function admitRequest(
   storage: DurableObjectStorage,
   request: AdmissionRequest,
@@ -173,7 +176,7 @@ export async function admitRequest(
   return storage.transactionSync(() => admit(sql, asking, currentMs()));
 }
 
-/** Returns the token's ID in a binding, not verified; undefined if the binding has no valid one. */
+/** Returns the unverified ID of the token in a binding; undefined if the binding has no valid ID. */
 export function claimedTokenId(binding: string): string | undefined {
   const kid = claimedKid(binding);
   return kid !== undefined && TOKEN_ID.test(kid) ? kid : undefined;

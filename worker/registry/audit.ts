@@ -1,5 +1,6 @@
-// The registry's logs: operators' actions, changes by machines, and refused enrolments. They are apart, so that no machine
-// displaces an operator's action. An entry is written in the transaction of its change, and contains no secret.
+// Stores the registry's logs: operators' actions, changes by machines, and refused enrolments. The logs are
+// separate, so that no machine displaces an operator's action. An entry is written in the transaction of its
+// change, and contains no secret.
 import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
 import type { AuditQuery } from "../../shared/protocol/operator-api.ts";
 import { prune } from "../storage/prune.ts";
@@ -10,12 +11,12 @@ export type AuditRequest = Omit<AuditQuery, "format" | "limit"> & { limit: numbe
 interface LogRecord<Action> {
   who: string;
   what: Action;
-  /** A Node's name, the ID of a token or a session, an operator, or the number of a bulk action. */
+  /** The object of the action: a Node, a token, a session, an operator, or a bulk action, by its name, ID or number. */
   target: string;
   detail?: string;
 }
 
-/** `who`: an operator (`admin secret`, `alice@example.com`). */
+/** An operator's action. `who`: the operator (`admin secret`, `alice@example.com`). */
 export type AuditRecord = LogRecord<
   | "operator.create"
   | "operator.revoke"
@@ -51,34 +52,37 @@ export type AuditRecord = LogRecord<
   | "backup.abandon"
 >;
 
-/** Changes by machines. A name may have CHANGES_A_DAY of each kind. */
+/** The changes by machines. A name may have CHANGES_A_DAY changes of each kind. */
 export type MachineChange =
   "machine.enrol" | "machine.take-over" | "machine.wait" | "machine.rotate" | "machine.leave";
-/** `who`: `token ID` or `machine THUMBPRINT`. `target`: the Node's name. */
+/** A machine's change. `who`: `token ID` or `machine THUMBPRINT`. `target`: the Node's name. */
 type MachineRecord = LogRecord<MachineChange>;
 
 type LogRow = Omit<AuditEntry, "at"> & { at_ms: number };
 
 const DAY_MS = 24 * 3600 * 1000;
 export const AUDIT_KEPT_MS = 365 * DAY_MS;
-/** Changes of each kind for each name: more than a machine needs, and few enough not to load the registry. */
+/**
+ * The number of changes of each kind that a name may have in a day: more than a machine needs, and no load for the
+ * registry.
+ */
 export const CHANGES_A_DAY = 24;
-/** Entries kept for one name: more than it may cause in a day, of all kinds. */
+/** The number of stored entries for one name: more than the name may cause in a day, of all kinds. */
 export const MACHINE_ENTRIES_A_NAME = 128;
-/** Entries kept for all names together. */
+/** The number of stored entries for all names together. */
 export const MACHINE_ENTRIES = 1_000_000;
-/** Refused enrolments kept for all names together. */
+/** The number of stored refusals for all names together. */
 export const REFUSAL_ENTRIES = 10_000;
-/** Surplus entries are deleted in small portions, with each new entry. */
+/** The number of surplus entries that each new entry deletes. */
 const PRUNED_AT_ONCE = 10;
 
-/** Records an operator's action. It is kept for a year, whatever machines do. */
+/** Records an operator's action. The entry stays for a year: machines cannot displace it. */
 export function audit(sql: SqlStorage, record: AuditRecord, nowMs: number): void {
   insert(sql, "audit", record, nowMs);
   prune(sql, "audit", { beforeMs: nowMs - AUDIT_KEPT_MS, atOnce: PRUNED_AT_ONCE });
 }
 
-/** Records a machine's change. Only the newest entries of its name, and of all names, are kept. */
+/** Records a machine's change. Only the newest entries of the name, and of all names, are kept. */
 export function logMachine(sql: SqlStorage, record: MachineRecord, nowMs: number): void {
   insert(sql, "machine_log", record, nowMs);
   const surplus = "SELECT id FROM machine_log WHERE target = ? ORDER BY id DESC LIMIT ? OFFSET ?";
@@ -97,7 +101,7 @@ export function logRefusal(
   prune(sql, "refusal_log", { entries: REFUSAL_ENTRIES, atOnce: PRUNED_AT_ONCE });
 }
 
-/** Reports whether this name may have another change of this kind. The last 24 hours count. */
+/** Reports whether this name may have another change of this kind. The changes of the last 24 hours count. */
 export function mayChange(sql: SqlStorage, name: string, what: MachineChange, nowMs: number): boolean {
   const today = "SELECT COUNT(*) FROM machine_log WHERE target = ? AND what = ? AND at_ms > ?";
   return cell<number>(sql, today, name, what, nowMs - DAY_MS) < CHANGES_A_DAY;
@@ -105,11 +109,11 @@ export function mayChange(sql: SqlStorage, name: string, what: MachineChange, no
 
 const LOGS = { operators: "audit", machines: "machine_log", refusals: "refusal_log" } as const;
 
-/** Returns a page of one of the logs, newest first. */
+/** Returns a page of the log `by`, newest entries first. */
 export function readAudit(sql: SqlStorage, { by, target, before, limit }: AuditRequest): AuditEntry[] {
   const [ofTarget, bindings] = target === undefined ? ["", []] : ["AND target = ?", [target]];
   const rows = sql.exec<LogRow>(
-    // Not `? IS NULL OR …`, for which SQLite uses no index: a log may have a million rows.
+    // A condition `? IS NULL OR …` would use no index, and a log may have a million rows.
     `SELECT * FROM ${LOGS[by]} WHERE id < ? ${ofTarget} ORDER BY id DESC LIMIT ?`,
     before ?? Number.MAX_SAFE_INTEGER,
     ...bindings,
@@ -128,7 +132,10 @@ function insert(
   sql.exec(insert, nowMs, who, what, target, detail);
 }
 
-/** Counts `what` for today (UTC) and returns the count. Beyond `most` it writes no row. A new day deletes older counts. */
+/**
+ * Counts `what` for today (UTC) and returns the count. Above `most`, no row is written. A new day deletes the older
+ * counts.
+ */
 export function countToday(sql: SqlStorage, what: string, most: number, nowMs: number): number {
   const day = Math.floor(nowMs / DAY_MS);
   const query = "SELECT count FROM refused_changes WHERE who = ? AND day = ?";
@@ -143,11 +150,14 @@ export const REFUSED_CHANGES_A_DAY = 20;
 
 export interface RefusedChange {
   who: string;
-  /** `POST /v1/bulk` */
+  /** The refused route, such as `POST /v1/bulk`. */
   what: string;
 }
 
-/** Records a change that the operator's role does not allow: the secret may be in wrong hands. Limited for each operator. */
+/**
+ * Records that an operator's role did not allow a change: another person may have the secret. The number of entries
+ * is limited for each operator.
+ */
 export function noteRefusedChange(sql: SqlStorage, { who, what }: RefusedChange, nowMs: number): void {
   const count = countToday(sql, who, REFUSED_CHANGES_A_DAY, nowMs);
   if (count > REFUSED_CHANGES_A_DAY) return;

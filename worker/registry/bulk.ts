@@ -1,5 +1,5 @@
-// Actions on many machines: the dry run, the confirmed action, and its execution by the registry's alarm. An action covers
-// the machines that its dry run has listed, except those whose key has changed since.
+// Stores actions on many machines: the dry run, the confirmed action, and its execution by the registry's alarm. An
+// action covers the machines of its dry run, except those whose key has changed since.
 import type {
   BulkAnswer,
   BulkMatch,
@@ -19,21 +19,24 @@ import { cell, hasRow, type Row } from "../storage/query.ts";
 import { audit, type AuditRecord } from "./audit.ts";
 import { findPin, unpin } from "./pins.ts";
 
-/** `remove-node`: removes the Node of a machine that has long been silent; the machine stays enrolled. */
+/**
+ * What an action does to a machine. `remove-node` removes the Node of a long silent machine; the machine stays
+ * enrolled.
+ */
 type MachineAct = BulkAction | "remove-node";
 
-/** What a machine's object is to do. */
+/** The action that a machine's object is to execute. */
 export interface MachineOrder {
   act: MachineAct;
-  /** Generation of the listed pin: a machine that enrolled later is not affected. */
+  /** The generation of the pin that the dry run listed. A machine that enrolled later is not affected. */
   generation: number;
-  /** For revoke and forget: pins with a lower generation are out of date. */
+  /** For `revoke` and `forget`: the generation below which pins are out of date. */
   unpinned: number;
 }
 
 export interface BulkToPlan {
   action: BulkAction;
-  /** Digest of the request, without the parameter that makes it a dry run. */
+  /** A digest of the request, without the parameters `dryRun` and `confirmation`. */
   request: string;
   who: string;
   machines: readonly MachineStatus[];
@@ -44,7 +47,7 @@ export interface ConfirmedBulk extends Pick<BulkToPlan, "request" | "who"> {
 }
 
 export const BULK_KEPT_MS = 30 * 24 * 3600 * 1000;
-/** Attempts for an object that does not answer. */
+/** The number of attempts for a machine's object that does not answer. */
 const MAX_TRIES = 3;
 
 const AUDITED: Record<MachineAct, AuditRecord["what"]> = {
@@ -64,10 +67,13 @@ const EFFECTS: Record<BulkAction, string> = {
 };
 
 type PinRow = { name: string; generation: number; revoked_at_ms: number | null };
-/** Name and generation. */
+/** A listed machine: its name, and the generation of its pin. */
 type Listed = readonly [string, number];
 
-/** Lists the machines that the action affects, and stores the list for a confirmation. Call it in a transaction. */
+/**
+ * Lists the machines that an action would affect, and stores the list for a confirmation. Call planBulk in a
+ * transaction.
+ */
 export function planBulk(
   sql: SqlStorage,
   { action, request, who, machines }: BulkToPlan,
@@ -111,7 +117,7 @@ const NOT_CONFIRMED =
   "This confirmation is not that of your dry run of the same request, was used, or is older than ten minutes: " +
   "run a new dry run.";
 
-/** Starts the action of a dry run, on its list only. Call it in a transaction. */
+/** Starts the action of a dry run, for the listed machines only. Call startPlanned in a transaction. */
 export function startPlanned(
   sql: SqlStorage,
   { request, confirmation, who }: ConfirmedBulk,
@@ -129,7 +135,10 @@ export function startPlanned(
   return success(startBulk(sql, { act: plan.action, who, listed }, nowMs));
 }
 
-/** Starts the removal of silent machines' Nodes. Returns null if a removal runs already, or no machine is affected. */
+/**
+ * Starts the removal of silent machines' Nodes. Returns null if another removal is running, or if no machine is
+ * affected.
+ */
 export function startRemovals(sql: SqlStorage, names: readonly string[], nowMs: number): BulkProgress | null {
   const underWay = "SELECT 1 FROM bulks WHERE ended_at_ms IS NULL AND action = 'remove-node'";
   if (hasRow(sql, underWay)) return null;
@@ -176,7 +185,7 @@ const SELECT = `SELECT id, action, who, created_at_ms AS createdAtMs, total, end
   is_stopped AS isStopped, (SELECT COUNT(*) FROM bulk_machines WHERE bulk = id) AS kept,
   (SELECT COUNT(failure) FROM bulk_machines WHERE bulk = id) AS failed FROM bulks`;
 
-/** Returns actions, newest first. */
+/** Returns the actions, newest first. */
 export function listBulks(sql: SqlStorage, limit: number): BulkProgress[] {
   return [...sql.exec<BulkRow>(`${SELECT} ORDER BY id DESC LIMIT ?`, limit)].map(progressOf);
 }
@@ -185,7 +194,7 @@ function findBulk(sql: SqlStorage, id: number): BulkProgress | undefined {
   return [...sql.exec<BulkRow>(`${SELECT} WHERE id = ?`, id)].map(progressOf)[0];
 }
 
-/** Returns an action's progress and failures; undefined if there is no such action. */
+/** Returns an action's progress and failures; undefined if no action has this ID. */
 export function showBulk(sql: SqlStorage, id: number, { after, limit }: BulkQuery): BulkAnswer | undefined {
   const query = `SELECT name, failure AS reason FROM bulk_machines
     WHERE bulk = ? AND failure IS NOT NULL AND name > ? ORDER BY name LIMIT ?`;
@@ -210,7 +219,7 @@ function progressOf(row: BulkRow): BulkProgress {
   };
 }
 
-/** Stops an action: machines that have begun are completed, no others begin. Safe to repeat. */
+/** Stops an action: no further machine begins, but each machine that has begun is completed. Safe to repeat. */
 export function stopBulk(sql: SqlStorage, id: number, who: string, nowMs: number): Result<null> {
   const found = findBulk(sql, id);
   if (!found) return failure("there is no such action");
@@ -227,7 +236,7 @@ interface RunningBulk {
   who: string;
 }
 
-/** Returns the oldest action that has not ended; null if there is none. */
+/** Returns the oldest action that has not ended; null if all have ended. */
 function runningBulk(sql: SqlStorage): RunningBulk | null {
   const query = "SELECT id, action AS act, who FROM bulks WHERE ended_at_ms IS NULL ORDER BY id LIMIT 1";
   return sql.exec<Row<RunningBulk>>(query).toArray()[0] ?? null;
@@ -237,25 +246,28 @@ interface WaitingMachine {
   name: string;
   generation: number;
   tries: number;
-  /** null if the machine has not begun. */
+  /** The value of MachineOrder.unpinned; null if the machine has not begun. */
   unpinned: number | null;
 }
 
-/** Returns machines that wait, those that failed before last. */
+/** Returns machines that wait for the action, those with failed attempts last. */
 function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMachine[] {
   const query = `SELECT name, generation, tries, unpinned FROM bulk_machines
     WHERE bulk = ? AND failure IS NULL ORDER BY tries, name LIMIT ?`;
   return sql.exec<Row<WaitingMachine>>(query, id, limit).toArray();
 }
 
-/** Begins a machine: stores what its object is to do, once. Fails if nothing is to be done. Call it in a transaction. */
+/**
+ * Begins a machine: stores once what its object must do. Fails if nothing must be done. Call beginMachine in a
+ * transaction.
+ */
 function beginMachine(
   sql: SqlStorage,
   { id, act, who }: RunningBulk,
   { name, generation, unpinned }: WaitingMachine,
   nowMs: number,
 ): Result<MachineOrder> {
-  // After an eviction, a machine that has begun is completed, even if it has enrolled again since.
+  // The machine began before an eviction: it is completed, even if it has enrolled again since.
   if (unpinned !== null) return success({ act, generation, unpinned });
   const pin = findPin(sql, name);
   if (pin?.generation !== generation) return failure("its key has changed since the dry run, or it is gone");
@@ -269,13 +281,13 @@ function beginMachine(
   return success({ act, generation, unpinned: done.value });
 }
 
-/** Ends a machine. `reason`: why it failed; null if it succeeded. */
+/** Records that a machine has ended. `reason`: why it failed; null if it succeeded. */
 function endMachine(sql: SqlStorage, id: number, name: string, reason: string | null): void {
   if (reason === null) sql.exec("DELETE FROM bulk_machines WHERE bulk = ? AND name = ?", id, name);
   else sql.exec("UPDATE bulk_machines SET failure = ? WHERE bulk = ? AND name = ?", reason, id, name);
 }
 
-/** Postpones a machine whose object does not answer. After MAX_TRIES it has failed. */
+/** Postpones a machine whose object does not answer. After MAX_TRIES attempts the machine counts as failed. */
 function postponeMachine(sql: SqlStorage, id: number, name: string, reason: string): void {
   sql.exec(
     "UPDATE bulk_machines SET tries = tries + 1, failure = iif(tries + 1 >= ?, ?, NULL) WHERE bulk = ? AND name = ?",
@@ -286,7 +298,7 @@ function postponeMachine(sql: SqlStorage, id: number, name: string, reason: stri
   );
 }
 
-/** Ends an action. Call it when no machine waits. */
+/** Ends an action. Call endBulk when no machine waits. */
 function endBulk(sql: SqlStorage, id: number, nowMs: number): void {
   sql.exec("UPDATE bulks SET ended_at_ms = IFNULL(ended_at_ms, ?) WHERE id = ?", nowMs, id);
 }
@@ -294,25 +306,28 @@ function endBulk(sql: SqlStorage, id: number, nowMs: number): void {
 export const BULK_PACE = {
   aSecond: 50,
   atOnce: 6,
-  /** Machines in one turn of the alarm: the platform limits the subrequests of an invocation. */
+  /** The number of machines in one turn of the alarm: the platform limits the subrequests of an invocation. */
   aTurn: 400,
-  /** A turn begins no machine after this time. */
+  /** The time after which a turn begins no further machine. */
   turnMs: 60_000,
-  /** Deadline of a machine's object. */
+  /** The deadline of a request to a machine's object. */
   withinMs: 20_000,
-  /** Wait before objects that did not answer are asked again. */
+  /** The wait before an object that did not answer is asked again. */
   againMs: 10_000,
 } as const;
 
 interface BulkSurroundings {
   sql: SqlStorage;
-  /** Typically the storage's transactionSync. */
+  /** Runs `act` in one transaction; typically the storage's transactionSync. */
   atomically: <T>(act: () => T) => T;
-  /** Asks a machine's object to act. Resolves to null, or to why it failed. Throws if the object does not answer. */
+  /**
+   * Asks a machine's object to execute an action. Resolves to null, or to the reason of the failure. Throws if the
+   * object does not answer.
+   */
   order: (name: string, order: MachineOrder) => Promise<string | null>;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically `pause` of clock.ts. */
+  /** Waits for `ms` milliseconds; typically `pause` of clock.ts. */
   pause: (ms: number) => Promise<void>;
 }
 
@@ -321,7 +336,10 @@ export interface OrderedObject {
   forget: () => Promise<unknown>;
 }
 
-/** Asks a machine's object to act. Throws if it does not answer in time. */
+/**
+ * Asks a machine's object to execute an action. Resolves to null, or to the reason of the failure. Throws if the
+ * object does not answer in time.
+ */
 export async function orderMachine(
   object: OrderedObject,
   name: string,
@@ -329,13 +347,16 @@ export async function orderMachine(
   withinMs: number = BULK_PACE.withinMs,
 ): Promise<string | null> {
   const reason = await inTime(withinMs, () => object.act(name, order));
-  // The call always ends with an error. The object's alarm deletes the rest of its storage.
+  // The call always fails, since the object aborts itself. The object's alarm deletes the rest of its storage.
   const forget = () => object.forget().catch(() => undefined);
   if (reason === null && order.act === "forget") await withDeadline(withinMs, forget, undefined);
   return reason;
 }
 
-/** Runs one turn. Returns when the next one is due, in milliseconds since 1970; null if no action runs. */
+/**
+ * Runs one turn of the oldest action. Returns when the next turn is due, in milliseconds since 1970; null if no
+ * action runs.
+ */
 export async function bulkTurn(surroundings: BulkSurroundings): Promise<number | null> {
   const { sql, nowMs, pause } = surroundings;
   const bulk = runningBulk(sql);
@@ -350,13 +371,13 @@ function* actions(surroundings: BulkSurroundings, bulk: RunningBulk): Generator<
   const { sql, nowMs } = surroundings;
   const untilMs = nowMs() + BULK_PACE.turnMs;
   for (const machine of waitingMachines(sql, bulk.id, BULK_PACE.aTurn)) {
-    // An operator may have stopped the action.
+    // An operator may have stopped the action during this turn.
     if (nowMs() >= untilMs || runningBulk(sql)?.id !== bulk.id) return;
     yield act(surroundings, bulk, machine);
   }
 }
 
-/** Runs a turn of the registry's alarm. A turn that throws is due again. */
+/** Runs the turn of the registry's alarm. After an exception the turn is due again. */
 export async function bulkTurnOf(
   storage: DurableObjectStorage,
   { NODES }: Pick<Environment, "NODES">,

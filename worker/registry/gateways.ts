@@ -1,11 +1,15 @@
-// Assigns gateways to machines, by number from 1: each is filled before the next one. A machine keeps its number, which is
-// in its pin, until it leaves or is revoked. A row counts each gateway's machines, so that a change writes one row.
+// Assigns gateways to machines, by number from 1: each gateway is filled before the next. A machine keeps its
+// gateway, whose number is in its pin, until it leaves or is revoked. A row has the number of each gateway's
+// machines, so that a change writes one row.
 import { cell, column } from "../storage/query.ts";
 
-/** Returns the number for a machine that has `held`; null without gateways. `size`: GATEWAY_SIZE. */
+/**
+ * Returns the gateway of a machine that already has `held` or null. Returns null without gateways. `size`:
+ * GATEWAY_SIZE.
+ */
 export function gatewayFor(sql: SqlStorage, held: number | null, size: number): number | null {
   if (size === 0) leaveGateway(sql, held);
-  // After GATEWAY_SIZE was lowered, a gateway keeps its machines, unless it refuses one itself.
+  // A gateway keeps its machines when GATEWAY_SIZE is lowered, until the gateway itself refuses a machine.
   return size === 0 ? null : (held ?? joinGateway(sql, size));
 }
 
@@ -23,18 +27,18 @@ function joinGateway(sql: SqlStorage, size: number): number {
   return cell(sql, join, size);
 }
 
-/** A machine that its gateway has refused since it is full. */
+/** A machine whose gateway is full and has refused it. */
 export interface RefusedByGateway {
   name: string;
-  /** Thumbprint of its key. */
+  /** The thumbprint of the machine's key. */
   thumbprint: string;
-  /** The number of that gateway. */
+  /** The number of the full gateway. */
   from: number;
 }
 
 /**
- * Assigns another gateway to this machine. The full one gets no machine until one leaves it. Safe to repeat. Returns null
- * if the key does not have the name, or without gateways.
+ * Assigns another gateway to this machine. The full gateway gets no machine until a machine leaves. Safe to repeat.
+ * Returns null without gateways, or if the key does not have the name.
  */
 export function reassignGateway(
   sql: SqlStorage,
@@ -51,7 +55,7 @@ export function reassignGateway(
   return other;
 }
 
-/** Returns the numbers of the gateways that machines have. */
+/** Returns the numbers of all gateways that have machines. */
 export function gatewaysInUse(sql: SqlStorage): number[] {
   return column(sql, "SELECT number FROM gateways WHERE members > 0 ORDER BY number");
 }

@@ -1,5 +1,5 @@
-// The import of a backup, into a registry without machines. Pages are stored until the last one; then all are applied in
-// one transaction. http/ has verified their MACs. Also the registry's tables in a backup.
+// Imports a backup into a registry without machines. Pages are stored until the last page arrives; then one
+// transaction applies all. worker/http has verified the MACs. Also reads the registry's tables for a backup.
 import type {
   BackupCell,
   BackupPage,
@@ -35,7 +35,10 @@ export class Imports {
     this.#env = env;
   }
 
-  /** A machine is back once it has reported to an origin. A backup contains no origins. */
+  /**
+   * Returns the import's progress. A machine is back once it has reported to an origin: a backup contains no
+   * origins.
+   */
   state(): ImportState {
     const row = this.#row();
     if (!row) return { import: null };
@@ -56,7 +59,7 @@ export class Imports {
     };
   }
 
-  /** Stores the next page. A repeated page changes nothing. The error tells an operator what to do. */
+  /** Stores the next page. A repeated page changes nothing. The error is a text for an operator. */
   async take(page: BackupPage, who: string): Promise<Result<ImportState>> {
     const row = this.#row();
     const isSame = row?.id === page.id;
@@ -64,12 +67,12 @@ export class Imports {
     const fault = this.#faultOf(page, isSame ? row : undefined) ?? (isSame ? null : otherUnderWay(row));
     if (fault !== null) return failure(fault);
     if (page.isLast) {
-      // The fleet index stores them. It may receive them twice.
+      // The fleet index stores receivers and mutes. A repeated call does no harm.
       const taken = await fleetIndex(this.#env).takeBackupRows([...this.#pages(["receivers", "mutes"])]);
       if (!taken.ok) return taken;
     }
     return this.#storage.transactionSync(() => {
-      // Another request may have changed the import meanwhile.
+      // Another request may have changed the import during the call.
       const again = this.#row();
       const expected = again?.id === page.id ? again.next_page : 1;
       if (page.page !== expected || countPinned(this.#sql) > 0) return failure("this has changed meanwhile");
@@ -82,7 +85,7 @@ export class Imports {
     });
   }
 
-  /** Ends an unfinished import. Fails if there is none. */
+  /** Ends an unfinished import. Fails if no import is unfinished. */
   abandon(who: string): Result<null> {
     const row = this.#row();
     if (!row || row.is_done) return failure("no import is under way");
@@ -121,7 +124,7 @@ export class Imports {
     }));
     for (const { log } of own) this.#sql.exec(`DELETE FROM ${log}`);
     for (const page of this.#pages(Object.keys(REGISTRY_TABLES))) this.#insert(page);
-    // This deployment's own entries follow the imported ones.
+    // The entries that this deployment wrote before the import follow the imported entries.
     for (const { log, entries } of own) {
       const insert = `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`;
       for (const entry of entries) this.#sql.exec(insert, ...entry);
@@ -145,7 +148,7 @@ export class Imports {
     this.#sql.exec(insert, JSON.stringify(rows));
   }
 
-  /** Applies burials to pins: a key may have been refused after the backup had read its pin. */
+  /** Applies refused keys to pins: a key may have been refused after the backup had read its pin. */
   #followBurials(nowMs: number): void {
     const isBuried = (key: string) => `${key} IN (SELECT thumbprint FROM tombstones)`;
     this.#sql.exec(
@@ -158,7 +161,7 @@ export class Imports {
   }
 
   *#pages(tables: readonly string[]): Generator<BackupRows> {
-    // One at a time, since all pages together may exceed the object's memory.
+    // Pages are read singly, since all pages together may exceed the object's memory.
     for (const page of column<number>(this.#sql, "SELECT page FROM import_pages ORDER BY page")) {
       const body = cell<string>(this.#sql, "SELECT body FROM import_pages WHERE page = ?", page);
       const parsed = JSON.parse(body) as BackupRows;
@@ -180,7 +183,7 @@ function otherUnderWay(row: ImportRow | undefined): string | null {
 
 export type RegistryTable = Exclude<BackupTable, "deployment" | "receivers" | "mutes">;
 
-/** The columns of a table in a backup, and the unique ones by which its rows are ordered. */
+/** Describes a table in a backup: its columns, and the unique columns that order the rows. */
 const kept = (columns: string, key: string) => ({ columns: columns.split(" "), key: key.split(" ") });
 const LOG = kept("id at_ms who what target detail", "id");
 
@@ -201,13 +204,13 @@ const REGISTRY_TABLES: Record<RegistryTable, ReturnType<typeof kept>> = {
   generation: kept("only value", "only"),
 };
 
-/** A page of a table, and the key where the next one begins; null on the last page. */
+/** A page of a table. `next`: the key where the next page begins; null on the last page. */
 export interface TablePage {
   rows: BackupRows;
   next: BackupCell[] | null;
 }
 
-/** Returns a page. `after`: the key of the last row before; null for the first page. */
+/** Returns a page of a table. `after`: the key of the previous page's last row; null for the first page. */
 export function readTable(sql: SqlStorage, table: RegistryTable, after: BackupCell[] | null): TablePage {
   const { columns, key } = REGISTRY_TABLES[table];
   const from = after ?? firstOf(sql, table);
@@ -229,7 +232,10 @@ export function readTable(sql: SqlStorage, table: RegistryTable, after: BackupCe
   return { rows: { table, columns, rows }, next };
 }
 
-/** Only the newest entries of the machine log are in a backup. */
+/**
+ * Returns the key after which a backup of the table begins; null for all rows. Of the machine log, a backup has
+ * only the newest entries.
+ */
 function firstOf(sql: SqlStorage, table: RegistryTable): BackupCell[] | null {
   if (table !== "machine_log") return null;
   const last = cell<number | null>(sql, "SELECT MAX(id) FROM machine_log");

@@ -1,4 +1,4 @@
-// Operators with names: the SHA-256 of their secret, their role, and when it expires.
+// Stores operators with names: the SHA-256 of each secret, the role and the expiry.
 import type { ListedOperator } from "../../shared/protocol/administration-answers.ts";
 import type { NewOperator, OperatorRole } from "../../shared/protocol/administration-api.ts";
 import { OPERATOR_LIMITS } from "../../shared/protocol/limits.ts";
@@ -6,7 +6,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { cell, hasRow, type Row } from "../storage/query.ts";
 import { AUDIT_KEPT_MS } from "./audit.ts";
 
-/** The stored time of an operator's last use may be this old, since each update writes a row. */
+/** The largest error of an operator's stored last use, since each update of that time writes a row. */
 const USE_NOTED_EVERY_MS = 3600_000;
 
 type OperatorRow = Row<NamedOperator> & {
@@ -27,12 +27,15 @@ export interface NamedOperator {
 
 export interface OperatorToCreate {
   request: NewOperator;
-  /** SHA-256 of the secret, in base64url. */
+  /** The SHA-256 of the secret, in base64url. */
   sha256: string;
   createdBy: string;
 }
 
-/** Creates an operator. A name can be used again once its operator is revoked or has expired, and counts for a year. */
+/**
+ * Creates an operator. The name of a revoked or expired operator is free again, and counts towards the limit for a
+ * year.
+ */
 export function createOperator(
   sql: SqlStorage,
   { request, sha256, createdBy }: OperatorToCreate,
@@ -53,19 +56,19 @@ export function createOperator(
   return success(listed(row, nowMs));
 }
 
-/** Returns operators, sorted by name. */
+/** Returns the operators, sorted by name. */
 export function listOperators(sql: SqlStorage, nowMs: number): ListedOperator[] {
   const rows = sql.exec<OperatorRow>(`SELECT ${COLUMNS} FROM operators ORDER BY name`).toArray();
   return rows.map((row) => listed(row, nowMs));
 }
 
-/** Safe to repeat. */
+/** Revokes an operator. Safe to repeat. Fails if no operator has the name. */
 export function revokeOperator(sql: SqlStorage, name: string, nowMs: number): Result<null> {
   const revoke = "UPDATE operators SET revoked_at_ms = IFNULL(revoked_at_ms, ?) WHERE name = ? RETURNING 1";
   return hasRow(sql, revoke, nowMs, name) ? success(null) : failure("no operator has this name");
 }
 
-/** Returns the operator with this secret and records its use; null if there is none, or not any more. */
+/** Returns the operator with this secret, and records the use; null if the secret is unknown, revoked or expired. */
 export function useOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
   const row = operatorRow(sql, sha256, nowMs);
   const sinceMs = nowMs - (row?.usedAtMs ?? 0);
@@ -74,7 +77,7 @@ export function useOperator(sql: SqlStorage, sha256: string, nowMs: number): Nam
   return named(row);
 }
 
-/** Returns the same without recording a use. */
+/** Returns the operator with this secret without recording a use; null if the secret is unknown, revoked or expired. */
 export function findOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
   return named(operatorRow(sql, sha256, nowMs));
 }

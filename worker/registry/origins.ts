@@ -1,22 +1,23 @@
-// Records which origin each machine reports to, at most once a day. Operators see which machines still use a domain.
+// Records the origin to which each machine reports, at most once a day. Operators see from it which machines still
+// use a domain.
 import type { OriginMachine, OriginUse } from "../../shared/protocol/operator-answers.ts";
 import type { OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 
 export type OriginMachinesRequest = Omit<OriginMachinesQuery, "format" | "limit"> & { limit: number };
 
-/** The origin that each machine used last. SQLite takes the other columns from the row with the maximum. */
+/** Selects the last origin of each machine. SQLite takes the other columns from the row with the maximum. */
 const LATEST = "SELECT name, origin, MAX(at_ms) AS at_ms FROM origin_uses GROUP BY name";
 
 export function noteOrigin(sql: SqlStorage, name: string, origin: string, nowMs: number): void {
   sql.exec("INSERT OR REPLACE INTO origin_uses VALUES (?, ?, ?)", name, origin, nowMs);
 }
 
-/** Deletes the origins of a machine that is gone. */
+/** Deletes the stored origins of a machine that is gone. */
 export function forgetOrigins(sql: SqlStorage, name: string): void {
   sql.exec("DELETE FROM origin_uses WHERE name = ?", name);
 }
 
-/** Returns the configured origins, then all others that machines have used. */
+/** Returns the configured origins, then all other origins that machines have used. */
 export function listOrigins(sql: SqlStorage, configured: readonly string[]): OriginUse[] {
   const rows = sql.exec<{ origin: string; last: number; machines: number }>(
     `SELECT origin, MAX(at_ms) AS last, (SELECT COUNT(*) FROM (${LATEST}) WHERE origin = uses.origin) AS machines
@@ -30,7 +31,7 @@ export function listOrigins(sql: SqlStorage, configured: readonly string[]): Ori
   });
 }
 
-/** Returns the machines that used this origin last, sorted by name. */
+/** Returns the machines whose last origin is this one, sorted by name. */
 export function listOriginMachines(
   sql: SqlStorage,
   { origin, after, limit }: OriginMachinesRequest,

@@ -1,5 +1,5 @@
-// Machines that ask for a name that another key has. They wait for a day for an operator, who approves or rejects them by
-// their key.
+// Stores machines that request a name of another key. Each waits for a day for an operator, who approves or rejects
+// the machine by its key.
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
@@ -9,14 +9,17 @@ import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
 import type { RefusalCause } from "./refusals.ts";
 import { PENDING_MS, type TokenState } from "./tokens.ts";
 
-/** Machines that can wait for one name. */
+/** The number of machines that can wait for one name. */
 export const MAX_PENDING = 5;
 
-/** Why a machine does not get the name. */
+/** Why a machine does not get the name that it requests. */
 export interface NotPinned {
-  /** `pending`: an operator decides. `full`: too many wait, for the name or with this token. `too often`: CHANGES_A_DAY. */
+  /**
+   * `pending`: an operator decides. `full`: too many machines wait for the name or with this token. `too often`:
+   * the name has reached CHANGES_A_DAY.
+   */
   reason: "pending" | "full" | "refused" | "too often";
-  /** For the log of refusals. */
+  /** The cause for the log of refusals; never sent to the machine. */
   cause?: RefusalCause;
 }
 const PENDING = failure<NotPinned>({ reason: "pending" });
@@ -26,10 +29,13 @@ export const TOO_OFTEN = failure<NotPinned>({
   cause: "the name has changed too often today",
 });
 
-/** Refuses a machine. The cause is for the log only: a machine without a token must learn nothing about a name. */
+/**
+ * Returns the refusal of a machine. The cause is for the log only: a machine without a token must learn nothing
+ * about a name.
+ */
 export const refused = (cause: RefusalCause) => failure<NotPinned>({ reason: "refused", cause });
 
-/** Returns why a token in this state is refused. */
+/** Returns the cause of a refusal by a token in this state. */
 export function causeOf(state: TokenState): RefusalCause {
   if (state === "revoked") return "the token is revoked";
   return state === "expired" ? "the token has expired" : "the token is used up";
@@ -37,7 +43,10 @@ export function causeOf(state: TokenState): RefusalCause {
 
 type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
 
-/** Adds a machine to those that wait. `state`: of its token. `mayAsk`: the token has a use for this machine. */
+/**
+ * Adds a machine to the waiting machines, or refuses it. `state`: of its token. `mayAsk`: true if the token has a
+ * use left for the machine.
+ */
 export function askPending(
   sql: SqlStorage,
   asking: Asking,
@@ -58,7 +67,7 @@ export function askPending(
   return PENDING;
 }
 
-/** Returns the waiting machines, oldest first: at most `limit`, or all for -1. */
+/** Returns the waiting machines, oldest first: at most `limit`, or all if `limit` is -1. */
 export function listPending(sql: SqlStorage, nowMs: number, limit = -1): PendingMachine[] {
   const rows = sql.exec<PendingRow>(
     "SELECT * FROM pending WHERE asked_at_ms > ? ORDER BY asked_at_ms, name, token LIMIT ?",
@@ -72,7 +81,7 @@ export function countPending(sql: SqlStorage, nowMs: number): number {
   return cell(sql, "SELECT COUNT(*) FROM pending WHERE asked_at_ms > ?", nowMs - PENDING_MS);
 }
 
-/** Returns the machine that waits for this name with this key; undefined if none does. */
+/** Returns the machine that waits for this name with this key; undefined if no machine does. */
 export function findPending(
   sql: SqlStorage,
   name: string,
@@ -87,7 +96,7 @@ export function withdrawPending(sql: SqlStorage, name: string, thumbprint: strin
   sql.exec("DELETE FROM pending WHERE name = ? AND thumbprint = ?", name, thumbprint);
 }
 
-/** Rejects a machine: its key is refused for ever. */
+/** Rejects the machine that waits with this key. The key is refused for ever. */
 export function rejectPending(
   sql: SqlStorage,
   name: string,
@@ -131,13 +140,13 @@ function shownMachine(thumbprint: string, machine: AskingMachine): ShownMachine 
 
 interface PendingUpdatesDependencies {
   sql: SqlStorage;
-  /** Typically currentMs. */
+  /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically the fleet index's setPending. */
+  /** Sends the list to the fleet index; typically the index's setPending. */
   send: (pending: PendingMachine[]) => Promise<unknown>;
 }
 
-/** The result of an enrolment request. */
+/** An enrolment request and its result. */
 export interface AskedEnrolment {
   name: string;
   thumbprint: string;
@@ -146,12 +155,12 @@ export interface AskedEnrolment {
 }
 
 /**
- * Updates the fleet index's list of waiting machines, for the feeds. Waiting machines repeat their enrolment often, so
- * the list is read only if it may have changed.
+ * Updates the fleet index's list of waiting machines, which feeds show. Waiting machines repeat their enrolment
+ * often, so the list is read only if it may have changed.
  */
 export class PendingUpdates {
   readonly #in: PendingUpdatesDependencies;
-  /** The list that the index last received; null if not known. */
+  /** The list that the index received last; null if unknown. */
   #sent: PendingMachine[] | null = null;
 
   constructor(dependencies: PendingUpdatesDependencies) {
@@ -169,7 +178,7 @@ export class PendingUpdates {
     });
   }
 
-  /** Sends the list if the enrolment may have changed it. */
+  /** Sends the list if this enrolment may have changed it. */
   async enrolled(enrolment: AskedEnrolment): Promise<void> {
     if (this.#mayChange(enrolment)) await this.send();
   }

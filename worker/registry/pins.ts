@@ -1,5 +1,5 @@
-// Pins: which key has which name, and which keys are refused for ever. A machine's object follows the pin with the highest
-// generation that it has received.
+// Stores pins: which key has which name, and which keys are refused for ever. A machine's object follows the pin
+// with the highest generation that the object has received.
 import type { RevocationsAnswer } from "../../shared/protocol/administration-answers.ts";
 import type { RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
@@ -9,26 +9,26 @@ import { logMachine, mayChange } from "./audit.ts";
 import { gatewayFor, leaveGateway } from "./gateways.ts";
 import { forgetOrigins } from "./origins.ts";
 
-/** What a machine reported about itself when it asked for a name. */
+/** The data that a machine sent about itself when it requested a name. */
 export interface AskingMachine {
-  /** `x` of its public JWK. */
+  /** The `x` of the machine's public JWK. */
   key: string;
   machineID: string;
   systemUUID: string;
-  /** The address that the request came from; "" if the platform does not provide it. */
+  /** The address of the request; "" if the platform does not provide the address. */
   address: string;
 }
 
-/** Token, name and key of a machine whose enrolment is proven. */
+/** The token, name and key of a machine that has proven its enrolment. */
 export interface Asking {
-  /** ID of the join token that vouched for the key. */
+  /** The ID of the join token that signed the key. */
   token: string;
   name: string;
   thumbprint: string;
   machine: AskingMachine;
 }
 
-/** An enrolment with the time of the challenge that both keys signed. */
+/** An enrolment with the time of the challenge that the token and the machine's key have signed. */
 export interface FreshlyAsking extends Asking {
   challengedAtMs: number;
 }
@@ -36,28 +36,34 @@ export interface FreshlyAsking extends Asking {
 interface Pin {
   name: string;
   thumbprint: string;
-  /** The key that replaces `thumbprint` with its first report. */
+  /** The thumbprint of the next key, which replaces `thumbprint` with the machine's next signed report. */
   nextThumbprint: string | null;
   generation: number;
-  /** ID of the join token. */
+  /** The ID of the join token. */
   token: string;
   machine: AskingMachine;
   pinnedAtMs: number;
-  /** null if the machine has not reported since. */
+  /** When the machine first reported with the pin; null before that. */
   reportedAtMs: number | null;
-  /** When its keys were revoked. The machine's object remains until an operator forgets it. */
+  /**
+   * When the machine's keys were revoked; null if they were not. The machine's object remains until an operator
+   * forgets the machine.
+   */
   revokedAtMs: number | null;
 }
 
 /** A pin as the registry stores it. */
 export interface HeldPin extends Pin {
-  /** `x` of the public JWK of the next key; null if there is none, or an earlier version did not store it. */
+  /**
+   * The `x` of the next key's public JWK. null if there is no next key, or if an earlier version stored only its
+   * thumbprint.
+   */
   nextKey: string | null;
-  /** The number of its gateway; null if it has none. */
+  /** The number of the machine's gateway; null without a gateway. */
   gateway: number | null;
 }
 
-/** A pin with what its token allows, as a machine's object stores it. */
+/** A pin with the grant of its token, as a machine's object stores it. */
 export interface GrantedPin extends Pin {
   grant: Grant;
 }
@@ -66,10 +72,13 @@ type PinRow = Omit<HeldPin, "machine"> & { machine: string };
 const PIN_COLUMNS = `name, thumbprint, next_thumbprint AS nextThumbprint, generation, token, machine,
   pinned_at_ms AS pinnedAtMs, reported_at_ms AS reportedAtMs, revoked_at_ms AS revokedAtMs, gateway, next_key AS nextKey`;
 
-/** A pinned machine that has not reported for this time loses the name to the next machine that asks for it. */
+/**
+ * The time without a report after which a newly pinned machine can lose its name to the next machine that requests
+ * it.
+ */
 const UNREPORTED_MS = 24 * 3600 * 1000;
 
-/** Reports whether a machine has this name, so that another one could only take it over. */
+/** Reports whether a machine has this name, so that another machine could only take it over. */
 export function isHeld(pin: Pin | undefined, nowMs: number): pin is Pin {
   return pin !== undefined && pin.revokedAtMs === null && !isExpired(pin, nowMs);
 }
@@ -82,13 +91,13 @@ export function isPinned(pin: Pin, thumbprint: string): boolean {
   return pin.thumbprint === thumbprint || pin.nextThumbprint === thumbprint;
 }
 
-/** Returns those names that a machine has. */
+/** Returns those of `names` that belong to a machine. */
 export function pinnedAmong(sql: SqlStorage, names: readonly string[]): string[] {
   const query = "SELECT name FROM pins WHERE name IN (SELECT value FROM json_each(?))";
   return column(sql, query, JSON.stringify(names));
 }
 
-/** Returns a page of all names, in order. */
+/** Returns a page of all names, sorted. */
 export function pinnedNames(sql: SqlStorage, after: string, limit: number): string[] {
   return column(sql, "SELECT name FROM pins WHERE name > ? ORDER BY name LIMIT ?", after, limit);
 }
@@ -107,19 +116,25 @@ export function findPin(sql: SqlStorage, name: string): HeldPin | undefined {
   return row && { ...row, machine: JSON.parse(row.machine) as AskingMachine };
 }
 
-/** Returns when a key last got or lost this name, or 0. Requests signed before that are not accepted. */
+/**
+ * Returns when a key last got or lost this name, in milliseconds since 1970, or 0. Challenges from before are not
+ * accepted.
+ */
 export function changedAtMs(sql: SqlStorage, name: string): number {
   const pinned = "SELECT pinned_at_ms AS at_ms FROM pins WHERE name = ?1";
   const buried = "SELECT MAX(left_at_ms) AS at_ms FROM tombstones WHERE name = ?1";
   return cell<number | null>(sql, `SELECT MAX(at_ms) FROM (${pinned} UNION ALL ${buried})`, name) ?? 0;
 }
 
-/** Returns a generation above all earlier generations. A pin is out of date if another pin has a higher generation. */
+/**
+ * Returns a generation above all earlier generations. Of two pins of a name, the pin with the lower generation is
+ * out of date.
+ */
 function nextGeneration(sql: SqlStorage): number {
   return cell(sql, "UPDATE generation SET value = value + 1 RETURNING value");
 }
 
-/** Gives the name to this key, whichever key had it. The name keeps its gateway. */
+/** Gives the name to this key, even if another key had the name. The name keeps its gateway. */
 export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Asking, nowMs: number): void {
   sql.exec(
     `INSERT OR REPLACE INTO pins VALUES (?1, ?2, NULL, ?3, ?4, ?5, ?6, NULL, NULL,
@@ -133,25 +148,25 @@ export function pin(sql: SqlStorage, { name, thumbprint, token, machine }: Askin
   );
 }
 
-/** A machine's key, as its object knows it. */
+/** A machine's key, as stated by the machine's object. */
 export interface PinnedKey {
   name: string;
-  /** Generation of the pin that the object follows. */
+  /** The generation of the pin that the object follows. */
   generation: number;
   thumbprint: string;
-  /** `x` of its public JWK; absent if the object runs an earlier version. */
+  /** The `x` of the key's public JWK; absent if the object runs an earlier version. */
   key?: string | undefined;
 }
 
-/** The answer for a key that has its name. */
+/** The registry's answer about a key that has its name. */
 export interface ConfirmedPin {
   /** The number of the machine's gateway; null without gateways. */
   gateway: number | null;
 }
 
 /**
- * Records a report with this key. A next key replaces the present one, which is refused for ever. Returns null and
- * changes nothing if the key does not have the name. `gatewaySize`: GATEWAY_SIZE.
+ * Records a report with this key. If the next key signed the report, it replaces the present key, which is refused
+ * for ever. Returns null and changes nothing if the key does not have the name. `gatewaySize`: GATEWAY_SIZE.
  */
 export function confirmPin(
   sql: SqlStorage,
@@ -182,12 +197,15 @@ export function confirmPin(
   return { gateway };
 }
 
-/** Why a next key is not stored. `too often`: the name had CHANGES_A_DAY rotations today. */
+/** Why the registry does not store a next key. `too often`: the name has had CHANGES_A_DAY rotations today. */
 export interface RotationRefused {
   reason: "no key for this machine" | "too often";
 }
 
-/** Stores the key that replaces the present one with its first report. It is logged once. */
+/**
+ * Stores the next key, which replaces the present key with its first report. A repeated call adds no entry to the
+ * log.
+ */
 export function setNextKey(
   sql: SqlStorage,
   { name, generation, thumbprint, key }: PinnedKey,
@@ -206,8 +224,8 @@ export function setNextKey(
 }
 
 /**
- * Refuses all keys of this name for ever; a forgotten machine also loses its pin. Safe to repeat. Returns a generation:
- * pins of the machine's object with a lower one are out of date.
+ * Refuses all keys of this name for ever. A forgotten machine also loses its pin. Safe to repeat. Returns a
+ * generation: pins with a lower generation are out of date.
  */
 export function unpin(
   sql: SqlStorage,
@@ -218,7 +236,7 @@ export function unpin(
   if (!wasPinned(sql, name)) return failure("no machine ever had this name");
   const held = findPin(sql, name);
   const isForgotten = what === "machine.forget";
-  // A repeated leave must write no row, since a machine may repeat it without limit.
+  // A repeated leave must not write a row, since a machine can repeat it without limit.
   if (isForgotten && !held) return success(cell(sql, "SELECT value FROM generation"));
   buryPin(sql, held, nowMs, { why: isForgotten ? "forgotten" : "revoked" });
   leaveGateway(sql, held?.gateway ?? null);
@@ -241,7 +259,7 @@ export function leavePin(
   return unpin(sql, name, "machine.forget", nowMs);
 }
 
-/** Refuses the keys of this pin for ever, except the `heir`, which has the name from now on. */
+/** Refuses the keys of this pin for ever, except the `heir`, which has the name afterwards. */
 export function buryPin(
   sql: SqlStorage,
   held: Pin | undefined,
@@ -254,10 +272,10 @@ export function buryPin(
   }
 }
 
-/** Why a key is refused for ever. `forgotten` includes a machine that left. */
+/** Why a key is refused for ever. `forgotten` includes machines that left. */
 type Burial = "revoked" | "forgotten" | "rejected" | "rotated" | "taken over";
 
-/** Refuses this key for ever, under every name. */
+/** Refuses this key for ever, for every name. */
 export function bury(sql: SqlStorage, name: string, thumbprint: string, nowMs: number, why: Burial): void {
   sql.exec("INSERT OR REPLACE INTO tombstones VALUES (?, ?, ?, ?)", thumbprint, name, nowMs, why);
   sql.exec("DELETE FROM enrolments WHERE name = ? AND thumbprint = ?", name, thumbprint);

@@ -1,11 +1,11 @@
-// Records refused enrolments in their own log: one entry for each network, cause and minute, with the number of those that
-// were left out before.
+// Records refused enrolments in their own log. Each network and cause gets one entry a minute, with the number of
+// refusals that got no entry before.
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Sample } from "../metrics/metrics.ts";
 import { machineLog } from "../log.ts";
 import { logRefusal } from "./audit.ts";
 
-/** Why an enrolment is refused. Only operators see it. */
+/** Why an enrolment is refused. Only operators see the cause. */
 export const REFUSAL_CAUSES = [
   "there is no such token",
   "the token is for other names",
@@ -21,18 +21,18 @@ export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
 export const REFUSAL_LIMITS = {
   everyMs: 60_000,
-  /** Entries in a minute, of all addresses and causes together. */
+  /** The number of entries in a minute, of all networks and causes together. */
   aMinute: 20,
-  /** Pairs of network and cause that are remembered. */
+  /** The number of pairs of network and cause that are remembered. */
   remembered: 1000,
 } as const;
 
 export interface RefusedEnrolment {
-  /** ID of the token in the request, not verified; undefined if it has none. */
+  /** The unverified ID of the token in the request; undefined without one. */
   token: string | undefined;
   name: string;
   thumbprint: string;
-  /** "" if the platform does not provide it. */
+  /** The address of the request; "" if the platform does not provide it. */
   address: string;
   cause: RefusalCause;
 }
@@ -44,26 +44,29 @@ interface Seen {
   leftOut: number;
 }
 
-/** Counts are in memory between entries. An eviction loses those since the last entry or scrape. */
+/**
+ * Counts and records refusals. Between entries the counts are in memory: an eviction loses the counts since the
+ * last entry or scrape.
+ */
 export class Refusals {
   readonly #sql: SqlStorage;
   readonly #seen = new Map<string, Seen>();
   #minute = { sinceMs: Number.NEGATIVE_INFINITY, entries: 0 };
-  /** Counts that are not stored yet. */
+  /** The number of refusals of each cause that are not stored yet. */
   readonly #uncounted = new Map<RefusalCause, number>();
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
   }
 
-  /** Notes a refusal with a cause. One that gets an entry is also a line of the Worker's log. */
+  /** Counts a refusal if `why` has a cause. A refusal with an entry also gets a line in the Worker's log. */
   noteRefused(asked: Omit<RefusedEnrolment, "cause">, why: object, nowMs: number): void {
     const cause = "cause" in why ? REFUSAL_CAUSES.find((each) => each === why.cause) : undefined;
     if (cause === undefined || !this.note({ ...asked, cause }, nowMs)) return;
     machineLog(asked.name)(`enrolment refused: ${cause}, token ${asked.token ?? "unknown"}`);
   }
 
-  /** Returns whether the refusal gets an entry. */
+  /** Counts a refusal. Returns true if the refusal gets an entry. */
   note(refusal: RefusedEnrolment, nowMs: number): boolean {
     this.#uncounted.set(refusal.cause, (this.#uncounted.get(refusal.cause) ?? 0) + 1);
     const ip = parseIp(refusal.address);
@@ -78,7 +81,7 @@ export class Refusals {
     return true;
   }
 
-  /** Returns the refusals by cause. They are stored first, so that a reported count never falls. */
+  /** Returns the number of refusals by cause. Counts are stored before, so that a reported count never falls. */
   counts(nowMs: number): Sample[] {
     for (const cause of this.#uncounted.keys()) this.#storeCount(cause, nowMs);
     const rows = this.#sql.exec<Counted>("SELECT * FROM refusal_counts").toArray();
@@ -95,7 +98,7 @@ export class Refusals {
     this.#uncounted.delete(cause);
   }
 
-  /** Remembers the pair in place of the oldest one. */
+  /** Stores when a pair of network and cause was last recorded, in place of the oldest pair. */
   #remember(key: string, seen: Seen): void {
     this.#seen.delete(key);
     if (this.#seen.size >= REFUSAL_LIMITS.remembered) this.#seen.delete(this.#seen.keys().next().value ?? "");
@@ -108,7 +111,7 @@ export class Refusals {
   }
 }
 
-/** false if the clock was set back. */
+/** Reports whether `sinceMs` is less than everyMs ago; false if the clock was set back. */
 function isWithin(sinceMs: number, nowMs: number): boolean {
   return nowMs >= sinceMs && nowMs - sinceMs < REFUSAL_LIMITS.everyMs;
 }

@@ -1,5 +1,5 @@
-// The registry: join tokens, pins of names to keys, machines that wait for approval, operators, and the logs of changes.
-// One Durable Object; it stores no private key and no secret.
+// Defines the registry: the one Durable Object with join tokens, pins of names to keys, machines that wait for
+// approval, operators, and the logs of changes. It stores no private key and no secret.
 import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { BackupCell, BackupPage } from "../../shared/protocol/backup.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
@@ -98,7 +98,10 @@ export class RegistryObject extends StoredObject {
     });
   }
 
-  /** Creates a join token and returns it, once: only its public key is stored. `who`: the operator. */
+  /**
+   * Creates a join token. Returns the token only now, since the registry stores only its public key. `who`: the
+   * operator.
+   */
   async mintToken(request: TokenRequest, who: string) {
     const { id, key, token } = await mintJoinToken();
     const nowMs = currentMs();
@@ -114,7 +117,7 @@ export class RegistryObject extends StoredObject {
     return listTokens(this.#sql, currentMs()).map(listedToken);
   }
 
-  /** Revokes a join token. Fails if it does not exist. */
+  /** Revokes a join token. Fails if no token has this ID. */
   revokeToken(id: string, who: string): Result<null> {
     return this.#changing({ who, what: "token.revoke", target: id }, () =>
       revokeToken(this.#sql, id, currentMs()),
@@ -122,8 +125,8 @@ export class RegistryObject extends StoredObject {
   }
 
   /**
-   * Admits a machine that has a token for this name, and returns its pin. A machine without a token does not learn the
-   * reason of its refusal. A repeated admission of the same token, name and key counts once.
+   * Admits a machine that has a token for this name, and returns its pin. A machine without a token does not learn
+   * why it is refused. Repeated admissions with the same token, name and key count once.
    */
   async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
     const tokenId = claimedTokenId(request.binding);
@@ -137,27 +140,30 @@ export class RegistryObject extends StoredObject {
     return admitted;
   }
 
-  /** Returns the pin of this name, for a machine's object that was lost; null if the key does not have the name. */
+  /**
+   * Returns the pin of this name, for a machine's object that has lost its storage; null if the name has another
+   * key.
+   */
   pinnedTo(name: string, thumbprint: string) {
     return pinnedTo(this.#sql, name, thumbprint, currentMs());
   }
 
-  /** Reports whether a machine has this name. A revoked machine counts. */
+  /** Reports whether a machine has this name. A revoked machine counts too. */
   knows(name: string): boolean {
     return findPin(this.#sql, name) !== undefined;
   }
 
-  /** Returns those names that a machine has. */
+  /** Returns those of `names` that belong to a machine. */
   known(names: string[]): string[] {
     return pinnedAmong(this.#sql, names);
   }
 
-  /** Returns a page of the names that machines have, in order. */
+  /** Returns a page of all machines' names, sorted. */
   names(after: string, limit: number): string[] {
     return pinnedNames(this.#sql, after, limit);
   }
 
-  /** Returns a random sample of these names. */
+  /** Returns a random sample of all machines' names. */
   sampleNames(limit: number): string[] {
     return samplePinned(this.#sql, limit);
   }
@@ -166,7 +172,7 @@ export class RegistryObject extends StoredObject {
     return countPinned(this.#sql);
   }
 
-  /** Reports whether a machine has or had this name. */
+  /** Reports whether a machine has this name or had it earlier. */
   knew(name: string): boolean {
     return wasPinned(this.#sql, name);
   }
@@ -178,14 +184,14 @@ export class RegistryObject extends StoredObject {
     );
   }
 
-  /** Records an operator's action on another object in the audit log. */
+  /** Records an operator's action on an object that is no machine in the audit log. */
   noteChange(record: AuditRecord): void {
     this.#atomically(() => audit(this.#sql, record, currentMs()));
   }
 
   /**
-   * Records that a machine reports with this key and origin: for the first time since it was pinned or rotated, or in a
-   * day. Returns null if the key has lost the name.
+   * Records that a machine reports with this key and origin. Called for the first report after an enrolment or a
+   * rotation, and once a day. Returns null if the key has lost the name.
    */
   confirm(name: string, generation: number, thumbprint: string, origin: string, key?: string) {
     const pinned = { name, generation, thumbprint, key };
@@ -196,31 +202,34 @@ export class RegistryObject extends StoredObject {
     });
   }
 
-  /** Assigns another gateway to a machine whose own is full. Returns null without gateways, or if the key lost the name. */
+  /**
+   * Assigns another gateway to a machine whose gateway is full. Returns null without gateways, or if the key has
+   * lost the name.
+   */
   reassign(refused: RefusedByGateway): number | null {
     return this.#atomically(() => reassignGateway(this.#sql, refused, gatewaySize(this.env)));
   }
 
-  /** Returns the numbers of the gateways that machines have. */
+  /** Returns the numbers of all gateways that have machines. */
   gatewaysInUse(): number[] {
     return gatewaysInUse(this.#sql);
   }
 
-  /** Stores the next key, which replaces the present one with its first report. */
+  /** Stores a machine's next key, which replaces the present key with its first report. */
   rotate(name: string, generation: number, thumbprint: string, key?: string): Result<null, RotationRefused> {
     const next = { name, generation, thumbprint, key };
     return this.#atomically(() => setNextKey(this.#sql, next, currentMs()));
   }
 
   /**
-   * Revokes or forgets a machine: all its keys are refused for ever. Safe to repeat. Returns a generation: pins of the
-   * machine's object with a lower one are out of date. Fails if no machine ever had the name.
+   * Revokes or forgets a machine: all its keys are refused for ever. Safe to repeat. Returns a generation: pins
+   * with a lower generation are out of date. Fails if no machine ever had the name.
    */
   unpin(name: string, what: "machine.revoke" | "machine.forget", who: string): Result<number> {
     return this.#changing({ who, what, target: name }, () => unpin(this.#sql, name, what, currentMs()));
   }
 
-  /** Forgets a machine that leaves, as `unpin` does. Fails also if another key has the name. */
+  /** Forgets a machine that leaves, as `unpin` does. Also fails if another key has the name. */
   leave(name: string, generation: number, thumbprint: string): Result<number> {
     return this.#atomically(() => leavePin(this.#sql, { name, generation, thumbprint }, currentMs()));
   }
@@ -231,14 +240,14 @@ export class RegistryObject extends StoredObject {
   }
 
   /**
-   * Updates the fleet index's list of waiting machines, if it has changed. Also called when a feed opens. `tellPending` is the
-   * name on the wire.
+   * Sends the list of waiting machines to the fleet index, if the list has changed. A new feed calls this method
+   * too. The name `tellPending` is on the wire.
    */
   tellPending(): void {
     this.ctx.waitUntil(this.#pending.send());
   }
 
-  /** Gives the name to the machine that waits with this key. Fails if none waits with it. */
+  /** Gives the name to the machine that waits with this key. Fails if no machine waits with this key. */
   approve(name: string, thumbprint: string, who: string): Result<GrantedPin> {
     const record = { who, what: "machine.approve", target: name, detail: `key ${thumbprint}` } as const;
     const approved = this.#changing(record, () => approvePending(this.#sql, name, thumbprint, currentMs()));
@@ -246,7 +255,10 @@ export class RegistryObject extends StoredObject {
     return approved;
   }
 
-  /** Rejects the machine that waits with this key: the key is refused for ever. Fails if none waits with it. */
+  /**
+   * Rejects the machine that waits with this key: the key is refused for ever. Fails if no machine waits with this
+   * key.
+   */
   reject(name: string, thumbprint: string, who: string): Result<null> {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
     const rejected = this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, currentMs()));
@@ -254,17 +266,17 @@ export class RegistryObject extends StoredObject {
     return rejected;
   }
 
-  /** Returns the origins that machines report to, configured ones first. */
+  /** Returns the origins to which machines report, configured origins first. */
   listOrigins() {
     return listOrigins(this.#sql, origins(this.env));
   }
 
-  /** Returns a page of the machines whose last origin is this one, sorted by name. */
+  /** Returns a page of the machines whose last origin is the requested one, sorted by name. */
   listOriginMachines(query: OriginMachinesRequest) {
     return listOriginMachines(this.#sql, query);
   }
 
-  /** Creates an operator and returns the secret, once. */
+  /** Creates an operator. Returns the secret only now, since the registry stores only its hash. */
   async createOperator(request: NewOperator, createdBy: string) {
     const { secret, sha256 } = await mintOperatorSecret();
     const detail = `${request.role}, ${request.expiresInSeconds} s`;
@@ -279,24 +291,24 @@ export class RegistryObject extends StoredObject {
     return listOperators(this.#sql, currentMs());
   }
 
-  /** Fails if no operator has the name. */
+  /** Revokes an operator. Fails if no operator has the name. */
   revokeOperator(name: string, who: string): Result<null> {
     return this.#changing({ who, what: "operator.revoke", target: name }, () =>
       revokeOperator(this.#sql, name, currentMs()),
     );
   }
 
-  /** Returns the operator whose secret has this SHA-256; null if there is none, or it was revoked or has expired. */
+  /** Returns the operator whose secret has this SHA-256; null if the secret is unknown, revoked or expired. */
   useOperator(sha256: string): NamedOperator | null {
     return useOperator(this.#sql, sha256, currentMs());
   }
 
-  /** Starts a session of an operator who signs in. */
+  /** Starts a session for an operator who signs in. */
   startSession(request: SignInRequest) {
     return this.#atomically(() => this.#sessions.start(request, currentMs()));
   }
 
-  /** Returns null if the session does not exist or has ended. Writes nothing. */
+  /** Returns the session with this ID; null if it does not exist or has ended. Writes nothing. */
   session(id: string) {
     return this.#sessions.find(id, currentMs());
   }
@@ -306,12 +318,12 @@ export class RegistryObject extends StoredObject {
     return this.#sessions.list(currentMs());
   }
 
-  /** Fails if there is no such session. */
+  /** Ends a session. Fails if no session has this ID. */
   endSession(id: string, who: string, what: "session.end" | "session.revoke"): Result<null> {
     return this.#changing({ who, what, target: id }, () => this.#sessions.end(id));
   }
 
-  /** Stores a sign-in code by its SHA-256 and returns when it expires. Fails if too many codes are unused. */
+  /** Stores a sign-in code by its SHA-256 and returns the code's expiry. Fails if too many codes are unused. */
   addSessionCode(code: string, by: SessionHolder, address: string): Result<number> {
     const record = { who: by.who, what: "session.code", target: by.who, detail: fromText(address) } as const;
     return this.#changing(record, () => this.#sessions.addCode(code, by, currentMs()));
@@ -325,36 +337,42 @@ export class RegistryObject extends StoredObject {
     return listRevocations(this.#sql, query);
   }
 
-  /** Stores the result of a dry run for a confirmation. */
+  /** Stores the list of a dry run, for a confirmation. */
   planBulk(plan: BulkToPlan) {
     return this.#atomically(() => planBulk(this.#sql, plan, randomNonce() + randomNonce(), currentMs()));
   }
 
-  /** Starts a confirmed action. */
+  /** Starts an action whose dry run was confirmed. */
   async startBulk(confirmed: ConfirmedBulk) {
     const started = this.#atomically(() => startPlanned(this.#sql, confirmed, currentMs()));
     if (started.ok) await this.#alarm.atLatest(currentMs());
     return started;
   }
 
-  /** Returns actions, newest first. */
+  /** Returns the actions on many machines, newest first. */
   listBulks(limit: number) {
     return listBulks(this.#sql, limit);
   }
 
-  /** Returns null if there is no such action. Sets the alarm if the action runs, in case the alarm was lost. */
+  /**
+   * Returns an action on many machines; null if no action has this ID. If the action runs, sets the alarm, which
+   * may have been lost.
+   */
   async showBulk(id: number, query: BulkQuery) {
     const bulk = showBulk(this.#sql, id, query);
     if (bulk?.state === "running") await this.#alarm.atLatest(currentMs() + BULK_PACE.againMs);
     return bulk ?? null;
   }
 
-  /** Fails if there is no such action. */
+  /** Stops an action on many machines. Fails if no action has this ID. */
   stopBulk(id: number, who: string): Result<null> {
     return this.#atomically(() => stopBulk(this.#sql, id, who, currentMs()));
   }
 
-  /** Removes the Nodes of machines that are silent for REMOVE_SILENT_NODES_DAYS. Runs once a day. */
+  /**
+   * Starts the removal of the Nodes of machines that have been silent for REMOVE_SILENT_NODES_DAYS. The cron
+   * trigger calls this once a day.
+   */
   async removeSilentNodes(): Promise<void> {
     const days = removeSilentNodesDays(this.env);
     if (days === null) return;
@@ -363,7 +381,7 @@ export class RegistryObject extends StoredObject {
     if (started) await this.#alarm.atLatest(currentMs());
   }
 
-  /** Executes actions on many machines. */
+  /** Executes the actions on many machines. */
   override async alarm(): Promise<void> {
     this.#alarm.rang();
     const nextMs = await bulkTurnOf(this.ctx.storage, this.env);
@@ -375,7 +393,7 @@ export class RegistryObject extends StoredObject {
     return readAudit(this.#sql, query);
   }
 
-  /** Returns a page of a table for a backup. `after`: the key of the page's last row before. */
+  /** Returns a page of a table for a backup. `after`: the key of the previous page's last row. */
   backupRows(table: RegistryTable, after: BackupCell[] | null) {
     return readTable(this.#sql, table, after);
   }
@@ -384,7 +402,7 @@ export class RegistryObject extends StoredObject {
     return this.#imports.state();
   }
 
-  /** Imports a page of a backup. The error tells an operator what to do. */
+  /** Imports a page of a backup. The error is a text for an operator. */
   importPage(page: BackupPage, who: string) {
     return this.#imports.take(page, who);
   }
@@ -402,7 +420,7 @@ export class RegistryObject extends StoredObject {
     };
   }
 
-  /** Reports the object's clock and the last probe of the apiserver, which all isolates share. */
+  /** Returns the object's clock and the last probe of the apiserver, which all isolates share. */
   async readiness(): Promise<{ apiserver: Probed; nowMs: number }> {
     const apiserver = await this.#apiserver.probe();
     return { apiserver, nowMs: currentMs() };
@@ -412,7 +430,7 @@ export class RegistryObject extends StoredObject {
     return this.ctx.storage.transactionSync(act);
   }
 
-  /** Makes a change and its entry in the audit log in one transaction. A change that fails gets no entry. */
+  /** Makes a change and its entry in the audit log in one transaction. A failed change has no entry. */
   #changing<T>(record: AuditRecord, change: () => Result<T>): Result<T> {
     return this.#atomically(() => {
       const result = change();

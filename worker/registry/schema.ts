@@ -1,8 +1,8 @@
-// The registry's tables and migrations, which storage/migrations.ts runs.
+// Defines the registry's tables and migrations, which storage/migrations.ts runs.
 import type { Migration } from "../storage/migrations.ts";
 import { IMPORTS_MIGRATION } from "./imports.ts";
 
-/** Append only: existing registries have run these migrations. */
+/** The migrations of the registry. Append only: existing registries have run the earlier entries. */
 export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE IF NOT EXISTS tokens (
      id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
@@ -15,7 +15,8 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE IF NOT EXISTS tombstones (
      thumbprint TEXT NOT NULL, name TEXT NOT NULL, left_at_ms INTEGER NOT NULL, PRIMARY KEY (thumbprint, name)
    ) WITHOUT ROWID;`,
-  // Pins move here from the machines' objects. If several keys were admitted under a name, the first one has it.
+  // Moves the pins from machines' objects to the registry. If several keys were admitted under a name, the first
+  // key has the name.
   `CREATE TABLE generation (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL);
    INSERT INTO generation VALUES (1, 0);
    CREATE TABLE tokens_2 (
@@ -49,7 +50,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE origin_uses (
      name TEXT NOT NULL, origin TEXT NOT NULL, at_ms INTEGER NOT NULL, PRIMARY KEY (name, origin)
    ) WITHOUT ROWID;`,
-  // Entries about machines move out of the audit log.
+  // Moves the entries about machines from the audit log to a log of their own.
   `CREATE TABLE machine_log (
      id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, who TEXT NOT NULL, what TEXT NOT NULL, target TEXT NOT NULL,
      detail TEXT NOT NULL
@@ -57,7 +58,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
    CREATE INDEX machine_log_by_target ON machine_log (target);
    INSERT INTO machine_log SELECT * FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';
    DELETE FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';`,
-  // The index serves changedAtMs. Keys that lost a name because they never reported are refused from now on.
+  // Adds the index for changedAtMs. Keys that lost a name because they never reported are refused from now on.
   `DROP INDEX tombstones_by_name;
    CREATE INDEX tombstones_by_name_and_time ON tombstones (name, left_at_ms);
    INSERT OR IGNORE INTO tombstones SELECT thumbprint, name, MAX(admitted_at_ms) FROM enrolments
@@ -72,7 +73,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE refusal_counts (
      cause TEXT PRIMARY KEY, count INTEGER NOT NULL, since_ms INTEGER NOT NULL
    ) WITHOUT ROWID;`,
-  // Operators, the reason why a key is refused, and actions on many machines.
+  // Adds operators, the reason why a key is refused, and actions on many machines.
   `CREATE TABLE operators (
      name TEXT PRIMARY KEY, role TEXT NOT NULL, sha256 TEXT NOT NULL UNIQUE, created_at_ms INTEGER NOT NULL,
      created_by TEXT NOT NULL, expires_at_ms INTEGER NOT NULL, used_at_ms INTEGER, revoked_at_ms INTEGER
@@ -92,7 +93,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
      bulk INTEGER NOT NULL, name TEXT NOT NULL, generation INTEGER NOT NULL, tries INTEGER NOT NULL,
      unpinned INTEGER, failure TEXT, PRIMARY KEY (bulk, name)
    ) WITHOUT ROWID;`,
-  // Operators' sessions. Secrets and codes are stored as their SHA-256.
+  // Adds operators' sessions. Secrets and codes are stored as their SHA-256.
   `CREATE TABLE sessions (
      id TEXT PRIMARY KEY, who TEXT NOT NULL, role TEXT NOT NULL, secret TEXT NOT NULL, created_at_ms INTEGER NOT NULL,
      expires_at_ms INTEGER NOT NULL, address TEXT NOT NULL, browser TEXT NOT NULL
@@ -100,10 +101,10 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE session_codes (
      code TEXT PRIMARY KEY, who TEXT NOT NULL, role TEXT NOT NULL, secret TEXT NOT NULL, expires_at_ms INTEGER NOT NULL
    ) WITHOUT ROWID;`,
-  // The gateway of each machine. `is_full`: it has refused a machine.
+  // Adds the gateway of each machine. `is_full`: 1 if the gateway has refused a machine.
   `ALTER TABLE pins ADD COLUMN gateway INTEGER;
    CREATE TABLE gateways (number INTEGER PRIMARY KEY, members INTEGER NOT NULL, is_full INTEGER NOT NULL);`,
-  // The public key of next_thumbprint, so that a machine whose object was lost can continue with its next key.
+  // Adds the public key of next_thumbprint, so that a machine whose object was lost can continue with its next key.
   `ALTER TABLE pins ADD COLUMN next_key TEXT;`,
   IMPORTS_MIGRATION,
 ];

@@ -1,5 +1,5 @@
-// Operators' sessions in a browser, and the codes that start one. A session ends with the secret that started it, and its
-// role is at most that secret's present role. Secrets and codes are stored as SHA-256.
+// Stores operators' sessions in a browser, and the codes that start sessions. A session ends with the secret that
+// started it, and its role is at most that secret's present role. Secrets and codes are stored as SHA-256.
 import { SESSION_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
@@ -12,28 +12,28 @@ import { findOperator } from "./operators.ts";
 /** A role that may have sessions. */
 type SessionRole = "view" | "admin";
 
-/** The operator of a session, and the secret that started it. */
+/** The operator of a session, and the secret that started the session. */
 export interface SessionHolder {
   who: string;
   role: SessionRole;
-  /** The secret's SHA-256, in base64url. */
+  /** The SHA-256 of the secret, in base64url. */
   secret: string;
 }
 
 export interface SignInRequest {
-  /** ID of the new session. */
+  /** The ID of the new session. */
   id: string;
   by: SessionHolder | { code: string };
   /** The operator's address; "" if the platform does not provide it. */
   address: string;
-  /** The User-Agent. */
+  /** The browser's header User-Agent. */
   browser: string;
 }
 
 export interface KeptSession {
   id: string;
   who: string;
-  /** The present role. */
+  /** The operator's present role. */
   role: SessionRole;
   createdAtMs: number;
   expiresAtMs: number;
@@ -41,7 +41,10 @@ export interface KeptSession {
   browser: string;
 }
 
-/** `refused`: the code or secret is not valid. The others: too many, of all operators or of this one today. */
+/**
+ * `refused`: the code or secret is not valid. `too many sessions`: of all operators together. `too many sign-ins`:
+ * of this operator today.
+ */
 export type NoSession = "refused" | "too many sessions" | "too many sign-ins";
 
 type HolderRow = { who: string; role: SessionRole; secret: string };
@@ -57,7 +60,7 @@ export class Sessions {
     this.#env = env;
   }
 
-  /** Starts a session. A code is used up, unless there is no room for the session. Call it in a transaction. */
+  /** Starts a session. Uses up a code only if the session can start. Call start in a transaction. */
   start({ id, by, address, browser }: SignInRequest, nowMs: number): Result<KeptSession, NoSession> {
     const holder = "code" in by ? this.#holderOf(by.code, nowMs) : by;
     const now = holder && this.#now(holder, nowMs);
@@ -78,7 +81,7 @@ export class Sessions {
     return success(kept(row, now.role));
   }
 
-  /** Returns null if the session does not exist or has ended. */
+  /** Returns the session with this ID; null if it does not exist or has ended. */
   find(id: string, nowMs: number): KeptSession | null {
     const query = `SELECT ${COLUMNS} FROM sessions WHERE id = ? AND expires_at_ms > ?`;
     const [row] = this.#sql.exec<SessionRow>(query, id, nowMs);
@@ -101,7 +104,7 @@ export class Sessions {
     return isEnded ? success(null) : failure("no session has this ID");
   }
 
-  /** Stores a code and returns when it expires. */
+  /** Stores a code and returns its expiry. Fails if too many codes are unused. */
   addCode(code: string, { who, role, secret }: SessionHolder, nowMs: number): Result<number> {
     this.#sql.exec("DELETE FROM session_codes WHERE expires_at_ms <= ?", nowMs);
     if (this.#count("session_codes") >= SESSION_LIMITS.codes) return failure("too many codes are out");
@@ -115,7 +118,7 @@ export class Sessions {
     return this.#sql.exec<HolderRow>(query, code, nowMs).toArray()[0] ?? null;
   }
 
-  /** Returns the secret's present role, at most the holder's; null if the secret is not valid. */
+  /** Returns the secret's present role, limited to the holder's role; null if the secret is not valid any more. */
   #now({ role, secret }: SessionHolder, nowMs: number): { role: SessionRole; expiresAtMs: number } | null {
     const configured = configuredRole(secret, this.#env);
     const found = configured
@@ -125,7 +128,10 @@ export class Sessions {
     return { role: role === "admin" ? found.role : role, expiresAtMs: found.expiresAtMs };
   }
 
-  /** Deletes ended sessions, then the oldest of the same secret. Returns false if all places are taken by others. */
+  /**
+   * Deletes ended sessions, then the secret's oldest session if needed. Returns false if sessions of other secrets
+   * take all places.
+   */
   #makeRoom(secret: string, nowMs: number): boolean {
     this.#sql.exec("DELETE FROM sessions WHERE expires_at_ms <= ?", nowMs);
     if (this.#count("sessions") >= SESSION_LIMITS.sessions) this.#forgetRefused(nowMs);

@@ -1,9 +1,9 @@
-// Join tokens in the registry: public keys, what they allow, and how often they were used.
+// Stores join tokens: public keys, grants, and the number of uses.
 import type { Grant, TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import type { ListedToken } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** How long a machine waits for an operator. A later request starts a new wait. */
+/** The time that a machine waits for an operator. A later request starts a new wait. */
 export const PENDING_MS = 24 * 3600 * 1000;
 
 export type TokenState = "valid" | "used up" | "expired" | "revoked";
@@ -13,7 +13,7 @@ export interface Token extends Omit<
   keyof Grant | "state" | "createdAt" | "expiresAt" | "revokedAt"
 > {
   state: TokenState;
-  /** `x` of its public JWK. */
+  /** The `x` of the token's public JWK. */
   key: string;
   grant: Grant;
   createdAtMs: number;
@@ -56,13 +56,13 @@ export function findToken(sql: SqlStorage, id: string, nowMs: number): Token | u
   return row && tokenOf(row, nowMs);
 }
 
-/** Returns tokens, newest first. */
+/** Returns all join tokens, newest first. */
 export function listTokens(sql: SqlStorage, nowMs: number): Token[] {
   const rows = sql.exec<TokenRow>(`${SELECT} ORDER BY created_at_ms DESC, id`, nowMs - PENDING_MS);
   return rows.toArray().map((row) => tokenOf(row, nowMs));
 }
 
-/** Revokes a token. Machines that wait with it stop waiting. */
+/** Revokes a token. Machines that wait with this token stop waiting. */
 export function revokeToken(sql: SqlStorage, id: string, nowMs: number): Result<null> {
   if (!findToken(sql, id, nowMs)) return failure("no such token");
   sql.exec("UPDATE tokens SET revoked_at_ms = ? WHERE id = ? AND revoked_at_ms IS NULL", nowMs, id);

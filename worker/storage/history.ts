@@ -1,5 +1,5 @@
-// Stores a machine's history: a line for each change. The machine decides how much changes, so each entry, each day and the
-// whole are limited.
+// Stores a machine's history: a line for each change. Each entry, each day and the whole history are limited, since
+// a machine can cause any number of changes.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import { BY_OTHERS, NO_ANSWER } from "../../shared/fleet/history-lines.ts";
@@ -15,73 +15,82 @@ import { prune } from "./prune.ts";
 import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 
-/** Times are milliseconds since 1970. */
+/** The filter of a history request. Times are milliseconds since 1970. */
 export interface HistoryRequest {
-  /** Only entries after this time. */
+  /** Returns only entries after this time. */
   since?: number | undefined;
-  /** Only entries at this time or before. */
+  /** Returns only entries at this time or before. */
   until?: number | undefined;
   kind?: HistoryKind[] | undefined;
-  /** Only entries before the entry with this ID. */
+  /** Returns only entries before the entry with this ID. */
   before?: number | undefined;
   limit: number;
 }
 
 export type History = ReturnType<typeof machineHistory>;
 
-/** The lines that describe a range of time. */
+/** The lines of history about a range of time. */
 export interface KnownLines {
-  /** First the lines with the state at its begin, then those of the range, oldest first. */
+  /** First the lines with the state at the range's begin, then the lines within the range, oldest first. */
   lines: TimelineLine[];
-  /** The range has more lines: these are its latest, without the state at its begin. */
+  /**
+   * true if the range has more lines. `lines` then has the latest lines only, without the state at the range's
+   * begin.
+   */
   isCut: boolean;
-  /** Time of the oldest stored line; null if there is none. */
+  /** The time of the oldest stored line; null if no line is stored. */
   oldestMs: number | null;
 }
 
 export const HISTORY_LIMITS = {
   entries: 10_000,
-  /** Characters of an entry. A longer text is cut. */
+  /** The number of characters of an entry. A longer text is cut. */
   entryLength: 1024,
   /**
-   * Characters of all entries of a day (UTC); each row counts `entryShare` more. Later entries of the day are dropped, and
-   * a last entry reports that. Entries of the kind `identity` have a limit of their own.
+   * The number of characters of a day's entries (UTC); each row counts `entryShare` more. Later entries of the day
+   * are dropped, and a last entry reports that. Entries of the kind `identity` have a separate limit.
    */
   dayLength: 65_536,
   entryShare: 64,
-  /** Characters of a page: no more memory than a report needs. */
+  /** The number of characters of a page: reading a page needs no more memory than a report. */
   pageLength: 262_144,
-  /** Characters of one update for the fleet index. */
+  /** The number of characters of one update of the fleet index. */
   toldLength: 65_536,
 } as const;
 const DAY_MS = 24 * 3600 * 1000;
 const MAX_AGE_MS = 90 * DAY_MS;
-/** Old and surplus entries are deleted in small portions, with every tenth new entry. */
+/** The number of new entries between two deletions of PRUNED_AT_ONCE old or surplus entries. */
 const PRUNED_EVERY = 10;
 const PRUNED_AT_ONCE = 20;
-/** One statement inserts all entries, since a statement costs more than a row. */
+/** Inserts all entries of a call, since a statement costs more than a row. */
 const INSERT = `INSERT INTO history (at_ms, kind, text) SELECT ?, ?, value FROM json_each(?)
   RETURNING id % ${PRUNED_EVERY} = 0 AS prunes`;
 
-/** A number above the rows that the two shares of one day can have. */
+/** A number of rows above those that one day can have: the limits of both kinds of entries together. */
 const DAY_ROWS = (3 * HISTORY_LIMITS.dayLength) / HISTORY_LIMITS.entryShare;
 const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare}), 0) AS length FROM history
   WHERE id > (SELECT MAX(id) FROM history) - ${DAY_ROWS} AND at_ms >= ? AND (kind = 'identity') = ?`;
 
-/** Selects the last line about each condition, the state, a silence, a start of the shim, and a full day. */
+/**
+ * Selects the last lines before a range: about each condition, the state, a silence, a start of the shim, and a
+ * full day.
+ */
 const AT_BEGIN = `SELECT MAX(id) AS id, at_ms, kind, text FROM history
   WHERE at_ms < ?1 AND kind <> 'identity' AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE '${NO_ANSWER}%'
     OR kind = 'condition' AND text NOT LIKE '%)${BY_OTHERS}')
   GROUP BY CASE WHEN kind = 'condition' THEN substr(text, 1, instr(text, ':')) WHEN text IN (?2, ?3) THEN text ELSE kind END
   ORDER BY id DESC LIMIT ?4`;
-/** The limit of the lines that AT_BEGIN selects, above the number of conditions of one Node. */
+/** The number of lines that AT_BEGIN selects, above the number of conditions of one Node. */
 const LINES_AT_BEGIN = 100;
 
 type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };
 
-/** Returns a function that selects the texts that fit into the day. If the day is full, the last text reports that. */
+/**
+ * Returns a function that selects those of a call's texts that fit into the day. If the day is full, the last text
+ * reports that.
+ */
 function dayLimit(sql: SqlStorage) {
-  /** Characters of the day so far, for each limit. After an eviction they are read from SQLite. */
+  /** The number of characters of the day so far, for each limit. After an eviction the number is read from SQLite. */
   const known = new Map<"identity" | "others", { startMs: number; length: number }>();
   return (kind: HistoryKind, texts: readonly string[], nowMs: number): string[] => {
     const share = kind === "identity" ? "identity" : "others";
@@ -119,7 +128,7 @@ export function machineHistory(sql: SqlStorage, tables: Tables) {
           atOnce: PRUNED_AT_ONCE,
         });
     },
-    /** Returns a page, newest first. */
+    /** Returns a page of entries, newest first. */
     read({ since = 0, until, before, kind, limit }: HistoryRequest): HistoryEntry[] {
       if (!tables.exist()) return [];
       const rows = sql.exec<HistoryRow>(
@@ -134,19 +143,19 @@ export function machineHistory(sql: SqlStorage, tables: Tables) {
       );
       return page(rows).map(({ at_ms, ...entry }) => ({ ...entry, at: new Date(at_ms).toISOString() }));
     },
-    /** Returns at most a page of the entries after this one, oldest first. */
+    /** Returns at most a page of the entries after the entry with this ID, oldest first. */
     after(id: number, limit: number): UpdateEntry[] {
       if (!tables.exist()) return [];
       const query = "SELECT id, at_ms, kind, text FROM history WHERE id > ? ORDER BY id LIMIT ?";
       const rows = page(sql.exec<HistoryRow>(query, id, limit), HISTORY_LIMITS.toldLength);
       return rows.map(({ at_ms: atMs, ...entry }) => ({ ...entry, atMs }));
     },
-    /** Returns 0 if there is no entry. */
+    /** Returns the ID of the last entry; 0 without an entry. */
     lastId(): number {
       if (!tables.exist()) return 0;
       return sql.exec<{ id: number | null }>("SELECT MAX(id) AS id FROM history").one().id ?? 0;
     },
-    /** Both ends are milliseconds since 1970, and inclusive. */
+    /** Returns the lines about a range. Both ends are milliseconds since 1970, and inclusive. */
     around: (range: TimelineRange): KnownLines =>
       tables.exist() ? linesAround(sql, range) : { lines: [], isCut: false, oldestMs: null },
   };
@@ -169,7 +178,7 @@ function linesAround(sql: SqlStorage, { sinceMs, untilMs }: TimelineRange): Know
   };
 }
 
-/** Returns as many rows as fit into a page, at least one. Earlier versions stored longer texts. */
+/** Returns the first rows that fit into a page, at least one row: earlier versions stored longer texts. */
 function page(rows: Iterable<HistoryRow>, maxLength: number = HISTORY_LIMITS.pageLength): HistoryRow[] {
   const kept: HistoryRow[] = [];
   let length = 0;

@@ -1,5 +1,5 @@
-// Stores a decision in one transaction: the conditions, the setters' memory, the events, and a line of history for each
-// change.
+// Stores a decision in one transaction: the conditions, the setters' memory, the events, and a line of history for
+// each change.
 import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
 import { departures, transitions } from "../../shared/fleet/history-lines.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
@@ -12,7 +12,7 @@ import type { NodeRecords, NodeRecordStore } from "./records.ts";
 import type { OccurredEvent, Outbox } from "./outbox.ts";
 
 export interface Decision {
-  /** The Node as it should be now. */
+  /** The Node that the decision results in. */
   node: Node;
   /** The setters' memory in its stored form. */
   memory: ReportedMemory;
@@ -22,9 +22,9 @@ export interface Decision {
 
 export interface ProcessStart {
   process: NodeRecords["process"];
-  /** The start's events, in order. */
+  /** The events of the start, in order. */
   events: readonly OccurredEvent[];
-  /** Event counts and the spam budget start again. */
+  /** true if event counts and the spam budget start again. */
   isFresh: boolean;
 }
 
@@ -46,7 +46,7 @@ export function journal(
     /** Stores the decision before it returns; writes nothing if nothing changed. */
     decide({ node, memory, events, nowMs }: Decision): void {
       const decided = decidedConditions(node);
-      // Almost every heartbeat ends here. An empty transaction would have a cost.
+      // Almost every heartbeat ends here: even an empty transaction would have a cost.
       if (events.length === 0 && records.holds("decided", decided) && records.holds("memory", memory)) return;
       storage.transactionSync(() => {
         const before = records.get("decided") ?? [];
@@ -56,22 +56,26 @@ export function journal(
         history.add("condition", [...transitions(before, decided), ...departures(before, decided)], nowMs);
       });
     },
-    /** Records the start of a process of the shim. Events once per process may then be recorded again. */
+    /**
+     * Records the start of a process of the shim. Events that occur once per process may be recorded again
+     * afterwards.
+     */
     begin({ process, events, isFresh }: ProcessStart, nowMs: number): void {
       storage.transactionSync(() => {
         records.put("process", process);
-        // Removing an absent record costs nothing: a new object writes one row less.
+        // The removal of an absent record costs nothing. A new object writes one row less than with an empty
+        // record.
         records.remove("decided");
         if (isFresh) records.remove("correlator");
         outbox.add(events, nowMs);
         history.add("registration", [SHIM_STARTED], nowMs);
       });
     },
-    /** Adds an event without a decision. */
+    /** Adds an event that belongs to no decision. */
     tell(event: OccurredEvent, nowMs: number): void {
       outbox.add([event], nowMs);
     },
-    /** Adds a line of history, and a Warning event. */
+    /** Adds a line of history, and a Warning event with the same text. */
     warn(reason: WarningReason, text: string, nowMs: number, kind: HistoryKind = "registration"): void {
       storage.transactionSync(() => {
         outbox.add([{ type: "Warning", reason, message: text }], nowMs);

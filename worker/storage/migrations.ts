@@ -5,30 +5,38 @@ import { currentMs } from "../clock.ts";
 import type { Environment } from "../env.ts";
 
 /**
- * SQL that never changes: existing objects have run it. An earlier Worker without the migration refuses the migrated state,
- * unless it has at least `usableFrom` migrations, which tests prove.
+ * The SQL of one migration. Existing objects have run it, so it never changes. `usableFrom`: the number of
+ * migrations of the earliest Worker that can use the migrated state; other earlier Workers refuse the state. Tests
+ * prove the number.
  */
 export type Migration = string | { sql: string; usableFrom: number };
 
-/** Prefix of the error that each call to an object with newer state gets. Callers recognize the error by it. */
+/** The prefix of the error of an object with newer state, by which callers recognize the error. */
 const NEWER_STATE = "newer-state";
 
-/** Thrown by an object's constructor: this Worker must not change the state. */
+/**
+ * The error that an object's constructor throws if a later Worker wrote the state, which this Worker must not
+ * change.
+ */
 export class NewerStateError extends Error {
   constructor(stored: number, known: number) {
     super(`${NEWER_STATE}: the stored state is of version ${stored}, and this Worker knows version ${known}`);
   }
 }
 
-/** Returns whether an object refused a call because its state is newer. Across objects only the message is kept. */
+/**
+ * Reports whether an object refused a call because its state is newer. Of an error in another object, only the
+ * message arrives.
+ */
 export const isNewerState = (error: unknown): boolean =>
   error instanceof Error && error.message.includes(NEWER_STATE);
 
 type Storage = Pick<DurableObjectStorage, "sql" | "transactionSync">;
 
 /**
- * Runs the missing migrations in order, each in a transaction. Throws a NewerStateError, before any write, if the state is
- * newer. `earlier`: how many an object had run before there was a table of migrations.
+ * Runs the missing migrations in order, each in a transaction. Throws a NewerStateError before any write if the
+ * state is newer. `earlier`: the number of migrations that an object had run before objects had a table of
+ * migrations.
  */
 export function migrate(
   storage: Storage,
@@ -44,12 +52,12 @@ export function migrate(
   }
 }
 
-/** Returns null if the object has no table of migrations. */
+/** Returns the number of migrations that have run; null if the object has no table of migrations. */
 export function stateVersion(sql: SqlStorage): number | null {
   try {
     return sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM migrations").one().count;
   } catch (error) {
-    // Only new objects throw. A check before would cost each object a second statement each time it wakes.
+    // Only a new object throws here. A check in advance would cost each object a second statement at each wake.
     if (error instanceof Error && error.message.includes("no such table")) return null;
     throw error;
   }
@@ -70,14 +78,14 @@ function run(sql: SqlStorage, id: number, migration: Migration): void {
   sql.exec(text);
   sql.exec("INSERT INTO migrations VALUES (?)", id);
   if (usableFrom === null) return;
-  // A table of its own: earlier versions insert rows of one column into the other.
+  // This number has a table of its own, since earlier versions insert rows of one column into `migrations`.
   sql.exec(
     "CREATE TABLE IF NOT EXISTS usable_migrations (id INTEGER PRIMARY KEY, usable_from INTEGER NOT NULL)",
   );
   sql.exec("INSERT INTO usable_migrations VALUES (?, ?)", id, usableFrom);
 }
 
-/** Returns whether each migration that this Worker does not have is usable by it. */
+/** Reports whether this Worker can use the state: each migration that this Worker lacks must be usable by it. */
 function isUsable(sql: SqlStorage, stored: number, known: number): boolean {
   const [made] = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'usable_migrations'").toArray();
   if (!made) return false;
@@ -87,22 +95,25 @@ function isUsable(sql: SqlStorage, stored: number, known: number): boolean {
 
 /** A Durable Object whose stored state has a version. */
 export abstract class StoredObject extends DurableObject<Environment> {
-  /** Returns the version for GET /readyz; null if nothing is stored. */
+  /** Returns the version of the stored state, for GET /readyz; null if nothing is stored. */
   stateVersion(): number | null {
     return stateVersion(this.ctx.storage.sql);
   }
 }
 
-/** Next alarm of an object that refuses calls. The platform would drop an alarm that fails some times. */
+/**
+ * The wait until the next alarm of an object that refuses calls. The platform would drop an alarm that fails
+ * several times.
+ */
 const AGAIN_MS = 60_000;
-/** RFC 6455's 1012, Service Restart: machines then report by HTTP, and pages reconnect. */
+/** The close code Service Restart (RFC 6455, 1012): machines then report by HTTP, and pages reconnect. */
 const RESTART = 1012;
 
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => StoredObject;
 
 /**
- * Returns the class, except that an object whose state is newer refuses every call. It writes nothing but its next alarm,
- * so that the later version of the Worker can continue.
+ * Returns a class whose objects refuse every call if their state is newer. Such an object writes nothing but its
+ * next alarm, so that the later version of the Worker can continue.
  */
 export function refusingNewer<Class extends ObjectClass>(of: Class): Class {
   return new Proxy(of, {
@@ -130,6 +141,6 @@ function standIn(of: ObjectClass, storage: DurableObjectStorage, error: NewerSta
     webSocketClose: () => undefined,
     webSocketError: () => undefined,
   });
-  // RPC reaches only methods of the prototype.
+  // RPC reaches only the methods of a prototype, so the methods become the prototype.
   return Object.create(Object.setPrototypeOf(methods, DurableObject.prototype) as object) as object;
 }

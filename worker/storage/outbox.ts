@@ -1,5 +1,5 @@
-// Stores the events that the apiserver does not have yet: one row each, written with the decision that caused the event.
-// Sends them in order, and counts and combines repeated events as client-go does.
+// Stores the events that the apiserver does not have yet: one row for each, written with the decision that caused
+// the event. Sends the events in order, and counts and combines repeated events as client-go does.
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { NodeRecordStore } from "./records.ts";
 import { shortened } from "./shortened.ts";
@@ -17,21 +17,21 @@ export interface OccurredEvent {
 
 export type Outbox = ReturnType<typeof eventOutbox>;
 
-/** Limits the rows that an outage of the apiserver can cost. */
+/** The number of waiting events: a limit on the rows that an outage of the apiserver can cost. */
 export const MAX_OUTBOX_EVENTS = 1000;
-/** Characters of an event's message (NoteLengthLimit of events.k8s.io). A longer message is cut. */
+/** The number of characters of an event's message (NoteLengthLimit of events.k8s.io). A longer message is cut. */
 export const MAX_EVENT_MESSAGE = 1024;
 
-/** The spam filter never drops these: they show whether a machine is up. */
+/** The events that the spam filter never drops, since they show whether a machine is up. */
 const CHANGES_OF_READY: readonly string[] = ["NodeReady", "NodeNotReady"] satisfies EventReason[];
 
 type Row = { id: number; at_micros: number; type: string; reason: string; message: string };
 
-/** One statement inserts all events, since a statement costs more than a row. */
+/** Inserts all events of a call, since a statement costs more than a row. */
 const INSERT = `INSERT INTO outbox (at_micros, type, reason, message)
   SELECT ? + key, value ->> 'type', value ->> 'reason', value ->> 'message' FROM json_each(?)`;
 
-/** `records` stores the correlator and the number of dropped events. */
+/** Returns the outbox of a machine's object. `records` stores the correlator and the number of dropped events. */
 export function eventOutbox(storage: DurableObjectStorage, tables: Tables, records: NodeRecordStore) {
   const { sql } = storage;
   const count = "SELECT COUNT(*) AS waiting, MAX(at_micros) AS last FROM outbox";
@@ -49,7 +49,10 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     waiting -= sql.exec(removed, JSON.stringify(ids)).toArray().length;
   }
 
-  /** Removes sent events at the end. An object that is evicted before sends them again, with the same names. */
+  /**
+   * Sends waiting events, then removes the sent events. If the object is evicted before, the same events are sent
+   * again with the same names.
+   */
   async function flush(client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> {
     const before = records.get("correlator");
     let known = before ?? newEventCorrelator();
@@ -65,7 +68,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     if (sent.length === 0) return failed;
     storage.transactionSync(() => {
       remove(sent);
-      // If a process of the shim has started meanwhile, its correlator stays empty.
+      // If a process of the shim has started during the sending, the new process's correlator stays empty.
       if (records.get("correlator") === before) records.put("correlator", known);
     });
     return failed;
@@ -79,11 +82,14 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
   }
 
   return {
-    /** Call it in the transaction of the decision. Above MAX_OUTBOX_EVENTS the oldest events are dropped. */
+    /**
+     * Stores events. Above MAX_OUTBOX_EVENTS the oldest events are dropped. Call add in the transaction of the
+     * decision.
+     */
     add(events: readonly OccurredEvent[], nowMs: number): void {
       if (events.length === 0) return;
       tables.make();
-      // The times become the events' names, so they must differ: a Worker's clock stands still while it runs.
+      // The times become the events' names and must differ, but a Worker's clock stands still during a computation.
       const first = Math.max(nowMs * 1000, (last ?? 0) + 1);
       const bounded = events.map((event) => ({
         ...event,
@@ -95,21 +101,21 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
       if (waiting > MAX_OUTBOX_EVENTS) dropOldest();
     },
     isEmpty: () => waiting === 0,
-    /** Returns the number of waiting events, and the time of the oldest; null if none waits. */
+    /** Returns the number of waiting events, and the time of the oldest; null if no event waits. */
     standing: () => ({ waiting, oldestMs: waiting === 0 ? null : oldestMs(sql) }),
     /** Returns up to `limit` waiting events, newest first. */
     latest: (limit: number) => (waiting === 0 ? [] : latest(sql, limit)),
     /**
-     * Sends events until one fails with an error that may pass; returns that error. Changes of Ready are sent first, since
-     * events of a machine that restarts often may wait for minutes; then the oldest ones. Single-flight: a report and an
-     * alarm must not send the same event.
+     * Sends events until one fails with an error that may pass; returns that error. Changes of Ready are sent
+     * first, since the many events of a restarting machine may wait for minutes; then the oldest events. Only one
+     * flush runs at a time, so that a report and an alarm do not send the same event.
      */
     flush: (client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> =>
       (flushing ??= flush(client, nodeName, nowMs).finally(() => (flushing = undefined))),
   };
 }
 
-/** Yields also events that are added meanwhile. */
+/** Yields the waiting events in the order of sending, including events that are added during the iteration. */
 function* inTheirOrder(sql: SqlStorage): Generator<Row> {
   const isChange = "reason IN (SELECT value FROM json_each(?))";
   const changes = sql
@@ -122,7 +128,7 @@ function* inTheirOrder(sql: SqlStorage): Generator<Row> {
   for (let row = after(0); row; row = after(row.id)) if (!sent.has(row.id)) yield row;
 }
 
-/** Returns null if the event was sent, dropped as spam, or refused for good. */
+/** Sends an event. Returns null if the event was sent, dropped as spam, or refused for good; otherwise the error. */
 async function send(
   client: KubeClient,
   nodeName: string,
@@ -130,7 +136,8 @@ async function send(
   learnt: EventCorrelator,
   nowMicros: number,
 ): Promise<ApiError | null> {
-  // `kubectl describe node` finds events by uid, where kubelets send the name; `kubectl events --for` also by version.
+  // `kubectl describe node` finds events by `uid`, which kubelets set to the Node's name; `kubectl events --for`
+  // also compares the API version.
   const involvedObject = { apiVersion: "v1", kind: "Node", name: nodeName, uid: nodeName };
   const source = { component: "rollcall", host: nodeName };
   const eventName = () => `${nodeName}.${at_micros}`;
@@ -143,7 +150,7 @@ async function send(
   return isForGood(recorded.error) ? null : recorded.error;
 }
 
-/** Returns whether the apiserver would refuse the same request again. Access, load and server errors may change. */
+/** Reports whether the apiserver would refuse the same request again. Errors of access, load and the server may pass. */
 function isForGood(error: ApiError): boolean {
   const code = error.kind === "status" ? (error.status.code ?? 0) : 0;
   return code >= 400 && code < 500 && ![401, 403, 408, 429].includes(code);

@@ -1,13 +1,16 @@
-// Bounds a table that only grows.
+// Deletes old rows of a table that only grows.
 
-/** `entries`: rows that stay at most. `beforeMs`: rows from before are deleted. `atOnce`: rows that one call deletes at most. */
+/**
+ * The bounds of a table. `entries`: the number of rows that stay. `beforeMs`: rows from before this time are
+ * deleted. `atOnce`: the number of rows that one call deletes.
+ */
 interface Bounds {
   entries?: number;
   beforeMs?: number;
   atOnce: number;
 }
 
-/** Deletes the oldest rows outside the bounds. The table has the columns `id`, which rises, and `at_ms`. */
+/** Deletes the oldest rows that exceed the bounds. The table must have the columns `id`, which rises, and `at_ms`. */
 export function prune(
   sql: SqlStorage,
   table: string,

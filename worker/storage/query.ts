@@ -1,9 +1,9 @@
-// Reads results of SQL queries that have one column or one row.
+// Reads the results of SQL queries with one column or one row.
 
-/** A row with the columns of an interface: SqlStorage accepts only a type. */
+/** A row with the columns of an interface. SqlStorage accepts a type, but not an interface. */
 export type Row<Columns> = { [Name in keyof Columns]: Columns[Name] };
 
-/** Returns the first column of all rows. */
+/** Returns the first column of all rows of a query. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its query
 export function column<Value extends SqlStorageValue>(
   sql: SqlStorage,
@@ -14,7 +14,7 @@ export function column<Value extends SqlStorageValue>(
   return [...sql.exec(query, ...bindings).raw()].map(([value]) => value as Value);
 }
 
-/** Returns the first column of the only row. Throws if there is not exactly one row. */
+/** Returns the first column of a query's only row. Throws if the query returns no row or several rows. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the caller knows its query
 export function cell<Value extends SqlStorageValue>(
   sql: SqlStorage,

@@ -1,4 +1,5 @@
-// Stores the records of a machine's object in SQLite: one row for each, read once when the object wakes, written on change.
+// Stores the records of a machine's object in SQLite: one row for each. Records are read once when the object
+// wakes, and written on change.
 import type { FleetState } from "../../shared/fleet/state.ts";
 import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
@@ -22,189 +23,201 @@ export interface Enrolment extends Grant {
   id: string;
   /** The Node's name. */
   name: string;
-  /** `x` of the machine's public JWK. */
+  /** The `x` of the machine's public JWK. */
   key: string;
   thumbprint: string;
   machineID: string;
   systemUUID: string;
-  /** ID of the join token. */
+  /** The ID of the join token. */
   token: string;
   pinnedAtMs: number;
-  /** Generation of the registry's pin; absent if the enrolment is from before there were pins. */
+  /** The generation of the registry's pin; absent if the enrolment is older than the registry's pins. */
   generation?: number;
-  /** Present if an operator has revoked the keys, or the registry has not confirmed them: they are refused. */
+  /** Present if the keys are refused: an operator has revoked them, or the registry has not confirmed them. */
   isRevoked?: true;
 }
 
 export interface PublicKey {
-  /** `x` of its JWK. */
+  /** The `x` of the key's public JWK. */
   key: string;
   thumbprint: string;
 }
 
-/** The Worker writes nothing more for such a Node. */
+/** The phases of a lost Node, which the Worker no longer writes. */
 export type LostPhase = "node deleted" | "name taken";
 
-/** The last deletion of the Node by another writer or the Worker. */
+/** The last deletion of the Node, by another writer or by the Worker. */
 export interface Deletion {
-  /** When it was noticed, in milliseconds since 1970. */
+  /** When the Worker noticed the deletion, in milliseconds since 1970. */
   atMs: number;
-  /** The last known Node was Ready, and its machine was reporting. */
+  /** true if the last known Node was Ready, and the machine was reporting. */
   wasReady: boolean;
-  /** The Node is registered again this long after `atMs` at the earliest. */
+  /** The least time between `atMs` and a new registration of the Node. */
   waitMs: number;
-  /** Number of deletions in a row that came soon after a creation, including this one. */
+  /** The number of deletions in a row that came soon after a creation, including this deletion. */
   soon: number;
-  /** Present if the Worker removed the Node, after this many days of silence. */
+  /**
+   * The number of days of silence after which the Worker removed the Node; absent if another writer deleted the
+   * Node.
+   */
   silentDays?: number;
 }
 
-/** The outcome of the last registration, and the shim's process that it was for. */
+/** The result of the last registration, and the process of the shim that was registered. */
 export interface LastRegistration extends Partial<AskedTaints> {
   startId: string;
   phase: "registered" | LostPhase | "waiting for Node";
-  /** When the Worker created the Node, in milliseconds since 1970; absent if it did not, or long ago. */
+  /**
+   * When the Worker created the Node, in milliseconds since 1970; absent if another writer created the Node, or
+   * long ago.
+   */
   createdAtMs?: number;
-  /** The enrolment that owns the Node. */
+  /** The ID of the enrolment that owns the Node. */
   enrolmentId?: string;
 }
 
-/** The requests to the apiserver that a name has left, in two shares. */
+/** The number of requests to the apiserver that a name has left, in two shares. */
 export interface RequestsLeft {
   renewals: number;
-  /** Requests for the Node and for events. */
+  /** The number of requests for the Node and for events that are left. */
   others: number;
-  /** Requests of the last minute, counted in slots of two seconds. `sinceMs`: begin of the slot. */
+  /** The requests of the last minute, in slots of two seconds. `sinceMs`: when the slot began. */
   recent: readonly { sinceMs: number; renewals: number; others: number }[];
-  /** Time of these numbers, in milliseconds since 1970. */
+  /** When the numbers were right, in milliseconds since 1970. */
   atMs: number;
 }
 
 interface KnownNode extends HeartbeatState {
   node: Node;
-  /** The apiserver's Node may differ: read it before relying on this one. */
+  /** true if the apiserver's Node may differ from this one, and must be read first. */
   readAgain: boolean;
-  /** The lease has expired since then: a Node that was deleted since was no longer Ready. */
+  /**
+   * Present if the lease has expired since the Node was read: a Node that was deleted afterwards was no longer
+   * Ready.
+   */
   hasLapsed?: true;
-  /** Conditions sent since the Node was read, with an unknown outcome: the apiserver may have them. */
+  /** The conditions of writes with an unknown result since the Node was read: the apiserver may have them. */
   sent?: DecidedCondition[];
 }
 
-/** Each key is a row. */
+/** All records of a machine's object. Each field is a row. */
 export interface NodeRecords {
   enrolment: Enrolment;
-  /** The machine leaves, or an operator forgets it: its reports are refused. */
+  /** Present if the machine leaves, or an operator forgets it (`forgotten`): its reports are refused. */
   isLeaving: true | "forgotten";
-  /** The key of a rotation, until the first report that it signs. */
+  /** The next key of a rotation, until the first report that it signs. */
   nextKey: PublicKey;
-  /** The key before the last rotation: its requests are refused as `key-revoked`. */
+  /** The key before the last rotation. Its requests are refused as `key-revoked`. */
   formerKey: PublicKey;
-  /** Pins of the registry up to this generation are out of date. */
+  /** The generation up to which the registry's pins are out of date. */
   outdated: number;
   /**
-   * The key that the registry has confirmed, and the times of its last confirmations by origin. `gateway`: the number of the
-   * machine's gateway; null if it has none; an earlier version stored no `gateway`.
+   * The key that the registry has confirmed, and the time of the last confirmation for each origin. `gateway`: the
+   * number of the machine's gateway, null without one. An earlier version stored no `gateway`.
    */
   settled: { key: string; toldAtMs: Record<string, number>; gateway?: number | null };
   facts: { digest: string; facts: Facts };
-  /** Whether this machine has had a container runtime, and whether an operator says that it needs none. */
+  /** Records whether this machine has had a container runtime, and whether an operator has stated that it needs none. */
   runtime: RuntimeMemory;
-  /** The senders that report with this machine's key. */
+  /** The several senders that report with this machine's key. */
   sightings: SeenSenders;
   registration: LastRegistration;
-  /** Absent: the Node was not deleted since the shim started, or since an operator had it registered. */
+  /**
+   * The Node's last deletion; absent if the Node was not deleted since the shim started, or since an operator had
+   * it registered.
+   */
   deletion: Deletion;
-  /** Absent: all requests are left. An earlier version stored no `recent`. */
+  /** The requests that the name has left; absent if all are left. An earlier version stored no `recent`. */
   requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
-  /** Parts that the machine's join token does not allow, and that its Node therefore lacks. */
+  /** The parts that the machine's join token does not allow, and that its Node therefore lacks. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
-  /** Our parts of the Node that other writers have set, and that we therefore keep. */
+  /** Parts of the Node that the Worker sets, but that other writers have set: the Worker keeps their values. */
   others: OthersParts;
-  /** Our parts of the Node that another writer has undone. */
+  /** Parts of the Node that the Worker has set and another writer has undone. */
   putBack: WrittenParts;
-  /** The settings that the deployment bounds, as last reported to the machine and its history. */
+  /** The settings that the deployment bounds, as the machine and its history were last notified. */
   bounded: string;
-  /** When the Node may change to the wanted form, in milliseconds since 1970; absent if it has no turn. */
+  /** When the Node may change to its new form, in milliseconds since 1970; absent if no time is assigned. */
   formTurn: { atMs: number };
   /** The last known Node, and the time of its last status write. */
   node: KnownNode;
   memory: ReportedMemory;
-  /** The Node's last known podCIDRs, comma-separated; absent if it never had one. */
+  /** The Node's last known podCIDRs, comma-separated; absent if the Node never had one. */
   podCIDRs: string;
   /**
-   * The shim's process whose start is in the history, and the token buckets of new processes: for registrations, and for
-   * events that start again.
+   * The process of the shim whose start is in the history, with token buckets for new processes: one for
+   * registrations, one for fresh event counts.
    */
   process: { startId: string; registrations?: TokenBucket; freshEvents?: TokenBucket };
-  /** The last decided conditions, whether or not the apiserver has them. */
+  /** The conditions that were decided last, whether or not the apiserver has them. */
   decided: DecidedCondition[];
-  /** The memory of the events' correlation. */
+  /** The memory of the events' correlation, which counts and combines repeated events. */
   correlator: EventCorrelator;
-  /** Number of events that were dropped because the apiserver did not answer for too long. */
+  /** The number of events that were dropped during an outage of the apiserver. */
   eventsDropped: number;
-  /** The phase of the last answer to the machine; with its begin if the apiserver does not answer. */
+  /** The phase of the last answer to the machine. Has its begin in addition if the apiserver does not answer. */
   phase: Phase | { phase: Phase; sinceMs: number };
-  /** Begin of the last outage that the machine reported, and the token bucket of outages' lines of history. */
+  /** When the last outage that the machine reported began, and the token bucket of history lines about outages. */
   outage: TokenBucket & { sinceMs: number };
   /**
-   * The gateway that may hold a loan of this machine's lease, and the highest epoch that the loan can have; absent if none
-   * does. An earlier version stored no `epochsTo`.
+   * The gateway that may hold a loan of this machine's lease, and the loan's highest possible epoch; absent if no
+   * gateway does. An earlier version stored no `epochsTo`.
    */
   lent: { gateway: number; epochsTo?: number };
   /**
-   * A gateway that did not answer may renew the name's lease until this time, even if another machine has the name now;
-   * absent if none may.
+   * The time until which a gateway that did not answer may renew the name's lease, even for another machine; absent
+   * if no gateway may.
    */
   untouched: { untilMs: number };
-  /** Present if the machine reports by a socket, or did a moment ago. */
+  /** Present if the machine reports by a socket, or reported by a socket a moment ago. */
   transport: "socket";
-  /** The machine's clock is further off than allowed. */
+  /** true if the machine's clock is further off than allowed. */
   isSkewed: boolean;
-  /** The clock's skew when that was noticed, or when it had changed a lot. */
+  /** The skew of the machine's clock, stored when the skew began or had changed a lot. */
   skewMs: number;
   /**
-   * Since when the apiserver answers without a usable lease: it is gone, too old because the apiserver did not answer, or
-   * not this machine's. Then no alarm can learn the time of the last report.
+   * When the apiserver began to answer again without a usable lease: the lease is missing, too old after the
+   * outage, or another machine's. No alarm can then learn the time of the last report.
    */
   apiserverBackSinceMs: number;
-  /** Since when the machine is silent, in milliseconds since 1970; null if it is not. */
+  /** When the machine became silent, in milliseconds since 1970; null if it is not silent. */
   silentSinceMs: number | null;
-  /** The state in the machine's history, and its begin. */
+  /** The last state in the machine's history, and when the state began. */
   state: { state: FleetState; sinceMs: number };
   /** The last update of the fleet index. */
   told: Told;
 }
 
-/** What the fleet index has of the machine, and whether the last update has failed. */
+/** The data of the last update that the fleet index has received, and the failures since. */
 export interface Told {
-  /** Generation of the registry's pin; -1 if the index has nothing. */
+  /** The generation of the registry's pin; -1 if the index has no data. */
   generation: number;
   version: number;
-  /** The last line of history. */
+  /** The ID of the last history entry that the index has. */
   entryId: number;
-  /** The summary as JSON; "" if there is none. */
+  /** The summary as JSON; "" if the index has no summary. */
   text: string;
-  /** The address that the machine reported from, and the time of that update. */
+  /** The address from which the machine reported, and when the index received it. */
   address: string;
   addressAtMs: number;
-  /** The next attempt after a failure; absent if none has failed. */
+  /** The next attempt to update the index after a failure; absent if the last update succeeded. */
   again?: { failures: number; atMs: number };
 }
 
 export interface NodeRecordStore {
   get<Key extends keyof NodeRecords>(key: Key): NodeRecords[Key] | undefined;
-  /** Returns whether the value equals the stored one. */
+  /** Reports whether the value equals the stored value. */
   holds<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): boolean;
-  /** Stores the value before it returns; does not write one that equals the stored one. */
+  /** Stores the value before returning. A value that equals the stored value is not written. */
   put<Key extends keyof NodeRecords>(key: Key, value: NodeRecords[Key]): void;
-  /** Removing an absent record costs nothing. */
+  /** Removes a record. The removal of an absent record costs nothing. */
   remove(key: keyof NodeRecords): void;
 }
 
 const UPSERT = `INSERT INTO records (key, value, samples) VALUES (?, ?, ?)
   ON CONFLICT (key) DO UPDATE SET value = excluded.value`;
 
-/** The store over a Durable Object's SQLite. Values are JSON; callers must not change them. */
+/** Returns the records of a Durable Object, stored in its SQLite. Values are JSON; callers must not change them. */
 export function nodeRecordStore(
   sql: SqlStorage,
   tables: Tables,
@@ -216,7 +229,7 @@ export function nodeRecordStore(
     for (const row of sql.exec<{ key: string; value: string }>("SELECT key, value FROM records"))
       texts.set(row.key, row.value);
   }
-  // Values are parsed at their first read: an object needs few of them each time it wakes.
+  // A value is parsed at its first read, since an object needs few values each time it wakes.
   const valueOf = (key: string) => {
     const text = texts.get(key);
     if (text !== undefined && !values.has(key)) values.set(key, JSON.parse(text));

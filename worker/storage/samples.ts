@@ -1,5 +1,5 @@
-// Stores a machine's samples: the latest in memory, older ones in a column of rows that are written for other reasons. So
-// samples cost no row of their own, and the object reads none when it wakes.
+// Stores a machine's samples: the latest in memory, older samples in a column of rows that are written for other
+// reasons. Samples therefore cost no row, and a waking object reads none.
 import {
   capacityAfter,
   capacityOfSignals,
@@ -15,15 +15,21 @@ import {
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Tables } from "./tables.ts";
 
-/** Keys of the rows that store samples: they are written when a status changes, and when a silence begins or ends. */
+/**
+ * The keys of the rows that store samples: `node` is written when a status changes, `silentSinceMs` when a silence
+ * begins or ends.
+ */
 const CARRIERS: ReadonlySet<string> = new Set(["node", "silentSinceMs"]);
 
-/** Unpacked samples. Packing reads all of them, so it is done about once an hour. */
+/**
+ * The number of samples that are packed together. Packing reads all samples in memory, and happens about once an
+ * hour.
+ */
 const PACKED_AT_ONCE = 60;
 
 export type Samples = ReturnType<typeof machineSamples>;
 
-/** Samples that no row has yet. */
+/** The samples that are in memory only. */
 export interface UnstoredSamples {
   packed?: Uint8Array<ArrayBuffer>;
   latest: KeptSamples;
@@ -32,9 +38,9 @@ export interface UnstoredSamples {
 type SamplesRow = { samples: ArrayBuffer };
 
 export function machineSamples(sql: SqlStorage, tables: Tables) {
-  /** At most 55 KB, even if the object is awake for weeks. */
+  /** The packed samples: at most 55 KB, even if the object is awake for weeks. */
   let packed: Uint8Array<ArrayBuffer> | undefined;
-  /** Samples since the last packing. */
+  /** The samples since the last packing. */
   let latest: KeptSamples = NO_SAMPLES;
   let latestS = 0;
 
@@ -42,7 +48,7 @@ export function machineSamples(sql: SqlStorage, tables: Tables) {
     joinSamples(packed ? decodeSamples(packed) : NO_SAMPLES, latest, nowS);
 
   return {
-    /** Call it with each applied report. */
+    /** Adds a sample. Call observe with each applied report. */
     observe({ signals }: Vitals, nowMs: number): void {
       const sample = sampleOf(signals, nowMs);
       const before = latest.samples.slice(0, -1);
@@ -55,8 +61,8 @@ export function machineSamples(sql: SqlStorage, tables: Tables) {
       latest = { capacity, samples: [] };
     },
     /**
-     * Returns the samples for the row of this key: its stored ones and the pending ones; undefined if the row keeps its
-     * own. Samples before `sinceMs` belong to another machine.
+     * Returns the samples for the row of this key: the row's stored samples and the samples in memory; undefined if
+     * the row needs no change. Samples from before `sinceMs` belong to another machine and are dropped.
      */
     take(key: string, sinceMs: number): Uint8Array<ArrayBuffer> | undefined {
       if (!CARRIERS.has(key) || (!packed && latest.samples.length === 0)) return undefined;
@@ -68,7 +74,7 @@ export function machineSamples(sql: SqlStorage, tables: Tables) {
       latest = { capacity: latest.capacity, samples: [] };
       return encodeSamples(all);
     },
-    /** Returns all samples, newest last. */
+    /** Returns all samples since `sinceMs`, newest last. */
     read(sinceMs: number, nowMs: number): KeptSamples {
       const nowS = Math.floor(nowMs / 1000);
       const rows = tables.exist()
@@ -80,15 +86,15 @@ export function machineSamples(sql: SqlStorage, tables: Tables) {
         .reduce((all, each) => joinSamples(all, samplesAfter(each, sinceMs), nowS), NO_SAMPLES);
       return joinSamples(stored, pending(nowS), nowS);
     },
-    /** Returns the samples that no row has, for the handoff state. */
+    /** Returns the samples in memory, for the handoff state. */
     handOver: (): UnstoredSamples => ({ ...(packed && { packed }), latest }),
-    /** Takes them back, with the samples that a gateway has added. */
+    /** Restores the samples of the handoff state, and adds the samples of the gateway. */
     takeBack(unstored: UnstoredSamples, meanwhile: KeptSamples): void {
       packed = unstored.packed;
       latestS = Math.max(newestS(unstored.latest), newestS(meanwhile));
       latest = joinSamples(unstored.latest, meanwhile, latestS);
     },
-    /** Call it when another machine has the name. */
+    /** Drops the samples in memory. Call forget when another machine has the name. */
     forget(): void {
       packed = undefined;
       latest = NO_SAMPLES;

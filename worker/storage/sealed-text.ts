@@ -1,4 +1,4 @@
-// Encrypts texts under a secret, for an object's storage and for backups.
+// Encrypts texts with a secret, for an object's storage and for backups.
 import { base64url } from "jose";
 
 export type Sealer = Awaited<ReturnType<typeof sealer>>;
@@ -6,7 +6,10 @@ export type Sealer = Awaited<ReturnType<typeof sealer>>;
 const IV_BYTES = 12;
 const bytesOf = (text: string) => new Uint8Array(new TextEncoder().encode(text));
 
-/** AES-256-GCM with a key from HKDF-SHA-256. `chain` is the salt, and is authenticated with each text. */
+/**
+ * Returns functions that seal and open texts, with AES-256-GCM and a key from HKDF-SHA-256. `chain` is the salt,
+ * and is authenticated with each text.
+ */
 export async function sealer(secret: string, chain: string) {
   const material = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]);
   const info = bytesOf("rollcall-sealed-token");
@@ -19,7 +22,7 @@ export async function sealer(secret: string, chain: string) {
     const sealed = new Uint8Array(await crypto.subtle.encrypt(withIv(iv), key, bytesOf(text)));
     return base64url.encode(new Uint8Array([...iv, ...sealed]));
   }
-  /** Returns null if the text was not sealed with the same secret and chain. */
+  /** Opens a sealed text; null if the text was sealed with another secret or chain. */
   async function open(sealed: string): Promise<string | null> {
     try {
       const bytes = new Uint8Array(base64url.decode(sealed));

@@ -1,6 +1,6 @@
-// Limits the length of a text that is stored.
+// Limits the length of stored texts.
 
-/** Cuts a text that is too long, and ends it with `…`. */
+/** Returns the text, cut to `maxLength` and ended with `…` if it is longer. */
 export function shortened(text: string, maxLength: number): string {
   return text.length <= maxLength ? text : `${text.slice(0, maxLength - 1).toWellFormed()}…`;
 }

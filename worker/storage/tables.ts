@@ -1,10 +1,10 @@
-// Creates the tables of a machine's object in the transaction of its first row, so that an object that is only read has none.
-// Tables of an earlier version are migrated when the object wakes.
+// Creates the tables of a machine's object in the transaction of the first row, so that an object that is only read
+// has none. An earlier version's tables are migrated when the object wakes.
 import { migrate, type Migration, stateVersion } from "./migrations.ts";
 
 export type Tables = ReturnType<typeof nodeTables>;
 
-/** Append only: existing objects have run these migrations. */
+/** The migrations of a machine's object. Append only: existing objects have run the earlier entries. */
 export const NODE_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE IF NOT EXISTS records (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE IF NOT EXISTS outbox (
@@ -13,11 +13,11 @@ export const NODE_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE IF NOT EXISTS history (
      id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
    );`,
-  // The last column, so that SQLite reads keys and values without it.
+  // `samples` is the last column, so that SQLite reads keys and values without reading samples.
   "ALTER TABLE records ADD COLUMN samples BLOB",
 ];
 
-/** Returns how many migrations an object has run that was created before there was a table of migrations. */
+/** Returns the number of migrations that an object had run before objects had a table of migrations. */
 function madeEarlier(sql: SqlStorage): number {
   const made = "SELECT sql FROM sqlite_master WHERE type = 'table' AND name = 'records'";
   const [records] = sql.exec<{ sql: string }>(made).toArray();
@@ -25,7 +25,7 @@ function madeEarlier(sql: SqlStorage): number {
   return records.sql.includes("samples BLOB") ? 2 : 1;
 }
 
-/** Throws a NewerStateError, as `migrate` does. */
+/** Returns the tables of a machine's object. Throws a NewerStateError, as `migrate` does. */
 export function nodeTables(storage: Pick<DurableObjectStorage, "sql" | "transactionSync">) {
   const { sql } = storage;
   const bringUpToDate = () => migrate(storage, NODE_MIGRATIONS, madeEarlier);
@@ -34,11 +34,11 @@ export function nodeTables(storage: Pick<DurableObjectStorage, "sql" | "transact
   if (exist && stored !== NODE_MIGRATIONS.length) bringUpToDate();
   let writes = 0;
   return {
-    /** Returns false if there is nothing to read. */
+    /** Reports whether the tables exist; if not, nothing is stored. */
     exist: () => exist,
     /** Returns the number of writes since the object woke. */
     writes: () => writes,
-    /** Call it before a write. */
+    /** Creates or migrates the tables if needed. Call make before each write. */
     make(): void {
       writes++;
       if (exist) return;

@@ -1,4 +1,4 @@
-// Rate limits by token buckets: some actions at once, then one more in each interval.
+// Limits rates by token buckets: a bucket allows some actions at once, then one more in each interval.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 
 interface RateLimit {
@@ -6,20 +6,23 @@ interface RateLimit {
   everyMs: number;
 }
 
-/** Every limit of one machine's actions that a token bucket enforces. */
+/** The limits of one machine's actions that token buckets enforce. */
 export const RATE_LIMITS = {
-  /** Registrations of new shim processes, each of which may write the Node. */
+  /** Registrations of new processes of the shim. Each registration may write the Node. */
   registrations: { atOnce: 6, everyMs: 60_000 },
   /**
-   * Shim processes that start their events with a full spam budget and a count of one, as a restarted kubelet does. In any
-   * hour 24 processes do; each may send 25 events of each type.
+   * Processes of the shim that start their events with a full spam budget and a count of one, as a restarted
+   * kubelet does. At most 24 processes do so in an hour; each may send 25 events of each type.
    */
   freshEvents: { atOnce: 12, everyMs: 300_000 },
-  /** Status writes between reports. Two writers that fight over a value cause no more than reports would. */
+  /**
+   * Writes of the status between reports. If two writers fight over a value, they cause no more writes than reports
+   * would.
+   */
   statusBetweenReports: { atOnce: 3, everyMs: 10_000 },
-  /** Lines of history about outages. */
+  /** Lines of history about outages that machines report. */
   outageLines: { atOnce: 6, everyMs: 600_000 },
-  /** Updates of the fleet index, which receives those of all machines. */
+  /** Updates of the fleet index, which receives the updates of all machines. */
   indexUpdates: { atOnce: 10, everyMs: 10_000 },
   socketUpgrades: {
     atOnce: GATEWAY_LIMITS.upgradesAMinute,
@@ -30,22 +33,22 @@ export const RATE_LIMITS = {
 
 export interface TokenBucket {
   left: number;
-  /** Time of `left`, in milliseconds since 1970. */
+  /** When the bucket had `left` tokens, in milliseconds since 1970. */
   atMs: number;
 }
 
-/** Returns the tokens that are left now, with fractions. `bucket`: undefined if none was ever taken. */
+/** Returns the number of tokens in the bucket now, with fractions. `bucket`: undefined if no token was ever taken. */
 export function tokensAt(
   bucket: TokenBucket | undefined,
   { atOnce, everyMs }: RateLimit,
   nowMs: number,
 ): number {
   if (!bucket) return atOnce;
-  // A clock that was put back adds nothing.
+  // A clock that was put back adds no tokens.
   return Math.min(atOnce, bucket.left + Math.max(0, nowMs - bucket.atMs) / everyMs);
 }
 
-/** Takes a token. Returns the bucket afterwards, and whether it had one. */
+/** Takes a token if the bucket has one. Returns whether a token was taken, and the bucket afterwards. */
 export function take(
   bucket: TokenBucket | undefined,
   limit: RateLimit,
