@@ -1,4 +1,4 @@
-// Enrols this machine with its join token: the Worker pins its key under its name.
+// Enrols this machine with its join token: the Worker pins the machine's key under its name.
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { pause } from "../base/clock.ts";
 import type { Log, LogMessage } from "../base/log.ts";
@@ -19,8 +19,8 @@ interface Enrolling {
 }
 
 /**
- * Enrols. Tries again while the Worker cannot be reached or an operator has to approve. Throws with what to do for a
- * refusal. null if it was stopped before.
+ * Enrols this machine. Tries again while the Worker is unreachable or an operator has yet to approve. Throws, with
+ * the remedy, for a refusal. Returns null if `stop` was aborted before.
  */
 export async function enrolMachine({
   flags,
@@ -54,14 +54,14 @@ export async function enrolMachine({
   return null;
 }
 
-/** The limit of the random wait after a fault of the Worker or the network. */
+/** The upper limit of the random wait after a fault of the Worker or the network. */
 const FAILURE_WAIT_MS = 5000;
-/** The least wait for an operator's approval; at random up to twice as long. */
+/** The least wait for an operator's approval. The actual wait is random, up to twice this time. */
 const APPROVAL_WAIT_MS = 30_000;
 
 /**
- * Returns when to try again after a failed enrolment. Throws with what to do for a refusal. `token` is the join token's
- * ID, which is no secret. `random` is typically Math.random.
+ * Returns the wait before the next attempt after a failed enrolment, and the line to log. Throws, with the remedy,
+ * for a refusal. `token` is the join token's ID, which is no secret. `random` is typically Math.random.
  */
 export function afterEnrolment(
   fault: RequestFault,
@@ -78,11 +78,11 @@ export function afterEnrolment(
     const waitMs = Math.max(retryAfterMs, APPROVAL_WAIT_MS * (1 + random()));
     return { waitMs, message: `waiting for an operator: ${title}. ${detail} Join token: ${token}` };
   }
-  // The challenge expired on a slow network, or the name has just changed.
+  // The challenge expired because the network is slow, or because the machine's name has just changed.
   const isLate = reason === "challenge-stale";
   if (status < 500 && status !== 429 && !isLate)
     throw new Error(`enrolment refused: ${title}. ${detail} Join token: ${token}`);
-  // An operator has to fix this, so the log has the whole problem.
+  // An operator has to fix a missing configuration, so the log gets the whole problem.
   const what = reason === "not-configured" ? `${title}. ${detail}` : title;
   return {
     waitMs: retryAfterMs || random() * FAILURE_WAIT_MS,

@@ -1,4 +1,4 @@
-// Sends one request to the Worker and classifies its answer.
+// Sends one request to the Worker, and classifies its answer.
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
@@ -13,42 +13,44 @@ export interface TransportRequest {
 export interface TransportResponse {
   status: number;
   body: string;
-  /** Retry-After in milliseconds, if the answer has one in seconds. */
+  /** The answer's Retry-After in milliseconds. Absent if the answer has none in seconds. */
   retryAfterMs?: number;
 }
 
-/** Sends one request; rejects if there is no whole answer within the deadline. */
+/** Sends one request. Rejects if the whole answer has not arrived within the deadline. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
 
-/** More than any answer of the protocol. */
+/** The most bytes of an answer, above any answer of the protocol. */
 export const MAX_ANSWER_BYTES = 64 * 1024;
 
-/** The longest Retry-After that the shim honours, so that a machine returns without a restart. */
+/** The longest Retry-After that the shim follows, so that a machine reports again without a restart. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** undefined if there is none, or if it is no number of seconds. */
+/** Returns a Retry-After in milliseconds; undefined if `seconds` is no positive number. */
 export function retryAfterMs(seconds: unknown): number | undefined {
   const retryAfter = Number(seconds);
   return retryAfter > 0 ? Math.min(retryAfter, MAX_RETRY_AFTER_SECONDS) * 1000 : undefined;
 }
 
-/** The Worker refused with a problem document, or there was no usable answer. */
+/** The fault of a request. refused: the Worker answered with a problem document. failed: no usable answer came. */
 export type RequestFault = (
   { reason: "refused"; problem: Problem } | { reason: "failed"; message: string }
 ) & { retryAfterMs?: number };
 
-/** Returns one line. */
+/** Returns a fault as one line. */
 export function requestFaultText(fault: RequestFault): string {
   return fault.reason === "failed" ? fault.message : fault.problem.title;
 }
 
-/** Checks the fields of an answer that the shim uses: another server may answer at the URL. */
+/**
+ * Checks the fields of an answer that the shim uses, since another server than the Worker may answer at the URL.
+ */
 export type IsAnswer<Answer> = (answer: Partial<Answer> | null) => answer is Answer & Partial<Answer>;
 
-/** The shim answers at most MAX_CHALLENGES challenges in a row at once; then the caller waits with jitter. */
+/** The most challenges in a row that the shim answers at once. After them, the caller waits a random time. */
 export const MAX_CHALLENGES = 2;
 
-/** Never rejects. */
+/** Sends a request and classifies its answer. Never rejects. */
 export async function exchange<Answer>(
   send: Transport,
   request: TransportRequest,
@@ -70,7 +72,7 @@ export async function exchange<Answer>(
   return outcomeOf(response.status, body, isAnswer, retry);
 }
 
-/** Classifies an answer by HTTP or over a socket. */
+/** Classifies an answer that came by HTTP or over a socket. */
 export function outcomeOf<Answer>(
   status: number,
   body: unknown,

@@ -1,5 +1,5 @@
-// Sends HTTP requests to the Worker over one kept-alive connection of node:http(s), which needs a fifth less memory than
-// fetch does.
+// Sends HTTP requests to the Worker over one kept-alive connection of node:http(s), which needs a fifth less memory
+// than fetch.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { abortAfter } from "../base/clock.ts";
@@ -13,10 +13,15 @@ import {
 } from "./exchange.ts";
 import { lateProxy } from "./tunnel.ts";
 
-/** `wasIdle`: a kept-alive connection was closed before any byte of the answer. */
+/**
+ * The result of one attempt. `wasIdle` is true if a kept-alive connection was closed before any byte of the answer.
+ */
 type Attempt = { answer: TransportResponse } | { failed: string; wasIdle: boolean };
 
-/** `close` drops the connection. Call it after a failure, since the connection may be stuck. */
+/**
+ * Makes the HTTP transport. `close` drops the connection, and must be called after a failure, since the connection
+ * may be stuck.
+ */
 export function httpTransport(
   origin: string,
   deadlineMs: number,
@@ -55,7 +60,8 @@ export function httpTransport(
 
   const send: Transport = async (request) => {
     const first = await attempt(request);
-    // The Worker may close an idle connection while the shim sends a report on it. Every request is safe to repeat.
+    // The Worker may close an idle connection while the shim sends a report on it. Such a request is sent again:
+    // every request is safe to repeat.
     const last = "failed" in first && first.wasIdle ? await attempt(request) : first;
     if ("failed" in last) throw new Error(last.failed);
     return last.answer;

@@ -1,5 +1,5 @@
-// Chooses how a machine's reports reach the Worker: over a socket if there is one, else by HTTP. Opens the socket that the
-// Worker offers, in the background.
+// Chooses how a machine's reports reach the Worker: over a socket if one is open, else by HTTP. Opens the sockets
+// that the Worker offers, in the background.
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Log, LogMessage } from "../base/log.ts";
@@ -9,34 +9,37 @@ import type { GatewaySocket } from "./socket-transport.ts";
 import { openSocket, type Upgrading } from "./upgrade.ts";
 
 interface LinkOptions extends Upgrading {
-  /** --transport */
+  /** The value of --transport. */
   choice: TransportChoice;
-  /** Typically Math.random. */
+  /** Returns a random number from 0 to 1. Typically Math.random. */
   random: () => number;
   log: Log;
-  /** Called once reports go over a socket, which needs no connection of HTTP. */
+  /** Called once reports go over a socket, and the HTTP connection is no longer needed. */
   dropHttp: () => void;
-  /** Called when the transport in use has changed, or the time of the next attempt. */
+  /** Called when the transport in use, or the time of the next attempt to open a socket, has changed. */
   changed: (transport: TransportInUse) => void;
 }
 
 export interface TransportInUse {
   via: "socket" | "http";
   choice: TransportChoice;
-  /** Why there is no socket; null if nothing is wrong. */
+  /** The reason why there is no socket; null if that is no fault. */
   fault: string | null;
-  /** Milliseconds until the next attempt at the earliest; null: with the Worker's next offer. */
+  /**
+   * The least milliseconds until the next attempt to open a socket; null if the attempt follows the Worker's next
+   * offer.
+   */
   againInMs: number | null;
 }
 
-/** Asks the Worker to offer a socket. */
+/** The header of a report that asks the Worker to offer a socket. */
 const WANTED = { "rollcall-transport": "socket" };
 
 export class Link implements ReportLink {
   readonly #options: LinkOptions;
   #state: LinkState = NO_SOCKET;
   #socket: GatewaySocket | null = null;
-  /** Identifies the current socket from its upgrade on. Events of other sockets do not count. */
+  /** Identifies the present socket from the begin of its upgrade. Events of other sockets are ignored. */
   #attempt: AbortController | null = null;
   #asked: () => void = () => undefined;
   #disarm: () => void = () => undefined;
@@ -49,24 +52,24 @@ export class Link implements ReportLink {
     this.#show();
   }
 
-  /** Calls `asked` when the Worker wants a report now. Only the last listener counts. */
+  /** Registers `asked`, which is called when the Worker wants a report at once. Only the last listener counts. */
   listen(asked: () => void): void {
     this.#asked = asked;
   }
 
-  /** The headers of a report by HTTP. */
+  /** Returns the headers that a report by HTTP needs. */
   headers(): Record<string, string> {
     return this.#mayOpen() && isSocketWanted(this.#state, this.#nowMs()) ? WANTED : {};
   }
 
-  /** Call it with each answer to a report by HTTP. */
+  /** Takes the Worker's offer. Must be called with each answer to a report by HTTP. */
   offered(offer: ReportAnswer["socket"]): void {
     if (!this.#mayOpen()) return;
     const usable = isUsable(offer, this.#options.machine.origin) ? offer : undefined;
     this.#to(afterOffer(this.#state, usable, this.#nowMs(), this.#options.random()));
   }
 
-  /** null if reports go by HTTP. */
+  /** Returns the open socket; null if reports go by HTTP. */
   socket(): GatewaySocket | null {
     return this.#socket;
   }
@@ -82,7 +85,7 @@ export class Link implements ReportLink {
     return this.#isOver;
   }
 
-  /** Closes the link for good. */
+  /** Closes the socket and opens no other. */
   close(): void {
     this.#isOver = true;
     this.#disarm();
@@ -112,7 +115,7 @@ export class Link implements ReportLink {
     }
     this.#socket = opened.value;
     this.#to(afterOpening(this.#state, this.#nowMs()));
-    // The gateway closes a socket without an accepted report.
+    // A report must follow soon, because the gateway closes a socket on which it accepts no report.
     this.#asked();
   }
 
@@ -172,7 +175,10 @@ function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): LogMes
   return `reports go by HTTP${fault === null ? "" : `; no socket: ${fault}`}`;
 }
 
-/** The shim sends its signature only to the Worker, also if an answer names another server. */
+/**
+ * Returns whether the shim may use an offer. The shim sends its signature only to the Worker, even if an answer
+ * names another server.
+ */
 function isUsable(offer: Partial<NonNullable<ReportAnswer["socket"]>> | undefined, origin: string): boolean {
   const { path, withinMs = -1 } = offer ?? {};
   // The URL of a WebSocket has no fragment (RFC 6455, 3).
@@ -180,22 +186,25 @@ function isUsable(offer: Partial<NonNullable<ReportAnswer["socket"]>> | undefine
   return path.startsWith("/") && URL.canParse(path, origin) && new URL(path, origin).origin === origin;
 }
 
-/** The state of a link. The pure functions below decide from it when to open a socket. */
+/** The state of a link. The pure functions below decide from this state when to open a socket. */
 export interface LinkState {
-  /** "opening": the upgrade is under way. "accepted": the Worker has accepted a report on the socket. */
+  /** opening: the upgrade has been requested. accepted: the Worker has accepted a report on the socket. */
   socket: "none" | "opening" | "open" | "accepted";
-  /** The times of the socket's opening and of its last answer. */
+  /** The time when the socket opened. `answeredAtMs` is the time of the socket's last answer. */
   openedAtMs: number;
   answeredAtMs: number;
-  /** Where and when to open the next socket; null without an offer. */
+  /** The path of the next socket, and the time to open it; null without an offer. */
   due: Due | null;
-  /** The earliest time of the next socket. */
+  /** The earliest time at which the next socket may be opened. */
   notBeforeMs: number;
   /** The number of failures in a row. */
   failures: number;
-  /** Why there is no socket; null if nothing is wrong. */
+  /** The reason why there is no socket; null if that is no fault. */
   fault: string | null;
-  /** The gateway's last value; null before the first attempt. */
+  /**
+   * The longest wait before a new socket after a loss, as the gateway has last set it; null before the first
+   * attempt.
+   */
   comeBackWithinMs: number | null;
 }
 
@@ -205,12 +214,12 @@ interface Due {
   atMs: number;
 }
 
-/** Why a socket has ended, or could not be opened. */
+/** The reason why a socket has ended, or could not be opened. */
 export interface SocketLoss {
   why: string;
-  /** The wait that the Worker has asked for; 0 if none. */
+  /** Milliseconds that the Worker has asked the machine to wait before the next socket; 0 if it has not. */
   comeBackInMs: number;
-  /** True if the loss is no failure. */
+  /** true if the loss was planned, and so is no failure. */
   isPlanned: boolean;
 }
 
@@ -225,22 +234,28 @@ export const NO_SOCKET: LinkState = {
   comeBackWithinMs: null,
 };
 
-/** The least window for opening a socket after a loss, so that many machines do not connect at once. */
+/**
+ * The least length of the period in which a socket is opened after a loss. The machines of one gateway choose
+ * random times in it.
+ */
 const LEAST_WINDOW_MS = GATEWAY_LIMITS.comeBackMs;
-/** The path's ticket must not expire before the upgrade ends. */
+/**
+ * The age at which an offer expires. The ticket in its path is valid 20 seconds longer, so that the upgrade can
+ * end.
+ */
 const TICKET_MS = (GATEWAY_LIMITS.ticketSeconds - 20) * 1000;
-/** A socket that has served for less counts as a failure. It has served until its last answer. */
+/** The least time from a socket's opening to its last answer. A socket with a shorter life counts as a failure. */
 const LASTING_MS = 60_000;
 const AWAY_MS = GATEWAY_LIMITS.awaySeconds * 1000;
-/** The random addition to AWAY_MS, as a factor. */
+/** The largest random addition to AWAY_MS, as a fraction of AWAY_MS. */
 const AWAY_JITTER = 0.5;
 
-/** Does the next report ask the Worker for a socket? */
+/** Returns whether the next report must ask the Worker for a socket. */
 export function isSocketWanted({ socket, notBeforeMs }: LinkState, nowMs: number): boolean {
   return socket === "none" && nowMs >= notBeforeMs;
 }
 
-/** Call it after the answer to a report by HTTP. `random` is typically Math.random(). */
+/** Returns the state after the answer to a report by HTTP. `random` is typically Math.random(). */
 export function afterOffer(
   state: LinkState,
   offer: ReportAnswer["socket"],
@@ -257,7 +272,7 @@ export function afterOffer(
   return { ...state, due: { path, offeredAtMs: nowMs, atMs } };
 }
 
-/** Call it when the time to open a socket has come. Drops an expired offer, as after a suspend. */
+/** Returns the state when the time to open a socket has come. Drops an expired offer, as after a suspend. */
 export function whenDue(state: LinkState, nowMs: number): LinkState {
   const { due, comeBackWithinMs } = state;
   if (due === null || state.socket !== "none") return state;
@@ -269,17 +284,17 @@ export function afterOpening(state: LinkState, nowMs: number): LinkState {
   return { ...state, socket: "open", openedAtMs: nowMs, answeredAtMs: nowMs };
 }
 
-/** Call it after an answer over the socket. */
+/** Returns the state after an answer over the socket. */
 export function afterAnswer(state: LinkState, nowMs: number): LinkState {
   return { ...state, answeredAtMs: nowMs };
 }
 
-/** Call it after a report was accepted over the socket. */
+/** Returns the state after the Worker has accepted a report over the socket. */
 export function afterAcceptance(state: LinkState, comeBackWithinMs: number): LinkState {
   return { ...state, socket: "accepted", fault: null, comeBackWithinMs };
 }
 
-/** Call it after a socket was refused or has ended. */
+/** Returns the state after a socket was refused or has ended. */
 export function afterLoss(
   state: LinkState,
   { why, comeBackInMs, isPlanned }: SocketLoss,
@@ -301,7 +316,7 @@ export function afterLoss(
   };
 }
 
-/** Call it after this machine has dropped its connections, which is no failure. */
+/** Returns the state after this machine has dropped its connections, which is no failure. */
 export function afterDrop(state: LinkState): LinkState {
   return { ...state, socket: "none", due: null };
 }

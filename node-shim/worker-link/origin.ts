@@ -1,29 +1,29 @@
-// Finds the Worker's origin: by flag, by environment, or that of the Worker that enrolled this machine.
+// Finds the Worker's origin: the flag's, the environment's, or the origin of the Worker that enrolled this machine.
 import { isIP } from "node:net";
 import { failure, type Result } from "../../shared/result.ts";
 import { storedEnrolment } from "../identity/identity.ts";
 import type { RequestFault } from "./exchange.ts";
 
 interface OriginFlags {
-  /** --url */
+  /** The value of --url. */
   url?: string;
   /** The state folder. */
   state: string;
 }
 
 export interface FoundOrigin {
-  /** https://rollcall.example.com */
+  /** The Worker's origin: https://rollcall.example.com */
   origin: string;
-  /** --url, ROLLCALL_URL, or the state folder. */
+  /** The source of the origin: --url, ROLLCALL_URL, or the state folder. */
   source: string;
 }
 
-/** Throws with what to do if no URL is given, or an unusable one. */
+/** Returns the Worker's origin. Throws, with the remedy, if no URL is given or the URL is unusable. */
 export function workerOrigin(flags: OriginFlags): string {
   return findOrigin(flags, process.env).origin;
 }
 
-/** Throws as workerOrigin does. */
+/** Returns the Worker's origin and its source. Throws as workerOrigin does. */
 export function findOrigin({ url, state }: OriginFlags, environment: NodeJS.ProcessEnv): FoundOrigin {
   if (url !== undefined) return { origin: originOf(url, "--url"), source: "--url" };
   const set = environment["ROLLCALL_URL"];
@@ -33,7 +33,7 @@ export function findOrigin({ url, state }: OriginFlags, environment: NodeJS.Proc
   throw new Error("which Worker? Pass --url https://HOST (or set ROLLCALL_URL): `node-shim join` keeps it");
 }
 
-/** `source` names the text in errors. */
+/** Returns the origin of a URL. Throws if the URL is unusable; `source` names it in the error. */
 export function originOf(url: string, source: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : null;
   if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
@@ -44,13 +44,13 @@ export function originOf(url: string, source: string): string {
   return parsed.origin;
 }
 
-/** Returns the name, or the address without brackets. */
+/** Returns the host of a URL: its name, or its address without brackets. */
 export const hostOf = ({ hostname }: URL) => hostname.replaceAll(/[[\]]/g, "");
 
-/** Returns the name for SNI; "" for an address. */
+/** Returns the host name for SNI; "" for an address. */
 export const servernameOf = (url: URL) => (isIP(hostOf(url)) === 0 ? hostOf(url) : "");
 
-/** Adds the origin that this machine signs for to the Worker's refusal of that origin. */
+/** Adds the origin that this machine signs for to the problem if the Worker refuses that origin. */
 export function namingOrigin<Answer>(
   outcome: Result<Answer, RequestFault>,
   origin: string,

@@ -1,4 +1,5 @@
-// The connection to the Worker: directly or through a proxy, and the authorities that it trusts.
+// Decides how this machine connects to the Worker: directly or through a proxy, and with which certificate
+// authorities.
 import { X509Certificate } from "node:crypto";
 import { readFileSync, statSync } from "node:fs";
 import { Agent as HttpAgent } from "node:http";
@@ -10,15 +11,18 @@ import { type Proxy, proxyTo } from "./proxy.ts";
 import { ProxyFault, TunnelAgent } from "./tunnel.ts";
 
 export interface Outbound {
-  /** null: without a proxy. */
+  /** The proxy; null for a direct connection. */
   proxy: Proxy | null;
-  /** The authorities for the Worker and for an https proxy; undefined: Node's own. */
+  /** The authorities that are trusted for the Worker and for an https proxy; undefined for Node.js's own. */
   trust: SecureContext | undefined;
 }
 
 export const DIRECTLY: Outbound = { proxy: null, trust: undefined };
 
-/** Throws with what to change if the environment's proxy or the file cannot be used. */
+/**
+ * Returns the way to the Worker. Throws, with the setting to change, if the environment's proxy or the file is
+ * unusable.
+ */
 export function outboundTo(
   origin: string,
   { caFile }: { caFile?: string },
@@ -28,7 +32,10 @@ export function outboundTo(
   return { proxy, trust: caFile === undefined ? undefined : authorities(caFile, environment) };
 }
 
-/** Makes and keeps the connections of HTTP and sockets; `destroy` ends them. A proxy has `deadlineMs` to open one. */
+/**
+ * Returns an agent that makes and keeps the connections of HTTP and sockets; `destroy` ends them. A proxy must open
+ * a connection within `deadlineMs`.
+ */
 export function agentTo(origin: string, { proxy, trust }: Outbound, deadlineMs: number): HttpAgent {
   if (proxy) return new TunnelAgent(proxy, trust, deadlineMs);
   const kept = { keepAlive: true, maxSockets: 2 };
@@ -36,7 +43,7 @@ export function agentTo(origin: string, { proxy, trust }: Outbound, deadlineMs: 
   return new HttpsAgent({ ...kept, ...(trust && { secureContext: trust }) });
 }
 
-/** Returns one line, with the proxy if it may have caused the fault. */
+/** Returns the error as one line, with the proxy's origin if the connection went through a proxy. */
 export function connectionFault(error: Error, proxy: Outbound["proxy"]): string {
   const isOfWorker = proxy && !(error instanceof ProxyFault);
   return isOfWorker ? `${faultOf(error)} (through the proxy ${proxy.origin})` : faultOf(error);
@@ -44,18 +51,23 @@ export function connectionFault(error: Error, proxy: Outbound["proxy"]): string 
 
 export const lateText = (deadlineMs: number) => `no answer within ${deadlineMs / 1000} s`;
 
-/** Four times the size of a distribution's bundle of public authorities. */
+/** The most bytes of a CA file: four times the size of a distribution's bundle of public authorities. */
 const MAX_FILE_BYTES = 1024 * 1024;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
 
-/** --ca-file: trusts its authorities, Node's own, and those of NODE_EXTRA_CA_CERTS. Throws as caFileCertificates does. */
+/**
+ * Returns the authorities of --ca-file, Node.js's own, and those of NODE_EXTRA_CA_CERTS. Throws as
+ * caFileCertificates does.
+ */
 export function authorities(file: string, environment: NodeJS.ProcessEnv): tls.SecureContext {
   const own = caFileCertificates(file);
   return tls.createSecureContext({ ca: [...usualAuthorities(environment), ...own] });
 }
 
-/** Reads the certificates in a PEM file. Throws with what to change if there is none, or an unreadable one. */
+/**
+ * Reads the certificates in a PEM file. Throws, with the setting to change, if the file has none or is unreadable.
+ */
 export function caFileCertificates(file: string): string[] {
   const certificates = textOf(file).match(CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new Error(`--ca-file ${file} holds no certificate in PEM`);
@@ -89,15 +101,21 @@ function textOf(file: string): string {
   return text;
 }
 
-/** A list of authorities replaces Node's own, so this returns those. Node.js 20 has no function for all of them. */
+/**
+ * Returns Node.js's own authorities, which a list of authorities would otherwise replace. Node.js 20 has no
+ * function that lists them.
+ */
 function usualAuthorities(environment: NodeJS.ProcessEnv): readonly string[] {
-  // The types have only the function of newer versions.
+  // The types claim that the function always exists, but only newer versions of Node.js have it.
   const { getCACertificates } = tls as { getCACertificates?: typeof tls.getCACertificates };
   if (getCACertificates) return getCACertificates("default");
   return [...tls.rootCertificates, ...extraAuthorities(environment["NODE_EXTRA_CA_CERTS"])];
 }
 
-/** Node has warned at its start if the file cannot be read. */
+/**
+ * Returns the certificates in NODE_EXTRA_CA_CERTS's file; none if it is unreadable, about which Node.js has warned
+ * at its start.
+ */
 function extraAuthorities(file: string | undefined): string[] {
   if (!file) return [];
   try {

@@ -1,21 +1,21 @@
-// Reads the proxy for the Worker from HTTPS_PROXY and NO_PROXY, as Go and curl do. No text of this file has the proxy's
-// password.
+// Reads the proxy for the Worker from HTTPS_PROXY and NO_PROXY, as Go and curl do. No message of this file contains
+// the proxy's password.
 import { BlockList, isIP } from "node:net";
 import { domainToASCII } from "node:url";
 import { hostOf } from "./origin.ts";
 
 export interface Proxy {
-  /** Without name and password: http://proxy.example.com:3128 */
+  /** The proxy's origin without user name and password: http://proxy.example.com:3128 */
   origin: string;
-  /** The value of Proxy-Authorization; null if the URL has no name. */
+  /** The value of the header Proxy-Authorization; null if the URL has no user name. */
   authorization: string | null;
-  /** HTTPS_PROXY or https_proxy. */
+  /** The name of the variable: HTTPS_PROXY or https_proxy. */
   source: string;
 }
 
 /**
- * Returns the proxy for requests to the Worker; null if there is none. Throws with what to change for an invalid URL.
- * HTTP_PROXY has no effect, since no request without TLS leaves this machine.
+ * Returns the proxy for requests to the Worker; null if there is none. Throws, with the variable to change, for an
+ * invalid URL. HTTP_PROXY has no effect, since no request without TLS leaves this machine.
  */
 export function proxyTo(origin: string, environment: NodeJS.ProcessEnv): Proxy | null {
   const proxy = environmentProxy(environment);
@@ -24,7 +24,7 @@ export function proxyTo(origin: string, environment: NodeJS.ProcessEnv): Proxy |
   return isExcepted(url, exceptions(environment)) ? null : proxy;
 }
 
-/** Returns the text of NO_PROXY. */
+/** Returns the text of NO_PROXY; "" if it is not set. */
 export function exceptions(environment: NodeJS.ProcessEnv): string {
   return firstOf(["NO_PROXY", "no_proxy"], environment)?.text ?? "";
 }
@@ -42,7 +42,9 @@ export function environmentProxy(environment: NodeJS.ProcessEnv): Proxy | null {
   return { origin: url.origin, authorization: basic(url, source), source };
 }
 
-/** As in Go, upper case comes first, and an empty text counts as none. */
+/**
+ * Returns the first variable that is set. As in Go, upper case comes first, and an empty text counts as not set.
+ */
 function firstOf(names: string[], environment: NodeJS.ProcessEnv): { name: string; text: string } | null {
   for (const name of names) {
     const text = environment[name]?.trim();
@@ -52,7 +54,7 @@ function firstOf(names: string[], environment: NodeJS.ProcessEnv): { name: strin
 }
 
 function urlOf(text: string): URL | null {
-  // URL would drop a line break, and use the text before an unencoded # as the host.
+  // The URL class would drop a line break, and use the text before an unencoded # as the host.
   if (/[\s\p{Cc}\\]/u.test(text)) return null;
   const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
   const url = URL.canParse(whole) ? new URL(whole) : null;
@@ -60,7 +62,7 @@ function urlOf(text: string): URL | null {
   return url.pathname === "/" && url.search === "" && url.hash === "" ? url : null;
 }
 
-/** RFC 7617, in UTF-8. */
+/** Returns the value of Proxy-Authorization (RFC 7617, in UTF-8); null if the URL has no user name. */
 function basic({ username, password }: URL, source: string): string | null {
   if (username === "" && password === "") return null;
   let name: string;
@@ -75,7 +77,7 @@ function basic({ username, password }: URL, source: string): string | null {
   return `Basic ${Buffer.from(`${name}:${secret}`).toString("base64")}`;
 }
 
-/** Does NO_PROXY (`list`) except this https:// URL? The rules are those of Go's x/net/http/httpproxy. */
+/** Returns whether NO_PROXY (`list`) excepts this https:// URL, by the rules of Go's x/net/http/httpproxy. */
 export function isExcepted(url: URL, list: string): boolean {
   const host = hostOf(url);
   if (host === "localhost" || isIn("127.0.0.0/8", host) || isIn("::1", host)) return true;
@@ -85,10 +87,10 @@ export function isExcepted(url: URL, list: string): boolean {
     .some((entry) => entry === "*" || matches(entry, host, url.port || "443"));
 }
 
-/** As in Go, an invalid entry excepts no host. */
+/** Returns whether an entry of NO_PROXY matches a host and port. As in Go, an invalid entry matches no host. */
 function matches(entry: string, host: string, port: string): boolean {
   if (isIP(host) !== 0 && isIn(entry, host)) return true;
-  // An IPv6 address with a port is in brackets.
+  // In an entry, an IPv6 address with a port is in brackets.
   const [, bracketed, plain = "", ofPort] =
     /^(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?$/.exec(entry) ?? ([] as string[]);
   if (ofPort && ofPort !== port) return false;
@@ -100,7 +102,10 @@ function matches(entry: string, host: string, port: string): boolean {
   return domain.startsWith(".") ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
 
-/** Is the address in the network, such as 10.0.0.0/8? A `network` may be one address, and an invalid one has none. */
+/**
+ * Returns whether an address is in a network, such as 10.0.0.0/8. A `network` may be one address; an invalid
+ * network contains no address.
+ */
 function isIn(network: string, address: string): boolean {
   const [of = "", bits, ...more] = network.split("/");
   const [family, length] = [isIP(of), isIP(of) === 4 ? 32 : 128];

@@ -1,5 +1,5 @@
-// Sends a machine's reports under tickets, and returns the outcome of each. It sends a heartbeat over the socket if only
-// amounts have changed, else a report over the socket, else a report by HTTP.
+// Sends a machine's reports under tickets, and returns the outcome of each report. If only amounts have changed,
+// sends a heartbeat over the socket. Else sends a report over the socket or, without a socket, by HTTP.
 import { monotonicMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
@@ -21,49 +21,54 @@ import type { EnrolledMachine } from "./requests.ts";
 import { sha256Base64url, signReport } from "./sign.ts";
 
 export interface Reporting extends EnrolledMachine {
-  /** The enrolment's ticket, if this process has enrolled. */
+  /** The ticket of the enrolment's answer. Absent if this process has not enrolled. */
   ticket?: string;
-  /** Random, and new in every process. */
+  /** A random text that is new in every process. */
   startId: string;
   /** Sends a request by HTTP. */
   send: Transport;
   /** Absent if all reports go by HTTP. */
   link?: ReportLink;
-  /** Now, in RFC 3339. */
+  /** Returns the present time in RFC 3339. */
   machineTime: () => string;
-  /** Measures the time without an answer. Typically systemClock.nowMs; absent: monotonicMs, which a suspend stops. */
+  /**
+   * The clock that measures the time without an answer. Typically systemClock.nowMs. Absent: monotonicMs, which a
+   * suspend stops.
+   */
   nowMs?: () => number;
 }
 
 /** The part of a machine's link that a reporter uses (link.ts). */
 export interface ReportLink {
-  /** The headers of a report by HTTP. */
+  /** Returns the headers that a report by HTTP needs. */
   headers: () => Record<string, string>;
-  /** Call it with the offer of each answer by HTTP. */
+  /** Must be called with the offer in each answer by HTTP. */
   offered: (offer: ReportAnswer["socket"]) => void;
-  /** null if reports go by HTTP. */
+  /** Returns the open socket; null if reports go by HTTP. */
   socket: () => ReportSocket | null;
-  /** True once the process ends: a report without an answer is then not repeated. */
+  /** Returns true once the process ends: an unanswered report is then not repeated. */
   isOver: () => boolean;
 }
 
 interface ReportSocket {
-  /** For the claims of each report over the socket. */
+  /** The socket's public key, which the claims of each report over the socket contain. */
   publicKey: string;
-  /** null if the report has to go by HTTP. */
+  /** Sends a report. Returns the answer; null if the report has to go by HTTP. */
   report: (report: SignedReport) => Promise<{ status: number; body: unknown } | null>;
-  /** Milliseconds until the next one; null if a report has to follow at once. */
+  /**
+   * Sends a heartbeat. Returns the milliseconds until the next heartbeat; null if a report has to follow at once.
+   */
   heartbeat: (vitals: Vitals, at: number) => Promise<number | null>;
 }
 
-/** A signed report for a socket; `vitals` are the body's. */
+/** A signed report for a socket. `vitals` are the vitals in its body. */
 export interface SignedReport {
   token: string;
   body: string;
   vitals: Vitals;
 }
 
-/** A shorter time without an answer is a lost request, and is not reported. */
+/** The least time without an answer that is reported. A shorter time is only a lost request. */
 const REPORTED_FROM_MS = 10_000;
 
 export type ReportOutcome = Result<ReportAnswer, RequestFault>;
@@ -71,14 +76,17 @@ export type ReportOutcome = Result<ReportAnswer, RequestFault>;
 /** The longest wait that an answer may ask for: the maximum of nodeStatusUpdateFrequency. */
 const MAX_REPORT_IN_MS = 3_600_000;
 
-/** Sends reports one at a time. A report has the facts only if the Worker does not know their digest. */
+/**
+ * Returns a function that sends reports, one at a time. A report contains the facts only if the Worker does not
+ * know their digest.
+ */
 export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) => Promise<ReportOutcome> {
   const { origin, startId, link, machineTime } = reporting;
   const signing = ticketed(reporting);
   const send = sender(reporting, signing.sign);
   const silence = silenceBy(reporting.nowMs ?? monotonicMs);
   let knownDigest = "";
-  /** The answer to the last report; null if it was not accepted. */
+  /** The answer to the last report; null if the Worker did not accept that report. */
   let accepted: ReportAnswer | null = null;
 
   async function post(report: Report): Promise<ReportOutcome> {
@@ -91,14 +99,14 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
     return outcome;
   }
 
-  /** Sends a heartbeat; null if a report is needed instead. */
+  /** Sends a heartbeat. Returns null if a report is needed instead. */
   async function beat(vitals: Vitals): Promise<ReportOutcome | null> {
     const socket = link?.socket() ?? null;
     if (socket === null || accepted === null || silence.seconds() !== undefined) return null;
     const ended = silence.begin();
     const nextInMs = await socket.heartbeat(vitals, Date.parse(machineTime()));
     if (nextInMs !== null) ended("answered");
-    // A heartbeat on a lost socket is unanswered. Else the gateway wants a report.
+    // A heartbeat on a lost socket is unanswered. On an open socket, null means that the gateway wants a report.
     else if (link?.socket() !== socket) ended("unanswered");
     return nextInMs === null ? null : success({ ...accepted, reportInMs: nextInMs });
   }
@@ -128,7 +136,9 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
   };
 }
 
-/** Signs the body of each report under the last ticket. */
+/**
+ * Returns functions that sign each report's body under the last ticket, and take the next ticket from the answer.
+ */
 function ticketed({ name, origin, key, kid, ticket: first = "" }: Reporting) {
   let ticket = first;
   let n = 0;
@@ -145,14 +155,17 @@ function ticketed({ name, origin, key, kid, ticket: first = "" }: Reporting) {
   };
 }
 
-/** Sends a report's body over the socket. Sends it by HTTP if there is no socket, or if it ends meanwhile. */
+/**
+ * Returns a function that sends a report's body over the socket. Without a socket, or if the socket ends before the
+ * answer, sends the body by HTTP.
+ */
 function sender(
   { name, link, send }: Reporting,
   sign: (body: string, session?: string) => Promise<string>,
 ): (body: string, vitals: Vitals) => Promise<ReportOutcome> {
   const path: PathOf<"POST"> = `/v1/nodes/${name}/report`;
 
-  /** null if there is no socket, or no more. */
+  /** Sends a report over the socket; null if there is no socket, or if it ends before the answer. */
   async function bySocket(body: string, vitals: Vitals): Promise<ReportOutcome | null> {
     const socket = link?.socket() ?? null;
     if (socket === null) return null;
@@ -179,12 +192,15 @@ function sender(
   };
 }
 
-/** Measures the time without an answer. */
+/** Returns functions that measure the time without an answer. */
 function silenceBy(nowMs: () => number) {
-  /** The time of the first request in the present row of requests without an answer. */
+  /** The time of the first request in the present row of unanswered requests. */
   let sinceMs: number | undefined;
   return {
-    /** Call it when a request is sent, and its result with the outcome. A refusal neither begins nor ends a silence. */
+    /**
+     * Must be called when a request is sent. Returns a function that takes the request's outcome. A refusal neither
+     * begins nor ends a silence.
+     */
     begin() {
       const sentMs = nowMs();
       return (how: "answered" | "refused" | "unanswered") => {
@@ -192,7 +208,7 @@ function silenceBy(nowMs: () => number) {
         if (how === "unanswered") sinceMs ??= sentMs;
       };
     },
-    /** undefined if there is nothing to report. */
+    /** Returns the seconds without an answer; undefined if they are too few to report. */
     seconds(): number | undefined {
       const [, longest] = LIMITS.noAnswerSeconds;
       const ms = sinceMs === undefined ? 0 : nowMs() - sinceMs;
@@ -201,7 +217,7 @@ function silenceBy(nowMs: () => number) {
   };
 }
 
-/** A refusal is an answer, unless the Worker itself fails. */
+/** Returns whether a fault counts as no answer. A refusal is an answer, unless the Worker itself fails. */
 function isOutage(fault: RequestFault): boolean {
   return fault.reason === "failed" || fault.problem.status >= 500;
 }

@@ -1,4 +1,4 @@
-// Sends a machine's requests other than reports: enrol, rotate its key, ask for an upgrade, leave.
+// Sends a machine's requests other than reports: enrol, rotate the key, ask for an upgrade, leave.
 import type {
   EnrolmentAnswer,
   LeaveAnswer,
@@ -26,8 +26,8 @@ export interface Enrolling {
 }
 
 /**
- * Asks the Worker to pin the machine's key under its name. The Worker answers the first request with a challenge, which
- * both keys then sign. The same key and token may repeat it.
+ * Asks the Worker to pin the machine's key under its name. The Worker answers the first request with a challenge,
+ * which the machine's key and the token's key then sign. The request may be repeated with the same key and token.
  */
 export async function enrol(
   send: Transport,
@@ -52,13 +52,16 @@ export interface EnrolledMachine {
   kid: string;
 }
 
-/** Asks the Worker to remove lease and Node, and to refuse this key for ever. */
+/** Asks the Worker to delete the lease and the Node, and to refuse this key for ever. */
 export function leave(send: Transport, machine: EnrolledMachine): Promise<Result<LeaveAnswer, RequestFault>> {
   const request = { path: `/v1/nodes/${machine.name}/leave`, body: "{}", typ: JWT_TYPES.leave } as const;
   return ask(send, machine, request, isLeaveAnswer);
 }
 
-/** Asks the Worker to pin the next key. This key is valid until the next one has reported. It may be repeated. */
+/**
+ * Asks the Worker to pin the next key. The present key is valid until the next key has signed a report. The request
+ * may be repeated.
+ */
 export async function rotate(
   send: Transport,
   machine: EnrolledMachine,
@@ -71,7 +74,7 @@ export async function rotate(
   return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
 }
 
-/** Asks for the version that this machine's shim may have. `version` is the running one. */
+/** Asks the Worker for the version that this machine's shim may have. `version` is the running version. */
 export function askForUpgrade(
   send: Transport,
   machine: EnrolledMachine,
@@ -96,7 +99,7 @@ function ask<Answer>(
   });
 }
 
-/** Answers challenges at once. `attempt` signs the last challenge, at first "". */
+/** Calls `attempt` again at once for each challenge. `attempt` signs the last challenge, at first "". */
 async function whileChallenged<Answer>(
   { reason, member }: { reason: Problem["reason"]; member: "ticket" | "challenge" },
   attempt: (carried: string) => Promise<Result<Answer, RequestFault>>,
@@ -123,7 +126,10 @@ function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnsw
   return answer?.left === true;
 }
 
-/** The version becomes an argument of apt-get. A newer Worker may have other reasons to give none. */
+/**
+ * Checks an answer, since its version becomes an argument of apt-get. Accepts any reason for no version: a newer
+ * Worker may have new reasons.
+ */
 function isUpgradeAnswer(answer: Partial<UpgradeAnswer> | null): answer is UpgradeAnswer {
   if (answer?.version === null) return typeof answer.why === "string";
   return typeof answer?.version === "string" && RELEASE.test(answer.version);

@@ -1,4 +1,4 @@
-// The session of a socket: signs heartbeats with a secret that this machine shares with its gateway. The keys are made for
+// Signs the heartbeats of one socket with a secret that this machine shares with its gateway. The keys are made for
 // one socket and are never stored.
 import {
   createHmac,
@@ -17,12 +17,12 @@ import {
 
 /** The X25519 keys of one socket. */
 export interface SessionKeys {
-  /** base64url */
+  /** The public key in base64url. */
   publicKey: string;
   privateKey: KeyObject;
 }
 
-/** The Worker's offer in its answer to a report. */
+/** The Worker's offer of a session, in its answer to a report. */
 type OfferedSession = NonNullable<Extract<GatewayFrame, { type: "report-answer" }>["session"]>;
 
 /** A heartbeat without the fields that the session adds. */
@@ -31,12 +31,12 @@ export type Beat = Omit<HeartbeatFrame, "type" | "n">;
 export interface SocketSession {
   /** Returns the frame of the next heartbeat. */
   heartbeat: (beat: Beat) => string;
-  /** True if it is the answer to the last heartbeat. The next heartbeat uses its nonce. */
+  /** Returns whether `answer` belongs to the last heartbeat. If so, the next heartbeat uses its nonce. */
   answered: (answer: { n: number; nonce: string }) => boolean;
 }
 
 const KEY_BYTES = 32;
-/** HEARTBEAT_MAC_LENGTH characters. */
+/** The bytes of the MAC that are sent: HEARTBEAT_MAC_LENGTH characters. */
 const MAC_BYTES = 16;
 
 export function makeSessionKeys(): SessionKeys {
@@ -44,7 +44,7 @@ export function makeSessionKeys(): SessionKeys {
   return { publicKey: publicKey.export({ format: "jwk" }).x ?? "", privateKey };
 }
 
-/** null if the offer has no valid key. */
+/** Starts a session with the Worker's offer; null if the offer has no valid key. */
 export function startSession(name: string, keys: SessionKeys, offered: OfferedSession): SocketSession | null {
   const hmacKey = sharedKey(name, keys, offered.key);
   if (hmacKey === null) return null;
@@ -78,7 +78,7 @@ function sharedKey(name: string, { publicKey, privateKey }: SessionKeys, workerK
     const secret = diffieHellman({ privateKey, publicKey: worker });
     return Buffer.from(hkdfSync("sha256", secret, "", sessionInfo(name, publicKey, workerKey), KEY_BYTES));
   } catch {
-    // It is no point of the curve, or one that makes all secrets equal.
+    // The offered key is no point of the curve, or a point that makes all secrets equal.
     return null;
   }
 }

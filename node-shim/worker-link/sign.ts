@@ -1,4 +1,4 @@
-// Signs a machine's JWTs (docs/protocol.md).
+// Signs a machine's JWTs, which docs/protocol.md describes.
 import { createHash } from "node:crypto";
 import { SignJWT } from "jose";
 import {
@@ -19,13 +19,16 @@ export interface EnrolmentToSign {
   name: string;
   origin: string;
   path: string;
-  /** The Worker's challenge; "" asks for one. */
+  /** The Worker's challenge; "" to request a challenge. */
   challenge: string;
   machineID: string;
   systemUUID: string;
 }
 
-/** Signs the two JWTs of an enrolment, with the machine's key and the token's. The token itself is never sent. */
+/**
+ * Signs the two JWTs of an enrolment, with the machine's key and with the token's key. The token itself is never
+ * sent.
+ */
 export async function signEnrolment(
   key: MachineKey,
   joinToken: string,
@@ -45,7 +48,7 @@ export async function signEnrolment(
   };
 }
 
-/** Signs the next key's proof that it replaces `previous` (a thumbprint) on this machine. */
+/** Signs the next key's proof that it replaces the key with the thumbprint `previous` on this machine. */
 export function signNextKey(
   next: MachineKey,
   { name, origin, path, previous }: { name: string; origin: string; path: string; previous: string },
@@ -57,7 +60,7 @@ export function signNextKey(
     .sign(next.signing);
 }
 
-/** Signs a report, a leave, a rotation or a request for an upgrade, which have the same claims. */
+/** Signs a report, a leave, a rotation or a request for an upgrade. These requests have the same claims. */
 export function signReport(
   key: MachineKey,
   kid: string,
@@ -67,7 +70,10 @@ export function signReport(
   return new SignJWT({ ...claims }).setProtectedHeader({ alg: "EdDSA", typ, kid }).sign(key.signing);
 }
 
-/** Signs the upgrade to a socket, with the public key, so that the Worker verifies it without a look-up. */
+/**
+ * Signs the request that opens a socket. Includes the public key, so that the Worker verifies the signature without
+ * a look-up.
+ */
 export function signConnect(key: MachineKey, kid: string, claims: ConnectClaims): Promise<string> {
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.connect, kid, jwk: key.publicJwk })

@@ -1,4 +1,5 @@
-// Sends reports and heartbeats over one socket to this machine's gateway, one at a time, each within a deadline.
+// Sends reports and heartbeats over one socket to this machine's gateway, one frame at a time and each within a
+// deadline.
 import * as z from "zod/mini";
 import {
   AGAIN_REASONS,
@@ -17,40 +18,43 @@ import type { SignedReport } from "./reporter.ts";
 import { type SessionKeys, type SocketSession, startSession } from "./session.ts";
 import type { WebSocketConnection } from "./websocket.ts";
 
-/** The end of a socket that this side did not close. */
+/** The end of a socket that the machine itself did not close. */
 export interface SocketEnd {
   why: string;
-  /** Milliseconds until the next socket at the earliest. */
+  /** Milliseconds to wait at least before the next socket is opened. */
   comeBackInMs: number;
-  /** True if the gateway has asked the machine to open its socket elsewhere. */
+  /** true if the gateway has asked the machine to open its socket elsewhere. */
   isPlanned: boolean;
 }
 
 export interface SocketListener {
-  /** The Worker wants a report now. */
+  /** Called when the Worker wants a report at once. */
   asked: () => void;
-  /** A frame has its answer. */
+  /** Called when a frame has been answered. */
   answered: () => void;
-  /** The Worker has accepted a report. After a loss, the next socket is opened within `comeBackWithinMs`. */
+  /**
+   * Called when the Worker has accepted a report. After a loss, the next socket must be opened within
+   * `comeBackWithinMs`.
+   */
   accepted: (comeBackWithinMs: number) => void;
-  /** Called once. */
+  /** Called once, when the socket has ended. */
   ended: (end: SocketEnd) => void;
 }
 
 interface SocketParts {
   /** The machine's name. */
   name: string;
-  /** Made for this socket. */
+  /** The session's keys, made for this socket. */
   keys: SessionKeys;
   clock: Clock;
-  /** The limit of each answer. */
+  /** The time limit of each answer. */
   deadlineMs: number;
 }
 
 type ReportAnswerFrame = Extract<GatewayFrame, { type: "report-answer" }>;
 
 interface Waiting {
-  /** Returns whether the frame is the expected answer. */
+  /** Takes a frame, and returns whether it is the expected answer. */
   take: (frame: GatewayFrame) => boolean;
   over: () => void;
 }
@@ -60,12 +64,12 @@ const LOST = { comeBackInMs: 0, isPlanned: false };
 export class GatewaySocket {
   readonly #parts: SocketParts;
   readonly #listener: SocketListener;
-  /** null once the socket is over. */
+  /** The connection; null once the socket has ended. */
   #connection: WebSocketConnection | null;
   #session: SocketSession | null = null;
-  /** The vitals of the last accepted report, which heartbeats shorten. */
+  /** The vitals of the last accepted report. A heartbeat contains only what differs from them. */
   #base: Vitals = { signals: {} };
-  /** The Worker has asked for a report, so a heartbeat is not enough. */
+  /** true if the Worker has asked for a report, so that a heartbeat is not enough. */
   #isReportWanted = false;
   #waiting: Waiting | null = null;
 
@@ -79,14 +83,17 @@ export class GatewaySocket {
     });
   }
 
-  /** The X25519 public key that was made for this socket. */
+  /** Returns the X25519 public key that was made for this socket. */
   get publicKey(): string {
     return this.#parts.keys.publicKey;
   }
 
-  /** null if the report has to go by HTTP: it is too large for a frame, or the socket is over. */
+  /**
+   * Sends a report and returns its answer. Returns null if the report has to go by HTTP: it is too large for a
+   * frame, or the socket has ended.
+   */
   async report({ token, body, vitals }: SignedReport): Promise<ReportAnswerFrame | null> {
-    // The Worker ends the lease loan with every report, so the session ends.
+    // With every report the Worker ends the lease loan, and with the loan the session.
     this.#session = null;
     this.#isReportWanted = false;
     const frame = JSON.stringify({ type: "report", token, body } satisfies ReportFrame);
@@ -102,7 +109,9 @@ export class GatewaySocket {
     return answer;
   }
 
-  /** Milliseconds until the next one; null if a report has to follow at once. */
+  /**
+   * Sends a heartbeat. Returns the milliseconds until the next heartbeat; null if a report has to follow at once.
+   */
   async heartbeat(vitals: Vitals, at: number): Promise<number | null> {
     const session = this.#isReportWanted ? null : this.#session;
     const beat = session && shortened(vitals, this.#base);
@@ -132,7 +141,7 @@ export class GatewaySocket {
     if (frame.type === "left") this.#end({ ...LOST, why: "this machine has left, or was forgotten" });
   }
 
-  /** Closes the socket with a close frame. A frame that waits has no answer. */
+  /** Closes the socket with a close frame. The answer of an unanswered frame is null. */
   close(): void {
     this.#connection?.close();
     this.#over();
@@ -156,7 +165,10 @@ export class GatewaySocket {
     this.#waiting?.over();
   }
 
-  /** `answerOf` returns undefined for another frame. null if the socket is over. */
+  /**
+   * Sends a frame and waits for its answer. `answerOf` returns undefined for a frame that is no answer. Returns
+   * null if the socket ends.
+   */
   #exchange<Answer>(
     text: string,
     answerOf: (frame: GatewayFrame) => Answer | null | undefined,
@@ -170,7 +182,7 @@ export class GatewaySocket {
         resolve(answer);
       };
       const late = () => {
-        // The connection may be stuck, so no close frame is sent.
+        // The connection may be stuck, so the socket ends without a close frame.
         connection.terminate();
         this.#end({ ...LOST, why: lateText(this.#parts.deadlineMs) });
       };
@@ -188,12 +200,11 @@ export class GatewaySocket {
   }
 }
 
-/** The longest wait that a frame may ask for, so that a machine returns without a restart. */
+/** The longest wait that a frame may ask for, so that a machine reports again without a restart. */
 const wait = z.number().check(z.minimum(0), z.maximum(3_600_000));
 
-/** The frames of shared/protocol/frames.ts. */ const SCHEMAS: Readonly<
-  Record<GatewayFrame["type"], z.ZodMiniType>
-> = {
+/** The schema of each frame that the gateway sends: see shared/protocol/frames.ts. */
+const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
   "report-answer": z.object({
     status: z.int(),
     body: z.unknown(),
@@ -207,7 +218,7 @@ const wait = z.number().check(z.minimum(0), z.maximum(3_600_000));
   left: z.object({}),
 };
 
-/** null for a type of frame that only a later Worker sends. */
+/** Parses a frame of the gateway; null if its type is unknown, as from a later Worker. */
 function gatewayFrame(text: string): Result<GatewayFrame | null> {
   let frame: Partial<GatewayFrame> | null;
   try {
@@ -222,7 +233,7 @@ function gatewayFrame(text: string): Result<GatewayFrame | null> {
   return isFrame ? success(frame as GatewayFrame) : failure(`a frame (${type}) of another form`);
 }
 
-/** Follows "the gateway has closed it: ". */
+/** The text for each reason, which follows "the gateway has closed it: ". */
 const CLOSING_TEXTS: Readonly<Record<ClosingReason, string>> = {
   "bad frame": "it could not read a frame",
   "too often": "frames came too often",

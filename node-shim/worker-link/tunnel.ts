@@ -1,5 +1,5 @@
-// Connects to the Worker through a proxy: CONNECT, and inside it TLS with the Worker. A proxy's answer never counts as the
-// Worker's.
+// Connects to the Worker through a proxy: CONNECT, and TLS with the Worker inside the tunnel. Never mistakes a
+// proxy's answer for the Worker's.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import { isIPv6, type Socket } from "node:net";
@@ -10,7 +10,7 @@ import { servernameOf } from "./origin.ts";
 import type { SecureContext } from "node:tls";
 import type { Proxy } from "./proxy.ts";
 
-/** The limit of a proxy's answer to CONNECT: Node's own, also if NODE_OPTIONS has another one. */
+/** The most bytes of a proxy's answer to CONNECT: Node.js's default, even if NODE_OPTIONS has another limit. */
 const MAX_HEADER_BYTES = 16 * 1024;
 
 /** The fault of a proxy. The message names the proxy, without its password. */
@@ -23,7 +23,7 @@ export class ProxyFault extends Error {
   }
 }
 
-/** The fault of a proxy that does not answer within the deadline. */
+/** Returns the fault of a proxy that does not answer within the deadline. */
 export function lateProxy({ origin }: Proxy, deadlineMs: number): ProxyFault {
   return new ProxyFault(
     "unreachable",
@@ -32,15 +32,15 @@ export function lateProxy({ origin }: Proxy, deadlineMs: number): ProxyFault {
 }
 
 interface Opening {
-  /** Rejects with a ProxyFault. */
+  /** Resolves with the connection to the Worker. Rejects with a ProxyFault. */
   opened: Promise<Socket>;
-  /** Ends a connection that is not open yet. */
+  /** Drops a connection that is not open yet. */
   abandon: () => void;
 }
 
 /** Asks the proxy for a connection to the Worker. */
 export function openTunnel(
-  { host, port }: { host: string; port: number }, // the Worker's
+  { host, port }: { host: string; port: number }, // typically the Worker's
   proxy: Proxy,
   trust: SecureContext | undefined,
   deadlineMs: number,
@@ -59,14 +59,15 @@ export function openTunnel(
     },
     agent: false,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Without it, Node would use the host header, and verify the proxy as the Worker.
+    // Otherwise Node.js would take the name from the host header, and verify the proxy's certificate against the
+    // Worker's name.
     servername: servernameOf(url),
     ...(trust && { secureContext: trust }),
   };
   const request = start(url, options);
   const cancel = after(deadlineMs, () => request.destroy(lateProxy(proxy, deadlineMs)));
   const opened = new Promise<Socket>((resolve, reject) => {
-    // Node emits this event for every answer, with any status.
+    // Node.js emits this event for an answer with any status.
     request.once("connect", (response, socket, head) => {
       const fault = refusal(response, proxy, target) ?? (head.length > 0 ? eager(proxy, target) : null);
       if (fault === null) return resolve(socket);
@@ -98,7 +99,10 @@ function refusal(response: IncomingMessage, { origin, authorization }: Proxy, ta
   return fault("no proxy", `answers HTTP ${status} to CONNECT ${target}`);
 }
 
-/** A TLS server waits for its client. Earlier bytes are the proxy's own. */
+/**
+ * Returns the fault of a proxy that sends bytes after CONNECT. A TLS server waits for its client, so earlier bytes
+ * come from the proxy.
+ */
 function eager({ origin }: Proxy, target: string): ProxyFault {
   return new ProxyFault("no proxy", `the proxy ${origin} answers instead of ${target}`);
 }
@@ -114,7 +118,10 @@ function brokenProxy(error: Error, { origin }: Proxy): ProxyFault {
   );
 }
 
-/** Keeps connections to the Worker, each through its own tunnel. `destroy` also ends those that are being opened. */
+/**
+ * Keeps connections to the Worker, each through its own tunnel. `destroy` also drops the tunnels that are being
+ * opened.
+ */
 export class TunnelAgent extends Agent {
   readonly #proxy: Proxy;
   readonly #trust: SecureContext | undefined;
@@ -128,7 +135,10 @@ export class TunnelAgent extends Agent {
     this.#deadlineMs = deadlineMs;
   }
 
-  /** Node makes the TLS connection inside the tunnel, with the Worker's name, verification and cache of sessions. */
+  /**
+   * Opens a tunnel. Node.js makes the TLS connection inside it, with the Worker's name, verification and cache of
+   * sessions.
+   */
   override createConnection(
     options: RequestOptions,
     callback: (error: Error | null, connection: Duplex) => void,

@@ -1,4 +1,4 @@
-// Opens a socket to this machine's gateway, or returns in plain words why there is none.
+// Opens a socket to this machine's gateway, or returns the reason why there is none, as text for an operator.
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Clock } from "../base/clock.ts";
@@ -13,20 +13,20 @@ import { GatewaySocket, type SocketListener } from "./socket-transport.ts";
 export interface Upgrading {
   machine: EnrolledMachine;
   outbound: Outbound;
-  /** The limit of the upgrade, and of each answer. */
+  /** The time limit of the upgrade, and of each answer. */
   deadlineMs: number;
   clock: Clock;
 }
 
 export interface UpgradeRefusal {
   why: string;
-  /** The problem's, if the Worker has answered. */
+  /** The reason of the Worker's problem; null if the Worker has not answered. */
   reason: string | null;
-  /** The Worker's or a proxy's Retry-After; 0 if there is none. */
+  /** The Retry-After of the Worker or of a proxy, in milliseconds; 0 if there is none. */
   retryAfterMs: number;
 }
 
-/** `path` is the Worker's, with its ticket. Never rejects. */
+/** Opens a socket. `path` is the Worker's offer, with its ticket. Never rejects. */
 export async function openSocket(
   { machine, outbound, deadlineMs, clock }: Upgrading,
   path: string,
@@ -52,7 +52,7 @@ export async function openSocket(
     signal,
     maxBytes: MAX_ANSWER_BYTES,
   });
-  // The agent has released the connection of a WebSocket.
+  // Destroying the agent does not close an open WebSocket, whose connection the agent has released.
   agent.destroy();
   if (!opened.ok) return failure(refusalOf(opened.error, outbound, deadlineMs));
   return success(new GatewaySocket(opened.value, { name, keys, clock, deadlineMs }, listener));
@@ -80,7 +80,7 @@ function refusalOf(fault: UpgradeFault, { proxy }: Outbound, deadlineMs: number)
   return { why: REFUSALS.get(reason) ?? `the Worker refuses it: ${title} (${reason})`, reason, ...retry };
 }
 
-/** null if it is not the Worker's answer. */
+/** Returns the problem in an answer; null if the answer is not the Worker's. */
 function problemOf(body: string): Pick<Problem, "reason" | "title"> | null {
   try {
     const problem = JSON.parse(body) as Partial<Problem> | null;

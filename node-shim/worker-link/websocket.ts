@@ -1,4 +1,4 @@
-// Opens a WebSocket to the Worker, with the library ws, and describes its end in plain words.
+// Opens a WebSocket to the Worker with the library ws. Describes its end in text for an operator.
 import type { Agent, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
@@ -7,47 +7,47 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
 
 export interface Opening {
-  /** http: or https: */
+  /** An http: or https: URL. */
   url: URL;
   headers: Record<string, string>;
-  /** Makes the connection. */
+  /** The agent that makes the connection. */
   agent: Agent;
   deadlineMs: number;
-  /** Ends the upgrade while it is under way. */
+  /** Aborting the signal ends an upgrade that has not completed. */
   signal: AbortSignal;
-  /** The limit of a message, and of a refusal's body. */
+  /** The most bytes of a message, and of a refusal's body. */
   maxBytes: number;
 }
 
 export interface ConnectionListener {
   received: (text: string) => void;
-  /** Called once, unless this side has ended the connection. */
+  /** Called once with the reason, unless this side has ended the connection. */
   ended: (why: string) => void;
 }
 
-/** Why there is no WebSocket: another answer to the upgrade, or none. */
+/** The reason why there is no WebSocket: another answer to the upgrade, or no answer. */
 export type UpgradeFault =
   | { reason: "answered"; status: number; body: string; headers: IncomingMessage["headers"] }
   | { reason: "failed"; error: Error }
   | { reason: "late" };
 
 export interface WebSocketConnection {
-  /** Call it once. Messages wait until then. */
+  /** Sets the listener. Must be called once; messages wait until then. */
   listen: (listener: ConnectionListener) => void;
   send: (text: string) => void;
-  /** Sends a close frame, and ends. */
+  /** Sends a close frame, and ends the connection. */
   close: () => void;
-  /** Ends at once, for a connection that is stuck. */
+  /** Ends the connection at once, without a close frame, since it may be stuck. */
   terminate: () => void;
 }
 
 const CLOSE = { normal: 1000, unsupported: 1003, noStatus: 1005, abnormal: 1006 } as const;
-/** The other side's time to end a connection that this side has closed. */
+/** Milliseconds that the other side has to end a connection that this side has closed. */
 const END_WITHIN_MS = 1000;
 
 type Opened = Result<WebSocketConnection, UpgradeFault>;
 
-/** Never rejects. */
+/** Opens a WebSocket. Never rejects. */
 export function openWebSocket(opening: Opening): Promise<Opened> {
   const { deadlineMs, maxBytes } = opening;
   const asked = askFor(opening);
@@ -64,7 +64,7 @@ export function openWebSocket(opening: Opening): Promise<Opened> {
       socket.terminate();
     });
     socket.once("upgrade", (response) => void (answer = response));
-    // ws also emits this event if it does not accept an answer with 101.
+    // ws also emits this event for an answer with 101 that ws does not accept.
     socket.on("error", (error) => settle(failure(faultAfter(answer, error))));
     socket.once("unexpected-response", (_, response) => {
       void readRefusal(response, maxBytes).then((refusal) => {
@@ -76,7 +76,9 @@ export function openWebSocket(opening: Opening): Promise<Opened> {
   });
 }
 
-/** ws throws at once for a URL or header that it does not accept. */
+/**
+ * Begins the upgrade. Returns a failure for a URL or header that ws does not accept: for these, ws throws at once.
+ */
 function askFor({ url, headers, agent, signal, maxBytes }: Opening): Result<WebSocket, Error> {
   try {
     const options = { agent, headers, signal, maxPayload: maxBytes, perMessageDeflate: false };
@@ -102,7 +104,7 @@ async function readRefusal(response: IncomingMessage, maxBytes: number): Promise
       chunks.push(chunk);
     }
   } catch {
-    // The status is enough.
+    // The body is optional: the status alone already describes the refusal.
   }
   response.destroy();
   return failure({ reason: "answered", status, body: Buffer.concat(chunks).toString(), headers });
@@ -110,7 +112,7 @@ async function readRefusal(response: IncomingMessage, maxBytes: number): Promise
 
 function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConnection {
   let listener: ConnectionListener | null = null;
-  /** Why the connection is over; null while it is open. */
+  /** The reason why the connection has ended; null while it is open. */
   let end: string | null = null;
   const over = (why: string) => {
     if (end !== null) return;
@@ -119,7 +121,7 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
   };
   const close = (code: number, reason = "") => {
     socket.close(code, reason);
-    // The process may end before the other side has closed.
+    // Lets the process end before the other side has closed the connection.
     carrier?.unref();
     after(END_WITHIN_MS, () => socket.terminate(), { ref: false });
   };
@@ -142,7 +144,7 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
       socket.resume();
     },
     send(text) {
-      // A message that cannot be sent has no answer, which the caller notices.
+      // A message that cannot be sent gets no answer, which the caller notices by its deadline.
       if (end === null && socket.readyState === WebSocket.OPEN) socket.send(text, () => undefined);
     },
     close() {

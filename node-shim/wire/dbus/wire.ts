@@ -22,11 +22,11 @@ export interface BusMessage {
   body: readonly Value[];
 }
 
-/** Far more than any expected message. A larger one ends the connection. */
+/** The most bytes of a message, far above any expected message. A larger message ends the connection. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 const FIXED_HEADER_BYTES = 16;
 
-/** The header's fields by their codes, and their types. */
+/** The header's fields: the code, the name and the type of each. */
 const FIELDS = [
   [1, "path", "o"],
   [2, "interface", "s"],
@@ -38,10 +38,10 @@ const FIELDS = [
   [8, "signature", "g"],
 ] as const;
 
-/** A value of this type begins at a multiple of this many bytes. */
+/** For each type, the number of bytes that its values are aligned to. */
 const ALIGNMENT: Readonly<Record<string, number>> = { y: 1, g: 1, v: 1, b: 4, u: 4, s: 4, o: 4, t: 8 };
 
-/** Encodes in little endian. */
+/** Encodes a message in little endian. */
 export function encodeMessage(message: BusMessage): Buffer {
   const body = encodeValues(message.signature ?? "", message.body);
   const fields: number[] = [];
@@ -91,7 +91,10 @@ function pad(bytes: number[], alignment: number): void {
   while (bytes.length % alignment !== 0) bytes.push(0);
 }
 
-/** Returns the first message and the remaining bytes; null if it is incomplete. Throws if the bytes are no message. */
+/**
+ * Returns the first message in `bytes` and the remaining bytes; null if the message is incomplete. Throws if the
+ * bytes are no message.
+ */
 export function decodeMessage(bytes: Buffer): { message: BusMessage; rest: Buffer } | null {
   if (bytes.length < FIXED_HEADER_BYTES) return null;
   const isLittle = bytes[0] === 0x6c;
@@ -127,7 +130,7 @@ function takeFields(reader: Reader): Partial<BusMessage> {
   return fields;
 }
 
-/** Reads up to the first value that has no basic type. */
+/** Reads the values of a signature. Stops before the first value that does not have a basic type. */
 function takeValues(reader: Reader, signature: string): Value[] {
   const values: Value[] = [];
   for (const type of signature) {

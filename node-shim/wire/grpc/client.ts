@@ -1,5 +1,5 @@
-// A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of answers. A whole gRPC
-// library needs ten times its memory.
+// A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of answers. A
+// whole gRPC library would need ten times its memory.
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -26,40 +26,46 @@ export interface Method<Q extends Schema, A extends Schema> {
 
 interface StreamOptions<A> {
   onMessage: (message: A) => void;
-  /** Called once, and last; null if the server ended the stream with OK. */
+  /** Called once, after every message: with the fault, or with null if the server ended the stream with OK. */
   onEnd: (fault: Fault | null) => void;
-  /** Ends the call with DeadlineExceeded. Without it, the call lasts until one side ends it. */
+  /**
+   * Milliseconds after which the call ends with DeadlineExceeded. Absent: the call lasts until the client or the
+   * server ends it.
+   */
   deadlineMs?: number;
 }
 
 export interface GrpcClient {
-  /** Never rejects. */
+  /** Calls a method with one answer. Never rejects. */
   unary: <Q extends Schema, A extends Schema>(
     method: Method<Q, A>,
     request: ProtoInput<Q>,
     deadlineMs: number,
   ) => Promise<Result<ProtoMessage<A>, Fault>>;
-  /** The returned function cancels the call. */
+  /** Calls a method with a stream of answers. Returns a function that cancels the call. */
   serverStream: <Q extends Schema, A extends Schema>(
     method: Method<Q, A>,
     request: ProtoInput<Q>,
     options: StreamOptions<ProtoMessage<A>>,
   ) => () => void;
-  /** Ends the calls in progress, and refuses later calls. */
+  /** Ends the running calls, and refuses later calls. */
   close: () => void;
 }
 
 export interface ClientOptions {
   socketPath: string;
-  /** Monotonic; typically monotonicMs. Measures the wait before a new connection. */
+  /** The monotonic clock that measures the wait before a new connection. Typically monotonicMs. */
   nowMs: () => number;
-  /** Called for every new connection: it may be to another server. */
+  /** Called for every new connection, which may lead to another server. */
   onConnect?: () => void;
-  /** The limit of one message. */
+  /** The most bytes of one message. */
   limitBytes?: number;
 }
 
-/** Connects with the first call. If no process listens, calls fail at once, until it connects again 0.1 to 3 s later. */
+/**
+ * Makes a client, which connects with its first call. If no process listens, calls fail at once until the next
+ * attempt to connect, 0.1 to 3 s later.
+ */
 export function grpcClient({
   socketPath,
   nowMs,
@@ -71,7 +77,8 @@ export function grpcClient({
   const serverStream: GrpcClient["serverStream"] = (method, request, { onMessage, onEnd, deadlineMs }) => {
     const session = peer.session();
     if (!session.ok) {
-      // In a later turn of the event loop: a caller that tries again at once must not block the process.
+      // Waits for the next turn of the event loop, so that a caller that retries at once does not block the
+      // process.
       nextTurn(() => onEnd(session.error));
       return () => undefined;
     }
@@ -121,24 +128,24 @@ function decoded<S extends Schema>(schema: S, bytes: Buffer): Result<ProtoMessag
   }
 }
 
-/** One gRPC call on a session, with messages as bytes. */
+/** One gRPC call on a session. Its messages are bytes. */
 interface GrpcCall {
   /** "/package.Service/Method" */
   path: string;
   request: Buffer;
-  /** null if the call lasts until one side ends it. */
+  /** Milliseconds until the call's deadline; null if the call lasts until the client or the server ends it. */
   deadlineMs: number | null;
   limitBytes: number;
   onMessage: (message: Buffer) => void;
-  /** Called once, and last; null for OK. */
+  /** Called once, after every message: with the fault, or with null for OK. */
   onEnd: (fault: Fault | null) => void;
-  /** Returns why the session was lost, if it was. */
+  /** Returns the reason why the session was lost; undefined if it was not. */
   sessionLoss: () => Fault | undefined;
 }
 
 const CONNECTION_CLOSED: Fault = { code: "Unavailable", message: "connection closed" };
 
-/** Starts the call. The returned function ends it early, by default as Canceled. */
+/** Starts the call. Returns a function that ends it early, as Canceled unless it gets another fault. */
 function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) => void {
   let ended = false;
   let status: Fault | null | undefined;
@@ -147,7 +154,7 @@ function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) =
   const late = () => finish({ code: "DeadlineExceeded", message: "context deadline exceeded" });
   const cancelTimer = call.deadlineMs === null ? () => undefined : after(call.deadlineMs, late);
 
-  /** Resets a stream that is still open, so that the server stops sending. */
+  /** Ends the call. Resets a stream that is still open, so that the server stops sending. */
   function finish(fault: Fault | null): void {
     if (ended) return;
     ended = true;
@@ -179,7 +186,7 @@ function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) =
     status = statusOf(headers);
   });
   stream.on("error", (error) => {
-    // Node wraps the connection's error.
+    // Node.js wraps the connection's error, which is the cause.
     if (session.destroyed) loss ??= { code: "Unavailable", message: faultOf(error.cause ?? error) };
   });
   stream.on("close", () => {
@@ -202,7 +209,10 @@ function requestHeaders({ path, deadlineMs }: GrpcCall): Record<string, string> 
   };
 }
 
-/** Returns the fault of headers without a status, which may be from a server without gRPC. */
+/**
+ * Returns the fault of headers without a gRPC status, which a server without gRPC may have sent; null for headers
+ * of gRPC.
+ */
 function answerFault(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): Fault | null {
   if (headers[":status"] !== 200) return faultOfHttpStatus(headers[":status"]);
   const type = headers["content-type"] ?? "";
@@ -215,13 +225,16 @@ function endWithoutStatus(resetCode: number): Fault {
   return { code: "Internal", message: "server closed the stream without sending trailers" };
 }
 
-/** As the kubelet's connections to the runtime (cri-client baseBackoffDelay, maxBackoffDelay), doubling. */
+/**
+ * The limits of the wait before a new connection, which doubles. The kubelet's connections to the runtime have the
+ * same limits (cri-client baseBackoffDelay, maxBackoffDelay).
+ */
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 3000;
 
 /**
- * One HTTP/2 connection to a unix socket, made when a call needs it, and again after a loss. `session` returns a session
- * for streams, or why there is none. Calls `onConnect` after the server's greeting.
+ * Makes a connection by HTTP/2 to a unix socket when a call needs it, and again after a loss. `session` returns a
+ * session for streams, or the reason why there is none. Calls `onConnect` after the server's greeting.
  */
 function connection(socketPath: string, nowMs: () => number, onConnect: () => void) {
   let current: ClientHttp2Session | null = null;

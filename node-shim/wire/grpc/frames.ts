@@ -1,7 +1,8 @@
-// Splits a gRPC stream into messages: a flag, a length, the bytes. Buffers at most one message, of limited size.
+// Splits a gRPC stream into messages: a flag, a length, the bytes. Buffers at most one message, whose size is
+// limited.
 import { type Fault, fault } from "./status.ts";
 
-/** The limit of the kubelet's client of the runtime (cri-client maxMsgSize). */
+/** The most bytes of a message, like the limit of the kubelet's client of the runtime (cri-client maxMsgSize). */
 export const MAX_MESSAGE_BYTES = 16 * 1024 * 1024;
 const PREFIX_BYTES = 5;
 
@@ -12,17 +13,19 @@ export function frame(message: Buffer): Buffer {
 }
 
 export interface Deframer {
-  /** Returns the fault of the bytes, after which no more may be pushed; null if there is none. */
+  /**
+   * Takes bytes of the stream. Returns their fault, after which no more bytes may be pushed; null if there is none.
+   */
   push: (chunk: Buffer) => Fault | null;
-  /** Call it at the end of the stream. Returns a fault if a message is incomplete. */
+  /** Must be called at the end of the stream. Returns a fault if the last message is incomplete. */
   end: () => Fault | null;
 }
 
-/** Refuses a message that is too long by its prefix, before it reads it. */
+/** Makes a deframer. It refuses a message above `limitBytes` by its prefix, before reading the message. */
 export function deframer(onMessage: (message: Buffer) => void, limitBytes: number): Deframer {
   let chunks: Buffer[] = [];
   let heldBytes = 0;
-  /** The length of the message with its prefix, once the prefix is read. */
+  /** The bytes to wait for: the prefix or, once the prefix is read, the prefix and its message. */
   let wantedBytes = PREFIX_BYTES;
   let prefixRead = false;
 

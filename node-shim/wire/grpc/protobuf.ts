@@ -1,4 +1,4 @@
-// Encodes and decodes protobuf messages. Encoding leaves out zero and empty values, as proto3 does.
+// Encodes and decodes protobuf messages. Encoding omits zero and empty values, as proto3 does.
 import {
   type FieldType,
   MAP_ENTRY,
@@ -9,13 +9,13 @@ import {
   shapeOf,
 } from "./schema.ts";
 
-/** Thrown if the bytes are no protobuf, or end too early. */
+/** Thrown if the bytes are no protobuf message, or end too early. */
 export class WireError extends Error {}
 
-/** Groups (3 and 4) are older than proto3, and no message here has one. */
+/** The wire types. Groups (3 and 4) are older than proto3, and no message here has one. */
 const WIRE = { varint: 0, fixed64: 1, bytes: 2, fixed32: 5 } as const;
 
-/** The position of a reader, and the end of its message. */
+/** The position of a reader in the bytes, and the end of its message. */
 interface Cursor {
   readonly bytes: Buffer;
   at: number;
@@ -40,7 +40,7 @@ function readVarint(cursor: Cursor): [low: number, high: number] {
   throw new WireError("a number has more than 64 bits");
 }
 
-/** Reads a length-delimited field, as a cursor over the same bytes. */
+/** Reads a length-delimited field. Returns a cursor for the field over the same bytes. */
 function readSlice(cursor: Cursor): Cursor {
   const [length, high] = readVarint(cursor);
   if (high !== 0 || length > cursor.end - cursor.at)
@@ -74,7 +74,7 @@ function skip(cursor: Cursor, wireType: number): void {
   }
 }
 
-/** Encodes a whole number; a negative one has ten bytes. */
+/** Encodes a whole number as a varint. A negative number takes ten bytes. */
 function varint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = BigInt.asUintN(64, BigInt(value));
@@ -87,7 +87,7 @@ function tag(number: number, wireType: number): Buffer {
   return varint(number * 8 + wireType);
 }
 
-// Encodes a message to protobuf bytes. Leaves out what is zero or empty, as proto3 does.
+// Encodes a message to protobuf bytes. Omits values that are zero or empty, as proto3 does.
 
 export function encode<S extends Schema>(schema: S, message: ProtoInput<S>): Buffer {
   const parts = Object.entries(schema).flatMap(([name, [number, type]]) => {
@@ -134,7 +134,10 @@ function isZero(value: unknown): boolean {
 
 type Target = Record<string, unknown>;
 
-/** Skips unknown fields. The message does not refer to the bytes. Throws WireError if the bytes are no such message. */
+/**
+ * Decodes a message, and skips unknown fields. The result does not refer to `bytes`. Throws WireError if the bytes
+ * are no message of this schema.
+ */
 export function decode<S extends Schema>(schema: S, bytes: Buffer): ProtoMessage<S> {
   const message = emptyMessage(schema);
   decodeInto(message, schema, { bytes, at: 0, end: bytes.length });
@@ -154,18 +157,18 @@ function emptyMessage(schema: Schema): Target {
   return Object.fromEntries(entries);
 }
 
-/** The tables bound the depth, since no table refers to itself. */
+/** Decodes a message into `target`. The depth is limited by the tables, since no table refers to itself. */
 function decodeInto(target: Target, schema: Schema, cursor: Cursor): void {
   const fields = Object.entries(schema);
   while (cursor.at < cursor.end) {
     const { number, wireType } = readTag(cursor);
     const field = fields.find(([, [own]]) => own === number);
-    // A field with another wire type than the table's counts as unknown.
+    // A field with another wire type than in the table counts as unknown.
     if (!field || !readField(target, field, wireType, cursor)) skip(cursor, wireType);
   }
 }
 
-/** False if the table has no field of this wire type. */
+/** Reads a field's value. Returns false if the table has no field with this wire type. */
 function readField(
   target: Target,
   [name, [, type]]: [string, Schema[string]],
@@ -194,7 +197,7 @@ function readField(
     (target[name] as Map<string, string>).set(entry.key, entry.value);
     return true;
   }
-  // Merges a single message that comes in parts.
+  // A single message may come in several parts, which are merged.
   const known = shape.repeated ? undefined : (target[name] as Target | undefined);
   const message = known ?? emptyMessage(shape.schema);
   decodeInto(message, shape.schema, slice);
@@ -216,7 +219,7 @@ function readScalar(scalar: ScalarName, cursor: Cursor): unknown {
   return NUMBERS[scalar](low, high);
 }
 
-/** Converts the low and the high half of a varint. */
+/** For each type, the function that converts the low and the high half of a varint. */
 const NUMBERS: Record<Exclude<ScalarName, "string" | "bytes">, (low: number, high: number) => unknown> = {
   bool: (low, high) => low !== 0 || high !== 0,
   int32: (low) => low | 0,

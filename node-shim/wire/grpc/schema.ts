@@ -1,4 +1,4 @@
-// Describes a protobuf message by a table of its fields, from which the types of its values follow.
+// Describes a protobuf message by a table of its fields. The types of its values follow from the table.
 
 interface Scalars {
   string: string;
@@ -6,17 +6,20 @@ interface Scalars {
   bool: boolean;
   int32: number;
   uint32: number;
-  /** Beyond 2^53 − 1 the last digits are lost, as in JSON. */
+  /** Above 2^53 − 1 the last digits are lost, as in JSON. */
   int64: number;
   uint64: number;
 }
 export type ScalarName = keyof Scalars;
 export type MapName = "map<string,string>";
 
-/** A scalar, a repeated one ("string[]"), a map, a message (its table), a repeated message (its table in an array). */
+/**
+ * A field's type: a scalar, a repeated scalar ("string[]"), a map, a message (its table), or a repeated message
+ * (its table in an array).
+ */
 export type FieldType = ScalarName | `${ScalarName}[]` | MapName | Schema | readonly [Schema];
 
-/** Fields by name, each with its number. Enums are int32. Fields that a table lacks are never read. */
+/** The fields by name, each with its number. Enums are int32. A field that is not in the table is never read. */
 export interface Schema {
   readonly [name: string]: readonly [number: number, type: FieldType];
 }
@@ -33,7 +36,7 @@ type ValueOf<T extends FieldType> = T extends ScalarName
           ? ProtoMessage<T> | undefined
           : never;
 
-/** As in proto3, a field that was not sent is zero or empty; a single message is undefined. */
+/** A received message. As in proto3, a field that was not sent is zero or empty; a single message is undefined. */
 export type ProtoMessage<S extends Schema> = { -readonly [F in keyof S]: ValueOf<S[F][1]> };
 
 type GivenOf<T extends FieldType> = T extends readonly [infer E extends Schema]
@@ -48,10 +51,10 @@ type GivenOf<T extends FieldType> = T extends readonly [infer E extends Schema]
           ? ProtoInput<T>
           : never;
 
-/** A message to send; an absent field counts as zero. */
+/** A message to send. An absent field counts as zero. */
 export type ProtoInput<S extends Schema> = { readonly [F in keyof S]?: GivenOf<S[F][1]> | undefined };
 
-/** The entries of a map, which is a repeated message on the wire. */
+/** The table of a map's entries: on the wire, a map is a repeated message. */
 export const MAP_ENTRY = { key: [1, "string"], value: [2, "string"] } as const satisfies Schema;
 
 export type Shape =

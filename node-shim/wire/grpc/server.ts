@@ -1,5 +1,5 @@
-// A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. It limits the requests of
-// broken clients, and ends only the call that has a fault.
+// A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. Limits the requests
+// of broken clients. A faulty call ends alone.
 import { after } from "../../base/clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import {
@@ -14,26 +14,32 @@ import { deframer, frame } from "./frames.ts";
 import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
 import { type Fault, statusHeaders } from "./status.ts";
 
-/** grpc-go's default limit of a request. */
+/** The most bytes of a request: grpc-go's default limit. */
 const MAX_REQUEST_BYTES = 4 * 1024 * 1024;
-/** The limit of an incomplete request. */
+/** Milliseconds after which an incomplete request ends with a fault. */
 const REQUEST_DEADLINE_MS = 10_000;
 const MAX_CONCURRENT_STREAMS = 100;
 
-/** A method with its handler: see `serve`. */
+/** A method's path and its handler on bytes: see `serve`. */
 export interface Served {
   path: string;
   answer: (request: Buffer) => Promise<Result<Buffer, Fault>>;
 }
 
 export interface GrpcServer {
-  /** Rejects with the system's error: EADDRINUSE, EACCES, ENOENT … The caller first removes an old socket file. */
+  /**
+   * Listens on a socket. Rejects with the system's error: EADDRINUSE, EACCES, ENOENT … The caller must first remove
+   * an old socket file.
+   */
   listen: (socketPath: string) => Promise<void>;
   /** Drops every connection, and removes the socket file. */
   close: () => Promise<void>;
 }
 
-/** A handler that throws answers Unknown with the error's text, as a handler in Go that returns an error. */
+/**
+ * Returns a method with its handler. If the handler throws, the answer is Unknown with the error's text, as for a
+ * Go handler that returns an error.
+ */
 export function serve<Q extends Schema, A extends Schema>(
   method: Method<Q, A>,
   handle: (request: ProtoMessage<Q>) => Result<ProtoInput<A>, Fault> | Promise<Result<ProtoInput<A>, Fault>>,
@@ -113,14 +119,14 @@ function receive(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, method
 const moreThanOne: Fault = { code: "Internal", message: "more than one request for a unary method" };
 const noRequest: Fault = { code: "Internal", message: "no request" };
 
-/** Answers with trailers only. */
+/** Answers a request with the status alone, in the headers. */
 function refuse(stream: ServerHttp2Stream, fault: Fault): void {
   if (stream.headersSent || stream.destroyed) return;
   stream.respond(
     { ":status": 200, "content-type": "application/grpc", ...statusHeaders(fault) },
     { endStream: true },
   );
-  // Discards the remaining request.
+  // Discards the rest of the request.
   stream.resume();
 }
 

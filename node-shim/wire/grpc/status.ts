@@ -1,8 +1,8 @@
-// Reads and writes gRPC's status codes: headers, percent-encoding, HTTP and HTTP/2 codes.
+// Reads and writes gRPC's status codes: headers, percent-encoding, codes of HTTP and HTTP/2.
 import { type Failure, failure } from "../../../shared/result.ts";
 import { constants } from "node:http2";
 
-/** By number, with Go's names. */
+/** The status codes by number, with Go's names. */
 const CODES = [
   "OK",
   "Canceled",
@@ -33,12 +33,12 @@ export function fault(code: Code, message: string): Failure<Fault> {
   return failure({ code, message });
 }
 
-/** As Go's status.Error prints it. */
+/** Returns a fault as one line, as Go's status.Error prints it. */
 export function faultText({ code, message }: Fault): string {
   return `rpc error: code = ${code} desc = ${message}`;
 }
 
-/** null for OK; undefined if the headers have no status. */
+/** Returns the fault in the headers; null for OK, undefined if the headers have no status. */
 export function statusOf(headers: Readonly<Record<string, unknown>>): Fault | null | undefined {
   const status = headers["grpc-status"];
   if (typeof status !== "string") return undefined;
@@ -57,7 +57,7 @@ export function statusHeaders(fault: Fault | null): Record<string, string> {
   };
 }
 
-/** Maps an HTTP answer without a gRPC status (grpc/doc/http-grpc-status-mapping.md). */
+/** Returns the fault for an HTTP status without a gRPC status (grpc/doc/http-grpc-status-mapping.md). */
 export function faultOfHttpStatus(status: number | undefined): Fault {
   const codes: Record<number, Code> = {
     400: "Internal",
@@ -73,7 +73,7 @@ export function faultOfHttpStatus(status: number | undefined): Fault {
   return { code, message: `unexpected HTTP status code received from server: ${status ?? "none"}` };
 }
 
-/** Maps the code of a reset stream (grpc/doc/PROTOCOL-HTTP2.md). */
+/** Returns the fault for the code of a reset stream (grpc/doc/PROTOCOL-HTTP2.md). */
 export function faultOfReset(http2Code: number): Fault {
   const codes: Record<number, Code> = {
     [constants.NGHTTP2_REFUSED_STREAM]: "Unavailable",
@@ -85,7 +85,7 @@ export function faultOfReset(http2Code: number): Fault {
   return { code: codes[http2Code] ?? "Internal", message };
 }
 
-/** The grpc-timeout header, with at most eight digits. */
+/** Returns the value of the grpc-timeout header, which has at most eight digits. */
 export function timeoutHeader(deadlineMs: number): string {
   const milliseconds = Math.max(1, Math.ceil(deadlineMs));
   return milliseconds < 1e8 ? `${milliseconds}m` : `${Math.min(Math.ceil(milliseconds / 1000), 99_999_999)}S`;
@@ -101,7 +101,7 @@ function percentEncode(text: string): string {
     .join("");
 }
 
-/** Keeps text that is not percent-encoded, and replaces invalid UTF-8. */
+/** Decodes percent-encoding. Keeps text that is not encoded, and replaces invalid UTF-8. */
 function percentDecode(text: string): string {
   const bytes: number[] = [];
   for (let at = 0; at < text.length; at++) {

@@ -1,4 +1,5 @@
-// The repository's packages for each machine, and what it refuses to publish. test/process/infra/apt tests it with apt.
+// Tests the apt repository: the packages for each machine, and the files that it refuses to publish.
+// test/process/infra/apt tests the repository with apt.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -22,7 +23,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(folder, { recursive: true }));
 
-/** A file in place of a package: its control file, and other bytes. */
+/** Writes a file that stands for a package: its control file, and other bytes. Returns its path. */
 function deb(version: string, architecture: string, content = ""): string {
   const file = join(folder, `${version}-${architecture}-${content}.deb`);
   writeFileSync(file, `Package: ${NAME}\nVersion: ${version}\nArchitecture: ${architecture}\n\n${content}`);
@@ -32,7 +33,7 @@ const controlOf = (file: string) => `${readFileSync(file, "utf8").split("\n\n")[
 const add = (...debs: string[]) =>
   publish({ folder: repository, debs, key: { armored }, date: DATE }, controlOf);
 const text = (path: string) => readFileSync(join(repository, path), "utf8");
-/** Returns the files that a suite lists for an architecture. */
+/** Returns the names of the files that a suite lists for an architecture. */
 const listed = (suite: string, architecture: string) =>
   [
     ...text(`dists/${suite}/main/binary-${architecture}/Packages`).matchAll(/^Filename: .*\/(.+)\.deb$/gm),

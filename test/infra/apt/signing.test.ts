@@ -1,4 +1,4 @@
-// Which keys can sign, and the errors for others.
+// Tests which keys can sign the repository, and the errors for other keys.
 import { generateKey } from "openpgp";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { inlineSigned, keyText, publicKeyOf, signingKey } from "../../../infra/a
 
 const DATE = new Date("2026-01-01T00:00:00Z");
 const userIDs = [{ name: "x" }];
-/** Opens with the passphrase after 1,024 bytes of hashing: a test key needs no protection. */
+/** The passphrase is hashed over only 1,024 bytes, since a test's key needs no protection. */
 const config = { s2kIterationCountByte: 0 };
 
 describe("the signing key", () => {

@@ -1,5 +1,5 @@
-// The files that an operator applies on the way to an apiserver: paths that the proxies pass on, and that Access allows
-// machines. test/cluster/rollcall-way.test.ts applies the manifests.
+// Tests the files that an operator applies on the way to an apiserver: the paths that the proxies pass on, and that
+// Access allows machines. test/cluster/rollcall-way.test.ts applies the manifests.
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -58,7 +58,8 @@ describe("what is passed on to the apiserver", () => {
 describe("machines without Access, operators with it", () => {
   const letThrough = JSON.parse(text("terraform/machine-paths.json")) as string[];
   /**
-   * Matches like Cloudflare: a path covers everything that starts with it; an asterisk matches anything, also slashes.
+   * Returns whether Access lets a path through. As at Cloudflare, a pattern covers every path that starts with it,
+   * and an asterisk matches any text, also slashes.
    */
   const isLetThrough = (path: string) =>
     letThrough.some((each) =>

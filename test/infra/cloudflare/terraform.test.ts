@@ -1,11 +1,12 @@
-// The Cloudflare account as HCL: its form, its references, and whom Access allows.
+// Tests the Terraform files of the Cloudflare account: their form, their references, and the users whom Access
+// allows.
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 
 const require = createRequire(import.meta.url);
-/** An import would load a browser's types, which conflict with Node.js's. */
+/** An import would load types for browsers, which conflict with Node.js's types. */
 const hcl = require("@cdktn/hcl2json") as { parse: (file: string, text: string) => Promise<Parsed> };
 
 const FOLDER = resolve(import.meta.dirname, "../../../infra/cloudflare/terraform");

@@ -1,4 +1,4 @@
-// The Node.js for the packages: the version in package-lock.json, or none.
+// Tests the choice of the Node.js for the packages: the version in package-lock.json, or an error.
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
@@ -34,7 +34,7 @@ test.each(Object.entries(RUNTIME_PACKAGES))(
 const installed = join(ROOT, "node_modules", RUNTIME_PACKAGES.amd64);
 const why = existsSync(installed) ? "" : " (skipped: npm installs it on amd64 alone)";
 test.skipIf(why !== "")(`the Node.js → needs no newer glibc than the packages ask for${why}`, () => {
-  // The names of a program's linked libraries come before its code, which is 100 MB.
+  // The first 8 MB contain the names of the linked libraries. They precede the program's code, which has 100 MB.
   const start = Buffer.alloc(8_000_000);
   const file = openSync(join(installed, "bin/node"), "r");
   readSync(file, start);

@@ -1,4 +1,4 @@
-// The files of the packages with and without a Node.js inside.
+// Tests the files of the packages, with and without a Node.js inside.
 import { readFileSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gunzipSync } from "node:zlib";

@@ -1,5 +1,5 @@
-// The trees of the packages, from a shim and a runtime of a few bytes: making the real ones takes minutes. docs/shim.md
-// describes how to try those.
+// Makes the trees of the packages from a shim and a runtime of a few bytes: making the real packages takes minutes.
+// docs/shim.md describes how to try the real packages.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { arch } from "node:process";
 import { join } from "node:path";
@@ -8,17 +8,20 @@ import { fillFolder, fillTree } from "../../../infra/deb/tree.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";
 
 export const ARCHITECTURE = arch === "arm64" ? "arm64" : "amd64";
-/** For the package with a Node.js inside. */
+/** The folder in the package that contains a Node.js. */
 export const HOME = "usr/lib/rollcall-node-shim";
 
-/** Fills `with` and `all` below the folder with the files of the .debs, and `folder` with those of the .tar.gz. */
+/**
+ * Makes the folders `with` and `all` with the files of the .debs. Fills `folder` itself with the files of the
+ * .tar.gz.
+ */
 export function fillTrees(folder: string): void {
   const npmPackage = join(folder, "package");
   mkdirSync(join(npmPackage, "bin"), { recursive: true });
   mkdirSync(join(npmPackage, "dist"));
   writeFileSync(join(npmPackage, "bin/node-shim.cjs"), "");
   writeFileSync(join(npmPackage, "dist/THIRD-PARTY-NOTICES.txt"), "zod 4, MIT\n\nterms of zod\n");
-  // A script replaces Node.js: it prints its arguments.
+  // A script stands for Node.js, and prints its arguments.
   const program = Buffer.from('#!/bin/sh\necho "$0" "$@"\n');
   const runtime = {
     architecture: ARCHITECTURE,

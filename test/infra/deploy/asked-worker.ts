@@ -1,4 +1,4 @@
-// Answers GET /readyz in place of the Worker that a made-up Cloudflare has deployed, optionally behind Cloudflare
+// Answers GET /readyz in place of a Worker that is deployed to a made-up Cloudflare, optionally behind Cloudflare
 // Access.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingHttpHeaders } from "node:http";
@@ -6,12 +6,15 @@ import type { AddressInfo } from "node:net";
 
 export interface AskedWorker {
   origin: string;
-  /** The credentials that Access accepts; null: no Access in front of the Worker. */
+  /** The credentials that Access accepts; null if there is no Access in front of the Worker. */
   letsIn: Record<"CF_ACCESS_CLIENT_ID" | "CF_ACCESS_CLIENT_SECRET", string> | null;
   stop: () => void;
 }
 
-/** `binding`: of the deployed version. The Worker is not well if NODE_ROLE is "broken". */
+/**
+ * Starts the server. `binding` returns a binding of the deployed version. /readyz reports a fault if NODE_ROLE is
+ * "broken".
+ */
 export async function startAskedWorker(binding: (name: string) => string | undefined): Promise<AskedWorker> {
   const server = createServer(({ headers }, response) => {
     if (!passesAccess(asked, headers)) {

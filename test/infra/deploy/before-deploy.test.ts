@@ -1,4 +1,5 @@
-// Faults that stop a deployment before wrangler uploads it: variables by file and by flag, and new secrets.
+// Tests the faults that stop a deployment before wrangler uploads it: variables by file and by flag, and new
+// secrets.
 import { SignJWT } from "jose";
 import { describe, expect, it, test } from "vitest";
 import { checkBeforeDeploy, faultLines } from "../../../infra/deploy/before-deploy.ts";
@@ -14,7 +15,7 @@ const SECRETS = {
   KUBE_TOKEN: GOOD,
 };
 
-/** Returns the faults that stop it, such as `ORIGINS`. */
+/** Returns the names of the faults that stop a deployment, such as `ORIGINS`. */
 function faults(args: string[], more: { variables?: object; secrets?: string } = {}): string[] {
   const files: Record<string, object> = { "wrangler.toml": WELL, "other.toml": { ...WELL, ORIGINS: "" } };
   const checks = checkBeforeDeploy(args, {

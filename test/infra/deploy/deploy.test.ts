@@ -1,5 +1,5 @@
-// npm run deploy with a settings file, in this process, with a played wrangler: a first and a second deployment,
-// rollbacks that work and that do not, Cloudflare's refusals, and a Worker behind Cloudflare Access.
+// Tests `npm run deploy` with a settings file, in this process, with a played wrangler: a first and a second
+// deployment, rollbacks that work and that fail, Cloudflare's refusals, and a Worker behind Cloudflare Access.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -52,7 +52,7 @@ const versions = () => account.workers.get(WORKER)?.versions ?? [];
 const deployedVersion = () => account.workers.get(WORKER)?.deployed;
 
 interface Wish extends Partial<WranglerSurroundings> {
-  /** More fields of the settings. */
+  /** More fields of the settings file. */
   more?: object;
   isDryRun?: boolean;
   put?: string[];
@@ -102,7 +102,7 @@ async function deploy({
   return { code: await deployEnvironment(program, settings.value, choice), ...ran };
 }
 
-/** Makes the first deployment, which the test's others follow. */
+/** Makes the first deployment. The test makes its other deployments after it. */
 async function deployFirst(): Promise<void> {
   expect(await deploy()).toMatchObject({ code: 0, stderr: "" });
 }

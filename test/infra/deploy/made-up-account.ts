@@ -1,5 +1,6 @@
 // A made-up Cloudflare account: its Workers with their versions, and Cloudflare's refusals. The made-up API and the
-// played wrangler change it only by these functions. Runs no Worker: `deployed` is the version that would run.
+// played wrangler change the account only by these functions. No Worker runs: `deployed` is the version that would
+// run.
 import { randomUUID } from "node:crypto";
 
 export interface UploadedBinding {
@@ -12,9 +13,9 @@ export interface UploadedBinding {
 export interface Upload {
   bindings: UploadedBinding[];
   annotations: Record<string, string>;
-  /** The last migration in the upload; undefined: none. */
+  /** The last migration in the upload; undefined if there is none. */
   migrationTag: string | undefined;
-  /** Types of bindings that stay if the upload does not name them. */
+  /** The types of the bindings that stay if the upload does not name them. */
   kept: readonly string[];
 }
 
@@ -43,7 +44,7 @@ export interface MadeUpAccount {
   account: string;
   token: string;
   workers: Map<string, MadeUpWorker>;
-  /** The refusal of each upload; null: uploads are accepted. */
+  /** The refusal that answers every upload; null if uploads are accepted. */
   refusal: Refusal | null;
 }
 
@@ -55,8 +56,8 @@ const NO_SUCH_PATH = {
 };
 const BAD_TOKEN = { status: 403, code: 10000, message: "Authentication error" };
 /**
- * The rule is from https://developers.cloudflare.com/workers/versions-and-deployments/rollbacks/; code and words are
- * made up.
+ * The refusal of a rollback over a migration. The rule is from
+ * https://developers.cloudflare.com/workers/versions-and-deployments/rollbacks/; code and message are made up.
  */
 const OVER_MIGRATION = {
   status: 400,
@@ -83,30 +84,30 @@ export function madeUpAccount(): MadeUpAccount {
   };
 }
 
-/** Returns a copy with versions of its own. */
+/** Returns a copy whose versions do not change with the original. */
 export function copyOf(place: MadeUpAccount): MadeUpAccount {
   return { ...place, workers: structuredClone(place.workers) };
 }
 
-/** Returns a secret or a variable of the deployed version. */
+/** Returns the text of a secret or variable of the deployed version. */
 export function bindingOf({ workers }: MadeUpAccount, worker: string, name: string): string | undefined {
   return workers.get(worker)?.deployed.bindings.find((each) => each.name === name)?.text;
 }
 
-/** Throws if the account is another one, or the token is wrong. */
+/** Throws if the caller names another account, or if the token is wrong. */
 export function checkCaller(place: MadeUpAccount, account: string | undefined, token: string): void {
   if (token !== place.token) throw new Refused(BAD_TOKEN);
   if (account !== place.account) throw noSuchPath();
 }
 
-/** Throws if there is none. */
+/** Returns the Worker with this name. Throws if there is none. */
 export function workerOf({ workers }: MadeUpAccount, name: string): MadeUpWorker {
   const worker = workers.get(name);
   if (!worker) throw new Refused(NO_SUCH_WORKER);
   return worker;
 }
 
-/** `deploys`: the version becomes active at once, like that of `wrangler deploy`. */
+/** Uploads a version. If `deploys` is true, the version becomes active at once, as with `wrangler deploy`. */
 export function upload(
   place: MadeUpAccount,
   name: string,
@@ -136,7 +137,10 @@ export function deployAgain(worker: MadeUpWorker, id: string | undefined): void 
   worker.deployed = next;
 }
 
-/** Inherited bindings come from the deployed version, and so do secrets that the upload does not name. */
+/**
+ * Returns the bindings of a new version. Inherited bindings come from the deployed version, and so do secrets that
+ * the upload does not name.
+ */
 function bindingsOf({ bindings, kept }: Upload, before: MadeUpVersion | undefined): UploadedBinding[] {
   const had = before?.bindings ?? [];
   const named = new Set(bindings.map(({ name }) => name));
@@ -160,7 +164,7 @@ export const deploymentOf = ({ id }: MadeUpVersion) => ({
   versions: [{ version_id: id, percentage: 100 }],
 });
 
-/** Secrets have no text here. */
+/** Returns a version as Cloudflare's API does, without the texts of secrets. */
 export const versionDetail = ({ id, number, bindings, annotations, migrationTag }: MadeUpVersion) => ({
   id,
   number,
@@ -180,7 +184,7 @@ export const versionDetail = ({ id, number, bindings, annotations, migrationTag 
   startup_time_ms: 10,
 });
 
-/** Adds Workers of earlier deployments. */
+/** Adds Workers that earlier deployments made. */
 export function addWorkers({ workers }: MadeUpAccount, names: readonly string[]): void {
   for (const name of names) {
     const version = {

@@ -1,4 +1,4 @@
-// The plan of a deployment: new secrets, changes, and whether a rollback is possible.
+// Tests the plan of a deployment: new secrets, changes, and whether a rollback is possible.
 import { expect, it, test } from "vitest";
 import type { RunningVersion } from "../../../infra/deploy/wrangler-run.ts";
 import { type BeforePlan, planDeployment, planText, secretsToPut } from "../../../infra/deploy/plan.ts";

@@ -1,11 +1,13 @@
-// withoutSymbols keeps what is loaded, and removes the rest.
+// Tests that withoutSymbols keeps the parts of an ELF program that the kernel loads, and removes the rest.
 import { describe, expect, it, test } from "vitest";
 import { withoutSymbols } from "../../../../infra/deb/runtime.ts";
 
 const HEADER = 64;
 const SEGMENT_HEADER = 56;
 
-/** A program with segments [offset, bytes in the file], and bytes after them. */
+/**
+ * Returns an ELF program of `size` bytes with the given segments, and bytes after them that belong to no segment.
+ */
 function program(segments: readonly [offset: number, bytes: number][], size: number): Buffer {
   const elf = Buffer.alloc(size, 0xaa);
   elf.fill(0, 0, HEADER + segments.length * SEGMENT_HEADER);

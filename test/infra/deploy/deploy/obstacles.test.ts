@@ -1,4 +1,4 @@
-// Names of others that a deployment would take: another Worker's name, or a hostname that is in DNS.
+// Tests that a deployment does not take names of others: another Worker's name, or a hostname that is in DNS.
 import { expect, test } from "vitest";
 import { withoutObstacle } from "../../../../infra/deploy/deploy.ts";
 import { readSettings } from "../../../../infra/deploy/settings-file.ts";
