@@ -6,122 +6,161 @@ import type { MessageOf } from "../shared/message-of.ts";
 
 /** Each message of the log, with its meaning and the remedy. Words in capitals stand for values. */
 export const LOG_LINES = {
-  "Node OUTCOME": ["the Worker created the Node, or took an existing one over again", "nothing"],
+  "Node OUTCOME": ["the Worker created the machine's Node, or adopted an existing one", "nothing"],
   "registration waits: REASON": [
-    "the machine's facts are incomplete, or it has no Node and may not create one",
+    "the machine's facts are incomplete, or the machine has no Node and `registerNode` is false",
     "check the machine's phase: `rollcall node NAME`",
   ],
   "registration failed: STEP": [
-    "the apiserver refused or did not answer that step; the next report tries again",
+    "the apiserver refused STEP or did not answer; the Worker retries with the next report",
     "if it persists: `rollcall status`",
   ],
   "the Node is lost: PHASE: REASON": [
-    "the Node was deleted, or another writer took it",
+    "the Node was deleted, or has another owner",
     "[the phase](rollcall.md#states-phases-conditions) explains the decision",
   ],
   "status not written": [
-    "the apiserver refused or did not answer; the next report tries again",
+    "the apiserver refused the Node's status or did not answer; the Worker retries with the next report",
     "if it persists: `rollcall status`",
   ],
-  "lease not renewed": ["the same, of the lease: the Node becomes Unknown if it persists", "the same"],
-  "WHAT: another update in a row has failed, N so far": ["the same, counted", "the same"],
-  "setters: ERRORS": [
-    "some setters failed; the others succeeded",
-    "a [setter of your own](custom-setters.md), or report a bug",
+  "lease not renewed": [
+    "the apiserver refused the lease or did not answer; if this persists, the Node's conditions become Unknown",
+    "if it persists: `rollcall status`",
   ],
-  "setters: well": ["the fault is over", "nothing"],
-  "cluster token renewed": ["the Worker has another token for the apiserver, until `expires`", "nothing"],
+  "WHAT: another update in a row has failed, N so far": [
+    "N writes of a lease or a status in a row have failed",
+    "if it persists: `rollcall status`",
+  ],
+  "setters: ERRORS": [
+    "some setters failed; the results of the others were written",
+    "correct [your own setter](custom-setters.md); otherwise report a bug",
+  ],
+  "setters: well": ["all setters succeed again", "nothing"],
+  "cluster token renewed": ["the Worker has a new token for the apiserver, valid until `expires`", "nothing"],
   "cluster token not renewed": [
-    "the Worker retries until the token expires",
+    "the apiserver gave no new token; the Worker retries until the present token expires",
     "[the token and its end](cluster.md#the-token-and-its-end)",
   ],
   "no event about the cluster token": [
-    "the Worker could not write that event in `rollcall-system`, and retries",
-    "apply `infra/rbac/rollcall.yaml` again, if an older version applied it",
+    "the Worker could not write the event about its token in `rollcall-system`, and retries",
+    "if you applied an older `infra/rbac/rollcall.yaml`, apply the present one",
   ],
   "the registry does not answer": [
-    "changes of Nodes wait, and are sent later",
-    "nothing, unless it persists: `rollcall ready`",
+    "the cluster object stores changes of Nodes, and sends them when the registry answers again",
+    "if it persists: `rollcall ready`",
   ],
-  "not told of a change of its Node": ["a machine's object did not answer; it is notified again", "the same"],
-  "not told that its socket ended": ["the same; its gateway notifies it again", "the same"],
+  "not told of a change of its Node": [
+    "a machine's object did not answer the cluster object, which notifies it again",
+    "if it persists: `rollcall ready`",
+  ],
+  "not told that its socket ended": [
+    "a machine's object did not answer its gateway, which notifies it again",
+    "if it persists: `rollcall ready`",
+  ],
   "a frame failed": [
-    "a gateway could not handle a machine's frame; the machine reports again",
+    "a gateway could not handle a machine's frame; the machine sends a report instead",
     "if it persists, report a bug",
   ],
   "a report has no answer": [
-    "a machine's object did not answer its gateway; the machine continues over HTTP",
-    "the same",
+    "a machine's object did not answer its gateway; the machine reports over HTTP",
+    "if it persists, report a bug",
   ],
-  "the watch of a gateway failed": ["the next check comes within a minute", "the same"],
+  "the watch of a gateway failed": [
+    "a gateway could not check its sockets for silence; the next check comes within a minute",
+    "if it persists, report a bug",
+  ],
   "the fleet index was not told": [
-    "lists may be out of date for this machine until its next change",
-    "nothing, unless it persists: `rollcall status`",
+    "the fleet index did not answer a machine's object; lists show the machine's former state until its next change",
+    "if it persists: `rollcall status`",
   ],
-  "a duty of the fleet index failed": ["`duty` is tried again", "the same"],
+  "a duty of the fleet index failed": [
+    "the fleet index could not do the periodic work that `duty` names, and retries",
+    "if it persists: `rollcall status`",
+  ],
   "the rollout has stopped": [
-    "no further machine gets the version; `reason` has the cause",
+    "no further machine gets the rollout's version; `reason` has the cause",
     "`rollcall rollout show`",
   ],
   "no answer about an upgrade": [
-    "a machine asked whether to upgrade, and the fleet index did not answer; it asks again",
-    "nothing, unless it persists: `rollcall status`",
+    "the fleet index did not answer a machine's question about an upgrade; the machine asks again",
+    "if it persists: `rollcall status`",
   ],
   "alarm of the cluster failed": [
-    "a bug: the cluster object's alarm is set again",
+    "a bug in the cluster object's alarm, which runs again later",
     "report a bug, with the line",
   ],
   "request failed": [
-    "a bug: the answer was `500 internal`; `error` has the place",
+    "a bug: the Worker answered `500 internal`; `error` names the place in the code",
     "report a bug, with the line",
   ],
-  "alarm failed": ["the same, in an alarm of the machine's object, which is set again", "the same"],
+  "alarm failed": [
+    "a bug in the alarm of a machine's object, which runs again later",
+    "report a bug, with the line",
+  ],
   "events wait": [
-    "events are not written yet; they wait for the next report or alarm",
+    "the apiserver did not accept some events yet; the Worker retries with the next report or alarm",
     "if it persists: `rollcall status`",
   ],
   "events failed": [
-    "an event was not written; it waits for the next report or alarm",
+    "the apiserver refused an event or did not answer; the Worker retries with the next report or alarm",
     "if it persists: `rollcall status`",
   ],
-  "removal failed": ["the Worker could not remove a machine's Node and lease, and retries", "the same"],
-  left: ["the machine has left: its Node and lease are gone", "nothing"],
+  "removal failed": [
+    "the Worker could not remove a machine's Node and lease, and retries",
+    "if it persists: `rollcall status`",
+  ],
+  left: ["after `node-shim leave` the Worker has removed the machine's Node and lease", "nothing"],
   "has not left yet": [
-    "the Worker could not remove Node or lease, and retries",
+    "the Worker could not remove the Node or lease of a leaving machine, and retries",
     "if it persists: `rollcall status`",
   ],
-  "forgotten by an operator": ["an operator has removed the machine: its Node and lease are gone", "nothing"],
+  "forgotten by an operator": [
+    "after `rollcall forget` the Worker has removed the machine's Node and lease",
+    "nothing",
+  ],
   "not forgotten yet": [
-    "the Worker could not remove Node or lease, and retries",
+    "the Worker could not remove the Node or lease of a forgotten machine, and retries",
     "if it persists: `rollcall status`",
   ],
-  "its Node was removed: silent": ["the machine was silent for too long: Node and lease are gone", "nothing"],
+  "its Node was removed: silent": [
+    "the Worker has removed Node and lease of a machine that was silent for too long",
+    "nothing",
+  ],
   "its Node is not removed yet": [
-    "the Worker could not remove Node or lease, and retries",
+    "the Worker could not remove the Node or lease of a silent machine, and retries",
     "if it persists: `rollcall status`",
   ],
   "enrolment refused: CAUSE, token ID": [
-    "a machine asked for a name and was refused",
-    "`rollcall audit --refused` shows more",
+    "the registry refused a machine's enrolment",
+    "`rollcall audit --refused` shows the machine's address",
   ],
   "a turn of a bulk failed": [
-    "an action on many machines stopped for a while, and continues",
+    "an action on many machines paused after an error, and continues",
     "`rollcall bulk` shows its progress",
   ],
   "the registry was not told": [
-    "the registry has not got the notice that a machine still has its name; it is notified again",
-    "nothing, unless it persists: `rollcall ready`",
+    "the registry did not answer a machine's object, which notifies it again",
+    "if it persists: `rollcall ready`",
   ],
   "a gateway was not cared for": [
-    "the cron trigger did not reach the gateway; the next one tries again after a minute",
-    "the same",
+    "the cron trigger did not reach a gateway; the next trigger, a minute later, calls it again",
+    "if it persists: `rollcall ready`",
   ],
-  "the feeds could not be told": ["open pages are out of date until the next change", "the same"],
-  "CHECK: MESSAGE": ["the result of a failed check of `rollcall ready`, with `cure`", "the remedy in `cure`"],
-  "fleet index: TEXT": ["its reaction to a difference from the registry", "nothing"],
+  "the feeds could not be told": [
+    "the fleet index did not answer; open pages show former states until the next change",
+    "if it persists: `rollcall ready`",
+  ],
+  "CHECK: MESSAGE": [
+    "a check of `rollcall ready` failed; `cure` has the remedy",
+    "apply the remedy in `cure`",
+  ],
+  "fleet index: TEXT": [
+    "the fleet index differed from the registry, and corrected the difference that TEXT names",
+    "nothing",
+  ],
   "Access assertion refused": [
     "a request came through Cloudflare Access with an invalid assertion",
-    "check `ACCESS_TEAM` and `ACCESS_AUD` ([settings](deploy.md#settings)) if operators are refused",
+    "if operators are refused, check `ACCESS_TEAM` and `ACCESS_AUD` ([settings](deploy.md#settings))",
   ],
 } as const satisfies Record<string, readonly [means: string, todo: string]>;
 

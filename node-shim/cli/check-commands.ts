@@ -10,8 +10,10 @@ import { likeService, stateOfService } from "./service-flags.ts";
 
 export function addCheckCommands(program: Command): void {
   stateFlag(stateOfService(program.command("status")))
-    .description("Show what this machine's shim last did, and whether its Node is Ready. Sends no request.")
-    .option("--json", "the same as JSON")
+    .description(
+      "Show the last report of this machine's shim, and whether its Node is Ready. Sends no request.",
+    )
+    .option("--json", "print the status as JSON")
     .addHelpText("after", STATUS_HELP)
     .action((flags: StatusFlags) => {
       const { text, exitCode } = statusCommand(flags, screenOf(process.stdout, process.env));
@@ -21,10 +23,10 @@ export function addCheckCommands(program: Command): void {
 
   machineFlags(workerFlags(likeService(program.command("doctor"))))
     .description(
-      "Check everything that the shim needs, from the URL to the disk, and print what to do. Changes nothing.",
+      "Check everything that the shim needs, from the URL to the disk, and print remedies. Changes nothing.",
     )
-    .option(TOKEN_FILE, `${TOKEN_HELP}; its form is checked`)
-    .option("--json", "the findings as JSON")
+    .option(TOKEN_FILE, `${TOKEN_HELP}; doctor checks its form`)
+    .option("--json", "print the findings as JSON")
     .addHelpText("after", DOCTOR_HELP)
     .action(async (flags: DoctorFlags) => {
       const { text, exitCode } = await doctor(withSet(flags));

@@ -50,7 +50,7 @@ Exit codes:
 
 export function shimProgram(): Command {
   const program = new Command("node-shim")
-    .description("Reports what this machine is to rollcall, which keeps its Kubernetes Node true.")
+    .description("Reports this machine's facts to rollcall, which keeps its Kubernetes Node correct.")
     .version(VERSION, "--version", "print the version alone")
     .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
     .addHelpText("after", AFTER);

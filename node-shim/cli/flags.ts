@@ -55,15 +55,15 @@ export function givenFlags(command: Command, without: readonly string[]): string
 // Defines the flags of the commands that contact a Worker or read the state folder.
 
 export const TOKEN_FILE = "--join-token-file <file>";
-export const TOKEN_HELP = "a join token, - for standard input (or set ROLLCALL_JOIN_TOKEN)";
+export const TOKEN_HELP = "a file with a join token, or - for standard input (or set ROLLCALL_JOIN_TOKEN)";
 
 export const stateFlag = (command: Command) =>
-  command.option("--state <folder>", "keeps the machine's key and enrolment", "/var/lib/rollcall");
+  command.option("--state <folder>", "the folder for the machine's key and enrolment", "/var/lib/rollcall");
 
 export const workerFlags = (command: Command) =>
   stateFlag(
     command.option(
       "--url <origin>",
-      "the Worker: https://rollcall.example.com (or set ROLLCALL_URL); join keeps it",
+      "the Worker's URL: https://rollcall.example.com (or set ROLLCALL_URL); join stores it",
     ),
   );

@@ -24,14 +24,14 @@ import { likeService } from "./service-flags.ts";
 
 export function addOfflineCommands(program: Command): void {
   machineFlags(likeService(program.command("preview")))
-    .description("Print the Node that this machine would be, as YAML. Offline: nothing is sent.")
+    .description("Print the Node that this machine would be, as YAML. Sends no request.")
     .addHelpText("after", "\nExample:\n  node-shim preview --config /etc/rollcall/kubelet.yaml")
     .action(async (flags) => {
       process.stdout.write(await preview(withSet(flags)));
     });
 
   machineFlags(likeService(program.command("config")))
-    .description("Print the active configuration, as YAML, and where each value came from. Offline.")
+    .description("Print the active configuration, as YAML, with the source of each value. Sends no request.")
     .addHelpText("after", "\nExample:\n  node-shim config --config /etc/rollcall/kubelet.yaml --max-pods 30")
     .action(async (flags) => {
       const text = printConfig(withSet(flags));
@@ -41,7 +41,7 @@ export function addOfflineCommands(program: Command): void {
 
   machineFlags(likeService(program.command("facts")))
     .description(
-      "Print what this machine would report of itself, as JSON, and where each fact was read. Offline.",
+      "Print the facts that this machine would report, as JSON, with their sources. Sends no request.",
     )
     .addHelpText("after", "\nExample:\n  node-shim facts | jq .machine")
     .action(async (flags) => {
@@ -50,7 +50,9 @@ export function addOfflineCommands(program: Command): void {
 
   program
     .command("version")
-    .description("Print the versions of the shim, of the kubelet as its Node shows it, and of Node.js.")
+    .description(
+      "Print the versions of the shim and of Node.js, and the kubelet version that its Node shows.",
+    )
     .action(() => {
       const { node } = process.versions;
       process.stdout.write(

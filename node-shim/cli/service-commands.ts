@@ -14,11 +14,18 @@ import { machineFlags, givenFlags, withSet } from "./flags.ts";
 export function addServiceCommands(program: Command): void {
   machineFlags(program.command("install-service"))
     .description("Install, enable and start the systemd service. It runs `node-shim run` with these flags.")
-    .option("--url <origin>", "the Worker, where `node-shim join` has not been run")
-    .option("--state <folder>", "keeps the machine's key and enrolment", "/var/lib/rollcall")
-    .option("--join-token-file <file>", "a join token, where `node-shim join` has not been run")
-    .addOption(new Option("--log-format <format>", "text or json").choices([...LOG_FORMATS]))
-    .option("--print", "print the unit instead")
+    .option("--url <origin>", "the Worker's URL; needed if `node-shim join` has not been run")
+    .option("--state <folder>", "the folder for the machine's key and enrolment", "/var/lib/rollcall")
+    .option(
+      "--join-token-file <file>",
+      "a file with a join token; needed if `node-shim join` has not been run",
+    )
+    .addOption(
+      new Option("--log-format <format>", "the format of the service's log lines: text or json").choices([
+        ...LOG_FORMATS,
+      ]),
+    )
+    .option("--print", "print the unit, and install nothing")
     .addHelpText("after", EXAMPLES)
     .action(async (flags: MachineFlags & { state: string; print?: true }, command: Command) => {
       // Reading the settings throws for flags that `run` would refuse at every start.

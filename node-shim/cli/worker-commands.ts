@@ -28,7 +28,7 @@ const NAME = ["hostnameOverride"];
 export function addWorkerCommands(program: Command): void {
   machineFlags(workerFlags(likeServiceThatStays(program.command("join"))))
     .description(
-      "Enrol this machine under its name, once, and print whether its Node is Ready. With --install-service it reports from then on.",
+      "Enrol this machine under its name, once, and print whether its Node is Ready. --install-service starts the service, which reports from then on.",
     )
     .option(TOKEN_FILE, TOKEN_HELP)
     .option("--install-service", "install, enable and start the systemd service with the same flags")
@@ -43,13 +43,18 @@ export function addWorkerCommands(program: Command): void {
     .description("Enrol this machine if it is not enrolled, then report until stopped.")
     .option(TOKEN_FILE, `${TOKEN_HELP}; needed if join has not been run`)
     .addOption(
-      new Option("--log-format <format>", "text on a terminal, json elsewhere").choices([...LOG_FORMATS]),
+      new Option(
+        "--log-format <format>",
+        "the format of log lines: text (default on a terminal) or json (default elsewhere)",
+      ).choices([...LOG_FORMATS]),
     )
     .addHelpText("after", RUN_EXAMPLES)
     .action((flags: RunFlags) => run(withSet(flags)));
 
   workerFlags(likeService(program.command("rotate"), NAME))
-    .description("Replace this machine's key with the first report after the next start. The name stays.")
+    .description(
+      "Replace this machine's key: the first report after the shim's next start has a new one. The name stays.",
+    )
     .option("--hostname-override <name>", NAME_HELP)
     .addOption(flagOption(MACHINE_FLAGS.caFile))
     .addHelpText(
@@ -63,7 +68,7 @@ export function addWorkerCommands(program: Command): void {
 
   workerFlags(likeService(program.command("upgrade"), NAME))
     .description("Ask the Worker which version this machine may have, and install it with apt.")
-    .option("--check", "ask, print the version that it may have, and install nothing")
+    .option("--check", "print the version that this machine may have, and install nothing")
     .option("--hostname-override <name>", NAME_HELP)
     .addOption(flagOption(MACHINE_FLAGS.caFile))
     .addHelpText("after", UPGRADE_HELP)
@@ -75,7 +80,7 @@ export function addWorkerCommands(program: Command): void {
 
   workerFlags(likeService(program.command("leave"), NAME))
     .description(
-      "Remove the Node and this machine's enrolment, once. To come back, it needs a new join token.",
+      "Remove the Node and this machine's enrolment, once. Another enrolment needs a new join token.",
     )
     .option("--hostname-override <name>", NAME_HELP)
     .addOption(flagOption(MACHINE_FLAGS.caFile))

@@ -5,50 +5,65 @@
  * angle brackets stands for several checks.
  */
 export const CHECKS = {
-  URL: ["the URL of the Worker, and where it is from", "there is none, or it is no URL"],
+  URL: ["the Worker's URL and its source", "no URL is set, or the URL is invalid"],
   proxy: [
-    "the variables, and the way through [the proxy](#behind-a-proxy)",
-    "it does not answer, refuses, or wants a name and password",
+    "the proxy's variables, and the connection through [the proxy](#behind-a-proxy)",
+    "the proxy does not answer, refuses the connection, or requires a name and password",
   ],
-  "CA file": ["`--ca-file`", "it cannot be read, or has no certificate"],
-  DNS: ["the Worker's name", "it has no address"],
+  "CA file": ["the file of `--ca-file`", "the file cannot be read, or contains no certificate"],
+  DNS: ["the Worker's host name", "the name has no address"],
   TLS: [
     "the Worker's certificate",
-    "it has expired, expires within 14 days, is for another name, is not trusted",
+    "the certificate has expired, expires within 14 days, is for another name, or is not trusted",
   ],
-  Worker: ["`GET /livez`", "no answer, or another one than `ok`"],
-  clock: ["this machine's, by the Worker's `Date`", "more than 5 s off"],
+  Worker: ["`GET /livez`", "the Worker does not answer `ok`"],
+  clock: [
+    "this machine's clock, compared with the Worker's header `Date`",
+    "the two differ by more than 5 s",
+  ],
   origin: [
-    "whether the Worker accepts requests that are signed for the URL's origin; sent with a key that is not enrolled",
-    "it does not, is not configured, or does not answer",
+    "a request that is signed for the URL's origin with a key that is not enrolled",
+    "the Worker does not accept the origin, is not configured, or does not answer",
   ],
   WebSocket: [
-    "whether the request that opens a [socket](#sockets) reaches the Worker; sent with a key that is not enrolled",
-    "a proxy on the way blocks it",
+    "a request that opens a [socket](#sockets), with a key that is not enrolled",
+    "a proxy blocks the request",
   ],
   "join token": [
-    "the one given, if any",
-    "it is not of a token's form, or none is given and the machine is not enrolled",
+    "the given join token",
+    "the token's form is invalid, or the machine has neither a token nor an enrolment",
   ],
-  "state folder": ["the folder, and the files in it", "not writable, not trusted, open to others"],
-  enrolment: ["key and enrolment", "damaged, another node's, not enrolled"],
+  "state folder": [
+    "the state folder and its files",
+    "the folder is not writable, not trusted, or readable for other users",
+  ],
+  enrolment: ["key and enrolment", "they are damaged, belong to another name, or are missing"],
   shim: [
     "[the status](#status) that the shim writes",
-    "it does not run, hangs, is refused by the Worker, or its Node is not Ready",
+    "the shim does not run, hangs, is refused by the Worker, or has a Node that is not Ready",
   ],
-  transport: [
-    "how the shim reports",
-    "there should be a socket, and there is none: the finding has the cause",
-  ],
+  transport: ["the transport of reports", "a socket should be open, but is not; the finding has the cause"],
   version: [
-    "the shim's version and the Worker's, as its last answer had it",
+    "the shim's version and the version in the Worker's last answer",
     "the shim is older: [upgrading shims](upgrading-shims.md)",
   ],
   node: ["the version of Node.js", "never"],
-  configuration: ["the file and the flags", "it is refused, or has fields that are ignored"],
-  "<source>": ["[the sources](operations.md#the-shims-log) of the machine's facts", "it cannot be read"],
-  Node: ["the Node that this machine would have, offline", "a part of it cannot be decided"],
-  "<condition>": ["its conditions", "a threshold is met already, NetworkUnavailable is True, not Ready"],
+  configuration: [
+    "the configuration file and the flags",
+    "the shim refuses the configuration, or ignores some fields",
+  ],
+  "<source>": [
+    "[each source](operations.md#sources) of the machine's facts",
+    "the shim cannot read the source",
+  ],
+  Node: [
+    "the Node that this machine would have, computed offline",
+    "the shim cannot compute a part of the Node",
+  ],
+  "<condition>": [
+    "the conditions of that Node",
+    "a pressure's threshold is met, NetworkUnavailable is True, or Ready is not True",
+  ],
 } as const satisfies Record<string, readonly [checked: string, failsWhen: string]>;
 type Check = keyof typeof CHECKS;
 

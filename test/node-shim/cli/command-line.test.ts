@@ -280,7 +280,7 @@ describe("join", () => {
     const { code, stderr } = await commandLine(joined(url), { ROLLCALL_JOIN_TOKEN: JOIN_TOKEN });
     expect(code).toBe(5);
     expect(stderr).toMatch(
-      /\nnode-shim: edge-1 is a name that another Node or writer has\n→ rename this machine .*\n→ nothing reports/,
+      /\nnode-shim: edge-1 is a name that another Node or another writer has\n→ rename this machine .*\n→ nothing reports/,
     );
     expect(existsSync(join(state(), "lock"))).toBe(false);
   });

@@ -280,27 +280,27 @@ describe("the machine's identity", () => {
     [
       "the Worker refuses it",
       { report: { at: at(0), fault: { reason: "key-revoked", message: "This key was revoked." } } },
-      /^fail: .*is refused by the Worker: This key was revoked\. → ask your operator/,
+      /^fail: .*is refused by the Worker: This key was revoked\. → ask an operator/,
     ],
     [
       "the Worker refuses its origin",
       { report: { at: at(0), fault: { reason: "wrong-origin", message: "Signed for another." } } },
-      /^fail: .*none of the Worker's: Signed for another\. → pass the --url/,
+      /^fail: .*that the Worker does not have: Signed for another\. → pass the --url/,
     ],
     [
       "the Worker is not configured",
       { report: { at: at(0), fault: { reason: "not-configured", message: "Ask." } } },
-      /^warn: .*the Worker is not configured: Ask\. → nothing to do on this machine/,
+      /^warn: .*the Worker is not configured: Ask\. → this machine needs no action/,
     ],
     [
       "its Node was deleted, and stays deleted",
       { answer: { at: at(0), phase: "node deleted", ready: false, message: "Its Node was deleted." } },
-      /^fail: .*it was deleted: Its Node was deleted\. → .*start the shim again, or have your operator/,
+      /^fail: .*it was deleted: Its Node was deleted\. → .*start the shim again, or ask an operator/,
     ],
     [
       "the cluster has another Node of this name",
       { answer: { at: at(0), phase: "name taken", ready: false } },
-      /^warn: .*another Node or writer has → rename/,
+      /^warn: .*another Node or another writer has → rename/,
     ],
     ["is gone", { process: "1 1" }, /^warn: edge-1 has no shim that runs: .* → .*systemctl start/],
     ["was never started", null, /^warn: edge-1 has no shim that runs: nothing is reported → /],

@@ -83,7 +83,7 @@ describe("a machine's status → its diagnosis", () => {
       "not Ready",
       5,
       /cni plugin/,
-      /\(CNI\); where nothing here runs pods, set containerRuntimeEndpoint: ""/,
+      /\(CNI\); if no program here runs pods, set containerRuntimeEndpoint: ""/,
     ],
     [
       "not Ready, storage",
@@ -99,7 +99,7 @@ describe("a machine's status → its diagnosis", () => {
       "not Ready",
       5,
       /shutting down$/,
-      /about to go down/,
+      /shuts down soon/,
     ],
     [
       "not Ready, because of other facts",
@@ -130,7 +130,7 @@ describe("a machine's status → its diagnosis", () => {
       answered("waiting for Node"),
       "waiting for Node",
       5,
-      /has no Node, and may not make one/,
+      /has no Node, and registerNode is false/,
       /registerNode: true$/,
     ],
     [
@@ -156,7 +156,7 @@ describe("a machine's status → its diagnosis", () => {
       answered("name taken"),
       "name taken",
       5,
-      /that another Node or writer has$/,
+      /that another Node or another writer has$/,
       /--hostname-override/,
     ],
     [
@@ -165,7 +165,7 @@ describe("a machine's status → its diagnosis", () => {
       "node deleted",
       5,
       /it was deleted$/,
-      /rollcall node register edge-7; where the message has a time, it comes back then$/,
+      /rollcall node register edge-7; if the message has a time, the Worker restores the Node then$/,
     ],
     [
       "apiserver unreachable",
@@ -173,7 +173,7 @@ describe("a machine's status → its diagnosis", () => {
       "apiserver unreachable",
       5,
       /cannot reach$/,
-      /nothing to do on this machine/,
+      /this machine needs no action/,
     ],
     [
       "apiserver refuses",
@@ -181,15 +181,15 @@ describe("a machine's status → its diagnosis", () => {
       "apiserver refuses",
       5,
       /refused by the apiserver$/,
-      /nothing to do on this machine/,
+      /this machine needs no action/,
     ],
     [
       "apiserver not configured",
       answered("apiserver not configured"),
       "apiserver not configured",
       5,
-      /has none yet$/,
-      /nothing to do on this machine/,
+      /none is configured in the Worker$/,
+      /this machine needs no action/,
     ],
     [
       "a phase of a newer Worker",
@@ -237,14 +237,14 @@ describe("a machine's status → its diagnosis", () => {
       "Worker not configured",
       4,
       /the Worker is not configured: Nothing is wrong with this machine\.$/,
-      /^nothing to do on this machine/,
+      /^this machine needs no action/,
     ],
     [
       "signed for another origin",
       faulty("wrong-origin", "It signs for https://other.example.com."),
       "wrong origin",
       4,
-      /none of the Worker's: It signs for https:\/\/other\.example\.com\.$/,
+      /that the Worker does not have: It signs for https:\/\/other\.example\.com\.$/,
       /--url .* ORIGINS$/,
     ],
     [

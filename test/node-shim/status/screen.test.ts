@@ -34,7 +34,7 @@ state folder  /var/lib/rollcall
   it("a fault → the advice, and the time of the Worker's last answer", () => {
     const text = screen(UNREACHABLE);
     expect(text).toMatch(
-      /^edge-7 gets no answer from the Worker: connect ECONNREFUSED\n→ `node-shim doctor` says/,
+      /^edge-7 gets no answer from the Worker: connect ECONNREFUSED\n→ `node-shim doctor` finds/,
     );
     expect(text).toMatch(
       /^last report {3}2026-01-01T09:59:59Z \(1 s ago\), not taken\nlast answer {3}.*\(3 s ago\)\n/m,
