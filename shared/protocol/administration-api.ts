@@ -6,11 +6,11 @@ import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS, ROLLOUT_LIMITS } from "./limits.t
 import { pageLimit } from "./parameters.ts";
 import { labelSelector, within } from "./schema.ts";
 
-/** `view` may read, `admin` may also change, `metrics` may only read the metrics. */
+/** The roles of operators. `view` may read, `admin` may also change, `metrics` may read only the metrics. */
 const OPERATOR_ROLES = ["view", "admin", "metrics"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
-/** The body of POST /v1/operators. A name has no space and no `@`, so that logs are unambiguous. */
+/** The body of POST /v1/operators. A name contains no space and no `@`, so that logs are unambiguous. */
 export const newOperatorSchema = z.strictObject({
   name: z
     .string()
@@ -47,7 +47,7 @@ export type BulkAction = (typeof BULK_ACTIONS)[number];
 export const bulkRequestSchema = z
   .strictObject({
     action: z.enum(BULK_ACTIONS),
-    /** The same terms as in the query of GET /v1/machines. */
+    /** The filter of machines, with the terms of GET /v1/machines. */
     filter: z.optional(
       z
         .strictObject(filterShape)
@@ -61,7 +61,7 @@ export const bulkRequestSchema = z
         .check(z.minLength(1), z.maxLength(BULK_LIMITS.machines)),
     ),
     dryRun: z.optional(z.literal(true)),
-    /** From the answer to a dry run of the same request. */
+    /** The confirmation from the answer to a dry run of the same request. */
     confirmation: z.optional(z.string().check(z.maxLength(LIMITS.idLength))),
   })
   .check(
@@ -76,43 +76,43 @@ export const bulkRequestSchema = z
 
 /** The query of GET /v1/bulk/{id}. */
 export const bulkQuerySchema = z.strictObject({
-  /** Returns only failures of names that sort after this one. */
+  /** Returns only failures of names that sort after this text. */
   after: z._default(z.string(), ""),
   limit: pageLimit,
 });
 export type BulkQuery = z.infer<typeof bulkQuerySchema>;
 
-/** The form of a package's version, which becomes an argument of a package manager. */
+/** Matches a package's version. The version becomes an argument of a package manager, so its form is strict. */
 export const RELEASE = /^\d{1,9}\.\d{1,9}\.\d{1,9}(?:-[a-z\d]+(?:\.[a-z\d]+)*)?$/i;
 
 /** The body of PUT /v1/rollout. */
 export const newRolloutSchema = z.strictObject({
-  /** The shim's version: 0.2.0, 0.3.0-rc.1. */
+  /** The shim's version, as 0.2.0 or 0.3.0-rc.1. */
   version: z
     .string()
     .check(
       z.maxLength(ROLLOUT_LIMITS.versionLength),
       z.regex(RELEASE, "must be a version: 0.2.0, 0.3.0-rc.1"),
     ),
-  /** Share of the matching machines that get the version. */
+  /** The percentage of the matching machines that get the version. */
   percent: within(ROLLOUT_LIMITS.percent),
   /** A label selector in kubectl's syntax: `site=berlin,tier!=gpu`. "" matches all machines. */
   selector: z._default(labelSelector(LIMITS.textLength), ""),
-  /** The rollout stops if a larger share of the machines that got the version is silent. */
+  /** The largest percentage of silent machines among those that got the version. With more the rollout stops. */
   mostSilentPercent: z._default(within(ROLLOUT_LIMITS.mostSilentPercent), 2),
-  /** How many machines may have got the version without having reported with it. */
+  /** The number of machines that may have got the version without having reported with it yet. */
   atOnce: z._default(within(ROLLOUT_LIMITS.atOnce), 50),
 });
 export type NewRollout = z.output<typeof newRolloutSchema>;
 
 const given = z.optional(z.string().check(z.minLength(1)));
 
-/** The body of POST /v1/session: a secret, or a code. The route limits its size first. */
+/** The body of POST /v1/session: a secret or a code. The route first limits the body's size. */
 export const signInSchema = z
   .strictObject({
-    /** The admin secret, the view secret, or the secret of a named operator. */
+    /** The admin secret, the view secret, or the secret of an operator with a name. */
     secret: given,
-    /** From the answer to POST /v1/session/codes. */
+    /** The code from the answer to POST /v1/session/codes. */
     code: given,
   })
   .check(

@@ -1,15 +1,16 @@
-// The Worker's answers to machines: a body for each success, a reason for each refusal. Normative, with docs/protocol.md.
+// Defines the Worker's answers to machines: a body for each success, a reason for each refusal. Normative, together
+// with docs/protocol.md.
 
-/** The body of a 200 to a rotation: the next key's kid. The old key is valid until the first report with the next key. */
+/** The body of a 200 to a rotation. The old key is valid until the first report with the next key. */
 export interface RotationAnswer {
   kid: string;
 }
 
 /** The body of a 200 to an enrolment. */
 export interface EnrolmentAnswer {
-  /** Identifies key and enrolment in every request. A MAC protects it. */
+  /** The text that identifies key and enrolment in every request. A MAC protects it. */
   kid: string;
-  /** For the first report, which would get a challenge without a ticket. */
+  /** The ticket for the first report, which would otherwise be refused once to get one. */
   ticket: string;
 }
 
@@ -27,33 +28,33 @@ export const PHASES = [
   "apiserver refuses",
   "apiserver not configured",
 ] as const;
-/** The status of a machine's Node. */
+/** The result of the last report for the machine's Node. */
 export type Phase = (typeof PHASES)[number];
 
 /** The body of a 200 to a report. */
 export interface ReportAnswer {
   phase: Phase;
-  /** For the machine's operator: what failed, without details of the cluster. */
+  /** A message for the machine's operator about a failure, without details of the cluster. */
   message?: string;
-  /** True if the Node's Ready condition in the apiserver is True. */
+  /** true if the Node's condition Ready is True in the apiserver. */
   ready: boolean;
   ticket: string;
   /** Milliseconds until the next report. */
   reportInMs: number;
-  /** The first fault of refused facts: a path and a text. */
+  /** The first fault of refused facts: its path in the facts, and a text. */
   factsRefused?: { path: string; message: string };
-  /** The Worker's version, if the shim is older. */
+  /** The Worker's version; present only if the shim is older. */
   workerVersion?: string;
-  /** The socket's path. The machine connects at a random time within `withinMs` milliseconds. */
+  /** The path of the socket. The machine connects at a random time within `withinMs` milliseconds. */
   socket?: { path: string; withinMs: number };
 }
 
-/** The body of a 200 to a machine that leaves: its Node is deleted, and its key is refused from now on. */
+/** The body of a 200 to a machine that leaves. Its Node is deleted, and its key is refused from now on. */
 export interface LeaveAnswer {
   left: true;
 }
 
-/** Why a machine keeps its version of the shim. */
+/** The reasons why a machine keeps its version of the shim. */
 export const REASONS_TO_STAY = [
   "no rollout",
   "up to date",
@@ -67,7 +68,7 @@ export type ReasonToStay = (typeof REASONS_TO_STAY)[number];
 /** The body of a 200 to a machine that asks whether to upgrade its shim. */
 export type UpgradeAnswer = { version: string } | { version: null; why: ReasonToStay };
 
-/** The HTTP status of each refusal's reason. */
+/** The HTTP status for each reason to refuse a request. */
 export const REASON_STATUSES = {
   "invalid-json": 400,
   "invalid-body": 400,
@@ -97,25 +98,27 @@ export const REASON_STATUSES = {
   "newer-state": 503,
 } as const;
 
-/** The stable `reason` of a problem document (RFC 9457). */
+/** The `reason` of a problem document (RFC 9457). It never changes its meaning. */
 export type Reason = keyof typeof REASON_STATUSES;
 
-/** RFC 9457, served as application/problem+json. */
+/** The body of a refusal (RFC 9457), with the type application/problem+json. */
 export interface Problem {
   type: "about:blank";
   status: number;
   title: string;
   detail: string;
   reason: Reason;
-  /** JSON Pointer to the body's first fault. */
+  /** A JSON Pointer to the first fault in the request's body. */
   pointer?: string;
-  /** With invalid-query: the invalid parameter. */
+  /** The name of the invalid parameter, for `invalid-query`. */
   parameter?: string;
-  /** With ticket-stale and facts-unknown: the machine repeats its request at once with this ticket. */
+  /**
+   * A new ticket, for `ticket-stale` and `facts-unknown`. The machine repeats its request at once with the ticket.
+   */
   ticket?: string;
   factsWanted?: boolean;
-  /** With challenge-stale: the machine signs this challenge and repeats its request at once. */
+  /** A new challenge, for `challenge-stale`. The machine signs the challenge and repeats its request at once. */
   challenge?: string;
-  /** With rate-limited and try-another; also in the header Retry-After. */
+  /** The seconds to wait, for `rate-limited` and `try-another`. The header Retry-After has the same value. */
   retryAfterSeconds?: number;
 }

@@ -1,13 +1,14 @@
-// Pages of a deployment's backup: the answers to GET /v1/backup, the bodies of POST /v1/imports, and the lines of the file.
+// Defines the pages of a deployment's backup: the answers to GET /v1/backup, the bodies of POST /v1/imports, and
+// the lines of the file.
 import * as z from "zod/mini";
 import { BACKUP_LIMITS, LIMITS } from "./limits.ts";
 
-/** Changes if an earlier Worker could not read the new format. */
+/** The version of the backup's format. It changes if earlier Workers cannot read the new format. */
 export const BACKUP_FORMAT = 1;
 
 /**
- * In the order of a backup. Pins come before tombstones, so that a key that is revoked during a backup is also refused
- * after the import.
+ * The tables, in the order of a backup. Pins come before tombstones, so that a key that is revoked during the
+ * backup is also refused after the import.
  */
 export const BACKUP_TABLES = [
   "deployment",
@@ -27,7 +28,7 @@ export type BackupTable = (typeof BACKUP_TABLES)[number];
 const cell = z.union([z.string(), z.number(), z.null()]);
 export type BackupCell = z.infer<typeof cell>;
 
-/** Rows of one table. */
+/** The rows of one table. */
 export const backupRowsSchema = z.strictObject({
   table: z.enum(BACKUP_TABLES),
   columns: z.array(z.string()),
@@ -39,21 +40,21 @@ export const backupPageSchema = z.strictObject({
   rollcallBackup: z.literal(BACKUP_FORMAT),
   /** The backup's ID. */
   id: z.string().check(z.regex(/^[\w-]{1,64}$/)),
-  /** From 1 on. */
+  /** The page's number, from 1 on. */
   page: z.int().check(z.minimum(1)),
   isLast: z.boolean(),
   at: z.iso.datetime(),
   deployment: z.string(),
   ...backupRowsSchema.shape,
-  /** The ID of a key in KID_MAC_KEYS, a dot, and the MAC of all other fields. */
+  /** The MAC of all other fields, after the ID of its key in KID_MAC_KEYS and a dot. */
   mac: z.string().check(z.maxLength(LIMITS.textLength)),
 });
 export type BackupPage = z.infer<typeof backupPageSchema>;
 
-/** 200 to GET /v1/backup. */
+/** The body of a 200 to GET /v1/backup. */
 export const backupAnswerSchema = z.object({
   page: backupPageSchema,
-  /** `after` of the next page; null on the last one. */
+  /** The parameter `after` of the next page; null on the last page. */
   next: z.nullable(z.string()),
 });
 export type BackupAnswer = z.infer<typeof backupAnswerSchema>;
@@ -64,9 +65,9 @@ export const backupQuerySchema = z.strictObject({
   after: z.optional(z.string().check(z.maxLength(BACKUP_LIMITS.cursorLength))),
 });
 
-/** 200 to GET and POST /v1/imports. */
+/** The body of a 200 to GET and POST /v1/imports. */
 export const importStateSchema = z.object({
-  /** null if nothing was imported. */
+  /** The last import; null if there was none. */
   import: z.nullable(
     z.object({
       /** The backup's ID. */
@@ -74,13 +75,13 @@ export const importStateSchema = z.object({
       isDone: z.boolean(),
       at: z.string(),
       who: z.string(),
-      /** The next page; once the import is done, the number after the last page. */
+      /** The number of the next page. After the import it is the number after the last page. */
       nextPage: z.number(),
       /** The number of machines in the backup whose keys are valid. */
       machines: z.number(),
-      /** The number of machines that have reported since. */
+      /** The number of these machines that have reported since the import. */
       back: z.number(),
-      /** The first names of the others. */
+      /** The first names of machines that have not reported since the import. */
       notBack: z.array(z.string()),
     }),
   ),

@@ -1,26 +1,29 @@
-// The JWTs (RFC 7519) that sign machines' requests: their types and claims, and the bodies that contain some of them.
-// Normative, with docs/protocol.md.
+// Defines the JWTs (RFC 7519) that sign machines' requests: their types and claims, and the bodies that contain
+// JWTs. Normative, together with docs/protocol.md.
 import * as z from "zod/mini";
 import { LIMITS } from "./limits.ts";
 import { PROTOCOL } from "./report.ts";
 
-/** The `typ` headers. All JWTs use EdDSA (Ed25519). */
+/** The `typ` header of each kind of JWT. All JWTs use EdDSA (Ed25519). */
 export const JWT_TYPES = {
-  /** Signed by the machine's key, header `kid`. */
+  /** Signs a report. Signed by the machine's key, with the header `kid`. */
   report: "rollcall-report+jwt",
-  /** Opens a socket. Signed by the machine's key, headers `kid` and `jwk`. */
+  /** Signs a request to open a socket. Signed by the machine's key, with the headers `kid` and `jwk`. */
   connect: "rollcall-connect+jwt",
-  /** Removes the machine. Signed like a report, with a report's claims. */
+  /** Signs a request to remove the machine. The header and the claims are a report's. */
   leave: "rollcall-leave+jwt",
-  /** Announces the next key. Signed like a report, with a report's claims. */
+  /** Signs a request that announces the next key. The header and the claims are a report's. */
   rotate: "rollcall-rotate+jwt",
-  /** Asks whether to upgrade the shim. Signed like a report, with a report's claims. */
+  /** Signs the question whether to upgrade the shim. The header and the claims are a report's. */
   upgrade: "rollcall-upgrade+jwt",
-  /** Proves possession of the next key, for the machine whose key it replaces. Signed by the next key, header `jwk`. */
+  /**
+   * Proves that the machine has the next key, and names the replaced key. Signed by the next key, with the header
+   * `jwk`.
+   */
   nextKey: "rollcall-next-key+jwt",
-  /** Proves possession of the key to pin. Signed by the machine's key, header `jwk`. */
+  /** Proves that the machine has the key to pin. Signed by the machine's key, with the header `jwk`. */
   enrol: "rollcall-enrol+jwt",
-  /** The permission to enrol. Signed by the join token's key, header `kid` with the token's ID. */
+  /** Permits the enrolment. Signed by the join token's key, with the token's ID as the header `kid`. */
   join: "rollcall-join+jwt",
 } as const;
 
@@ -29,13 +32,13 @@ export interface ReportClaims {
   sub: string;
   /** The Worker's origin in the machine's configuration. */
   aud: string;
-  /** base64url(SHA-256(body)) */
+  /** The digest of the body: base64url(SHA-256(body)). */
   body: string;
-  /** From the Worker's last answer; "" before the first one. */
+  /** The ticket from the Worker's last answer; "" before the first answer. */
   ticket: string;
-  /** Counts up under one ticket. */
+  /** The number of the request under this ticket, which increases. */
   n: number;
-  /** In a report over a socket: the socket's X25519 public key, base64url, made by the machine. */
+  /** The machine's X25519 public key for the socket, as base64url. Present in a report over a socket. */
   session?: string;
 }
 
@@ -43,9 +46,9 @@ export interface ConnectClaims {
   sub: string;
   aud: string;
   method: "GET";
-  /** Without the query. */
+  /** The path of the socket's URL, without the query. */
   path: string;
-  /** The socket's X25519 public key, base64url, made by the machine. */
+  /** The machine's X25519 public key for the socket, as base64url. */
   session: string;
 }
 
@@ -54,15 +57,15 @@ export const connectQuerySchema = z.strictObject({
   t: z.string(),
 });
 
-/** The join JWT has the first six claims; the enrol JWT all of them. */
+/** The claims of an enrolment. The join JWT has the first six claims, the enrol JWT has all. */
 export interface EnrolmentClaims {
   sub: string;
   aud: string;
   method: "PUT";
   path: string;
-  /** RFC 7638 thumbprint of the machine's public key. */
+  /** The RFC 7638 thumbprint of the machine's public key. */
   jkt: string;
-  /** From the Worker's answer to the enrolment without a challenge; "" before that answer. */
+  /** The challenge from the Worker's first answer to this enrolment; "" before that answer. */
   challenge: string;
   machineID: string;
   systemUUID: string;
@@ -72,9 +75,9 @@ const proof = z.string().check(z.maxLength(LIMITS.proofLength));
 
 export const enrolmentSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
-  /** Signed by the machine's key. */
+  /** The enrol JWT, signed by the machine's key. */
   proof: proof,
-  /** Signed by the join token's key. */
+  /** The join JWT, signed by the join token's key. */
   binding: proof,
 });
 
@@ -83,21 +86,21 @@ export interface NextKeyClaims {
   aud: string;
   method: "POST";
   path: string;
-  /** RFC 7638 thumbprint of the next key. */
+  /** The RFC 7638 thumbprint of the next key. */
   jkt: string;
-  /** RFC 7638 thumbprint of the replaced key. */
+  /** The RFC 7638 thumbprint of the replaced key. */
   previous: string;
 }
 
 export const rotationSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
-  /** Signed by the next key. */
+  /** The JWT that the next key has signed. */
   proof: proof,
 });
 
-/** The body of a request for an upgrade. */
+/** The body of the question whether to upgrade the shim. */
 export const upgradeSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
-  /** The running shim's version. */
+  /** The version of the running shim. */
   version: z.string().check(z.maxLength(LIMITS.textLength)),
 });

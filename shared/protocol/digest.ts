@@ -1,4 +1,4 @@
-// The facts' digest is the SHA-256 of this text.
+// Makes the text whose SHA-256 is the digest of the facts.
 
 /** Returns JSON with sorted keys and no white space (RFC 8785, for the values in facts). */
 export function canonicalJson(value: unknown): string {

@@ -1,12 +1,12 @@
-// What an operator's own programs and files may add to a machine's facts: the schema of one drop-in, and of all of them in a
-// report. The shim runs the programs.
+// Defines what an operator's own programs and files may add to a machine's facts: the schema of one drop-in, and of
+// all drop-ins in a report. The shim runs the programs.
 import * as z from "zod/mini";
 import { validateNodeLabels } from "../kubernetes/labels.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { CUSTOM_LIMITS, DROP_IN_LIMITS, NAME_LIMITS } from "./limits.ts";
 import { atMost, plainText } from "./schema.ts";
 
-/** Custom facts, for setters that users add (docs/custom-setters.md). A drop-in reports them. */
+/** The custom facts that drop-ins report, for setters that users add (docs/custom-setters.md). */
 export const customSchema = z
   .record(
     plainText(CUSTOM_LIMITS.nameLength).check(z.minLength(1)),
@@ -15,7 +15,7 @@ export const customSchema = z
   .check(atMost(CUSTOM_LIMITS.entries, "too many entries"));
 export type CustomFacts = z.infer<typeof customSchema>;
 
-/** Conditions that a drop-in must not set, since the kubelet's setters or a cloud decide about them. */
+/** The conditions that a drop-in must not set, because the kubelet's setters or a cloud decide about them. */
 export const TAKEN_CONDITIONS: readonly string[] = [
   "Ready",
   "MemoryPressure",
@@ -26,7 +26,10 @@ export const TAKEN_CONDITIONS: readonly string[] = [
 ];
 export const DROP_INS_CONDITION = "DropInsFailed";
 
-/** Labels that a drop-in must not set: they follow from other facts, or keep traffic from a machine without pods. */
+/**
+ * The labels that a drop-in must not set. They follow from other facts, or keep traffic from a machine without
+ * pods.
+ */
 const TAKEN_LABELS = new Set([
   "kubernetes.io/hostname",
   "kubernetes.io/os",
@@ -41,7 +44,7 @@ export function isRollcallLabel(key: string): boolean {
   return /^([^/]*\.)?rollcall\.dev\//.test(key);
 }
 
-/** Returns true if a drop-in may set the label. validateNodeLabels adds the rules of NodeRestriction. */
+/** Returns true if a drop-in may set the label. validateNodeLabels also checks the rules of NodeRestriction. */
 export function isDropInLabel(key: string): boolean {
   return !TAKEN_LABELS.has(key) && !isRollcallLabel(key);
 }
@@ -92,7 +95,7 @@ const condition = z.strictObject({
       z.regex(/^[A-Z][A-Za-z0-9]*$/, "must be one word in CamelCase"),
     ),
   message: plainText(DROP_IN_LIMITS.messageLength),
-  /** The condition becomes Unknown unless it is reported again within this time. */
+  /** The seconds after which the condition becomes Unknown, unless the drop-in reports it again. */
   expiresInSeconds: z.int().check(z.minimum(1), z.maximum(DROP_IN_LIMITS.expiresInSeconds)),
 });
 
@@ -106,19 +109,19 @@ export const dropInSchema = z.strictObject({
   resources: z._default(resources, {}),
   labels: z._default(labels, {}),
   conditions: z._default(conditions, []),
-  /** Facts have a field of their own for these, since earlier Workers refuse an unknown field in `dropIns`. */
+  /** Custom facts. They are a field of the facts, not of `dropIns`, where earlier Workers refuse unknown fields. */
   custom: z._default(customSchema, {}),
 });
 export type DropIn = z.infer<typeof dropInSchema>;
 
-/** The output of all drop-ins without `custom`, in a report's facts. */
+/** The output of all drop-ins, without `custom`, as part of a report's facts. */
 export const dropInsSchema = z.strictObject({
   resources,
   labels,
   conditions,
-  /** How many drop-ins work. */
+  /** The number of drop-ins that work. */
   working: z.int().check(z.minimum(0), z.maximum(DROP_IN_LIMITS.dropIns)),
-  /** The drop-ins that fail, and why. */
+  /** The drop-ins that fail, each with its error. */
   failures: z
     .array(
       z.strictObject({
@@ -130,7 +133,10 @@ export const dropInsSchema = z.strictObject({
 });
 export type DropIns = z.infer<typeof dropInsSchema>;
 
-/** In a report's vitals: the remaining validity of each condition. A duration does not depend on the machine's clock. */
+/**
+ * The seconds for which each condition remains valid, as part of a report's vitals. A duration does not depend on
+ * the machine's clock.
+ */
 export const remainingSecondsSchema = z
   .record(
     z.string().check(z.maxLength(DROP_IN_LIMITS.conditionLength)),

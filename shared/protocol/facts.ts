@@ -1,4 +1,4 @@
-// The schema of the facts. Normative, with docs/protocol.md.
+// Defines the schema of the facts. Normative, together with docs/protocol.md.
 import * as z from "zod/mini";
 import { customSchema, dropInsSchema } from "./drop-ins.ts";
 import { settingsSchema } from "./settings.ts";
@@ -22,7 +22,7 @@ const resourceCounts = z
 
 const id = plainText(FACTS_LIMITS.idLength);
 
-/** The IDs that identify a sender. They are parsed separately, so that refused facts provide them as well. */
+/** The IDs that identify a sender. They are parsed separately, so that refused facts provide IDs as well. */
 export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
 
 const machine = z.strictObject({
@@ -50,15 +50,15 @@ const machine = z.strictObject({
 });
 
 const addresses = z.strictObject({
-  /** `--node-ip`, as configured: one, or one of each family. */
+  /** The configured `--node-ip`: one address, or one of each family. */
   nodeIPs: z
     .array(ip)
     .check(z.maxLength(2), z.refine(areNodeIPs, "not one IP address, or an IPv4 and an IPv6 one")),
-  /** The addresses that the Node's name resolves to, or the resolver's error. */
+  /** The addresses in DNS of the Node's name, or the resolver's error. */
   lookup: z.union([z.array(ip).check(z.maxLength(FACTS_LIMITS.addresses)), z.strictObject({ error: text })]),
-  /** The addresses in nodeIPs and lookup that an interface of this machine has. */
+  /** The addresses in nodeIPs and lookup that belong to an interface of this machine. */
   onInterface: z.array(ip).check(z.maxLength(FACTS_LIMITS.addresses)),
-  /** The address of the default route's interface, by family. */
+  /** The address of the default route's interface, for each family. */
   defaultRoute: z.strictObject({ ipv4: z.optional(ip), ipv6: z.optional(ip) }),
 });
 
@@ -74,14 +74,19 @@ const nodeAddress = z
     ),
   );
 
-/** A cloud's metadata about the machine. */
+/** The metadata that a cloud has about the machine. */
 export const cloudSchema = z.strictObject({
-  /** In the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "": the cloud has none. */
+  /**
+   * The provider ID in the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "" if the cloud has none.
+   */
   providerID: plainText(SETTINGS_LIMITS.providerIDLength),
   instanceType: labelValue,
   zone: z.optional(labelValue),
   region: z.optional(labelValue),
-  /** Absent if the metadata have none; then the machine's own addresses count. The apiserver refuses duplicates. */
+  /**
+   * The addresses in the metadata. If absent, the Node gets the machine's own addresses. The apiserver refuses
+   * duplicates.
+   */
   addresses: z.optional(
     z.array(nodeAddress).check(
       z.maxLength(FACTS_LIMITS.addresses),
@@ -98,24 +103,29 @@ const imageNames = z
   .array(plainText(FACTS_LIMITS.imageNameLength))
   .check(z.maxLength(FACTS_LIMITS.namesPerImage));
 
-/** An absent fact group counts as the error that the kubelet's callback would return. */
+/** The facts. A missing group of facts counts as the error that the kubelet's callback would return. */
 export const factsSchema = z.strictObject({
   settings: settingsSchema,
-  /** Go's names: `linux`, `amd64`. */
+  /** The platform by Go's names: `linux`, `amd64`. */
   platform: z.strictObject({
     os: labelValue.check(z.minLength(1)),
     architecture: labelValue.check(z.minLength(1)),
   }),
   machine: z.optional(machine),
-  /** null: not wanted. Absent: not read yet; the last valid one stays. */
+  /**
+   * The inventory; null if the configuration does not want it. Absent if it is not read yet: the last valid
+   * inventory stays.
+   */
   inventory: z.optional(z.nullable(inventorySchema)),
-  /** null: there are none. Absent: none has run yet; the last results stay. */
+  /**
+   * The drop-ins' results; null if there are no drop-ins. Absent if no drop-in has run yet: the last results stay.
+   */
   dropIns: z.optional(z.nullable(dropInsSchema)),
   versions: z.optional(z.strictObject({ kernel: text, osImage: text, shim: z.optional(text) })),
-  /** CRI Version; null on a machine that has no container runtime. */
+  /** The runtime by CRI's Version; null on a machine that has no container runtime. */
   runtime: z.optional(z.nullable(z.strictObject({ name: text, version: text }))),
   addresses: z.optional(addresses),
-  /** Absent, although the settings name a cloud with metadata: not read yet, so registration waits. */
+  /** The cloud's metadata. If the settings name a cloud with metadata but `cloud` is absent, registration waits. */
   cloud: z.optional(cloudSchema),
   storage: z.optional(z.strictObject({ nodefsCapacityBytes: count })),
   images: z.optional(
@@ -129,8 +139,8 @@ export const factsSchema = z.strictObject({
       allocatable: resourceCounts,
       removed: z.array(extendedResource).check(z.maxLength(FACTS_LIMITS.extendedResources)),
       /**
-       * False: the machine has no record of devices. Registration then sets the extended resources of an existing Node to 0
-       * (ShouldResetExtendedResourceCapacity).
+       * false if the machine has no record of devices. Registration then sets the extended resources of an existing
+       * Node to 0 (ShouldResetExtendedResourceCapacity).
        */
       recorded: z.optional(z.boolean()),
     }),
@@ -141,7 +151,7 @@ export const factsSchema = z.strictObject({
       inUse: z.array(text).check(z.maxLength(FACTS_LIMITS.volumes)),
     }),
   ),
-  /** CSI NodeGetInfo's max_volumes_per_node by driver; 0: no limit. */
+  /** The max_volumes_per_node of CSI's NodeGetInfo, by driver; 0 means no limit. */
   attachLimits: z.optional(
     z
       .record(
@@ -162,16 +172,19 @@ export const factsSchema = z.strictObject({
       .check(z.maxLength(FACTS_LIMITS.runtimeHandlers)),
   ),
   runtimeFeatures: z.optional(z.strictObject({ supplementalGroupsPolicy: z.boolean() })),
-  /** Whether the kernel can limit the CPU of a cgroup (CFS quota), and the version of the cgroups. */
+  /** The version of the cgroups, and whether the kernel can limit a cgroup's CPU (CFS quota). */
   cgroups: z.optional(
     z.strictObject({ cpuHardcapping: z.boolean(), version: z.optional(z.literal([1, 2])) }),
   ),
-  /** For setters that users add (docs/custom-setters.md); absent if there are none, or before the drop-ins ran. */
+  /**
+   * The custom facts for setters that users add (docs/custom-setters.md). Absent if there are none, or the drop-ins
+   * have not run yet.
+   */
   custom: z.optional(customSchema),
 });
 export type Facts = z.infer<typeof factsSchema>;
 
-/** Returns true for one IP address, or an IPv4 and an IPv6 one (upstream nodeutil.ParseNodeIPs). */
+/** Returns true for one IP address, or for an IPv4 and an IPv6 address (upstream nodeutil.ParseNodeIPs). */
 export function areNodeIPs(texts: readonly string[]): boolean {
   const ips = texts.flatMap((ip) => parseIpSloppy(ip) ?? []);
   return ips.length === texts.length && new Set(ips.map(isIpv4)).size === ips.length;

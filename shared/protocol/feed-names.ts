@@ -1,10 +1,10 @@
-// The feed's sub-protocols and close codes. The page loads this file without the schemas.
+// Defines the feed's sub-protocols and close codes. The page loads this file without the schemas.
 
-/** The WebSocket's sub-protocol. A ticket is sent as a second one: `ticket.TICKET`. */
+/** The WebSocket's sub-protocol. A client sends its ticket as a second sub-protocol: `ticket.TICKET`. */
 export const FEED_PROTOCOL = "rollcall.feed.v1";
 export const TICKET_PROTOCOL = "ticket.";
 
-/** The WebSocket's close codes. */
+/** The close codes of the feed's WebSocket. */
 export const FEED_CLOSED = {
   /** The client sent an invalid frame. */
   badFrame: 4400,
@@ -12,6 +12,6 @@ export const FEED_CLOSED = {
   notAllowed: 4401,
   /** The client did not acknowledge messages in time. */
   tooSlow: 4408,
-  /** The credential could not be checked. The client connects again later (IANA: Try Again Later). */
+  /** The Worker could not check the credential. The client connects again later (IANA: Try Again Later). */
   inDoubt: 1013,
 } as const;

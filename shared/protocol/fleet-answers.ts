@@ -1,21 +1,22 @@
-// Schemas of the fleet index's answers: machines, history, the rollout, versions, and the index itself. The Worker imports
-// only their types. Times are RFC 3339. Words that only people read have no enum, since a newer Worker may have more.
+// Schemas of the fleet index's answers: machines, history, the rollout, versions, and the index itself. The Worker
+// imports only the types. Times are RFC 3339. A word that only people read has no enum, since a newer Worker may
+// have more words.
 import * as z from "zod/mini";
 
-/** 200 to GET /v1/nodes/{name}/summary, which wakes no machine's object. */
+/** The body of a 200 to GET /v1/nodes/{name}/summary, which wakes no node object. */
 export const fleetMachineSchema = z.object({
   name: z.string(),
   /** One of FLEET_STATES. */
   state: z.string(),
-  /** When the state began. */
+  /** The time at which the state began. */
   since: z.string(),
-  /** One of PHASES; null if the machine has had no answer yet. */
+  /** One of PHASES; null if the machine has not had an answer yet. */
   phase: z.nullable(z.string()),
-  /** Why the Node is not Ready; "" if it is Ready, or unknown. */
+  /** The reason why the Node is not Ready; "" if it is Ready, or the reason is not known. */
   why: z.string(),
-  /** The address that reports come from; "" if unknown. */
+  /** The address that the machine reports from; "" if not known. */
   address: z.string(),
-  /** "" if unknown. */
+  /** The versions by the machine's facts; "" if not known. */
   versions: z.object({
     shim: z.string(),
     kernel: z.string(),
@@ -29,7 +30,7 @@ export const fleetMachineSchema = z.object({
       status: z.string(),
       reason: z.string(),
       message: z.string(),
-      /** null if unknown. */
+      /** The time of the condition's last transition; null if not known. */
       since: z.nullable(z.string()),
     }),
   ),
@@ -37,32 +38,38 @@ export const fleetMachineSchema = z.object({
   isUnschedulable: z.boolean(),
   addresses: z.array(z.object({ type: z.string(), address: z.string() })),
   capacity: z.record(z.string(), z.string()),
-  /** How far the machine's clock is ahead; 0 within a minute. */
+  /** Milliseconds by which the machine's clock is ahead; 0 if at most a minute. */
   skewMs: z.number(),
   silentSince: z.nullable(z.string()),
-  /** The boot ID; "" if unknown. */
+  /** The machine's boot ID; "" if not known. */
   boot: z.string(),
-  /** A digest of the startId, equal for reports of the same process. */
+  /** A digest of the startId, which is equal for reports of one process. */
   process: z.string(),
   transport: z.string(),
-  /** What the deployment or the join token does not allow. */
+  /** The parts that the deployment or the join token does not allow, for operators. */
   withheld: z.string(),
   key: z.object({ thumbprint: z.string(), token: z.string(), pinnedAt: z.string(), isUsed: z.boolean() }),
-  /** When the Node was created; null if unknown, or without a Node. Earlier Workers omit it. */
+  /**
+   * The time at which the Node was created; null if it is not known, or the machine has no Node. Earlier Workers
+   * omit the field.
+   */
   created: z.optional(z.nullable(z.string())),
 });
-/** A machine in the index. In the state `pending` it waits for a name, which another machine may have. */
+/**
+ * A machine in the fleet index. In the state `pending` the machine waits for a name, which another machine may
+ * have.
+ */
 export type FleetMachine = z.infer<typeof fleetMachineSchema>;
 
 const counts = z.record(z.string(), z.number());
 
-/** 200 to GET /v1/machines. */
+/** The body of a 200 to GET /v1/machines. */
 export const machinesSchema = z.object({
-  /** Each with the requested fields. */
+  /** The machines of the page, each with the requested fields. */
   machines: z.array(z.partial(fleetMachineSchema)),
-  /** By state, for the matching machines and for the whole fleet. */
+  /** The number of machines by state: of the matching machines, and of the whole fleet. */
   counts: z.object({ matching: counts, fleet: counts }),
-  /** For the next page; null on the last one. */
+  /** The cursor of the next page; null on the last page. */
   cursor: z.nullable(z.string()),
 });
 export type MachinesAnswer = z.infer<typeof machinesSchema>;
@@ -77,7 +84,7 @@ const fleetHistoryEntry = z.object({
 });
 export type FleetHistoryEntry = z.infer<typeof fleetHistoryEntry>;
 
-/** 200 to GET /v1/history; newest first. */
+/** The body of a 200 to GET /v1/history, newest first. */
 export const fleetHistorySchema = z.object({ entries: z.array(fleetHistoryEntry) });
 export type FleetHistoryAnswer = z.infer<typeof fleetHistorySchema>;
 
@@ -87,95 +94,95 @@ const rollout = z.object({
   selector: z.string(),
   mostSilentPercent: z.number(),
   atOnce: z.number(),
-  /** The operator who changed it last, and when, in milliseconds since 1970. */
+  /** The operator who last changed the rollout. `atMs` is the time of the change, in milliseconds since 1970. */
   who: z.string(),
   sinceMs: z.number(),
-  /** null while it runs. */
+  /** The time and the reason of the rollout's stop; null while it runs. */
   stopped: z.nullable(z.object({ atMs: z.number(), why: z.string() })),
-  /** Machines that got the version, by result. */
+  /** The number of machines that got the version, by result. */
   machines: z.object({
-    /** Machines that have not yet reported with the version. */
+    /** The number of machines that have not reported with the version yet. */
     underway: z.number(),
     upgraded: z.number(),
-    /** Silent since they got the version. */
+    /** The number of machines that fell silent after they got the version. */
     silent: z.number(),
-    /** Silent when an operator continued the rollout. */
+    /** The number of machines that were silent when an operator continued the rollout. */
     accepted: z.number(),
   }),
-  /** At most ten names of silent machines. */
+  /** The names of silent machines, at most ten. */
   silent: z.array(z.string()),
 });
 export type ShownRollout = z.infer<typeof rollout>;
 
-/** 200 to GET and PUT /v1/rollout. */
+/** The body of a 200 to GET and PUT /v1/rollout. */
 export const rolloutSchema = z.object({
-  /** null if there is none. */
+  /** The rollout; null if there is none. */
   rollout: z.nullable(rollout),
 });
 export type RolloutAnswer = z.infer<typeof rolloutSchema>;
 
 const shimVersion = z.object({
-  /** "" if not yet known. */
+  /** The shim's version; "" if not known yet. */
   version: z.string(),
   machines: z.number(),
-  /** True if the shim is older than the Worker. */
+  /** true if the shim is older than the Worker. */
   isBehind: z.boolean(),
-  /** The number of machines by state. */
+  /** The number of machines with this version, by state. */
   states: z.record(z.string(), z.number()),
 });
 export type ShimVersion = z.infer<typeof shimVersion>;
 
-/** 200 to GET /v1/versions. */
+/** The body of a 200 to GET /v1/versions. */
 export const versionsSchema = z.object({
   /** The Worker's version. */
   worker: z.string(),
-  /** The most frequent versions, newest first. */
+  /** The most frequent versions of the shim, newest first. */
   shims: z.array(shimVersion),
-  /** Machines of versions that are not in `shims`. */
+  /** The number of machines whose version is not in `shims`. */
   others: z.number(),
 });
 export type VersionsAnswer = z.infer<typeof versionsSchema>;
 
 const repairing = z.object({
-  /** The operator who started it, or why it started by itself. */
+  /** The operator who started the repair, or the reason why the index started it. */
   cause: z.string(),
-  /** Milliseconds since 1970, like all `…Ms`. */
+  /** The start of the repair, in milliseconds since 1970, like all fields that end in `Ms`. */
   startedAtMs: z.number(),
-  /** null while it runs. */
+  /** The end of the repair; null while it runs. */
   endedAtMs: z.nullable(z.number()),
-  /** The number of machines whose objects were asked to send everything again. */
+  /** The number of node objects that were asked to send their summary again. */
   asked: z.number(),
-  /** The number of objects that have not answered. */
+  /** The number of node objects that did not answer. */
   failed: z.number(),
-  /** The number of machines that the registry did not know. */
+  /** The number of machines that were removed because the registry did not know them. */
   removed: z.number(),
 });
 export type IndexRepairing = z.infer<typeof repairing>;
 
 const check = z.object({
   atMs: z.number(),
-  /** The number of names in the registry; 0 before the first check. */
+  /** The number of compared names of the registry; 0 before the first check. */
   compared: z.number(),
-  /** Names that the index did not know. */
+  /** The names that the fleet index did not know. */
   absent: z.array(z.string()),
-  /** Names whose summary differed from that of their object. */
+  /** The names whose summary differed from the node object's. */
   differing: z.array(z.string()),
-  /** Names that the registry did not know. */
+  /** The names that the fleet index removed, because the registry did not know them. */
   removed: z.array(z.string()),
 });
 export type IndexCheck = z.infer<typeof check>;
 
-/** 200 to GET /v1/index, 202 to POST /v1/index/repair. */
+/** The body of a 200 to GET /v1/index, and of a 202 to POST /v1/index/repair. */
 export const indexStateSchema = z.object({
   /** The number of names in the registry. */
   names: z.number(),
-  /** The number of machines in the index. */
+  /** The number of machines in the fleet index. */
   machines: z.number(),
-  /** The last repair; null if there was none. */
+  /** The last repair of the fleet index; null if there was none. */
   repair: z.nullable(repairing),
-  /** The last daily check; null before the first one. */
+  /** The last daily check of the fleet index; null before the first check. */
   check: z.nullable(check),
-  /** Newest first. */
+  /** The log of the fleet index, newest line first. */
   log: z.array(z.object({ at: z.string(), text: z.string() })),
 });
 export type IndexState = z.infer<typeof indexStateSchema>;

@@ -1,5 +1,5 @@
-// The queries of the fleet index's routes, which the Worker's routes and the command line share. A parameter is a text,
-// and becomes a term of a filter here, or is refused. Times are RFC 3339.
+// Defines the queries of the fleet index's routes, for the Worker's routes and the command line. Parses each
+// parameter into a term of a filter, or refuses it. Times are RFC 3339.
 import * as z from "zod/mini";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
 import { MACHINE_FIELDS, MACHINE_SORTS } from "../fleet/machine-fields.ts";
@@ -21,7 +21,7 @@ const selector = parsed(FILTER_LIMITS.selectorLength, (text) => {
     : requirements;
 });
 
-/** What machines are found by, in the query of each route that takes a filter. */
+/** The terms of a filter of machines, in the query of each route that takes a filter. */
 export const filterShape = {
   state: words(FLEET_STATES),
   phase: words(PHASES),
@@ -45,7 +45,7 @@ export const filterShape = {
 /** The query of GET /v1/machines. */
 export const machinesQuerySchema = z.strictObject({
   ...filterShape,
-  /** `-since`: the other way round. */
+  /** The order of the list. `-since` reverses the order `since`. */
   sort: parsed(LIMITS.idLength, (text) => {
     const by = MACHINE_SORTS.find((sort) => sort === text.replace(/^-/, ""));
     return by
@@ -54,7 +54,7 @@ export const machinesQuerySchema = z.strictObject({
   }),
   fields: words(MACHINE_FIELDS),
   ...listShape,
-  /** The cursor in the answer with the previous page. */
+  /** The `cursor` in the answer with the previous page. */
   cursor: textOf(LIMITS.textLength),
 });
 export type MachinesQuery = z.infer<typeof machinesQuerySchema>;
@@ -64,9 +64,9 @@ export const fleetHistoryQuerySchema = z.strictObject({
   since: time,
   until: time,
   kind: words(HISTORY_KINDS),
-  /** Of this machine alone. */
+  /** Only lines of this machine. */
   name: textOf(LIMITS.nameLength),
-  /** Somewhere in the line; capitals do not matter. */
+  /** Only lines that contain this text, in upper or lower case. */
   text: textOf(FILTER_LIMITS.textLength),
   before: entryID,
   ...listShape,

@@ -1,5 +1,5 @@
-// The frames between a machine and its gateway: JSON objects with a `type`. A heartbeat has its MAC on a second line.
-// Normative, with docs/protocol.md.
+// Defines the frames between a machine and its gateway: JSON objects with a `type`. The second line of a heartbeat
+// is its MAC. Normative, together with docs/protocol.md.
 import * as z from "zod/mini";
 import type { Problem, ReportAnswer } from "./answers.ts";
 import { remainingSecondsSchema } from "./drop-ins.ts";
@@ -7,7 +7,7 @@ import { LIMITS } from "./limits.ts";
 import { SIGNALS } from "./report.ts";
 import { count } from "./schema.ts";
 
-/** A report as over HTTP: the JWT `token` signs `body`. */
+/** The frame of a report. As over HTTP, the JWT `token` signs `body`. */
 export const reportFrameSchema = z.strictObject({
   type: z.literal("report"),
   token: z.string().check(z.maxLength(LIMITS.proofLength)),
@@ -16,44 +16,50 @@ export const reportFrameSchema = z.strictObject({
 export type ReportFrame = z.infer<typeof reportFrameSchema>;
 
 /**
- * The first line of a heartbeat. It lacks what has not changed since the last accepted report: facts, capacities, errors, OOM
- * kills. The second line is the MAC of heartbeatText.
+ * The first line of a heartbeat. The line omits what is unchanged since the last accepted report: facts,
+ * capacities, errors, OOM kills. The second line is the MAC of heartbeatText.
  */
 export const heartbeatSchema = z.strictObject({
   type: z.literal("heartbeat"),
-  /** 1, 2, 3 … under one session. */
+  /** The number of the heartbeat in its session: 1, 2, 3 … */
   n: z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER)),
-  /** The machine's clock in milliseconds since 1970, which shows its skew. */
+  /** The time by the machine's clock, in milliseconds since 1970. The gateway computes the clock's skew from it. */
   at: count,
-  /** In the order of SIGNALS; null if not observed. */
+  /** The available amount of each signal, in the order of SIGNALS; null if the signal was not observed. */
   available: z.array(z.nullable(count)).check(z.length(SIGNALS.length)),
-  /** As in the vitals. */
+  /** The seconds for which each drop-in's condition remains valid, as in the vitals. */
   remainingSeconds: z.optional(remainingSecondsSchema),
 });
 export type HeartbeatFrame = z.infer<typeof heartbeatSchema>;
 
-/** Characters of a heartbeat's MAC: base64url of the first 16 bytes of HMAC-SHA-256. */
+/** The number of characters of a heartbeat's MAC: base64url of the first 16 bytes of HMAC-SHA-256. */
 export const HEARTBEAT_MAC_LENGTH = 22;
 
-/** Returns the text of the MAC. `nonce`: from the last answer on this socket. `payload`: the frame's first line. */
+/**
+ * Returns the text that the MAC protects. `nonce` is from the last answer on this socket, `payload` is the frame's
+ * first line.
+ */
 export function heartbeatText(nonce: string, payload: string): string {
   return `rollcall-heartbeat\n${nonce}\n${payload}`;
 }
 
-/** Returns the info of the HKDF (SHA-256, no salt, 32 bytes) from the shared X25519 secret to the session's HMAC key. */
+/**
+ * Returns the `info` of the HKDF (SHA-256, no salt, 32 bytes) that turns the shared X25519 secret into the
+ * session's HMAC key.
+ */
 export function sessionInfo(name: string, machineKey: string, workerKey: string): string {
   return `rollcall-session\n${name}\n${machineKey}\n${workerKey}`;
 }
 
-/** Why the machine must report at once. */
+/** The reasons why a machine has to report at once. */
 export const AGAIN_REASONS = [
-  /** The gateway has no session for this socket. It may have restarted. */
+  /** The gateway has no session for this socket, for example after a restart. */
   "no session",
-  /** `n`, nonce or MAC do not match the next heartbeat. */
+  /** The heartbeat's `n`, nonce or MAC is not the expected one. */
   "not fresh",
-  /** The vitals may change something. */
+  /** The vitals may change the Node or the node object's stored data. */
   "not quiet",
-  /** The loan has ended: the status is due, or the machine's object has withdrawn it. */
+  /** The lease loan has ended: the status is due, or the node object has withdrawn the loan. */
   "over",
   /** Another writer has changed or deleted the lease. */
   "lease",
@@ -61,19 +67,19 @@ export const AGAIN_REASONS = [
 export type AgainReason = (typeof AGAIN_REASONS)[number];
 
 export const CLOSING_REASONS = [
-  /** An invalid frame, or one that is too large. */
+  /** The frame is invalid or too large. */
   "bad frame",
-  /** Frames come too often. */
+  /** The machine sends frames too often. */
   "too often",
-  /** No report was accepted in time. */
+  /** The gateway has not accepted a report on this socket in time. */
   "no report",
-  /** A later socket of this machine has replaced this one. */
+  /** A later socket of this machine has replaced this socket. */
   "replaced",
-  /** Three heartbeats are missing. */
+  /** Three heartbeats in a row are missing. */
   "silent",
-  /** The machine has another gateway now. The next answer to a report names it. */
+  /** The machine belongs to another gateway now. The next answer to a report names that gateway. */
   "moved",
-  /** The key is no longer accepted. */
+  /** The Worker no longer accepts the machine's key. */
   "refused",
 ] as const;
 export type ClosingReason = (typeof CLOSING_REASONS)[number];
@@ -85,17 +91,23 @@ export type GatewayFrame =
       type: "report-answer";
       status: number;
       body: ReportAnswer | Problem;
-      /** Present if heartbeats may follow. `key`: the Worker's X25519 public key, base64url. */
+      /**
+       * The session for heartbeats; absent if the machine must not send heartbeats. `key` is the Worker's X25519
+       * public key, as base64url.
+       */
       session?: { key: string; nonce: string };
-      /** If this socket is lost, the machine connects again at a random time within this number of milliseconds. */
+      /** Milliseconds within which the machine connects again, at a random time, if this socket is lost. */
       comeBackWithinMs: number;
     }
-  /** The answer to a heartbeat. The next one is due in `nextInMs`, with this nonce. */
+  /** The answer to a heartbeat. The next heartbeat is due in `nextInMs` milliseconds, and needs this nonce. */
   | { type: "answer"; n: number; nonce: string; nextInMs: number }
   | { type: "again"; reason: AgainReason }
-  /** An operator has changed something, so the machine reports now. */
+  /** An operator has changed something, so the machine has to report now. */
   | { type: "report-now" }
-  /** The socket closes. The machine reports over HTTP, and connects again after `comeBackInMs` at the earliest. */
+  /**
+   * The gateway closes the socket. The machine reports over HTTP, and connects again after `comeBackInMs`
+   * milliseconds at the earliest.
+   */
   | { type: "closing"; reason: ClosingReason; comeBackInMs: number }
   /** The machine has left, or an operator has removed it. Its key is refused from now on. */
   | { type: "left" };

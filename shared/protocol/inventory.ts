@@ -1,4 +1,4 @@
-// The schema of the inventory, and its labels and texts.
+// Defines the schema of the inventory, and makes its labels and texts.
 import * as z from "zod/mini";
 import { INVENTORY_LIMITS, NAME_LIMITS } from "./limits.ts";
 import { count, plainText } from "./schema.ts";
@@ -6,7 +6,10 @@ import { count, plainText } from "./schema.ts";
 const text = z.optional(plainText(INVENTORY_LIMITS.textLength).check(z.minLength(1)));
 const amount = z.optional(count);
 
-/** Unknown values are absent. Serial numbers and MAC addresses are present only if configured. */
+/**
+ * The hardware of a machine. Unknown values are absent. Serial numbers and MAC addresses are present only if
+ * configured.
+ */
 export const inventorySchema = z.strictObject({
   cpu: z.optional(z.strictObject({ vendor: text, model: text, sockets: amount, physicalCores: amount })),
   system: z.optional(z.strictObject({ vendor: text, model: text, serial: text })),
@@ -41,12 +44,12 @@ const LABEL_NAMES = [
 ] as const;
 const labelOf = (name: (typeof LABEL_NAMES)[number]) => `rollcall.dev/${name}`;
 
-/** Returns true for the labels of inventoryLabels. */
+/** Returns true for a label that inventoryLabels may set. */
 export function isInventoryLabel(key: string): boolean {
   return LABEL_NAMES.some((name) => labelOf(name) === key);
 }
 
-/** Returns a label for each known value. With several GPUs, the model is the first one's. */
+/** Returns a label for each known value. If there are several GPUs, the label has the model of the first one. */
 export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): Record<string, string> {
   const values: Record<(typeof LABEL_NAMES)[number], string | undefined> = {
     "cpu-vendor": cpu?.vendor,
@@ -66,14 +69,17 @@ export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): R
   return labels;
 }
 
-/** `Intel(R) Core(TM) i5-8259U CPU @ 2.30GHz` → `Intel-R-Core-TM-i5-8259U-CPU-2.30GHz` */
+/**
+ * Makes a label's value of a text: `Intel(R) Core(TM) i5-8259U CPU @ 2.30GHz` becomes
+ * `Intel-R-Core-TM-i5-8259U-CPU-2.30GHz`.
+ */
 function labelValueOf(text: string): string {
   const ends = /^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g;
   const value = text.replace(/[^A-Za-z0-9._]+/g, "-").replace(ends, "");
   return value.slice(0, NAME_LIMITS.labelValueLength).replace(ends, "");
 }
 
-/** For a machine's history: describes each kind of hardware in one text. */
+/** Describes each kind of hardware in one text, for a machine's history. */
 export const INVENTORY_WORDS: [name: string, read: (inventory: Inventory) => string | undefined][] = [
   ["CPU", ({ cpu }) => cpu && words(cpu.sockets && `${cpu.sockets} ×`, cpu.vendor, cpu.model)],
   ["system", ({ system }) => system && words(system.vendor, system.model, system.serial)],

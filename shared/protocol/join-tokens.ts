@@ -1,4 +1,4 @@
-// Schemas of a join token: an operator's request, and what the token gives and allows its machines.
+// Defines the schemas of a join token: an operator's request, and the token's grant.
 import * as z from "zod/mini";
 import { LIMITS, NAME_LIMITS, SETTINGS_LIMITS, TOKEN_LIMITS } from "./limits.ts";
 import { parseCidr } from "../kubernetes/cidr.ts";
@@ -7,7 +7,7 @@ import { isRollcallLabel } from "./drop-ins.ts";
 import { plainText } from "./schema.ts";
 import { nodeLabels, nodeTaints } from "./settings.ts";
 
-/** A key of labels or taints, or a prefix with a `*` at the end. */
+/** A pattern for keys of labels or taints: a key, or a prefix with a `*` at the end. */
 const keyPattern = z
   .string()
   .check(
@@ -27,7 +27,7 @@ const cidrs = z
     ),
   )
   .check(z.maxLength(TOKEN_LIMITS.entries));
-/** Provider IDs of Nodes, or prefixes with a `*` at the end. */
+/** Patterns for provider IDs of Nodes: IDs, or prefixes with a `*` at the end. */
 const providerIDs = z
   .array(
     plainText(SETTINGS_LIMITS.providerIDLength).check(z.regex(/^[^*]*\*?$/, "may have * at the end only")),
@@ -43,37 +43,39 @@ const role = z.string().check(
 );
 
 export const grantShape = {
-  /** True if machines may replace the taint rollcall.dev/facts-only by registerWithTaints. */
+  /** true if machines may replace the taint rollcall.dev/facts-only by registerWithTaints. */
   withoutFactsOnlyTaint: z._default(z.boolean(), false),
-  /** Labels and taints for Nodes, which win over the machine's own. Taints apply to new Nodes. */
+  /**
+   * The labels and taints of the token's Nodes, which override the machine's own. Taints apply only to new Nodes.
+   */
   labels: z.optional(nodeLabels),
   taints: z.optional(nodeTaints),
-  /** For kubectl's column ROLES. Absent: the roles in NODE_ROLE. */
+  /** The Node's roles, for kubectl's column ROLES. If absent, the Node gets the roles in NODE_ROLE. */
   roles: z.optional(z.array(role).check(z.maxLength(TOKEN_LIMITS.roles))),
-  /** The keys of labels that machines may set. Absent: all keys that NodeRestriction allows a kubelet. */
+  /** The keys of labels that machines may set. If absent, all keys that NodeRestriction allows a kubelet. */
   mayLabel: z.optional(keyPatterns),
-  /** The keys of taints that machines may register with, including the cloud provider's. Absent: all. */
+  /** The keys of taints that machines may register with, including the cloud provider's. If absent, all. */
   mayTaint: z.optional(keyPatterns),
-  /** The types of conditions that drop-ins may set. Absent: all except the kubelet's. */
+  /** The types of conditions that drop-ins may set. If absent, all except the kubelet's. */
   mayCondition: z.optional(keyPatterns),
-  /** The extended resources that device plugins and drop-ins may announce. Absent: all. */
+  /** The extended resources that device plugins and drop-ins may announce. If absent, all. */
   mayResource: z.optional(keyPatterns),
   /**
-   * The ranges of a Node's IP addresses. DNS names are then limited to the Node's name and its subdomains. Absent: all except
-   * loopback, link-local, multicast and unspecified addresses.
+   * The ranges of a Node's IP addresses. DNS names are then limited to the Node's name and its subdomains. If
+   * absent, all addresses except loopback, link-local, multicast and unspecified.
    */
   mayAddress: z.optional(cidrs),
-  /** The provider IDs that machines may register with. Absent: all. */
+  /** The provider IDs that machines may register with. If absent, all. */
   mayCloud: z.optional(providerIDs),
 };
 
 const grantSchema = z.strictObject(grantShape);
-/** What a join token gives and allows. The registry stores it with the machine's key. */
+/** The grant of a join token. The registry stores the grant with the machine's key. */
 export type Grant = z.infer<typeof grantSchema>;
 
 export const tokenRequestSchema = z
   .strictObject({
-    /** A name, or a pattern whose `*` matches any text without a dot. */
+    /** The names that machines may enrol with: a name, or a pattern whose `*` matches any text without a dot. */
     names: z
       .string()
       .check(
@@ -82,7 +84,7 @@ export const tokenRequestSchema = z
       ),
     expiresInSeconds: z.int().check(z.minimum(1), z.maximum(TOKEN_LIMITS.expiresInSeconds)),
     uses: z.int().check(z.minimum(1), z.maximum(TOKEN_LIMITS.uses)),
-    /** The machine takes the name from the machine that has it. */
+    /** true if a machine may take a name from the machine that has it. */
     rejoin: z._default(z.boolean(), false),
     ...grantShape,
   })

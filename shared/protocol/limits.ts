@@ -1,30 +1,30 @@
-// Every limit of the protocol, as in docs/protocol.md. A value beyond its limit is refused. Imports nothing, since some
-// programs load only this file.
+// Lists all limits of the protocol, as in docs/protocol.md. A value beyond its limit is refused. The file imports
+// nothing, since some programs load only this file.
 
 const INT32_MAX = 2 ** 31 - 1;
 
-/** Of requests and reports. */
+/** The limits of requests and reports. */
 export const LIMITS = {
-  /** Bytes of a request's body. 50 images with 5 names of 500 bytes each are 125 KiB. */
+  /** Bytes of a request's body. The images alone can have 125 KiB: 50 images with 5 names of 500 bytes each. */
   bodyBytes: 256 * 1024,
   /** Characters of a Node's name: a DNS-1123 subdomain (apimachinery IsDNS1123Subdomain). */
   nameLength: 253,
   /** Characters of an identifier: machine ID, system UUID, boot ID, start ID. */
   idLength: 128,
-  /** Characters of a version, a text for people, an error. */
+  /** Characters of a version, an error, or another text for people. */
   textLength: 1024,
   errorsPerSource: 16,
-  /** Characters of a SHA-256 in base64url: a digest, a thumbprint. */
+  /** Characters of a SHA-256 in base64url, as of a digest or a thumbprint. */
   digestLength: 43,
   /** Characters of a JWT in a body. */
   proofLength: 4096,
-  /** [least, most] seconds without an answer: a year. */
+  /** Seconds without an answer, [least, most]. The most is a year. */
   noAnswerSeconds: [1, 31_536_000],
 } as const;
 
-/** Kubernetes' limits of names (apimachinery's validation). */
+/** Kubernetes' own limits of names (apimachinery's validation). */
 export const NAME_LIMITS = {
-  /** Characters of a label's, taint's or extended resource's name. */
+  /** Characters of a label's, taint's or extended resource's key: a DNS prefix, a slash, and a name. */
   qualifiedNameLength: 253 + 1 + 63,
   labelValueLength: 63,
 } as const;
@@ -44,19 +44,19 @@ export const FACTS_LIMITS = {
   hugePageSizeKiB: 2 ** 30,
   hugePagesOfOneSize: 2 ** 31,
   addresses: 64,
-  /** Characters of an address, of IPv6 with an IPv4 tail. */
+  /** Characters of an address. The longest is IPv6 with an IPv4 tail. */
   addressLength: 45,
   extendedResources: 128,
   volumes: 2048,
-  /** CSI drivers that limit how many volumes they attach. */
+  /** The number of CSI drivers that limit the attached volumes. */
   attachLimits: 64,
-  /** The largest int32, as in CSINode's `allocatable.count`. */
+  /** The largest limit of attached volumes: the largest int32, as in CSINode's `allocatable.count`. */
   attachLimit: INT32_MAX,
   runtimeHandlers: 64,
   handlerNameLength: 253,
 } as const;
 
-/** Limits of the settings; [least, most]. The kubelet lacks some of these limits, which bound the Worker's costs. */
+/** Limits of the settings, [least, most]. Some limits are not the kubelet's, but bound the Worker's costs. */
 export const SETTINGS_LIMITS = {
   nodeStatusUpdateFrequencyMs: [1000, 3_600_000],
   nodeStatusReportFrequencyMs: [1000, 86_400_000],
@@ -64,31 +64,31 @@ export const SETTINGS_LIMITS = {
   evictionPressureTransitionPeriodMs: [0, 86_400_000],
   maxPods: [0, INT32_MAX],
   podsPerCore: [0, INT32_MAX],
-  /** -1: all. */
+  /** The number of images in the Node; -1 means all. */
   nodeStatusMaxImages: [-1, INT32_MAX],
   taints: 64,
   nodeLabels: 64,
-  /** Of eviction thresholds or reservations: more than there are signals and resources. */
+  /** The number of eviction thresholds or reservations. There are fewer signals and resources. */
   entries: 16,
-  /** Characters of a threshold, a reservation, or the name of either. */
+  /** Characters of a threshold, a reservation, or the name of a signal or resource. */
   entryLength: 64,
   reservedSystemCPUsLength: 1024,
   providerIDLength: 1024,
 } as const;
 
-/** Limits of the Worker's variables that bound machines' settings; [least, most]. */
+/** Limits of the Worker's variables that bound machines' settings, [least, most]. */
 export const DEPLOYMENT_LIMITS = {
-  /** A lease is four report intervals or longer, and at most an hour. */
+  /** Seconds between reports. At most 900, because a lease lasts at least four intervals, and at most an hour. */
   minReportIntervalSeconds: [1, 900],
   minStatusPeriodSeconds: [1, 86_400],
   minLeaseSeconds: [1, 3600],
-  /** A machine cannot report more images. */
+  /** The number of images in the Node. A machine cannot report more than FACTS_LIMITS.images. */
   maxImages: [0, FACTS_LIMITS.images],
 } as const;
 
 /** Limits of the inventory. */
 export const INVENTORY_LIMITS = {
-  /** Characters of a name, a model, a serial number. */
+  /** Characters of a name, a model, or a serial number. */
   textLength: 128,
   disks: 64,
   gpus: 64,
@@ -97,7 +97,7 @@ export const INVENTORY_LIMITS = {
 
 /** Limits of the drop-ins. */
 export const DROP_IN_LIMITS = {
-  /** Of all drop-ins together. */
+  /** The number of drop-ins on one machine. */
   dropIns: 32,
   resources: 32,
   labels: 32,
@@ -107,87 +107,87 @@ export const DROP_IN_LIMITS = {
   /** Characters of a condition's type, and of its reason. */
   conditionLength: 128,
   messageLength: 1024,
-  /** A week. */
+  /** Seconds until a condition expires: a week. */
   expiresInSeconds: 604_800,
 } as const;
 
 /** Limits of custom facts. */
 export const CUSTOM_LIMITS = {
-  /** Of all drop-ins together. */
+  /** The number of custom facts of all drop-ins together. */
   entries: 64,
-  /** Characters of a name. */
+  /** Characters of a custom fact's name. */
   nameLength: 253,
-  /** Characters of a text. */
+  /** Characters of a custom fact's text. */
   valueLength: 1024,
 } as const;
 
 /** Limits of a join token. */
 export const TOKEN_LIMITS = {
-  /** A year. */
+  /** Seconds until a join token expires: a year. */
   expiresInSeconds: 31_536_000,
   uses: 100_000,
-  /** Of each list. */
+  /** The number of entries in each list. */
   entries: 64,
-  /** The limit of NODE_ROLE as well. */
+  /** The number of roles, in a token and in NODE_ROLE. */
   roles: 8,
-  /** Characters of a role: the name of a label. */
+  /** Characters of a role, which is the name part of a label. */
   roleLength: 63,
-  /** Characters of a range of addresses, of IPv6 with an IPv4 tail. */
+  /** Characters of a range of addresses. The longest is IPv6 with an IPv4 tail. */
   cidrLength: 45 + 4,
 } as const;
 
 /** Limits of operators with a name. */
 export const OPERATOR_LIMITS = {
-  /** Characters of a name. */
+  /** Characters of an operator's name. */
   nameLength: 63,
-  /** A year. */
+  /** Seconds until an operator's secret expires: a year. */
   expiresInSeconds: 31_536_000,
   operators: 1000,
 } as const;
 
 /** Limits of operators' sessions in browsers. */
 export const SESSION_LIMITS = {
-  /** Even if its credential is valid for longer. */
+  /** Seconds until a session ends, even if its credential is valid for longer. */
   lifeSeconds: 43_200,
   sessions: 1000,
-  /** Of one secret. A new session ends the oldest. */
+  /** The number of sessions with one secret. A further session ends the oldest one. */
   sessionsOfSecret: 100,
-  /** Of one operator in a day (UTC), since each is an entry of the audit log. */
+  /** The number of sign-ins of one operator in a day (UTC), since each is an entry of the audit log. */
   signInsADay: 1000,
   codes: 100,
   codeSeconds: 600,
-  /** The size of a sign-in request. */
+  /** Bytes of a sign-in request. */
   bodyBytes: 1024,
-  /** Characters of a browser's User-Agent. The rest is dropped. */
+  /** Characters of a browser's User-Agent. Further characters are cut off. */
   browserLength: 160,
 } as const;
 
 /** Limits of an action on many machines. */
 export const BULK_LIMITS = {
   machines: 10_000,
-  /** Characters of all names, which are stored in one row. */
+  /** Characters of all names together, which are stored in one row. */
   namesLength: 1_500_000,
-  /** Validity of a dry run's confirmation. */
+  /** Seconds for which the confirmation of a dry run is valid. */
   confirmationSeconds: 600,
-  /** Unfinished actions. */
+  /** The number of unfinished actions. */
   underWay: 10,
-  /** The longest silence in a query. */
+  /** Days of silence in a query. */
   silentDays: 3650,
 } as const;
 
-/** The most entries of a page, and the default. */
+/** The number of entries on a page: the largest, and the default. */
 export const PAGE_LIMITS = { entries: 1000, entriesByDefault: 100 } as const;
 
-/** The latest events of a machine in an answer. */
+/** The number of events in an answer about a machine, which has the latest ones. */
 export const SHOWN_LIMITS = { events: 50 } as const;
 
 /** Limits of a filter of machines. A statement of SQL has at most 100 bindings. */
 export const FILTER_LIMITS = {
-  /** Requirements of a selector; conditions; versions. */
+  /** The number of requirements of a selector, of conditions, and of versions. */
   terms: 12,
-  /** The values of all requirements of a selector together. */
+  /** The number of values in all requirements of a selector together. */
   labelValues: 32,
-  /** Characters. */
+  /** Characters of a label selector. */
   selectorLength: 4096,
   textLength: 256,
 } as const;
@@ -196,112 +196,126 @@ export const FILTER_LIMITS = {
 export const FEED_LIMITS = {
   feeds: 100,
   feedsOfOperator: 20,
-  /** The size of a message in UTF-8. */
+  /** Bytes of a message in UTF-8. */
   messageBytes: 1024 * 1024,
   machines: 10_000,
-  /** Time between two messages about changes. */
+  /** Milliseconds between two messages about changes. */
   intervalMs: 1000,
-  /** The most unacknowledged messages, and the longest time without an acknowledgement. */
+  /**
+   * The number of unacknowledged messages, then the milliseconds without an acknowledgement, after which the feed
+   * is closed.
+   */
   unacknowledged: 2,
   acknowledgedMs: 10_000,
-  /** The oldest machines that wait for an approval, in a message. */
+  /** The number of pending machines in a message, which has the oldest ones. */
   pending: 200,
   /** Characters of a frame that a client sends. */
   frameLength: 512,
-  /** The most changes that a resumed feed may have missed. */
+  /** The number of changes that a resumed feed may have missed. After more changes, a snapshot is sent. */
   resumedChanges: 5000,
-  /** Even if its credential is valid for longer. */
+  /** Seconds until the feed is closed, even if its credential is valid for longer. */
   lifeSeconds: 43_200,
-  /** A ticket's life, and the most unused tickets of all operators, and of one. */
+  /** Seconds until a ticket expires, then the number of unused tickets of all operators, and of one operator. */
   ticketSeconds: 30,
   tickets: 1000,
   ticketsOfOperator: 100,
 } as const;
 
-/** Limits of receivers, mutes and letters; [least, most]. */
+/** Limits of receivers, mutes and deliveries, [least, most]. */
 export const NOTIFICATION_LIMITS = {
   receivers: 20,
   mutes: 100,
-  /** The latest end of a mute, from now. */
+  /** Days from now until the end of a mute. */
   muteDays: 30,
   delaySeconds: [0, 86_400],
   repeatMinutes: [5, 10_080],
-  /** Deliveries that wait for one receiver. At the limit a new alert waits until there are fewer. */
+  /** The number of deliveries that wait for one receiver. At the limit a new alert waits until there are fewer. */
   lettersWaiting: 1000,
   bytesWaiting: 4 * 1024 * 1024,
-  /** Of one receiver. The oldest are dropped. */
+  /** The number of failed deliveries that are kept for one receiver. The oldest are deleted. */
   deadLetters: 200,
   alertsInLetter: 40,
-  /** Names in an alert about several machines. */
+  /** The number of names in an alert about several machines. */
   namesInAlert: 20,
-  /** Bytes of a receiver's answer that are read. */
+  /** The number of bytes that the Worker reads of a receiver's answer. */
   answerBytes: 1024,
 } as const;
 
-/** Limits of a rollout; [least, most]. */
+/** Limits of a rollout, [least, most]. */
 export const ROLLOUT_LIMITS = {
-  /** Characters. */
+  /** Characters of a version. */
   versionLength: 64,
   percent: [1, 100],
   mostSilentPercent: [0, 100],
   atOnce: [1, 1000],
-  /** How long a machine that got the version counts as under way. */
+  /** Seconds for which a machine that got the version counts as `underway`. */
   underwaySeconds: 1800,
-  /** Names of silent machines in an answer. */
+  /** The number of names of silent machines in an answer. */
   namesShown: 10,
-  /** Questions of one machine at once. One more is allowed each minute. */
+  /** The number of questions that one machine may ask at once. One more question is allowed each minute. */
   questionsAtOnce: 5,
 } as const;
 
 /** Limits of a machine's timeline. */
 export const TIMELINE_LIMITS = {
-  /** The longest range. */
+  /** Days of a range. */
   days: 90,
-  /** Lines of history that are read for a range. */
+  /** The number of lines of history that are read for a range. */
   lines: 2000,
   bands: 5000,
 } as const;
 
 /** Limits of backups. */
 export const BACKUP_LIMITS = {
-  /** Approximate size of a page. A longer row has a page of its own. */
+  /** Bytes of a page, approximately. A longer row has a page of its own. */
   pageBytes: 128 * 1024,
   rowsOfPage: 500,
-  /** The newest entries of the machines' log. */
+  /** The number of entries of the machines' log that a backup contains, which are the newest. */
   machineEntries: 100_000,
-  /** Names of machines that have not reported since an import, in an answer. */
+  /** The number of names in an answer about machines that have not reported since an import. */
   namesShown: 100,
   cursorLength: 2048,
 } as const;
 
 /** Limits of sockets and gateways. */
 export const GATEWAY_LIMITS = {
-  /** Machines of one gateway by default, and [least, most] of GATEWAY_SIZE. 0: no machine has a socket. */
+  /**
+   * The number of machines of one gateway: the default, then [least, most] of GATEWAY_SIZE. With 0, no machine has
+   * a socket.
+   */
   machines: 500,
   size: [0, 1000],
-  /** A connect ticket's life. */
+  /** Seconds until a connect ticket expires. */
   ticketSeconds: 120,
-  /** The life of a socket without an accepted report, and the most such sockets of a name. */
+  /** Seconds until a socket without an accepted report is closed, then the number of such sockets of one name. */
   unacceptedSeconds: 10,
   unacceptedOfName: 4,
-  /** Sockets that a name may open at once, and in a minute. */
+  /** The number of sockets that a name may open at once, and in a minute. */
   upgradesAMinute: 20,
-  /** The longest loan of a lease. */
+  /** Seconds of the longest lease loan. */
   quietSeconds: 300,
-  /** Missing heartbeats until the gateway closes the socket. */
+  /** The number of missing heartbeats after which the gateway closes the socket. */
   missedBeats: 3,
-  /** Heartbeats in less than half their interval, and refused frames, until the gateway closes the socket. A report resets both. */
+  /**
+   * The number of heartbeats in less than half their interval, then the number of refused frames, after which the
+   * gateway closes the socket. A report resets both numbers.
+   */
   earlyBeats: 3,
   refusedFrames: 3,
-  /** Reports over one socket at once, and in a minute. */
+  /** The number of reports over one socket: at once, then in a minute. */
   reportsAtOnce: 20,
   reportsAMinute: 60,
-  /** How long a machine uses HTTP after its gateway sent it away, or after `failures` failed sockets. */
+  /**
+   * Seconds for which a machine uses HTTP after its gateway closed the socket, or after `failures` sockets failed.
+   */
   awaySeconds: 600,
   failures: 3,
-  /** A machine connects again within a random part of the longer of these: this time, or a time for each machine of the gateway. */
+  /**
+   * Milliseconds within which a lost machine connects again, at a random time: the first limit, or the second times
+   * the machines of its gateway, whichever is longer.
+   */
   comeBackMs: 5000,
   comeBackMsOfMachine: 60,
-  /** How long a gateway remembers a replaced session. */
+  /** Seconds for which a gateway remembers a replaced session. */
   replacedSeconds: 600,
 } as const;

@@ -1,21 +1,21 @@
-// Schemas of the answers about tokens, waiting machines, single machines, logs and health. The Worker imports only their
-// types, so that its bundle lacks the schemas. Times are RFC 3339. Words that only people read have no enum, since a newer
-// Worker may have more.
+// Schemas of the answers about tokens, pending machines, single machines, logs and health. The Worker imports only
+// the types, so that its bundle lacks the schemas. Times are RFC 3339. A word that only people read has no enum,
+// since a newer Worker may have more words.
 import * as z from "zod/mini";
 import { fleetMachineSchema } from "./fleet-answers.ts";
 import { grantShape } from "./join-tokens.ts";
 
 const listedToken = z.object({
-  /** RFC 7638 thumbprint of the token's public key. */
+  /** The RFC 7638 thumbprint of the token's public key. */
   id: z.string(),
   names: z.string(),
   rejoin: z.boolean(),
   uses: z.number(),
-  /** The number of machines that enrolled with the token. A machine counts once. */
+  /** The number of machines that enrolled with the token. A machine counts once, however often it enrols. */
   used: z.number(),
-  /** Uses that are reserved for machines that wait for an approval. */
+  /** The number of uses that are reserved for machines that wait for an approval. */
   reserved: z.number(),
-  /** valid, used up, expired, revoked */
+  /** `valid`, `used up`, `expired` or `revoked`. */
   state: z.string(),
   createdAt: z.string(),
   createdBy: z.string(),
@@ -23,14 +23,14 @@ const listedToken = z.object({
   revokedAt: z.optional(z.string()),
   ...grantShape,
 });
-/** A token without its secret. */
+/** A join token without its secret. */
 export type ListedToken = z.infer<typeof listedToken>;
 
-/** 201 to POST /v1/tokens: the only answer with the secret. */
+/** The body of a 201 to POST /v1/tokens, the only answer with the secret. */
 export const mintedTokenSchema = z.extend(listedToken, { token: z.string() });
 export type MintedToken = z.infer<typeof mintedTokenSchema>;
 
-/** 200 to GET /v1/tokens; newest first. */
+/** The body of a 200 to GET /v1/tokens, newest first. */
 export const tokensSchema = z.object({ tokens: z.array(listedToken) });
 export type TokensAnswer = z.infer<typeof tokensSchema>;
 
@@ -41,154 +41,174 @@ const shownMachineShape = {
   address: z.string(),
 };
 const shownMachine = z.object(shownMachineShape);
-/** A machine's key, and the machine and address that sent it. */
+/** A machine's key, with the machine and the address that sent it. */
 export type ShownMachine = z.infer<typeof shownMachine>;
 
 const pendingMachine = z.object({
   name: z.string(),
-  /** ID of the join token. */
+  /** The ID of the join token that the machine uses. */
   token: z.string(),
   ...shownMachineShape,
   askedAt: z.string(),
   expiresAt: z.string(),
-  /** The machine that has the name now; null if none has it any more. */
+  /** The machine that has the name now; null if no machine has it any more. */
   pinned: z.nullable(z.extend(shownMachine, { pinnedAt: z.string(), hasReported: z.boolean() })),
 });
 /** A machine that waits for a name which belongs to another key. */
 export type PendingMachine = z.infer<typeof pendingMachine>;
 
-/** 200 to GET /v1/pending; oldest first. */
+/** The body of a 200 to GET /v1/pending, oldest first. */
 export const pendingSchema = z.object({ pending: z.array(pendingMachine) });
 export type PendingAnswer = z.infer<typeof pendingSchema>;
 
 const auditEntry = z.object({
   id: z.number(),
   at: z.string(),
-  /** An operator (`admin secret`, `alice@example.com`), `token ID`, or `machine THUMBPRINT`. */
+  /**
+   * The author of the action: an operator (`admin secret`, `alice@example.com`), `token ID`, or `machine
+   * THUMBPRINT`.
+   */
   who: z.string(),
-  /** `machine.enrol` */
+  /** The action, for example `machine.enrol`. */
   what: z.string(),
-  /** A Node's name, or a token's ID. */
+  /** The name of the affected Node, or the ID of the affected token. */
   target: z.string(),
   detail: z.string(),
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 
-/** 200 to GET /v1/audit; newest first. */
+/** The body of a 200 to GET /v1/audit, newest first. */
 export const auditSchema = z.object({ entries: z.array(auditEntry) });
 export type AuditAnswer = z.infer<typeof auditSchema>;
 
 const originUse = z.object({
   origin: z.string(),
-  /** True if ORIGINS has it. Reports to other origins are refused. */
+  /** true if ORIGINS contains the origin. Reports to all other origins are refused. */
   isConfigured: z.boolean(),
-  /** Exact to a day; null if no machine has used it. */
+  /** The time of the last use, exact to a day; null if no machine has used the origin. */
   lastUsedAt: z.nullable(z.string()),
   /** The number of machines whose last report used this origin. */
   machines: z.number(),
 });
 export type OriginUse = z.infer<typeof originUse>;
 
-/** 200 to GET /v1/origins; the configured ones first. */
+/** The body of a 200 to GET /v1/origins, the configured origins first. */
 export const originsSchema = z.object({ origins: z.array(originUse) });
 export type OriginsAnswer = z.infer<typeof originsSchema>;
 
 const originMachine = z.object({
   name: z.string(),
-  /** Exact to a day. */
+  /** The time of the last use, exact to a day. */
   lastUsedAt: z.string(),
 });
 export type OriginMachine = z.infer<typeof originMachine>;
 
-/** 200 to GET /v1/origins/machines, sorted by name. */
+/** The body of a 200 to GET /v1/origins/machines, sorted by name. */
 export const originMachinesSchema = z.object({ machines: z.array(originMachine) });
 export type OriginMachinesAnswer = z.infer<typeof originMachinesSchema>;
 
-/** The most used fields of 200 to GET /v1/nodes/{name}. */
+/** The most used fields in the body of a 200 to GET /v1/nodes/{name}. */
 export const shownNodeSchema = z.object({
   name: z.string(),
-  /** Thumbprint of the machine's key. */
+  /** The RFC 7638 thumbprint of the machine's key. */
   thumbprint: z.string(),
   /** One of PHASES; null before the first report. */
   phase: z.nullable(z.string()),
-  /** True if the last known Node is Ready. */
+  /** true if the last known Node is Ready. */
   isReady: z.boolean(),
-  /** null if the machine is not known to be silent. */
+  /** The start of the silence; null if the machine is not known to be silent. */
   silentSince: z.nullable(z.string()),
-  /** null after an eviction of the machine's object, which does not store it. */
+  /** The time of the last report; null after an eviction of the node object, which does not store it. */
   lastReportAt: z.nullable(z.string()),
-  /** One of RUNTIME_NEEDS, as an operator has set it. */
+  /** The setting of an operator, one of RUNTIME_NEEDS. */
   runtime: z.string(),
-  /** The last decided conditions. The apiserver may not have them yet. */
+  /** The last decided conditions. The apiserver may not have stored them yet. */
   conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.optional(z.string()) })),
 });
 
-/** null if unknown, or if there is none. */
+/** A time; null if it is not known, or there is none. */
 const time = z.nullable(z.string());
 const thresholds = z.record(z.string(), z.string());
 
-/** An object with a schema of its own: a Node, facts, vitals. */
+/** A Node, facts or vitals: an object whose schema is defined elsewhere; null if not known. */
 const whole = z.nullable(z.custom<object>((value) => typeof value === "object"));
 
-/** Field managers, as far as the apiserver records them. */
+/** The field managers of labels and taints, as far as the apiserver records them. */
 const managers = z.object({
-  /** By the label's key. */
+  /** The field manager of each label, by the label's key. */
   labels: z.record(z.string(), z.string()),
-  /** By `key:effect`. */
+  /** The field manager of each taint, by `key:effect`. */
   taints: z.record(z.string(), z.string()),
 });
 export type ShownManagers = z.infer<typeof managers>;
 
 const shownEvent = z.object({
-  /** Normal, Warning */
+  /** `Normal` or `Warning`. */
   type: z.string(),
   reason: z.string(),
   message: z.string(),
   count: z.number(),
   firstAt: z.string(),
   lastAt: z.string(),
-  /** `sent`: in the apiserver; `waiting`: in the outbox. */
+  /** `sent`: the apiserver has the event. `waiting`: the event is still in the outbox. */
   state: z.enum(["sent", "waiting"]),
 });
 export type ShownEvent = z.infer<typeof shownEvent>;
 
-/** 200 to GET /v1/nodes/{name}: everything that is known of the machine. The request wakes the machine's object. */
+/**
+ * The body of a 200 to GET /v1/nodes/{name}: all that the Worker knows about the machine. The request wakes the
+ * node object.
+ */
 export const wholeNodeSchema = z.extend(shownNodeSchema, {
-  /** From the fleet index; null if it has no entry yet. */
+  /** The machine's summary in the fleet index; null if the index has none yet. */
   summary: z.nullable(fleetMachineSchema),
-  /** The Node as last read or written. */
+  /** The Node as the Worker last read or wrote it. */
   node: whole,
-  /** A kubelet's allocatable resources, where `node` has 0; null if unknown. Earlier Workers omit it. */
+  /** A kubelet's allocatable resources, where `node` has 0; null if not known. Earlier Workers omit the field. */
   allocatable: z.optional(z.nullable(thresholds)),
   /** The last valid facts, as the machine sent them. */
   facts: whole,
-  /** The first fault of later, refused facts; absent if none were refused since the object woke. */
+  /**
+   * The first fault of later facts that were refused; absent if no facts were refused since the node object woke.
+   */
   factsRefused: z.optional(z.object({ path: z.string(), message: z.string() })),
-  /** From the last report, like skewMs (how far the machine's clock was ahead); null after an eviction. */
+  /**
+   * The vitals of the last report; null after an eviction. `skewMs`, by which the machine's clock was ahead, is
+   * from the last report too.
+   */
   vitals: whole,
-  /** Eviction thresholds: the configured ones, or the kubelet's defaults. */
+  /** The eviction thresholds: the configured ones, or the kubelet's defaults. */
   thresholds: z.object({ hard: thresholds, soft: thresholds }),
   skewMs: z.nullable(z.number()),
-  /** True if the machine's clock is more than a minute off. */
+  /** true if the machine's clock differs by more than a minute. */
   isSkewed: z.boolean(),
   transport: z.string(),
-  /** When the lease expires, when the status is due, and when the object's alarm rings. */
+  /**
+   * The times at which the lease expires, the periodic write of the status is due, and the node object's alarm
+   * rings.
+   */
   deadlines: z.object({ lease: time, status: time, alarm: time }),
-  /** The number of events that wait for the apiserver, and that were dropped. */
+  /**
+   * The number of events that wait for the apiserver, and of dropped events. `oldest` is the time of the oldest
+   * waiting event.
+   */
   outbox: z.object({ waiting: z.number(), oldest: time, dropped: z.number() }),
   key: z.object({
     thumbprint: z.string(),
-    /** ID of the join token. */
+    /** The ID of the join token that the machine enrolled with. */
     token: z.string(),
     pinnedAt: z.string(),
-    /** Thumbprint of the next key, which takes over with its first report. */
+    /**
+     * The thumbprint of the machine's next key, which replaces the key with its first report; null if there is
+     * none.
+     */
     next: z.nullable(z.string()),
     isRefused: z.boolean(),
   }),
   machine: z.object({ machineID: z.string(), systemUUID: z.string() }),
-  /** Start of the last period without an answer that the machine has reported. */
+  /** The start of the last period without an answer, as the machine has reported it. */
   outageSince: time,
-  /** The writers of the labels and taints in `node`. Earlier Workers omit it, and `events`. */
+  /** The writers of the labels and taints in `node`. Earlier Workers omit `managers` and `events`. */
   managers: z.optional(managers),
   /** The latest waiting and sent events, newest first. */
   events: z.optional(z.array(shownEvent)),
@@ -201,42 +221,42 @@ const historyEntry = z.object({
   at: z.string(),
   /** One of HISTORY_KINDS. */
   kind: z.string(),
-  /** `Ready became False: node is shutting down`. */
+  /** The line, for example `Ready became False: node is shutting down`. */
   text: z.string(),
 });
 export type HistoryEntry = z.infer<typeof historyEntry>;
 
-/** 200 to GET /v1/nodes/{name}/history; newest first. */
+/** The body of a 200 to GET /v1/nodes/{name}/history, newest first. */
 export const historySchema = z.object({ entries: z.array(historyEntry) });
 export type HistoryAnswer = z.infer<typeof historySchema>;
 
 const clusterEvent = z.object({ id: z.number(), at: z.string(), text: z.string() });
 export type ClusterEvent = z.infer<typeof clusterEvent>;
 
-/** 200 to GET /v1/cluster/history: the events of the watch of the Nodes, newest first. */
+/** The body of a 200 to GET /v1/cluster/history: the events of the watch of the Nodes, newest first. */
 export const clusterHistorySchema = z.object({ entries: z.array(clusterEvent) });
 export type ClusterHistoryAnswer = z.infer<typeof clusterHistorySchema>;
 
-/** 200 to GET /v1/nodes/{name}/clones. */
+/** The body of a 200 to GET /v1/nodes/{name}/clones. */
 export const sendersSchema = z.object({
-  /** null if no duplicate senders are known. */
+  /** The known duplicate senders; null if there are none. */
   double: z.nullable(
     z.object({
-      /** cloned, two shims */
+      /** `cloned` or `two shims`. */
       phase: z.string(),
       since: z.string(),
       lastTurn: z.string(),
       turns: z.number(),
     }),
   ),
-  /** The latest ones, newest first. */
+  /** The latest senders, newest first. */
   senders: z.array(
     z.object({
       machineID: z.string(),
       bootID: z.string(),
-      /** The first characters of the digest of its startId. */
+      /** The first characters of the digest of the sender's startId. */
       process: z.string(),
-      /** The time of its last turn, or of its first report. */
+      /** The time of the sender's last turn, or of its first report. */
       since: z.string(),
       isBelieved: z.boolean(),
     }),
@@ -245,18 +265,21 @@ export const sendersSchema = z.object({
 export type ListedSenders = z.infer<typeof sendersSchema>;
 
 const readinessCheck = z.object({
-  /** The name of a variable or a secret, or `token`, `registry`, `clock`, `apiserver`, `watch`. */
+  /**
+   * The subject of the check: the name of a variable or a secret, or `token`, `registry`, `clock`, `apiserver`,
+   * `watch`.
+   */
   check: z.string(),
-  /** ok, warning, failed */
+  /** `ok`, `warning` or `failed`. */
   state: z.string(),
   message: z.string(),
-  /** How to fix it; absent if the check is ok. */
+  /** The remedy; absent if the check is ok. */
   cure: z.optional(z.string()),
   checkedAt: z.string(),
-  /** Since when the check has this state, as seen by the answering isolate. */
+  /** The time from which on the answering isolate has seen the check in this state. */
   since: z.string(),
 });
-/** 200 to GET /readyz, or 503 if a check has failed. `state`: that of the worst check. */
+/** The body of a 200 to GET /readyz, or of a 503 if a check has failed. `state` is the state of the worst check. */
 export const readinessSchema = z.object({
   state: z.string(),
   /** The Worker's version. */

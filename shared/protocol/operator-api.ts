@@ -1,17 +1,20 @@
-// The queries and bodies of operators' requests, which the Worker's routes and the command line share. The answers are
-// in operator-answers.ts; who may ask is not decided here. Times are RFC 3339.
+// Defines the queries and bodies of operators' requests, for the Worker's routes and the command line. The answers
+// are in operator-answers.ts. Times are RFC 3339.
 import * as z from "zod/mini";
 import { LIMITS } from "./limits.ts";
 import { entryID, listShape, time, words } from "./parameters.ts";
 
-/** The body of an approval or a rejection. The thumbprint is that of RFC 7638, with SHA-256. */
+/** The body of an approval or a rejection, with the key's thumbprint (RFC 7638, SHA-256). */
 export const thumbprintSchema = z.strictObject({
   thumbprint: z
     .string()
     .check(z.regex(new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`), "must be a key's thumbprint")),
 });
 
-/** "none": the machine needs no container runtime. "auto" (the default): it needs one if it has had one. */
+/**
+ * The values of `runtime`. "none": the machine needs no container runtime. "auto" (the default): it needs one if it
+ * has had one.
+ */
 export const RUNTIME_NEEDS = ["none", "auto"] as const;
 export type RuntimeNeed = (typeof RUNTIME_NEEDS)[number];
 
@@ -20,7 +23,10 @@ export const nodeChangeSchema = z.strictObject({ runtime: z.enum(RUNTIME_NEEDS) 
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
-  /** Three logs with separate IDs: actions of operators, effects of machines, and refused enrolments. */
+  /**
+   * The log to read. Each log has IDs of its own: actions of operators, effects of machines, and refused
+   * enrolments.
+   */
   by: z._default(z.enum(["operators", "machines", "refusals"]), "operators"),
   /** Only entries about this Node or token. */
   target: z.optional(z.string()),
@@ -32,7 +38,7 @@ export type AuditQuery = z.infer<typeof auditQuerySchema>;
 /** The query of GET /v1/origins/machines. */
 export const originMachinesQuerySchema = z.strictObject({
   origin: z.string().check(z.minLength(1)),
-  /** Returns only names that sort after this one. */
+  /** Returns only names that sort after this text. */
   after: z._default(z.string(), ""),
   ...listShape,
 });
@@ -77,6 +83,6 @@ export const timelineQuerySchema = z.strictObject({ since: time, until: time });
 
 /** The query of GET /readyz. */
 export const readinessQuerySchema = z.strictObject({
-  /** With any value: lines to read instead of JSON. */
+  /** If present, the answer has lines of text instead of JSON. The value does not matter. */
   verbose: z.optional(z.string()),
 });

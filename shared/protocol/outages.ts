@@ -1,4 +1,5 @@
-// Schemas of the requests and answers about outages. The Worker imports only the answers' types. Times are RFC 3339.
+// Schemas of the requests and answers about outages. The Worker imports only the types of the answers. Times are
+// RFC 3339.
 import * as z from "zod/mini";
 import { listShape, pageLimit } from "./parameters.ts";
 
@@ -6,9 +7,9 @@ const time = z.optional(z.iso.datetime({ offset: true }));
 
 /** The query of GET /v1/outages. */
 export const outagesQuerySchema = z.strictObject({
-  /** Only outages that ended later. */
+  /** Only outages that ended after this time. */
   since: time,
-  /** Only outages that began earlier. */
+  /** Only outages that began before this time. */
   until: time,
   /** The `next` of the previous page. */
   before: z.optional(
@@ -20,40 +21,40 @@ export type OutagesQuery = z.infer<typeof outagesQuerySchema>;
 
 /** The query of GET /v1/outages/{id}. */
 export const outageQuerySchema = z.strictObject({
-  /** Returns only names that sort after this one. */
+  /** Returns only names that sort after this text. */
   after: z._default(z.string(), ""),
   limit: pageLimit,
 });
 export type OutageQuery = z.infer<typeof outageQuerySchema>;
 
-/** The path of GET /v1/outages/{id}. */
+/** The ID in the path of GET /v1/outages/{id}. */
 export const outageIdSchema = z.coerce.number().check(z.int(), z.minimum(1));
 
 const outageShape = {
   id: z.number(),
-  /** The network that its machines report from: `203.0.113.7`, `2001:db8::/64`. */
+  /** The network that the outage's machines report from: `203.0.113.7`, `2001:db8::/64`. */
   network: z.string(),
-  /** Start of the first machine's silence. */
+  /** The start of the first machine's silence. */
   startedAt: z.string(),
-  /** When its last machine was back or removed; null while it lasts. */
+  /** The time at which the last machine was back or removed; null while the outage lasts. */
   endedAt: z.nullable(z.string()),
-  /** The number of its machines. */
+  /** The number of machines in the outage. */
   machines: z.number(),
-  /** The number that is still silent. */
+  /** The number of machines that are still silent. */
   silent: z.number(),
-  /** The first names, in order. */
+  /** The first names of the outage's machines, sorted. */
   names: z.array(z.string()),
   /** The kinds of the silences that have ended: `cut off`, or `3 cut off, 1 down`. */
   was: z.string(),
 };
 const outage = z.object(outageShape);
-/** Machines of one network whose silence began within a minute of each other. */
+/** An outage: machines of one network whose silences began within a minute of each other. */
 export type Outage = z.infer<typeof outage>;
 
-/** 200 to GET /v1/outages: open ones first, then by the latest. */
+/** The body of a 200 to GET /v1/outages: open outages first, then the latest. */
 export const outagesSchema = z.object({
   outages: z.array(outage),
-  /** null on the last page. */
+  /** The parameter `before` of the next page; null on the last page. */
   next: z.nullable(z.string()),
 });
 export type OutagesAnswer = z.infer<typeof outagesSchema>;
@@ -61,13 +62,13 @@ export type OutagesAnswer = z.infer<typeof outagesSchema>;
 const outageMachine = z.object({
   name: z.string(),
   silentSince: z.string(),
-  /** null while it is silent. */
+  /** The time at which the machine was back; null while it is silent. */
   backAt: z.nullable(z.string()),
-  /** cut off, down, restarted, left, unknown; null while it is silent. */
+  /** `cut off`, `down`, `restarted`, `left` or `unknown`; null while the machine is silent. */
   end: z.nullable(z.string()),
 });
 
-/** 200 to GET /v1/outages/{id}: an outage and its machines, sorted by name. */
+/** The body of a 200 to GET /v1/outages/{id}: an outage and its machines, sorted by name. */
 export const outageSchema = z.object({
   ...outageShape,
   list: z.array(outageMachine),

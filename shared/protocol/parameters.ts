@@ -1,11 +1,11 @@
-// Parameters of operators' queries that several routes share. Each is a text, and is read or refused here, with what was
-// expected.
+// Defines parameters that several operators' queries share. Each parameter is a text, which is parsed, or refused
+// with the expected form.
 import * as z from "zod/mini";
 import { parseWords } from "../fleet/search-filter.ts";
 import { failure, type Result, success } from "../result.ts";
 import { LIMITS, PAGE_LIMITS } from "./limits.ts";
 
-/** A text of bounded length that `parse` reads, or refuses by saying what was expected. */
+/** Returns the schema of an optional text that `parse` parses. The error of `parse` names the expected form. */
 export function parsed<T>(maxLength: number, parse: (text: string) => Result<T>) {
   const read = z.transform((text: string, context: z.core.ParsePayload): T => {
     const result = parse(text);
@@ -19,7 +19,7 @@ export function parsed<T>(maxLength: number, parse: (text: string) => Result<T>)
 export const words = <Word extends string>(known: readonly Word[]) =>
   parsed(LIMITS.textLength, (text) => parseWords(text, known));
 
-/** RFC 3339; becomes milliseconds since 1970. */
+/** A time in RFC 3339, which becomes milliseconds since 1970. */
 export const time = parsed(LIMITS.idLength, (text) => {
   const ms = z.iso.datetime({ offset: true }).safeParse(text).success ? Date.parse(text) : Number.NaN;
   return Number.isNaN(ms) ? failure("expected a time: 2026-01-31T12:00:00Z") : success(ms);
@@ -28,7 +28,7 @@ export const time = parsed(LIMITS.idLength, (text) => {
 export const textOf = (maxLength: number) =>
   z.optional(z.string().check(z.minLength(1), z.maxLength(maxLength)));
 
-/** Returns only entries before the one with this ID. */
+/** Returns only entries before the entry with this ID. */
 export const entryID = z.optional(z.coerce.number().check(z.int(), z.minimum(1)));
 
 export const LIST_FORMATS = ["json", "ndjson", "csv"] as const;
@@ -36,17 +36,20 @@ export type ListFormat = (typeof LIST_FORMATS)[number];
 
 const formatShape = { format: z.optional(z.enum(LIST_FORMATS)) };
 
-/** The format of a list, and the entries of a page. A list in lines without a limit has all entries. */
+/**
+ * The parameters of a list: its format, and the number of entries on a page. A list in lines without a limit has
+ * all entries.
+ */
 export const listShape = {
   ...formatShape,
   limit: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries))),
 };
 
-/** The entries of a page. */
+/** The number of entries on a page. */
 export const pageLimit = z._default(
   z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),
   PAGE_LIMITS.entriesByDefault,
 );
 
-/** The query of a list without pages. */
+/** The query of a list that has no pages. */
 export const wholeListSchema = z.strictObject(formatShape);

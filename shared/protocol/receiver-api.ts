@@ -1,4 +1,5 @@
-// The bodies of operators' requests about notifications: receivers, and mutes. The answers are in receiver-answers.ts.
+// Defines the bodies of operators' requests about notifications: receivers and mutes. The answers are in
+// receiver-answers.ts.
 import * as z from "zod/mini";
 import { LIMITS, NOTIFICATION_LIMITS as LIMIT } from "./limits.ts";
 import { labelSelector, plainText, within } from "./schema.ts";
@@ -6,12 +7,12 @@ import { labelSelector, plainText, within } from "./schema.ts";
 /** The states that a receiver can be notified of. */
 export const ALERT_STATES = ["not-ready", "silent", "cluster-unreachable", "blocked", "revoked"] as const;
 
-/** The forms of a receiver's messages. */
+/** The formats of the messages to a receiver. */
 export const MESSAGE_FORMATS = ["json", "slack", "alertmanager"] as const;
 export type MessageFormat = (typeof MESSAGE_FORMATS)[number];
 
 const filterShape = {
-  /** A label selector in kubectl's syntax: `site=berlin,tier!=gpu`. */
+  /** A label selector in kubectl's syntax: `site=berlin,tier!=gpu`. "" matches all machines. */
   selector: z._default(labelSelector(LIMITS.textLength), ""),
   /** A name, or a pattern whose `*` matches any text without a dot. "" matches all names. */
   names: z._default(
@@ -31,15 +32,23 @@ const url = z.string().check(z.minLength(1), z.maxLength(LIMITS.textLength));
 const settingsShape = {
   format: z._default(z.enum(MESSAGE_FORMATS), "json"),
   ...filterShape,
-  /** A key that is revoked is an operator's own doing. */
+  /**
+   * The states that the receiver is notified of. `revoked` is not a default, because an operator revokes a key on
+   * purpose.
+   */
   states: z._default(states, ["not-ready", "silent", "cluster-unreachable", "blocked"]),
-  /** Only outages of a whole site, or of all machines. */
+  /** true if the receiver is notified only of outages: a whole site, or all machines, are silent. */
   outagesOnly: z._default(z.boolean(), false),
-  /** How long a state lasts before its receivers are notified; one that ends before is never sent. */
+  /**
+   * Seconds for which a state has to last before the receiver is notified. A state that ends earlier is never sent.
+   */
   delaySeconds: z._default(within(LIMIT.delaySeconds), 120),
-  /** How often a lasting state is sent again. 0: never. Absent: 60 for alertmanager, which forgets; never for others. */
+  /**
+   * Minutes between repetitions of an alert; 0 means never. If absent: 60 for alertmanager, which forgets alerts,
+   * and never for others.
+   */
   repeatMinutes: z.optional(z.union([z.literal(0), within(LIMIT.repeatMinutes)])),
-  /** The value of the header `authorization`. No answer contains it. */
+  /** The value of the header `authorization`. No answer contains the value. */
   authorization: z.optional(
     z.string().check(z.maxLength(LIMITS.textLength), z.regex(/^[ -~]*$/, "must be ASCII")),
   ),
@@ -54,11 +63,14 @@ export const receiverName = z
 /** The body of POST /v1/receivers. */
 export const newReceiverSchema = z.strictObject({ name: receiverName, url, ...settingsShape });
 
-/** The body of PUT /v1/receivers/{receiver}. An absent URL or `authorization` stays; any other absent field has its default. */
+/**
+ * The body of PUT /v1/receivers/{receiver}. If `url` or `authorization` is absent, the old value stays. Any other
+ * absent field gets its default.
+ */
 export const receiverChangeSchema = z.strictObject({
   url: z.optional(url),
   ...settingsShape,
-  /** Makes a new signing secret; the one before signs nothing from then on. */
+  /** true to make a new signing secret. The old secret then signs no more messages. */
   newSecret: z._default(z.boolean(), false),
 });
 export type ReceiverChange = z.infer<typeof receiverChangeSchema>;
@@ -68,9 +80,9 @@ const time = z.iso.datetime({ offset: true });
 /** The body of POST /v1/mutes. */
 export const newMuteSchema = z.strictObject({
   ...filterShape,
-  /** Absent: all states. */
+  /** The muted states. If absent, all states. */
   states: z._default(states, [...ALERT_STATES]),
-  /** Absent: now. */
+  /** The start of the mute. If absent, now. */
   from: z.optional(time),
   until: time,
   comment: z._default(plainText(LIMITS.textLength), ""),

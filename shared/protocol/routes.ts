@@ -1,5 +1,5 @@
-// Every route of the Worker: its method and path, who may ask, what it takes, and for which reasons it refuses a request. The
-// router, the API's description and its clients follow this table.
+// Lists all routes of the Worker: method and path, the allowed callers, the parameters and body, and the reasons to
+// refuse a request. The router, the API's description and its clients follow this table.
 import type * as z from "zod/mini";
 import type { Reason } from "./answers.ts";
 import {
@@ -31,23 +31,29 @@ import { wholeListSchema } from "./parameters.ts";
 import { newMuteSchema, newReceiverSchema, receiverChangeSchema } from "./receiver-api.ts";
 import { reportSchema } from "./report.ts";
 
-/** Who may ask: a machine signs its requests; an operator with the role admin may do all that the role view may. */
+/**
+ * The callers that a route allows. A machine signs its requests. An operator with the role `admin` may also do all
+ * that `view` may do.
+ */
 export type Caller = "anybody" | "machine" | "view" | "admin";
 
 export interface RouteRules {
   who: Caller;
-  /** The route wakes a machine's object, which costs as much as a report. */
+  /** true if the route wakes a node object, which costs as much as a report. */
   wakes?: true;
-  /** A route without a query refuses every parameter. */
+  /** The schema of the query. A route without a schema refuses every parameter. */
   query?: z.ZodMiniObject;
   body?: z.core.$ZodType;
-  /** Why it refuses a request, in addition to the reasons that all routes of its callers have (infra/openapi/document.ts). */
+  /**
+   * The reasons why the route refuses a request, in addition to those of all routes with the same callers
+   * (infra/openapi/document.ts).
+   */
   reasons?: readonly Reason[];
 }
 
-/** The reasons to refuse a request with a signature. */
+/** The reasons to refuse a request that a machine has signed. */
 const SIGNED = ["invalid-json", "key-revoked", "ticket-stale"] as const;
-/** The reasons to refuse a request to a route that checks credentials but does not require them. */
+/** The reasons to refuse a request to a route that checks a credential but does not require one. */
 const ANYBODY = ["forbidden", "invalid-query", "rate-limited", "not-configured", "internal"] as const;
 
 export const ROUTES = {
@@ -158,7 +164,7 @@ export const ROUTES = {
   },
 } as const satisfies Record<`${"GET" | "POST" | "PUT" | "PATCH" | "DELETE"} /${string}`, RouteRules>;
 
-/** `GET /v1/nodes/{name}` */
+/** The name of a route: method and path, as `GET /v1/nodes/{name}`. */
 export type RouteName = keyof typeof ROUTES;
 
 type Filled<Path extends string> = Path extends `${infer Before}{${string}}${infer After}`
@@ -166,8 +172,8 @@ type Filled<Path extends string> = Path extends `${infer Before}{${string}}${inf
   : Path;
 
 /**
- * The paths of all routes with this method, with any text for each part in braces, and a query: the compiler checks a client's
- * paths.
+ * The paths of all routes with this method. A part in braces stands for any text, and a query may follow. The
+ * compiler checks a client's paths by this type.
  */
 export type PathOf<Method extends string> = {
   [Name in RouteName]: Name extends `${Method} ${infer Path}`

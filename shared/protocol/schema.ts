@@ -1,5 +1,5 @@
-// Parts that several schemas share, and the messages of schemas without their own. The messages are zod's English ones
-// (zod/v4/locales/en.js) for the checks that are used here, in a third of the size.
+// Defines parts that several schemas share, and the messages of zod/mini, which has none. The messages are zod's
+// English ones (zod/v4/locales/en.js) for the checks in use, in a third of the size.
 import * as z from "zod/mini";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
 import { labelValueErrors } from "../kubernetes/validation.ts";
@@ -37,7 +37,7 @@ function typeOf(value: unknown): string {
   return typeof value === "number" && !Number.isFinite(value) ? String(value) : typeof value;
 }
 
-/** Texts in quotes. */
+/** Joins the values, with each text in quotes. */
 const quoted = (values: readonly unknown[], between = "|") =>
   values.map((value) => (typeof value === "string" ? `"${value}"` : String(value))).join(between);
 
@@ -55,15 +55,16 @@ function bound({ origin, inclusive, exact }: Bound, sign: "<" | ">", limit: numb
   return `${origin} to ${unit ? "have" : "be"} ${range}${limit}${unit ?? ""}`;
 }
 
-// The shim loads zod/mini at each start. It has a third of zod's size, and no messages.
+// zod/mini has a third of zod's size and no messages. The size matters, because the shim loads the library at each
+// start.
 z.config({ localeError: faultText });
 
 /** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
 export const count = z.int().check(z.minimum(0), z.maximum(Number.MAX_SAFE_INTEGER));
 
 /**
- * A text for people. An apiserver returns half a surrogate pair as another character, so that the Node would differ for
- * ever; control characters would reach terminals.
+ * A text for people. Half a surrogate pair is refused, because an apiserver would return another character and the
+ * Node would differ at each report. Control characters are refused, because they would reach terminals.
  */
 export const plainText = (maxLength: number) =>
   z.string().check(
@@ -72,12 +73,15 @@ export const plainText = (maxLength: number) =>
     z.refine(isPrintable, "a control character"),
   );
 
-/** For a text that becomes a label's value: the apiserver refuses a Node with an invalid one. */
+/**
+ * A text that becomes a label's value. It is checked here, because the apiserver refuses a Node with an invalid
+ * value.
+ */
 export const labelValue = z
   .string()
   .check(z.refine((value) => labelValueErrors(value).length === 0, "not a label's value"));
 
-/** `site=berlin,tier!=gpu`, as kubectl takes it. */
+/** A label selector in kubectl's syntax: `site=berlin,tier!=gpu`. */
 export const labelSelector = (maxLength: number) =>
   plainText(maxLength).check(
     z.superRefine((text, context) => {
@@ -92,7 +96,7 @@ export const within = ([least, most]: readonly [number, number]) =>
 export const atMost = (most: number, message = `more than ${most}`) =>
   z.refine<object>((map) => Object.keys(map).length <= most, message);
 
-/** The first fault of a value that a schema refused: a JSON Pointer and a text, of bounded length. */
+/** Returns the first fault of a refused value: a JSON Pointer and a text, both of bounded length. */
 export function firstFault(error: z.core.$ZodError): { path: string; message: string } {
   const issue = error.issues[0];
   const unknown = issue?.code === "unrecognized_keys" ? issue.keys.slice(0, 1) : [];

@@ -1,5 +1,5 @@
-// The schema of the settings, and the kubelet's defaults for absent ones. Settings are the part of a KubeletConfiguration
-// that decides about the Node.
+// Defines the schema of the settings, with the kubelet's defaults. Settings are the part of a KubeletConfiguration
+// that affects the Node.
 import * as z from "zod/mini";
 import { parseReserved, withReservedCpus } from "../resources/allocatable.ts";
 import { parseThresholds } from "../resources/eviction.ts";
@@ -9,7 +9,7 @@ import { NAME_LIMITS, SETTINGS_LIMITS } from "./limits.ts";
 import { atMost, labelValue, plainText, within } from "./schema.ts";
 import { errorOrNull } from "../result.ts";
 
-/** The kubelet's defaults (SetDefaults_KubeletConfiguration) of the settings that may be absent from a report. */
+/** The kubelet's defaults (SetDefaults_KubeletConfiguration) for settings that may be absent from a report. */
 export const DEFAULT_SETTINGS = {
   podsPerCore: 0,
   nodeStatusMaxImages: 50,
@@ -21,7 +21,10 @@ export const DEFAULT_SETTINGS = {
   localStorageCapacityIsolation: true,
 } as const;
 
-/** --cloud-provider. Today's kubelet has `external` alone; the others were built into kubelets up to 1.26. */
+/**
+ * The values of --cloud-provider. Today's kubelet accepts only `external`; the other providers were built into
+ * kubelets up to 1.26.
+ */
 export const CLOUD_PROVIDERS = ["external", "aws", "gce", "azure", "file"] as const;
 export type CloudProvider = (typeof CLOUD_PROVIDERS)[number];
 
@@ -55,8 +58,8 @@ export const nodeLabels = z
   );
 
 /**
- * An absent setting has the kubelet's default. The schema adds no defaults, since an added value would change the facts'
- * digest.
+ * The settings. An absent setting has the kubelet's default, but the schema does not add it: an added value would
+ * change the digest of the facts.
  */
 export const settingsSchema = z
   .strictObject({
@@ -64,25 +67,25 @@ export const settingsSchema = z
     nodeStatusUpdateFrequencyMs: within(SETTINGS_LIMITS.nodeStatusUpdateFrequencyMs),
     nodeStatusReportFrequencyMs: within(SETTINGS_LIMITS.nodeStatusReportFrequencyMs),
     nodeLeaseDurationSeconds: within(SETTINGS_LIMITS.nodeLeaseDurationSeconds),
-    /** null: the default taint. The join token must allow the others. */
+    /** The taints of a new Node; null means the default taint. The join token must allow every other taint. */
     registerWithTaints: z.nullable(nodeTaints),
-    /** False: the Worker updates an existing Node and creates none. */
+    /** false if the Worker only updates an existing Node, and never creates one. */
     registerNode: z.optional(z.boolean()),
-    /** --node-labels, within what NodeRestriction allows a kubelet. */
+    /** The labels of --node-labels, within the limits of NodeRestriction for a kubelet. */
     nodeLabels: z.optional(nodeLabels),
-    /** --inventory-labels: the Node gets labels with the models of its hardware. */
+    /** --inventory-labels: true if the Node gets labels with the models of its hardware. */
     inventoryLabels: z.optional(z.boolean()),
     providerID: z.optional(plainText(SETTINGS_LIMITS.providerIDLength)),
-    /** Absent: no cloud. With any but `external`, the facts' `cloud` has its metadata. */
+    /** The cloud provider; absent without a cloud. For all but `external`, the facts' `cloud` has the metadata. */
     cloudProvider: z.optional(z.enum(CLOUD_PROVIDERS)),
-    /** True if the hostname was configured. It then takes precedence over the cloud's. */
+    /** true if the hostname was configured. It then takes precedence over the cloud's hostname. */
     hostnameOverridden: z.optional(z.boolean()),
     maxPods: within(SETTINGS_LIMITS.maxPods),
-    /** 0: no limit. */
+    /** The number of pods per core; 0 means no limit. */
     podsPerCore: z.optional(within(SETTINGS_LIMITS.podsPerCore)),
-    /** -1: all. */
+    /** The number of images in the Node; -1 means all. */
     nodeStatusMaxImages: z.optional(within(SETTINGS_LIMITS.nodeStatusMaxImages)),
-    /** The effective thresholds, merged with the defaults if configured so. */
+    /** The effective hard thresholds. They include the defaults if the configuration merges both. */
     evictionHard: z.optional(entries),
     evictionSoft: z.optional(entries),
     evictionSoftGracePeriod: z.optional(entries),
@@ -92,21 +95,24 @@ export const settingsSchema = z
     ),
     systemReserved: z.optional(entries),
     kubeReserved: z.optional(entries),
-    /** A list such as `0-3,8`. The number of these CPUs replaces both reservations of CPU. */
+    /** A list of CPUs such as `0-3,8`. The number of listed CPUs replaces both reservations of CPU. */
     reservedSystemCPUs: z.optional(z.string().check(z.maxLength(SETTINGS_LIMITS.reservedSystemCPUsLength))),
     enableControllerAttachDetach: z.optional(z.boolean()),
     localStorageCapacityIsolation: z.optional(z.boolean()),
-    /** --volume-limits: attach limits are resources of the Node, as with kubelets up to 1.16. */
+    /** --volume-limits: true if attach limits are resources of the Node, as with kubelets up to 1.16. */
     volumeLimits: z.optional(z.boolean()),
     /** --keep-terminated-pod-volumes, which kubelets up to 1.27 announce in an annotation. */
     keepTerminatedPodVolumes: z.optional(z.boolean()),
-    /** False: --register-schedulable=false of older kubelets. The Node is created cordoned. */
+    /** --register-schedulable of older kubelets. false if the Node is created cordoned. */
     registerSchedulable: z.optional(z.boolean()),
-    /** --network-unavailable: the Node is created with NetworkUnavailable, which a route controller then ends. */
+    /**
+     * --network-unavailable: true if the Node is created with NetworkUnavailable, which a route controller later
+     * sets to False.
+     */
     networkUnavailable: z.optional(z.boolean()),
     /**
-     * True if the shim searches for a container runtime, since none is configured: `runtime: null` in the facts then means
-     * that none was found. Otherwise it means that the machine is configured without one.
+     * true if no container runtime is configured, so that the shim searches for one. `runtime: null` in the facts
+     * then means that none was found; otherwise the machine is configured without one.
      */
     findRuntime: z.optional(z.boolean()),
   })
@@ -119,8 +125,8 @@ export const settingsSchema = z
 export type Settings = z.infer<typeof settingsSchema>;
 
 /**
- * Returns how often a machine reports. Reports renew the lease, which a kubelet renews four times within its duration
- * (upstream leaseRenewIntervalFraction).
+ * Returns the milliseconds between two reports of a machine. Reports renew the lease, which a kubelet renews four
+ * times within its duration (upstream leaseRenewIntervalFraction).
  */
 export function reportIntervalMs(
   settings: Pick<Settings, "nodeStatusUpdateFrequencyMs" | "nodeLeaseDurationSeconds">,
@@ -129,7 +135,7 @@ export function reportIntervalMs(
   return Math.min(nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds * 250);
 }
 
-/** The settings whose texts have a syntax of their own. */
+/** The settings whose texts have a syntax that the schema does not check. */
 type Texts = Pick<
   Settings,
   | "evictionHard"
@@ -141,7 +147,9 @@ type Texts = Pick<
   | "reservedSystemCPUs"
 >;
 
-/** Returns the first text with which a kubelet would not start, and upstream's error; null if there is none. */
+/**
+ * Returns the first text with which a kubelet would refuse to start, and upstream's error; null if there is none.
+ */
 export function textFault(texts: Texts): { field: keyof Texts; message: string } | null {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim } = texts;
   const { systemReserved = {}, kubeReserved = {}, reservedSystemCPUs = "" } = texts;
@@ -168,7 +176,7 @@ function thresholdsError(texts: Texts): string | null {
   return errorOrNull(parseThresholds(Object.fromEntries(given)));
 }
 
-/** Upstream validateNodeTaints. */
+/** Returns true if no two taints have the same key and effect (upstream validateNodeTaints). */
 function areDistinctTaints(taints: readonly { key: string; effect: string }[]): boolean {
   return new Set(taints.map(({ key, effect }) => `${key}:${effect}`)).size === taints.length;
 }

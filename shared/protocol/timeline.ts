@@ -1,15 +1,18 @@
-// Schema of the answer about a machine's timeline. The Worker imports only its types. Times are RFC 3339, except those of
-// samples, which are milliseconds since 1970.
+// Defines the schema of the answer about a machine's timeline. The Worker imports only the types. Times are RFC
+// 3339; those of samples are milliseconds since 1970.
 import * as z from "zod/mini";
 
 const band = z.object({
-  /** `state`, or a condition's type. */
+  /** `state`, or the type of a condition. */
   track: z.string(),
   from: z.string(),
   to: z.string(),
-  /** A state (`ready`), or a condition's status: True, False, Unknown, or `silent` during a silence. */
+  /** A state (`ready`), or the status of a condition: True, False, Unknown, or `silent` during a silence. */
   status: z.string(),
-  /** `KubeletNotReady: node is shutting down`; for a silence that has ended, its kind. */
+  /**
+   * The reason and the message: `KubeletNotReady: node is shutting down`. For a silence that has ended, the kind of
+   * silence.
+   */
   text: z.string(),
 });
 
@@ -23,29 +26,29 @@ const mark = z.object({
 const amount = z.nullable(z.number());
 const bySignal = z.record(z.string(), amount);
 
-/** 200 to GET /v1/nodes/{name}/timeline. */
+/** The body of a 200 to GET /v1/nodes/{name}/timeline. */
 export const timelineSchema = z.object({
   since: z.string(),
   until: z.string(),
   /** The time of the oldest line of history, or of the enrolment. */
   knownSince: z.nullable(z.string()),
-  /** True if the answer has only the latest part of the range. */
+  /** true if the answer has only the latest part of the requested range. */
   isCut: z.boolean(),
-  /** Bands of one track do not overlap. Between them the status is unknown. */
+  /** The bands. Bands of one track do not overlap, and between two bands the status is not known. */
   bands: z.array(band),
-  /** Oldest first. */
+  /** The marks, oldest first. */
   marks: z.array(mark),
-  /** The least available amount of each signal, in bytes, inodes or PIDs; null if unknown. */
+  /** The least available amount of each signal at each time, in bytes, inodes or PIDs; null if not known. */
   samples: z.object({
     /** The signals that the machine has ever reported. */
     signals: z.array(z.string()),
     at: z.array(z.number()),
-    /** By signal, one value for each time in `at`. */
+    /** The values of each signal, one for each time in `at`. */
     values: z.record(z.string(), z.array(amount)),
   }),
-  /** Eviction thresholds; null if there is none, or if it is a percentage of an unknown capacity. */
+  /** The eviction thresholds as amounts; null if there is none, or if it is a percentage of an unknown capacity. */
   thresholds: z.record(z.string(), z.object({ hard: amount, soft: amount })),
-  /** From the last report. */
+  /** The capacities in the last report. */
   capacity: bySignal,
 });
 export type TimelineAnswer = z.infer<typeof timelineSchema>;

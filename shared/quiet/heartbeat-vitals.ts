@@ -1,11 +1,14 @@
-// Shortens the vitals of a heartbeat to what differs from the last accepted report, and expands them again. The shim
-// shortens, the gateway expands.
+// Reduces the vitals of a heartbeat to the difference from the last accepted report, and restores them. The shim
+// reduces, the gateway restores.
 import type { HeartbeatFrame } from "../protocol/frames.ts";
 import { SIGNALS, type Vitals } from "../protocol/report.ts";
 
 export type HeartbeatVitals = Pick<HeartbeatFrame, "available" | "remainingSeconds">;
 
-/** Returns null if more than amounts differ, so that a full report is needed. `base`: of the last accepted report. */
+/**
+ * Returns the heartbeat's vitals; null if more than amounts has changed, so that a full report is needed. `base`
+ * has the vitals of the last accepted report.
+ */
 export function shortened(vitals: Vitals, base: Vitals): HeartbeatVitals | null {
   if (vitals.setupError !== undefined || base.setupError !== undefined) return null;
   if (!isSameLasting(vitals, base)) return null;
@@ -19,7 +22,10 @@ export function shortened(vitals: Vitals, base: Vitals): HeartbeatVitals | null 
   };
 }
 
-/** A signal that `base` lacks gets a capacity of 0, which is never quiet: it needs a full report. */
+/**
+ * Returns the full vitals of a heartbeat. A signal that `base` lacks gets the capacity 0, which is never quiet, so
+ * that a full report follows.
+ */
 export function expanded({ available, remainingSeconds }: HeartbeatVitals, base: Vitals): Vitals {
   const signals: Vitals["signals"] = {};
   SIGNALS.forEach((name, at) => {
@@ -30,10 +36,10 @@ export function expanded({ available, remainingSeconds }: HeartbeatVitals, base:
   return { ...others, signals, ...(remainingSeconds && { remainingSeconds }) };
 }
 
-/** The vitals that a heartbeat does not carry, since they rarely change. */
+/** The vitals that a heartbeat omits, because they rarely change. */
 export type LastingVitals = Pick<Vitals, "errors" | "shuttingDown" | "oomKills">;
 
-/** A value that is absent in one must be absent in the other. Allocates nothing. */
+/** Returns true if the vitals are equal; a value must be present in both or in neither. Allocates nothing. */
 export function isSameLasting(a: LastingVitals, b: LastingVitals): boolean {
   return a.shuttingDown === b.shuttingDown && a.oomKills === b.oomKills && areSameErrors(a.errors, b.errors);
 }

@@ -1,5 +1,5 @@
-// Decides which vitals are quiet: the machine's object need not see them, since they change neither the Node nor what the
-// object stores. The gateway checks each heartbeat with isQuiet.
+// Decides whether vitals are quiet: whether they change neither the Node nor the node object's stored data, so that
+// the node object need not receive them. The gateway checks each heartbeat with isQuiet.
 import type { ReportedMemory } from "../from-report/reported-status.ts";
 import { parsedSettings } from "../from-report/parsed-settings.ts";
 import { compareQuantities } from "../kubernetes/quantity/arithmetic.ts";
@@ -13,41 +13,44 @@ import { isSameLasting, type LastingVitals } from "./heartbeat-vitals.ts";
 
 type SignalName = (typeof SIGNALS)[number];
 
-/** No decision changes while the capacity stays and the amount is within `from` and `to`, both included. */
+/**
+ * The range of a signal in which no decision changes: with this capacity, and an available amount from `from` to
+ * `to`, both included.
+ */
 interface QuietSignal {
   capacity: number;
   from: number;
   to: number;
 }
 
-/** The machine's object decides it after a report. Plain JSON. */
+/** The ranges of quiet vitals. The node object decides them after a report, as plain JSON. */
 export interface Quiet {
-  /** The observed signals. The others must stay absent. */
+  /** The range of each observed signal. A signal without a range must stay absent. */
   signals: { readonly [Name in SignalName]?: QuietSignal };
-  /** Errors, shutdown and OOM kills must stay as they were. */
+  /** The errors, the shutdown and the OOM kills, which must stay equal. */
   same: LastingVitals;
-  /** The conditions of drop-ins that must not expire; null: no drop-in has run, and none may. */
+  /** The conditions of drop-ins that must not expire; null if no drop-in has run, and none may run. */
   remaining: readonly string[] | null;
-  /** The conditions that must stay expired. */
+  /** The expired conditions of drop-ins, which must stay expired. */
   expired: readonly string[];
-  /** How far the machine's clock may be ahead, in milliseconds, both included. */
+  /** The range of milliseconds by which the machine's clock may be ahead, both included. */
   skewMs: readonly [from: number, to: number];
 }
 
-/** What is known after a report was applied. */
+/** The knowledge after a report was applied, from which quietOf decides. */
 export interface QuietBasis {
   vitals: Vitals;
   facts: Pick<Facts, "settings" | "machine" | "dropIns">;
-  /** What the setters remember after the report. */
+  /** The setters' memory after the report. */
   memory: Pick<ReportedMemory, "eviction" | "imageFilesystem" | "shutdown" | "reclaim" | "oom">;
   clock: RecordedClock;
-  /** Typically `customSetters`. */
+  /** The custom setters, typically `customSetters`. */
   custom: readonly CustomSetter[];
 }
 
-/** Returns null if each heartbeat may change something. */
+/** Returns the ranges of quiet vitals; null if any heartbeat may change something. */
 export function quietOf({ vitals, facts, memory, clock, custom }: QuietBasis): Quiet | null {
-  // A custom setter may decide by the time.
+  // With custom setters no heartbeat is quiet, because a custom setter may decide by the time.
   if (vitals.setupError !== undefined || custom.length > 0) return null;
   if (!isCalm(memory.eviction) || memory.reclaim.resource !== null) return null;
   if (!isRemembered(vitals, facts, memory)) return null;
@@ -58,7 +61,7 @@ export function quietOf({ vitals, facts, memory, clock, custom }: QuietBasis): Q
   return { signals, same: { errors, shuttingDown, oomKills }, ...quietConditions(vitals, facts), skewMs };
 }
 
-/** Returns true if the report's tick has run the setters: the same vitals then change nothing that they remember. */
+/** Returns true if the setters' memory has the report's vitals. Equal vitals then change nothing in it. */
 function isRemembered(
   { signals, oomKills, shuttingDown = false }: Vitals,
   { machine }: QuietBasis["facts"],
@@ -73,7 +76,7 @@ function isRemembered(
   );
 }
 
-/** Returns null if a threshold is met. */
+/** Returns the quiet range of each signal; null if a threshold is met. */
 function quietSignals(signals: Vitals["signals"], thresholds: readonly Threshold[]): Quiet["signals"] | null {
   const quiet: { [Name in SignalName]?: QuietSignal } = {};
   for (const name of SIGNALS) {
@@ -82,7 +85,7 @@ function quietSignals(signals: Vitals["signals"], thresholds: readonly Threshold
     const [available, capacity] = observed;
     const from = leastUnmet(name, capacity, thresholds);
     if (available < from) return null;
-    // Thresholds have no upper limit.
+    // The range has no upper end, because thresholds have no upper limit.
     quiet[name] = { capacity, from, to: Number.MAX_SAFE_INTEGER };
   }
   return quiet;
@@ -90,20 +93,23 @@ function quietSignals(signals: Vitals["signals"], thresholds: readonly Threshold
 
 const MOST = newQuantity(Number.MAX_SAFE_INTEGER, "DecimalSI");
 
-/** Returns the least whole amount that meets none of the signal's thresholds; Infinity if no reported amount is enough. */
+/**
+ * Returns the least whole amount that meets none of the signal's thresholds; Infinity if no amount in a report can
+ * be enough.
+ */
 function leastUnmet(name: SignalName, capacity: number, thresholds: readonly Threshold[]): number {
   let least = 0;
   for (const { signal, value } of thresholds) {
     if (signal !== name) continue;
     const limit = thresholdQuantity(value, capacity);
     if (compareQuantities(limit, MOST) > 0) return Infinity;
-    // Rounded up: a threshold of 0.5 is met with 0 available and not with 1.
+    // The amount is rounded up: a threshold of 0.5 is met with 0 available, but not with 1.
     least = Math.max(least, Number(valueOf(limit)));
   }
   return least;
 }
 
-/** A condition has expired in the sense of factConditions. */
+/** Divides the drop-ins' conditions into remaining and expired ones, as factConditions does. */
 function quietConditions(
   { remainingSeconds }: Vitals,
   { dropIns }: QuietBasis["facts"],
@@ -117,7 +123,10 @@ function quietConditions(
 const isAhead = (remaining: NonNullable<Vitals["remainingSeconds"]>, type: string) =>
   (remaining[type] ?? 0) > 0;
 
-/** `skewMs`: how far the machine's clock is ahead. Allocates nothing, since a gateway calls it for each heartbeat. */
+/**
+ * Returns true if the vitals are quiet. `skewMs` is how far the machine's clock is ahead. Allocates nothing, since
+ * a gateway calls it for each heartbeat.
+ */
 export function isQuiet(quiet: Quiet, vitals: Vitals, skewMs: number): boolean {
   return (
     skewMs >= quiet.skewMs[0] &&
@@ -150,15 +159,15 @@ function areConditionsQuiet(quiet: Quiet, left: Vitals["remainingSeconds"]): boo
 }
 
 interface QuietTime {
-  /** Until the next periodic write of the status. */
+  /** Milliseconds until the next periodic write of the status is due. */
   statusDueInMs: number;
-  /** Between two heartbeats of the machine. */
+  /** Milliseconds between two heartbeats of the machine. */
   intervalMs: number;
 }
 
 /**
- * Returns for how many whole milliseconds after the report heartbeats may be quiet. A drop-in's condition that is not
- * reported again must not expire before the next heartbeat.
+ * Returns the whole milliseconds after the report for which heartbeats may be quiet. The time ends before a
+ * drop-in's condition can expire between two heartbeats.
  */
 export function quietForMs(
   { remaining }: Quiet,
@@ -171,24 +180,27 @@ export function quietForMs(
   return Math.max(0, Math.floor(forMs));
 }
 
-/** A clock that is off by more than this is recorded. */
+/** The skew of a machine's clock, in milliseconds, beyond which it is recorded. */
 export const MAX_SKEW_MS = 60_000;
 
 /** The stored record of a machine's clock. */
 interface RecordedClock {
   isSkewed: boolean;
-  /** The skew when it was recorded; 0 if there was none. */
+  /** The recorded skew in milliseconds; 0 if there was none. */
   skewMs: number;
 }
 
-/** Returns true if a skew has drifted so far that it is recorded again. A drifting clock costs a few rows at most. */
+/**
+ * Returns true if the skew differs so much from the recorded one that it is recorded again. A drifting clock costs
+ * only a few rows.
+ */
 export function isOtherSkew(skewMs: number, recordedMs: number): boolean {
   return Math.abs(skewMs - recordedMs) > sameWithinMs(recordedMs);
 }
 
 const sameWithinMs = (recordedMs: number) => Math.max(MAX_SKEW_MS, Math.abs(recordedMs) / 2);
 
-/** Returns the range of skews, both included, that changes no record; null if any skew does. */
+/** Returns the range of skews, both ends included, that change no record; null if every skew changes it. */
 export function unrecordedSkewMs({
   isSkewed,
   skewMs,

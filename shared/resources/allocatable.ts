@@ -1,4 +1,4 @@
-// Computes a machine's capacity, and parses and validates what it reserves of that (the kubelet's container manager).
+// Computes a machine's capacity, and parses and validates its reservations (the kubelet's container manager).
 import { quote } from "../go/strings.ts";
 import { addQuantities, subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
 import { parseQuantity } from "../kubernetes/quantity/parse.ts";
@@ -17,11 +17,11 @@ import { hugePageResourceName } from "../kubernetes/resource-names.ts";
 import { failure, type Result, success } from "../result.ts";
 import { type Threshold, thresholdQuantity } from "./eviction.ts";
 
-/** The amounts that a machine's configuration keeps from pods. */
+/** The amounts that a machine's configuration reserves, so that pods cannot use them. */
 export interface Reservations {
   systemReserved: Quantities;
   kubeReserved: Quantities;
-  /** Only the thresholds of memory.available and nodefs.available count. */
+  /** The hard eviction thresholds. Only those of memory.available and nodefs.available reserve an amount. */
   hardEvictionThresholds: readonly Threshold[];
 }
 
@@ -46,8 +46,8 @@ export function parseReserved(texts: Record<string, string>): Result<Quantities>
 }
 
 /**
- * Upstream GetNodeAllocatableReservation: returns the reservation of each resource in `capacity`. A resource without one is
- * absent.
+ * Returns the total reservation of each resource in `capacity` (upstream GetNodeAllocatableReservation). A resource
+ * without a reservation is absent.
  */
 export function nodeAllocatableReservation(reservations: Reservations, capacity: Quantities): Quantities {
   const { systemReserved, kubeReserved, hardEvictionThresholds } = reservations;
@@ -63,7 +63,7 @@ export function nodeAllocatableReservation(reservations: Reservations, capacity:
   return result;
 }
 
-/** Upstream hardEvictionReservation. */
+/** Returns the reservations of the hard eviction thresholds (upstream hardEvictionReservation). */
 function hardEvictionReservation(thresholds: readonly Threshold[], capacity: Quantities): Quantities {
   const kept: Quantities = {};
   for (const { signal, value } of thresholds) {
@@ -79,7 +79,10 @@ function whole(quantity: Quantity = zeroQuantity): bigint {
   return valueOf(quantity);
 }
 
-/** Upstream validateNodeAllocatable: returns the resources whose reservation exceeds their capacity; null if none does. */
+/**
+ * Returns an error with all resources whose reservation exceeds their capacity; null if there is none (upstream
+ * validateNodeAllocatable).
+ */
 export function validateNodeAllocatable(reservations: Reservations, capacity: Quantities): string | null {
   const kept = nodeAllocatableReservation(reservations, capacity);
   const faults = Object.entries(kept).flatMap(([name, amount]) => {
@@ -93,7 +96,7 @@ export function validateNodeAllocatable(reservations: Reservations, capacity: Qu
   return faults.length > 0 ? `invalid Node Allocatable configuration. ${faults.join(" ")}` : null;
 }
 
-/** A machine as cAdvisor describes it. The numbers are unsigned 64-bit ones. */
+/** A machine as cAdvisor describes it. Numbers are unsigned 64-bit integers. */
 export interface MachineInfo {
   machineID: string;
   systemUUID: string;
@@ -107,8 +110,9 @@ export interface MachineInfo {
 type Hardware = Pick<MachineInfo, "numCores" | "memoryCapacityBytes" | "hugePages">;
 
 /**
- * Upstream cadvisor.CapacityFromMachineInfo: returns cpu, memory, and huge pages by page size. If a size is listed twice,
- * the last entry counts. Quantities keep the notation of a resource, which a text may not show ("1k" of memory).
+ * Returns cpu, memory, and huge pages by page size (upstream cadvisor.CapacityFromMachineInfo). If a page size is
+ * listed twice, the last entry counts. Quantities keep a resource's notation, which their text may not show ("1k"
+ * of memory).
  */
 export function capacityQuantities({ numCores, memoryCapacityBytes, hugePages }: Hardware): Quantities {
   const capacity: Quantities = {
@@ -122,7 +126,7 @@ export function capacityQuantities({ numCores, memoryCapacityBytes, hugePages }:
   return capacity;
 }
 
-/** Go converts to int64 without a check, so larger numbers wrap. */
+/** Returns a quantity of bytes. Larger numbers than int64 wrap around, since Go converts without a check. */
 function bytes(count: bigint): Quantity {
   return newQuantity(BigInt.asIntN(64, count), "BinarySI");
 }
@@ -134,8 +138,8 @@ interface ReservedTexts {
 }
 
 /**
- * Upstream's rule for --reserved-cpus, a list such as "0-3,8": the number of listed CPUs replaces both CPU reservations. An
- * empty list changes nothing. A CPU beyond `numCores` is an error.
+ * Returns the reservations with --reserved-cpus, a list such as "0-3,8": the number of listed CPUs replaces both
+ * CPU reservations. An empty list changes nothing. Fails for a CPU beyond `numCores`.
  */
 export function withReservedCpus(
   reserved: ReservedTexts,
@@ -154,7 +158,7 @@ export function withReservedCpus(
   return success({ kubeReserved, systemReserved: { ...reserved.systemReserved, cpu: String(count) } });
 }
 
-/** Upstream cpuset.Parse, which accepts overlapping ranges. Counts each CPU once. */
+/** Parses a list of CPUs (upstream cpuset.Parse). Ranges may overlap; each CPU counts once. */
 function countCpus(list: string): Result<{ count: number; highest: number }> {
   const ranges: [first: number, last: number][] = [];
   for (const range of list === "" ? [] : list.split(",")) {

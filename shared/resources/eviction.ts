@@ -1,5 +1,5 @@
-// Parses the eviction thresholds of a machine's configuration (eviction.ParseThresholdConfig), and derives pressure
-// conditions from eviction signals over time (eviction.Manager's synchronize). It evicts no pods.
+// Parses the eviction thresholds of a machine's configuration (eviction.ParseThresholdConfig). Derives pressure
+// conditions from eviction signals over time (eviction.Manager's synchronize), but evicts no pods.
 import { parseDuration } from "../go/duration.ts";
 import { parseFloat32 } from "../go/float.ts";
 import { addQuantities, compareQuantities } from "../kubernetes/quantity/arithmetic.ts";
@@ -25,27 +25,30 @@ export const CONDITION_OF_SIGNAL = {
 export type Signal = keyof typeof CONDITION_OF_SIGNAL;
 export type PressureCondition = (typeof CONDITION_OF_SIGNAL)[Signal];
 
-/** An amount, or a 32-bit float fraction of the capacity: 10 % is 0.10000000149011612. */
+/**
+ * The value of a threshold: an amount, or a fraction of the capacity as a 32-bit float (10 % is
+ * 0.10000000149011612).
+ */
 export type ThresholdValue =
   { quantity: Quantity; percentage: null } | { quantity: null; percentage: number };
 
-/** Met while less than `value` is available. */
+/** An eviction threshold, which is met while less than `value` is available. */
 export interface Threshold {
-  /** Identifies the threshold in stored state. Upstream compares the addresses of its parts. */
+  /** The threshold's ID in stored state. Upstream compares the addresses of its parts instead. */
   id: string;
   signal: Signal;
   value: ThresholdValue;
-  /** 0: a hard threshold. Milliseconds. */
+  /** Milliseconds for which the threshold has to be met before it counts; 0 for a hard threshold. */
   gracePeriodMs: number;
-  /** Once met, it stays met until this much more than `value` is available. */
+  /** The amount beyond `value` that has to be available before a met threshold ends. */
   minReclaim: ThresholdValue | null;
 }
 
 type Statements = Record<string, string> | null;
 
-/** Texts by signal, as in KubeletConfiguration. */
+/** The settings of eviction, each as texts by signal, as in KubeletConfiguration. */
 export interface EvictionSettings {
-  /** With "pods" in it, a hard threshold of memory.available also applies to the pods' memory. */
+  /** If the list contains "pods", a hard threshold of memory.available also applies to the pods' memory. */
   enforceNodeAllocatable?: readonly string[];
   evictionHard?: Statements;
   evictionSoft?: Statements;
@@ -53,7 +56,7 @@ export interface EvictionSettings {
   evictionMinimumReclaim?: Statements;
 }
 
-/** Upstream DefaultEvictionHard (Linux). */
+/** The default hard thresholds (upstream DefaultEvictionHard for Linux). */
 const DEFAULT_EVICTION_HARD = {
   "memory.available": "100Mi",
   "nodefs.available": "10%",
@@ -62,7 +65,10 @@ const DEFAULT_EVICTION_HARD = {
   "imagefs.inodesFree": "5%",
 };
 
-/** Returns the configured thresholds, or the defaults if there are none. `mergeDefaults` adds the defaults. */
+/**
+ * Returns the configured hard thresholds; the defaults if there are none. With `mergeDefaults`, defaults fill the
+ * missing signals.
+ */
 export function effectiveEvictionHard(
   evictionHard: Statements,
   mergeDefaults: boolean,
@@ -72,8 +78,8 @@ export function effectiveEvictionHard(
 }
 
 /**
- * Upstream ParseThresholdConfig: returns hard thresholds, soft ones, then those of the pods' memory. Signals are sorted,
- * which upstream's are not. Errors are upstream's texts.
+ * Returns the hard thresholds, the soft ones, then those of the pods' memory (upstream ParseThresholdConfig).
+ * Unlike upstream's, the signals are sorted. Errors are upstream's texts.
  */
 export function parseThresholds(settings: EvictionSettings): Result<Threshold[]> {
   const hard = readThresholds(settings.evictionHard);
@@ -107,7 +113,7 @@ function copies(thresholds: readonly Threshold[], from: Signal, to: Signal): Thr
     .map((original) => threshold("copied", { ...original, signal: to }));
 }
 
-/** Adds the ID, which has every part that upstream compares. */
+/** Returns the threshold with its ID, which contains every part that upstream compares. */
 export function threshold(source: string, parts: Omit<Threshold, "id">): Threshold {
   const { signal, value, gracePeriodMs, minReclaim } = parts;
   const reclaim = minReclaim ? ` + ${valueText(minReclaim)}` : "";
@@ -137,7 +143,7 @@ function readEach<T>(
   return success(values);
 }
 
-/** Upstream parseThresholdStatements. 0% and 100% switch a threshold off. */
+/** Parses thresholds by signal (upstream parseThresholdStatements). 0% and 100% turn a threshold off. */
 function readThresholds(statements: Statements | undefined): Result<Map<Signal, ThresholdValue>> {
   const on = Object.entries(statements ?? {}).filter(([name, text]) => !isSignal(name) || !isOff(text));
   return readEach(Object.fromEntries(on), readThreshold);
@@ -178,7 +184,7 @@ function readGracePeriod(_signal: Signal, text: string): Result<number> {
   return duration;
 }
 
-/** "10%" or a quantity. */
+/** Parses "10%" or a quantity. */
 function readValue(text: string): Result<ThresholdValue> {
   if (text.endsWith("%")) {
     const percent = parseFloat32(text.replace(/%+$/, ""));
@@ -189,13 +195,13 @@ function readValue(text: string): Result<ThresholdValue> {
   return quantity.ok ? success({ quantity: quantity.value, percentage: null }) : quantity;
 }
 
-/** Upstream GetThresholdQuantity: returns the amount of a value for a capacity in whole units. */
+/** Returns the amount of a threshold's value for a capacity in whole units (upstream GetThresholdQuantity). */
 export function thresholdQuantity(value: ThresholdValue, capacity: Integer): Quantity {
   if (value.quantity) return value.quantity;
   return newQuantity(int64(Number(capacity) * value.percentage), "BinarySI");
 }
 
-/** Go's conversion of a float64 to int64 (amd64): a number that does not fit becomes the smallest int64. */
+/** Converts a number like Go's float64 to int64 (amd64): a number that does not fit becomes the smallest int64. */
 function int64(value: number): Integer {
   const whole = Math.trunc(value) + 0;
   if (Number.isSafeInteger(whole)) return whole;
@@ -203,7 +209,10 @@ function int64(value: number): Integer {
   return fits ? BigInt(whole) : MIN_INT64;
 }
 
-/** Upstream compareThresholdValue and hasThreshold: returns true if only the reclaim of two thresholds may differ. */
+/**
+ * Returns true if two thresholds differ in nothing but their reclaim (upstream compareThresholdValue and
+ * hasThreshold).
+ */
 export function asksTheSame(a: Threshold, b: Threshold): boolean {
   if (a.signal !== b.signal || a.gracePeriodMs !== b.gracePeriodMs) return false;
   if (a.value.quantity && b.value.quantity)
@@ -211,20 +220,22 @@ export function asksTheSame(a: Threshold, b: Threshold): boolean {
   return a.value.percentage !== null && a.value.percentage === b.value.percentage;
 }
 
-/** Bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent. */
+/**
+ * The observed signals in bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent.
+ */
 export type Observations = {
   readonly [Name in Signal]?: readonly [available: Integer, capacity: Integer] | undefined;
 };
 
-/** Kept from one call to the next. Plain JSON; times are in milliseconds since 1970. */
+/** The state that the caller stores between two calls. Plain JSON; times are in milliseconds since 1970. */
 export interface EvictionState {
-  /** The conditions that are true. */
+  /** The pressure conditions that are True. */
   conditions: readonly PressureCondition[];
-  /** When a threshold of the condition was last met, within the transition period. */
+  /** The time at which a threshold of the condition was last met, within the transition period. */
   lastMetAt: Readonly<Partial<Record<PressureCondition, number>>>;
-  /** Since when a threshold is met, by the threshold's ID. */
+  /** The time from which on a threshold has been met, by the threshold's ID. */
   firstMetAt: Readonly<Record<string, number>>;
-  /** IDs of the thresholds that are met and whose grace period is over. */
+  /** The IDs of the met thresholds whose grace period is over. */
   metThresholds: readonly string[];
 }
 
@@ -236,9 +247,10 @@ export const NO_PRESSURE: EvictionState = {
 };
 
 /**
- * Upstream synchronize, up to the point where it would evict pods. A signal that was not observed meets no threshold. A
- * condition is true from the moment a hard or soft threshold is met until `pressureTransitionPeriodMs` after the last one.
- * Returns `state` itself if no threshold is met and no earlier one counts.
+ * Updates the state from new observations (upstream synchronize, without the eviction of pods). A signal that was
+ * not observed meets no threshold. A condition is True from the moment a hard or soft threshold is met until
+ * `pressureTransitionPeriodMs` after the last such moment. Returns `state` itself if no threshold is met now, and
+ * no earlier one still counts.
  */
 export function synchronizeEviction(
   thresholds: readonly Threshold[],
@@ -254,7 +266,7 @@ export function synchronizeEviction(
   const conditions: PressureCondition[] = [];
   for (const condition of CONDITIONS) {
     const at = metNow.has(condition) ? now : state.lastMetAt[condition];
-    // Drops an older time, which never counts again, so that the state of a machine without pressure stays one object.
+    // An older time never counts again. Without it, the state of a machine without pressure stays the same object.
     if (at === undefined || now - at >= pressureTransitionPeriodMs) continue;
     conditions.push(condition);
     lastMetAt[condition] = at;
@@ -264,7 +276,7 @@ export function synchronizeEviction(
   return { conditions, lastMetAt, firstMetAt, metThresholds: overdue.map(({ id }) => id) };
 }
 
-/** Returns false if time alone may change a condition. */
+/** Returns true if the passing of time alone cannot change a condition. */
 export function isCalm({ conditions, lastMetAt, firstMetAt, metThresholds }: EvictionState): boolean {
   const areEmpty = Object.keys(lastMetAt).length === 0 && Object.keys(firstMetAt).length === 0;
   return conditions.length === 0 && metThresholds.length === 0 && areEmpty;
@@ -272,7 +284,10 @@ export function isCalm({ conditions, lastMetAt, firstMetAt, metThresholds }: Evi
 
 const CONDITIONS: readonly PressureCondition[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** Upstream thresholdsMet and mergeThresholds: returns the thresholds that are met, and earlier ones not yet reclaimed. */
+/**
+ * Returns the thresholds that are met, and earlier ones whose reclaim is not reached yet (upstream thresholdsMet
+ * and mergeThresholds).
+ */
 function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,

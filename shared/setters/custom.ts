@@ -1,22 +1,26 @@
-// The place for your own setters, which run after the kubelet's. docs/custom-setters.md describes how to write one.
+// The place for custom setters, which run after the kubelet's setters. docs/custom-setters.md describes how to
+// write one.
 import type { Facts } from "../protocol/facts.ts";
 import type { RecordAnyEvent, Setter } from "./setter.ts";
 
 /** The whole input of a custom setter. */
 export interface CustomSources {
-  /** The facts' `custom` map: what the machine's drop-ins report, of limited size. */
+  /** The map `custom` of the facts, which the machine's drop-ins report. Its size is limited. */
   custom: Readonly<NonNullable<Facts["custom"]>>;
-  /** RFC 3339, UTC, whole seconds. */
+  /** The present time: RFC 3339, UTC, whole seconds. */
   now: string;
   recordEvent: RecordAnyEvent;
 }
 
 export type CustomSetter = (sources: CustomSources) => Setter;
 
-/** Add yours here, in the order of their runs. */
+/** The custom setters, in the order of their runs. Add your own setters here. */
 export const customSetters: readonly CustomSetter[] = [];
 
-/** A custom setter that throws counts as failed, and does not prevent the Node's update. */
+/**
+ * Returns a setter that runs the custom setter. If the custom setter throws, it counts as failed, and the Node is
+ * still updated.
+ */
 export function contained(setter: CustomSetter, sources: CustomSources): Setter {
   return (node) => {
     try {

@@ -1,8 +1,11 @@
-// Setter: the port of the kubelet's server.
+// Sets the port of the kubelet's server.
 import type { NodeStatus } from "../kubernetes/types.ts";
 import type { Setter } from "./setter.ts";
 
-/** Upstream nodestatus.DaemonEndpoints. Port 0 means that there is no server. The wire form always has the port. */
+/**
+ * Returns the setter (upstream nodestatus.DaemonEndpoints). Port 0 means that there is no server. The Node's JSON
+ * always has the port.
+ */
 export function daemonEndpoints({ kubeletEndpoint }: NonNullable<NodeStatus["daemonEndpoints"]>): Setter {
   return (node) => {
     node.status.daemonEndpoints = { kubeletEndpoint: { Port: kubeletEndpoint?.Port ?? 0 } };

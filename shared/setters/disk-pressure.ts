@@ -1,4 +1,4 @@
-// Setter: the DiskPressure condition.
+// Sets the condition DiskPressure.
 import { pressureCondition, type Wordings } from "./pressure-condition.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
@@ -15,7 +15,7 @@ const WORDINGS: Wordings = {
   },
 };
 
-/** Upstream nodestatus.DiskPressureCondition. */
+/** Returns the setter (upstream nodestatus.DiskPressureCondition). */
 export function diskPressureCondition(
   now: string,
   underPressure: () => boolean, // typically from the eviction signals

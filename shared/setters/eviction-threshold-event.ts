@@ -2,12 +2,14 @@
 import type { Signal, Threshold } from "../resources/eviction.ts";
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** The scarce resource of the last run; null in a kubelet that has just started. The caller keeps it. */
+/**
+ * The scarce resource of the last run; null if a kubelet has just started. The caller keeps the state between runs.
+ */
 export interface ReclaimState {
   resource: string | null;
 }
 
-/** Upstream signalToResource. */
+/** The resource of each signal (upstream signalToResource). */
 const RESOURCE_OF_SIGNAL: Readonly<Record<Signal, string>> = {
   "memory.available": "memory",
   "allocatableMemory.available": "memory",
@@ -21,13 +23,13 @@ const RESOURCE_OF_SIGNAL: Readonly<Record<Signal, string>> = {
 };
 
 /**
- * The event of upstream's eviction manager (synchronize). Upstream repeats it every ten seconds; this setter records it
- * once, when another resource comes first. Updates `state`.
+ * Returns a setter that records an event when another resource becomes the scarcest one, and updates `state`.
+ * Upstream's eviction manager (synchronize) repeats the event every ten seconds.
  */
 export function evictionThresholdEvent(
   state: ReclaimState,
   thresholds: readonly Threshold[],
-  metThresholds: () => readonly string[], // IDs; typically of the eviction state, when the setter runs
+  metThresholds: () => readonly string[], // the IDs in the eviction state when the setter runs
   recordEvent: RecordEvent,
 ): Setter {
   return () => {
@@ -39,7 +41,10 @@ export function evictionThresholdEvent(
   };
 }
 
-/** Upstream byEvictionPriority and getReclaimableThreshold: memory comes before all others. */
+/**
+ * Returns the scarcest resource: memory comes before all others (upstream byEvictionPriority and
+ * getReclaimableThreshold).
+ */
 function resourceToReclaim(thresholds: readonly Threshold[], met: readonly string[]): string | null {
   if (met.length === 0) return null;
   const resources = thresholds

@@ -1,7 +1,7 @@
-// Setter: annotations from a machine's configuration, which controllers read.
+// Sets annotations from a machine's configuration, which controllers read.
 import type { Setter } from "./setter.ts";
 
-/** If `wanted` is false, removes the annotation. */
+/** Returns a setter that adds each annotation if its value in `wanted` is true, and removes it otherwise. */
 export function factAnnotations(wanted: Readonly<Record<string, boolean>>): Setter {
   const entries = Object.entries(wanted);
   return (node) => {

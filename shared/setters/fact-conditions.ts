@@ -1,4 +1,4 @@
-// Setter: the conditions that drop-ins report, and the condition about the drop-ins themselves.
+// Sets the conditions that drop-ins report, and the condition about the drop-ins themselves.
 import { DROP_INS_CONDITION, type DropIns, TAKEN_CONDITIONS } from "../protocol/drop-ins.ts";
 import { type ConditionReport, setCondition } from "../kubernetes/conditions.ts";
 import { replaceListed } from "./listed.ts";
@@ -7,7 +7,10 @@ import type { Setter } from "./setter.ts";
 export const FACT_CONDITIONS_ANNOTATION = "rollcall.dev/fact-conditions";
 const MAX_MESSAGE_LENGTH = 1024;
 
-/** An expired condition becomes Unknown. A condition that no drop-in reports is removed. */
+/**
+ * Returns the setter. An expired condition becomes Unknown. A condition that no drop-in reports any more is
+ * removed.
+ */
 export function factConditions(
   now: string,
   dropIns: DropIns,
@@ -21,7 +24,7 @@ export function factConditions(
   ];
   return (node) => {
     const types = reports.map(({ type }) => type);
-    // Another writer may have changed the annotation, and conditions of other writers must stay.
+    // Conditions of other writers are kept, although another writer may have added them to the annotation.
     const gone = replaceListed(node, FACT_CONDITIONS_ANNOTATION, types).filter(
       (type) => !TAKEN_CONDITIONS.includes(type),
     );
