@@ -1,4 +1,5 @@
-// Counts the events of a gateway for GET /metrics. The counts are in memory, since storing them is not worth the rows.
+// Counts the events of a gateway for GET /metrics. The counts are only in memory, since they are not worth stored
+// rows.
 import {
   AGAIN_REASONS,
   type AgainReason,
@@ -7,14 +8,14 @@ import {
 } from "../../shared/protocol/frames.ts";
 import type { Durations, Measured, Sample } from "../metrics/metrics.ts";
 
-/** Outcomes of a PUT of a lease. */
+/** The outcomes of a PUT of a lease. */
 const OUTCOMES = ["renewed", "lost", "failed"] as const;
 type RenewalOutcome = (typeof OUTCOMES)[number];
-/** A machine that leaves gets a `left` frame in place of `closing`. */
+/** The reasons in the metric of closed sockets. A machine that leaves gets a `left` frame instead of `closing`. */
 const ENDS = [...CLOSING_REASONS, "left"] as const;
 type SocketEnd = ClosingReason | "left";
 
-/** The values of the gauges. */
+/** The current values of a gateway's gauges. */
 export interface GatewayStatus {
   gateway: number;
   members: number;

@@ -1,5 +1,6 @@
-// Ends a machine's socket: closes it, returns the loan to the machine's object, and deletes the member's row. A machine that
-// was sent away must wait before its next socket. Also the surroundings of a gateway, which all its parts share.
+// Ends a machine's socket: closes it, returns the loan to the node object, and deletes the member's row. A machine
+// that was sent away must wait before its next socket. Also defines the surroundings of a gateway, which all its
+// parts share.
 import type { ClosingReason } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Timer } from "../clock.ts";
@@ -12,19 +13,19 @@ import { type PutLease, returnedLoan } from "./lease.ts";
 import type { Member, Members } from "./members.ts";
 import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
 
-/** The platform and other objects. Tests replace them. */
+/** The platform and the other objects, which tests replace. */
 export interface GatewaySurroundings {
-  /** Returns a machine's object. */
+  /** Returns the node object of a machine. */
   node: (name: string) => LeaseLender;
   putLease: PutLease;
-  /** Returns the open and closing sockets of one machine, or of all. */
+  /** Returns the open and closing sockets of one machine, or of all machines without a name. */
   sockets: (name?: string) => ServerSocket[];
   sql: SqlStorage;
   alarm: Pick<LazyAlarm, "atLatest" | "rang">;
-  /** GATEWAY_SIZE */
+  /** Returns the value of GATEWAY_SIZE: the largest number of machines. */
   size: () => number;
   counters: GatewayCounters;
-  /** The timer of deadlines. Typically oneTimer. */
+  /** The timer of the gateway's deadlines. Typically oneTimer. */
   timer: Timer;
   /** Typically currentMs. */
   nowMs: () => number;
@@ -36,39 +37,39 @@ export interface GatewaySurroundings {
   log: Log;
 }
 
-/** The surroundings, with the sockets and members of the gateway. */
+/** The surroundings, with the sockets and members of this gateway. */
 export interface GatewayParts extends GatewaySurroundings {
   held: HeldSockets;
   members: Members;
 }
 
-/** Deadline for a machine's object. */
+/** The time limit for a call of a node object. */
 export const NOTIFY_WITHIN_MS = 5000;
-/** Wait before a machine's object that did not answer is notified again. */
+/** The time after which a node object that did not answer is notified again. */
 const NOTIFY_AGAIN_MS = 10_000;
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
 export class Endings {
   readonly #in: GatewayParts;
-  /** Until when each machine must stay away, by name. An eviction loses it. */
+  /** The time until which each machine must stay away, by name. An eviction loses the times. */
   readonly #awayUntilMs = new Map<string, number>();
-  /** When each machine's object is notified again, by name. */
+  /** The time from which each node object may be notified again, by the machine's name. */
   readonly #notBeforeMs = new Map<string, number>();
 
   constructor(parts: GatewayParts) {
     this.#in = parts;
   }
 
-  /** Returns how long the machine must stay away, in milliseconds; 0 if it need not. */
+  /** Returns for how many milliseconds the machine must stay away; 0 if it may open a socket. */
   awayForMs(name: string): number {
     const leftMs = (this.#awayUntilMs.get(name) ?? 0) - this.#in.nowMs();
-    // A clock that was put back extends no wait.
+    // A clock that was put back must not extend the wait.
     return leftMs > 0 && leftMs <= AWAY_MS ? leftMs : 0;
   }
 
   /**
-   * Closes all sockets of the machine, which then reports by HTTP for a while. If the socket has no accepted report, only
-   * this socket is closed: an attacker who replays a recorded upgrade must not keep the machine away.
+   * Closes all sockets of the machine, which then reports over HTTP for a while. If this socket has no accepted
+   * report, closes only this socket: an attacker who replays a recorded upgrade must not keep the machine away.
    */
   sendAway(socket: HeldSocket, reason: ClosingReason): Promise<void> {
     const { name, beatMs } = socket.attachment;
@@ -80,13 +81,18 @@ export class Endings {
     return this.end(name);
   }
 
-  /** Closes only this socket. */
+  /**
+   * Closes this socket and no other one. `comeBackInMs`: the time after which the machine may open a new socket.
+   */
   hangUp(socket: HeldSocket, reason: ClosingReason, comeBackInMs: number): void {
     this.#in.counters.ended(reason);
     this.#in.held.close(socket, reason, comeBackInMs);
   }
 
-  /** Call it when a socket of this machine is gone. If the machine has an accepted socket, nothing ends. */
+  /**
+   * Ends the loan and the membership of a machine without an accepted socket, and notifies its node object. Call it
+   * when a socket of the machine is gone.
+   */
   async end(name: string): Promise<void> {
     const { members } = this.#in;
     if (members.has(name)) await members.inTurn(name, (member) => this.endInTurn(member));
@@ -108,15 +114,15 @@ export class Endings {
     await alarm.atLatest(nowMs() + NOTIFY_AGAIN_MS);
   }
 
-  /** Returns whether the machine's object may be notified now. */
+  /** Returns true if the node object may be notified now. */
   isDue(name: string): boolean {
     const leftMs = (this.#notBeforeMs.get(name) ?? 0) - this.#in.nowMs();
     return leftMs <= 0 || leftMs > NOTIFY_AGAIN_MS;
   }
 
   /**
-   * Ends the loan, and returns it once no PUT is in progress; null if there is none, or another call has taken it. A loan
-   * with an epoch above `floor` stays.
+   * Ends the loan and returns it once no PUT is in progress; null if there is no loan, or another call has taken
+   * it. A loan with an epoch above `floor` stays.
    */
   async takeBack(member: Member, floor = Infinity): Promise<ReturnedLoan | null> {
     const held = member.held && member.held.loan.epoch <= floor ? member.held : null;
@@ -134,7 +140,10 @@ export class Endings {
       if (!this.#in.members.has(name)) this.#notBeforeMs.delete(name);
   }
 
-  /** Sends the returned loan only once: if it may not have arrived, the object reads the lease. */
+  /**
+   * Notifies the node object that the socket ended; returns false if that failed. The loan is sent only once: if it
+   * may be lost, the node object reads the lease.
+   */
   async #notify(name: string, gateway: number, returned: ReturnedLoan | null): Promise<boolean> {
     const { node, log, timer } = this.#in;
     try {

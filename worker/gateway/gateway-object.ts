@@ -1,5 +1,5 @@
-// The Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. It passes socket events, the alarm
-// and RPC on to gateway.ts.
+// Defines the Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. It passes socket
+// events, the alarm and RPC on to gateway.ts.
 import { type Environment, gatewaySize } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
@@ -15,14 +15,17 @@ import type { OpenedSocket } from "./sockets.ts";
 import { logFailure } from "../log.ts";
 import { currentMs, oneTimer } from "../clock.ts";
 
-/** The verified request to open a socket. The Worker sends it in the header GATEWAY_OPENING. */
+/** The verified request to open a socket, which the Worker sends in the header GATEWAY_OPENING. */
 export interface GatewayOpening extends OpenedSocket {
-  /** Valid for one socket. */
+  /** The connect ticket, which is valid for one socket. */
   ticket: string;
 }
 export const GATEWAY_OPENING = "x-rollcall-gateway";
 
-/** How late a deadline may be noticed, and how long a gateway stays awake after its last request. */
+/**
+ * The precision of the gateway's timer. A deadline may be noticed this much later, and the gateway stays awake this
+ * long after its last request.
+ */
 const TICK_MS = 50;
 
 export class GatewayObject extends StoredObject implements LeaseHolder {
@@ -78,7 +81,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.ring();
   }
 
-  /** Called by the cron trigger: checks that the alarm is set. */
+  /** Checks that the alarm is set. The cron trigger calls it. */
   care(): Promise<void> {
     return this.#gateway.care();
   }
@@ -103,7 +106,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.dismiss(name, why);
   }
 
-  /** Returns the metrics; none if the gateway has no machine. */
+  /** Returns the gateway's metrics; an empty object if the gateway has no machine. */
   metrics(): Measured {
     const status = this.#gateway.status();
     return status ? this.#counters.measure(status, this.#durations) : {};

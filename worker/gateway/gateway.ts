@@ -1,5 +1,5 @@
-// A gateway, independent of the platform: handles the frames of its machines' sockets, calls of their objects, and the alarm.
-// While heartbeats are quiet it renews leases without waking a machine's object.
+// Implements a gateway without the platform: handles the frames on its machines' sockets, the calls of node
+// objects, and the alarm. While heartbeats are quiet, it renews leases without waking a node object.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ReturnedLoan } from "../machine/lease-loan.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
@@ -12,11 +12,11 @@ import { dueMs, Reports } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";
 
 export const WATCH_LIMITS = {
-  /** Machines' objects that one turn notifies. */
+  /** The largest number of node objects that one turn of the alarm notifies. */
   notifiedAtOnce: 50,
-  /** Time from one turn to the next while more objects must be notified. */
+  /** The time until the next turn while more node objects must be notified. */
   turnMs: 1000,
-  /** Next check if the alarm was lost, or a turn failed. */
+  /** The time until the next turn if the alarm was lost, or a turn failed. */
   checkMs: 30_000,
 } as const;
 
@@ -36,7 +36,9 @@ export class Gateway {
     this.#reports = new Reports(this.#in, this.#endings);
   }
 
-  /** Returns null if the socket may be opened: then call `open` with it. */
+  /**
+   * Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket.
+   */
   refusal({ name, ticket }: { name: string; ticket: string }): GatewayRefusal | null {
     return this.#openings.refusal(name, ticket);
   }
@@ -45,7 +47,7 @@ export class Gateway {
     return this.#openings.begin(socket, opened);
   }
 
-  /** Never fails. */
+  /** Handles a frame of a machine. Never rejects: it logs errors. */
   async receive(socket: ServerSocket, frame: string | ArrayBuffer): Promise<void> {
     const held = this.#in.held.of(socket);
     try {
@@ -72,7 +74,7 @@ export class Gateway {
     }
   }
 
-  /** Call it when the platform reports that the socket is closed. */
+  /** Ends a socket that the platform reports as closed. */
   async closed(socket: ServerSocket): Promise<void> {
     const { held } = this.#in;
     const known = held.of(socket);
@@ -85,7 +87,7 @@ export class Gateway {
   async noteMember(name: string, gateway: number): Promise<true> {
     const { members, alarm, nowMs } = this.#in;
     members.put(name, gateway);
-    // The socket may be gone by now, and only the alarm finds that.
+    // The machine's socket may be closed by now, and only the alarm detects that.
     await alarm.atLatest(nowMs() + WATCH_LIMITS.checkMs);
     return true;
   }
@@ -95,7 +97,7 @@ export class Gateway {
     const member = members.known(name);
     if (member) member.floor = Math.max(member.floor, floor);
     const returned = member ? await this.#endings.takeBack(member, floor) : null;
-    // The object knows that the gateway no longer watches the machine.
+    // The node object knows that this gateway no longer watches the machine.
     if (!held.accepted(name) && !members.isBusy(name)) members.delete(name);
     return returned;
   }
@@ -132,7 +134,9 @@ export class Gateway {
     return Promise.resolve();
   }
 
-  /** Returns null if the gateway has no machine, and therefore does not know its number. */
+  /**
+   * Returns the values of the gauges; null if the gateway has no machine, because it then does not know its number.
+   */
   status(): GatewayStatus | null {
     const { members } = this.#in;
     const gateway = members.number;
@@ -141,7 +145,10 @@ export class Gateway {
       : { gateway, members: members.count, isSuspended: this.#heartbeats.isSuspended };
   }
 
-  /** Handles the alarm: finds silent machines, sockets that an eviction has lost, and sockets without an accepted report. */
+  /**
+   * Handles the alarm: detects silent machines, sockets that an eviction has lost, and sockets without an accepted
+   * report.
+   */
   async ring(): Promise<void> {
     const { alarm, log, nowMs } = this.#in;
     alarm.rang();
@@ -160,7 +167,10 @@ export class Gateway {
     if (members.count > 0) await alarm.atLatest(nowMs() + WATCH_LIMITS.checkMs);
   }
 
-  /** Returns when the next turn is due; null if only an event makes one necessary. */
+  /**
+   * Closes late sockets, notifies node objects, and returns when the next turn is due; null if only an event makes
+   * a turn necessary.
+   */
   async #turn(): Promise<number | null> {
     const { held, nowMs } = this.#in;
     for (const socket of held.open()) await this.#closeLate(socket);
@@ -172,7 +182,7 @@ export class Gateway {
 
   async #closeLate(socket: HeldSocket): Promise<void> {
     const nowMs = this.#in.nowMs();
-    // After a clock was put back, a time in the future would delay the detection of silence.
+    // If the clock was put back, a time in the future would delay the detection of silence.
     if (socket.attachment.heardMs > nowMs) this.#in.held.hear(socket);
     if (isUnacceptedTooLong(socket, nowMs)) return this.#endings.sendAway(socket, "no report");
     const isSilent = socket.attachment.beatMs !== null && socket.reporting === 0 && dueMs(socket) <= nowMs;
@@ -180,7 +190,7 @@ export class Gateway {
     return undefined;
   }
 
-  /** Returns members without a socket whose objects may be notified now. */
+  /** Returns the names of members without a socket whose node objects may be notified now. */
   #lost(): string[] {
     const { held, members } = this.#in;
     const present = new Set(
@@ -197,30 +207,34 @@ export class Gateway {
       return Math.max(atMs, nowMs + WATCH_LIMITS.turnMs);
     });
     if (isMore) due.push(nowMs + WATCH_LIMITS.turnMs);
-    // Some objects may not have answered, and others are being notified.
+    // Some node objects may not have answered, and others are being notified.
     if (members.count > 0) due.push(nowMs + WATCH_LIMITS.checkMs);
     return due.length === 0 ? null : Math.min(...due);
   }
 }
 
-/** Why a socket may not be opened. Body of the answer. */
+/** The reason why a socket must not be opened, as the body of the answer. */
 type GatewayRefusal = "used ticket" | "full" | `sent away ${number}`;
 
 const TICKET_MS = 1000 * GATEWAY_LIMITS.ticketSeconds;
 const UNACCEPTED_MS = 1000 * GATEWAY_LIMITS.unacceptedSeconds;
 
 /**
- * Decides which sockets may be opened. A connect ticket, which the Worker has verified, is valid once. The number of sockets
- * without an accepted report and the upgrades a minute are limited for each name, and the machines by the gateway's size.
+ * Decides which sockets may be opened. A connect ticket, which the Worker has verified, is valid once. Each name
+ * has limits for sockets without an accepted report, and for upgrades in a minute. The gateway's size limits the
+ * number of machines.
  */
 class Openings {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
-  /** When each ticket was used. An eviction loses them, which is harmless: only the machine's key can use a ticket. */
+  /**
+   * The time at which each ticket was used. An eviction loses the times, which is harmless: only the machine's key
+   * can use a ticket.
+   */
   readonly #usedMs = new Map<string, number>();
   /**
-   * Token buckets of upgrades, by name. A limit of open sockets alone would not do: the platform keeps a closed socket until
-   * its machine closes it as well. An eviction loses them.
+   * The token bucket of upgrades, by name; an eviction loses it. A limit of open sockets would not be enough: the
+   * platform keeps a closed socket until its machine also closes it.
    */
   readonly #left = new Map<string, TokenBucket>();
 
@@ -229,7 +243,9 @@ class Openings {
     this.#endings = endings;
   }
 
-  /** Returns null if the socket may be opened. The ticket is used in either case. */
+  /**
+   * Returns the reason why a socket must not be opened; null if it may be opened. Uses the ticket up in both cases.
+   */
   refusal(name: string, ticket: string): GatewayRefusal | null {
     const { members, nowMs, size } = this.#in;
     if (this.#usedMs.has(ticket)) return "used ticket";
@@ -239,18 +255,18 @@ class Openings {
     return this.#others(name) < size() || members.has(name) ? null : "full";
   }
 
-  /** Returns how long this name must wait for its next socket, in milliseconds; 0 if it need not. */
+  /** Returns for how many milliseconds this name must wait for its next socket; 0 if it need not wait. */
   #waitMs(name: string): number {
     return Math.round(Math.max(0, 1 - this.#leftOf(name)) * RATE_LIMITS.socketUpgrades.everyMs);
   }
 
   #leftOf(name: string): number {
     const [left, nowMs] = [this.#left.get(name), this.#in.nowMs()];
-    // A clock that was put back extends no wait.
+    // A clock that was put back must not extend the wait.
     return tokensAt(left && left.atMs <= nowMs ? left : undefined, RATE_LIMITS.socketUpgrades, nowMs);
   }
 
-  /** Returns the number of other machines that have a socket, accepted or not. */
+  /** Returns the number of other machines that have a socket, with or without an accepted report. */
   #others(name: string): number {
     const { members, held } = this.#in;
     const names = new Set(members.names());
@@ -258,7 +274,10 @@ class Openings {
     return names.size - (names.has(name) ? 1 : 0);
   }
 
-  /** Adds a socket that the platform has accepted. */
+  /**
+   * Adds a socket that the platform has accepted. Closes the name's oldest sockets without an accepted report if
+   * they are too many.
+   */
   async begin(socket: ServerSocket, opened: OpenedSocket): Promise<void> {
     const { held, alarm, nowMs } = this.#in;
     this.#left.set(opened.name, { left: this.#leftOf(opened.name) - 1, atMs: nowMs() });
@@ -272,7 +291,7 @@ class Openings {
     await alarm.atLatest(acceptedByMs(added));
   }
 
-  /** Forgets expired tickets, and names with a full token bucket. */
+  /** Forgets expired tickets, and full token buckets. */
   tidy(): void {
     const nowMs = this.#in.nowMs();
     for (const name of this.#left.keys())
@@ -282,12 +301,12 @@ class Openings {
   }
 }
 
-/** Returns until when a report must be accepted. A report in progress may still be accepted later. */
+/** Returns the time until which a report must be accepted. A report in progress may still be accepted later. */
 function acceptedByMs({ attachment: { openedMs } }: HeldSocket): number {
   return openedMs + UNACCEPTED_MS;
 }
 
-/** Returns whether no report was accepted in time. A clock that was put back extends no time. */
+/** Returns true if no report was accepted in time. A clock that was put back must not extend the time. */
 function isUnacceptedTooLong(socket: HeldSocket, nowMs: number): boolean {
   const { attachment, reporting } = socket;
   const isLate = nowMs >= acceptedByMs(socket) || nowMs < attachment.openedMs;

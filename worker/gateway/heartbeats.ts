@@ -1,5 +1,5 @@
-// Handles heartbeats: checks the MAC, decides the step, renews the lease, and answers. It calls a machine's object only if the
-// heartbeat came over a replaced socket.
+// Handles heartbeats: checks the MAC, decides the step, renews the lease, and answers. Calls the node object only
+// for a heartbeat over a replaced socket.
 import { base64url, type CryptoKey } from "jose";
 import {
   type AgainReason,
@@ -17,30 +17,36 @@ import { type Endings, type GatewayParts, NOTIFY_WITHIN_MS } from "./endings.ts"
 import { isOver, noteBeat, Renewals } from "./lease.ts";
 import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
 
-/** Least time between two renewals: a machine may use twelve requests a minute for its lease (tick/budgets.ts). */
+/**
+ * The least time between two renewals of a lease: a machine may use twelve requests a minute for its lease
+ * (tick/budgets.ts).
+ */
 export const LEAST_RENEWAL_MS = 4500;
 
 export interface BeatSituation {
-  /** null if the socket has no session in memory. */
+  /** The session of the socket; null if the gateway has none in memory. */
   session: BeatSession | null;
-  /** The MAC is valid. */
+  /** true if the heartbeat's MAC is valid. */
   isAuthentic: boolean;
-  /** A report of this socket is in progress. */
+  /** true if a report over this socket is in progress. */
   isReporting: boolean;
-  /** A request to the apiserver may begin. */
+  /** true if a request to the apiserver may begin. */
   mayAsk: boolean;
   nowMs: number;
 }
 
-/** What the gateway does with a heartbeat. */
+/** A step that the gateway can take with a heartbeat. */
 type BeatStep =
   | { kind: "again"; reason: AgainReason }
-  /** Answers, and counts the heartbeat as too early. */
+  /** The gateway answers, and counts the heartbeat as too early. */
   | { kind: "early" }
-  /** Accepts the heartbeat. `due`: renews the lease before the answer; `suspended`: cannot, since the apiserver fails. */
+  /**
+   * The gateway accepts the heartbeat. `due`: renews the lease before the answer. `recent`: the last renewal is
+   * recent. `suspended`: the apiserver fails.
+   */
   | { kind: "take"; vitals: Vitals; skewMs: number; renewal: "due" | "recent" | "suspended" };
 
-/** Decides the step. The first match wins. */
+/** Returns the step for a heartbeat: the first one that matches. */
 export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation): BeatStep {
   const { session, nowMs, mayAsk } = situation;
   if (!session) return again("no session");
@@ -52,7 +58,8 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   if (isOver(held, nowMs)) return again("over");
   const vitals = expanded(heartbeat, held.loan.vitals);
   const skewMs = heartbeat.at - nowMs;
-  // Before `early`: a machine sends a changed value at once, and it must not be dropped.
+  // This check is before `early`, because a machine sends a changed value at once, and that value must not be
+  // dropped.
   if (!isQuiet(held.loan.quiet, vitals, skewMs)) return again("not quiet");
   if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
@@ -62,16 +69,16 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
 const again = (reason: AgainReason): BeatStep => ({ kind: "again", reason });
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
-/** A heartbeat has the first half of the HMAC-SHA-256. */
+/** The bytes in a heartbeat's MAC: the first half of the HMAC-SHA-256. */
 const MAC_BYTES = 16;
 const encoder = new TextEncoder();
 
-/** Imports a session's key of 32 bytes. */
+/** Imports the 32 bytes of a session's key. */
 export function importHeartbeatKey(sessionKey: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
   return crypto.subtle.importKey("raw", sessionKey, HMAC, false, ["sign"]);
 }
 
-/** Returns whether `mac` is valid for this nonce and payload. Compares in constant time. */
+/** Returns true if `mac` is valid for this nonce and payload. Compares in constant time. */
 export async function isHeartbeatMac(
   key: CryptoKey,
   nonce: string,
@@ -105,12 +112,12 @@ export class Heartbeats {
   async take(socket: HeldSocket, beat: SignedHeartbeat): Promise<void> {
     const { session } = socket;
     this.#in.counters.heartbeat();
-    // A heartbeat before the last answer cannot have the next nonce.
+    // The machine learns the next nonce only from the last answer, so an earlier heartbeat cannot contain it.
     if (!session || socket.isBeating) return this.#again(socket, session ? "not fresh" : "no session");
     socket.isBeating = true;
     try {
       const isAuthentic = await isHeartbeatMac(session.key, session.nonce, beat);
-      // A report may have begun another session meanwhile.
+      // During the check, a report may have begun another session.
       if (socket.session === session)
         await this.#execute(socket, session, this.#step(socket, beat, isAuthentic));
     } finally {
@@ -132,7 +139,7 @@ export class Heartbeats {
   async #execute(socket: HeldSocket, session: HeldSession, step: BeatStep): Promise<void> {
     const { counters, held, nowMs } = this.#in;
     if (step.kind === "again" && step.reason === "not fresh") return this.#again(socket, step.reason);
-    // Nothing was awaited since the check, so only one of two equal heartbeats is fresh.
+    // Nothing was awaited since the check, so that only one of two equal heartbeats is fresh.
     session.n++;
     if (step.kind === "again") return this.#again(socket, step.reason);
     held.hear(socket);
@@ -146,13 +153,13 @@ export class Heartbeats {
     const isDue = step.renewal === "due";
     const memberOf = () => this.#in.members.of(socket.attachment.name);
     if (isDue && !(await this.#renewals.renew(memberOf(), session.held))) return this.#again(socket, "lease");
-    // The next heartbeat must come sooner: a second interval without a renewal would be too long.
+    // The next heartbeat must come sooner, because two intervals without a renewal would be too long.
     if (session.held.isFailing || step.renewal === "suspended")
       return this.#answer(socket, session, isDue ? "failed" : "notAsked");
     return this.#answer(socket, session);
   }
 
-  /** Asks for a report. A shim then reports; a client that sends more heartbeats instead is sent away. */
+  /** Asks the machine for a report. A client that sends more heartbeats instead is sent away. */
   async #again(socket: HeldSocket, reason: AgainReason): Promise<void> {
     if (socket.session) socket.session.held.isEnded = true;
     this.#in.counters.again(reason);
@@ -163,7 +170,10 @@ export class Heartbeats {
     return this.#in.held.send(socket, { type: "again", reason });
   }
 
-  /** `missed`: why the heartbeat renewed nothing; null if it did, or was early. */
+  /**
+   * Answers a heartbeat. `missed`: the reason why the heartbeat did not renew the lease; null if it did, or if it
+   * was early.
+   */
   #answer(socket: HeldSocket, session: HeldSession, missed: Missed | null = null): void {
     const { held, nonce, nowMs, random } = this.#in;
     // A report has begun another session during the PUT.
@@ -180,8 +190,9 @@ export class Heartbeats {
   }
 
   /**
-   * Reports a heartbeat over a replaced socket to the machine's object: a second process uses the session. A heartbeat that
-   * was sent before the socket closed does not count; the machine's clock shows that, corrected by its last known skew.
+   * Notifies the node object of a heartbeat over a replaced socket: a second process uses the session. A heartbeat
+   * that was sent before the socket closed does not count. The machine's clock, corrected by its last known skew,
+   * shows the time of sending.
    */
   async takeReplaced(socket: HeldSocket, beat: SignedHeartbeat): Promise<void> {
     const { session, replaced, closedMs, attachment } = socket;

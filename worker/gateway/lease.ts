@@ -1,5 +1,5 @@
-// What a gateway does with a lease that a machine's object has lent to it: the loan in memory, the PUTs that renew the lease,
-// and their suspension while the apiserver fails.
+// Keeps a gateway's lent leases: the loan in memory, the PUTs that renew a lease, and their suspension while the
+// apiserver fails.
 import { backOff } from "../../shared/back-off.ts";
 import {
   capacityOfSignals,
@@ -25,24 +25,24 @@ import type { GatewayCounters } from "./counters.ts";
 export interface HeldLoan {
   readonly loan: LeaseLoan;
   readonly receivedMs: number;
-  /** The lease as last written. */
+  /** The lease as the gateway last wrote it. */
   lease: Lease;
-  /** A PUT got no answer, so `lease` may not be the last version. The next PUT shows it. */
+  /** true if a PUT got no answer, so that `lease` may not be the last version. The next PUT shows whether it is. */
   isLeaseInDoubt: boolean;
-  /** The last PUT has failed. */
+  /** true if the last PUT has failed. */
   isFailing: boolean;
-  /** When the last PUT began; null if there was none. */
+  /** The time at which the last PUT began; null if there was none. */
   askedMs: number | null;
-  /** When the last successful PUT began; null if there was none. */
+  /** The time at which the last successful PUT began; null if there was none. */
   renewedMs: number | null;
-  /** When the last heartbeat came; null if there was none. */
+  /** The time at which the last heartbeat came; null if there was none. */
   heardMs: number | null;
   vitals: Vitals;
   skewMs: number | null;
   samples: KeptSamples;
-  /** Number of PUTs. */
+  /** The number of PUTs under this loan. */
   requests: number;
-  /** The gateway writes nothing more under this loan, and returns it soon. */
+  /** true if the gateway writes nothing more under this loan, and soon returns it. */
   isEnded: boolean;
 }
 
@@ -64,14 +64,16 @@ export function holdLoan(loan: LeaseLoan, nowMs: number): HeldLoan {
   };
 }
 
-/** Returns whether the loan has ended. A clock that was put back ends it: no duration can be measured. */
+/**
+ * Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured.
+ */
 export function isOver(held: HeldLoan, nowMs: number): boolean {
   const { loan, receivedMs, askedMs, renewedMs, heardMs } = held;
   if (held.isEnded || nowMs < Math.max(receivedMs, askedMs ?? 0, heardMs ?? 0)) return true;
   return nowMs - receivedMs >= loan.quietForMs || nowMs - (renewedMs ?? receivedMs) >= loan.leaseMs;
 }
 
-/** Records an accepted heartbeat. */
+/** Records an accepted heartbeat in the loan: its time, vitals, skew and sample. */
 export function noteBeat(
   held: HeldLoan,
   { vitals, skewMs }: { vitals: Vitals; skewMs: number },
@@ -83,7 +85,7 @@ export function noteBeat(
   held.vitals = vitals;
   held.skewMs = skewMs;
   held.samples = {
-    // The capacity stays the same during a loan.
+    // The machine's capacity does not change during a loan.
     capacity: capacity ?? capacityOfSignals(vitals.signals),
     samples: [...samples.slice(0, -1), ...thinned([...samples.slice(-1), sample], sample.atS)],
   };
@@ -105,40 +107,48 @@ export function returnedLoan(held: HeldLoan, nowMs: number): ReturnedLoan {
   };
 }
 
-/** Wait between two probes while the apiserver fails: the first, the longest, and the longest Retry-After that counts. */
+/**
+ * The milliseconds between two probes while the apiserver fails: the first wait, the longest wait, and the longest
+ * Retry-After that counts.
+ */
 export const SUSPENSION_MS = { first: 1000, longest: 10_000, longestAsked: 60_000 } as const;
 
-/** A request that has begun. */
+/** A request to the apiserver that has begun. */
 interface AskedOnce {
-  /** The request's number, counted from 1. */
+  /** The number of the request, counted from 1. */
   n: number;
-  /** The request probes whether the apiserver answers again. */
+  /** true if the request probes whether the apiserver answers again. */
   isProbe: boolean;
 }
 
-/** Suspends requests while the apiserver fails: then only one request at a time probes it. */
+/**
+ * Suspends the gateway's requests while the apiserver fails: then only one request at a time probes the apiserver.
+ */
 export class Suspension {
   #begun = 0;
-  /** Number of the latest request that has succeeded. */
+  /** The number of the latest successful request. */
   #succeeded = 0;
-  /** Failed probes in a row, with the failure before them; 0 if nothing is suspended. */
+  /**
+   * The number of consecutive failures: the failure that began the suspension, and the failed probes; 0 if nothing
+   * is suspended.
+   */
   #failures = 0;
   #failedMs = 0;
   #probeFromMs = 0;
-  /** Number of the probe that is in progress. */
+  /** The number of the probe in progress; null if there is none. */
   #probe: number | null = null;
 
   get isOn(): boolean {
     return this.#failures > 0;
   }
 
-  /** Returns whether a request may begin. A clock that was put back extends no wait. */
+  /** Returns true if a request may begin. A clock that was put back must not extend the wait. */
   mayAsk(nowMs: number): boolean {
     if (!this.isOn) return true;
     return this.#probe === null && (nowMs >= this.#probeFromMs || nowMs < this.#failedMs);
   }
 
-  /** Call it as a request begins. The result goes to `succeeded` or `failed`. */
+  /** Counts a request as begun. Pass the result to `succeeded` or `failed`. Call it when a request begins. */
   begin(): AskedOnce {
     const asked = { n: ++this.#begun, isProbe: this.isOn };
     if (asked.isProbe) this.#probe = asked.n;
@@ -152,8 +162,8 @@ export class Suspension {
   }
 
   /**
-   * Of many requests that fail together only the first one counts. A slow failure does not count if a request that began
-   * later has succeeded. `retryAfterMs`: the apiserver's Retry-After.
+   * Records a failed request. Of many requests that fail together, only the first one counts. A slow failure does
+   * not count if a later request has succeeded. `retryAfterMs`: the apiserver's Retry-After.
    */
   failed({ n }: AskedOnce, nowMs: number, retryAfterMs = 0): void {
     const isProbe = n === this.#probe;
@@ -168,20 +178,20 @@ export class Suspension {
   }
 }
 
-/** The machine waits this long for the answer to its heartbeat. */
+/** The time limit of a PUT, because the machine waits for the answer to its heartbeat. */
 export const PUT_WITHIN_MS = 3000;
 
 export type LeasePut =
   | { kind: "renewed"; lease: Lease }
   /** Another writer has changed or deleted the lease. */
   | { kind: "lost" }
-  /** `isAnswered`: the apiserver answered, so nothing was written. */
+  /** The PUT failed. `isAnswered`: true if the apiserver answered, so that the lease certainly was not written. */
   | { kind: "failed"; isAnswered: boolean; retryAfterMs: number };
 
-/** Never rejects. `onRequest` is called before each request. */
+/** PUTs a lease. Calls `onRequest` before each request. Never rejects. */
 export type PutLease = (lease: Lease, onRequest: () => void) => Promise<LeasePut>;
 
-/** Makes the function that PUTs a lease once. Only a 401 is repeated, with another token. */
+/** Returns the function that PUTs a lease once. Repeats only a request with the answer 401, with another token. */
 export function leasePutter(
   env: Environment,
   token: HeldToken,
@@ -192,7 +202,8 @@ export function leasePutter(
   const { url, fetch } = pathTo(env);
   return async (lease, onRequest) => {
     let retryAfterMs = 0;
-    // Without a Retry-After the client does not repeat the request: the suspension waits for all machines together.
+    // The Retry-After is removed, so that the client does not repeat the request: the suspension waits for all
+    // machines together.
     const once = async (to: string, init: RequestInit) => {
       const startedMs = currentMs();
       const response = await fetch(to, init).catch((error: unknown) => {
@@ -215,7 +226,7 @@ export function leasePutter(
       fetch: once,
       timer,
     });
-    // The current token is used meanwhile.
+    // The PUT uses the current token and does not wait for the refreshed one.
     const refreshed = token.refresh(isStart);
     isStart = false;
     const result = await connect(PUT_WITHIN_MS).updateLease(lease);
@@ -240,7 +251,7 @@ interface RenewalDependencies {
   nowMs: () => number;
 }
 
-/** Renews the leases of all machines of a gateway. */
+/** Renews the leases of a gateway's machines. */
 export class Renewals {
   readonly suspension = new Suspension();
   readonly #in: RenewalDependencies;
@@ -249,7 +260,10 @@ export class Renewals {
     this.#in = dependencies;
   }
 
-  /** Resolves to false if the lease no longer belongs to the loan. `member.renewing` resolves once the PUT has ended. */
+  /**
+   * Renews a lease; resolves to false if another writer has the lease. Sets `member.renewing`, which resolves once
+   * the PUT has ended.
+   */
   async renew(member: { renewing: Promise<void> | null }, loan: HeldLoan): Promise<boolean> {
     const putting = this.#put(loan);
     const renewing = putting.then(() => undefined);
@@ -269,11 +283,11 @@ export class Renewals {
     const put = await putLease(renewed, () => loan.requests++).catch(() => NO_ANSWER);
     counters.renewal(put.kind);
     if (put.kind === "failed") {
-      // A lease that fails repeatedly while others are renewed does not suspend them.
+      // A lease that fails repeatedly does not suspend other leases that are renewed.
       if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
         this.suspension.failed(asked, nowMs(), put.retryAfterMs);
       loan.isFailing = true;
-      // A later PUT over the same version shows whether this one was written.
+      // A later PUT over this version shows whether the failed PUT was written.
       loan.isLeaseInDoubt ||= !put.isAnswered;
       return true;
     }

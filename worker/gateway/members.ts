@@ -1,22 +1,22 @@
-// The machines of a gateway. Each machine with a socket has a row, which outlives an eviction; its loan and the queue of its
-// turns are in memory.
+// Keeps the machines of a gateway. Each machine with a socket has a row, which outlives an eviction. Its loan and
+// the queue of its work are in memory.
 import type { Migration } from "../storage/migrations.ts";
 import type { HeldLoan } from "./lease.ts";
 
-/** A machine in memory. It may lack a row, and a row may lack a machine in memory. */
+/** A machine in memory. It may lack a row, and a machine with a row may not be in memory. */
 export interface Member {
   readonly name: string;
-  /** The gateway drops a loan up to this epoch. */
+  /** The epoch up to which the gateway drops a loan. */
   floor: number;
   held: HeldLoan | null;
-  /** Resolves once the PUT of its lease has ended, and never rejects; null if no PUT is in progress. */
+  /** Resolves once the PUT of the machine's lease has ended, and never rejects; null if no PUT is in progress. */
   renewing: Promise<void> | null;
-  /** Number of works that run or wait for their turn. */
+  /** The number of calls of `inTurn` that run or wait for their turn. */
   turns: number;
   lastTurn: Promise<unknown>;
 }
 
-/** Append only: existing objects have run these migrations. */
+/** The migrations of a gateway's SQLite. Only append: existing objects have run the earlier ones. */
 export const GATEWAY_MIGRATIONS: readonly Migration[] = [
   "CREATE TABLE members (name TEXT PRIMARY KEY, gateway INTEGER NOT NULL) WITHOUT ROWID",
 ];
@@ -25,7 +25,7 @@ type MemberRow = { name: string; gateway: number };
 
 export class Members {
   readonly #sql: SqlStorage;
-  /** The gateway's number by name. Read from SQLite at the first use. */
+  /** The gateway's number, by the machine's name. Read from SQLite at the first use. */
   #rows: Map<string, number> | undefined;
   readonly #inMemory = new Map<string, Member>();
 
@@ -33,7 +33,7 @@ export class Members {
     this.#sql = sql;
   }
 
-  /** Returns the machine, and keeps it in memory. */
+  /** Returns the machine. Creates it in memory if necessary. */
   of(name: string): Member {
     const known = this.#inMemory.get(name);
     if (known) return known;
@@ -43,12 +43,15 @@ export class Members {
     return member;
   }
 
-  /** Returns the machine if it is in memory. */
+  /** Returns the machine; undefined if it is not in memory. */
   known(name: string): Member | undefined {
     return this.#inMemory.get(name);
   }
 
-  /** Runs `work` (a call to the machine's object, and the next steps) after all earlier work for this machine. */
+  /**
+   * Runs `work` (a call of the node object, and the steps after it) when all earlier work for this machine has
+   * ended.
+   */
   async inTurn<T>(name: string, work: (member: Member) => Promise<T>): Promise<T> {
     const member = this.of(name);
     const turn = member.lastTurn.then(() => work(member));
@@ -70,7 +73,7 @@ export class Members {
     return this.#known.has(name);
   }
 
-  /** Returns the number of this gateway, if the machine is a member. */
+  /** Returns this gateway's number; undefined if the machine is not a member. */
   gatewayOf(name: string): number | undefined {
     return this.#known.get(name);
   }
@@ -83,7 +86,7 @@ export class Members {
     return this.#known.size;
   }
 
-  /** This gateway's number; null if it has no member. */
+  /** The number of this gateway; null if it has no member. */
   get number(): number | null {
     return this.#known.values().next().value ?? null;
   }
@@ -100,7 +103,10 @@ export class Members {
     if (member) this.#tidy(member);
   }
 
-  /** Loans arrive only in a turn: without a turn the floor is not needed. */
+  /**
+   * Forgets a machine without turn, loan, PUT or row. Loans arrive only in a turn, so that its floor is not needed
+   * any more.
+   */
   #tidy({ name, turns, held, renewing }: Member): void {
     if (turns === 0 && !held && !renewing && !this.has(name)) this.#inMemory.delete(name);
   }

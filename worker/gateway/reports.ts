@@ -1,5 +1,5 @@
-// Forwards a machine's reports to its object, with the loan that ends, and the answers back. If the answer lends the lease,
-// heartbeats may follow. The object verifies the report.
+// Forwards a machine's reports to its node object, with the loan that ends, and the answers back. The node object
+// verifies the report. If its answer lends the lease, heartbeats may follow.
 import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { ReportFrame } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
@@ -14,9 +14,12 @@ import { holdLoan } from "./lease.ts";
 import type { Member } from "./members.ts";
 import type { HeldSocket } from "./sockets.ts";
 
-/** The shim waits for nine seconds. A later answer is not sent. */
+/** The time limit for the node object's answer: the shim waits for nine seconds, and a later answer is not sent. */
 export const REPORT_WITHIN_MS = 8800;
-/** Least interval for a machine without a loan: it may report later than its answer asks for. */
+/**
+ * The least interval, in milliseconds, by which a machine without a loan counts as silent. It may report later than
+ * its answer asks for.
+ */
 const LEAST_BEAT_MS = 10_000;
 
 type Lent = NonNullable<SocketAnswer["lent"]>;
@@ -51,21 +54,22 @@ export class Reports {
     const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address };
     const asked = { request, gateway, session, returned, floor: member.floor };
     const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
-    // If the object has lent the lease all the same, both sides have lost the loan: the object reads the lease.
+    // If the node object has lent the lease without its answer arriving, the loan is lost, and the node object
+    // reads the lease.
     if (!answered && socket.closedMs !== null) return this.#endings.endInTurn(member);
     if (!answered) return this.#send(socket, INTERNAL, null);
     const { answer, lent } = answered;
     const started = lent && (await this.#start(lent, answer));
-    // From here on nothing is awaited until the answer is sent. A recall may have overtaken the loan.
+    // Nothing is awaited from here until the answer is sent. A withdrawal may have overtaken the loan.
     const begun = started && started.session.held.loan.epoch > member.floor ? started : null;
     if (begun) member.held = begun.session.held;
     if (socket.closedMs === null) return this.#finish(socket, answer, begun);
-    // The machine may have been dismissed meanwhile.
+    // The machine may have been dismissed while its report was in progress.
     if (begun) this.#in.members.put(name, gateway);
     return this.#endings.endInTurn(member);
   }
 
-  /** Resolves to null if there is no answer in time. */
+  /** Returns the node object's answer; null if none comes in time. */
   async #ask(name: string, ask: () => Promise<SocketAnswer>): Promise<SocketAnswer | null> {
     try {
       return await inTime(REPORT_WITHIN_MS, ask, undefined, this.#in.timer);
@@ -86,7 +90,7 @@ export class Reports {
   async #finish(socket: HeldSocket, answer: MachineAnswer, begun: Begun | null): Promise<void> {
     socket.isReportDue = false;
     if (answer.ok) {
-      // The counts must not add up over weeks.
+      // The counts start again with each accepted report, so that they do not add up over weeks.
       socket.earlyBeats = 0;
       socket.refusedFrames = 0;
       const beatMs = begun?.session.held.loan.intervalMs;
@@ -97,7 +101,7 @@ export class Reports {
     if (answer.ok) await this.#in.alarm.atLatest(dueMs(socket));
   }
 
-  /** Closes the machine's other sockets, except one that it has opened since, which may be its next. */
+  /** Closes the machine's other sockets, except a newer socket, which may replace this one next. */
   #accept(socket: HeldSocket, beatMs: number): void {
     const { held, members } = this.#in;
     const { name, gateway, openedMs } = socket.attachment;
@@ -105,7 +109,8 @@ export class Reports {
       const { attachment } = other;
       if (other === socket || (attachment.beatMs === null && attachment.openedMs > openedMs)) continue;
       other.replaced = { isNoted: false };
-      // A process that still uses the replaced socket is another one: the two must not take turns.
+      // If a process still uses the replaced socket, it is a second process. It must stay away, so that the two do
+      // not take turns.
       this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
     }
     held.hear(socket, beatMs);
@@ -124,14 +129,14 @@ export class Reports {
   }
 }
 
-/** Returns when the machine has missed three heartbeats. */
+/** Returns the time at which the machine has missed three heartbeats. */
 export function dueMs({ attachment: { heardMs, beatMs } }: HeldSocket): number {
   return heardMs + GATEWAY_LIMITS.missedBeats * (beatMs ?? LEAST_BEAT_MS);
 }
 
 const INTERNAL = { ok: false, error: { reason: "internal" } } as const;
 
-/** Returns the same status and body as over HTTP. */
+/** Returns the status and body that the answer has over HTTP. */
 function wireOf(answer: MachineAnswer | typeof INTERNAL): { status: number; body: ReportAnswer | Problem } {
   if (answer.ok && "phase" in answer.value) {
     const { gateway: _, ...body } = answer.value;

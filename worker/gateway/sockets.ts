@@ -1,5 +1,5 @@
-// The sockets of a gateway: reads, sends and closes. Each socket has an attachment, which outlives an eviction, and more state
-// in memory.
+// Keeps the sockets of a gateway: reads, sends and closes. Each socket has an attachment, which outlives an
+// eviction, and more state in memory.
 import type { CryptoKey } from "jose";
 import {
   type ClosingReason,
@@ -21,36 +21,36 @@ export type ServerSocket = Pick<
   "send" | "close" | "readyState" | "serializeAttachment" | "deserializeAttachment"
 >;
 
-/** The machine that opened a socket. */
+/** The machine that opened a socket, and the connection. */
 export interface OpenedSocket {
-  /** The gateway's own number. */
+  /** The number of this gateway. */
   gateway: number;
   name: string;
   kid: string;
-  /** The X25519 public key that the machine has made for this socket, base64url. */
+  /** The X25519 public key that the machine has made for this socket, as base64url. */
   session: string;
   /** The client's IP address; "" if the platform does not provide it. */
   address: string;
 }
 
-/** An attachment: at most 2 KB. */
+/** The attachment of a socket: at most 2 KB. */
 interface SocketAttachment extends OpenedSocket {
-  /** Milliseconds since 1970. */
+  /** The time at which the socket was opened, in milliseconds since 1970. */
   openedMs: number;
-  /** The interval of heartbeats or reports; null until a report of this socket is accepted. */
+  /** Milliseconds between two heartbeats or reports; null until a report over this socket is accepted. */
   beatMs: number | null;
-  /** When the last heartbeat or report was accepted. */
+  /** The time at which the last heartbeat or report was accepted, in milliseconds since 1970. */
   heardMs: number;
 }
 
 /** The session of a socket that sends heartbeats. Times are milliseconds since 1970. */
 export interface BeatSession {
-  /** Number of the last fresh heartbeat. */
+  /** The number of the last fresh heartbeat. */
   n: number;
-  /** Nonce of the last answer. The next heartbeat's MAC covers it. */
+  /** The nonce of the last answer, which the MAC of the next heartbeat covers. */
   nonce: string;
   answeredMs: number;
-  /** When the last answer expects the next heartbeat. */
+  /** Milliseconds from the last answer to the next expected heartbeat. */
   nextInMs: number;
   held: HeldLoan;
 }
@@ -60,23 +60,26 @@ export interface HeldSocket {
   readonly socket: ServerSocket;
   attachment: SocketAttachment;
   session: (BeatSession & { key: CryptoKey }) | null;
-  /** A heartbeat is in progress. */
+  /** true if a heartbeat is in progress. */
   isBeating: boolean;
-  /** Number of reports in progress. */
+  /** The number of reports in progress. */
   reporting: number;
   reports: TokenBucket | undefined;
   earlyBeats: number;
   refusedFrames: number;
-  /** The gateway has asked for a report, and none has come since. */
+  /** true if the gateway has asked for a report that has not come yet. */
   isReportDue: boolean;
   closedMs: number | null;
-  /** Not null if a later socket of the machine has replaced it. `isNoted`: a heartbeat came over it all the same. */
+  /**
+   * Not null if a later socket of the machine has replaced this one. `isNoted`: true if a heartbeat still came over
+   * the replaced socket.
+   */
   replaced: { isNoted: boolean } | null;
 }
 
-/** Code of the close frame. The `closing` frame before it has the reason. */
+/** The code of the close frame. The `closing` frame before it contains the reason. */
 const CLOSED_NORMALLY = 1000;
-/** WebSocket.OPEN */
+/** The value of WebSocket.OPEN. */
 const OPEN = 1;
 
 export class HeldSockets {
@@ -85,7 +88,7 @@ export class HeldSockets {
   readonly #known = new Map<ServerSocket, HeldSocket>();
 
   constructor(
-    open: (name?: string) => ServerSocket[], // the sockets of one machine, or all; typically getWebSockets
+    open: (name?: string) => ServerSocket[], // returns the sockets of one machine, or of all without a name; typically getWebSockets
     nowMs: () => number, // typically currentMs
   ) {
     this.#open = open;
@@ -126,7 +129,7 @@ export class HeldSockets {
     return held;
   }
 
-  /** Returns the open sockets of one machine, or of all. */
+  /** Returns the open sockets of one machine, or of all machines without a name. */
   open(name?: string): HeldSocket[] {
     return this.#open(name)
       .filter(({ readyState }) => readyState === OPEN)
@@ -134,14 +137,14 @@ export class HeldSockets {
       .filter(({ closedMs }) => closedMs === null);
   }
 
-  /** Returns the machine's socket with an accepted report. */
+  /** Returns the machine's socket with an accepted report; undefined if there is none. */
   accepted(name: string): HeldSocket | undefined {
     return this.open(name).find(({ attachment }) => attachment.beatMs !== null);
   }
 
   /**
-   * Records that the machine was heard now. The attachment stores it: the platform evicts the object ten seconds after the
-   * last message, and the alarm must still find silent machines.
+   * Records the present time as the last contact, in the attachment: the platform evicts the object ten seconds
+   * after the last message, and the alarm must still detect silent machines.
    */
   hear(held: HeldSocket, beatMs = held.attachment.beatMs): void {
     held.attachment = { ...held.attachment, beatMs, heardMs: this.#nowMs() };
@@ -153,11 +156,11 @@ export class HeldSockets {
     try {
       socket.send(JSON.stringify(frame));
     } catch {
-      // The socket is closed, and its handler is called soon.
+      // The socket is closed, and the platform soon calls its handler.
     }
   }
 
-  /** Sends the last frame and closes the socket. Later frames from it are ignored. */
+  /** Sends a `closing` frame and closes the socket. Later frames over the socket are ignored. */
   close(held: HeldSocket, reason: ClosingReason, comeBackInMs: number): void {
     this.end(held, { type: "closing", reason, comeBackInMs }, reason);
   }
@@ -168,21 +171,21 @@ export class HeldSockets {
     this.hangUp(held.socket, reason);
   }
 
-  /** Also closes a socket that its machine has closed. */
+  /** Closes the socket. Safe for a socket that its machine has closed. */
   hangUp(socket: ServerSocket, reason: string): void {
     try {
       socket.close(CLOSED_NORMALLY, reason);
     } catch {
-      // The socket is closed already.
+      // The socket is already closed.
     }
   }
 
-  /** Call it when the platform reports the end of the socket. */
+  /** Forgets a socket. Call it when the platform reports the socket's end. */
   forget(socket: ServerSocket): void {
     this.#known.delete(socket);
   }
 
-  /** Forgets closed sockets whose end the platform never reports. */
+  /** Forgets closed sockets whose end the platform has not reported. */
   tidy(): void {
     const longAgoMs = this.#nowMs() - 1000 * GATEWAY_LIMITS.replacedSeconds;
     for (const [socket, { closedMs }] of this.#known)
@@ -190,7 +193,7 @@ export class HeldSockets {
   }
 }
 
-/** `payload`: the heartbeat's text, which the MAC covers. */
+/** A heartbeat with its MAC. `payload`: the heartbeat's text, which the MAC covers. */
 export interface SignedHeartbeat {
   heartbeat: HeartbeatFrame;
   payload: string;
@@ -208,7 +211,7 @@ const BAD = { kind: "bad" } as const;
 /** Parses a machine's frame: checks its size, then its form. */
 export function readFrame(frame: string | ArrayBuffer): MachineFrame {
   if (typeof frame !== "string" || isTooLarge(frame)) return BAD;
-  // JSON.stringify writes no line break, so only a heartbeat has one here.
+  // JSON.stringify writes no line break, so only a heartbeat has a line break in this place.
   const payloadLength = frame.length - HEARTBEAT_MAC_LENGTH - 1;
   if (frame[payloadLength] === "\n")
     return readHeartbeat(frame.slice(0, payloadLength), frame.slice(payloadLength + 1));
@@ -224,8 +227,9 @@ function readHeartbeat(payload: string, mac: string): MachineFrame {
 }
 
 /**
- * Returns whether the value is a heartbeat without conditions of drop-ins, which nearly all are. The schema accepts the same
- * values, but its check would be the most expensive part of a heartbeat, next to the MAC and the PUT.
+ * Returns true if the value is a heartbeat without conditions of drop-ins, as nearly all heartbeats are. The schema
+ * accepts the same values, but its check would cost more than all other steps of a heartbeat, apart from the MAC
+ * and the PUT.
  */
 export function isPlainHeartbeat(value: unknown): value is HeartbeatFrame {
   if (typeof value !== "object" || value === null) return false;
@@ -246,13 +250,16 @@ export function isPlainHeartbeat(value: unknown): value is HeartbeatFrame {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/** Encodes the frame only if it may be too large: a character takes at most three bytes of UTF-8. */
+/**
+ * Returns true if the frame is too large. Encodes the frame only if necessary: a character takes at most three
+ * bytes of UTF-8.
+ */
 function isTooLarge(frame: string): boolean {
   if (3 * frame.length <= LIMITS.bodyBytes) return false;
   return frame.length > LIMITS.bodyBytes || new TextEncoder().encode(frame).length > LIMITS.bodyBytes;
 }
 
-/** Returns undefined for invalid JSON, which no schema accepts. */
+/** Returns the parsed JSON; undefined if it is invalid, which no schema accepts. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);
