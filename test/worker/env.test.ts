@@ -1,4 +1,4 @@
-// How variables and bindings are read.
+// Tests how variables and bindings of the Worker are read.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import {

@@ -1,4 +1,4 @@
-// The Worker serves the table of routes: the methods of each path, and the answer to another method.
+// Tests that the Worker serves its table of routes: the methods of each path, and the answer to another method.
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../shared/protocol/routes.ts";
 import worker from "../../worker/index.ts";
@@ -9,7 +9,7 @@ const TAKEN = Map.groupBy(
   Object.keys(ROUTES).map((name) => name.split(" ") as [method: string, path: string]),
   ([, path]) => path,
 );
-/** A path with GET also accepts HEAD. */
+/** Returns the Allow header of a path. A path with GET also accepts HEAD. */
 const allowedOf = (path: string) =>
   (TAKEN.get(path) ?? []).flatMap(([method]) => (method === "GET" ? ["GET", "HEAD"] : [method])).sort();
 

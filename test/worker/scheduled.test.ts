@@ -1,4 +1,4 @@
-// What the cron trigger has done, and when: each minute, every five minutes, once a day.
+// Tests what the cron trigger has done, and when: each minute, every five minutes, once a day.
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 // oxlint-disable-next-line import/default -- with ?raw the bundler exports the text
@@ -58,7 +58,10 @@ it.each([
 
 describe("each minute, gateways", () => {
   const AT = "2026-01-02T12:01:00Z";
-  /** What the registry says is in use, and what each of those does when it is asked. */
+  /**
+   * Returns an environment with gateways. `inUse`: the registry's list of used gateways. `care`: a gateway's
+   * reaction to the call.
+   */
   function gateways(inUse: () => Promise<number[]>, care: (number: number) => Promise<void>) {
     const asked: number[] = [];
     const careOf = (number: number) => {

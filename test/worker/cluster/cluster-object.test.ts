@@ -1,5 +1,5 @@
-// The cluster object over its storage: who gets which token, what outlives evictions and upgrades, and when
-// the alarm rings.
+// Tests the cluster object over its storage: which caller gets which token, what outlives evictions and upgrades,
+// and when the alarm rings.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -11,7 +11,7 @@ import { eventually, passing, setClock, shift } from "../support/clock.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-// In the future: an alarm that is set for the past would ring immediately.
+// The start is in the future, because an alarm that is set for the past would ring immediately.
 const START_MS = Date.UTC(2100, 0, 1);
 const SECRET = tokenOf(START_MS, DAY_MS, "secret");
 const OTHER_SECRET = tokenOf(START_MS, DAY_MS, "other");
@@ -22,7 +22,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** An apiserver that answers each TokenRequest with a token that lasts a day. */
+/** Returns an apiserver that answers each TokenRequest with a token that lasts a day. */
 function apiserver() {
   const asked: { url: string; authorization: string | null; body: unknown }[] = [];
   const fetch = (url: string, init: RequestInit) => {
@@ -39,8 +39,8 @@ function apiserver() {
 }
 
 /**
- * Calls the cluster object of this name after a fresh start. The object has the secret SECRET and what it
- * stored earlier.
+ * Calls `work` with the cluster object of this name, newly started. The object has the secret SECRET and the data
+ * that it stored earlier.
  */
 function within<T>(
   name: string,
@@ -223,16 +223,16 @@ describe("the watch of the Nodes", () => {
   const UNAUTHORIZED = { kind: "Status", code: 401, reason: "Unauthorized" };
 
   interface Watched {
-    /** Tokens that the apiserver answers with 401. */
+    /** The tokens that the apiserver answers with 401. */
     refused?: string[];
     nodes?: object[];
-    /** Lines of the watch, which then ends. */
+    /** The lines of the watch, which ends after them. */
     lines?: object[];
-    /** Called while a machine's object is notified. */
+    /** The test's function that runs while a node object is notified. */
     onNotice?: () => void;
   }
 
-  /** An apiserver, a registry with one machine, and that machine's object. */
+  /** Returns an environment with an apiserver, a registry with one machine, and that machine's node object. */
   function surroundings({
     refused = [],
     nodes = [given("edge-1", "5")],
@@ -304,7 +304,7 @@ describe("the watch of the Nodes", () => {
         const setAlarm = vi.spyOn(storage, "setAlarm");
         await object.watchNodes();
         expect(setAlarm).not.toHaveBeenCalled();
-        // Without a turn in between: the alarm is lost.
+        // The clock moves without a run of the alarm: the object takes the alarm for lost.
         shift(60_000);
         await object.standing("edge-1");
         expect(await storage.getAlarm()).toBe(Date.now() + 1);
@@ -337,7 +337,7 @@ describe("the watch of the Nodes", () => {
       },
       more,
     );
-    // It is stored that the object was notified, so it is not notified again after an eviction.
+    // The notice is stored, so that the object does not notify the node object again after an eviction.
     const rows = await within("watch-turn", kube, (_, { storage }) =>
       Promise.resolve(storage.sql.exec("SELECT name, seen = told AS known FROM watched_nodes").toArray()),
     );

@@ -1,5 +1,5 @@
-// The watch of the Nodes over lists, changes and failures: which machines' objects are notified, what is
-// known for certain, and what the apiserver is asked.
+// Tests the watch of the Nodes over lists, changes and failures: which node objects are notified, which Nodes count
+// as watched, and which requests the apiserver gets.
 import { describe, expect, it, test, vi } from "vitest";
 import { NOTICE_LIMITS } from "../../../worker/cluster/notices.ts";
 import { WAIT_LIMITS, WATCH_LIMITS } from "../../../worker/cluster/node-watch.ts";
@@ -7,7 +7,7 @@ import { MOST_NODES } from "../../../worker/cluster/watched-nodes.ts";
 import type { WatchEnd } from "../../../worker/kube/watch-stream.ts";
 import { ourNode, refusal, UNREACHABLE, watchedCluster } from "../support/watched-cluster.ts";
 
-/** A list of one fault, repeated a thousand times. */
+/** Returns a list of faults that outlasts any test: one fault, a thousand times. */
 const always = <T>(fault: T): T[] => Array.from({ length: 1000 }, () => fault);
 
 type Cluster = ReturnType<typeof watchedCluster>;
@@ -20,7 +20,7 @@ const failed = (error = UNREACHABLE, retryAfterMs?: number): WatchEnd => ({
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
 
-/** Starts a watch of these Nodes, and notifies all objects once. The test checks what happens after that. */
+/** Returns a watch of these Nodes after its first notices. The test checks the later ones. */
 async function watching(nodes: readonly string[], options: Parameters<typeof watchedCluster>[0] = {}) {
   const cluster = watchedCluster(options);
   for (const name of nodes) cluster.put(ourNode(name));
@@ -142,7 +142,7 @@ describe("a change", () => {
     cluster.touch("stranger", { "rollcall.dev/deployment": "rollcall" });
     await cluster.pass(5000);
     expect([cluster.notified, cluster.registryAsked]).toEqual([[], 1]);
-    // A machine enrols under this name later: its object is notified of changes from then on.
+    // A machine enrols under this name. From now on its node object is notified of changes.
     cluster.strangers.clear();
     cluster.touch("stranger", { zone: "x" });
     await cluster.pass(5000);
@@ -304,7 +304,7 @@ describe("a list", () => {
     const turn = vi.spyOn(cluster.watch, "turn");
     cluster.endWatch({ kind: "expired" });
     await cluster.pass(10_000);
-    // Two turns: one reads the first pages, the other reads the last page and watches.
+    // The list takes two turns: the first reads all pages but the last, the second reads the last page and watches.
     expect([turn.mock.calls.length, cluster.pages.length, cluster.notified]).toEqual([
       2,
       some.length + 1,
@@ -327,7 +327,7 @@ describe("a list", () => {
       expect(cluster.notes).toEqual([
         "the versions of the cluster's objects went back: all machines read their Nodes again",
       ]);
-      // The watch expires once; only the versions from now on count.
+      // A second list has no lower versions than the first, so that no machine is notified again.
       cluster.endWatch({ kind: "expired" });
       await cluster.pass(20_000);
       expect([cluster.notified.length, cluster.notes.length]).toEqual([2, 1]);
@@ -391,7 +391,7 @@ describe("a watch", () => {
     const cluster = await watching(["a"]);
     cluster.touch("a", { zone: "x" });
     await cluster.pass(10_000);
-    // Changes of objects of other deployments.
+    // The version rises by changes to other deployments' objects, which this watch does not get.
     cluster.restore(200);
     cluster.bookmark();
     cluster.endWatch();
@@ -488,7 +488,7 @@ describe("a failure", () => {
     const startMs = cluster.nowMs();
     await cluster.pass(600_000);
     const lists = cluster.pages.length;
-    // Retries after 1, 2, 4, 8, 16 and 32 seconds, then every minute.
+    // The watch retries after 1, 2, 4, 8, 16 and 32 seconds, then every minute.
     expect([lists > 12, lists < 18]).toEqual([true, true]);
     expect(cluster.watch.state()).toMatchObject({ state: "down" });
     expect(cluster.watch.state().downSinceMs).toBeLessThan(startMs + 1000);
@@ -503,7 +503,7 @@ describe("a failure", () => {
     });
     await cluster.pass(120_000);
     end();
-    // Retries after 1, 2, 4, 8, 16 and 32 seconds.
+    // The watch retries after 1, 2, 4, 8, 16 and 32 seconds.
     expect(cluster.pages.length).toBeLessThan(9);
   });
 
@@ -582,7 +582,7 @@ describe("10,000 Nodes", () => {
     }
     return Math.max(...seconds.values());
   };
-  /** Returns a cluster where all objects know their Nodes, without 10,000 notices. */
+  /** Returns a cluster where each node object knows its Node, without sending 10,000 notices first. */
   async function fleet() {
     const cluster = watchedCluster();
     for (const name of names(COUNT)) {
@@ -611,14 +611,14 @@ describe("10,000 Nodes", () => {
       NOTICE_LIMITS.aSecond,
     ]);
     expect([before > 900, before <= 1000]).toEqual([true, true]);
-    // A batch of one second is in progress.
+    // The notices of the current second are already being sent when the Nodes are deleted.
     const gone = cluster.notified.filter(({ node }) => node === null);
     expect(gone.map(({ name, atMs }) => [name, atMs - removedMs <= 2000])).toEqual([
       ["node-9998", true],
       ["node-9999", true],
     ]);
-    // Three rows for each: the change, the start of the notice, its end. Also a row for each of the two
-    // deletions.
+    // Each Node costs three rows: the change, the start of the notice, its end. Each of the two deletions costs one
+    // row more.
     expect([cluster.pages, cluster.rowsWritten]).toEqual([[], 3 * COUNT + 2]);
     expect(cluster.watch.state().waiting).toBe(0);
   });

@@ -1,5 +1,5 @@
-// Notices to machines' objects: which change leads to a notice, when, and how many are sent in a second and
-// in a turn.
+// Tests the notices to node objects: which change leads to a notice, when, and how many are sent in a second and in
+// a turn.
 import { beforeEach, describe, expect, it, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { type ChangeKind, NOTICE_LIMITS, Notices } from "../../../worker/cluster/notices.ts";
@@ -18,16 +18,16 @@ const names = (count: number, prefix = "node") =>
   Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
 
 interface Situation {
-  /** Names that the registry does not know. */
+  /** The names that the registry does not know. */
   strangers?: string[];
-  /** The result of a notice to this name. Default: resolves at once. */
+  /** Returns the result of a notice to this name. By default the notice succeeds at once. */
   notify?: (name: string) => Promise<void>;
   known?: (names: string[]) => Promise<string[]>;
 }
 
 function opened({ strangers = [], notify, known }: Situation = {}) {
   const notified: { name: string; node: Node | null; atMs: number }[] = [];
-  /** All calls in their order. What an object knows is certain only after its last call. */
+  /** The calls in their order. The state of a node object is certain only after its last call. */
   const calls: string[] = [];
   const asked: string[][] = [];
   const lines: Record<string, unknown>[] = [];
@@ -112,7 +112,7 @@ describe("a change", () => {
     put("a");
     await pass(5000);
     expect(order()).toEqual(["a", "a"]);
-    // The first notice was out of date when its answer came.
+    // The Node changed during the first notice, so that a second notice followed.
     expect(calls).toEqual(["sending a", "notify a", "sending a", "notify a", "done a"]);
     expect(notices.size).toBe(0);
   });
@@ -176,7 +176,7 @@ describe("the order", () => {
     for (const name of ["c1", "c2"]) put(name);
     put("u1", "unknown");
     for (const name of ["g1", "g2"]) put(name, "gone");
-    // Changed again: it keeps its place.
+    // The Node c1 changes again, and keeps its place in the queue.
     put("c1");
     await pass(1000);
     open();
@@ -228,7 +228,7 @@ describe("at most", () => {
     put("all-but-one", "changed", keptLength - 100);
     put("fits", "changed", 100);
     put("too-much", "changed", 1);
-    // If a waiting Node changes again, only its newest text counts.
+    // If a waiting Node changes again, only its newest text counts for the limit.
     put("fits", "changed", 100);
     await pass(5000);
     expect(notified.map(({ name, node }) => [name, node !== null])).toEqual([
@@ -236,13 +236,13 @@ describe("at most", () => {
       ["fits", true],
       ["too-much", false],
     ]);
-    // A sent notice and a reverted change leave room again.
+    // The notices above were sent, so that memory has room for Nodes again.
     put("again", "changed", keptLength);
     await pass(5000);
     expect(notified.at(-1)).toMatchObject({ name: "again", node: nodeOf("again") });
   });
 
-  /** A node controller sets Nodes to Unknown one after the other. */
+  /** Sets this number of Nodes to Unknown one after the other, as the node controller does. */
   async function givenUp(put: ReturnType<typeof opened>["put"], count: number): Promise<void> {
     for (const name of names(count)) {
       put(name, "unknown");

@@ -1,4 +1,5 @@
-// A chain of tokens over days: when a token is requested, with which one, and what is known of failures.
+// Tests a chain of tokens over days: when a token is requested, by which earlier token, and what operators see of
+// failures.
 import { describe, expect, it, test } from "vitest";
 import type { Event } from "../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../shared/result.ts";
@@ -18,23 +19,26 @@ const FORBIDDEN = refusal(403, "Forbidden", "the account may not");
 const UNREACHABLE = failure({ kind: "unanswered" as const, message: "no answer in time" });
 type Refusal = typeof UNAUTHORIZED | typeof UNREACHABLE;
 
-/** A cluster that issues tokens of this life, unless `refuse` returns an answer for the requesting token. */
+/**
+ * Returns a chain over a cluster that issues tokens of this life, unless `refuse` returns an answer for the
+ * requesting token.
+ */
 function chained({ secret = SECRET, lifeMs = DAY_MS } = {}) {
   let made = 0;
   const cluster = {
     nowMs: 0,
     refuse: undefined as ((token: string) => Refusal | undefined) | undefined,
-    /** Returns the token that is issued instead of a new one. */
+    /** Returns the token that the cluster issues in place of a new one. */
     issue: undefined as (() => string | undefined) | undefined,
     refuseEvents: false,
     kept: {} as KeptChain,
-    /** `[minute, requesting token]` */
+    /** The requests for tokens: `[minute, requesting token]`. */
     asked: [] as [number, string][],
     events: [] as Event[],
     logged: [] as unknown[],
     rows: 0,
     chain: undefined as unknown as TokenChain,
-    /** Renews at each time that the chain asks for, as the alarm does, until this time. */
+    /** Renews the token at each time that the chain asks for, as the alarm does, until this time. */
     async until(ms: number): Promise<void> {
       for (let next = await cluster.chain.nextMs(); next !== null && next <= ms;) {
         cluster.nowMs = Math.max(cluster.nowMs, next);

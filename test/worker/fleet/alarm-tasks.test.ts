@@ -1,9 +1,9 @@
-// The alarm of the fleet index: which task runs when, that a failed task stops no other, and that no alarm is
-// set without a task.
+// Tests the alarm of the fleet index: which task runs when, that a failed task does not stop another, and that
+// without a task no alarm is set.
 import { describe, expect, it } from "vitest";
 import { AlarmTasks, type AlarmTask, TASK_AGAIN_MS } from "../../../worker/fleet/alarm-tasks.ts";
 
-/** AlarmTasks over an alarm and a clock of their own. `ran` lists the tasks that ran, in order. */
+/** Returns AlarmTasks over an alarm and a clock of the test. `ran` lists the tasks that ran, in order. */
 function tasks(due: Record<string, number | null>, fails: readonly string[] = []) {
   const state = { nowMs: 1000, alarmMs: null as number | null, sets: 0 };
   const ran: string[] = [];

@@ -1,4 +1,4 @@
-// Deliveries to receivers that fail, hang, redirect, send Retry-After, and recover; also through evictions.
+// Tests deliveries to receivers that fail, hang, redirect, send Retry-After, and recover, also through evictions.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -12,7 +12,7 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const [ONE, TWO] = [machineName(1), machineName(2)];
 
-/** A receiver without a delay, and one machine that turns silent. */
+/** Adds a receiver without a delay, and makes one machine silent. */
 async function oneSilent(fleet: NotifiedFleet, how: Behaviour): Promise<void> {
   await fleet.add({ delaySeconds: 0 });
   fleet.behaviour["ops"] = how;
@@ -107,7 +107,7 @@ describe("a delivery", () => {
       fleet.goes(2, "silent");
       fleet.goes(1, "ready");
       await fleet.pass(MINUTE);
-      // No end is delivered for an alert that never arrived.
+      // The alert of machine 1 never arrived, so that its end is not delivered.
       expect(fleet.delivered()).toEqual([`firing ${TWO} silent`]);
       expect(fleet.notifications().deliveries("ops")).toMatchObject([
         { state: "dead", error: "HTTP 400: an answer" },
@@ -169,7 +169,7 @@ describe("a delivery", () => {
     }));
 });
 
-/** An answer's body that begins, and then does what `then` does. */
+/** Returns an answer whose body begins, and then does what `then` does. */
 const beginning = (then: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => () =>
   new ReadableStream<Uint8Array>({
     start(controller) {
@@ -244,7 +244,8 @@ describe("too many deliveries", () => {
       await fleet.add({ delaySeconds: 0 });
       fleet.behaviour["ops"] = 400;
       const { deadLetters } = NOTIFICATION_LIMITS;
-      // The newest alert ends first.
+      // The machines turn silent in descending order, and are ready in ascending order: the newest alert ends
+      // first.
       for (let index = deadLetters; index >= 1; index--) {
         fleet.goes(index, "silent");
         await fleet.pass(SECOND);
@@ -380,10 +381,10 @@ describe("concurrent changes of receivers", () => {
     }));
 });
 
-/** The last two report from one address. */
+/** The numbers of the machines. The last two report from the same address. */
 const MACHINES = [1, 2, 3, 43];
 
-/** Events that may happen in any order. */
+/** Generates the events that may happen in any order. */
 const happening = fc.oneof(
   fc.record({
     machine: fc.constantFrom(...MACHINES),

@@ -1,5 +1,5 @@
-// The bytes that a feed sends for a large fleet: each message is compressed as a whole. No result depends on
-// speed.
+// Tests the bytes that a feed sends for a large fleet, where each message is compressed as a whole. No result
+// depends on the computer's speed.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { gzipSync } from "node:zlib";
@@ -38,13 +38,13 @@ class Told {
 const gzipped = (text: string) => gzipSync(text).length;
 
 /**
- * Writes the rows that the same number of updates would leave. A machine's change has the machine's number,
- * from 1 on.
+ * Writes the rows that one update of each machine would leave. The number of a machine's change is the machine's
+ * number, from 1 on.
  */
 beforeAll(() =>
   runInDurableObject(stub, (_, { storage: { sql } }) => {
     const read = "SELECT value ->> 0 AS name, value ->> 1 AS seq, value ->> 2 AS summary FROM json_each(?)";
-    // SQLite accepts no text longer than 2 MB.
+    // SQLite accepts no text longer than 2 MB, so the machines are written in parts.
     for (let from = 0; from < MACHINES; from += 500) {
       const machines = Array.from({ length: 500 }, (_machine, each) => {
         const index = from + each;

@@ -1,5 +1,5 @@
-// Which messages an open feed gets, when, and which feeds are closed: by a clock of the test, over an index's
-// rows.
+// Tests which messages an open feed gets and when, and which feeds are closed. The clock belongs to the test; the
+// rows are those of a fleet index.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -62,10 +62,10 @@ class Fleet {
 
   tell(index: number, change: Partial<MachineSummary> = {}): void {
     const telling = updateOf(index, ++this.#version, change);
-    // A machine that enrols again under its name has a new generation.
+    // The generation rises when a machine enrols again under its name.
     const { change: told } = this.rows.take({ ...telling, generation: this.#generation });
     if (!told) {
-      // The update changes nothing.
+      // The update changes nothing, so that the feed has nothing to send.
       expect(this.rows.summary(telling.name)).toEqual(telling.summary);
       return;
     }
@@ -89,12 +89,12 @@ class Fleet {
     return socket;
   }
 
-  /** Acknowledges messages as a client does, until there are no more. */
+  /** Acknowledges messages as a client does, until no message is left. */
   acknowledge(socket: MadeUpSocket): void {
     for (let frame = socket.take(); frame !== null; frame = socket.take()) this.feeds.receive(socket, frame);
   }
 
-  /** A feed that acknowledged a snapshot more than a second ago. */
+  /** Returns the socket of a feed whose client acknowledged the snapshot more than a second ago. */
   live(): MadeUpSocket {
     const socket = this.open();
     this.acknowledge(socket);
@@ -442,7 +442,7 @@ describe("a resumed feed", () => {
 });
 
 describe("a fleet whose snapshot has many parts", () => {
-  /** 100 machines whose texts exceed one message. */
+  /** Adds 100 machines whose texts exceed one message. */
   const large = (fleet: Fleet) => {
     for (let index = 0; index < 100; index++) fleet.tell(index, { why: `${index} `.repeat(10_000) });
   };
@@ -511,7 +511,8 @@ it("an eviction at any point → nothing is lost, and nothing is sent twice", ()
     fleet.evict();
     fleet.acknowledge(socket);
     fleet.tell(2);
-    // The change waits for its second, and the eviction deletes that timer. The next event sends the change.
+    // The change of machine 2 waits for its second, and the eviction deletes that timer. The next event sends the
+    // change.
     fleet.evict();
     fleet.clock.pass(intervalMs);
     fleet.tell(3);
@@ -560,7 +561,7 @@ function resumed(fleet: Fleet, socket: MadeUpSocket): MadeUpSocket {
   return next;
 }
 
-/** Random numbers below a bound, the same ones in each run. */
+/** Returns a function that returns random numbers below a bound, identical in each run. */
 function seeded(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {

@@ -1,4 +1,4 @@
-// The metrics of the fleet index: what each change counts, and that no series grows without a limit.
+// Tests the metrics of the fleet index: what each change counts, and that no series grows without a limit.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
@@ -19,7 +19,7 @@ interface Index {
   measure: (isEach?: boolean) => Measured;
 }
 
-/** An index of its own. Its clock stands still unless an update moves it. */
+/** Calls `work` with an empty fleet index. Its clock stands still unless an update moves it. */
 function inIndex<T>(
   work: (index: Index, sql: SqlStorage) => T,
   rollout: ShownRollout | null = null,
@@ -51,7 +51,7 @@ function inIndex<T>(
   });
 }
 
-/** The fields that metrics read. */
+/** The receivers of notifications, with the fields that the metrics read. */
 const RECEIVERS = [
   { name: "on-call", waiting: 2, dead: 1, failingSince: "2026-01-01T00:00:00.000Z" },
   { name: "chat", waiting: 0, dead: 0, failingSince: null },
@@ -197,7 +197,7 @@ describe("a transition of a condition", () => {
     inIndex(({ tell, measure }, sql) => {
       const rows = () => sql.exec("SELECT * FROM condition_transitions").toArray().length;
       let version = 0;
-      /** Sets a new condition to True. */
+      /** Sets a new condition of this type to True. */
       const turns = (type: string, afterMs: number) => {
         tell(1, ++version, { conditions: [] });
         for (const status of ["False", "True"])

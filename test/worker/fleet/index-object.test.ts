@@ -1,4 +1,4 @@
-// The turns in which machines may change the form of their Nodes: the rate, also after an eviction of the
+// Tests the turns in which machines change the form of their Nodes: their rate, also after an eviction of the fleet
 // index.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

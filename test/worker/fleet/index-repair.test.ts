@@ -1,5 +1,5 @@
-// The repair of a fleet index and its daily check: which objects they ask, what they remove, and how they
-// continue after an eviction.
+// Tests the repair of a fleet index and its daily check: which objects they ask, which machines they remove, and
+// how they continue after an eviction.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
@@ -11,11 +11,14 @@ import { pass } from "../support/clock.ts";
 let objects = 0;
 beforeEach(() => void vi.spyOn(console, "log").mockReturnValue(undefined));
 
-/** Longest duration of one task, since the other tasks of its turn wait. */
+/** The longest duration of one task, because the other tasks of its turn wait. */
 const DUTY_MS = 15_000;
 const never = () => new Promise<never>(() => undefined);
 
-/** An index of its own with the `indexed` machines, and a registry with the `registered` ones. */
+/**
+ * Calls `work` with a repair over an empty fleet index with the `indexed` machines, and a registry with the
+ * `registered` machines.
+ */
 function withRepair<T>(
   { indexed, registered }: { indexed: number[]; registered: number[] },
   work: (world: ReturnType<typeof worldOf>) => Promise<T>,
@@ -34,11 +37,11 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
     rows,
     registered,
     asked: [] as string[],
-    /** Machines whose objects do not answer, and for how many requests. */
+    /** The machines whose node objects do not answer, with the number of unanswered requests. */
     deaf: new Map<string, number>(),
-    /** The summaries that objects report as sent. */
+    /** The summaries that node objects report as sent, by the machine's name. */
     told: new Map<string, ReturnType<typeof summaryOf>>(),
-    /** The time that each machine's object takes to send its summary. */
+    /** The milliseconds that each node object takes to send its summary. */
     tellsInMs: 0,
     isRegistrySilent: false,
     areObjectsSilent: false,
@@ -74,7 +77,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
         pause: (ms) => Promise.resolve(void (world.nowMs += ms)),
       });
     },
-    /** Runs what is due once. Returns the times of all that is still due. */
+    /** Runs the due tasks once. Returns the times at which the tasks are due next. */
     async turn() {
       for (const { dueMs, run } of world.repair.tasks) if ((dueMs() ?? Infinity) <= world.nowMs) await run();
       return world.repair.tasks.map(({ dueMs }) => dueMs());

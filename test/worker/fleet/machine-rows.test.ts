@@ -1,5 +1,5 @@
-// The machines' rows in the fleet index: each update is stored once and in order, also if it is repeated or
-// late.
+// Tests the machines' rows in the fleet index: each update is stored once and in order, even if the update is
+// repeated or late.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { FLEET_HISTORY_LIMITS, MachineRows } from "../../../worker/fleet/machine
 import { FLEET_START_MS, machineName, stateEntry, summaryOf, updateOf } from "../support/made-up-fleet.ts";
 
 let objects = 0;
-/** The rows of an index of its own. */
+/** Calls `work` with the rows of an empty fleet index. */
 function inIndex<T>(work: (rows: MachineRows, sql: SqlStorage) => T): Promise<T> {
   const stub = env.INDEX.getByName(`rows-${objects++}`);
   return runInDurableObject(stub, (_, { storage }) => work(new MachineRows(storage.sql), storage.sql));

@@ -1,4 +1,5 @@
-// The search of the fleet index, with any filter and in any order, finds the same as a check of each machine.
+// Tests that the search of the fleet index, with any filter and in any order, finds the same machines as a check of
+// each machine.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -22,7 +23,7 @@ import { ADDRESSES, isFound, isWithin, varied, VERSIONS } from "../support/varie
 const KNOWN = 300;
 const NOT_KNOWN = { shim: "", kernel: "", os: "", runtime: "", architecture: "" };
 const fleet = Array.from({ length: KNOWN }, (_, index) => varied(index));
-/** Two of them wait for the same name, and one waits for a name that the index has. */
+/** Three pending machines. Two wait for one name; the third waits for a name that the fleet index has. */
 const others = [301, 302, 303].map((index): FoundMachine => {
   const { summary } = varied(index);
   const change = { state: "pending" as const, labels: {}, conditions: [], versions: NOT_KNOWN };
@@ -33,7 +34,7 @@ const others = [301, 302, 303].map((index): FoundMachine => {
 });
 
 let objects = 0;
-/** Calls `work` with the search of an index of its own that has these machines. */
+/** Calls `work` with the search over a fleet index with these machines. */
 function inIndex<T>(
   machines: readonly FoundMachine[],
   work: (search: MachineSearch, rows: MachineRows, sql: SqlStorage) => T,
@@ -62,7 +63,7 @@ function found(search: MachineSearch, request: Partial<MachineSearchRequest>) {
   return page.value.found;
 }
 
-/** Reads all pages. */
+/** Returns the IDs on all pages of a search. */
 function allFound(search: MachineSearch, request: Partial<MachineSearchRequest>): string[] {
   const ids: string[] = [];
   let after: SearchPosition | null = null;
@@ -257,7 +258,8 @@ describe("between two pages", () => {
       const sort = { by: "since", isDescending: false } as const;
       const first = found(search, { sort, limit: 120 });
       const seen = first.machines.map(({ id }) => id);
-      // One machine of the first page moves behind it; one of a later page is removed; one is added.
+      // Between two pages, one machine of the first page moves to the end, one of a later page is removed, and one
+      // is added.
       const [moved, gone] = [seen[3]!, fleet.find(({ id }) => !seen.includes(id))!.id];
       const later = { ...fleet[0]!.summary, sinceMs: FLEET_START_MS + 3_600_000 };
       rows.take({ name: moved, generation: 1, version: 2, summary: later, entries: [] });

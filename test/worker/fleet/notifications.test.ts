@@ -1,4 +1,5 @@
-// Alerts: which receiver gets which, in which order, whatever fails. The tests control time and receivers.
+// Tests which receiver gets which alert, in which order, through all failures. The tests control time and
+// receivers.
 import { describe, expect, it } from "vitest";
 import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
 import { machineName } from "../support/made-up-fleet.ts";
@@ -136,7 +137,7 @@ describe("what receivers get", () => {
       await situation(fleet);
       await fleet.pass(2 * MINUTE);
       expect(fleet.delivered()).toEqual(expected);
-      // A machine in order leaves no row.
+      // If no alert is expected, none may come in the next ten minutes either.
       if (!expected.some((each) => each.startsWith("firing"))) await fleet.pass(10 * MINUTE);
     }),
   );

@@ -1,4 +1,4 @@
-// Outages: which machines one has, in any order of the updates, and how it ends.
+// Tests which machines an outage has, in any order of the updates, and how the outage ends.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -46,7 +46,7 @@ class Fleet {
     if (change) this.outages.note(change);
   }
 
-  /** A short form: machines, start, end, result. */
+  /** The outages in short: machines, start, end, result. */
   get shown() {
     return this.outages
       .list(ALL)
@@ -175,7 +175,7 @@ it("a machine that is silent alone now and then → the search reads one row of 
     expect([rows("outages"), rows("outage_machines")]).toEqual([1, 1]);
   }));
 
-/** Ended outages of two machines each, 1000 seconds apart, before the fleet's start. */
+/** Stores ended outages of two machines each, 1000 seconds apart, before the fleet's start. */
 function past(sql: SqlStorage, network: string, count: number): void {
   const { last } = sql.exec<{ last: number }>("SELECT IFNULL(MAX(id), 0) AS last FROM outages").one();
   const numbers = "WITH RECURSIVE number(at) AS (SELECT 1 UNION ALL SELECT at + 1 FROM number WHERE at < ?1)";
@@ -251,7 +251,7 @@ describe("a network with many outages", () => {
 });
 
 describe("the list of outages", () => {
-  /** Outages at 0, 1000, …; the second is open. */
+  /** Makes outages at the times 0, 1000, 2000 and 3000. The second one does not end. */
   const happened = (fleet: Fleet) => {
     for (const [index, since] of [0, 1000, 2000, 3000].entries()) {
       for (const each of [2 * index, 2 * index + 1]) {

@@ -1,4 +1,4 @@
-// A rollout: which machines get the version, how they are counted, and when the rollout stops by itself.
+// Tests which machines get the version of a rollout, how they are counted, and when the rollout stops by itself.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ const GIVEN = { version: "0.2.0" };
 
 interface Fleet {
   rollouts: Rollouts;
-  /** The machine's object reports this version and state to the index. */
+  /** Reports this version and state to the fleet index, as the machine's node object does. */
   tell: (index: number, shim: string, state?: FleetState) => void;
   leave: (index: number) => void;
   ask: (index: number, version?: string) => unknown;
@@ -23,7 +23,7 @@ interface Fleet {
   logged: unknown[];
 }
 
-/** Ten machines with version 0.1.0; `tell` changes them and adds others. */
+/** Calls `work` with ten machines of version 0.1.0, which `tell` changes. */
 function withFleet(object: string, work: (fleet: Fleet) => Promise<void>): Promise<void> {
   return runInDurableObject(env.INDEX.getByName(`rollouts-${object}`), async (_, { storage }) => {
     const { sql } = storage;

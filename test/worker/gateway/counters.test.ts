@@ -1,4 +1,4 @@
-// The metrics of a gateway.
+// Tests the metrics of a gateway.
 import { expect, it } from "vitest";
 import { Durations, type Sample } from "../../../worker/metrics/metrics.ts";
 import { withKnownLabels } from "../support/metric-labels.ts";

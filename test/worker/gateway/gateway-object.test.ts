@@ -1,5 +1,5 @@
-// The gateway's object with real sockets, real evictions and an apiserver. gateway.test.ts covers the gateway
-// without the platform.
+// Tests the gateway's Durable Object with real sockets, real evictions and an apiserver. gateway.test.ts tests the
+// gateway without the platform.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { eventually, shift } from "../support/clock.ts";
 import { KUBE_TOKEN, KUBE_URL } from "../support/constants.ts";
 import { leaseOf, MachineSocket, openedBy, loanOf } from "../support/made-up-gateway.ts";
 
-// A binding that wrangler.toml lacks. Each test file has one of its own (set-up.ts).
+// wrangler.toml does not have the binding KUBE. set-up.ts gives each test file its own.
 const bound = env as unknown as { KUBE: Fetcher };
 const LEASES = `${KUBE_URL}/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases`;
 
@@ -29,7 +29,7 @@ async function apiserver(method: string, url: string, body?: object): Promise<Le
 
 let gateways = 0;
 
-/** A gateway's object; the test stands in for the machines' objects. */
+/** A gateway's Durable Object. The test stands in for the node objects. */
 class RealGateway {
   readonly stub = env.GATEWAYS.getByName(`real-${gateways++}`);
   readonly woken: { what: string; returned?: ReturnedLoan | null }[] = [];
@@ -47,7 +47,7 @@ class RealGateway {
     noteReplacedBeat: async () => void this.woken.push({ what: "replaced beat" }),
   };
 
-  /** Runs each time the object wakes. */
+  /** Replaces the node objects by the test's. Call it whenever the gateway has woken. */
   async wake(): Promise<void> {
     await runInDurableObject(this.stub, (instance: GatewayObject) => {
       const own = { ...env, NODES: { getByName: () => this.#node } };
@@ -90,7 +90,7 @@ class RealGateway {
   }
 }
 
-/** A machine's end of a real socket. */
+/** The machine's end of a real socket. */
 class RealSocket {
   readonly socket: WebSocket;
   readonly machine: MachineSocket;
@@ -186,7 +186,7 @@ describe("a machine's socket", () => {
 });
 
 describe("a refused opening", () => {
-  /** Sockets that the platform lists for this gateway. */
+  /** Returns the sockets that the platform lists for this gateway. */
   const sockets = ({ stub }: RealGateway) =>
     runInDurableObject(stub, (_, state) => state.getWebSockets().length);
 

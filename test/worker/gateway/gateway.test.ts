@@ -1,5 +1,5 @@
-// A gateway's handling of frames and of calls by machines' objects. The clock belongs to the test; the
-// apiserver and the objects are in memory. Each tolerated fault has a test with its name.
+// Tests how a gateway handles frames and the calls of node objects. The clock belongs to the test; the apiserver
+// and the node objects are in memory. Each tolerated fault has a test with its name.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import { LEAST_RENEWAL_MS } from "../../../worker/gateway/heartbeats.ts";
@@ -304,7 +304,7 @@ describe("reports", () => {
       const socket = await made.connected("edge-1");
       expect(socket.last).toMatchObject({ status: 409, body: { reason: "ticket-stale", ticket: "next" } });
       expect(await made.gateway.reportNow("edge-1")).toBe(false);
-      // An upgrade alone, which may be a replay, makes no row, and its end notifies no object.
+      // An upgrade alone, which may be a replay, writes no row, and its end notifies no node object.
       expect(made.members).toEqual([]);
       await made.lose(socket);
       expect([made.woken, made.members]).toEqual([["edge-1 report"], []]);

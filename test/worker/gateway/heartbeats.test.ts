@@ -1,4 +1,4 @@
-// When a machine is asked for the next heartbeat if one renewed nothing: before a second interval is over.
+// Tests when the next heartbeat is due after one that renewed nothing: before a second interval has passed.
 import { describe, expect, it } from "vitest";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import {
@@ -97,7 +97,10 @@ interface Story {
   slowMs: number;
 }
 
-/** Outages a minute apart, each at a different moment of the machines' intervals. Milliseconds. */
+/**
+ * Returns the longest milliseconds between two renewals through outages a minute apart. Each outage begins at a
+ * different moment of the machines' intervals.
+ */
 async function longestBetween(made: MadeUpGateway, story: Story): Promise<number> {
   const startMs = made.nowMs;
   made.loan = { quietForMs: 2 * story.outages * 60_000 };

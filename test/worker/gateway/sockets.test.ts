@@ -1,4 +1,4 @@
-// The frames that a gateway reads from a machine: by schema, and up to the largest size.
+// Tests the frames that a gateway reads from a machine: by schema, and up to the largest size.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { heartbeatSchema } from "../../../shared/protocol/frames.ts";

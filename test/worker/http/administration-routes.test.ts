@@ -1,5 +1,5 @@
-// Named operators: what each role may do, how soon a revoked operator is refused, and the audit log. Also the
-// routes for settings and for revoked keys.
+// Tests named operators: what each role may do, how soon a revoked operator is refused, and the audit log. Also
+// tests the routes for settings and for revoked keys.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -169,7 +169,7 @@ describe("the registry's operators", () => {
       };
       expect(make("one-too-many", 10_000)).toMatchObject(refused);
       expect([make("one-too-many", 20_000), make("b1", 20_000)]).toMatchObject([refused, { ok: true }]);
-      // An operator that ended a year ago is deleted.
+      // The earlier operators ended more than a year ago and are deleted, so that there is room for another one.
       expect(make("later", 400 * 24 * hours).ok).toBe(true);
       expect(listOperators(sql, 400 * 24 * hours)).toHaveLength(1);
     }));
@@ -184,7 +184,7 @@ describe("a change by a viewer", () => {
     expect(entries).toHaveLength(REFUSED_CHANGES_A_DAY);
     expect(entries[0]).toEqual(["operator mallory", "change.refuse", "may not: DELETE /v1/tokens/x"]);
     expect(entries.at(-1)?.[2]).toContain("no more of this operator's are noted today");
-    // Each operator has a limit of its own. Other test files use up that of the viewer secret.
+    // Each operator has a limit of its own. Other test files use up the viewer secret's limit.
     const { secret: another } = await create("trudy", "view");
     await as(another, "POST", "/v1/bulk", {});
     expect((await auditOf("operator trudy")).at(-1)?.[2]).toBe("may not: POST /v1/bulk");

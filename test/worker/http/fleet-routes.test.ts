@@ -1,4 +1,4 @@
-// The routes over the fleet index. None of them wakes a machine's object.
+// Tests the routes over the fleet index. None of them wakes a node object.
 import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
@@ -13,7 +13,7 @@ import { FLEET_START_MS, machineName, stateEntry, updateOf } from "../support/ma
 const KNOWN = 30;
 const SILENT = stateEntry(1, "ready", "silent", FLEET_START_MS + 60_000);
 
-/** An index and a registry of this file: machines of other tests are in the deployment's. */
+/** The fleet index of this file. The deployment's own has machines of other tests. */
 const index = env.INDEX.getByName("fleet-routes");
 let waiting: PendingMachine[] = [];
 const own = {

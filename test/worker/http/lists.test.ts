@@ -1,4 +1,4 @@
-// Lists as CSV and JSON lines: how each value is written, and how a list is sent page by page.
+// Tests lists as CSV and JSON lines: how each value is written, and how a list is sent page by page.
 import { describe, expect, it } from "vitest";
 import { csvLine, inLines } from "../../../worker/http/lists.ts";
 

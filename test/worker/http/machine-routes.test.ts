@@ -1,4 +1,4 @@
-// The table of docs/protocol.md: the answer to each report, and what the report changes.
+// Tests the table of docs/protocol.md: the answer to each report, and what the report changes.
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { base64url, SignJWT } from "jose";
@@ -54,7 +54,7 @@ async function post(machine: EnrolledMachine, posting: Posting = {}) {
   return { status: response.status, body: await response.json<Problem & ReportAnswer>() };
 }
 
-/** A machine with a fresh ticket, from an answer of its object. */
+/** Returns an enrolled machine with the ticket of a challenge. */
 async function challenged(name: string): Promise<{ machine: EnrolledMachine; ticket: string }> {
   const machine = await enrolled(name);
   const { body } = await post(machine);
@@ -272,7 +272,7 @@ describe("facts", () => {
       ready: true,
       factsRefused: { path: expect.stringMatching(/^\/facts\/machine\//) },
     });
-    // The operators' view has the same error until valid facts arrive.
+    // Returns the fault of the refused facts in the operators' view, which stays there until valid facts arrive.
     const shown = async () => (await env.NODES.getByName(machine.name).show())?.factsRefused;
     expect(await shown()).toEqual(answer.factsRefused);
     await post(machine, { ticket: answer.ticket });
@@ -320,7 +320,7 @@ describe("an enrolment", () => {
       revokedAtMs: null,
       grant: { withoutFactsOnlyTaint: false },
     };
-    // The object has a newer pin than that of the registry's admission.
+    // The node object gets a newer pin than the one that the registry will issue.
     await env.NODES.getByName(name).enrol(pin);
     const outcome = await enrolling(name, {
       joinToken: await mintToken({ names: name }),
@@ -334,7 +334,9 @@ describe("a socket", () => {
   const ANSWERED: ReportReply = { phase: "registered", ready: true, ticket: "t", reportInMs: 1000 };
   const NAME = "socket-told";
 
-  /** Returns the machine's answer if its object answers `answer`, and the object's call. */
+  /**
+   * Returns the machine's answer if the node object returns `answer`, and the requests that the node object got.
+   */
   async function told(answer: MachineAnswer, header: string | null, more: Partial<typeof env> = {}) {
     const asked: SignedRequest[] = [];
     const report = (request: SignedRequest) => {

@@ -1,4 +1,4 @@
-// The operators' routes for notifications: accepted and refused bodies. The alarm sends a delivery.
+// Tests the operators' routes for notifications: accepted and refused bodies, and that the alarm sends a delivery.
 import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -75,7 +75,7 @@ it("a receiver is added, listed, tested, changed, and removed; its secrets are n
 });
 
 it("a machine turns silent → the object's alarm sends a delivery; a dead one is sent again with the same ID", async () => {
-  // An index of this file: other tests count the machines of the Worker's index.
+  // The fleet index of this file, because other tests count the machines of the deployment's own.
   const index = env.INDEX.getByName("receiver-routes");
   const wish = newReceiverSchema.parse({ name: "ops", url: URL_OF_OPS, delaySeconds: 0 });
   await index.putReceiver("ops", { ...wish, newSecret: true }, true, "alice");

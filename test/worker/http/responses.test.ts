@@ -1,4 +1,5 @@
-// A Worker that is not configured reports that to machines, and does not refuse their signatures or tokens.
+// Tests that a Worker without its configuration reports that to machines, and does not refuse their signatures or
+// tokens.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -52,7 +53,7 @@ describe.each<[situation: string, more: object]>([
     expect(await report(through)(facts(name), HEALTHY)).toMatchObject(REFUSED);
     expect(await rotate(through, machine, key)).toMatchObject(REFUSED);
     expect(await leave(through, machine)).toMatchObject(REFUSED);
-    // None counted as a failure: the machine reports again once the Worker is configured.
+    // No request counted as a failure: the machine reports again once the Worker is configured.
     expect(await report(transport)(facts(name), HEALTHY)).toMatchObject({ ok: true });
   });
 });

@@ -1,4 +1,4 @@
-// A query that a route does not accept: the answer names the parameter and the expected value.
+// Tests that the answer to a query that a route does not accept names the parameter and the expected value.
 import { expect, it } from "vitest";
 import { LIMITS } from "../../../shared/protocol/limits.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";

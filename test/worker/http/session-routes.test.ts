@@ -1,4 +1,4 @@
-// Browser sessions: sign-in and sign-out, the cookie, requests of other sites, how soon an ended session is
+// Tests browser sessions: sign-in and sign-out, the cookie, requests of other sites, how soon an ended session is
 // refused, and the audit log.
 import { createExecutionContext, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -42,7 +42,7 @@ const posted = (body: unknown, headers: Headers = {}) =>
   });
 const cookieIn = (response: Response) => (response.headers.get("set-cookie") ?? "").split(";")[0] ?? "";
 
-/** The cookie of a new session, as a browser sends it. */
+/** Returns the cookie of a new session, as a browser sends it. */
 async function signedIn(by: object = { secret: ADMIN_SECRET }): Promise<string> {
   const response = await posted(by);
   expect(response.status).toBe(201);
@@ -82,7 +82,7 @@ const dump = () =>
     ),
   );
 
-// Other files count operators and audit entries of their own; only this file has sessions.
+// Each test begins without sessions. Operators and audit entries stay, because other files count their own.
 beforeEach(() =>
   runInDurableObject(registry(env), (_, { storage: { sql } }) => {
     sql.exec("DELETE FROM sessions");
@@ -635,7 +635,7 @@ it("requests with a session → the registry gets no further row", async () => {
   const cookie = await signedIn({ secret: await made("session-dora", "admin") });
   const before = await dump();
   const nowMs = Date.now();
-  // An operator's use is recorded once an hour; that of a session is not.
+  // The use of an operator's secret is recorded once an hour, but the use of a session is not.
   for (const minutes of [0, 1, 50]) {
     setClock(nowMs + minutes * 60_000);
     for (const path of ["/v1/session", "/v1/tokens"]) expect(await asks(cookie, path)).toBe(200);

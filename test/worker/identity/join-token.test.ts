@@ -1,4 +1,4 @@
-// Join tokens: which names a pattern allows, and the text of a new token.
+// Tests join tokens: which names a pattern allows, and the text of a new token.
 import { describe, expect, it } from "vitest";
 import { joinTokenKey } from "../../../node-shim/identity/join-token.ts";
 import { JOIN_TOKEN_PREFIX, mintJoinToken, nameMatches } from "../../../worker/identity/join-token.ts";

@@ -1,4 +1,4 @@
-// The claims that a JWT must have, one by one, and which keys can sign.
+// Tests the claims that a JWT must have, one by one, and which keys can sign.
 import { base64url, type CryptoKey, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import { JWT_TYPES } from "../../../shared/protocol/claims.ts";
@@ -105,7 +105,7 @@ const VOUCHED = {
   path: ENROLMENT.path,
   jkt: machine.thumbprint,
 };
-/** The required claims of each JWT about a key; each row breaks one. */
+/** The required claims of each JWT about a key. Each row changes one claim to an invalid value. */
 const OTHERS: [string, object][] = [
   ["another name", { sub: "edge-2" }],
   ["another method", { method: "POST" }],
@@ -249,7 +249,7 @@ describe("a join token", () => {
 interface Connecting {
   typ?: string;
   by?: MachineKey;
-  /** Of the header; null: absent. */
+  /** The key in the JWT's header; null if the header has none. */
   jwk?: object | null;
 }
 

@@ -1,4 +1,4 @@
-// What the cache of operators' credentials has, and for how long.
+// Tests which operators' credentials the cache keeps, and for how long.
 import { base64url } from "jose";
 import { expect, it } from "vitest";
 import { type Credential, credentialOf, isGood } from "../../../worker/identity/operator.ts";

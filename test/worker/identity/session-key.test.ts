@@ -11,7 +11,7 @@ async function machine() {
   return { pair, key: base64url.encode(new Uint8Array(raw)) };
 }
 
-/** Derives the key as the shim does, from the Worker's public key. */
+/** Derives the session key as the shim does, from the Worker's public key. */
 async function derive(privateKey: CryptoKey, workerKey: string, info: string): Promise<Uint8Array> {
   const bytes = new Uint8Array(base64url.decode(workerKey));
   const theirs = await crypto.subtle.importKey("raw", bytes, X25519, false, []);

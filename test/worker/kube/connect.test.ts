@@ -1,4 +1,4 @@
-// Which requests carry the service token of Cloudflare Access.
+// Tests which requests carry the service token of Cloudflare Access.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { Environment } from "../../../worker/env.ts";

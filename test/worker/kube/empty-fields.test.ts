@@ -1,4 +1,5 @@
-// No object and no patch for the apiserver has a field that Go would omit. A recording of Go's JSON decides.
+// Tests that no object and no patch for the apiserver has a field that Go would omit. A recording of Go's JSON has
+// the expected results.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isJsonObject, type Json, type JsonObject } from "../../../shared/kubernetes/json.ts";
@@ -16,7 +17,9 @@ const leftOutByGo = new Map(
   ]),
 );
 
-/** Returns the paths of fields that Go would omit. `isPatch`: null removes a field, and is allowed. */
+/**
+ * Returns the paths of fields that Go would omit. `isPatch`: true if null is allowed, because it removes a field.
+ */
 function emptyFieldsIn(value: Json, schema: PatchSchema, isPatch: boolean, path = ""): string[] {
   if (schema.kind === "list" && "item" in schema && schema.item && Array.isArray(value)) {
     const { item } = schema;
@@ -31,7 +34,7 @@ function emptyFieldsIn(value: Json, schema: PatchSchema, isPatch: boolean, path 
   });
 }
 
-/** Objects of a type where any field may be empty or absent. */
+/** Generates objects of a type where any field may be empty or absent. */
 function anyOf(schema: PatchSchema): fc.Arbitrary<Json> {
   if (schema.kind === "scalar") return fc.constantFrom<Json>("", 0, false, null, "text", 1, true);
   if (schema.kind === "map") return fc.constantFrom<Json>({}, null, { a: "" }, { cpu: "0" });
@@ -48,7 +51,7 @@ function anyOf(schema: PatchSchema): fc.Arbitrary<Json> {
   return fc.record(Object.fromEntries(fields), { requiredKeys: [] });
 }
 
-/** Returns the body that one call sends. */
+/** Returns the body of the request that one call sends. */
 async function bodyOf(call: (client: KubeClient) => Promise<unknown>): Promise<Json> {
   const bodies: string[] = [];
   const client = kubeClient({

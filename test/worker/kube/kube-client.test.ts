@@ -1,4 +1,4 @@
-// Requests to the apiserver with the cluster's token, and the result of each answer.
+// Tests the requests to the apiserver with the cluster's token, and the result of each answer.
 import { describe, expect, it } from "vitest";
 import { kubeClient, type KubeConnection } from "../../../worker/kube/kube-client.ts";
 import { outlasting } from "../support/clock.ts";
@@ -107,7 +107,8 @@ describe("a request", () => {
 describe("an answer", () => {
   const unanswered = (message: string) => ({ ok: false, error: { kind: "unanswered", message } });
   const withoutObject = (code: number) => unanswered(`HTTP ${code} without an object of the apiserver's`);
-  // not-the-apiserver.test.ts tests the meaning of such an answer.
+  // The result of an answer by another server in the apiserver's place. not-the-apiserver.test.ts tests its
+  // message.
   const byAnother = (code: number) => ({
     ok: false,
     error: {

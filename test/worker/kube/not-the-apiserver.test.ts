@@ -1,4 +1,4 @@
-// Answers that another server gives in the apiserver's place, and how long a retry then waits.
+// Tests the answers of another server in the apiserver's place, and how long a retry then waits.
 import { describe, expect, it, test } from "vitest";
 import { notTheApiservers, retryAfterMsOf } from "../../../worker/kube/not-the-apiserver.ts";
 

@@ -1,4 +1,4 @@
-// The result of a probe of the apiserver, and how often a probe is sent.
+// Tests the result of a probe of the apiserver, and how often a probe is sent.
 import { describe, expect, it, test } from "vitest";
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";

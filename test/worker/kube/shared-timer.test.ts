@@ -1,5 +1,5 @@
-// When callers that wait for one shared timer are notified. The type of its bell shows that the timer is
-// never cleared.
+// Tests when the callers of one shared timer are notified. The platform's timer in the test has no function to
+// clear it, so that the shared timer never clears one.
 import { expect, it, vi } from "vitest";
 import { withDeadline } from "../../../worker/kube/deadline.ts";
 import { sharedTimer } from "../../../worker/kube/shared-timer.ts";
@@ -7,7 +7,9 @@ import { sharedTimer } from "../../../worker/kube/shared-timer.ts";
 const TICK_MS = 50;
 const never = () => new Promise<string>(() => undefined);
 
-/** A timer with a clock and a bell of its own, since other objects of this process have timers too. */
+/**
+ * Returns a shared timer over a clock and timers of the test, since other objects of this process have timers too.
+ */
 function ownTimer() {
   let nowMs = 0;
   const bells: { tick: () => void; leftMs: number }[] = [];
@@ -16,7 +18,7 @@ function ownTimer() {
     () => nowMs,
     (tick, leftMs) => void bells.push({ tick, leftMs }),
   );
-  /** Lets time pass. `byClockMs`: how far the clock moves meanwhile. */
+  /** Lets `ms` pass on the timers. `byClockMs`: the milliseconds that the clock moves in that time. */
   const pass = async (ms: number, byClockMs = ms) => {
     for (let passed = 0; passed < ms; passed += TICK_MS) {
       nowMs += (byClockMs * TICK_MS) / ms;
@@ -24,7 +26,7 @@ function ownTimer() {
       const rung = bells.filter(({ leftMs }) => leftMs <= 0);
       bells.splice(0, bells.length, ...bells.filter(({ leftMs }) => leftMs > 0));
       for (const { tick } of rung) tick();
-      // Lets the notified callers continue: a race, and two that await it.
+      // Lets the notified callers continue: a race, and two functions that await it.
       for (let turns = 0; turns < 10; turns++) await Promise.resolve();
     }
   };

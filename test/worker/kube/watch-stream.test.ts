@@ -1,4 +1,4 @@
-// How the answer to a watch is read line by line, and how each watch ends.
+// Tests how the answer to a watch is read line by line, and how each watch ends.
 import { afterEach, describe, expect, it, test, vi } from "vitest";
 import {
   LOOK_EVERY_MS,
@@ -20,7 +20,7 @@ const DELETED = line("DELETED", node("a", "7"));
 const BOOKMARK = line("BOOKMARK", { kind: "Node", metadata: { resourceVersion: "8" } });
 const error = (status: object) => line("ERROR", { kind: "Status", apiVersion: "v1", ...status });
 
-/** An answer that sends these pieces and then ends, unless it `hangs`. */
+/** Returns an answer that sends these pieces and then ends; with `hangs`, it does not end. */
 function streamed(pieces: readonly (string | Uint8Array)[], hangs = false): Response {
   const encoder = new TextEncoder();
   const body = new ReadableStream<Uint8Array>({
@@ -36,7 +36,7 @@ function streamed(pieces: readonly (string | Uint8Array)[], hangs = false): Resp
 type Answer = Response | Error | "never";
 
 interface Watching {
-  /** Default: waits for the end of the stream. */
+  /** Handles a change of a Node. By default the watch only waits for the end of the stream. */
   onChange?: (change: NodeChange, abort: AbortController) => void;
   otherToken?: (refused: string) => Promise<string | null>;
   isAborted?: boolean;

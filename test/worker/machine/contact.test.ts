@@ -1,4 +1,4 @@
-// What a report shows of the machine in addition to its facts: its clock, the end of a silence, and a failed
+// Tests what a report shows of the machine in addition to its facts: its clock, the end of a silence, and a failed
 // start.
 import { describe, expect, it } from "vitest";
 import { recordContact, recordSetupFailure } from "../../../worker/machine/contact.ts";

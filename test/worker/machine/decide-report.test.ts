@@ -1,4 +1,4 @@
-// The decision on a verified report, by the data of the object: one row for each line of the table in
+// Tests the decision on a verified report, by the state of the node object: one row for each line of the table in
 // docs/protocol.md.
 import { describe, expect, it } from "vitest";
 import {
@@ -27,7 +27,7 @@ const REPORT: Report = {
 const WITH_FACTS = { ...REPORT, facts: {} };
 const SETUP_FAILED: Report = { ...REPORT, vitals: { signals: {}, setupError: "no cgroups" } };
 
-/** Reports of these senders in turn, the last one 10 s ago. */
+/** Returns the senders after one report of each, 10 s apart. The last report was 10 s ago. */
 function turns(...senders: (typeof SENDER)[]): SeenSenders {
   const fromMs = NOW_MS - senders.length * 10_000;
   return senders.reduce(
@@ -66,7 +66,7 @@ const challenge = (reason: string, factsWanted: boolean, isLate = false) => ({
   factsWanted,
   isLate,
 });
-/** The report of a process that has not reported before. */
+/** The situation of a report whose process has not reported before. */
 const OF_NEWCOMER = { sender: OTHER_SHIM, areFactsKnown: false };
 const NEWCOMERS = { ...WITH_FACTS, startId: OTHER_SHIM.startId };
 

@@ -1,4 +1,4 @@
-// Each step of a report: the machine's answer, the order of the actions, and what is recorded.
+// Tests each step of a report: the machine's answer, the order of the actions, and what is recorded.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { DuplicatePhase } from "../../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
@@ -26,14 +26,14 @@ afterEach(() => {
 interface Situation {
   kept?: Record<string, unknown>;
   report?: Partial<Report>;
-  /** Does the registry confirm the key? */
+  /** true if the registry confirms the key; an error if the registry fails. */
   confirmed?: boolean | Error;
   outcome?: TickOutcome | Error;
-  /** In milliseconds. */
+  /** The duration of a tick in milliseconds. */
   tickTakes?: number;
-  /** The phase of duplicate senders, known once the tick has run. */
+  /** The phase of duplicate senders that is known once the tick has run. */
   duplicates?: DuplicatePhase;
-  /** Is the last known Node Ready? */
+  /** true if the last known Node is Ready. */
   isReady?: boolean;
   bounded?: string;
   refused?: { path: string; message: string };
@@ -105,10 +105,12 @@ function executorIn(situation: Situation = {}) {
 const APPLY = { kind: "apply", senders: SENDERS } as const;
 const TAKEN = ["keep senders +0", "facts +0", "samples +0", "alarm +0", "tick +0"];
 const APPLIED = ["senders +0", `confirm ${ORIGIN}`, ...TAKEN, "index 203.0.113.7"];
-/** Calls of a step that applies nothing. */
+/** The calls of a step that does not apply the report. */
 const WITHOUT_TICK = ["keep senders +0", "alarm +0", "events of edge-1"];
 
-/** The answer's members for the next report. nextReportInMs returns at least 9400 for an interval of 10 s. */
+/**
+ * The fields of the answer for the next report. 9400 is the least result of nextReportInMs for an interval of 10 s.
+ */
 const NEXT = { reportInMs: 9400, ticket: "ticket" };
 
 describe("a step that changes nothing", () => {

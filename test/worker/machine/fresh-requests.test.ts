@@ -1,4 +1,4 @@
-// Which requests are fresh, and which show that a process runs in two places: single cases, then random
+// Tests which requests are fresh, and which show that a process runs in two places: single cases, then random
 // sequences.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -10,8 +10,8 @@ const LEASE_MS = 40_000;
 const MINUTE_MS = 60_000;
 
 /**
- * `a 1 x`: under ticket a, number 1, by process x. `+a`: ticket a is offered. `!a`: in the answer to a late
- * request.
+ * Returns the results of a sequence of requests. `a 1 x`: a request under ticket a, with number 1, by process x.
+ * `+a`: ticket a is offered. `!a`: ticket a is offered in the answer to a late request.
  */
 function sequence(text: string, everyMs = 0): string[] {
   const tickets: Tickets<string> = {};
@@ -115,7 +115,7 @@ const deliveries = fc.array(
   { maxLength: 3 },
 );
 
-/** What may happen to a single machine, or to its object. */
+/** Generates the events that may happen to one machine, or to its node object. */
 const happening = fc.oneof(
   { weight: 6, arbitrary: fc.record({ kind: fc.constant("report" as const), deliveries }) },
   {
@@ -138,7 +138,7 @@ class Machine {
   readonly #late: Signed[] = [];
   #count = 0;
 
-  /** A late answer is ignored. */
+  /** Applies one event. The machine ignores an answer that arrives late. */
   happen(what: Happening): void {
     const { object, sent } = this;
     const late = this.#late;
@@ -152,7 +152,7 @@ class Machine {
     else if (what.kind === "restart" || what.kind === "reboot") this.#startAgain(what.kind);
   }
 
-  /** The service waits ten seconds before it restarts the shim. */
+  /** Starts the shim again. The service waits ten seconds before a restart. */
   #startAgain(how: "restart" | "reboot"): void {
     this.object.nowMs += 10_000;
     const bootID = how === "reboot" ? `boot ${++this.#count}` : this.process.bootID;
@@ -170,7 +170,7 @@ it("one machine with any lost packets, restarts, reboots and evictions → never
         expect(senders.double).toBeUndefined();
         expect(isDisputed(senders, nowMs)).toBe(false);
       }
-      // At most two undisturbed reports later.
+      // The facts are applied after two undisturbed reports at most.
       for (let beat = 0; beat < 2; beat++) {
         machine.object.nowMs += CONFIRMATION_MS;
         machine.happen({ kind: "report", deliveries: [] });
@@ -183,7 +183,10 @@ it("one machine with any lost packets, restarts, reboots and evictions → never
 });
 
 describe("a machine and a second sender with its key, in turns,", () => {
-  /** Time and loss before each of the two reports. The object is evicted after some rounds. */
+  /**
+   * The rounds of two reports, with the time and the loss before each. The node object is evicted after some
+   * rounds.
+   */
   const rounds = fc.array(
     fc.record({
       ms: fc.tuple(fc.integer({ min: 0, max: MINUTE_MS }), fc.integer({ min: 0, max: MINUTE_MS })),

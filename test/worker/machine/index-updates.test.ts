@@ -1,5 +1,5 @@
-// Updates from a machine's object to the fleet index through failures of index, network and object: each line
-// of history once and in order, one update at a time, and the last summary in the end.
+// Tests the updates from a node object to the fleet index through failures of index, network and object. Each line
+// of history arrives once and in order, one update at a time, and the last summary arrives in the end.
 import { describe, expect, it, vi } from "vitest";
 import type { MachineUpdate, UpdateEntry, UpdatedUntil } from "../../../shared/fleet/summary.ts";
 import { IndexUpdates, UPDATE_LIMITS } from "../../../worker/machine/index-updates.ts";
@@ -8,7 +8,7 @@ import { randomOf } from "../../lab/hostile/random.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** An index with one row, as in machine-rows.ts. */
+/** Returns a fleet index with one row, which takes updates as machine-rows.ts does. */
 function oneRow() {
   const index = {
     known: undefined as { version: number; entryId: number; text: string } | undefined,
@@ -24,7 +24,7 @@ function oneRow() {
       index.known = { version, entryId: fresh.at(-1)?.id ?? entryId, text: JSON.stringify(summary) };
       return { entryId: index.known.entryId };
     },
-    /** The result of the next update. */
+    /** Returns the result of the next update. */
     next: (telling: MachineUpdate): Promise<UpdatedUntil> => Promise.resolve(index.take(telling)),
     remove: () => Promise.resolve(),
     lose() {
@@ -35,12 +35,14 @@ function oneRow() {
   return index;
 }
 
-/** A machine's object. Its SQLite outlives `evict`. */
+/** Returns a machine's IndexUpdates over a store that outlives `evict`. */
 function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () => 1) {
   const records = new Map<string, string>();
   const lines: UpdateEntry[] = [];
   let writes = 0;
-  /** The object in memory. A call of an evicted object has no effect. */
+  /**
+   * The number of the object in memory, which rises with each eviction. A call of an evicted object has no effect.
+   */
   let life = 0;
   const store = {
     get: (key: string) => {
@@ -66,7 +68,7 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
       index.underWay = 0;
       machine.updates = open();
     },
-    /** The machine turns silent, or reports again. */
+    /** Makes the machine silent, or ends its silence. */
     turn(isSilent: boolean) {
       store.put("silentSinceMs", isSilent ? machine.nowMs : null);
     },
@@ -175,7 +177,7 @@ describe("a machine's object", () => {
     const waits: number[] = [];
     for (let failures = 0; failures < 6; failures++) {
       waits.push(((machine.alarmMs ?? 0) - machine.nowMs) / 1000);
-      // A report in between sends nothing.
+      // A report between two attempts sends nothing.
       machine.updates.update("");
       machine.evict();
       machine.updates.update("");
@@ -379,7 +381,7 @@ describe("any failures and evictions", () => {
       const random = randomOf(seed, 0);
       const index = oneRow();
       const machine = machineOf(index, () => random.int(1000) / 1000);
-      /** Updates that arrive after the deadline for their answer. */
+      /** The updates that arrive at the fleet index after the deadline for its answer. */
       const late: MachineUpdate[] = [];
       index.next = (telling) => {
         switch (random.int(5)) {

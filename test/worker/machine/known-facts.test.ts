@@ -1,4 +1,4 @@
-// How long changed facts wait before they change the Node, by their senders, and what is stored for that.
+// Tests how long changed facts wait before they change the Node, by their senders, and what is stored for that.
 import { describe, expect, it } from "vitest";
 import {
   NO_SENDERS,
@@ -77,7 +77,7 @@ it.each([
 });
 
 describe("the facts that were active before", () => {
-  /** `2s x`: facts x are applied at that second. */
+  /** Returns the incumbent after these reports. `2s x`: facts x are applied at the second 2. */
   const after = (text: string) => {
     let known: Incumbent | undefined;
     let before: string | undefined;

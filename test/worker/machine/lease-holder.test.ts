@@ -1,5 +1,5 @@
-// The loan of a machine's lease, and every way in which it ends: calls to the gateway, the result for the
-// upkeep, what stays stored, and the alarm.
+// Tests the loan of a machine's lease, and every way in which it ends: calls of the gateway, the result for the
+// upkeep, the stored records, and the alarm.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
@@ -9,7 +9,7 @@ import { keptRecords } from "../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31);
 const MINUTE_MS = 60_000;
-/** From a withdrawal without an answer until its loan has expired. */
+/** The time from a withdrawal without an answer until its loan has expired. */
 const LOAN_LASTS_MS = 1000 * GATEWAY_LIMITS.quietSeconds + 15_000;
 const GATEWAY = 3;
 const ENROLMENT = { id: "enrolment-1", name: "edge-1" };
@@ -37,9 +37,9 @@ const returnedLoan = (more: object = {}) =>
 
 interface Situation {
   kept?: Record<string, unknown>;
-  /** The number that the registry has assigned. */
+  /** The number of the gateway that the registry has assigned. */
   assigned?: number | null;
-  /** An error: the gateway fails. */
+  /** The gateway's answer to a withdrawal; an error if the gateway fails. */
   withdrawn?: ReturnedLoan | null | Error;
   looked?: ReturnedLoan | null | Error;
   reports?: boolean | Error;
@@ -101,7 +101,10 @@ function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}
 }
 
 const TAKEN_BACK = ["take back: lease, renewed -4000, heard -2000", "spend 5"];
-/** The object has slept meanwhile, so its clock may be behind the loan's epoch. */
+/**
+ * The call that withdraws a loan after the object has slept. Its floor is above the stored bound of epochs, because the
+ * object's clock may be behind that.
+ */
 const WITHDRAWN = `${GATEWAY}: withdraw edge-1 up to 1001`;
 
 describe("a withdrawal", () => {

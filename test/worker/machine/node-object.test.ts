@@ -1,4 +1,4 @@
-// A machine's object from its first report on: the requests to the apiserver, and the resulting Node.
+// Tests a node object from its first report on: the requests to the apiserver, and the resulting Node.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -42,7 +42,7 @@ function answerOf(outcome: ReportOutcome): ReportAnswer {
 
 const EVENTS = "POST /api/v1/namespaces/default/events";
 
-/** A machine that has reported twice: its Node is registered, and its next report is quiet. */
+/** Returns a machine that has reported twice: its Node is registered, and its next report is quiet. */
 async function steady(name: string) {
   const machine = await enrolled(name);
   const report = shimOf(machine);
@@ -54,7 +54,7 @@ async function steady(name: string) {
   return { machine, report };
 }
 
-/** The rows of SQLite by key. */
+/** Returns the stored records, by key. */
 function rowsOf(name: string): Promise<Record<string, string>> {
   return runInDurableObject(objectOf(name), (_, state) =>
     Object.fromEntries(
@@ -124,9 +124,9 @@ describe("the first report", () => {
     const leases = leasePath(name).slice(0, -name.length - 1);
     const requests = await requestsAbout(name);
     expect(requests.slice(0, 2)).toEqual(["POST /api/v1/nodes", `POST ${leases}`]);
-    // Events follow during the answer.
+    // Events are sent after Node and lease, during the answer.
     expect(new Set(requests.slice(2))).toEqual(new Set(requests.slice(2).map(() => EVENTS)));
-    // Machines that started together report at different times.
+    // The next report is at a random time, so that machines that started together report at different times.
     expect(answer.reportInMs).toBeGreaterThanOrEqual(3760);
     expect(answer.reportInMs).toBeLessThanOrEqual(9800);
   });
@@ -235,7 +235,7 @@ describe("a status that is written because it is due", () => {
     const name = "periodic";
     const { report } = await steady(name);
     const rows = await rowsOf(name);
-    // Up to half of the period of 5 minutes is added at random. The lease is renewed throughout.
+    // The period is 5 minutes, plus a random time up to half of it. The lease is renewed with each report.
     const status: string[] = [];
     for (let beat = 0; beat < 46; beat++) {
       shift(10_000);
@@ -354,7 +354,8 @@ describe("the apiserver", () => {
     const delays = [];
     for (let attempt = 0; attempt < 3; attempt++)
       delays.push(answerOf(await report(facts(name), HEALTHY)).reportInMs);
-    // Doubling, and up to a quarter earlier, so that machines do not return together.
+    // Each delay is twice the one before, and up to a quarter shorter at random, so that machines do not return
+    // together.
     for (const [attempt, mostMs] of [200, 400, 800].entries()) {
       expect(delays[attempt]).toBeLessThanOrEqual(mostMs);
       expect(delays[attempt]).toBeGreaterThanOrEqual(0.75 * mostMs);

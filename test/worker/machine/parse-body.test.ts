@@ -1,4 +1,4 @@
-// Texts that are no rotation. test/stories/rotation.test.ts has the valid ones.
+// Tests texts that are not a rotation. test/stories/rotation.test.ts tests valid ones.
 import { expect, it } from "vitest";
 import { parseRotation } from "../../../worker/machine/parse-body.ts";
 import { ORIGIN } from "../support/constants.ts";

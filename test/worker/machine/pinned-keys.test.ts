@@ -1,5 +1,5 @@
-// The keys of one machine: which pin its object follows, which machine is enrolled, and which key signed a
-// request.
+// Tests the keys of one machine: which pin its node object follows, which machine is enrolled, and which key signed
+// a request.
 import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";

@@ -1,4 +1,4 @@
-// What a machine's object asks the registry: whether a key is valid, which origin it uses, and a rotation.
+// Tests what a node object asks the registry: whether a key is valid, which origin it uses, and a rotation.
 import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
 import { CHANGED_TOO_OFTEN, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";
@@ -44,14 +44,17 @@ const NOW_MS = 1_000_000_000;
 
 interface StatusWish {
   settledFor?: string;
-  /** The stored gateway. "unknown": nothing is stored, as before there were gateways. */
+  /** The stored gateway; "unknown" if nothing is stored, as before there were gateways. */
   gateway?: number | null | "unknown";
-  /** Machines per gateway. */
+  /** The largest number of machines of a gateway. */
   size?: number;
   random?: number;
 }
 
-/** The key a of edge-1, pinned with generation 1, and the stored answer of the registry. */
+/**
+ * Returns a RegistryStatus for edge-1 with the key a, pinned with generation 1, and the stored answer of the
+ * registry.
+ */
 function statusOf(
   toldAtMs: Record<string, number> | undefined,
   { settledFor = "1 a", gateway = 7, size = 500, random = 0 }: StatusWish = {},

@@ -1,4 +1,4 @@
-// A machine's removal deletes its own objects in the cluster, and no other's. Also who may cause that.
+// Tests that a machine's removal deletes its own objects in the cluster and no others, and who may cause that.
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
@@ -23,7 +23,7 @@ const nodeOf = (more: Partial<NonNullable<Node["metadata"]>> = {}): Node => ({
   metadata: { name: "edge-1", uid: "node-1", annotations: { [OWNER_ANNOTATION]: "test" }, ...more },
 });
 
-/** Renewed `agoMs` ago for 40 seconds, by this field manager. */
+/** Returns a lease of 40 seconds that this field manager renewed `agoMs` ago. */
 function leaseOf(owner: string, manager = "rollcall.test", agoMs = 0): Lease {
   const ownerReferences = [{ apiVersion: "v1", kind: "Node", name: "edge-1", uid: owner }];
   const fieldsV1 = { "f:spec": { "f:renewTime": {} } };
@@ -41,7 +41,7 @@ const FAILURE = (code: number, more = {}) =>
 const NO_NODE = () => FAILURE(404, { reason: "NotFound", details: { kind: "nodes", name: "edge-1" } });
 const NO_LEASE = () => FAILURE(404, { reason: "NotFound", details: { kind: "leases", name: "edge-1" } });
 
-/** Makes clients as the machine's upkeep does. */
+/** Returns a function that makes clients as the machine's upkeep does. */
 const connectorIn = (environment: Environment) => (mayAsk: (what: RequestKind) => boolean) =>
   kubeConnector(
     environment,
@@ -53,22 +53,22 @@ const connectorIn = (environment: Environment) => (mayAsk: (what: RequestKind) =
 interface Cluster {
   node?: Node | Response;
   lease?: Lease | Response;
-  /** The answer to each DELETE. */
+  /** Returns the answer to each DELETE. */
   deletes?: () => Response;
 }
 
 interface Machine {
-  /** The uid of the Node that it registered; null: none. */
+  /** The uid of the Node that the machine registered; null if it registered none. */
   knownUid?: string | null;
-  /** null: the variable is absent. */
+  /** The value of KUBE_URL; null if the variable is absent. */
   kubeUrl?: string | null;
-  /** Is the enrolled machine the one that leaves? */
+  /** true if the enrolled machine is the one that leaves. */
   isOutdated?: boolean;
   isEnrolled?: boolean;
   isLeaving?: boolean;
   /** Erases the object's storage. */
   erase?: () => Promise<void>;
-  /** Is MACHINE_REQUESTS a number that can be read? */
+  /** true if MACHINE_REQUESTS is a valid number. */
   isConfigured?: boolean;
   unpinned?: { ok: true; value: number } | { ok: false; error: string };
 }
@@ -260,7 +260,7 @@ describe("a removal", () => {
 
   it.each<[string, Machine, false | "forgotten"]>([
     ["of a machine that enrolled later → it stays", { isOutdated: false }, false],
-    // The removal must not count a late enrolment as one that stays.
+    // An enrolment that arrives after the removal of its name must not count as a later enrolment.
     [
       "of a name whose object knows nobody → who enrols late is refused",
       { isOutdated: false, isEnrolled: false },

@@ -1,4 +1,5 @@
-// When a machine counts as silent: by its last report, or by its lease if the object has no report in memory.
+// Tests when a machine counts as silent: by its last report, or by its lease if the node object has no report in
+// memory.
 import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
 import { checkSilence, SILENCE_CHECK_MS } from "../../../worker/machine/silence.ts";
@@ -11,8 +12,9 @@ const AWAY = { registration: { phase: "registered" }, phase: "apiserver unreacha
 const LATER = NOW_MS + SILENCE_CHECK_MS;
 
 /**
- * Milliseconds since the last report, the lease's renewal, and the enrolment of a machine without a report.
- * `null`: the lease has no time; "fails": it cannot be read; "gone": it does not exist.
+ * Checks a machine for silence. `reportMs`, `renewedMs`, `unusedMs`: milliseconds since the last report, the
+ * lease's renewal, and the enrolment of a machine without a report. `renewedMs` is null if the lease has no time,
+ * "fails" if the lease cannot be read, "gone" if it does not exist.
  */
 async function checked(
   before: object,
@@ -138,7 +140,7 @@ describe("where no lease decides", () => {
     ["less than a lease ago → in contact", LEASE_MS, IN_CONTACT],
     ["longer ago → silent since then", LEASE_MS + 1, silentSince(LEASE_MS + 1)],
   ])("enrolled and never reported, %s", async (_, unusedMs, expected) => {
-    // Left by the machine that had the name before.
+    // The record of a registration is from the machine that had the name before.
     expect(await checked(REGISTERED, { unusedMs })).toMatchObject({ ...expected, asked: 0 });
   });
 });

@@ -1,4 +1,4 @@
-// What a machine's object does between reports, and what it omits for a machine that is not enrolled.
+// Tests what a node object does between reports, and what it omits for a machine that is not enrolled.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, test, vi } from "vitest";
@@ -33,7 +33,7 @@ interface Situation {
   records?: Record<string, unknown>;
   eventsWait?: boolean;
   kubeUrl?: string;
-  /** Other variables of the deployment. */
+  /** Variables of the deployment that replace those of the tests. */
   variables?: object;
   flushFails?: boolean;
   phase?: string;
@@ -234,7 +234,7 @@ describe("a notice of another writer's change to the Node", () => {
     return requestsAbout(name);
   };
 
-  /** A registered machine whose next report is quiet. The test moves the clock. */
+  /** Returns a registered machine whose next report is quiet. The test moves the clock. */
   async function steady(name: string) {
     const report = shimOf(await enrolled(name));
     const send = () => report(facts(name), HEALTHY);
@@ -278,7 +278,7 @@ describe("a notice of another writer's change to the Node", () => {
       .filter(({ involvedObject }) => involvedObject.name === "notice-cordon")
       .map(({ reason }) => reason);
     expect(reasons).toContain("NodeNotSchedulable");
-    // The same Node, once.
+    // A second notice of the same Node causes no request.
     expect(await requestsAfter("notice-cordon", () => objectOf("notice-cordon").noticeNode(node))).toEqual(
       [],
     );
@@ -349,7 +349,7 @@ describe("a notice of another writer's change to the Node", () => {
     const name = "notice-fight";
     const { pass } = await steady(name);
     let round = 0;
-    // Each time another label: the same label would be restored twice at once, and then hourly.
+    // Removes another label each time: one label would be restored twice at once, and then hourly.
     const again = ({ metadata }: Node) => {
       const key = OURS[round++ % OURS.length] ?? "";
       const { [key]: _, ...labels } = metadata?.labels ?? {};
@@ -366,7 +366,7 @@ describe("a notice of another writer's change to the Node", () => {
     const inARow: number[] = [];
     for (let each = 0; each < 5; each++) inARow.push(await writes());
     expect(inARow).toEqual([1, 1, 1, 0, 0]);
-    // At least three milliseconds have passed since the first write.
+    // The clock has moved at least three milliseconds since the first write.
     pass(RATE_LIMITS.statusBetweenReports.everyMs - 7);
     expect(await writes()).toBe(0);
     pass(7);
@@ -406,7 +406,7 @@ describe("a notice of another writer's change to the Node", () => {
       const { pass } = await steady(name);
       const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
       if (isCold) await evictDurableObject(objectOf(name));
-      // Just over a lease duration after the last report.
+      // This time is just over a lease duration after the last report.
       pass(40_001);
       await objectOf(name).noticeNode(node);
       const { silentSince, phase } = await shown(name);
@@ -440,7 +440,7 @@ describe("a notice of another writer's change to the Node", () => {
 
   type Machine = Parameters<typeof shimOf>[0];
 
-  /** Two machines with one key, which report in turns. */
+  /** Makes two machines with one key report in turns. */
   async function clone(machine: Machine, pass: (ms: number) => void): Promise<void> {
     const senders = ["one", "two"].map((id) => {
       const own = facts(machine.name);

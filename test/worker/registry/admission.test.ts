@@ -1,4 +1,4 @@
-// Which machine gets a name once token and key are verified: one decision over the registry's tables.
+// Tests which machine gets a name once token and key are verified: one decision over the registry's tables.
 import { describe, expect, it } from "vitest";
 import { admit, approvePending, pinnedTo } from "../../../worker/registry/admission.ts";
 import { CHANGES_A_DAY, readAudit } from "../../../worker/registry/audit.ts";
@@ -10,7 +10,7 @@ import { addToken, asking, withinRegistry } from "../support/registry-storage.ts
 const END_MS = 1_000_000;
 const DAY_MS = 24 * 3600 * 1000;
 
-/** A short form: `pinned`, or the reason. */
+/** Returns the outcome of an admission in short: `pinned` with the key, or the reason. */
 function admitted(sql: SqlStorage, ...[who, nowMs = 10]: [ReturnType<typeof asking>, number?]): string {
   const outcome = admit(sql, who, nowMs);
   return outcome.ok ? `pinned ${outcome.value.thumbprint}` : outcome.error.reason;
@@ -186,7 +186,7 @@ describe("a machine that asks for a name", () => {
 });
 
 describe("a pending machine", () => {
-  /** edge-1 has the key a, and b is pending for it since the time 10. */
+  /** Calls `act` when edge-1 has the key a, and the key b is pending for that name since the time 10. */
   const waiting = <Outcome>(name: string, act: (sql: SqlStorage) => Outcome) =>
     within(`waiting-${name}`, (sql) => {
       addToken(sql, "t1", { expiresInSeconds: 7 * 24 * 3600 });

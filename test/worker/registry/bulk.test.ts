@@ -1,5 +1,5 @@
-// Actions on many machines: only listed machines are affected, whatever changes meanwhile; each once, through
-// evictions; and no faster than an apiserver can bear.
+// Tests actions on many machines: only listed machines are affected, each once, through changes and evictions, and
+// at a rate that an apiserver can bear.
 import { describe, expect, it } from "vitest";
 import type { BulkAction } from "../../../shared/protocol/administration-api.ts";
 import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -39,13 +39,13 @@ const planOf = (action: BulkAction, machines: readonly MachineStatus[]): BulkToP
   machines,
 });
 
-/** A registry with machines, and their objects, which record their orders. */
+/** A registry with machines, whose node objects record the orders that they get. */
 class Fleet {
   nowMs = NOW_MS;
   readonly sql: SqlStorage;
   readonly ordered: (MachineOrder & { name: string; atMs: number })[] = [];
   answers: (name: string) => string | null | Error = () => null;
-  /** Called before each order is answered. */
+  /** Runs before each order is answered. A test replaces it. */
   meanwhile: (name: string) => void | Promise<void> = () => undefined;
   underWay = 0;
   most = 0;
@@ -86,7 +86,7 @@ class Fleet {
     });
   }
 
-  /** Runs turns until there is nothing left to do. Fails after many turns. */
+  /** Runs turns until no work is left. Fails after many turns. */
   async finish(): Promise<void> {
     for (let turns = 0; turns < 1000; turns++) {
       const next = await this.turn();
@@ -194,7 +194,7 @@ describe("what is executed", () => {
       expect(fleet.audited("bulk.start")).toEqual(["alice 1 revoke, machines: 2"]);
     }));
 
-  /** What may happen to a machine between its dry run and its turn. */
+  /** The changes of a machine between its dry run and its turn. */
   const CHANGES: Record<string, (sql: SqlStorage, name: string) => void> = {
     nothing: () => undefined,
     "enrols anew": enrol,
@@ -248,8 +248,8 @@ describe("what is executed", () => {
           for (const name of touched) expect(isListed(name)).toBe(true);
           for (const name of listed) {
             const isExpected = STILL[action].includes(changeOf(name));
-            // Machines whose action began before the late changes are affected: they were listed, and
-            // unchanged.
+            // A machine that changed late is not checked, because its turn may have been before or after the
+            // change.
             if (!isLate(name)) expect([name, touched.has(name)]).toEqual([name, isExpected]);
           }
           expect(fleet.touched).toHaveLength(touched.size);
@@ -271,7 +271,8 @@ describe("what is executed", () => {
       fleet.answers = () => null;
       await fleet.finish();
       const [first, second] = fleet.ordered;
-      // The object counts pins below this generation as outdated; the new pin is above it.
+      // The repeated order has the same content: the new pin is above the generation from which the node object
+      // counts pins as outdated.
       expect(second).toEqual({ ...first, atMs: second?.atMs });
       const query = "SELECT generation FROM pins WHERE name = 'm'";
       expect(fleet.sql.exec<{ generation: number }>(query).one().generation).toBeGreaterThan(

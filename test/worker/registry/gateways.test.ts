@@ -1,5 +1,5 @@
-// Which gateway each machine has, through all changes of the machine and of GATEWAY_SIZE, and the rows that
-// this costs.
+// Tests which gateway each machine has, through all changes of the machine and of GATEWAY_SIZE, and the number of
+// written rows.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
@@ -12,7 +12,7 @@ import { addToken, asking, withinRegistry } from "../support/registry-storage.ts
 
 const SIZE = 2;
 
-/** A registry with short forms of its operations. Each machine's key has the machine's name. */
+/** Returns short forms of a registry's operations. Each machine's key has the machine's name. */
 function steps(sql: SqlStorage) {
   const keyOf = (name: string, thumbprint: string) => ({
     name,
@@ -26,7 +26,7 @@ function steps(sql: SqlStorage) {
     sql,
     enrol,
     report,
-    /** Adds machines that report in this order. */
+    /** Adds machines, which report in this order. */
     add: (...names: string[]) =>
       names.map((name) => {
         enrol(name);
@@ -38,7 +38,7 @@ function steps(sql: SqlStorage) {
     revoke: (name: string) => unpin(sql, name, "machine.revoke", 300),
     moved: (name: string, from: number, { size = SIZE, by = name } = {}) =>
       reassignGateway(sql, { name, thumbprint: by, from }, size),
-    /** Returns the machines of each gateway by the pins, which must equal the stored count. */
+    /** Returns the number of machines of each gateway. Checks that the stored counts equal the pins. */
     members: () => {
       const counted = "SELECT number, members FROM gateways WHERE members > 0 ORDER BY number";
       const pinned =

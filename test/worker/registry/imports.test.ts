@@ -1,4 +1,4 @@
-// The pages of a table in a backup: rows and bytes of each, at the limits and just over them.
+// Tests the pages of a table in a backup: rows and bytes of each page, at the limits and just over them.
 import { expect, it } from "vitest";
 import type { BackupCell } from "../../../shared/protocol/backup.ts";
 import { BACKUP_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -7,10 +7,10 @@ import { withinRegistry } from "../support/registry-storage.ts";
 
 const { pageBytes, rowsOfPage } = BACKUP_LIMITS;
 const bytesOf = (detail: string) => JSON.stringify([1, 1, "who", "what", "target", detail]).length;
-/** A text that makes a row this long, if the row's ID has one digit. */
+/** Returns a detail that makes its row this many bytes long, if the row's ID has one digit. */
 const detailOf = (bytes: number) => "x".repeat(bytes - bytesOf(""));
 
-/** Returns the number of rows of each page. */
+/** Returns the number of rows of each page, for an audit log with these details. */
 const pagesOf = (situation: string, details: readonly string[]) =>
   withinRegistry(`backup ${situation}`, (sql) => {
     for (const [index, detail] of details.entries())

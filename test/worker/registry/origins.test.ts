@@ -1,5 +1,5 @@
-// Which origin machines report to: two are valid while a domain changes, and operators see which machines use
-// which.
+// Tests which origin machines report to: two origins are valid while a domain changes, and operators see which
+// machines use which.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -26,7 +26,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** One report, which may get a challenge first. */
+/** Sends one report, after a challenge if necessary. Returns the status of the answer. */
 async function report(machine: EnrolledMachine, aud: string | string[] = ORIGIN): Promise<number> {
   const body = reportBody(machine.name);
   let { ticket } = machine;
@@ -51,7 +51,7 @@ async function csvOf(origin: string, more = ""): Promise<string[]> {
   const headers = { authorization: `Bearer ${VIEW_SECRET}`, accept: "text/csv" };
   return (await (await send(path, { method: "GET", headers })).text()).split("\r\n");
 }
-/** Reads all pages, since machines of other tests fill more than one. */
+/** Returns when a machine last used each of the two origins. */
 const timesOf = async (name: string) => {
   const justBefore = `&after=${name.slice(0, -1)}`;
   const pages = [machinesOf(ORIGIN, justBefore), machinesOf(OTHER, justBefore)];

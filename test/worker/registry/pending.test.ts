@@ -1,4 +1,4 @@
-// Which enrolments update the fleet index's list of pending machines: those that change it, and no other.
+// Tests which enrolments update the fleet index's list of pending machines: only those that change the list.
 import { describe, expect, it } from "vitest";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type AskedEnrolment, PendingUpdates, withdrawPending } from "../../../worker/registry/pending.ts";
@@ -8,7 +8,7 @@ import { withinRegistry } from "../support/registry-storage.ts";
 const START_MS = Date.UTC(2026, 0, 1);
 const MACHINE = '{"key":"","machineID":"","systemUUID":"","address":""}';
 
-/** A registry with pending machines, and the updates that its index gets. */
+/** A registry with pending machines, and the updates that its fleet index gets. */
 class Waiting {
   readonly sql: SqlStorage;
   readonly sent: string[][] = [];

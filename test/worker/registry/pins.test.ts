@@ -1,4 +1,4 @@
-// Which key has which name: requests of machines' objects, and the registry's tables afterwards.
+// Tests which key has which name: requests of node objects, and the registry's tables afterwards.
 import { describe, expect, it } from "vitest";
 import { CHANGES_A_DAY, readAudit } from "../../../worker/registry/audit.ts";
 import {
@@ -19,10 +19,10 @@ import {
 import { asking, withinRegistry } from "../support/registry-storage.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
-/** Machines per gateway. */
+/** The largest number of machines of a gateway. */
 const SIZE = 2;
 
-/** A registry where edge-1 has the key a and the next key b. */
+/** Calls `act` with a registry where edge-1 has the key a and the next key b. */
 const pinned = <Outcome>(name: string, act: (sql: SqlStorage, generation: number) => Outcome) =>
   withinRegistry(`pins-${name}`, (sql) => {
     pin(sql, asking("a"), 100);

@@ -1,4 +1,4 @@
-// The log of refused enrolments: its entries, and its limits against floods.
+// Tests the log of refused enrolments: its entries, and its limits against floods.
 import { describe, expect, it, test } from "vitest";
 import { REFUSAL_ENTRIES, logRefusal, readAudit } from "../../../worker/registry/audit.ts";
 import { type RefusedEnrolment, Refusals, REFUSAL_LIMITS } from "../../../worker/registry/refusals.ts";
@@ -15,7 +15,7 @@ const refusal = (more: Partial<RefusedEnrolment> = {}): RefusedEnrolment => ({
   ...more,
 });
 
-/** Returns the log of these refusals, oldest first. Each has its milliseconds after the first. */
+/** Returns the log after these refusals, oldest first. Each refusal has its milliseconds after the first. */
 const logged = (name: string, noted: readonly (readonly [afterMs: number, refusal: RefusedEnrolment])[]) =>
   withinRegistry(`refusals-${name}`, (sql) => {
     const refusals = new Refusals(sql);

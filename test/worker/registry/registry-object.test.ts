@@ -1,4 +1,4 @@
-// The registry's tables: migrations from older versions, and what the audit log deletes.
+// Tests the registry's tables: migrations from older versions, and which entries the audit log deletes.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -21,7 +21,7 @@ import { rowsReadBy } from "../support/rows-read.ts";
 const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Result) =>
   runInDurableObject(env.REGISTRY.getByName(name), (_, { storage }) => act(storage));
 
-/** An empty registry after this number of migrations. */
+/** Makes an empty registry that has run this number of migrations. */
 function beginAgain(storage: DurableObjectStorage, migrations: number): void {
   const tables =
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_*' AND name NOT GLOB 'sqlite_*'";
@@ -30,7 +30,7 @@ function beginAgain(storage: DurableObjectStorage, migrations: number): void {
   migrate(storage, REGISTRY_MIGRATIONS.slice(0, migrations));
 }
 
-/** The tables of registries before there were pins. */
+/** The tables of registries from before there were pins. */
 const OLD_REGISTRY = `
   DROP TABLE tokens; DROP TABLE enrolments; DROP TABLE tombstones; DROP TABLE pins; DROP TABLE pending;
   DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log; DROP TABLE refusal_counts;
@@ -245,7 +245,7 @@ describe("a page of ten among a thousand entries, half of them of one name", () 
       return [rowsReadBy(sql, read), read(sql)];
     });
     expect(page).toEqual(expected);
-    // A row of the index, and the row that it refers to.
+    // Each of the entries may cost two reads: a row of SQLite's index, and the row that it refers to.
     expect(rows).toBeLessThanOrEqual(2 * 11);
   });
 });

@@ -1,4 +1,4 @@
-// How sessions begin and end, and how many there may be.
+// Tests how sessions begin and end, and how many are allowed.
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -17,7 +17,7 @@ const ALICE: SessionHolder = { who: "operator alice", role: "admin", secret: nam
 const LIFE_MS = 1000 * SESSION_LIMITS.lifeSeconds;
 const FROM = { address: "203.0.113.7", browser: "a browser" };
 
-/** An empty registry with the operator alice, who expires at 100 s, and sessions. */
+/** Returns an empty registry with sessions and the operator alice, who expires at 100 s. */
 function registryOf(sql: SqlStorage, more: Partial<Environment> = {}, role: "admin" | "metrics" = "admin") {
   for (const table of ["operators", "sessions", "session_codes", "refused_changes", "audit"])
     sql.exec(`DELETE FROM ${table}`);

@@ -1,4 +1,4 @@
-// What join tokens give, allow and forbid, and how operators list and revoke them.
+// Tests what join tokens give, allow and forbid, and how operators list and revoke them.
 import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { ListedToken, MintedToken } from "../../../shared/protocol/operator-answers.ts";

@@ -1,4 +1,4 @@
-// A machine's history is limited in number, age, size, and entries of one day.
+// Tests that a machine's history is limited in number, age, size, and entries of one day.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -14,7 +14,7 @@ const texts = (count: number, from = 0) =>
 
 type History = ReturnType<typeof machineHistory>;
 
-/** History over an empty storage. `woken`: the same after an eviction. */
+/** Calls `work` with a history over an empty storage. `woken` returns the history after an eviction. */
 function withHistory<T>(name: string, work: (history: History, woken: () => History) => T): Promise<T> {
   return runInDurableObject(env.NODES.getByName(name), (_, { storage }) => {
     const woken = () => machineHistory(storage.sql, nodeTables(storage));
@@ -187,7 +187,7 @@ describe("around a range", () => {
     const text = "x".repeat(entryLength);
     const many = await withHistory("history-around-long", (history) => {
       history.add("condition", [READY], NOW_MS - 9);
-      // No single day has room for this number.
+      // The entries are on five days, because one day has no room for their number.
       for (let day = 0; day < 5; day++)
         history.add(
           "phase",
@@ -207,7 +207,7 @@ describe("a page", () => {
       const tables = nodeTables(storage);
       const history = machineHistory(sql, tables);
       tables.make();
-      // As older versions stored them: without limits.
+      // Older versions stored entries without limits.
       const row = "INSERT INTO history (at_ms, kind, text) VALUES (?, 'hardware', ?)";
       for (let entry = 0; entry < 400; entry++) sql.exec(row, NOW_MS, "x".repeat(200_000));
       const first = history.read({ limit: 1000 });

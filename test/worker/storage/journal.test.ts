@@ -1,4 +1,4 @@
-// A machine's events, history and silence. An unreachable apiserver or an eviction loses none of them, and
+// Tests a machine's events, history and silence: an unreachable apiserver or an eviction loses none of them, and
 // repeats none.
 import { evictDurableObject, runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -17,7 +17,7 @@ const SHUTTING_DOWN: Vitals = { ...HEALTHY, shuttingDown: true };
 const objectOf = (name: string) => env.NODES.getByName(name);
 const ring = (name: string) => runDurableObjectAlarm(objectOf(name));
 
-/** The events about a Node in their order: `reason ×count`. */
+/** Returns the events about a Node in their order, as `reason ×count`. */
 async function eventsOf(name: string): Promise<string[]> {
   const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
   const { items } = await kube<{ items: Event[] }>("GET", path);
@@ -35,7 +35,7 @@ async function historyOf(name: string, query = ""): Promise<HistoryEntry[]> {
 const textsOf = async (name: string, kind: string) =>
   (await historyOf(name, `?kind=${kind}`)).map(({ text }) => text);
 
-/** Registered, and its first events are sent. */
+/** Returns a registered machine whose first events are sent. */
 async function settled(name: string) {
   const machine = await enrolled(name);
   const report = shimOf(machine);
@@ -45,7 +45,7 @@ async function settled(name: string) {
   return { machine, report };
 }
 
-/** Events of any start, and of the first one, which creates the Node. */
+/** The events of any start of the shim. The first start, which creates the Node, has more. */
 const STARTED_AGAIN = [
   "Starting",
   "NodeHasSufficientMemory",
@@ -205,7 +205,7 @@ describe("events", () => {
     const { machine } = await settled("events-reboot");
     const booted = facts("events-reboot");
     booted.machine!.bootID = "b-2";
-    // A machine boots longer than its object stays awake.
+    // A machine takes longer to boot than its node object stays awake.
     await evictDurableObject(objectOf("events-reboot"));
     shift(60_000);
     const restarted = shimOf(machine, "start-2");

@@ -1,4 +1,4 @@
-// An object's one alarm. It is set only if it would not ring in time, since each setting costs a row.
+// Tests an object's one alarm, which is set only if it would not ring in time, since each setting costs a row.
 import { describe, expect, it } from "vitest";
 import { LATE_MS, LazyAlarm } from "../../../worker/storage/lazy-alarm.ts";
 

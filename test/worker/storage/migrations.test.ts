@@ -1,4 +1,4 @@
-// The migrations that an object has run, and those that it runs after a wake-up.
+// Tests which migrations an object has run, and which it runs after a wake-up.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -13,7 +13,9 @@ const MAKE = "CREATE TABLE notes (text TEXT NOT NULL)";
 const note = (text: string) => `INSERT INTO notes VALUES ('${text}')`;
 const BROKEN = `${note("half")}; INSERT INTO nowhere VALUES (1)`;
 
-/** Wakes an object with each of these lists in turn, and returns its notes. A failure ends the list. */
+/**
+ * Wakes an object with each of these lists of migrations in turn, and returns its notes. A failure ends the list.
+ */
 function notesAfter(name: string, wakings: Migration[][]): Promise<string[]> {
   return runInDurableObject(env.REGISTRY.getByName(`migrations ${name}`), (_, { storage }) => {
     for (const table of ["migrations", "usable_migrations"])
@@ -22,7 +24,7 @@ function notesAfter(name: string, wakings: Migration[][]): Promise<string[]> {
       try {
         migrate(storage, migrations);
       } catch {
-        // The object wakes again.
+        // The migration failed, and the object wakes again with the next list.
       }
     }
     const rows = storage.sql.exec<{ text: string }>("SELECT text FROM notes ORDER BY rowid");
@@ -63,7 +65,7 @@ describe("an object that wakes", () => {
   });
 });
 
-/** As `note`, with a migration that Workers with at least this number of migrations can use. */
+/** Returns a migration that adds a note, and that Workers with at least this number of migrations can use. */
 const usable = (usableFrom: number, text = "usable"): Migration => ({ sql: note(text), usableFrom });
 
 describe("state of a later version", () => {
@@ -99,7 +101,7 @@ describe("state of a later version", () => {
         ({ message } = error);
       }
       expect([stateVersion(storage.sql), count()]).toEqual(before);
-      // The later version runs again.
+      // The later version of the Worker runs again, with one migration more.
       migrate(storage, [...later, note("c")]);
       expect(stateVersion(storage.sql)).toBe(later.length + 1);
       return message;

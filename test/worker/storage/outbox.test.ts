@@ -1,4 +1,4 @@
-// A machine's unsent events are limited.
+// Tests that a machine's unsent events are limited.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -17,7 +17,7 @@ const event = (index: number) => ({ type: "Normal", reason: `Reason${index}`, me
 const named = (reason: string) => ({ type: "Normal", reason, message: "" });
 const events = (count: number) => Array.from({ length: count }, (_, index) => event(index));
 
-/** A client that accepts this number of events. */
+/** Returns a client that accepts this number of events, and then fails. */
 function eventsClient(takes: number) {
   const sent: string[] = [];
   const createEvent = async (created: Event): Promise<ApiResult<Event>> => {
@@ -32,7 +32,7 @@ function eventsClient(takes: number) {
   return { sent, client: { createEvent, patchEvent } as Partial<KubeClient> as KubeClient };
 }
 
-/** An outbox and records over an empty storage. */
+/** Calls `work` with an outbox and records over an empty storage. */
 function withOutbox<T>(
   name: string,
   work: (outbox: ReturnType<typeof eventOutbox>, records: ReturnType<typeof nodeRecordStore>) => Promise<T>,

@@ -1,4 +1,4 @@
-// Samples are stored in rows that are written in any case. They outlive an eviction, and cost no row and no
+// Tests that samples are stored in rows that are written in any case, outlive an eviction, and cost no row and no
 // read of their own.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -32,7 +32,7 @@ function woken(sql: SqlStorage) {
   const observe = (nowMs: number, free: number) =>
     samples.observe({ signals: { "memory.available": [free, 8000] } }, nowMs);
   const nodeAt = (lastStatusReportTimeMs: number) => ({ lastStatusReportTimeMs }) as NodeRecords["node"];
-  /** Writes as a changed status does. */
+  /** Stores a changed status, as a tick does. */
   const writeNode = () => records.put("node", nodeAt((records.get("node")?.lastStatusReportTimeMs ?? 0) + 1));
   const read = (nowMs = NOW_MS, sinceMs = 0) =>
     samples.read(sinceMs, nowMs).samples.map(({ atS, available }) => [atS * 1000 - NOW_MS, available[0]]);
@@ -173,7 +173,7 @@ describe("another machine that takes the name", () => {
       former.samples.forget();
       expect(former.read(NOW_MS, NOW_MS)).toEqual([]);
       expect(former.samples.read(NOW_MS, NOW_MS).capacity).toBeNull();
-      // In the same span: it must not mix with the former machine's samples.
+      // The sample is in the same span as the former machine's samples, and must not mix with them.
       former.observe(NOW_MS + MINUTE_MS, 7);
       expect(former.read(NOW_MS + MINUTE_MS, NOW_MS)).toEqual([[MINUTE_MS, 7]]);
       former.writeNode();
@@ -221,7 +221,7 @@ describe("an object that wakes", () => {
       expect(queries.filter((query) => query.includes("FROM records"))).toEqual([
         "SELECT key, value FROM records",
       ]);
-      // The column follows the others, so that SQLite does not read through it.
+      // The column of samples is the last one, so that SQLite need not read through it.
       const [made] = exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = 'records'").toArray();
       expect(made?.sql).toMatch(/value TEXT NOT NULL, samples BLOB\)/);
     }));

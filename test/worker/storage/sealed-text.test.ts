@@ -1,4 +1,4 @@
-// A stored token is useless without the secret.
+// Tests that a stored token is useless without the secret.
 import { expect, it, test } from "vitest";
 import { sealer } from "../../../worker/storage/sealed-text.ts";
 import { tokenChainId } from "../../../worker/kube/connect.ts";

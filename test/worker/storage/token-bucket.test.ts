@@ -1,4 +1,4 @@
-// The level of a token bucket as time passes.
+// Tests the level of a token bucket as time passes.
 import { expect, test } from "vitest";
 import { type TokenBucket, tokensAt } from "../../../worker/storage/token-bucket.ts";
 

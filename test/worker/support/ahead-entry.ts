@@ -1,11 +1,11 @@
-// The Worker with a clock that a benchmark sets ahead, so that a step of ten seconds is due at once.
-// Everything else is the Worker itself. It has no test of its own.
+// Runs the Worker with a clock that a benchmark sets ahead, so that a step of ten seconds is due at once.
+// Everything else is the Worker itself. This file has no test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
 
 export * from "../../../worker/index.ts";
 
-// The clock of all objects: they run in this one isolate.
+// The clock of all objects, which run in this one isolate.
 const clock = { aheadMs: 0 };
 const realNow = Date.now.bind(Date);
 Date.now = () => realNow() + clock.aheadMs;

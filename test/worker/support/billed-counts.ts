@@ -1,48 +1,53 @@
-// The counts that the measured Worker reports to the bench of costs. Types only: one runs in workerd, the
-// other on Node.
+// Defines the counts that the measured Worker reports to the benchmark of costs. Types only: the Worker runs in
+// workerd, the benchmark on Node.
 
-/** All objects of one class, since the last call. */
+/** The counts of all objects of one class, since the last call. */
 export interface ObjectCounts {
-  /** By method; `fetch` are upgrades of sockets. */
+  /** The number of requests by method. `fetch`: the upgrades of sockets. */
   requests: Record<string, number>;
-  /** Messages of sockets, including their closes. */
+  /** The number of messages on sockets, including their closes. */
   messages: number;
   alarmsSet: number;
   alarmsRung: number;
   rowsRead: number;
-  /** Without the settings of alarms. */
+  /** The number of rows written, not counting settings of alarms. */
   rowsWritten: number;
-  /** Time with something in progress in an object: a request, an alarm, a message, or one of its own requests. */
+  /**
+   * Milliseconds with work in progress in an object: a request, an alarm, a message, or one of its own requests.
+   */
   awakeMs: number;
-  /** Requests to the apiserver. */
+  /** The number of requests to the apiserver. */
   subrequests: number;
-  /** Objects that were ever awake, and the bytes of their storage at present. */
+  /** The number of objects that were ever awake. `storedBytes`: the present size of their storage. */
   objects: number;
   storedBytes: number;
 }
 
 export interface BilledCounts {
-  /** Requests of machines and operators. */
+  /** The number of requests of machines and operators. */
   workerRequests: number;
-  /** Runs of the cron trigger. */
+  /** The number of runs of the cron trigger. */
   crons: number;
-  /** Lines that the Worker and its objects log. */
+  /** The number of lines that the Worker and its objects have logged. */
   logLines: number;
-  /** By class. */
+  /** The counts of objects, by class. */
   objects: Record<string, ObjectCounts>;
 }
 
-/** A step of the clock, in milliseconds since 1970. */
+/** A step of the clock. `toMs`: the time at its end, in milliseconds since 1970. */
 export interface BilledStep {
   toMs: number;
-  /** Requests that the apiserver has received, and not answered. */
+  /** The number of requests that the apiserver has received but not answered. */
   held: number;
 }
 
 export interface BilledClock {
-  /** All work only waits, so the clock moved on: to the first alarm if that is due earlier. */
+  /**
+   * true if all work waits for the apiserver, so that the clock has moved: to the first alarm if that is due
+   * earlier.
+   */
   isQuiet: boolean;
   nowMs: number;
-  /** The time of the first alarm; null: none is set. */
+  /** The time of the first alarm; null if no alarm is set. */
   dueMs: number | null;
 }

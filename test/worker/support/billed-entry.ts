@@ -1,5 +1,5 @@
-// The Worker as the bench of costs measures it: it counts what the platform bills, and the benchmark controls
-// time, alarms and the cron trigger. Everything else is the Worker itself. It has no test of its own.
+// Runs the Worker for the benchmark of costs: counts what the platform bills, while the benchmark controls time,
+// alarms and the cron trigger. Everything else is the Worker itself. This file has no test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import worker, {
   ClusterObject as RealClusterObject,
@@ -12,18 +12,21 @@ import type { BilledClock, BilledStep } from "./billed-counts.ts";
 import { type Billed, Billing } from "./billing.ts";
 
 const realNow = Date.now.bind(Date);
-/** Until the first step it is the computer's clock. */
+/** The time of the benchmark; undefined before the first step, when the computer's clock counts. */
 const clock: { ms: number | undefined } = { ms: undefined };
 Date.now = () => clock.ms ?? realNow();
 
-/** Deadlines use the computer's clock, with enough time for a busy computer. */
+/**
+ * Deadlines use the computer's clock. Timers of `fromMs` or longer are `times` as long, so that a busy computer
+ * does not exceed them.
+ */
 const DEADLINES = { fromMs: 1000, times: 60 };
 const realTimeout = globalThis.setTimeout;
 const patient = (run: () => void, ms = 0) =>
   realTimeout(run, ms < DEADLINES.fromMs ? ms : ms * DEADLINES.times);
 globalThis.setTimeout = patient as typeof setTimeout;
 
-/** The cluster object watches the Nodes for minutes at a time. */
+/** The cluster object never counts as idle, because it watches the Nodes for minutes at a time. */
 const billing = new Billing(() => Date.now(), new Set(["ClusterObject"]));
 for (const level of ["log", "warn", "error"] as const) {
   const log = console[level].bind(console);
@@ -52,12 +55,12 @@ function objectOf(env: Environment, { kind, id }: { kind: string; id: string }):
   return namespace.get(namespace.idFromString(id));
 }
 
-/** Returns false while work is in progress. A due alarm must ring before time moves on. */
+/** Moves the clock; returns false while work is in progress. A due alarm must ring before time moves on. */
 async function step(env: Environment, { toMs, held }: BilledStep): Promise<boolean> {
   if (!billing.isQuiet(held)) return false;
   billing.fold();
   const atMs = clock.ms === undefined ? toMs : Math.max(clock.ms, Math.min(toMs, billing.dueMs() ?? toMs));
-  // An aborted object does not answer.
+  // An object that is evicted by an abort does not answer.
   for (const idle of billing.idle(atMs))
     await objectOf(env, idle)
       .evict()

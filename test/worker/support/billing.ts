@@ -1,5 +1,5 @@
-// Counts what the platform bills of an object: requests, messages, alarms, rows, storage, and time with
-// something in progress. The benchmark controls alarms and clock. It has no test of its own.
+// Counts what the platform bills of an object: requests, messages, alarms, rows, storage, and time with work in
+// progress. The benchmark controls alarms and clock. This file has no test of its own.
 import { DurableObject } from "cloudflare:workers";
 import type { Environment } from "../../../worker/env.ts";
 import type { BilledCounts, ObjectCounts } from "./billed-counts.ts";
@@ -8,33 +8,35 @@ type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => DurableObject<Environment>;
 
 /**
- * Work in progress: requests to the object, its calls of other objects, its requests to the apiserver, and
- * all other work.
+ * The kinds of work in progress: requests to the object, its calls of other objects, its requests to the apiserver,
+ * and all other work.
  */
 type Work = "requests" | "calls" | "fetches" | "others";
 
-/** The counts of one object, or of the Worker. They outlive evictions, since all run in this one isolate. */
+/**
+ * The counts of one object, or of the Worker. They outlive evictions, since all objects run in this one isolate.
+ */
 interface Usage {
   kind: string;
   id: string;
   open: Record<Work, number>;
-  /** The start of the present work, and the end of the last. */
+  /** The time at which the present work began, and the time at which the last work ended. */
   sinceMs: number;
   lastMs: number;
   isInMemory: boolean;
   alarmMs: number | null;
-  /** Its alarm is in progress: the next one waits. */
+  /** true if the object's alarm is in progress, so that the next alarm waits. */
   isRinging: boolean;
   storedBytes: number;
 }
 
-/** The methods that the benchmark calls. */
+/** The methods of an object that the benchmark calls. */
 export interface Billed extends Rpc.DurableObjectBranded {
   ring: () => void;
   evict: () => Promise<void>;
 }
 
-/** The platform evicts an object after this time without work. */
+/** The milliseconds without work after which the platform evicts an object. */
 const IDLE_MS = 10_000;
 const MESSAGES = new Set(["webSocketMessage", "webSocketClose", "webSocketError"]);
 const WORKER = "Worker";
@@ -43,7 +45,7 @@ const openOf = ({ open }: Usage) => open.requests + open.calls + open.fetches + 
 
 export class Billing {
   readonly #nowMs: () => number;
-  /** Classes whose alarms run for minutes; they are never idle. */
+  /** The classes whose alarms run for minutes. Their objects never count as idle. */
   readonly #restless: ReadonlySet<string>;
   readonly #usages = new Map<string, Usage>();
   readonly #worker = this.#usageOf(WORKER, WORKER);
@@ -51,7 +53,7 @@ export class Billing {
   #cursors: { kind: string; cursor: Cursor }[] = [];
   #total = { workerRequests: 0, crons: 0, logLines: 0 };
 
-  /** `nowMs`: the clock by which the Worker runs. */
+  /** `nowMs` is the clock of the Worker. `restless` names the classes that never count as idle. */
   constructor(nowMs: () => number, restless: ReadonlySet<string>) {
     this.#nowMs = nowMs;
     this.#restless = restless;
@@ -67,7 +69,10 @@ export class Billing {
     return this.#during(this.#worker, "others", () => work(this.#watchedEnvironment(this.#worker, env)));
   }
 
-  /** Returns the class with counts of calls from outside; calls by the object itself are not counted. */
+  /**
+   * Returns the class with counts of the calls that come from other objects or the Worker. Calls by the object
+   * itself are not counted.
+   */
   billed<T extends ObjectClass>(kind: string, Real: T): T {
     // oxlint-disable-next-line typescript/no-this-alias -- the class below has a `this` of its own
     const billing = this;
@@ -90,7 +95,7 @@ export class Billing {
         return billing.#during(this.#own, what, () => this.#inner[name]?.(...args), atEnd);
       }
 
-      /** Returns at once: some ring for minutes. */
+      /** Starts the object's alarm without waiting for its end, since some alarms run for minutes. */
       ring(): void {
         billing.#of(kind).alarmsRung++;
         this.#own.isRinging = true;
@@ -99,7 +104,8 @@ export class Billing {
       }
 
       async evict(): Promise<void> {
-        // The platform keeps sockets through an eviction; an abort would close them.
+        // The platform keeps sockets through an eviction, but an abort would close them, so an object with sockets
+        // stays.
         if (this.ctx.getWebSockets().length > 0) return;
         await this.ctx.storage.sync();
         this.#own.isInMemory = false;
@@ -121,8 +127,8 @@ export class Billing {
   }
 
   /**
-   * Whether all work only waits for the apiserver. `held`: requests that it has received. Work waits if each
-   * of its requests has arrived.
+   * Returns true if all work waits for the apiserver. `held`: the number of requests that the apiserver has
+   * received. Work waits if each of its requests has arrived.
    */
   isQuiet(held: number): boolean {
     const all = [...this.#usages.values()];
@@ -142,7 +148,7 @@ export class Billing {
     return [...this.#usages.values()].filter((usage) => mayBe(usage) && isIdle(usage));
   }
 
-  /** Returns the time of the first alarm; null: none is set. */
+  /** Returns the time of the first alarm; null if no alarm is set. */
   dueMs(): number | null {
     const times = [...this.#usages.values()].flatMap(({ alarmMs, isRinging }) =>
       alarmMs === null || isRinging ? [] : alarmMs,
@@ -150,7 +156,7 @@ export class Billing {
     return times.length === 0 ? null : Math.min(...times);
   }
 
-  /** Removes and returns the due alarms, which must then ring. */
+  /** Removes and returns the due alarms, which the caller must then start. */
   takeDue(): { kind: string; id: string }[] {
     const isDue = ({ alarmMs, isRinging }: Usage) =>
       alarmMs !== null && !isRinging && alarmMs <= this.#nowMs();
@@ -180,8 +186,8 @@ export class Billing {
   }
 
   /**
-   * Adds up the costs of finished statements, so that none must be kept. Call it only while nothing is in
-   * progress: a cursor that is not read to its end has no cost yet.
+   * Adds up the costs of finished statements, so that their cursors need not be kept. Call it only while no work is
+   * in progress: a cursor that is not read to its end has no cost yet.
    */
   fold(): void {
     for (const { kind, cursor } of this.#cursors.splice(0)) {
@@ -200,7 +206,7 @@ export class Billing {
 
   #usageOf(kind: string, id: string): Usage {
     const { alarmMs = null, storedBytes = 0 } = this.#usages.get(id) ?? {};
-    // The work of the former instance ended with it.
+    // The work of the former instance ended with the instance.
     const open = { requests: 0, calls: 0, fetches: 0, others: 0 };
     const lastMs = Date.now();
     const now = { open, sinceMs: 0, lastMs, isInMemory: true, isRinging: false };
@@ -250,7 +256,7 @@ export class Billing {
     Object.defineProperty(ctx, "waitUntil", { value: waitUntil });
   }
 
-  /** Requests of the object keep it awake as well. */
+  /** Returns the environment with counted requests of the object, because they keep it awake as well. */
   #watchedEnvironment(usage: Usage, env: Environment): Environment {
     const asking = <T extends object>(target: T): T =>
       new Proxy(target, {

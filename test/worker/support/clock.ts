@@ -1,5 +1,5 @@
-// A virtual clock: replaces worker/clock.ts in the tests of workerd. Time stands still and timers wait until a test lets time
-// pass.
+// Replaces worker/clock.ts by a virtual clock in the tests of workerd. Time stands still and timers wait until a
+// test lets time pass.
 import { vi } from "vitest";
 import type { Timer } from "../../../worker/clock.ts";
 
@@ -14,12 +14,13 @@ let waiting = new Set<Waiting>();
 
 export const currentMs = (): number => Date.now();
 
-/** How often a timer checks whether it is due, in real milliseconds. No outcome depends on it. */
+/** The time between two checks of a timer whether it is due, in real milliseconds. No result depends on it. */
 const LOOK_MS = 1;
 
 /**
- * Starts a timer that checks by itself, in the object that started it, whether a test has made it due. A test cannot resolve
- * an object's promise: workerd would run the object's code as the test's, where it may use none of its own I/O.
+ * Starts a timer in the calling object. The timer itself checks whether a test has made it due. A test cannot
+ * resolve an object's promise: workerd would run the object's code as the test's, without access to the object's
+ * own I/O.
  */
 function begin(ms: number, isPause: boolean, ring: () => void): () => void {
   const timer = { atMs: currentMs() + ms, isPause, isDue: false, hasRung: false };
@@ -40,12 +41,14 @@ function begin(ms: number, isPause: boolean, ring: () => void): () => void {
 
 export const after: Timer = (ms, ring) => begin(ms, false, ring);
 
-/** Starts a timer for each call. One that ticked on would keep its object from being evicted. */
+/**
+ * Returns a timer that is started for each call. A timer that ticks on would keep its object from being evicted.
+ */
 export const oneTimer = (_tickMs: number): Timer => after;
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => void begin(ms, true, resolve));
 
-/** Stops the clock at this time, or where it is. Timers of earlier tests never ring. */
+/** Stops the clock at this time; by default at the present time. Timers of earlier tests never ring. */
 export function stopClock(atMs = Date.now()): void {
   waiting = new Set();
   vi.useFakeTimers({ toFake: ["Date"], now: atMs });
@@ -54,19 +57,22 @@ export function stopClock(atMs = Date.now()): void {
 /** Moves the clock by `ms` milliseconds. Timers that are due by then ring when a test lets time pass. */
 export const shift = (ms: number): void => void vi.setSystemTime(Date.now() + ms);
 
-/** Puts the clock at this time, in milliseconds since 1970. */
+/** Sets the clock to this time, in milliseconds since 1970. */
 export const setClock = (atMs: number): void => void vi.setSystemTime(atMs);
 
-/** Number of timers that wait. */
+/** Returns the number of timers that wait. */
 export const timers = (): number => waiting.size;
 
-/** Lets objects and the apiserver run. */
+/** Lets objects and the apiserver run for a moment. */
 const turn = () => new Promise<void>((resolve) => void setTimeout(resolve, 0));
 
 const first = (all: Iterable<Waiting>) =>
   [...all].reduce<Waiting | undefined>((a, b) => (a && a.atMs <= b.atMs ? a : b), undefined);
 
-/** Checks before a timer counts as lost with its object. Test and object share a thread, so load delays both alike. */
+/**
+ * The number of checks after which a timer counts as lost with its object. Test and object share a thread, so that
+ * load delays both equally.
+ */
 const MOST_LOOKS = 20;
 
 async function ring(timer: Waiting): Promise<void> {
@@ -78,7 +84,10 @@ async function ring(timer: Waiting): Promise<void> {
   await turn();
 }
 
-/** Lets `ms` milliseconds pass. Timers ring in order, each at its time; their effects may still be in progress afterwards. */
+/**
+ * Lets `ms` milliseconds pass. Timers ring in order, each at its time. Their effects may still be in progress
+ * afterwards.
+ */
 export async function pass(ms: number): Promise<void> {
   const untilMs = currentMs() + ms;
   await turn();
@@ -94,14 +103,16 @@ export async function during<T>(ms: number, work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Returns the result of work in progress. Time passes while it pauses; deadlines of requests do not ring. */
+/**
+ * Returns the result of work in progress. Time passes while the work pauses, but deadlines of requests do not ring.
+ */
 export async function passing<T>(work: Promise<T>): Promise<T> {
   const state = stateOf(work);
   while (!state.isOver) await passPause();
   return work;
 }
 
-/** Reports whether work is over, at any time. */
+/** Returns an object whose `isOver` shows at any time whether the work has ended. */
 export function stateOf(work: Promise<unknown>): { isOver: boolean } {
   const state = { isOver: false };
   const over = () => void (state.isOver = true);
@@ -109,10 +120,10 @@ export function stateOf(work: Promise<unknown>): { isOver: boolean } {
   return state;
 }
 
-/** Number of promises that may follow from one timer. */
+/** The largest number of promises that may follow from one timer. */
 const PROMISES = 200;
 
-/** Returns the result of work that waits for promises and timers only. Every timer may ring. */
+/** Returns the result of work that waits only for promises and timers. Every timer may ring. */
 export async function outlasting<T>(work: Promise<T>): Promise<T> {
   const state = stateOf(work);
   for (;;) {
@@ -136,14 +147,16 @@ export async function passPause(): Promise<void> {
   await (next ? ring(next) : turn());
 }
 
-/** Repeats `look` until it throws nothing. The clock stands still meanwhile: the effect must follow without a timer. */
+/**
+ * Repeats `look` until it throws nothing. The clock stands still, so that the effect must follow without a timer.
+ */
 export async function eventually<T>(look: () => T | Promise<T>, meanwhile = turn): Promise<T> {
   const own = waiting;
   for (;;) {
     try {
       return await look();
     } catch (error) {
-      // The test that looked has timed out: it must not move the clock of the next one.
+      // This test has timed out, so that it must not move the next test's clock.
       if (own !== waiting) throw error;
       await meanwhile();
     }

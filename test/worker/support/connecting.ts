@@ -1,4 +1,4 @@
-// A request for a socket as sent over the wire, with any signature and any ticket.
+// Sends a request for a socket over the wire, with any signature and any ticket.
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
 import type { MachineKey } from "../../../node-shim/identity/identity.ts";
@@ -8,26 +8,26 @@ import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import { ORIGIN } from "./constants.ts";
 import type { EnrolledMachine } from "./machine.ts";
 
-/** An X25519 public key, base64url, without a private key. */
+/** An X25519 public key as base64url, whose private key no test has. */
 export const SESSION = "CQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQkJCQk";
 
 export type ConnectingMachine = Omit<EnrolledMachine, "ticket">;
 
-/** Returns a kid of this Worker, also for a name without an enrolment. */
+/** Returns a kid of this Worker. The name need not have an enrolment. */
 export async function kidOf(name: string, { thumbprint }: MachineKey): Promise<string> {
   return newKid(parseMacKeys(env.KID_MAC_KEYS), name, { thumbprint, id: "e" });
 }
 
-/** The differences from a valid request. */
+/** The differences from a valid request for a socket. */
 export interface ConnectingWish {
-  /** The gateway's number. */
+  /** The number of the gateway. */
   gateway?: number;
   ticket?: string;
   path?: string;
   claims?: Record<string, unknown>;
   header?: Record<string, unknown>;
   by?: MachineKey;
-  /** The time when the ticket was issued. */
+  /** The time at which the ticket was issued. */
   madeMs?: number;
 }
 

@@ -1,4 +1,4 @@
-// An enrolment as sent over the wire, with any challenge. The shim requests a challenge and signs that one.
+// Sends an enrolment over the wire, with any challenge. A shim requests a challenge and signs that one.
 import { env } from "cloudflare:workers";
 import type { MachineKey } from "../../../node-shim/identity/identity.ts";
 import { type EnrolmentToSign, signEnrolment } from "../../../node-shim/worker-link/sign.ts";
@@ -8,7 +8,7 @@ import { ORIGIN } from "./constants.ts";
 
 export const enrolmentPath = (name: string) => `/v1/nodes/${name}/enrolment`;
 
-/** Issues a challenge for this name and key, as the Worker does. */
+/** Returns a challenge for this name and key, as the Worker issues it. */
 export function challengeFor(
   name: string,
   { thumbprint }: Pick<MachineKey, "thumbprint">,
@@ -17,7 +17,7 @@ export function challengeFor(
   return newChallenge(parseMacKeys(macKeys), { name, thumbprint }, atMs);
 }
 
-/** Returns what this machine must sign now; `more` replaces fields. */
+/** Returns the content that this machine must sign now. `more` replaces fields. */
 export async function toSign(
   name: string,
   key: MachineKey,
@@ -28,7 +28,7 @@ export async function toSign(
   return { name, origin: ORIGIN, path: enrolmentPath(name), ...ids, ...more, challenge };
 }
 
-/** Returns the body that the machine sends. */
+/** Returns the body of the machine's enrolment. */
 export async function enrolmentBody(
   name: string,
   { joinToken, key, ...more }: { joinToken: string; key: MachineKey } & Partial<EnrolmentToSign>,

@@ -1,5 +1,5 @@
-// The embedded apiserver behind KUBE in the Worker's tests, with faults. It runs on Node, and the tests reach
-// it through the binding.
+// Runs the embedded apiserver behind the binding KUBE in the Worker's tests, and makes its faults. The apiserver
+// runs on Node, and the tests reach it through the binding.
 import { randomUUID } from "node:crypto";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
@@ -9,9 +9,9 @@ import type { Fault, Write } from "./fault.ts";
 /** A test file's apiserver and its recorded requests. Each file has Nodes of its own. */
 interface Surroundings {
   apiserver: ReturnType<typeof createApiserver>;
-  /** By the Node's name. */
+  /** The active faults, by the Node's name. */
   faults: Map<string, ActiveFault>;
-  /** By the Node's name. */
+  /** The recorded requests, by the Node's name. */
   askedOf: Map<string, Asked>;
 }
 
@@ -41,22 +41,22 @@ const newApiserver = () =>
 interface ActiveFault {
   fault: Fault;
   met: number;
-  /** Resolves when the fault ends: a hanging request must not outlive its test. */
+  /** Resolves when the fault ends, so that a hanging request does not outlive its test. */
   over: Promise<void>;
   end: () => void;
 }
 
 type Refusal = Extract<Fault, { kind: "status" }>;
 
-/** The Worker's requests about a Node, without the tests' own requests as administrators. */
+/** The Worker's requests about a Node, without the requests that tests send as administrators. */
 interface Asked {
-  /** `["PUT /apis/…", …]`, since the test's last call. */
+  /** The requests since the test's last call, as `["PUT /apis/…", …]`. */
   requests: string[];
-  /** All writes that took effect. */
+  /** The writes that took effect. */
   writes: Write[];
-  /** Requests that hung. */
+  /** The number of requests that hung. */
   hangs: number;
-  /** Writes that take effect once a GET has been answered. */
+  /** The writes that take effect after the answer to the next GET. */
   late: (() => Promise<unknown>)[];
 }
 
@@ -66,17 +66,19 @@ function askedAbout({ askedOf }: Surroundings, name: string): Asked {
   return known;
 }
 
-/** The Node of a request: its own name, its lease's name, or the name that an event begins with. */
+/**
+ * Returns the Node's name in a request: the name of the Node or of its lease, or the first part of an event's name.
+ */
 function nodeOf(path: string, body: string): string {
   const [, resource = "", name = ""] = /\/(nodes|leases|events)(?:\/([^/]+))?/.exec(path) ?? [];
-  // An event's name is its Node's, a dot and a number.
+  // The name of an event is the Node's name, a dot and a number.
   if (name !== "") return resource === "events" ? name.slice(0, name.lastIndexOf(".")) : name;
   if (body === "") return "";
   const { metadata, involvedObject } = JSON.parse(body) as Record<string, { name?: string } | undefined>;
   return (involvedObject ?? metadata)?.name ?? "";
 }
 
-/** The KUBE binding. */
+/** Answers a request through the binding KUBE: a test's own request, or a request to the apiserver. */
 export async function kube(request: Request): Promise<Response> {
   const url = new URL(request.url);
   const body = await request.text();
@@ -108,8 +110,8 @@ export async function kube(request: Request): Promise<Response> {
 }
 
 /**
- * The binding sends the headers of an answer only with the first byte of its body. An empty line, which is no
- * change, is that byte.
+ * Returns the answer to a watch with an empty line before it. The binding sends headers only with the first byte of
+ * a body, and an empty line is no change.
  */
 function begun(answer: Response): Response {
   const start = (controller: TransformStreamDefaultController<Uint8Array>) =>
@@ -117,7 +119,10 @@ function begun(answer: Response): Response {
   return new Response(answer.body?.pipeThrough(new TransformStream({ start })), answer);
 }
 
-/** Answers a request of a test to its surroundings. Returns undefined for a request to the apiserver. */
+/**
+ * Answers a test's request for a fault or for the recorded requests. Returns undefined for a request to the
+ * apiserver.
+ */
 function answerTest(
   around: Surroundings,
   { pathname, searchParams }: URL,

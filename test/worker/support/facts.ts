@@ -1,4 +1,4 @@
-// The facts of a machine in the tests.
+// Defines the facts of a machine in the tests.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 
@@ -32,7 +32,7 @@ export function facts(name: string, more: Partial<Facts> = {}): Facts {
   };
 }
 
-/** The facts of a machine whose Node runs pods and has no taint. Its join token must allow that. */
+/** Returns the facts of a machine whose Node runs pods and has no taint. Its join token must allow that. */
 export function factsForPods(name: string, more: Partial<Facts> = {}): Facts {
   const plain = facts(name, more);
   return { ...plain, settings: { ...plain.settings, registerWithTaints: [] } };

@@ -1,32 +1,32 @@
-// Faults of the apiserver for requests about one Node.
+// Defines the faults of the apiserver for requests about one Node.
 
 export type Wrong =
-  /** No answer, and no effect. */
+  /** The request gets no answer and has no effect. */
   | { kind: "hangs" }
-  /** It takes effect, without an answer. */
+  /** The request takes effect, but gets no answer. */
   | { kind: "hangs after its effect" }
-  /** It takes effect, and is answered once the fault ends. */
+  /** The request takes effect, and gets its answer when the fault ends. */
   | { kind: "answers late" }
-  /** It takes effect, and a proxy answers instead. */
+  /** The request takes effect, but a proxy answers in the apiserver's place. */
   | { kind: "answer lost" }
-  /** A proxy answers, and it takes effect once the next GET of the Node has been answered. */
+  /** A proxy answers, and the request takes effect after the answer to the next GET of the Node. */
   | { kind: "effect comes late" }
-  /** 200 with a tunnel's error page. */
+  /** The answer is 200 with a tunnel's error page. */
   | { kind: "html" }
-  /** 200 whose JSON is cut off; without an effect. */
+  /** The answer is 200 with JSON that is cut off. The request has no effect. */
   | { kind: "truncated" }
   | { kind: "status"; code: number; reason?: string; message?: string; retryAfterSeconds?: number };
 
 export type Fault = Wrong & {
-  /** A regular expression of the affected requests (`PUT /apis/…`). Absent: all. */
+  /** A regular expression for the affected requests (`PUT /apis/…`); absent if all requests are affected. */
   of?: string;
-  /** Number of these requests that succeed before the fault. */
+  /** The number of affected requests that succeed before the fault begins. */
   after?: number;
-  /** Number of these requests that fail; later ones succeed. */
+  /** The number of affected requests that fail. Later ones succeed. */
   times?: number;
 };
 
-/** A write of the Worker that took effect, and the resulting Node or Lease. */
+/** A write of the Worker that took effect, with the resulting Node or Lease. */
 export interface Write {
   request: string;
   object: { kind?: string; metadata?: { uid?: string } };

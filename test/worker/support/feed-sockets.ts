@@ -1,4 +1,4 @@
-// Sockets, a clock and timers for feeds without a network: the messages of each client, and its
+// Simulates sockets, a clock and timers for feeds without a network, with each client's messages and
 // acknowledgements.
 import { FeedView } from "../../../shared/fleet/feed-view.ts";
 import type { FeedMessage } from "../../../shared/protocol/feed.ts";
@@ -20,7 +20,7 @@ export class MadeUpSocket implements FeedSocket {
     this.closed = [code, reason];
   }
 
-  /** A copy, as with a real socket: only that outlives an eviction. */
+  /** Keeps a copy of the attachment, as a real socket does. Only this copy outlives an eviction. */
   serializeAttachment(attachment: unknown): void {
     this.#attachment = structuredClone(attachment);
   }
@@ -33,7 +33,7 @@ export class MadeUpSocket implements FeedSocket {
     return this.sent.map((text) => JSON.parse(text) as FeedMessage);
   }
 
-  /** Receives the next message, and returns its acknowledgement; null: there is no message. */
+  /** Receives the next message, and returns the client's acknowledgement; null if there is no message. */
   take(): string | null {
     const message = this.messages[this.#taken];
     if (!message) return null;
@@ -60,7 +60,7 @@ export class MadeUpClock {
     return this.#timers.size;
   }
 
-  /** Simulates an eviction: all timers are deleted. */
+  /** Simulates an eviction, which deletes all timers. */
   forget(): void {
     this.#timers.clear();
   }

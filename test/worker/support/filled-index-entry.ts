@@ -1,5 +1,5 @@
-// The Worker with a fleet index that a benchmark fills with made-up machines and transitions. In production
-// machines' objects send them. Everything else is the Worker itself. It has no test of its own.
+// Runs the Worker with a fleet index that a benchmark fills with made-up machines and transitions. In production,
+// node objects send them. Everything else is the Worker itself. This file has no test of its own.
 import type { FleetState } from "../../../shared/fleet/state.ts";
 import type { MachineUpdate } from "../../../shared/fleet/summary.ts";
 import { type Environment, fleetIndex } from "../../../worker/env.ts";
@@ -8,14 +8,14 @@ import { createdMsOf, machineName, stateEntry, summaryOf } from "./made-up-fleet
 
 export { ClusterObject, GatewayObject, NodeObject, RegistryObject } from "../../../worker/index.ts";
 
-/** Each machine has as many labels as a Node of a managed cluster. */
+/** The labels of each machine in addition to rollcall's: as many as a Node of a managed cluster has. */
 const MORE_LABELS = Object.fromEntries(
   Array.from({ length: 12 }, (_, index) => [`node.example.com/feature-${index}`, `enabled-${index}`]),
 );
 
 /**
- * Machines enrol in steps through their numbers. With 100,000 machines this number of steps reaches the next
- * number.
+ * The order of enrolment: machine numbers rise in steps of `step`. With 100,000 machines, `stepsToNext` steps reach
+ * the next number.
  */
 const ENROLMENT = { step: 7919, stepsToNext: 17_679 } as const;
 
@@ -71,7 +71,7 @@ export default {
     const index = fleetIndex(env) as unknown as DurableObjectStub<IndexObject>;
     if (what === "fill") await index.fill(from, to, of);
     else if (what === "transitions")
-      // Each machine is updated twice, ready and silent, so that both states are equally frequent.
+      // Each machine is updated to silent and to ready in turn, so that both states are equally frequent.
       for (let at = from; at < to; at++)
         await index.tell(telling(at % of, 2 + Math.floor(at / of), at % 2 === 0 ? "silent" : "ready", of));
     else if (what !== "rows") return worker.fetch(request, env, context);

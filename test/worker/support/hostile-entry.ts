@@ -1,5 +1,5 @@
-// The Worker under hostile input. It counts rows, and all randomness comes from a seed, so that a recorded
-// run can be repeated exactly.
+// Runs the Worker under hostile input. Counts rows, and takes all randomness from a seed, so that a recorded run
+// can be repeated exactly.
 import { type Environment, gateway, registry } from "../../../worker/env.ts";
 import { insertToken } from "../../../worker/registry/tokens.ts";
 import measured, {
@@ -19,7 +19,7 @@ import { randomOf } from "../../lab/hostile/random.ts";
 
 export { IndexObject } from "./measured.ts";
 
-/** Outlives the objects, since all run in this one isolate. */
+/** The random source, which outlives the objects because all run in this one isolate. */
 const random = { of: randomOf(0, 0) };
 Object.defineProperty(crypto, "getRandomValues", {
   value: (array: Uint8Array) => {
@@ -46,7 +46,7 @@ export class RegistryObject extends MeasuredRegistryObject {
   }
 }
 
-/** Messages that the platform delivered to gateways; outlives them. */
+/** The number of messages that the platform delivered to gateways, which outlives the gateways. */
 const handed = { messages: 0, late: 0 };
 
 export class GatewayObject extends MeasuredGatewayObject {

@@ -1,4 +1,4 @@
-// The records of a machine's object with or without SQLite, and a list of its notes.
+// Keeps the records of a node object with or without SQLite, and a list of its notes.
 import type { Journal } from "../../../worker/storage/journal.ts";
 import { nodeRecordStore, type NodeRecordStore } from "../../../worker/storage/records.ts";
 import { machineSamples } from "../../../worker/storage/samples.ts";

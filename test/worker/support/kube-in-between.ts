@@ -1,4 +1,4 @@
-// A tick without its object: the embedded apiserver behind a function that may answer, delay or record
+// Runs ticks without a node object. The embedded apiserver is behind a function that may answer, delay or record
 // requests.
 import { env } from "cloudflare:workers";
 import type { Report, Vitals } from "../../../shared/protocol/report.ts";
@@ -13,7 +13,7 @@ import { facts, HEALTHY } from "./machine.ts";
 
 const bound = env as unknown as { KUBE: Fetcher };
 
-/** Returns an answer in the apiserver's place, or undefined for the apiserver's own. */
+/** Returns an answer in the apiserver's place; undefined if the apiserver itself must answer. */
 type InBetween = (
   method: string,
   path: string,
@@ -25,7 +25,7 @@ export function statusResponse(code: number, reason: string, more: object = {}):
   return Response.json({ ...status, ...more }, { status: code });
 }
 
-/** Records as the object stores them, with a count of writes. */
+/** Returns records that store texts as a node object does, and that count writes. */
 export function countingRecords(texts = new Map<string, string>()): NodeRecordStore & { writes: number } {
   return {
     writes: 0,
@@ -46,34 +46,34 @@ export function countingRecords(texts = new Map<string, string>()): NodeRecordSt
   };
 }
 
-/** A machine's object without identity. `report` runs one tick, `evict` deletes what is in memory. */
+/** Returns a machine without keys or enrolment. `report` runs one tick; `evict` deletes the memory. */
 export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
   const records = countingRecords();
   const budget = () => new RequestBudget(records, requestsAMinute, () => machine.nowMs);
   const machine = {
     records,
     memory: {} as TickMemory,
-    /** Variables of the Worker that replace those of the tests. */
+    /** The variables of the Worker that replace those of the tests. */
     variables: {} as { REGISTER_AGAIN?: string },
-    /** Seconds without an answer in the next report. */
+    /** The seconds without an answer that the next report states. */
     noAnswerSeconds: undefined as number | undefined,
-    /** A different value means that another machine has the name. */
+    /** The ID of the enrolment. A changed value means that another machine has the name. */
     enrolmentId: "e",
-    /** Whether the cluster object watches the Node. */
+    /** true if the cluster object watches the Node. */
     isWatched: false,
     requestBudget: undefined as RequestBudget | undefined,
     nowMs: Date.parse("2026-02-03T04:05:06Z"),
-    /** Since the last report: ["PUT /apis/…", …]. */
+    /** The requests since the last report, as ["PUT /apis/…", …]. */
     requests: [] as string[],
     inBetween: undefined as InBetween | undefined,
-    /** Reasons of the events that decisions caused, in order. */
+    /** The reasons of the events that decisions caused, in order. */
     events: [] as string[],
-    /** NODE_ROLE */
+    /** The value of NODE_ROLE. */
     roles: [] as string[],
-    /** NODE_UNSCHEDULABLE, NODE_HINTS */
+    /** The value of NODE_UNSCHEDULABLE. */
     isUnschedulable: false,
     isPassedOver: false,
-    /** The join token's grant. */
+    /** The grant of the machine's join token. */
     grant: {} as Partial<Grant>,
     journal: {
       decide: ({ node, memory, events }) => {

@@ -1,5 +1,5 @@
-// A machine's object without identity over the real storage of one, and its gateway: the effects of a report
-// and of a quiet heartbeat in each. It decides nothing itself.
+// Runs a node object without keys, over real storage, and its gateway: the effects of a report and of a quiet
+// heartbeat in each. Decides nothing itself.
 import { env } from "cloudflare:workers";
 import { customSetters } from "../../../shared/setters/custom.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -16,14 +16,14 @@ import { RequestBudget } from "../../../worker/tick/budgets.ts";
 import { tick, type TickOutcome } from "../../../worker/tick/tick.ts";
 import { SmallApiserver } from "./small-apiserver.ts";
 
-/** What a machine reports with one heartbeat; a full report has all of it. */
+/** The state of a machine that one heartbeat reports. A full report has all fields. */
 export interface Said {
   atMs: number;
   facts: Facts;
   /** The digest of the facts. */
   digest: string;
   vitals: Vitals;
-  /** How far its clock is ahead. */
+  /** Milliseconds by which the machine's clock is ahead. */
   skewMs: number;
   startId: string;
 }
@@ -44,13 +44,13 @@ export class LentMachine {
   readonly #memory: TickMemory = {};
   #order: Order | null = null;
 
-  /** The storage must be empty. */
+  /** Opens the machine's state. The storage must be empty. */
   constructor(storage: DurableObjectStorage) {
     this.#sql = storage.sql;
     this.#state = openMachineState(storage, env);
   }
 
-  /** Applies a full report as the object does, then lends the lease if that is allowed. */
+  /** Applies a full report as a node object does, then lends the lease if that is allowed. */
   async report(said: Said): Promise<void> {
     const { records, facts, samples } = this.#state;
     const { atMs, vitals, skewMs, startId, digest } = said;
@@ -66,7 +66,7 @@ export class LentMachine {
     this.#order = outcome.phase === "registered" ? this.#orderOf(said) : null;
   }
 
-  /** Handles a heartbeat as the gateway does. Returns false if a full report is needed. */
+  /** Handles a heartbeat as a gateway does. Returns false if a full report is needed. */
   async heartbeat({ atMs, vitals, digest, startId, skewMs }: Said): Promise<boolean> {
     const { base, quiet, untilMs } = this.#order ?? {};
     if (!base || !quiet || untilMs === undefined) return false;
@@ -80,10 +80,10 @@ export class LentMachine {
     return true;
   }
 
-  /** Returns all stored data, and all that the next decision depends on. */
+  /** Returns all stored data, and all data in memory that the next decision depends on. */
   known(): Record<string, unknown> {
-    // The lease's copy is as old as the object's last renewal. `written` without a row counts only until its
-    // next check after ten minutes (shared/node/parts.ts).
+    // The lease in memory is left out, because it is as old as the object's last renewal. So is `written`, which
+    // without a row counts only until its next check, ten minutes later (shared/node/parts.ts).
     const { lease: _lease, renewedAtMs: _at, budget: _budget, written: _written, ...memory } = this.#memory;
     const rows = (table: string) => this.#sql.exec(`SELECT * FROM ${table} ORDER BY 1`).toArray();
     const records = this.#sql.exec("SELECT key, value FROM records ORDER BY key").toArray();
@@ -104,7 +104,7 @@ export class LentMachine {
     const inForce = facts.current();
     const lastMs = status?.lastStatusReportTimeMs ?? null;
     if (!lease || !setters || !inForce || !status || lastMs === null || withheld !== undefined) return null;
-    // A reverted part of the Node is forgotten by time alone.
+    // The record of a reverted part of the Node expires with time, which a gateway does not notice.
     if (records.get("putBack")) return null;
     const { vitals, atMs } = base;
     const clock = { isSkewed: records.get("isSkewed") ?? false, skewMs: records.get("skewMs") ?? 0 };

@@ -1,4 +1,4 @@
-// A machine and an operator for the Worker's tests: real keys, real requests, with any content.
+// Defines a machine and an operator for the Worker's tests, with real keys and real requests of any content.
 import { exports, env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
@@ -21,13 +21,13 @@ import { eventually, passPause, passTimer, stateOf } from "./clock.ts";
 
 export { facts, HEALTHY } from "./facts.ts";
 
-// A binding that wrangler.toml lacks. Each test file has one of its own (set-up.ts).
+// wrangler.toml does not have the binding KUBE. set-up.ts gives each test file its own.
 const bound = env as unknown as { KUBE: Fetcher };
 
 export const send = (path: string, init: RequestInit): Promise<Response> =>
   exports.default.fetch(new Request(ORIGIN + path, init));
 
-/** The shim's transport, without a network. */
+/** The shim's transport to the Worker, without a network. */
 export const transport: Transport = async ({ method, path, headers, body }: TransportRequest) => {
   const response = await send(path, { method, headers, body });
   return { status: response.status, body: await response.text() };
@@ -59,7 +59,7 @@ export async function operator<Body = Record<string, unknown>>(
   return { status: response.status, body: (text === "" ? null : JSON.parse(text)) as Body };
 }
 
-/** The results of an enrolment that tests distinguish. */
+/** Enrols a machine. Returns the results that tests distinguish. */
 export async function enrolling(
   name: string,
   { joinToken, key, machineID = "m-1", systemUUID = "s-1" }: EnrolmentWish,
@@ -82,7 +82,7 @@ export interface EnrolledMachine {
   name: string;
   key: MachineKey;
   kid: string;
-  /** The ticket of the first report. */
+  /** The ticket for the machine's first report. */
   ticket: string;
 }
 
@@ -103,7 +103,7 @@ export async function enrolled(
   return { name, key, ...outcome.value };
 }
 
-/** A process of the shim on an enrolled machine. */
+/** Returns the function that reports as a process of the shim on an enrolled machine. */
 export function shimOf(
   { name, key, kid }: Omit<EnrolledMachine, "ticket">,
   startId = "start-1",
@@ -119,7 +119,7 @@ export function shimOf(
   });
 }
 
-/** Waits until the machine's object has sent its update to the fleet index, which it does in the background. */
+/** Waits until the node object has sent its update to the fleet index, which it does in the background. */
 export async function indexIsUpdated(name: string): Promise<void> {
   await eventually(async () => expect(await env.NODES.getByName(name).toldSummary()).not.toBeNull());
 }
@@ -132,8 +132,8 @@ export async function kube<T = Node>(method: string, path: string, body?: unknow
 }
 
 /**
- * Makes the apiserver fail for a Node: a text means 500 with that message, "html" a tunnel's error page, ""
- * no fault.
+ * Makes the apiserver fail for a Node. A text is the message of a 500, "html" a tunnel's error page, and "" ends
+ * the fault.
  */
 export async function setFault(name: string, fault: Fault | string): Promise<void> {
   const { href } = new URL(`${FAULTS_PATH}?${new URLSearchParams({ name }).toString()}`, KUBE_URL);
@@ -152,10 +152,10 @@ export async function writesAbout(name: string, kind?: "Lease"): Promise<Write[]
   return (await bound.KUBE.fetch(`${KUBE_URL}${WRITES_PATH}?${query}`)).json<Write[]>();
 }
 
-/** By the Node's name: the number of hanging requests about it whose deadline has passed. */
+/** The number of hanging requests whose deadline has passed, by the Node's name. */
 const passed = new Map<string, number>();
 
-/** Names of Nodes whose hanging requests reach no deadline. */
+/** The names of the Nodes whose hanging requests never reach a deadline. */
 const held = new Set<string>();
 
 async function hangs(name: string): Promise<number> {
@@ -164,8 +164,8 @@ async function hangs(name: string): Promise<number> {
 }
 
 /**
- * Returns the result of work in progress about a Node. The deadline of each hanging request passes, and each
- * pause ends.
+ * Returns the result of work in progress about a Node. Lets the deadline of each hanging request pass, and each
+ * pause end.
  */
 export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
   const state = stateOf(work);
@@ -179,7 +179,7 @@ export async function inItsTime<T>(name: string, work: Promise<T>): Promise<T> {
   return work;
 }
 
-/** Runs `act`. Deadlines of hanging requests about the Node do not pass meanwhile, nor later. */
+/** Runs `act`. Deadlines of hanging requests about the Node do not pass during `act`, nor later. */
 export async function withoutDeadlines(name: string, act: () => Promise<unknown>): Promise<void> {
   held.add(name);
   await act();
@@ -187,7 +187,7 @@ export async function withoutDeadlines(name: string, act: () => Promise<unknown>
   held.delete(name);
 }
 
-/** Returns the Worker's requests to the apiserver about a Node since the last call: `["PUT /apis/…", …]`. */
+/** Returns the Worker's requests to the apiserver about a Node since the last call, as `["PUT /apis/…", …]`. */
 export async function requestsAbout(name: string): Promise<string[]> {
   const query = new URLSearchParams({ name }).toString();
   return (await bound.KUBE.fetch(`${KUBE_URL}${REQUESTS_PATH}?${query}`)).json<string[]>();

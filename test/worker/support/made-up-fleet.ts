@@ -1,11 +1,11 @@
-// Machines' updates to the fleet index without node objects: summaries, and how they change.
+// Makes machines' updates to the fleet index without node objects: summaries, and their changes.
 import type { FleetState } from "../../../shared/fleet/state.ts";
 import type { MachineSummary, MachineUpdate, UpdateEntry } from "../../../shared/fleet/summary.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const FLEET_START_MS = Date.UTC(2026, 0, 1);
 
-/** The summary of a machine in order; `change` replaces fields. */
+/** Returns the summary of a machine in order. `change` replaces fields. */
 export function summaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
   const site = `site-${index % 40}`;
   const sinceMs = FLEET_START_MS + index;
@@ -69,7 +69,7 @@ export function summaryOf(index: number, change: Partial<MachineSummary> = {}): 
 
 export const machineName = (index: number) => `machine-${String(index).padStart(6, "0")}`;
 
-/** A machine's update with the number `version` and these lines of history. */
+/** Returns a machine's update with the number `version` and these lines of history. */
 export function updateOf(
   index: number,
   version: number,
@@ -79,12 +79,12 @@ export function updateOf(
   return { name: machineName(index), generation: 1, version, summary: summaryOf(index, change), entries };
 }
 
-/** A line of history about a change of state. */
+/** Returns a line of history about a change of state. */
 export function stateEntry(id: number, from: FleetState, to: FleetState, atMs: number): UpdateEntry {
   return { id, atMs, kind: "state", text: `${from} → ${to}` };
 }
 
-/** The finalizer of MurmurHash3: 32 bits that look random and are the same in each run. */
+/** Returns the finalizer of MurmurHash3: 32 bits that look random and are identical in each run. */
 export function spread(number: number): number {
   let bits = number;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
@@ -92,12 +92,15 @@ export function spread(number: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** The creation times of 100,000 Nodes: one in each interval of two minutes, at any time within it. */
+/**
+ * Returns the creation time of one of 100,000 Nodes: one Node in each interval of two minutes, at any time within
+ * it.
+ */
 export function createdMsOf(place: number): number {
   return FLEET_START_MS - (100_000 - place) * 120_000 + (spread(place) % 120) * 1000;
 }
 
-/** The same with times, addresses and keys that differ like those of real machines, and compress badly. */
+/** Returns a summary whose times, addresses and keys differ like those of real machines, and compress badly. */
 export function spreadSummaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
   const hash = (salt: number) => spread(index * 8 + salt);
   const sinceMs = FLEET_START_MS - (hash(1) % 2_592_000_000);

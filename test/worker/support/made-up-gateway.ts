@@ -1,5 +1,5 @@
-// A gateway with a clock of the test and no network: machines with real MACs on sockets in memory, objects
-// that lend a lease with each report, and an apiserver with versions.
+// Runs a gateway with a clock of the test and without a network: machines with real MACs on sockets in memory, node
+// objects that lend a lease with each report, and an apiserver with versions.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url } from "jose";
@@ -27,7 +27,7 @@ export const LEASE_MS = 40_000;
 export const GATEWAY = 7;
 const SESSION_KEY = new Uint8Array(32).fill(7);
 const CAPACITY = 16e9;
-/** Available bytes below this are not quiet. */
+/** The available bytes below which a heartbeat is not quiet. */
 export const QUIET_FROM = 1e9;
 
 const bySignal = <T>(value: T) => Object.fromEntries(SIGNALS.map((name) => [name, value]));
@@ -69,7 +69,7 @@ export function loanOf(name: string, more: Partial<LeaseLoan> = {}): LeaseLoan {
 
 const APPLIED = { phase: "registered", ready: true, ticket: "t", reportInMs: INTERVAL_MS } as const;
 
-/** A call of a machine's object. */
+/** A gateway's call of a node object. */
 export type Asked =
   | { name: string; what: "report"; returned: ReturnedLoan | null; floor: number }
   | { name: string; what: "ended"; returned: ReturnedLoan | null }
@@ -104,7 +104,7 @@ export class MachineSocket implements ServerSocket {
     this.readyState = 3;
   }
 
-  /** A copy, as with a real socket: only that outlives an eviction. */
+  /** Keeps a copy of the attachment, as a real socket does. Only this copy outlives an eviction. */
   serializeAttachment(attachment: unknown): void {
     this.#attachment = structuredClone(attachment);
   }
@@ -125,7 +125,7 @@ export class MachineSocket implements ServerSocket {
     });
   }
 
-  /** Signs the next heartbeat. */
+  /** Returns the next heartbeat with its MAC. */
   async beat(atMs: number, { n = ++this.n, nonce = this.nonce, key = SESSION_KEY, available = 8e9 } = {}) {
     const all = SIGNALS.map(() => available);
     const payload = JSON.stringify({ type: "heartbeat", n, at: atMs, available: all });
@@ -143,16 +143,16 @@ export class MadeUpGateway {
   size = 500;
   readonly sockets: MachineSocket[] = [];
   readonly asked: Asked[] = [];
-  /** The names of written leases, in order. */
+  /** The names of the written leases, in order. */
   readonly puts: string[] = [];
   readonly leases = new Map<string, Lease>();
   readonly log: object[] = [];
-  /** Fields of the loans that machines' objects give. */
+  /** The fields of the loans that replace the default values. */
   loan: Partial<LeaseLoan> = {};
-  /** Replaces the lending of a machine's object. */
+  /** Replaces a node object's handling of a report, if set. */
   onReport: ((report: SocketReport) => Promise<SocketAnswer>) | undefined;
   onEnded: ((name: string) => Promise<void>) | undefined;
-  /** The result of a PUT; undefined: the apiserver accepts it if the version is the last. */
+  /** Returns the result of a PUT, if set; undefined if the apiserver must accept the PUT of the last version. */
   onPut: ((lease: Lease) => Promise<LeasePut> | undefined) | undefined;
   counters = new GatewayCounters(START_MS);
   gateway: Gateway;
@@ -206,7 +206,7 @@ export class MadeUpGateway {
     };
   }
 
-  /** The answer of a machine's object with a loan. */
+  /** Returns the answer of a node object with a loan. */
   lent(name: string, more: Partial<LeaseLoan> = {}): SocketAnswer {
     const lease = this.leases.get(name) ?? leaseOf(name);
     this.leases.set(name, lease);
@@ -224,7 +224,7 @@ export class MadeUpGateway {
     return { kind: "renewed", lease: written };
   }
 
-  /** Deletes the memory; sockets and rows stay. */
+  /** Deletes the gateway's memory; sockets and rows stay. */
   evict(): void {
     this.counters = new GatewayCounters(this.nowMs);
     this.gateway = this.#newGateway();
@@ -240,7 +240,7 @@ export class MadeUpGateway {
     return socket;
   }
 
-  /** Opens a socket, and fails on a refusal. */
+  /** Opens a socket, and throws if it is refused. */
   async opened(name: string): Promise<MachineSocket> {
     const socket = await this.open(name);
     if (typeof socket === "string") throw new Error(socket);
@@ -273,7 +273,7 @@ export class MadeUpGateway {
     return socket.said[before];
   }
 
-  /** Closes the machine's end; the platform notifies the gateway. */
+  /** Closes the machine's end of the socket; the platform then notifies the gateway. */
   async lose(socket: MachineSocket): Promise<void> {
     socket.readyState = 3;
     this.sockets.splice(this.sockets.indexOf(socket), 1);
@@ -297,23 +297,23 @@ export class MadeUpGateway {
       .map(({ name }) => name);
   }
 
-  /** Waits for this number of PUTs, finished or in progress. */
+  /** Waits until this number of PUTs has begun. */
   untilPut(count: number): Promise<void> {
     return until(() => this.puts.length >= count);
   }
 
-  /** Waits for this number of calls of machines' objects. */
+  /** Waits until this number of calls of node objects has been made. */
   untilWoken(count: number): Promise<void> {
     return until(() => this.asked.length >= count);
   }
 
-  /** The calls in short: `edge-1 report`, `edge-1 ended`. */
+  /** The calls of node objects in short: `edge-1 report`, `edge-1 ended`. */
   get woken(): string[] {
     return this.asked.map(({ name, what }) => `${name} ${what}`);
   }
 }
 
-/** Waits until a condition holds, while other work continues. */
+/** Waits until a condition is true, while other work continues. */
 export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((again) => void setTimeout(again));
 }
@@ -327,7 +327,7 @@ export const openedBy = (name: string): OpenedSocket => ({
 });
 
 let objects = 0;
-/** Runs `work` over the storage of an object of its own. */
+/** Runs `work` with a gateway over the empty storage of a new object. */
 export function inGateway(work: (made: MadeUpGateway) => Promise<void>): Promise<void> {
   const stub = env.GATEWAYS.getByName(`made-up-${objects++}`);
   return runInDurableObject(stub, (_, { storage }) => work(new MadeUpGateway(storage.sql)));

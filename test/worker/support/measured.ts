@@ -1,6 +1,6 @@
-// The Worker as the benchmarks measure it: SQLite's own counts of rows, evictions on request, and a clock and
-// alarms of machines' and gateways' objects that the benchmark controls. Everything else is the Worker
-// itself. It has no test of its own.
+// Runs the Worker for the benchmarks: SQLite's own counts of rows, evictions on request, and a clock and alarms of
+// node objects and gateways that the benchmark controls. Everything else is the Worker itself. This file has no
+// test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import type { Measured } from "./measured-rows.ts";
 import type { WatchStatus } from "../../../worker/cluster/node-watch.ts";
@@ -12,12 +12,12 @@ import worker, {
   NodeObject as RealNodeObject,
 } from "../../../worker/index.ts";
 
-// Outlives evicted objects, since all run in this one isolate.
+// The clock outlives evicted objects, since all objects run in this one isolate.
 const clock: { ms: number | undefined } = { ms: undefined };
 type Cursors = SqlStorageCursor<Record<string, SqlStorageValue>>[];
 const cursors: Cursors = [];
 const refusals = { logged: 0 };
-/** By the object's ID, in milliseconds since 1970. The registry's alarm never rings. */
+/** The times of alarms in milliseconds since 1970, by the object's ID. The registry's alarm never rings. */
 const alarms = {
   ofNodes: new Map<string, number>(),
   ofGateways: new Map<string, number>(),
@@ -29,7 +29,10 @@ const asked = { received: 0, sent: 0, nodes: 0 };
 const realNow = Date.now.bind(Date);
 Date.now = () => clock.ms ?? realNow();
 
-/** A cursor of workerd knows its cost once it has been read. Setting the alarm counts as a row, as it is billed. */
+/**
+ * Counts an object's rows and settings of its alarm, each of which is billed as a row. A cursor of workerd knows
+ * its cost only when it has been read.
+ */
 function measure({ id, storage }: DurableObjectState, alarmsAt: Map<string, number>): void {
   measureRows(storage);
   const key = id.toString();
@@ -46,7 +49,7 @@ function measureRows({ sql }: DurableObjectStorage, into?: Cursors): void {
   const exec = sql.exec.bind(sql);
   const counted = (...args: Parameters<typeof exec>) => {
     const cursor = exec(...args);
-    // The number of a sender's refusals is stored with its line.
+    // The number of a sender's refusals is stored together with the line, and is not counted again.
     if (/^INSERT INTO refusal_log\b/.test(args[0])) refusals.logged++;
     else if (!/\brefusal_(log|counts)\b/.test(args[0])) cursors.push(cursor);
     into?.push(cursor);
@@ -55,7 +58,7 @@ function measureRows({ sql }: DurableObjectStorage, into?: Cursors): void {
   Object.defineProperty(sql, "exec", { value: counted });
 }
 
-/** `key`: the object whose alarm time is returned. */
+/** Returns the counts since the last call. `key`: the ID of the object whose alarm time is returned. */
 function measured(key: string): Measured {
   const written = (of: Cursors) => of.reduce((sum, cursor) => sum + cursor.rowsWritten, 0);
   const rowsRead = cursors.reduce((sum, cursor) => sum + cursor.rowsRead, 0);
@@ -89,7 +92,7 @@ function noteCalls(prototype: object, names: readonly string[], note: () => void
   }
 }
 
-// The methods that other objects call; its alarm rings by itself.
+// Other objects call all methods but these two: the platform calls the constructor and the alarm.
 const isAsked = (name: string) => name !== "constructor" && name !== "alarm";
 noteCalls(
   RealNodeObject.prototype,
@@ -139,7 +142,7 @@ export class GatewayObject extends RealGatewayObject {
   }
 }
 
-/** Counts its rows and the calls of machines' objects; its alarm is its own. */
+/** The fleet index with counts of its rows and of calls by node objects. Its alarm is the real one. */
 export class IndexObject extends RealIndexObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     measureRows(ctx.storage, index.cursors);
@@ -157,7 +160,10 @@ export class IndexObject extends RealIndexObject {
   }
 }
 
-/** Reports that it watches all Nodes, as in a healthy cluster. Another benchmark measures that cost. */
+/**
+ * A cluster object that reports all Nodes as watched, as in a healthy cluster. Another benchmark measures the
+ * watch's cost.
+ */
 export class ClusterObject extends RealClusterObject {
   override standing(): Promise<WatchStatus> {
     return Promise.resolve({ isWatched: true, isSilenceSeen: true });
@@ -191,7 +197,7 @@ export default {
     if (what === "ring") await node.ring();
     if (what === "due") await ringDue(env);
     if (what === "cron") await worker.scheduled({ scheduledTime: Date.now() } as ScheduledController, env);
-    // An aborted object does not answer.
+    // An object that is evicted by an abort does not answer.
     if (what === "evict") await node.evict().catch(() => undefined);
     return Response.json(measured(id.toString()));
   },

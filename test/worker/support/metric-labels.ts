@@ -1,11 +1,10 @@
-// Checks that every sample of GET /metrics has the labels of the table of metrics, which the documentation
-// shows.
+// Checks that each sample of GET /metrics has the labels of the table of metrics, which the documentation shows.
 import { expect } from "vitest";
 import { type Measured, METRICS } from "../../../worker/metrics/metrics.ts";
 
 const labelsOf = (name: string) => Object.entries(METRICS).find(([known]) => known === name)?.[1][2];
 
-/** Returns its argument, after a check. Lines that exist as text are checked in the answer. */
+/** Returns `measured` after a check of its labels. `expectKnownLabels` checks samples that exist only as text. */
 export function withKnownLabels(measured: Measured): Measured {
   for (const [name, samples] of Object.entries(measured))
     if (typeof samples !== "string")
@@ -14,7 +13,7 @@ export function withKnownLabels(measured: Measured): Measured {
   return measured;
 }
 
-/** Checks a line of Prometheus' text format. Ignores `le`, which each histogram has. */
+/** Checks the labels of a line of Prometheus' text format. Ignores `le`, which each histogram has. */
 export function expectKnownLabels(line: string): void {
   const [series = "", pairs = ""] = line.split(/[{}]/);
   const name = series.replace(/ .*/, "");

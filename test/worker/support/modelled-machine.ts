@@ -1,4 +1,4 @@
-// A machine with random events: what it reports with each heartbeat. Its amounts move across the exact edge
+// Simulates a machine with random events and its report in each heartbeat. Its amounts move across the exact edge
 // of a threshold. It does not know which heartbeats are quiet.
 import * as fc from "fast-check";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -15,15 +15,15 @@ const GIB = 2 ** 30;
 const START_MS = Date.UTC(2026, 0, 1);
 const DROP_INS_EVERY_MS = 60_000;
 
-/** An event, and the number of heartbeats until the next one. */
+/** An event, and the number of heartbeats until the next event. */
 export type Happening = { beats: number } & (
   | { kind: "calm" }
-  /** The available amount exceeds the threshold by this. */
+  /** The available amount becomes the threshold plus `more`. */
   | { kind: "edge"; signal: SignalName; more: number }
   | { kind: "signal lost"; signal: SignalName }
   | { kind: "capacity"; signal: SignalName; capacity: number }
   | { kind: "errors"; errors: Vitals["errors"] }
-  /** undefined: the counter cannot be read. */
+  /** The counter of OOM kills rises by `more`; undefined if the counter cannot be read. */
   | { kind: "kills"; more: number | undefined }
   | { kind: "shutdown"; shuttingDown: boolean }
   | { kind: "clock"; skewMs: number }
@@ -35,11 +35,11 @@ export type Happening = { beats: number } & (
 export interface Configuration {
   settings: Partial<Settings>;
   /**
-   * Time between heartbeats. "spread": as answers spread reports. A number: heartbeats arrive exactly when a
-   * status is due.
+   * Milliseconds between two heartbeats. "spread": as answers spread reports. A number may make heartbeats arrive
+   * exactly when a status is due.
    */
   everyMs: number | "spread";
-  /** By type, the seconds for which a drop-in's condition is valid; null: there are no drop-ins. */
+  /** The seconds for which a drop-in's condition is valid, by its type; null if there are no drop-ins. */
   expiresInSeconds: Readonly<Record<string, number>> | null;
 }
 
@@ -64,7 +64,7 @@ class ModelledMachine {
   #errors: Vitals["errors"];
   #shuttingDown = false;
   #status: Condition["status"] = "False";
-  /** undefined: the drop-ins have not run since the shim started. */
+  /** The time of the drop-ins' last output; undefined if they have not run since the shim started. */
   #saidMs: number | undefined;
   #facts: { text: string; facts: Facts } | undefined;
   readonly #capacities: Record<SignalName, number> = { ...CAPACITIES };
@@ -75,7 +75,7 @@ class ModelledMachine {
     this.#expiresInSeconds = expiresInSeconds;
   }
 
-  /** Applies an event. Some last longer than their heartbeats. */
+  /** Applies an event. The effect of some events outlasts their heartbeats. */
   take(happening: Happening): void {
     if (happening.kind === "capacity") this.#capacities[happening.signal] = happening.capacity;
     if (happening.kind === "errors") this.#errors = happening.errors;
@@ -90,7 +90,7 @@ class ModelledMachine {
   }
 
   beat(happening: Happening): Said {
-    // Two to six per cent before ten seconds are over.
+    // The spread interval is two to six per cent shorter than ten seconds.
     this.#nowMs += this.#everyMs === "spread" ? 9400 + ((this.#beats * 7919) % 400) : this.#everyMs;
     this.#beats++;
     const isDue = this.#saidMs === undefined || this.#nowMs - this.#saidMs >= DROP_INS_EVERY_MS;
@@ -102,7 +102,7 @@ class ModelledMachine {
       skewMs: this.#skewMs,
       startId: `start-${this.#starts}`,
     };
-    // Drop-ins run in the background: the next heartbeat has their output.
+    // Drop-ins run in the background, so that only the next heartbeat has their output.
     if (isDue && happening.kind !== "drop-ins hang") this.#saidMs = this.#nowMs + 300;
     return said;
   }
@@ -135,7 +135,7 @@ class ModelledMachine {
     );
   }
 
-  /** Returns the same object while the facts are the same. */
+  /** Returns the facts with their digest: the same object until the facts change. */
   #factsNow(): Pick<Said, "facts" | "digest"> {
     const digest = `${this.#saidMs === undefined} ${this.#status}`;
     if (this.#facts?.text !== digest) {
@@ -158,7 +158,7 @@ class ModelledMachine {
   }
 }
 
-/** Returns all heartbeats of the machine. */
+/** Returns all heartbeats of a machine with these events. */
 export function heartbeatsOf(configuration: Configuration, happenings: readonly Happening[]): Said[] {
   const machine = new ModelledMachine(configuration);
   return happenings.flatMap((happening) => {
@@ -226,7 +226,7 @@ const anyHappening: fc.Arbitrary<Happening> = fc
   .map(([happening, beats]) => ({ ...happening, beats }));
 export const anyHappenings = fc.array(anyHappening, { minLength: 1, maxLength: 10 });
 
-/** At each threshold's exact edge until pressure ends, then one byte below it. */
+/** The events that move each signal to its threshold's exact edge until pressure ends, then one byte below it. */
 export const AT_EACH_EDGE: readonly Happening[] = SIGNALS.flatMap((signal): Happening[] => [
   { kind: "calm", beats: 3 },
   { kind: "edge", signal, more: 0, beats: 8 },

@@ -1,4 +1,4 @@
-// Notifications over the storage of an index of their own. The test controls the clock and the receivers.
+// Runs notifications over the storage of an empty fleet index. The test controls the clock and the receivers.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
@@ -12,7 +12,7 @@ import { outlasting } from "./clock.ts";
 /** A receiver's reaction to a delivery: an HTTP status, or no answer. */
 export type Behaviour = number | "hangs" | "unreachable" | (() => Response);
 
-/** An alert as a receiver got it. */
+/** An alert in a delivery that a receiver got. */
 export interface GotAlert {
   id: string;
   status: "firing" | "resolved";
@@ -39,25 +39,25 @@ export interface GotDelivery {
 }
 
 export interface NotifiedFleet {
-  /** Milliseconds since FLEET_START_MS. */
+  /** Returns the milliseconds since FLEET_START_MS. */
   now: () => number;
-  /** Sets a machine's state now. */
+  /** Changes a machine's state now. */
   goes: (index: number, state: MachineSummary["state"] | "gone", change?: Partial<MachineSummary>) => void;
   /** Lets time pass, and runs each task when it is due. */
   pass: (ms: number) => Promise<void>;
   add: (wish?: { name?: string } & Record<string, unknown>) => Promise<string>;
   mute: (wish: Record<string, unknown>) => Promise<number>;
-  /** All deliveries that were sent, whether or not they arrived. */
+  /** The deliveries that were sent, including those that did not arrive. */
   deliveries: GotDelivery[];
-  /** The receivers' reactions from now on, by name. */
+  /** The receivers' reactions from now on, by the receiver's name. */
   behaviour: Record<string, Behaviour>;
-  /** The alerts of the deliveries that arrived: `firing machine-000001 silent`. */
+  /** Returns the alerts of the deliveries that arrived, as `firing machine-000001 silent`. */
   delivered: (receiver?: string) => string[];
-  /** Simulates an eviction: only the storage stays. */
+  /** Simulates an eviction, after which only the storage remains. */
   evict: () => void;
   notifications: () => Notifications;
   sql: SqlStorage;
-  /** `alice mute.create mute 1` */
+  /** The entries of the audit log, as `alice mute.create mute 1`. */
   audited: string[];
 }
 

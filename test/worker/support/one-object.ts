@@ -1,5 +1,5 @@
-// A machine's object without storage and network, and the processes that have the machine's key: fresh
-// requests, decisions on reports and changed facts together, with any fault of the network.
+// Runs a node object without storage and network, and the processes that have the machine's key. Fresh requests,
+// decisions on reports and changed facts act together, under any fault of the network.
 import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { type Incumbent, incumbentAfter } from "../../../worker/machine/known-facts.ts";
@@ -9,15 +9,15 @@ import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/fr
 export const LEASE_MS = 40_000;
 export const CONFIRMATION_MS = 11_000;
 
-/** A report as it is signed. */
+/** A signed report, without the signature. */
 export interface Signed {
   ticket: string;
   n: number;
   startId: string;
   bootID: string;
-  /** The digest of its facts. */
+  /** The digest of the report's facts. */
   digest: string;
-  /** Different in any two reports. */
+  /** A text that differs in any two reports. */
   body: string;
 }
 
@@ -26,11 +26,11 @@ export interface Answer {
   ticket: string;
 }
 
-/** The part of the machine's object that decides on reports. */
+/** The part of a node object that decides on reports. */
 export class OneObject {
   nowMs = 0;
   senders = NO_SENDERS;
-  /** The stored facts. */
+  /** The digest of the stored facts. */
   facts = "";
   steps: ReportStep["kind"][] = [];
   #tickets: Tickets<Answer> = {};
@@ -81,7 +81,7 @@ export class OneObject {
     this.facts = report.factsDigest;
   }
 
-  /** Simulates an eviction: only what is in SQLite stays. */
+  /** Simulates an eviction, after which only the data in SQLite remains. */
   evict(): void {
     this.#tickets = {};
     this.#incumbent = undefined;
@@ -89,12 +89,14 @@ export class OneObject {
   }
 }
 
-/** What the network does to one request: whether and when the object gets it, and whether its answer arrives. */
+/**
+ * The network's effect on one request: whether and when the node object gets it, and whether its answer arrives.
+ */
 export type Delivery = "whole" | "twice" | "request lost" | "answer lost" | "request late";
 
 /**
- * A process of the shim, like node-shim/worker-link/reporter.ts. A copy of its memory has the same `ticket`
- * and `n`.
+ * A process of the shim that reports like node-shim/worker-link/reporter.ts. A copied process begins with the same
+ * `ticket` and `n`.
  */
 export class Holder {
   readonly startId: string;
@@ -110,8 +112,8 @@ export class Holder {
   }
 
   /**
-   * Sends a report in up to three attempts, each with a delivery of its own. `sent` gets each request, `late`
-   * those that arrive later.
+   * Sends a report in up to three attempts, each with a delivery of its own. Adds each request to `sent`, and
+   * requests that arrive later to `late`.
    */
   report(
     object: OneObject,

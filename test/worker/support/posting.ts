@@ -1,4 +1,4 @@
-// A report as sent over the wire, with any signature and any ticket.
+// Sends a report over the wire, with any signature and any ticket.
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import type { Report } from "../../../shared/protocol/report.ts";

@@ -1,5 +1,5 @@
-// Runs before each file and each test in workerd. Files share a workerd: each has objects and an apiserver of
-// its own, by name. Before each test the clock stops, in a year that no object's alarm reaches by itself.
+// Prepares each file and each test in workerd. Files share a workerd, so each gets objects and an apiserver of its
+// own, by name. Before each test the clock stops, in a year that no object's alarm reaches by itself.
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeEach } from "vitest";
 import { stopClock } from "./clock.ts";
@@ -22,7 +22,7 @@ function keepApart(namespace: DurableObjectNamespace): void {
 }
 for (const each of [env.CLUSTER, env.GATEWAYS, env.INDEX, env.NODES, env.REGISTRY]) keepApart(each);
 
-/** The key of the original binding, which the first file stores. */
+/** The key under which the first file stores the original binding. */
 const REAL = Symbol.for("rollcall.real-kube");
 const shared = globalThis as { [REAL]?: Fetcher };
 const kube = (shared[REAL] ??= (env as unknown as { KUBE: Fetcher }).KUBE);
@@ -37,9 +37,9 @@ Object.assign(env, {
 });
 
 /**
- * Ends each test in the runner's own object. workerd continues after a promise in the object that resolved
- * it. If that is an object of the Worker and is aborted later, vitest's last message is lost with it, and the
- * run never ends.
+ * The functions that end each test in the runner's own object. workerd continues after a promise in the object that
+ * resolved it. If that is an object of the Worker and aborts later, vitest's last message is lost, and the run
+ * never ends.
  */
 const waiting: (() => void)[] = [];
 const runnersTimer = setInterval(() => {

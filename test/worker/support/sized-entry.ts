@@ -1,5 +1,5 @@
-// The Worker, which also reports the size of a machine's storage as the platform counts it. Everything else
-// is the Worker itself, with its own clock and alarms. It has no test of its own.
+// Runs the Worker, which also reports the size of a machine's storage as the platform counts it. Everything else is
+// the Worker itself, with its own clock and alarms. This file has no test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import worker, { NodeObject as RealNodeObject } from "../../../worker/index.ts";
 

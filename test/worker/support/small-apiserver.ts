@@ -1,5 +1,5 @@
-// An apiserver with one Node and its lease in memory, for thousands of ticks. It checks versions and UIDs
-// only. The embedded apiserver (environment.ts) serves all other tests.
+// Runs an apiserver with one Node and its lease in memory, for thousands of ticks. Checks only versions and UIDs.
+// All other tests use the embedded apiserver (environment.ts).
 import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
 import type { Json, JsonObject } from "../../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
@@ -11,7 +11,7 @@ export class SmallApiserver {
   node: Node | undefined;
   lease: Lease | undefined;
 
-  /** Like fetch() of the KUBE binding. */
+  /** Answers a request, as fetch() of the KUBE binding does. */
   fetch(url: string, { method = "GET", body }: RequestInit): Promise<Response> {
     const { pathname } = new URL(url);
     const kind = pathname.includes("/leases") ? "lease" : "node";
@@ -22,7 +22,7 @@ export class SmallApiserver {
     if (method === "POST")
       return Promise.resolve(before ? refusal(409, "AlreadyExists") : this.#keep(kind, sent));
     if (!before) return Promise.resolve(missing());
-    // A PUT must have the version; a PATCH may, and the UID as well.
+    // A PUT must have the version. A PATCH may have the version and the UID.
     const { uid = before.metadata?.uid, resourceVersion } = sent.metadata ?? {};
     const isNamed = method === "PUT" || resourceVersion !== undefined;
     const isOther = isNamed && resourceVersion !== before.metadata?.resourceVersion;
@@ -30,7 +30,7 @@ export class SmallApiserver {
     return Promise.resolve(this.#keep(kind, method === "PUT" ? sent : patched(before, sent)));
   }
 
-  /** A gateway's PUT of a lease, which returns the stored lease. */
+  /** Stores a lease for a gateway's PUT, and returns the stored lease. */
   async putLease(lease: Lease): Promise<Lease> {
     const url = `https://kube.test/leases/${lease.metadata?.name}`;
     const answer = await this.fetch(url, { method: "PUT", body: JSON.stringify(lease) });

@@ -1,5 +1,5 @@
-// A machine on a socket for the Worker's tests: real keys and real frames, sent when a test asks for them. It
-// may send frames that no shim would.
+// Runs a machine on a socket for the Worker's tests, with real keys and real frames that are sent when a test asks.
+// It may send frames that no shim would send.
 import { base64url, SignJWT } from "jose";
 import { type GatewayFrame, heartbeatText, sessionInfo } from "../../../shared/protocol/frames.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
@@ -26,9 +26,9 @@ export interface BeatWish {
   vitals?: Vitals;
   n?: number;
   nonce?: string;
-  /** In milliseconds since 1970. */
+  /** The machine's time, in milliseconds since 1970. */
   at?: number;
-  /** The session that signs it, if not its own. */
+  /** The session that signs the heartbeat, in place of the socket's own. */
   session?: SocketSession;
 }
 
@@ -46,13 +46,13 @@ interface AnsweredReport {
   answer: ReportAnswer & { reason?: string };
 }
 
-/** Reports under tickets, over HTTP or a socket. Its tickets belong to one process. */
+/** A machine that reports under tickets, over HTTP or a socket. Its tickets belong to one process. */
 export class SocketMachine {
   readonly machine: EnrolledMachine;
   readonly startId: string;
   ticket: string;
   n = 0;
-  /** The path of its socket, from the last answer over HTTP. */
+  /** The path of the machine's socket, from the last answer over HTTP. */
   path = "";
   readonly #known = new Set<string>();
 
@@ -70,7 +70,7 @@ export class SocketMachine {
     return Object.assign(copy, { ticket, n, path });
   }
 
-  /** Returns the JWT and the body of its next report. */
+  /** Returns the JWT and the body of the machine's next report. */
   async signed(wish: ReportWish = {}, session?: string): Promise<{ token: string; body: string }> {
     const { name, key, kid } = this.machine;
     const told = wish.facts ?? facts(name);
@@ -99,7 +99,7 @@ export class SocketMachine {
     return { token: await new SignJWT(claims).setProtectedHeader(header).sign(key.signing), body };
   }
 
-  /** Stores the ticket of an answer. */
+  /** Stores the ticket and the socket's path from an answer. */
   took(answer: { ticket?: string; socket?: { path: string } }): void {
     if (answer.ticket && answer.ticket !== this.ticket) {
       this.ticket = answer.ticket;
@@ -145,14 +145,14 @@ export class SocketMachine {
   }
 }
 
-/** Sends frames as a test asks, and keeps the received ones. */
+/** A machine's end of a socket, which sends frames as a test asks and keeps the received ones. */
 export class OpenSocket {
   readonly #of: SocketMachine;
   readonly #socket: WebSocket;
   readonly #keys: { session: string; privateKey: CryptoKey };
   readonly frames: GatewayFrame[] = [];
   closed: { code: number; reason: string } | null = null;
-  /** The type of frames that `next` skips. */
+  /** The type of frames that `next` skips; null to skip none. */
   passesOver: GatewayFrame["type"] | null = null;
   session: SocketSession | null = null;
   #waiting: (() => void)[] = [];
@@ -177,7 +177,7 @@ export class OpenSocket {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  /** Returns the next unread frame; "closed": there are no more. */
+  /** Returns the next unread frame; "closed" if no frame is left. */
   async next(): Promise<GatewayFrame | "closed"> {
     for (;;) {
       const frame = this.frames[this.#read];
@@ -203,7 +203,7 @@ export class OpenSocket {
     this.#socket.close(code);
   }
 
-  /** Sends a full report and returns its answer, after a challenge if there is one. */
+  /** Sends a full report and returns its answer. Repeats the report after a challenge. */
   async report(wish: ReportWish = {}): Promise<ReportAnswerFrame> {
     this.sendText(await this.reportFrame(wish));
     const frame = await this.answered();
@@ -221,7 +221,7 @@ export class OpenSocket {
     return this.#of.signed(wish, this.#keys.session);
   }
 
-  /** Takes the answer to a report, and begins its session. */
+  /** Returns the answer to a report, and begins the session that it opens. */
   async answered(): Promise<ReportAnswerFrame> {
     const frame = await this.next();
     if (frame === "closed" || frame.type !== "report-answer")

@@ -1,5 +1,5 @@
-// One machine's ticks or single steps (registration, lease, status) over an apiserver in memory. Its state
-// can be saved, so that each row of a table begins with the same machine.
+// Runs one machine's ticks or single steps (registration, lease, status) over an apiserver in memory. Its state can
+// be saved, so that each row of a table begins with an equal machine.
 import { env } from "cloudflare:workers";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { decidedConditions } from "../../../shared/node/decided.ts";
@@ -23,7 +23,7 @@ import { SmallApiserver } from "./small-apiserver.ts";
 export const NAME = "edge-1";
 
 /**
- * Returns an answer in the apiserver's place, or undefined for the apiserver's own. `asked`: "PUT lease",
+ * Returns an answer in the apiserver's place; undefined if the apiserver itself must answer. `asked`: "PUT lease",
  * "GET Node?resourceVersion=0", …
  */
 type InBetween = (
@@ -62,7 +62,7 @@ export async function writeStatus(context: StepContext, contact: LastContact, de
   return error === null ? success(null) : failure(error);
 }
 
-/** All that an eviction leaves, and the apiserver's objects. */
+/** The saved state: the apiserver's objects, and the data that an eviction leaves. */
 export interface Kept {
   texts: ReadonlyMap<string, string>;
   apiserver: Pick<SmallApiserver, "node" | "lease">;
@@ -82,17 +82,17 @@ export class SteppingMachine {
   grant: Partial<Grant> = {};
   enrolmentId = "e";
   registerAgain: RegisteringMachine["registerAgain"] = "when-silent";
-  /** What the next report states of a time without an answer. */
+  /** The seconds without an answer that the next report states. */
   noAnswerSeconds: number | undefined;
   isWatched = false;
-  /** The fleet index's answer; null: no answer. */
+  /** The milliseconds until the turn that the fleet index answers; null if it does not answer. */
   formTurnMs: number | null = 0;
   keepsTopologyLabels = false;
   requests: RequestBudget;
   inBetween: InBetween | undefined;
-  /** Requests since the last `take`. */
+  /** The requests since the last `take`. */
   #asked: string[] = [];
-  /** Reasons of events, and lines of history and of the log, in order. */
+  /** The reasons of events. `notes`: the lines of history and of the log, in order. */
   readonly events: string[] = [];
   readonly notes: string[] = [];
 
@@ -124,7 +124,7 @@ export class SteppingMachine {
     this.memory = {};
   }
 
-  /** Limits the requests of a minute to this number, and spends these. */
+  /** Sets the limit of requests in a minute, and spends these requests. */
   limitRequests(aMinute: number, spent: Parameters<RequestBudget["spend"]>[0][]): void {
     this.requests = this.#budget(aMinute);
     for (const each of spent) this.requests.spend(each);
@@ -148,7 +148,7 @@ export class SteppingMachine {
     return new RequestBudget(this.records, aMinute, () => this.nowMs);
   }
 
-  /** The context of a tick that a report begins. */
+  /** Returns the context of the tick of a report. */
   context(vitals: Vitals = HEALTHY, startId = "start-1"): StepContext {
     const nowMs = () => this.nowMs;
     const { noAnswerSeconds, requests } = this;
@@ -195,7 +195,7 @@ export class SteppingMachine {
           withinMs,
           nowMs,
           mayAsk: (what) => requests.take(what),
-          // No situation here takes time, so a hanging request would hang for ever.
+          // No deadline passes in these tests, because no situation takes time.
           timer: () => () => undefined,
         }),
       log: (text) => void this.notes.push(`log: ${text}`),

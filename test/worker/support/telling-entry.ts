@@ -1,5 +1,5 @@
-// The Worker with a fleet index that a test or a benchmark updates with made-up machines. In production
-// machines' objects do that.
+// Runs the Worker with a fleet index that a test or a benchmark updates with made-up machines. In production, node
+// objects do that.
 import { fleetIndex, type Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
 import type { MachineUpdate } from "../../../shared/fleet/summary.ts";

@@ -1,4 +1,4 @@
-// A small fleet whose machines differ in every search term, and the expected search results, decided machine
+// Makes a small fleet whose machines differ in every search term, and the expected search results, decided machine
 // by machine.
 import { contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
 import { network, parseIp } from "../../../shared/kubernetes/ip.ts";
@@ -14,12 +14,12 @@ interface FoundMachine {
   summary: MachineSummary;
 }
 
-/** Rising versions; the last two are invalid. */
+/** The versions of shims, rising; the last two are invalid. */
 export const VERSIONS = ["0.0.9", "0.1.0-rc.2", "0.1.0-rc.10", "0.1.0", "0.2.0", "0.10.0", "dev", ""];
 export const ADDRESSES = ["9.1.1.1", "203.0.113.7", "203.0.113.200", "2001:db8::1", "2001:db8:0:1::1", ""];
 const SITES = ["berlin", "Bern", "7", "10"];
 
-/** The machine of this number. The numbers of pending machines follow those of the index. */
+/** Returns the machine of this number. The numbers of pending machines follow those of the fleet index. */
 export function varied(index: number): FoundMachine {
   const of = <T>(list: readonly T[], stride: number): T => list[Math.floor(index / stride) % list.length]!;
   const base = summaryOf(index);
@@ -44,7 +44,10 @@ export function varied(index: number): FoundMachine {
   return { id: machineName(index), summary };
 }
 
-/** `beside`: the address of that machine. */
+/**
+ * Returns true if a search with this filter must find the machine. `beside`: the address of the machine that the
+ * filter names.
+ */
 export function isFound({ id, summary }: FoundMachine, filter: MachineFilter, beside?: string): boolean {
   const { conditions, versions, key, address, sinceMs } = summary;
   const statusOf = (type: string) => conditions.find((each) => each.type === type)?.status;

@@ -1,6 +1,6 @@
-// A virtual clock without waits: minutes of a fleet in a second of a test.
+// Simulates a clock without real waits: minutes of a fleet take a second of a test.
 
-/** Enough for the promises that follow from one timer. */
+/** The number of turns in which all promises that follow from one timer are settled. */
 const TURNS = 40;
 
 export function virtualTime(nowMs: number) {
@@ -10,9 +10,9 @@ export function virtualTime(nowMs: number) {
   };
   const time = {
     nowMs: () => nowMs,
-    /** Number of timers that wait. */
+    /** Returns the number of timers that wait. */
     waiting: () => timers.length,
-    /** Returns a function that stops the timer. */
+    /** Starts a timer. Returns a function that stops it. */
     after(ms: number, ring: () => void): () => void {
       const timer = { atMs: nowMs + ms, ring };
       timers.push(timer);

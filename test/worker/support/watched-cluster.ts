@@ -1,5 +1,5 @@
-// A made-up apiserver with lists and watches of Nodes, a registry and notified machines' objects, around the
-// watch of worker/cluster. It has a clock of its own; `evict` deletes what is in memory.
+// Simulates an apiserver with lists and watches of Nodes, a registry and notified node objects, around the watch of
+// worker/cluster. The clock belongs to the test; `evict` deletes the memory.
 import type { ApiError, ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import type { Node, NodeList } from "../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../shared/result.ts";
@@ -16,7 +16,7 @@ export const refusal = (code: number, reason: string): ApiError => ({
   status: { code, reason, message: reason },
 });
 
-/** A Node as this deployment has created it. */
+/** Returns a Node as this deployment has created it. */
 export function ourNode(name: string, more: Partial<Node> = {}): Node {
   const { metadata, ...others } = more;
   return {
@@ -26,7 +26,7 @@ export function ourNode(name: string, more: Partial<Node> = {}): Node {
   };
 }
 
-/** Time passes in steps of this length. An alarm that is set during a step rings at its end at the latest. */
+/** The length of a step of time. An alarm that is set during a step rings at its end at the latest. */
 const STEP_MS = 100;
 
 interface Watching {
@@ -43,7 +43,9 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
   let version = 100;
   let watching: Watching | undefined;
   let history: { version: number; change: NodeChange }[] = [];
-  /** The number of the object in memory. A call of an evicted object has no effect. */
+  /**
+   * The number of the object in memory, which rises with each eviction. A call of an evicted object has no effect.
+   */
   let life = 0;
 
   const cluster = {
@@ -52,26 +54,28 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
     notified: [] as Notified[],
     notes: [] as string[],
     pages: [] as ListPage[],
-    /** The versions and times of watches. */
+    /** The versions and times of the watches that were opened. */
     watches: [] as { version: string; atMs: number }[],
     rowsWritten: 0,
     registryAsked: 0,
     strangers: new Set<string>(),
-    /** The answers to the next lists and watches, in order; undefined: the usual one. */
+    /**
+     * The answers to the next lists, in order; undefined for the usual answer. `watchFaults`: the same for watches.
+     */
     listFaults: [] as (ApiError | undefined)[],
     watchFaults: [] as (WatchEnd | undefined)[],
-    /** The result of a notice to this name. */
+    /** Returns the result of a notice to this name. */
     notify: (_name: string): Promise<void> => Promise.resolve(),
-    /** Called after each page. */
+    /** Runs after each page of a list. A test replaces it. */
     onPage: (_pages: number): void => undefined,
-    /** The time of the alarm; null: none is set. */
+    /** The time of the alarm; null if no alarm is set. */
     alarmMs: null as number | null,
     watch: undefined as unknown as NodeWatch,
     notices: undefined as unknown as Notices,
 
     version: () => version,
     isWatching: () => watching !== undefined,
-    /** Creates or changes a Node, as any writer. */
+    /** Creates or changes a Node, as any writer does. */
     put(node: Node): Node {
       const name = node.metadata?.name ?? "";
       const type = nodes.has(name) ? "MODIFIED" : "ADDED";
@@ -80,7 +84,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       cluster.happens({ type, node: saved, length: JSON.stringify(saved).length });
       return saved;
     },
-    /** Changes the Node's labels as another writer. */
+    /** Changes the Node's labels as another writer does. */
     touch: (name: string, labels: Record<string, string>) => {
       const node = nodes.get(name) ?? ourNode(name);
       const managedFields = [{ manager: OURS }, { manager: "kubectl" }];
@@ -104,14 +108,14 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       const gone = { ...node, metadata: { ...node.metadata, resourceVersion: String(++version) } };
       cluster.happens({ type: "DELETED", node: gone, length: 100 });
     },
-    /** Sends a bookmark as the apiserver does each minute, unless it `isSilent`. */
+    /** Sends a bookmark as the apiserver does each minute, unless `isSilent` is true. */
     bookmark: () => cluster.happens({ type: "BOOKMARK", version: String(version), length: 100 }),
     isSilent: false,
     happens(change: NodeChange) {
       history.push({ version, change });
       watching?.request.onChange(change);
     },
-    /** Restores etcd from a backup: versions go back. */
+    /** Restores etcd from a backup, so that versions go back. */
     restore(to: number) {
       version = to;
       history = [];
@@ -124,7 +128,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       open();
       cluster.alarmMs = time.nowMs();
     },
-    /** Sets a lost alarm, as a cron trigger and calling objects do. */
+    /** Sets a lost alarm again, as the cron trigger and calling objects do. */
     wake() {
       cluster.alarmMs ??= cluster.watch.dueMs();
     },
@@ -231,7 +235,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
   return cluster;
 }
 
-/** Rows like those of nodeRows, over a Map that outlives an eviction. */
+/** Returns rows like those of nodeRows, over a Map that outlives an eviction. */
 function rowsOver(stored: Map<string, WatchedNode>, onWrite: () => void): NodeRows {
   return {
     get: (name) => stored.get(name),

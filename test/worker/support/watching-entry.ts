@@ -1,5 +1,5 @@
-// The Worker, where a benchmark starts the watch of Nodes and reads its state. In production a machine's
-// object does.
+// Runs the Worker for a benchmark that starts the watch of Nodes and reads its state. In production, a node object
+// starts the watch.
 import { clusterObject, type Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
 

@@ -1,4 +1,4 @@
-// A machine's budgets of requests to the cluster: how each is spent and refilled, and what an eviction leaves
+// Tests a machine's budgets of requests to the cluster: how each is spent and refilled, and what an eviction leaves
 // of it.
 import { describe, expect, it, test } from "vitest";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
@@ -197,7 +197,7 @@ describe("a budget of requests", () => {
       const budget = start();
       const times: number[] = [];
       for (; clock.nowMs < NOW + 60 * MINUTE_MS; clock.nowMs += 100) {
-        // The machine pauses for some minutes, and floods for some.
+        // The machine pauses for three minutes of seven, and floods the apiserver in the others.
         if ((clock.nowMs / MINUTE_MS) % 7 < 3) continue;
         for (const kind of ["lease", "node"] as const) if (budget.take(kind)) times.push(clock.nowMs);
       }
@@ -235,7 +235,7 @@ describe("a budget of requests", () => {
           const before = lending.left;
           clock.nowMs += afterMs;
           const budget = isEvicted ? start() : lending;
-          // A check in between changes nothing.
+          // A check of the budget between lending and return changes nothing.
           if (!isEvicted) budget.allows("event");
           budget.spendMeanwhile(made, before);
           expect(budget.left).toMatchObject({ renewals: left, others: 12 });
@@ -425,7 +425,7 @@ describe("a budget of fresh series of events", () => {
   const NOW_MS = Date.UTC(2026, 0, 1);
   const { atOnce, everyMs } = RATE_LIMITS.freshEvents;
 
-  /** Returns which of the starts, `apartMs` after each other, are fresh. */
+  /** Returns which of the starts, `apartMs` after each other, have fresh events. */
   function startsOf(count: number, apartMs: number): boolean[] {
     let budget: TokenBucket | undefined;
     return Array.from({ length: count }, (_, at) => {
@@ -478,7 +478,7 @@ describe("the back-off of a step", () => {
   const failing = (before: BackOff | undefined, nowMs: number, random = 0.5) =>
     backOffAfter(before, AWAY, machine(nowMs, random));
 
-  /** After this number of failures in a row, at the same moment. */
+  /** Returns the back-off after this number of consecutive failures at the same moment. */
   function failed(times: number, random?: number): BackOff | undefined {
     let backOff: BackOff | undefined;
     for (let failures = 0; failures < times; failures++) backOff = failing(backOff, NOW, random);

@@ -1,5 +1,5 @@
-// A machine whose Node changes with every report, as a malicious one could: what is written of it, and its
-// answers.
+// Tests a machine whose Node changes with every report, as a malicious machine's could: what is written of the
+// Node, and the machine's answers.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_IMAGE_BYTES } from "../../../shared/from-report/reported-status.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -19,7 +19,7 @@ const WITHHELD = "its Node changes too often: what changed is written later";
 const FLOOD_MS = 100;
 const LEFT_OUT = `left out of its Node: images beyond ${MAX_IMAGE_BYTES} bytes`;
 
-/** Counts the bytes of each version of its Node that the apiserver stores. */
+/** Returns a machine that floods, with a count of the bytes of each Node version that the apiserver stores. */
 function flooding() {
   const machine = new SteppingMachine();
   machine.facts.settings.nodeStatusMaxImages = 50;

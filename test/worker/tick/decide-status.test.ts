@@ -1,4 +1,4 @@
-// When a Node's labels change to those of a bystander: in the machine's turn, once, and back.
+// Tests when a Node's labels change to those of a bystander: in the machine's turn, once, and back.
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import { kubeletsView } from "../../../shared/node/bystander.ts";
@@ -15,7 +15,7 @@ const DEADLINE_MS = 4000;
 const HOSTNAME = "kubernetes.io/hostname";
 const OWN = "rollcall.dev/hostname";
 
-/** Registered, with a written status and an object in memory. */
+/** A registered machine with a written status, whose object is in memory. */
 let steady: Kept;
 beforeAll(async () => {
   const machine = new SteppingMachine();
@@ -24,7 +24,7 @@ beforeAll(async () => {
   steady = machine.keep();
 });
 
-/** Returns how often the fleet index was asked for a turn. */
+/** Sends a report. Returns how often the fleet index was asked for a turn. */
 async function report(machine: SteppingMachine): Promise<number> {
   machine.nowMs += 10_000;
   let asked = 0;
@@ -38,7 +38,7 @@ async function report(machine: SteppingMachine): Promise<number> {
   return asked;
 }
 
-/** A machine whose Node an earlier Worker has written. */
+/** Returns a machine whose Node an earlier Worker has written. */
 function ofEarlierWorker(): SteppingMachine {
   const machine = new SteppingMachine(steady);
   const { node } = machine.apiserver;

@@ -1,4 +1,4 @@
-// A deleted Node, tick by tick: it is registered again if its machine was not Ready, and never in a loop.
+// Tests a deleted Node tick by tick: it is registered again if its machine was not Ready, and never in a loop.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { noteLapse } from "../../../worker/tick/own-node.ts";
 import { registerAgain } from "../../../worker/tick/registration.ts";
@@ -17,7 +17,7 @@ const quiet = () => void vi.spyOn(console, "log").mockReturnValue();
 beforeEach(quiet);
 afterEach(() => void vi.restoreAllMocks());
 
-/** Created two hours ago, last report 10 s ago. */
+/** A Ready machine whose Node was created two hours ago, and whose last report was 10 s ago. */
 let well: Kept;
 let unwell: Kept;
 beforeAll(async () => {
@@ -34,12 +34,12 @@ beforeAll(async () => {
   unwell = await steady(NOT_READY);
 });
 
-/** Deletes the lease with its Node, as the garbage collector does. */
+/** Deletes the Node with its lease, as the garbage collector does. */
 const deleteNode = ({ apiserver }: Machine) =>
   Object.assign(apiserver, { node: undefined, lease: undefined });
 
 describe("a Node that is deleted", () => {
-  /** Events between the deletion, or before it, and the next report. */
+  /** The functions that change the machine before the report that follows the deletion. */
   const warm = (ms: number) => (machine: Machine) => void (machine.nowMs += ms);
   const cold = (machine: Machine) => machine.evict();
   const coldAndSilent = (machine: Machine) => {

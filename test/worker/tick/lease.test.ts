@@ -1,4 +1,4 @@
-// When a lease is renewed, with which requests, and what a renewal shows of the Node.
+// Tests when a lease is renewed, with which requests, and what a renewal shows of the Node.
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
@@ -18,15 +18,15 @@ import {
 
 const MS = 1000;
 const OURS = fieldManagerOf(env.DEPLOYMENT);
-/** 40 s, as in the facts of these tests. */
+/** The lease duration in the facts of these tests: 40 s. */
 const LEASE_MS = 40_000;
 const DEADLINE_MS = 3000;
 
-/** A PUT is repeated once after any failure. */
+/** The requests of a failing PUT, which is repeated once. */
 const TWICE = ["PUT lease", "PUT lease"];
 const CREATE = ["GET lease", "GET Node", "POST lease"];
 
-/** Registered, with a renewed lease, a written status and an object in memory. */
+/** A registered machine with a renewed lease and a written status, whose object is in memory. */
 let steady: Kept;
 beforeAll(async () => {
   const machine = new SteppingMachine();
@@ -48,7 +48,7 @@ const isGone = ({ apiserver }: Machine) => {
 const isNodeGone = ({ apiserver }: Machine) => {
   apiserver.node = undefined;
 };
-/** Another Node of this name and deployment, and its lease. */
+/** Replaces the Node by another Node of this name and deployment, with its own lease. */
 function ofAnotherNode(machine: Machine): void {
   const { node, lease } = machine.apiserver;
   machine.apiserver.node = { ...node, metadata: { ...node?.metadata, uid: "other" } };
@@ -58,7 +58,7 @@ function ofAnotherNode(machine: Machine): void {
     metadata: { ...lease?.metadata, ownerReferences, resourceVersion: "99" },
   };
 }
-/** Another writer has renewed the lease since. */
+/** Returns a function that makes another writer renew the lease. */
 function renewedBy(manager: string, agoMs: number) {
   return (machine: Machine) => {
     const renewTime = new Date(machine.nowMs - agoMs).toISOString().replace("Z", "000Z");
@@ -305,7 +305,7 @@ describe("an apiserver that fails", () => {
       expect(error).toMatchObject({ status: { code: 500 } });
       tries.push(machine.take().length);
     }
-    // The first step tries twice; later ones once after a failure.
+    // The first renewal tries a PUT twice, and later ones once. After the fourth failure the renewals wait.
     expect(tries.map((requests) => requests > 0)).toEqual([true, true, true, true, false, false]);
     machine.inBetween = undefined;
     machine.nowMs += 7000 - 1;
@@ -360,7 +360,7 @@ describe("what an eviction would lose is stored with the lease", () => {
     annotated(text === undefined ? {} : { [REPORT]: text })(machine);
     await renewLease(machine.context(), DEADLINE_MS);
     expect(machine.memory.status).toEqual(status);
-    // An unreadable value stays until the status is written.
+    // The renewal leaves an unreadable annotation as it is, until the status is written.
     expect(leaseOf(machine).metadata?.annotations?.[REPORT]).toBe(text);
   });
 

@@ -1,4 +1,4 @@
-// How a machine's object reacts when another writer changes its Node, and which requests it sends.
+// Tests how a node object reacts when another writer changes its Node, and which requests it sends.
 import { describe, expect, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { TickMemory } from "../../../worker/tick/memory.ts";
@@ -15,7 +15,7 @@ interface More {
   owner?: string | null;
   ready?: string;
   heartbeat?: string;
-  /** The writer of that heartbeat. */
+  /** The writer of the Node's heartbeat. */
   manager?: string;
   cordoned?: boolean;
 }
@@ -62,12 +62,12 @@ interface Situation {
   phase?: string;
   known?: Node | null;
   memory?: TickMemory;
-  /** The apiserver's answer to a GET. */
+  /** Returns the apiserver's answer to a GET. */
   found?: () => Response;
   registerNode?: boolean;
-  /** Conditions that were sent, with an unknown outcome. */
+  /** The conditions that were sent with an unknown outcome. */
   sent?: object[];
-  /** The effect of a report during a GET. */
+  /** Changes the records as a report during the GET would. */
   whileRead?: (records: NodeRecordStore) => void;
 }
 

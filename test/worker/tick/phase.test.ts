@@ -1,4 +1,4 @@
-// The line of history for a new phase, the start of an outage of the apiserver, and the machine's answer.
+// Tests the line of history for a new phase, the start of an outage of the apiserver, and the machine's answer.
 import { describe, expect, it, test } from "vitest";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";
@@ -60,7 +60,7 @@ describe("a phase after another one", () => {
       "apiserver refuses",
       "registered",
       "registered",
-      // As an earlier version stored it.
+      // An earlier version stored the phase without its time.
       ["apiserver: apiserver refuses → registered"],
     ],
   ])("%j, then %s", (before, phase, kept, notes) => {

@@ -1,4 +1,4 @@
-// Which deleted Nodes are registered again, and when.
+// Tests which deleted Nodes are registered again, and when.
 import { describe, expect, it, test } from "vitest";
 import type { Deletion } from "../../../worker/storage/records.ts";
 import { keptRecords } from "../support/kept-records.ts";

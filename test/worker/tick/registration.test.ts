@@ -1,4 +1,4 @@
-// When a machine's Node is registered, with which requests, and the machine's answers meanwhile.
+// Tests when a machine's Node is registered, with which requests, and the machine's answers until then.
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { env } from "cloudflare:workers";
 import type { Node, Taint } from "../../../shared/kubernetes/types.ts";
@@ -21,21 +21,21 @@ import {
 const DEADLINE_MS = 4000;
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
-/** A report interval: 10 s. */
+/** The report interval: 10 s. */
 const INTERVAL_MS = 10_000;
 const NOT_READY: Vitals = { ...HEALTHY, errors: { network: ["no network"] } };
 const OWNER = "rollcall.dev/owner";
 
 const CREATE = ["POST Node"];
-/** The Node exists: it is read, and so is its lease. */
+/** The requests of a registration whose Node exists: the Node and its lease are read. */
 const FIND = ["POST Node", "GET Node", "GET lease"];
 
 type Machine = SteppingMachine;
 type Outcome = Awaited<ReturnType<typeof register>>;
 
-/** Registered, Ready, with a written status. */
+/** A registered, Ready machine with a written status. */
 let steady: Kept;
-/** The same, not Ready. */
+/** A registered machine with a written status that is not Ready. */
 let unwell: Kept;
 beforeAll(async () => {
   const after = async (vitals: Vitals) => {
@@ -59,7 +59,7 @@ async function registered(machine: Machine, vitals = HEALTHY, startId = "start-1
   return { outcome, asked: machine.take(), context };
 }
 
-/** An existing Node: another writer's, unless changed. */
+/** Returns an existing Node, which is another writer's unless annotations or `more` change that. */
 const nodeOf = (annotations: Record<string, string>, more: Partial<Node> = {}): Node => ({
   metadata: { name: NAME, uid: "theirs", resourceVersion: "7", labels: {}, annotations },
   spec: {},
@@ -222,7 +222,7 @@ describe("a first report", () => {
     machine.inBetween = undefined;
     expect((await registered(machine)).outcome.phase).toBe("registered");
     expect(machine.events.filter((reason) => reason === "NodeReady")).toHaveLength(1);
-    // The time of its last write is unknown, so it is written again.
+    // The time of the status's last write is unknown, so that the next report writes the status again.
     expect(machine.memory.status?.lastStatusReportTimeMs).toBeNull();
   });
 });
@@ -258,7 +258,7 @@ describe("a further report", () => {
     answering(() => statusResponse(500, "InternalError"))(machine);
     const waits: (number | undefined)[] = [];
     for (let tries = 0; tries < 8; tries++) waits.push((await registered(machine)).outcome.retryInMs);
-    // Of 200 ms, 400 ms and so on: less an eighth with this randomness.
+    // The delays are 200 ms, 400 ms and so on, less an eighth with this test's random number.
     expect(waits).toEqual([175, 350, 700, 1400, 2800, 5600, 6125, 6125]);
     machine.inBetween = undefined;
     await registered(machine);

@@ -1,4 +1,4 @@
-// When a Node's status is written, over which version, and what is stored after a failure or during a wait.
+// Tests when a Node's status is written, over which version, and what is stored after a failure or during a wait.
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -26,13 +26,13 @@ const FROM_CACHE = "GET Node?resourceVersion=0";
 
 type Machine = SteppingMachine;
 
-/** Registered, with a status written 10 s ago and an object in memory. */
+/** A registered machine with a status that was written 10 s ago, whose object is in memory. */
 let steady: Kept;
 beforeAll(async () => {
   const machine = new SteppingMachine();
   await register(machine.context(), DEADLINE_MS);
   await writeStatus(machine.context(), await renewLease(machine.context(), DEADLINE_MS), DEADLINE_MS);
-  // The Node as the apiserver stored it is read once.
+  // The second write reads the Node once, as the apiserver stored it.
   machine.nowMs += 10_000;
   await written(machine);
   machine.nowMs += 10_000;
@@ -271,7 +271,7 @@ describe("a write that fails", () => {
     const { outcome, asked: requests } = await written(machine, DOWN);
     expect([outcome.ok, requests]).toEqual([false, asked]);
     expect(machine.records.get("node")?.readAgain).toBe(true);
-    // An unsent status is decided too, once.
+    // A status that is not sent is decided as well, so that its event is recorded once.
     expect(machine.events.filter((reason) => reason === "NodeNotReady")).toHaveLength(1);
     machine.inBetween = undefined;
     machine.evict();
@@ -298,7 +298,7 @@ describe("a write that fails", () => {
     };
     await written(machine, DOWN);
     expect(readyOf(machine)).toBe("False");
-    // The sent status is stored, for the next read of the Node.
+    // The sent conditions are stored for the next read of the Node.
     const sent: unknown = expect.arrayContaining([
       expect.objectContaining({ type: "Ready", status: "False" }),
     ]);

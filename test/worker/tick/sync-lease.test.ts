@@ -1,4 +1,4 @@
-// The requests of one sync of a lease, and when it stops.
+// Tests the requests of one sync of a lease, and when the sync stops.
 import { describe, expect, it } from "vitest";
 import { formatMicroTime, parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import { success } from "../../../shared/result.ts";

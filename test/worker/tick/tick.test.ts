@@ -1,4 +1,4 @@
-// A whole tick: the order of lease and status, and a machine's Node through failures, evictions and other
+// Tests a whole tick: the order of lease and status, and a machine's Node through failures, evictions and other
 // writers.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test, vi } from "vitest";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -22,7 +22,7 @@ const quiet = () => void vi.spyOn(console, "log").mockReturnValue();
 beforeEach(quiet);
 afterEach(() => void vi.restoreAllMocks());
 
-/** After two reports, 10 s apart: registered, and quiet. */
+/** A registered machine after two reports, 10 s apart, whose next report is quiet. */
 let steady: Kept;
 beforeAll(async () => {
   quiet();
@@ -302,12 +302,12 @@ it.each([
 );
 
 describe("requests in a minute, of a machine with a limit of 20", () => {
-  /** In any minute, also in one that begins with a full budget. */
+  /** The most requests in any minute, including a minute that begins with a full budget. */
   const MOST = 25;
-  /** Often enough to use up the budget. */
+  /** The interval of reports that uses up the budget. */
   const FLOOD_MS = 1000;
 
-  /** Requests of each minute, in which `beat` reports every `everyMs`. */
+  /** Returns the number of requests in each minute, in which `beat` reports every `everyMs`. */
   async function minutes(
     machine: Machine,
     { count, everyMs }: { count: number; everyMs: number },
@@ -404,7 +404,7 @@ describe("requests in a minute, of a machine with a limit of 20", () => {
       machine.nowMs += 9600;
     }
     const [first, ...others] = costs;
-    // A PUT of the lease, a GET of it, and a GET of the Node.
+    // Each later report costs a PUT of the lease, a GET of the lease, and a GET of the Node.
     expect([first, most(others)]).toEqual([4, 3]);
     machine.inBetween = undefined;
     expect(await machine.report(PRESSED)).toMatchObject(REGISTERED);

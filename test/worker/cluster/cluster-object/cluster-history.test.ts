@@ -1,4 +1,5 @@
-// The cluster's history as operators read it: newest first, page by page, with a limited number of entries.
+// Tests the cluster's history as operators read it: newest line first, page by page, with a limited number of
+// entries.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// The metrics of the cluster object in each of its states.
+// Tests the metrics of the cluster object in each of its states.
 import { expect, test } from "vitest";
 import type { Sample } from "../../../../worker/metrics/metrics.ts";
 import { clusterMetrics, type KnownOfCluster } from "../../../../worker/cluster/cluster-object.ts";
@@ -13,7 +13,7 @@ const WELL: KnownOfCluster = {
   durations: { samples: () => [] },
 };
 
-/** Returns the samples, for example `{ "rollcall_watch_state live": 1 }`. */
+/** Returns the samples by name and state, for example `{ "rollcall_watch_state live": 1 }`. */
 function said(known: Partial<KnownOfCluster>): Record<string, unknown> {
   const entries = Object.entries(withKnownLabels(clusterMetrics({ ...WELL, ...known })));
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// Which token of a chain is used, and when the next one is requested.
+// Tests which token of a chain is used, and when the next token is requested.
 import { describe, expect, it, test } from "vitest";
 import { newestGood, nextAttemptMs } from "../../../../worker/cluster/token-chain.ts";
 import { tokenLife } from "../../../../worker/kube/token.ts";

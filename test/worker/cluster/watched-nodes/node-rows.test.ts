@@ -1,10 +1,10 @@
-// The rows of watched Nodes: read again after an eviction, and written only where they change.
+// Tests that the rows of watched Nodes are read again after an eviction, and are written only after a change.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, test } from "vitest";
 import { ABSENT, nodeRows, UNSURE, type WatchedNode } from "../../../../worker/cluster/watched-nodes.ts";
 
-/** Calls `work` with a storage of its own, which counts the written rows. */
+/** Calls `work` with rows in an empty storage, which counts written rows. */
 function within<T>(
   name: string,
   act: (open: () => ReturnType<typeof nodeRows>, written: () => number) => T,

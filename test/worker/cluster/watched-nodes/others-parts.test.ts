@@ -1,4 +1,4 @@
-// The digest of the parts of a Node that other writers own: it changes with those parts only.
+// Tests that the digest of the parts of a Node that other writers own changes only with those parts.
 import { describe, expect, it, test } from "vitest";
 import type { Node, NodeCondition } from "../../../../shared/kubernetes/types.ts";
 import {
@@ -11,7 +11,7 @@ import {
 const OURS = "rollcall.rollcall";
 const CONTROLLER = "kube-controller-manager";
 
-/** A manager's managedFields entry for these conditions, and for the taints if `taints` is set. */
+/** Returns a manager's managedFields entry for these conditions, and for the taints if `taints` is true. */
 function wrote(manager: string, conditions: string[] = [], taints = false) {
   const written = Object.fromEntries(conditions.map((type) => [`k:{"type":${JSON.stringify(type)}}`, {}]));
   return {

@@ -1,4 +1,4 @@
-// Which webhook addresses are accepted, in all spellings.
+// Tests which webhook addresses are accepted, in all spellings.
 import { describe, expect, it } from "vitest";
 import { webhookAddress } from "../../../../worker/fleet/deliveries.ts";
 

@@ -1,4 +1,4 @@
-// The texts of the columns that a search uses.
+// Tests the texts in the columns that a search uses.
 import { expect, it } from "vitest";
 import { pairsText } from "../../../../worker/fleet/machine-rows.ts";
 

@@ -1,4 +1,4 @@
-// The shims' versions as the fleet index counts them.
+// Tests how the fleet index counts the shims' versions.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";

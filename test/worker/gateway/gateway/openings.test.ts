@@ -1,4 +1,4 @@
-// The sockets that a gateway allows to be opened.
+// Tests which sockets a gateway allows to be opened.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { inGateway, type MadeUpGateway } from "../../support/made-up-gateway.ts";

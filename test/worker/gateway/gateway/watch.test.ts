@@ -1,4 +1,4 @@
-// How a gateway notices silence: missed heartbeats, a close without a handler call, and members without a
+// Tests how a gateway detects silence: missed heartbeats, a close without a handler call, and members without a
 // socket after an eviction. The clock belongs to the test; the gateway sets the alarm.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
@@ -162,7 +162,7 @@ describe("after an eviction", () => {
       await made.beat(socket!);
       made.evict();
       made.asked.length = 0;
-      // The alarm wakes the object, and nothing keeps it awake.
+      // Only the alarm wakes the gateway, and then the gateway sleeps again.
       await made.pass(SILENT_MS - INTERVAL_MS);
       expect(made.asked).toMatchObject([{ name: "edge-1", what: "ended", returned: null }]);
       made.evict();

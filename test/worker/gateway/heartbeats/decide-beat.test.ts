@@ -1,4 +1,4 @@
-// The decision on a heartbeat, by situation.
+// Tests the decision on a heartbeat in each situation.
 import { describe, expect, it, test } from "vitest";
 import type { HeartbeatFrame } from "../../../../shared/protocol/frames.ts";
 import { type BeatSituation, decideBeat, LEAST_RENEWAL_MS } from "../../../../worker/gateway/heartbeats.ts";

@@ -1,12 +1,15 @@
-// The MAC of a heartbeat covers the nonce and the payload, and any other text is refused. OpenSSL made the
-// expected MAC.
+// Tests that the MAC of a heartbeat covers the nonce and the payload, and that any other text is refused. OpenSSL
+// made the expected MAC.
 import { expect, it, test } from "vitest";
 import { importHeartbeatKey, isHeartbeatMac } from "../../../../worker/gateway/heartbeats.ts";
 
 const KEY = new Uint8Array(32).fill(7);
 const NONCE = "AAAAAAAAAAAAAAAAAAAAAA";
 const PAYLOAD = '{"type":"heartbeat","n":1,"at":0,"available":[1,2,3,4,5,6]}';
-/** printf 'rollcall-heartbeat\\nNONCE\\nPAYLOAD' | openssl dgst -sha256 -mac HMAC -macopt hexkey:0707… -binary | head -c 16 | base64 */
+/**
+ * The output of `printf 'rollcall-heartbeat\\nNONCE\\nPAYLOAD' | openssl dgst -sha256 -mac HMAC -macopt
+ * hexkey:0707… -binary | head -c 16 | base64`.
+ */
 const MAC = "EDAHo02pVCYRxC7x0pNCvg";
 
 const isMac = async (mac: string, payload = PAYLOAD, nonce = NONCE, key = KEY) =>

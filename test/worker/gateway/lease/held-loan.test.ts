@@ -1,4 +1,4 @@
-// A loan in a gateway's memory, and its return.
+// Tests a loan in a gateway's memory, and its return.
 import { expect, it, test } from "vitest";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
 import { type HeldLoan, holdLoan, noteBeat, returnedLoan } from "../../../../worker/gateway/lease.ts";

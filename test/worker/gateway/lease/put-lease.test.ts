@@ -1,4 +1,4 @@
-// The PUT of a lease by the apiserver's answer: one request, and the result that the gateway gets.
+// Tests the PUT of a lease for each answer of the apiserver: one request, and the result that the gateway gets.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { Environment } from "../../../../worker/env.ts";

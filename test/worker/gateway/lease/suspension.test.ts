@@ -1,4 +1,4 @@
-// Which requests are sent while the apiserver fails.
+// Tests which requests a gateway sends while the apiserver fails.
 import { describe, expect, it } from "vitest";
 import { Suspension, SUSPENSION_MS } from "../../../../worker/gateway/lease.ts";
 

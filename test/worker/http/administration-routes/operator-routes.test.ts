@@ -1,4 +1,4 @@
-// Who may act as an operator: the admin secret and Cloudflare Access, the rights of each role, and the audit
+// Tests who may act as an operator: the admin secret and Cloudflare Access, the rights of each role, and the audit
 // log.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -66,7 +66,7 @@ const assertion = (payload: object, key = teamKey, alg = "RS256") =>
 const from = (jwt: string, headers: Record<string, string> = {}) =>
   new Request(`${ORIGIN}/v1/tokens`, { headers: { "cf-access-jwt-assertion": jwt, ...headers } });
 
-/** Returns the operator of a request. Another isolate may have fetched the team's keys already. */
+/** Returns the operator of a request. Each isolate has its own cache of the Access team's keys. */
 const asked = (request: Request, isolate: Isolate, more: object = {}) =>
   operatorOf(request, null, { ...access(), ...more }, lookups(isolate));
 const lookups = ({ accessKeys }: Isolate): CredentialLookups => ({
@@ -329,7 +329,7 @@ describe("one machine", () => {
         expect.objectContaining({ type: "Normal", reason: "NodeReady", count: 1 }),
       ]),
     });
-    // Events are sent after the answer.
+    // Events are sent after the answer to the report.
     await eventually(async () => {
       const { events = [] } = (await shown(name)).body;
       expect(events.find(({ reason }) => reason === "NodeReady")?.state).toBe("sent");
@@ -351,7 +351,7 @@ describe("one machine", () => {
       name,
       summary: { name, state: "silent", since: "2026-01-01T00:00:00.001Z" },
     });
-    // Other files test the counts of the index.
+    // The machine is removed again, since other files test the counts of the fleet index.
     await fleetIndex(env).remove(name, 99, "left");
   });
 

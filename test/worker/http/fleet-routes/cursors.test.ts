@@ -1,4 +1,4 @@
-// Cursors and entity tags that clients send back.
+// Tests the cursors and entity tags that clients send back.
 import { base64url } from "jose";
 import { describe, expect, it } from "vitest";
 import { cursorOf, positionOf, seqKnown, tagOf } from "../../../../worker/http/fleet-routes.ts";

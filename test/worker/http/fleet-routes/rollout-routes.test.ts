@@ -1,4 +1,4 @@
-// The operators' routes for the rollout: accepted and refused bodies, and answers.
+// Tests the operators' routes for the rollout: accepted and refused bodies, and answers.
 import { describe, expect, it } from "vitest";
 import { rolloutSchema } from "../../../../shared/protocol/fleet-answers.ts";
 import { operator } from "../../support/machine.ts";

@@ -1,4 +1,4 @@
-// GET /metrics: its credentials, its answer, and its answer when a source does not respond.
+// Tests GET /metrics: its credentials, its answer, and its answer if a source does not respond.
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import worker from "../../../../worker/index.ts";
@@ -7,7 +7,7 @@ import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../../support
 import { machineName, updateOf } from "../../support/made-up-fleet.ts";
 import { expectKnownLabels } from "../../support/metric-labels.ts";
 
-/** An index and a registry of this file: machines of other tests are in the deployment's. */
+/** The fleet index of this file. The deployment's own has machines of other tests. */
 const index = env.INDEX.getByName("metrics-route");
 const registry = env.REGISTRY.getByName("metrics-route");
 const own = { ...env, INDEX: { getByName: () => index }, REGISTRY: { getByName: () => registry } };
@@ -27,7 +27,7 @@ async function ask(
   };
 }
 
-/** `{ 'rollcall_machines{state="ready"}': 2 }` */
+/** Returns the samples in the text, for example `{ 'rollcall_machines{state="ready"}': 2 }`. */
 function samplesOf(text: string): Record<string, number> {
   const lines = text.split("\n").filter((line) => line !== "" && !line.startsWith("#"));
   return Object.fromEntries(

@@ -1,4 +1,4 @@
-// The result of GET /readyz: the worst state, the age of each check, and the text.
+// Tests the result of GET /readyz: the worst state, the age of each check, and the text.
 import { describe, expect, it, test } from "vitest";
 import type { CheckResult } from "../../../../shared/deployment/check-result.ts";
 import { VERSION } from "../../../../shared/version.ts";

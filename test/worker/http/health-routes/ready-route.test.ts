@@ -1,4 +1,4 @@
-// GET /readyz: its credentials, and its answers with and without a fault.
+// Tests GET /readyz: its credentials, and its answers with and without a fault.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
@@ -21,7 +21,7 @@ async function ask(more: object = {}, path = "/readyz", secret = ADMIN_SECRET) {
   return { status: response.status, type: response.headers.get("content-type"), text: await response.text() };
 }
 
-/** Returns the failed checks, for example `{ ORIGINS: "failed" }`. */
+/** Returns the answer with the failed checks, for example `{ ORIGINS: "failed" }`. */
 async function askedFor(more: object = {}) {
   const { status, text } = await ask(more);
   const { state, checks } = JSON.parse(text) as ReadinessAnswer;
@@ -29,7 +29,10 @@ async function askedFor(more: object = {}) {
   return { status, state, faulty: Object.fromEntries(faulty.map(({ check, state }) => [check, state])) };
 }
 
-/** The object caches the apiserver's answers for a while. It must be awake to be evicted. */
+/**
+ * Evicts the registry, which caches the apiserver's answers. The call before wakes it, because only an awake object
+ * can be evicted.
+ */
 async function forgetAnswers(): Promise<void> {
   await registry(env).knows("nobody");
   await evictDurableObject(registry(env));
@@ -85,7 +88,7 @@ const inDays = (days: number) => Math.floor(Date.now() / 1000) + days * 86_400;
 const tokenUntil = (exp: number) =>
   new SignJWT({ exp, iat: exp - 365 * 86_400 }).setProtectedHeader({ alg: "HS256" }).sign(new Uint8Array(32));
 
-/** The cluster object with a renewed token. */
+/** Returns a cluster object with a renewed token. */
 const renewed = (status: object) => ({
   CLUSTER: { getByName: () => ({ tokenStatus: async () => ({ source: "renewed", ...status }) }) },
 });

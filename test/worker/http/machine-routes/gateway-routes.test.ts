@@ -1,5 +1,5 @@
-// The upgrade route: the requests that open a socket at a gateway, the headers that the Worker sends to the gateway, and
-// the answer to the machine if the gateway refuses the socket.
+// Tests the upgrade route: the requests that open a socket at a gateway, the headers that the Worker sends to the
+// gateway, and the answer to the machine if the gateway refuses the socket.
 import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
@@ -24,7 +24,7 @@ const key = await makeMachineKey();
 const other = await makeMachineKey();
 const machine: ConnectingMachine = { name: NAME, key, kid: await kidOf(NAME, key) };
 
-/** An environment whose gateway refuses with this text, or accepts the socket if it is null. */
+/** Returns an environment whose gateway refuses with this text, or accepts the socket if the text is null. */
 function behind(answer: string | null) {
   const asked: { number: string; request: Request }[] = [];
   const failures: string[] = [];
@@ -273,7 +273,7 @@ describe("a full gateway", () => {
     const another = (await pinOf(of.name))!.gateway!;
     expect(another).not.toBe(gateway);
     expect((await settledOf(of.name))?.gateway).toBe(another);
-    // A second request to the same gateway changes no assignment.
+    // A second request for the former, full gateway does not change the assignment again.
     await opening({ gateway }, { answer: "full", of });
     expect((await pinOf(of.name))?.gateway).toBe(another);
   });

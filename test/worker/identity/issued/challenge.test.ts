@@ -1,4 +1,4 @@
-// Which challenges are valid, and for how long.
+// Tests which challenges are valid, and for how long.
 import { describe, expect, it } from "vitest";
 import { challengeTime, issueKid, newChallenge } from "../../../../worker/identity/issued.ts";
 import { macOf, parseMacKeys } from "../../../../worker/identity/mac-keys.ts";

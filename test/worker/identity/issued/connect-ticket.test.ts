@@ -1,4 +1,4 @@
-// Which connect tickets are valid, at which gateway, and for how long.
+// Tests which connect tickets are valid, at which gateway, and for how long.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import {

@@ -1,4 +1,4 @@
-// Kids: which ones this Worker has issued, for which machine, and with which key.
+// Tests which kids this Worker has issued, for which machine, and with which key.
 import { describe, expect, it } from "vitest";
 import { isIssuedKid, newKid } from "../../../../worker/identity/issued.ts";
 import { macOf, parseMacKeys, signingKey } from "../../../../worker/identity/mac-keys.ts";

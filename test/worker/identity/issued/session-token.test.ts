@@ -1,4 +1,4 @@
-// Which session tokens are valid, and for how long.
+// Tests which session tokens are valid, and for how long.
 import { describe, expect, it } from "vitest";
 import {
   issueKid,

@@ -1,5 +1,4 @@
-// The cluster token in the memory of a machine's object: which token it uses, and when it requests another
-// one.
+// Tests the cluster token in the memory of a node object: which token it uses, and when it requests another one.
 import { describe, expect, it } from "vitest";
 import { HeldToken } from "../../../../worker/kube/token.ts";
 import { tokenOf } from "../../support/account-tokens.ts";
@@ -10,7 +9,9 @@ const SECRET = tokenOf(0, 8 * HOUR_MS, "secret");
 const SECOND = tokenOf(4 * HOUR_MS, 8 * HOUR_MS, "second");
 const THIRD = tokenOf(8 * HOUR_MS, 8 * HOUR_MS, "third");
 
-/** `answers`: those of the cluster object, in turn; the last one is repeated. */
+/**
+ * Returns a held token. `answers`: the tokens that the cluster object returns, in turn; the last one is repeated.
+ */
 function held({ secret = SECRET, answers = [SECRET], random = 0 }: Partial<Situation> = {}) {
   const asked: (string | undefined)[] = [];
   const left = [...answers];

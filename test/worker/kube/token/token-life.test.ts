@@ -1,4 +1,4 @@
-// The times that a token contains, and when it is renewed.
+// Tests the times that a token contains, and when the token is renewed.
 import { describe, expect, it } from "vitest";
 import { renewFromMs, tokenClaims, tokenLife } from "../../../../worker/kube/token.ts";
 import { jwtOf } from "../../support/account-tokens.ts";

@@ -1,5 +1,4 @@
-// How long a gateway may renew a machine's lease without the machine's object: until something must be
-// written.
+// Tests how long a gateway may renew a machine's lease without the node object: until a write of the status is due.
 import { expect, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../../../shared/from-report/reported-status.ts";
 import { NO_SENDERS } from "../../../../shared/node/duplicate-senders.ts";
@@ -11,7 +10,7 @@ const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
 const NAME = "edge-1";
 const EVERY_MS = 300_000;
 
-/** A machine whose status was written 10 s ago, and that waits for nothing. */
+/** Returns the duration of a loan for a machine whose status was written 10 s ago, and that waits for nothing. */
 function quietForMs(
   formTurn: { atMs: number } | undefined,
   incumbent: { startId: string } | undefined,

@@ -1,4 +1,4 @@
-// A machine's part of an action on many machines: what its object does, and for which machines it does
+// Tests a machine's part of an action on many machines: what its node object does, and for which machines it does
 // nothing.
 import { describe, expect, it, vi } from "vitest";
 import type { Environment } from "../../../../worker/env.ts";
@@ -18,7 +18,7 @@ interface Situation {
   kept?: Partial<Record<keyof NodeRecords, unknown>>;
   order?: Partial<MachineOrder>;
   isEnrolled?: boolean;
-  /** REMOVE_SILENT_NODES_DAYS */
+  /** The value of REMOVE_SILENT_NODES_DAYS. */
   days?: string;
   isCloned?: boolean;
   registersNode?: boolean;
@@ -153,8 +153,8 @@ describe("an order to remove a silent machine's Node", () => {
         ? ["registration: the Node was removed after 30 days of silence", "phase: node deleted"]
         : [],
     );
-    // The registration is reset in storage before the apiserver gets the request, also if its outcome stays
-    // unknown.
+    // The registration is reset in storage before the apiserver gets the request, so that it is reset even if the
+    // outcome is unknown.
     if (isAsked)
       expect([rest.kept.get("registration"), rest.kept.get("deletion")]).toMatchObject([
         gone,

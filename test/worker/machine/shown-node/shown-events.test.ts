@@ -1,4 +1,4 @@
-// A machine's events as operators see them: waiting and sent ones in one order.
+// Tests a machine's events as operators see them: waiting and sent events in one order.
 import { expect, it } from "vitest";
 import type { EventCorrelator } from "../../../../shared/events/correlator.ts";
 import { SHOWN_LIMITS } from "../../../../shared/protocol/limits.ts";
@@ -6,7 +6,7 @@ import { shownEvents } from "../../../../worker/machine/shown-node.ts";
 
 const START_MS = Date.UTC(2026, 0, 1);
 
-/** Waiting events at these seconds, oldest first. */
+/** Returns waiting events at these seconds, oldest first. */
 const waiting = (...seconds: number[]) => ({
   latest: (limit: number) =>
     seconds

@@ -1,4 +1,4 @@
-// Which writer set the labels and taints of a Node, by the apiserver's managedFields.
+// Tests which writer set the labels and taints of a Node, by the apiserver's managedFields.
 import { expect, it } from "vitest";
 import type { Node, Taint } from "../../../../shared/kubernetes/types.ts";
 import { shownManagers } from "../../../../worker/machine/shown-node.ts";

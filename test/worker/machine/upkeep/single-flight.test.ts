@@ -1,8 +1,8 @@
-// One run at a time, and at most one that waits for it.
+// Tests that `singleFlight` runs one work at a time, and that one run at most waits for it.
 import { expect, it } from "vitest";
 import { singleFlight } from "../../../../worker/machine/upkeep.ts";
 
-/** Work whose runs end when the test ends them. */
+/** Returns work whose runs end when the test ends them. */
 function work() {
   const runs: PromiseWithResolvers<number>[] = [];
   const call = singleFlight(() => {

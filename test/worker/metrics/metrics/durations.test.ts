@@ -1,4 +1,4 @@
-// Durations of requests: which ones are counted, and in which bucket.
+// Tests which requests' durations are counted, and in which bucket.
 import { expect, it, test } from "vitest";
 import { DURATION_BUCKETS, Durations } from "../../../../worker/metrics/metrics.ts";
 

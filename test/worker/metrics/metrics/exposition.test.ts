@@ -1,4 +1,4 @@
-// Metrics as text, word by word, in both formats.
+// Tests metrics as text, word by word, in both formats.
 import { describe, expect, it, test } from "vitest";
 import {
   DURATION_BUCKETS,

@@ -1,4 +1,4 @@
-// Objects whose state a later version of the Worker has written: each refuses every call with a reason, keeps
+// Tests objects whose state a later version of the Worker has written. Each refuses every call with a reason, keeps
 // its storage and alarm, and works again with the later version.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
@@ -7,7 +7,7 @@ import { judgeState } from "../../../../worker/http/health-routes.ts";
 import { isNewerState } from "../../../../worker/storage/migrations.ts";
 import { nodeTables } from "../../../../worker/storage/tables.ts";
 
-/** The object's name in this file. */
+/** The name of the objects in this file. */
 const NAME = "newer-state";
 const OBJECTS = {
   NODES: env.NODES.getByName(NAME),
@@ -17,7 +17,7 @@ const OBJECTS = {
   GATEWAYS: env.GATEWAYS.getByName(NAME),
 };
 type Kind = keyof typeof OBJECTS;
-/** A call or a request for each class. */
+/** A call or a request for each class of objects. */
 const ASKED: Record<Kind, () => Promise<unknown>> = {
   NODES: async () => OBJECTS.NODES.show(),
   REGISTRY: async () => OBJECTS.REGISTRY.listTokens(),
@@ -29,7 +29,7 @@ const KINDS = Object.keys(OBJECTS) as Kind[];
 
 const dump = (sql: SqlStorage): unknown[] => {
   const tables = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
-  // Tables of the platform have reserved names.
+  // Tables whose names begin with `_cf_` belong to the platform.
   const own = tables.map(({ name }) => name).filter((name) => !name.startsWith("_cf_"));
   return own.map((name) => [name, sql.exec(`SELECT * FROM ${name}`).toArray()]);
 };
@@ -49,7 +49,7 @@ const storedIn = (kind: Kind) =>
 
 const BEGUN = "INSERT INTO migrations VALUES (1000)";
 
-/** A node object has no table before its first row. */
+/** Creates the tables of a node object, which exist only from its first row on. */
 async function beginMachine(): Promise<void> {
   await runInDurableObject(OBJECTS.NODES, (_, { storage }) => nodeTables(storage).make());
   await evictDurableObject(OBJECTS.NODES);
