@@ -1,3 +1,4 @@
-// The version of rollcall: package.json's. Made by `npm run generate`; a constant, so that nothing is read for it.
+// The version of rollcall in package.json. `npm run generate` writes it as a constant, so that no program reads a
+// file for it.
 
 export const VERSION = "0.1.0";

@@ -45,7 +45,10 @@ function expired({ type, status, reason, message }: ConditionReport): ConditionR
   };
 }
 
-/** As in the kubelet's pressure conditions, True means that something is wrong. Empty without drop-ins. */
+/**
+ * Returns the condition about the drop-ins themselves, none without drop-ins. As in the kubelet's pressure
+ * conditions, True means a problem.
+ */
 function aboutDropIns({ working, failures }: DropIns): ConditionReport[] {
   if (failures.length > 0) {
     const message = failures.map(({ name, error }) => `${name}: ${error}`).join("; ");

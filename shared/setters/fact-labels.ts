@@ -1,4 +1,4 @@
-// Setters: labels from a machine's facts. They set no label of another writer.
+// Sets labels from a machine's facts, but no label of another writer.
 import { listedIn } from "./listed.ts";
 import { listedLabels } from "./listed-labels.ts";
 import type { Setter } from "./setter.ts";
@@ -8,19 +8,22 @@ export const FACT_LABELS_ANNOTATION = "rollcall.dev/fact-labels";
 /** The annotation that lists the labels of the configuration and the cloud. */
 export const NODE_LABELS_ANNOTATION = "rollcall.dev/node-labels";
 
-/** Sets the labels of hardware and drop-ins. */
+/** Returns a setter of the labels of hardware and drop-ins. */
 export function factLabels(
   wanted: Readonly<Record<string, string>>,
-  mayBeRemoved: (key: string) => boolean, // false for other writers' labels: another writer may have changed the annotation
+  mayBeRemoved: (key: string) => boolean, // false for the labels of other writers, which may have changed the annotation
 ): Setter {
   return listedLabels({ annotation: FACT_LABELS_ANNOTATION, wanted, mayBeRemoved });
 }
 
-/** Sets the labels of the configuration and the cloud. Runs after factLabels, and does not change its labels. */
+/**
+ * Returns a setter of the labels of the configuration and the cloud. It runs after factLabels, and does not change
+ * the labels of factLabels.
+ */
 export function nodeLabels(
-  wanted: Readonly<Record<string, string>>, // without those of factLabels
-  mayBeRemoved: (key: string) => boolean, // as above
-  isUndecided: (key: string) => boolean, // typically the cloud's labels, while its metadata cannot be read
+  wanted: Readonly<Record<string, string>>, // lacks the labels of factLabels
+  mayBeRemoved: (key: string) => boolean, // false for the labels of other writers
+  isUndecided: (key: string) => boolean, // typically true for the cloud's labels while its metadata cannot be read
 ): Setter {
   return listedLabels({
     annotation: NODE_LABELS_ANNOTATION,

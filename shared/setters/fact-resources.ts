@@ -1,4 +1,4 @@
-// Setter: extended resources of drop-ins. The setter machineInfo sets those of device plugins.
+// Sets the extended resources of drop-ins. The setter machineInfo sets the resources of device plugins.
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
@@ -8,9 +8,12 @@ import type { Setter } from "./setter.ts";
 
 export const FACT_RESOURCES_ANNOTATION = "rollcall.dev/fact-resources";
 
-/** A resource that no drop-in announces becomes 0 and stays in the Node, like a device plugin's. */
+/**
+ * Returns the setter. Like a device plugin's resource, a resource that no drop-in announces any more becomes 0 and
+ * stays in the Node.
+ */
 export function factResources(
-  wanted: Readonly<Record<string, number>>, // typically those of the drop-ins
+  wanted: Readonly<Record<string, number>>, // typically the resources of the drop-ins
   devices: readonly string[], // the names of device plugins' resources, which take precedence
 ): Setter {
   return (node) => {

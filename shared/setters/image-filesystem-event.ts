@@ -1,14 +1,14 @@
 // Records an event for an image filesystem without capacity.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** What the last run saw; false in a kubelet that has just started. The caller keeps it between runs. */
+/** The result of the last run; false if a kubelet has just started. The caller keeps the state between runs. */
 export interface ImageFilesystemState {
   hasNoCapacity: boolean;
 }
 
 /**
- * The event of upstream's realImageGCManager.GarbageCollect. Upstream repeats it every five minutes; this setter records
- * it once, when the capacity becomes 0. An unknown capacity (undefined) changes nothing. Updates `state`.
+ * Returns a setter that records an event when the capacity becomes 0, and updates `state`. An unknown capacity
+ * (undefined) changes nothing. Upstream's realImageGCManager.GarbageCollect repeats the event every five minutes.
  */
 export function imageFilesystemEvent(
   state: ImageFilesystemState,

@@ -1,9 +1,9 @@
-// Setter: the images on the machine.
+// Sets the list of the machine's images.
 import type { NodeStatus } from "../kubernetes/types.ts";
 import type { Setter } from "./setter.ts";
 import type { Result } from "../result.ts";
 
-/** An image of the container runtime's list. */
+/** An image in the list of the container runtime. */
 export interface ContainerImage {
   repoDigests: readonly string[] | null;
   repoTags: readonly string[] | null;
@@ -12,12 +12,13 @@ export interface ContainerImage {
 
 type NodeImage = NonNullable<NodeStatus["images"]>[number];
 
-/** Upstream MaxNamesPerImageInNodeStatus. */
+/** The number of names of an image in the Node (upstream MaxNamesPerImageInNodeStatus). */
 const MAX_NAMES_PER_IMAGE = 5;
 
 /**
- * Upstream nodestatus.Images. The list is sorted by size, the largest first; the setter cuts it. A negative maximum means
- * all. An unchanged list stays the same object, so that comparing is cheap.
+ * Returns the setter (upstream nodestatus.Images). `imageList` is sorted by size, the largest first, and the setter
+ * shortens it. A negative maximum means no limit. An unchanged list stays the same object, so that comparing is
+ * fast.
  */
 export function images(
   nodeStatusMaxImages: number, // typically 50
@@ -44,7 +45,10 @@ function nodeImage({ repoDigests, repoTags, sizeBytes }: ContainerImage): NodeIm
   return sizeBytes === 0 ? { names } : { names, sizeBytes };
 }
 
-/** Compares with the result of `nodeImage` without making it, since most reports change no image. */
+/**
+ * Returns true if `listed` equals the result of `nodeImage`, without making the result: most reports change no
+ * image.
+ */
 function isListed(
   { repoDigests, repoTags, sizeBytes }: ContainerImage,
   listed: NodeImage | undefined,

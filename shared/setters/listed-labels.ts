@@ -1,11 +1,11 @@
-// Setters of labels: those that a Node always has, and those that come from changing facts, which an annotation lists.
-// parts.ts decides between the values of several writers.
+// Makes setters of labels: permanent labels, and labels of changing facts, which an annotation lists. parts.ts
+// decides between the values of several writers.
 import { listedIn, replaceListed } from "./listed.ts";
 import type { DraftNode, Setter } from "./setter.ts";
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Sets labels that are missing or different. They are never removed. */
+/** Returns a setter that sets labels which are missing or different. No label is ever removed. */
 export function permanentLabels(wanted: Labels): Setter {
   const entries = Object.entries(wanted);
   return (node) => {
@@ -15,21 +15,23 @@ export function permanentLabels(wanted: Labels): Setter {
 }
 
 export interface ListedLabels {
-  /** The annotation that lists the keys, so that a label without a source is removed. */
+  /** The annotation that lists the labels' keys, so that a label is removed when its source is gone. */
   annotation: string;
   wanted: Labels;
-  /** May the setter remove this label? Another writer may have changed the annotation. */
+  /** Returns true if the setter may remove this label: another writer may have changed the annotation. */
   mayBeRemoved: (key: string, node: DraftNode) => boolean;
-  /** Is the label's source unreadable now? A listed label then stays, and stays listed. */
+  /**
+   * Returns true if the label's source cannot be read now. A listed label then stays in the Node and in the list.
+   */
   isUndecided?: (key: string) => boolean;
 }
 
-/** Sets and lists the wanted labels, and removes listed ones that are no longer wanted. */
+/** Returns a setter that sets and lists the wanted labels, and removes listed labels that are no longer wanted. */
 export function listedLabels({ annotation, wanted, mayBeRemoved, isUndecided }: ListedLabels): Setter {
   const entries = Object.entries(wanted);
   const list = Object.keys(wanted).sort().join(",");
   return (node) => {
-    // This is true for almost every report.
+    // The setter ends here for almost every report.
     const isListed = (node.metadata.annotations?.[annotation] ?? "") === list;
     if (isListed && areSet(node, entries)) return null;
     const undecided = isUndecided ? listedIn(node, annotation).filter(isUndecided) : [];
@@ -46,7 +48,9 @@ function areSet({ metadata }: DraftNode, entries: Entries): boolean {
   return entries.every(([key, value]) => metadata.labels?.[key] === value);
 }
 
-/** Unchanged labels stay the same object, since later steps compare objects first. */
+/**
+ * Sets the labels. Unchanged labels stay the same object, because later steps first compare objects by identity.
+ */
 function setLabels(node: DraftNode, entries: Entries, gone: readonly string[]): void {
   const { labels = {} } = node.metadata;
   if (areSet(node, entries) && !gone.some((key) => Object.hasOwn(labels, key))) return;

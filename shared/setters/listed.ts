@@ -1,13 +1,13 @@
-// Lists the keys that a setter has set, in an annotation of the Node, so that the setter can remove them later.
+// Lists the keys that a setter has set, in an annotation of the Node. The setter can later remove the listed keys.
 import type { Node } from "../kubernetes/types.ts";
 import type { DraftNode } from "./setter.ts";
 
-/** Returns the keys in `annotation`. */
+/** Returns the keys that `annotation` lists. */
 export function listedIn(node: Node | undefined, annotation: string): string[] {
   return (node?.metadata?.annotations?.[annotation] ?? "").split(",").filter((key) => key !== "");
 }
 
-/** Lists `keys` in `annotation`. Returns the keys that were listed before and no longer are. */
+/** Lists `keys` in `annotation`. Returns the keys that are no longer listed. */
 export function replaceListed(node: DraftNode, annotation: string, keys: readonly string[]): string[] {
   if (keys.length === 0 && node.metadata.annotations?.[annotation] === undefined) return [];
   const { [annotation]: listed = "", ...others } = node.metadata.annotations ?? {};
@@ -17,7 +17,7 @@ export function replaceListed(node: DraftNode, annotation: string, keys: readonl
   return listed.split(",").filter((key) => key !== "" && !keys.includes(key));
 }
 
-/** Removes `keys` from `annotation`, since they were not set. */
+/** Removes `keys` from `annotation`, because their values were not set. */
 export function unlist(node: DraftNode, annotation: string, keys: readonly string[]): void {
   const { [annotation]: listed, ...others } = node.metadata.annotations ?? {};
   if (listed === undefined || keys.length === 0) return;

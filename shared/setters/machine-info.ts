@@ -1,4 +1,4 @@
-// Setter: capacity, allocatable, the machine's IDs, and the event of a reboot.
+// Sets capacity, allocatable and the machine's IDs, and records the event of a reboot.
 import { subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
 import {
   newQuantity,
@@ -15,14 +15,14 @@ import { nodeInfoOf, setNodeInfo } from "./node-info.ts";
 import type { DraftNode, RecordEvent, Setter } from "./setter.ts";
 import type { Result } from "../result.ts";
 
-/** The resources of device plugins; `removed` are those whose plugin is gone. */
+/** The resources of device plugins. `removed` lists the resources whose plugin is gone. */
 export interface DevicePluginResources {
   capacity: Quantities;
   allocatable: Quantities;
   removed: readonly string[];
 }
 
-/** Whether the reboot was recorded, which happens once in each process. The caller keeps it between runs. */
+/** true if the reboot was recorded, which happens once in each process. The caller keeps the state between runs. */
 export interface RebootEvent {
   emitted: boolean;
 }
@@ -30,15 +30,15 @@ export interface RebootEvent {
 const NONE = newQuantity(0, "DecimalSI");
 
 /**
- * Upstream nodestatus.MachineInfo. Resources of other writers stay in the Node. Updates `rebootEvent`. A caller that
- * passes a new one each time records every reboot, as older releases do.
+ * Returns the setter (upstream nodestatus.MachineInfo), which updates `rebootEvent`. Resources of other writers
+ * stay in the Node. With a new `rebootEvent` for each run, every reboot is recorded, as in older releases.
  */
 export function machineInfo(
   nodeName: string,
   maxPods: number,
-  podsPerCore: number, // 0: no limit
-  readMachineInfo: () => Result<MachineInfo>, // typically the last good reading of the facts' machine
-  readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // only its ephemeral-storage counts
+  podsPerCore: number, // 0 means no limit
+  readMachineInfo: () => Result<MachineInfo>, // typically the last facts' machine
+  readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // only ephemeral-storage is read
   devicePluginResources: () => DevicePluginResources, // typically the facts' devices
   nodeAllocatableReservation: () => Quantities, // the reservations of system, kubelet and eviction
   recordEvent: RecordEvent,
@@ -59,7 +59,7 @@ export function machineInfo(
       read = { ...capacityQuantities(info.value), pods: newQuantity(pods, "DecimalSI") };
       if (storage) read["ephemeral-storage"] = storage;
       Object.assign(read, devices.capacity);
-      // A removed resource becomes 0. Without this, it would count as another writer's, and stay.
+      // A removed resource becomes 0. Otherwise it would count as another writer's, and stay.
       for (const resource of devices.removed) read[resource] = NONE;
       recordReboot(node, nodeName, info.value.bootID, recordEvent, rebootEvent);
       setIdentity(node, info.value);
@@ -97,7 +97,7 @@ function setIdentity(
   if (info.swap?.capacity !== capacity) node.status.nodeInfo = { ...info, swap: { capacity } };
 }
 
-/** The capacity that was read, and the resources of other writers. */
+/** Returns the machine's capacity, with the resources of other writers. */
 function capacityOf(node: DraftNode, read: Quantities): Quantities {
   const { capacity = {} } = node.status;
   const others: ResourceList = {};
@@ -107,7 +107,7 @@ function capacityOf(node: DraftNode, read: Quantities): Quantities {
   return { ...resourceListQuantities(others), ...read };
 }
 
-/** The capacity that remains for pods. */
+/** Returns the capacity that remains for pods. */
 function allocatableOf(capacity: Quantities, reservation: Quantities, devices: Quantities): Quantities {
   const allocatable: Quantities = {};
   for (const resource in capacity) {
@@ -122,13 +122,13 @@ function allocatableOf(capacity: Quantities, reservation: Quantities, devices: Q
   return allocatable;
 }
 
-/** The result is never negative. */
+/** Returns the amount without the taken part, at least 0. */
 function remainder(amount: Quantity = zeroQuantity, taken?: Quantity): Quantity {
   const rest = taken ? subtractQuantities(amount, taken) : amount;
   return signOf(rest) < 0 ? withAmount(rest, 0, 0) : rest;
 }
 
-/** Resources that have no capacity stay allocatable, unless they are extended ones. */
+/** Keeps allocatable resources that have no capacity, except extended resources. */
 function keepAllocatable(allocatable: Quantities, previous: ResourceList): void {
   const kept: ResourceList = {};
   for (const resource in previous) {

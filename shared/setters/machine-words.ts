@@ -1,8 +1,11 @@
-// Setter: replaces kubelet by machine in upstream's messages, which people read. Types, statuses and reasons stay, since
-// programs read them.
+// Replaces the word kubelet by machine in upstream's messages, which people read. Types, statuses and reasons stay,
+// because programs read them.
 import type { Setter } from "./setter.ts";
 
-/** Upstream's messages about a kubelet, by condition. docs/configuration.md lists them and their replacements. */
+/**
+ * Upstream's messages about a kubelet, by condition. docs/configuration.md lists the messages and their
+ * replacements.
+ */
 export const KUBELET_WORDS: Readonly<Record<string, readonly string[]>> = {
   Ready: ["kubelet is posting ready status"],
   MemoryPressure: ["kubelet has sufficient memory available", "kubelet has insufficient memory available"],
@@ -10,7 +13,7 @@ export const KUBELET_WORDS: Readonly<Record<string, readonly string[]>> = {
   PIDPressure: ["kubelet has sufficient PID available", "kubelet has insufficient PID available"],
 };
 
-/** Runs after upstream's setters, which write a new message or keep the old one. */
+/** Replaces the messages. Runs after upstream's setters, which write a new message or keep the old one. */
 export const machineWords: Setter = ({ status }) => {
   const { conditions = [] } = status;
   for (const [index, condition] of conditions.entries()) {
@@ -22,11 +25,11 @@ export const machineWords: Setter = ({ status }) => {
   return null;
 };
 
-/** Returns the same text if it has no replacement. */
+/** Returns the message with the word machine, or the same text if it has no replacement. */
 export function inMachineWords(conditionType: string, message: string): string {
-  // Runs for each report, so it passes over texts that it has replaced before.
+  // The first check skips replaced messages fast, because the function runs for each report.
   if (!message.startsWith("kubelet ")) return message;
-  // A warning may follow.
+  // Only the beginning is compared, because a warning may follow.
   const isUpstream = KUBELET_WORDS[conditionType]?.some((words) => message.startsWith(words)) ?? false;
   return isUpstream ? message.replace("kubelet", "machine") : message;
 }

@@ -1,4 +1,4 @@
-// Setter: the MemoryPressure condition.
+// Sets the condition MemoryPressure.
 import { pressureCondition, type Wordings } from "./pressure-condition.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
@@ -15,7 +15,7 @@ const WORDINGS: Wordings = {
   },
 };
 
-/** Upstream nodestatus.MemoryPressureCondition. */
+/** Returns the setter (upstream nodestatus.MemoryPressureCondition). */
 export function memoryPressureCondition(
   now: string,
   underPressure: () => boolean, // typically from the eviction signals

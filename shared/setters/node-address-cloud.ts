@@ -1,4 +1,4 @@
-// Setter: the Node's addresses with a built-in cloud provider, as in kubelets up to 1.26.
+// Sets the Node's addresses with a built-in cloud provider, as in kubelets up to 1.26.
 import { type Ip, parseIp } from "../kubernetes/ip.ts";
 import type { NodeAddress } from "../kubernetes/types.ts";
 import {
@@ -12,12 +12,15 @@ import { setProvidedNodeIP } from "./provided-node-ip.ts";
 import type { Setter } from "./setter.ts";
 import { type Result, success } from "../result.ts";
 
-/** The older nodestatus.NodeAddress (1.16). It takes one node IP, and treats an unspecified one like any other. */
+/**
+ * Returns the setter (upstream nodestatus.NodeAddress of 1.16). It accepts one node IP, and treats an unspecified
+ * address like any other.
+ */
 export function nodeAddressCloud(
   nodeIP: Ip | null,
   validateNodeIP: ValidateNodeIP,
   hostname: string,
-  hostnameOverridden: boolean, // true if it was configured
+  hostnameOverridden: boolean, // true if the hostname was configured
   externalCloudProvider: boolean,
   nodeAddresses: (() => Result<readonly NodeAddress[] | null>) | null, // null without a built-in cloud provider
   chooseHostInterface: ResolveAddress,
@@ -47,7 +50,10 @@ export function nodeAddressCloud(
   };
 }
 
-/** The node IP becomes the only address of its types; other types keep theirs. null if the cloud does not list it. */
+/**
+ * Makes the node IP the only address of its types; addresses of other types stay. Returns null if the cloud does
+ * not list the node IP.
+ */
 function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] | null {
   const matching = all.filter(({ address }) => address === nodeIP);
   if (matching.length === 0) return null;
@@ -55,7 +61,10 @@ function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] |
   return [...matching, ...all.filter(({ type }) => !types.has(type))];
 }
 
-/** Adds the hostname if the cloud has no addresses or lists the hostname, or if the operator has set it. */
+/**
+ * Adds the hostname if the cloud has no addresses, if the cloud lists it under another type alone, or if it was
+ * configured.
+ */
 function withHostname(
   addresses: readonly NodeAddress[],
   fromCloud: readonly NodeAddress[],

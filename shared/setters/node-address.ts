@@ -1,19 +1,21 @@
-// Setter: the Node's addresses.
+// Sets the Node's addresses.
 import { type Ip, isIpv4, isUnspecified, parseIpSloppy } from "../kubernetes/ip.ts";
 import { removeProvidedNodeIP, setProvidedNodeIP } from "./provided-node-ip.ts";
 import type { DraftNode, Setter } from "./setter.ts";
 import { type Result, success } from "../result.ts";
 
-/** Returns the fault of an address, or null. */
+/** Returns the fault of an address; null if it is valid. */
 export type ValidateNodeIP = (ip: Ip) => string | null;
-/** Returns the addresses of a name in DNS, in the order of the answer; none if the lookup fails. */
+/** Returns the addresses of a name in DNS, in the answer's order; none if the lookup fails. */
 export type LookupIP = (host: string) => readonly Ip[];
-/** Returns the address of the default route's interface, in the family of the given (unspecified) address. */
+/**
+ * Returns the address of the default route's interface, in the family of the given address, which is unspecified.
+ */
 export type ResolveAddress = (ip: Ip | null) => Result<Ip | null>;
 
 /**
- * Upstream nodestatus.NodeAddress, with its DNS lookup as an argument. An external cloud provider replaces the
- * addresses later; until then existing ones stay.
+ * Returns the setter (upstream nodestatus.NodeAddress). The DNS lookup is an argument. With an external cloud
+ * provider, existing addresses stay until the provider replaces them.
  */
 export function nodeAddress(
   nodeIPs: readonly (Ip | null)[], // typically the facts' addresses.nodeIPs; at most two count
@@ -53,7 +55,10 @@ export function nodeAddress(
   };
 }
 
-/** The last steps of upstream's search: the hostname if it is an address, then DNS, then the default route. */
+/**
+ * Returns the address by the last steps of upstream's search: the hostname if it is an address, then DNS, then the
+ * default route.
+ */
 export function findAddress(
   node: DraftNode,
   nodeIP: Ip | null,
@@ -73,7 +78,7 @@ export function findAddress(
   return other ? success(other) : resolveAddress(nodeIP);
 }
 
-/** Sets InternalIP and Hostname. Returns the error's text, or null. */
+/** Sets InternalIP and Hostname. Returns an error's text; null if it succeeds. */
 export function setFoundAddress(node: DraftNode, found: Result<Ip | null>, hostname: string): string | null {
   if (!found.ok) return `can't get ip address of node ${node.metadata.name ?? ""}. error: ${found.error}`;
   if (!found.value) return `can't get ip address of node ${node.metadata.name ?? ""}. error: <nil>`;

@@ -1,4 +1,4 @@
-// Setter: the features of the container runtime.
+// Sets the features of the container runtime.
 import type { Setter } from "./setter.ts";
 
 export interface RuntimeFeatures {
@@ -6,7 +6,8 @@ export interface RuntimeFeatures {
 }
 
 /**
- * Upstream nodestatus.NodeFeatures with its feature gate locked on. While the features are unknown, the last ones stay.
+ * Returns the setter (upstream nodestatus.NodeFeatures with its feature gate, which is always on). While the
+ * features are unknown, the last ones stay.
  */
 export function nodeFeatures(
   readFeatures: () => RuntimeFeatures | null, // typically the facts' runtime features

@@ -4,7 +4,7 @@ import type { DraftNode } from "./setter.ts";
 
 type NodeInfo = NonNullable<NodeStatus["nodeInfo"]>;
 
-/** The wire form always has all texts of nodeInfo. */
+/** An empty nodeInfo. The Node's JSON always has all texts of nodeInfo. */
 const EMPTY: NodeInfo = {
   machineID: "",
   systemUUID: "",
@@ -18,7 +18,7 @@ const EMPTY: NodeInfo = {
   architecture: "",
 };
 
-/** The texts of nodeInfo; its other field, swap, is optional. */
+/** The text fields of nodeInfo. The only other field, swap, is optional. */
 export const NODE_INFO_TEXTS = [
   "machineID",
   "systemUUID",
@@ -36,7 +36,7 @@ export function nodeInfoOf(node: DraftNode): Readonly<NodeInfo> {
   return node.status.nodeInfo ?? EMPTY;
 }
 
-/** Assigns a new nodeInfo with these texts. If it has them already, the object stays, so that comparing is cheap. */
+/** Assigns a new nodeInfo with these texts. Equal texts leave the object unchanged, so that comparing is fast. */
 export function setNodeInfo(node: DraftNode, texts: Partial<Omit<NodeInfo, "swap">>): void {
   const info = nodeInfoOf(node);
   for (const key of NODE_INFO_TEXTS) {

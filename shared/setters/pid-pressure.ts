@@ -1,4 +1,4 @@
-// Setter: the PIDPressure condition.
+// Sets the condition PIDPressure.
 import { pressureCondition, type Wordings } from "./pressure-condition.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
@@ -15,7 +15,7 @@ const WORDINGS: Wordings = {
   },
 };
 
-/** Upstream nodestatus.PIDPressureCondition. */
+/** Returns the setter (upstream nodestatus.PIDPressureCondition). */
 export function pidPressureCondition(
   now: string,
   underPressure: () => boolean, // typically from the eviction signals

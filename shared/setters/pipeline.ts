@@ -1,4 +1,4 @@
-// The node-status pipeline: the setters in the order of their runs. update-node.ts runs them.
+// Lists the setters of the node-status pipeline in the order of their runs. update-node.ts runs them.
 import type { Ip } from "../kubernetes/ip.ts";
 import type { Quantities } from "../kubernetes/resource-list.ts";
 import type { NodeAddress, NodeStatus } from "../kubernetes/types.ts";
@@ -24,7 +24,7 @@ import { type VolumeLimits, volumeLimits } from "./volume-limits.ts";
 import { volumesInUse } from "./volumes-in-use.ts";
 import type { Result } from "../result.ts";
 
-/** The input of the setters. Its functions are called when the setters run, each at most once a run. */
+/** The input of the setters. The setters call each function at most once in a run. */
 export interface StatusSources extends CustomSources {
   nodeName: string;
   hostname: string;
@@ -34,7 +34,7 @@ export interface StatusSources extends CustomSources {
     externalCloudProvider: boolean;
     resolveAddress: ResolveAddress;
     lookupIP: LookupIP;
-    /** Present with a built-in cloud provider. */
+    /** The addresses from a built-in cloud provider; absent without one. */
     cloud?: { hostnameOverridden: boolean; nodeAddresses: () => Result<readonly NodeAddress[] | null> };
   };
   machine: {
@@ -53,7 +53,7 @@ export interface StatusSources extends CustomSources {
   images: () => Result<readonly ContainerImage[] | null>;
   goos: string;
   goarch: string;
-  /** Present if the Node has volume limits, as with older kubelets. */
+  /** Returns the volume limits, by plugin. Present if the Node has volume limits, as with older kubelets. */
   volumePluginLimits?: () => readonly Result<VolumeLimits>[];
   runtime: {
     type: () => string;
@@ -70,13 +70,14 @@ export interface StatusSources extends CustomSources {
     nodeShutdownManager: () => Errors;
   };
   volumes: { synced: () => boolean; inUse: () => readonly string[] | null };
-  /** The setters' memory between runs, which they update. Upstream has it in the kubelet's process. */
+  /** The setters' memory between runs, which the setters update. Upstream's memory is in the kubelet's process. */
   memory: { rebootEvent: RebootEvent; schedulable: SchedulableState };
 }
 
 /**
- * Upstream Kubelet.defaultNodeStatusFuncs, then the custom setters (in the product: `customSetters`). Ready follows the
- * pressure conditions, as upstream; setCondition puts those of custom setters before it.
+ * Returns the setters of upstream's Kubelet.defaultNodeStatusFuncs, then the custom setters (in the product
+ * `customSetters`). As upstream, Ready follows the pressure conditions; setCondition puts custom conditions before
+ * it.
  */
 export function nodeStatusSetters(sources: StatusSources, custom: readonly CustomSetter[]): Setter[] {
   const { now, machine, runtime, pressure, errors, volumes, memory } = sources;

@@ -1,25 +1,25 @@
-// The common part of the three pressure conditions.
+// Makes the setters of the three pressure conditions.
 import type { EventReason } from "../kubernetes/event-reasons.ts";
 import type { NodeCondition } from "../kubernetes/types.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
-/** The texts of a condition with pressure, or without. */
+/** The texts of a condition in one of its two statuses. */
 interface Wording {
   reason: string;
   message: string;
-  /** The event's reason. */
+  /** The reason of the event. */
   event: EventReason;
 }
 
-/** The wording of the condition with pressure, and without pressure. */
+/** The texts of the condition with pressure, and without pressure. */
 export interface Wordings {
   pressure: Wording;
   none: Wording;
 }
 
 /**
- * Upstream's {Memory,Disk,PID}PressureCondition. Updates the last condition of the type, or appends a missing one. Reason,
- * message and transition time change only with the status.
+ * Returns the setter of one condition (upstream {Memory,Disk,PID}PressureCondition). It updates the last condition
+ * of the type, or appends a missing one. Reason, message and transition time change only with the status.
  */
 export function pressureCondition(
   type: string,

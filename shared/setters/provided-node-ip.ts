@@ -1,7 +1,7 @@
-// Setter: the annotation with the configured node IP, which an external cloud provider reads.
+// Sets the annotation with the configured node IP, which an external cloud provider reads.
 import type { DraftNode } from "./setter.ts";
 
-/** cloudproviderapi.AnnotationAlphaProvidedIPAddr */
+/** The annotation's key (upstream cloudproviderapi.AnnotationAlphaProvidedIPAddr). */
 export const PROVIDED_NODE_IP_ANNOTATION = "alpha.kubernetes.io/provided-node-ip";
 
 export function setProvidedNodeIP(node: DraftNode, value: string): void {

@@ -1,24 +1,27 @@
-// Setter: the Ready condition, from all errors that keep a node from running pods.
+// Sets the condition Ready from all errors that keep a node from running pods.
 import type { NodeCondition, NodeStatus } from "../kubernetes/types.ts";
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
-/** One error's text, several (an aggregate, whose parts may be aggregates), or null for none. */
+/** The text of one error, a list of errors (an aggregate, which may contain aggregates), or null for no error. */
 export type Errors = string | null | readonly Errors[];
 
 const REQUIRED_CAPACITIES = ["cpu", "memory", "pods"];
 const REQUIRED_CAPACITIES_WITH_ISOLATION = [...REQUIRED_CAPACITIES, "ephemeral-storage"];
 
-/** Upstream nodestatus.ReadyCondition. The last argument is for older releases, which also checked AppArmor. */
+/**
+ * Returns the setter (upstream nodestatus.ReadyCondition). The last argument is for older releases, which also
+ * checked AppArmor.
+ */
 export function readyCondition(
   now: string,
   runtimeErrors: () => Errors, // typically the vitals' errors.runtime
   networkErrors: () => Errors, // typically the vitals' errors.network
   storageErrors: () => Errors, // typically the vitals' errors.storage
-  softRequirements: () => string | null, // optional requirements that the container manager lacks
+  softRequirements: () => string | null, // typically a feature that the container manager lacks, as a warning
   nodeShutdownManagerErrors: () => Errors, // typically "node is shutting down", or none
   recordStatusEvent: RecordStatusEvent,
   localStorageCapacityIsolation: boolean,
-  validateAppArmorHost?: () => string | null, // why AppArmor is off, or null
+  validateAppArmorHost?: () => string | null, // returns why AppArmor is off, or null
 ): Setter {
   return (node) => {
     const errors = flatten([runtimeErrors(), networkErrors(), storageErrors(), nodeShutdownManagerErrors()]);
@@ -37,7 +40,10 @@ export function readyCondition(
   };
 }
 
-/** Writes the first Ready condition, or appends one. Returns whether its status has changed. */
+/**
+ * Updates the first condition Ready, or appends one. Returns true if the status of an existing condition has
+ * changed.
+ */
 function putReady(status: NodeStatus, now: string, ready: boolean, message: string): boolean {
   const conditions = status.conditions ?? [];
   const index = conditions.findIndex(({ type }) => type === "Ready");
@@ -48,7 +54,7 @@ function putReady(status: NodeStatus, now: string, ready: boolean, message: stri
     lastHeartbeatTime: now,
     lastTransitionTime: now,
     reason: ready ? "KubeletReady" : "KubeletNotReady",
-    // The wire form has no empty text.
+    // Go leaves an empty message out of JSON.
     ...(message !== "" && { message }),
   };
   if (!previous) {
@@ -73,7 +79,7 @@ function flatten(errors: Errors): string[] {
   return typeof errors === "string" ? [errors] : errors.flatMap(flatten);
 }
 
-/** The text of apimachinery's errors.Aggregate: each text once, brackets around several. */
+/** Returns the text of apimachinery's errors.Aggregate: each text once, several texts in brackets. */
 function aggregate(errors: string[]): string {
   const texts = [...new Set(errors)];
   return texts.length === 1 ? texts.join("") : `[${texts.join(", ")}]`;

@@ -1,12 +1,12 @@
 // Records an event when the Node is cordoned or uncordoned.
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
-/** What the last run saw; false in a kubelet that has just started. The caller keeps it between runs. */
+/** The result of the last run; false if a kubelet has just started. The caller keeps the state between runs. */
 export interface SchedulableState {
   lastNodeUnschedulable: boolean;
 }
 
-/** Upstream Kubelet.recordNodeSchedulableEvent. Updates `state`. */
+/** Returns the setter (upstream Kubelet.recordNodeSchedulableEvent), which updates `state`. */
 export function recordNodeSchedulableEvent(
   state: SchedulableState,
   recordStatusEvent: RecordStatusEvent,

@@ -1,14 +1,14 @@
-// Setter: the runtime's handlers and what each of them supports.
+// Sets the handlers of the container runtime, with the features of each.
 import type { Setter } from "./setter.ts";
 
-/** A handler as CRI Status describes it; the default one has an empty name. */
+/** A handler as CRI Status describes it. The default handler has an empty name. */
 export interface RuntimeHandler {
   name: string;
   supportsRecursiveReadOnlyMounts: boolean;
   supportsUserNamespaces: boolean;
 }
 
-/** Upstream nodestatus.RuntimeHandlers with its feature gates on, as they are locked. */
+/** Returns the setter (upstream nodestatus.RuntimeHandlers with its feature gates, which are always on). */
 export function runtimeHandlers(
   readHandlers: () => readonly RuntimeHandler[] | null, // typically the facts' runtime handlers
 ): Setter {

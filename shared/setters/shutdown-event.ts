@@ -1,15 +1,18 @@
 // Records an event when a shutdown of the machine begins or is cancelled.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** What the last run saw; false in a kubelet that has just started. The caller keeps it between runs. */
+/** The result of the last run; false if a kubelet has just started. The caller keeps the state between runs. */
 export interface ShutdownState {
   isShuttingDown: boolean;
 }
 
-/** The events of upstream's node shutdown manager (managerImpl.start). Updates `state`. */
+/**
+ * Returns a setter that records the events of upstream's node shutdown manager (managerImpl.start), and updates
+ * `state`.
+ */
 export function shutdownEvent(
   state: ShutdownState,
-  isShuttingDown: boolean, // typically the vitals'
+  isShuttingDown: boolean, // typically from the vitals
   recordEvent: RecordEvent,
 ): Setter {
   return () => {

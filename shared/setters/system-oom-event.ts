@@ -1,20 +1,22 @@
 // Records an event when the kernel has killed processes to free memory.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** The last counter and its boot; null before the first one. The caller keeps it, also over a restart. */
+/**
+ * The last counter and its boot; null before the first counter. The caller stores the state, also across a restart.
+ */
 export interface OomState {
   kills: number | null;
   bootID: string;
 }
 
 /**
- * The event of upstream's realWatcher (pkg/kubelet/oom), without a process: one for all kills since the last report. The
- * kills before a machine's first report do not count, but those after a boot do. An unknown counter (undefined) changes
- * nothing. Updates `state`.
+ * Returns a setter that records one event for all kills since the last report, and updates `state`. Upstream's
+ * realWatcher (pkg/kubelet/oom) also names the process. Kills before a machine's first report do not count, but
+ * kills after a boot do. An unknown counter (undefined) changes nothing.
  */
 export function systemOomEvent(
   state: OomState,
-  kills: number | undefined, // typically the vitals'
+  kills: number | undefined, // typically from the vitals
   bootID: string | undefined,
   recordEvent: RecordEvent,
 ): Setter {

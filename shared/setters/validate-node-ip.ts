@@ -2,7 +2,7 @@
 import { type Ip, isLinkLocalUnicast, isLoopback, isMulticast, isUnspecified } from "../kubernetes/ip.ts";
 import type { Result } from "../result.ts";
 
-/** Upstream validateNodeIP: returns the fault of the address, or null. */
+/** Returns the fault of the address; null if it is valid (upstream validateNodeIP). */
 export function validateNodeIP(
   nodeIP: Ip | null,
   interfaceAddrs: () => Result<readonly Ip[]>, // typically the facts' addresses.onInterface

@@ -1,4 +1,4 @@
-// Setter: kernel, OS image, container runtime and kubelet version.
+// Sets the versions of kernel, OS image, container runtime and kubelet.
 import { setNodeInfo } from "./node-info.ts";
 import type { Setter } from "./setter.ts";
 import type { Result } from "../result.ts";
@@ -8,11 +8,11 @@ export interface VersionInfo {
   osImage: string;
 }
 
-/** Upstream nodestatus.VersionInfo, with the kubelet version of its build. */
+/** Returns the setter (upstream nodestatus.VersionInfo). The kubelet's version is an argument. */
 export function versionInfo(
   readVersionInfo: () => Result<VersionInfo>, // typically the facts' versions
-  runtimeType: () => string, // typically the name that CRI Version answers
-  runtimeVersion: () => Result<string>, // typically the version that CRI Version answers
+  runtimeType: () => string, // typically the runtime's name by CRI Version
+  runtimeVersion: () => Result<string>, // typically the runtime's version by CRI Version
   kubeletVersion: string, // typically v1.36.0-rollcall-v<version>
 ): Setter {
   return (node) => {
@@ -24,7 +24,7 @@ export function versionInfo(
       osImage: versions.value.osImage,
       containerRuntimeVersion: `${runtimeType()}://${runtime.ok ? runtime.value : "Unknown"}`,
       kubeletVersion,
-      // Deprecated: clears the field of an older kubelet.
+      // The deprecated field is cleared, since an older kubelet may have set it.
       kubeProxyVersion: "",
     });
     return null;

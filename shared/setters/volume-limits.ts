@@ -1,4 +1,4 @@
-// Setter: the attach limit of each kind of volume. Kubelets since 1.17 have it in CSINode.
+// Sets the attach limit of each kind of volume. Kubelets since 1.17 write the limits into CSINode instead.
 import { newQuantity } from "../kubernetes/quantity/quantity.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
 import type { Setter } from "./setter.ts";
@@ -7,9 +7,12 @@ import type { Result } from "../result.ts";
 /** The limit of one volume plugin, by resource name: `{ "attachable-volumes-csi-ebs.csi.aws.com": 25 }`. */
 export type VolumeLimits = Readonly<Record<string, number>>;
 
-/** The older nodestatus.VolumeLimits (1.16). Skips a plugin that fails. Of two equal names, the later one wins. */
+/**
+ * Returns the setter (upstream nodestatus.VolumeLimits of 1.16). A plugin that fails is skipped. If two plugins
+ * have an equal name, the later one counts.
+ */
 export function volumeLimits(
-  volumePluginLimits: () => readonly Result<VolumeLimits>[], // typically CSI NodeGetInfo of each plugin
+  volumePluginLimits: () => readonly Result<VolumeLimits>[], // typically CSI's NodeGetInfo of each plugin
 ): Setter {
   return (node) => {
     const limits: Record<string, string> = {};

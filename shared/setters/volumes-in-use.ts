@@ -1,7 +1,7 @@
-// Setter: the volumes in use.
+// Sets the list of volumes in use.
 import type { Setter } from "./setter.ts";
 
-/** Upstream nodestatus.VolumesInUse. The old value stays until the volumes are known. */
+/** Returns the setter (upstream nodestatus.VolumesInUse). The old list stays until the volumes are known. */
 export function volumesInUse(
   synced: () => boolean, // typically the facts' volumes.synced
   readVolumesInUse: () => readonly string[] | null, // typically the facts' volumes.inUse

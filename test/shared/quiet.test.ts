@@ -1,4 +1,4 @@
-// How many heartbeats of whole days need no full report.
+// Tests how many heartbeats of whole days need no full report.
 import { describe, expect, it, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
@@ -17,7 +17,10 @@ import { basis, SETTINGS } from "./quiet/machine.ts";
 const PERIOD_MS = 300_000;
 const { thresholds } = parsedSettings(SETTINGS);
 
-/** Yields one heartbeat after the other; `isCalm`: no pressure holds or is counted, before or after it. */
+/**
+ * Yields the heartbeats of a day. `isCalm` is true if there is no pressure before and after the heartbeat, and no
+ * threshold is met.
+ */
 function lived(text: string) {
   const day = readDay(text);
   let eviction = NO_PRESSURE;
@@ -27,7 +30,7 @@ function lived(text: string) {
     const nowMs = at * day.everyMs;
     const wasCalm = eviction === NO_PRESSURE;
     eviction = synchronizeEviction(thresholds, vitals.signals, eviction, nowMs, PERIOD_MS);
-    // After a pressure, an empty state is another object.
+    // After a pressure, the empty state is another object than NO_PRESSURE, which is used again.
     if (eviction.conditions.length === 0) eviction = NO_PRESSURE;
     const isCalm = wasCalm && eviction === NO_PRESSURE;
     const isLent = order !== undefined && nowMs < order.untilMs;
@@ -69,7 +72,8 @@ describe("a day", () => {
   it("with pressures that start and end → a heartbeat is quiet exactly while the machine is calm", () => {
     const all = lived(flapping);
     expect(all.filter(({ isLent, isCalm, isQuiet: is }) => is !== (isLent && isCalm))).toEqual([]);
-    // The Worker grants no quiet time under pressure; a calm machine's ends only for the status.
+    // The Worker grants no quiet time under pressure. On a calm machine, quiet time ends only when the status is
+    // due.
     expect(
       shareOf(
         all.filter(({ isCalm }) => isCalm),

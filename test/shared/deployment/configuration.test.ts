@@ -1,5 +1,5 @@
-// The check of a deployment's variables and secrets: which faults it reports, and whether machines can be served with
-// them.
+// Tests the check of a deployment's variables and secrets: the reported faults, and whether machines can be served
+// with them.
 import { describe, expect, it, test } from "vitest";
 import { checkConfiguration, checkDeployment } from "../../../shared/deployment/configuration.ts";
 
@@ -37,7 +37,7 @@ const SERVICE_TOKEN = { KUBE_ACCESS_CLIENT_ID: "1.access", KUBE_ACCESS_CLIENT_SE
 
 const ROLES = Array.from({ length: 9 }, (_, i) => `role-${i}`);
 
-/** Returns the failed checks and warnings, as `failed ORIGINS`. */
+/** Returns the failed checks and the warnings, each as `failed ORIGINS`. */
 function faults(more: Record<string, unknown>): { faults: string[]; stopsMachines: boolean } {
   const { findings, stopsMachines } = checkConfiguration({ ...WELL, ...more });
   const faulty = findings.filter(({ state }) => state !== "ok");

@@ -1,4 +1,4 @@
-// The deployment's settings as operators see them.
+// Tests the list of the deployment's settings that operators see.
 import { describe, expect, it } from "vitest";
 import { settingsInForce } from "../../../shared/deployment/settings-in-force.ts";
 

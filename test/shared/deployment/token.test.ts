@@ -1,4 +1,4 @@
-// The check of the token for the apiserver: its end, its margin, its account, and its renewal.
+// Tests the check of the token for the apiserver: its expiry, its margin, its account, and its renewal.
 import { expect, it, test } from "vitest";
 import { checkToken, knownToken, type KnownToken } from "../../../shared/deployment/token.ts";
 
@@ -9,7 +9,7 @@ const ACCOUNT = "system:serviceaccount:rollcall-system:rollcall";
 const check = (status: Omit<KnownToken, "source">) =>
   checkToken({ source: "KUBE_TOKEN", ...status }, "rollcall", NOW);
 
-/** Status of a token that is valid for a year, and of one for an hour. */
+/** Returns the times of a token that is valid for a year (`year`), or for an hour. */
 const year = (leftMs: number) => ({ issuedAtMs: NOW + leftMs - 365 * DAY_MS, expiresAtMs: NOW + leftMs });
 const hour = (leftMs: number) => ({ issuedAtMs: NOW + leftMs - HOUR_MS, expiresAtMs: NOW + leftMs });
 

@@ -1,4 +1,4 @@
-// The messages that an operator reads about the watch of the Nodes, in each of its states.
+// Tests the messages about the watch of the Nodes that an operator reads, in each state of the watch.
 import { expect, test } from "vitest";
 import { checkWatch, type WatchState } from "../../../shared/deployment/watch.ts";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";

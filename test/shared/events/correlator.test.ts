@@ -1,4 +1,4 @@
-// The sent events that are remembered for operators.
+// Tests which sent events are remembered for operators.
 import { expect, it } from "vitest";
 import {
   correlateEvent,
@@ -20,7 +20,7 @@ function event(message: string, nowMicros: number, type = "Normal"): Event {
   return makeEvent(OBJECT, source, type, "NodeReady", message, nowMicros, () => "uuid")!;
 }
 
-/** Sends events a second apart. */
+/** Returns the correlator after these messages were sent, one second apart. */
 async function sent(messages: readonly string[], type?: string): Promise<EventCorrelator> {
   const server = createFakeApiserver(true);
   const correlator = newEventCorrelator();

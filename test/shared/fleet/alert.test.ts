@@ -1,4 +1,4 @@
-// The messages that receivers get, format by format: docs/notifications.md shows the same.
+// Tests the messages to receivers in each format. docs/notifications.md shows the same messages.
 import { describe, expect, it } from "vitest";
 import { type AlertMessage, messageText, type Alert, textOf } from "../../../shared/fleet/alert.ts";
 import type { MessageFormat } from "../../../shared/protocol/receiver-api.ts";
@@ -140,7 +140,7 @@ describe("slack", () => {
     };
     expect([text.length <= 4000, blocks.length]).toEqual([true, 40]);
     expect(blocks.every((block) => block.text.text.length <= 3000)).toBe(true);
-    // No link is cut.
+    // Each remaining line is whole, so no link is cut.
     for (const each of [text.replace(/\n…$/, ""), ...blocks.map((block) => block.text.text)])
       expect(each).toMatch(/… <https:\S+\|page>$/);
   });

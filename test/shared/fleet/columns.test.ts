@@ -1,4 +1,4 @@
-// Rows survive the conversion to columns and back, and their text is never longer than computed.
+// Tests that rows survive the conversion to columns and back, and that their text is never longer than computed.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { ColumnsBuilder, rowsOf } from "../../../shared/fleet/columns.ts";
@@ -33,8 +33,8 @@ describe("a column", () => {
 it("for any rows → the same rows again, and no more bytes than computed", () => {
   const value = fc.oneof(
     fc.constantFrom<Json>("ready", "silent", null, true, 7),
-    // Characters of one to four bytes in UTF-8, and those that JSON escapes. Making the unit "binary" takes fast-check
-    // a second.
+    // The characters have one to four bytes in UTF-8, or are escaped in JSON. The unit "binary" of fast-check would
+    // take a second.
     fc.string({ unit: fc.constantFrom("a", '"', "\0", "é", "→", "😀") }),
     fc.maxSafeInteger(),
     fc.array(fc.string()),

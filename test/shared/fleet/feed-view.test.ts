@@ -1,4 +1,4 @@
-// A client's view of the fleet, from the messages of older and newer Workers.
+// Tests a client's view of the fleet, built from messages of older and newer Workers.
 import { expect, it } from "vitest";
 import { type CodedColumns, ColumnsBuilder } from "../../../shared/fleet/columns.ts";
 import { ALL_FIELDS, allValues, type FeedMachine, FeedView } from "../../../shared/fleet/feed-view.ts";

@@ -1,4 +1,4 @@
-// Which silences count for an outage, how a silence ended, and the text of an outage.
+// Tests which silences count for an outage, how a silence ended, and the text about an outage.
 import { describe, expect, it } from "vitest";
 import { endOfSilence, silenceOf, whatOutageWas } from "../../../shared/fleet/outages.ts";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";

@@ -1,4 +1,4 @@
-// Links to views of the page: for any name, the link leads to the page, and the name is one value of the query.
+// Tests links to the page: for any name, the link leads to the page, and the name is one value of the query.
 import { expect, it } from "vitest";
 import { machineLink, outageLink } from "../../../shared/fleet/page-links.ts";
 

@@ -1,4 +1,4 @@
-// Which machines get a version, the status of each, and when the rollout stops.
+// Tests which machines get a version, the status of each machine, and when the rollout stops.
 import { describe, expect, it } from "vitest";
 import {
   reasonToStop,

@@ -1,4 +1,4 @@
-// Samples are thinned with age: they stay in order and bounded, and each span keeps its least value.
+// Tests that samples are thinned with age. They stay in order and bounded, and each span keeps its least value.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -24,7 +24,7 @@ const MINUTE_S = 60;
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
 
-/** Amounts that differ in the first signal alone. */
+/** Returns amounts that differ only in the first signal. */
 const amountsOf = (first: number): Amounts => SAMPLED_SIGNALS.map((_, at) => (at === 0 ? first : Number.NaN));
 const sample = (agoS: number, first: number): VitalsSample => ({
   atS: NOW_S - agoS,
@@ -42,13 +42,13 @@ const anySample = fc.record({
 });
 const anySamples = fc.oneof(
   fc.array(anySample, { maxLength: 50 }),
-  // Many in one hour: several in each span.
+  // Many samples are in one hour, so that each span has several.
   fc
     .array(anySample, { maxLength: 200 })
     .map((all) => all.map((each) => ({ ...each, atS: NOW_S - (Math.abs(each.atS) % HOUR_S) }))),
 );
 
-/** Returns the least of all samples in the same span. */
+/** Returns the least amount of the signal `at` in the samples of the last 90 days. */
 function leastOf(samples: readonly VitalsSample[], at: number): number {
   const young = samples.filter(({ atS }) => NOW_S - atS < 90 * DAY_S);
   return Math.min(...young.map(({ available }) => available[at]!).filter((amount) => !Number.isNaN(amount)));

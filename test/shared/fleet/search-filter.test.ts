@@ -1,4 +1,4 @@
-// The syntax of a filter's terms.
+// Tests the syntax of a filter's terms.
 import { describe, expect, it } from "vitest";
 import { parseConditions, parseVersions, parseWords } from "../../../shared/fleet/search-filter.ts";
 import { PHASES } from "../../../shared/protocol/answers.ts";

@@ -1,4 +1,4 @@
-// Texts that sort as versions and addresses do.
+// Tests that the keys sort as versions and addresses do.
 import { describe, expect, it } from "vitest";
 import { addressKey, addressRange, neighbourRange, versionKey } from "../../../shared/fleet/sort-keys.ts";
 

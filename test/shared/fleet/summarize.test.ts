@@ -1,4 +1,4 @@
-// The summary of a machine, from the data in its object.
+// Tests the summary of a machine, from the data in its node object.
 import { describe, expect, it } from "vitest";
 import { type KnownMachine, stateOf, SUMMARY_LIMITS, summarize } from "../../../shared/fleet/summarize.ts";
 

@@ -1,4 +1,4 @@
-// A history as bands and marks: tables of lines and their bands, and properties of any history.
+// Tests a history as bands and marks: with tables of lines and their bands, and with properties of any history.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {
@@ -19,7 +19,7 @@ import {
   timelineOf,
 } from "../../../shared/fleet/timeline.ts";
 
-/** All times of the tables are minutes of this day. */
+/** The day of all times in the tables, which are minutes of this day. */
 const DAY_MS = Date.UTC(2026, 0, 1);
 const minute = (at: number) => DAY_MS + at * 60_000;
 const line = (at: number, kind: string, text: string): TimelineLine => ({ atMs: minute(at), kind, text });
@@ -45,7 +45,7 @@ const back = (at: number, since: number, after: Return["after"] = ran("b", "p"))
   );
 const started = (at: number) => line(at, "registration", SHIM_STARTED);
 
-/** Writes a band as `state 0–10 ready`, with its text if requested. */
+/** Writes a band as `state 0–10 ready`, with its text if the test wants it. */
 const shown = ({ track, fromMs, toMs, status }: TimelineBand) =>
   `${track} ${(fromMs - DAY_MS) / 60_000}–${(toMs - DAY_MS) / 60_000} ${status}`;
 
@@ -284,8 +284,8 @@ describe("marks", () => {
 
 const STATUSES = ["True", "False", "Unknown"];
 /**
- * Possible histories of a machine that has always had the name, in order of time; `gaps`: with lines that end all
- * bands.
+ * Generates histories of a machine that has always had the name, sorted by time. With `gaps`, they contain lines
+ * that end all bands.
  */
 const histories = (gaps: boolean) =>
   fc

@@ -1,4 +1,4 @@
-// A missing container runtime is an error on a machine that had one, and on no other.
+// Tests that a missing container runtime is an error on a machine that had a runtime, and on no other.
 import { describe, expect, it, test } from "vitest";
 import {
   missingRuntime,

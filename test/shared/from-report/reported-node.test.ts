@@ -1,4 +1,4 @@
-// Allocatable as a kubelet of the machine would have it, for a Node that runs no pods.
+// Tests the allocatable resources that a kubelet would set, for a Node that runs no pods.
 import { expect, test } from "vitest";
 import { kubeletsAllocatable } from "../../../shared/from-report/reported-node.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";

@@ -1,4 +1,4 @@
-// Attach limits of CSI drivers become resources of the Node, if that is configured.
+// Tests that attach limits of CSI drivers become resources of the Node if that is configured.
 import { expect, test } from "vitest";
 import { attachLimitResource, NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
@@ -6,7 +6,7 @@ import { reportedInitialNode } from "../../../shared/from-report/reported-node.t
 
 const LONG = "openshift-storage-extended.rbd.csi.ceph.com";
 
-// The hashes are those of `printf %s NAME | sha1sum`.
+// Each hash is from `printf %s NAME | sha1sum`.
 test.each([
   ["ebs.csi.aws.com", "attachable-volumes-csi-ebs.csi.aws.com"],
   ["d".repeat(39), `attachable-volumes-csi-${"d".repeat(39)}`],

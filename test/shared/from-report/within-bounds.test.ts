@@ -1,4 +1,4 @@
-// A deployment's bounds limit the settings that a machine reports.
+// Tests that a deployment's bounds limit the settings that a machine reports.
 import { describe, expect, it, test } from "vitest";
 import {
   type BoundedSettings,

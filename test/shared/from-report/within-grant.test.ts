@@ -1,4 +1,4 @@
-// The limits of a machine's join token hold for the resulting Node, in whatever way a value arrives.
+// Tests that a Node never exceeds the grant of the machine's join token, for each source of a value.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { reportedInitialNode, reportedSetters } from "../../../shared/from-report/reported-node.ts";
@@ -28,7 +28,7 @@ const reportedBy = (what: Facts) => ({
   recordEvent: () => undefined,
 });
 
-/** Returns the Node that a machine with these facts registers, and the parts that were left out. */
+/** Returns the Node that a machine with these facts registers, and the parts that the grant did not allow. */
 function created(what: Facts, grant: Grant): { node: Node; left: string[] } {
   const initial = reportedInitialNode(reportedBy(what), grant);
   if (!initial.ok) throw new Error(initial.error);
@@ -37,7 +37,7 @@ function created(what: Facts, grant: Grant): { node: Node; left: string[] } {
   return { node: structuredClone(node), left };
 }
 
-/** Returns the Node after a report with these facts, and the parts that were left out. */
+/** Returns the Node after a report with these facts, and the parts that the grant did not allow. */
 function updated(before: Node, what: Facts, grant: Grant): { node: Node; left: string[]; changed: boolean } {
   let left: string[] = [];
   const { node, changed } = updateNode(before, () => success(false), "linux", "amd64", [
@@ -218,7 +218,7 @@ describe.each([
   "node-role.kubernetes.io/edge",
   "kubernetes.io/role",
 ])("%s, which no machine gives itself", (key) => {
-  // The schemas refuse most of these already.
+  // The schemas already refuse most of these facts; withinGrant is tested without the schemas.
   const ways: [way: string, Partial<Facts>][] = [
     ["--node-labels", settings({ nodeLabels: { [key]: "x" } })],
     ["a drop-in", dropIns({ labels: { [key]: "x" } })],

@@ -1,4 +1,4 @@
-// Ranges of IP addresses.
+// Tests ranges of IP addresses.
 import { expect, test } from "vitest";
 import { contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
 import { parseIp } from "../../../shared/kubernetes/ip.ts";

@@ -1,4 +1,4 @@
-// The table of TestHumanDuration in k8s.io/apimachinery/pkg/util/duration, and each bound.
+// Tests the table of TestHumanDuration in k8s.io/apimachinery/pkg/util/duration, and the values around each bound.
 import { expect, test } from "vitest";
 import { humanDuration } from "../../../shared/kubernetes/human-duration.ts";
 

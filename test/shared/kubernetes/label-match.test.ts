@@ -1,4 +1,4 @@
-// Which labels satisfy a selector, as in apimachinery's Selector.Matches.
+// Tests which labels satisfy a selector, as in apimachinery's Selector.Matches.
 import { expect, it } from "vitest";
 import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";

@@ -1,4 +1,4 @@
-// Which roles a machine without a kubelet may have.
+// Tests which roles a machine without a kubelet may have.
 import { expect, test } from "vitest";
 import { isRoleLabel, roleFault, roleLabel } from "../../../shared/kubernetes/roles.ts";
 

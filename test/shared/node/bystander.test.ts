@@ -1,5 +1,5 @@
-// A Node that runs no pods has no labels and no resources that others count, and the kubelet's logic still sees its
-// own.
+// Tests that a Node without pods has no labels and resources that other programs count, while the kubelet's logic
+// sees its own labels.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import type { Node, NodeStatus, Taint } from "../../../shared/kubernetes/types.ts";
@@ -200,7 +200,7 @@ describe("the kubelet's view", () => {
   ])("%s", (_, labels, listed, expected) => {
     const before = { ...labels };
     expect(view(labels, listed)).toEqual(expected);
-    // The last known Node may share them.
+    // The old labels are unchanged, because the last known Node may share the object.
     expect(labels).toEqual(before);
   });
 });

@@ -1,4 +1,4 @@
-// The conditions from which the setters start: the apiserver's, or decided ones that are not written yet.
+// Tests the conditions from which the setters start: the apiserver's, or decided ones that are not written yet.
 import { expect, it } from "vitest";
 import { type DecidedCondition, overDecisions } from "../../../shared/node/decided.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
@@ -11,7 +11,7 @@ const ready = (status: "True" | "False", at: string): DecidedCondition => ({
 });
 const nodeWith = (...conditions: DecidedCondition[]): Node => ({ metadata: {}, status: { conditions } });
 
-/** Returns the setters' input; `found`: the conditions in the apiserver. */
+/** Returns the conditions that the setters get. `found` has the conditions in the apiserver. */
 function startOver(
   found: readonly DecidedCondition[],
   known: readonly DecidedCondition[],

@@ -1,4 +1,4 @@
-// Who uses one key in turns: several machines, several processes, or one machine that changes.
+// Tests which senders of one key are duplicates: several machines, several processes, or one machine that changes.
 import { describe, expect, it } from "vitest";
 import {
   isTrusted,
@@ -19,8 +19,8 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 
 /**
- * Reads reports like `m b 1`: machine ID, boot ID, process. `!` in front: the report shows that this process runs in
- * two places.
+ * Returns the senders after these reports. A report such as `m b 1` has machine ID, boot ID and process. `!` before
+ * a report means a fork: its process runs in two places.
  */
 function sequence(text: string, everyMs = 5000, before: SeenSenders = NO_SENDERS, fromMs = 0): SeenSenders {
   return text.split(", ").reduce((seen, word, index) => {
@@ -92,7 +92,7 @@ describe("one key, several senders", () => {
       const all = Array.from({ length: most + 1 }, (_more, index) => of.replaceAll("%", `${index}`));
       expect(phaseOf(sequence(all.slice(1).join(", "), 100))).toBeUndefined();
       expect(phaseOf(sequence(all.join(", "), 100))).toBe(phase);
-      // One each minute or so: the first ones are forgotten.
+      // With about one report a minute, the first senders are older than ten minutes and no longer count.
       expect(phaseOf(sequence(all.join(", "), 60_000))).toBeUndefined();
     },
   );

@@ -46,7 +46,9 @@ describe("isUpdateStatusPeriodExpired", () => {
   });
 });
 
-/** Steps for a Node that the setters set to another phase; `answers` are those to successive patches. */
+/**
+ * Returns the steps for a Node whose phase the setters change. `answers` are the answers to its patches, in order.
+ */
 function setup(answers: (Node | ApiError)[], phase = "Running") {
   const attempts: number[] = [];
   const patches: JsonObject[] = [];

@@ -1,4 +1,5 @@
-// The labels that rollcall sets on a Node: missing or changed ones are restored, and those of other writers stay.
+// Tests the labels that rollcall sets on a Node: missing or changed labels are restored, and labels of other
+// writers stay.
 import { describe, expect, test } from "vitest";
 import { ownLabels, tokenLabels } from "../../../shared/node/own-labels.ts";
 import type { DraftNode } from "../../../shared/setters/setter.ts";
@@ -17,7 +18,7 @@ function after(metadata: Marked, roles: string[] = [], deployment: string | null
   const before = structuredClone(metadata);
   const node = { metadata: { ...metadata }, spec: {}, status: {} };
   expect(ownLabels(deployment, roles)(node)).toBeNull();
-  // The last known Node may share them.
+  // The old metadata are unchanged, because the last known Node may share the object.
   expect(metadata).toEqual(before);
   return node.metadata;
 }
@@ -81,7 +82,7 @@ test.each<[situation: string, before: Marked, roles: string[], expected: Marked]
 ])("%s → its labels and the list of our roles", (_, before, roles, expected) => {
   const marked = after(before, roles);
   expect(marked).toEqual(expected);
-  // A second run changes nothing: a steady heartbeat writes nothing.
+  // A second run changes nothing, so that a heartbeat without changes writes nothing.
   const again = after(marked, roles);
   expect(again.labels).toBe(marked.labels);
   expect(again.annotations).toBe(marked.annotations);

@@ -1,4 +1,4 @@
-// Who wins a label or an annotation, and which ones are restored.
+// Tests which writer wins a label or an annotation, and which parts are restored.
 import { describe, expect, it, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import {
@@ -15,7 +15,7 @@ describe("values of other writers", () => {
   const OURS = "rollcall.east";
   type Map = Record<string, string>;
 
-  /** Returns managedFields: which manager owns which keys of labels or annotations. */
+  /** Returns managedFields in which each manager owns the given keys of labels or annotations. */
   function owned(field: "labels" | "annotations", owners: Record<string, string[]>) {
     return Object.entries(owners).map(([manager, keys]) => ({
       manager,
@@ -154,20 +154,20 @@ describe("parts that another writer undoes", () => {
 
   type Labels = Record<string, string>;
 
-  /** A Node, and reports that set its label `tier`. */
+  /** Returns a Node and functions: reports that set its label `tier`, and actions of another writer. */
   function fight(first: Labels = { tier: "front" }) {
     let lastKnown: Node = { metadata: { labels: first } };
     const machine = {
       nowMs: START,
       written: {} as WrittenParts,
-      /** The labels in the apiserver. */
+      /** The labels of the Node in the apiserver. */
       labels: first,
       wanted: { tier: "front" } as Labels,
       managedFields: [] as NonNullable<NonNullable<Node["metadata"]>["managedFields"]>,
-      /** An admission webhook's change to written labels. */
+      /** Changes labels on each write, as an admission webhook does. */
       webhook: (labels: Labels) => labels,
       isWritable: true,
-      /** Returns the written part, `tier=front`; "" for nothing. */
+      /** Reports, and returns the written part, as `tier=front`; "" if nothing was written. */
       report(afterMs = 0): string {
         machine.nowMs += afterMs;
         const { labels, managedFields, nowMs } = machine;
@@ -185,13 +185,13 @@ describe("parts that another writer undoes", () => {
           .map(([key, value]) => `${key}=${value}`)
           .join();
       },
-      /** Another writer removes the label, and the next report arrives. */
+      /** Lets another writer remove the label, then reports. */
       undo(afterMs: number): string {
         machine.labels = {};
         return machine.report(afterMs);
       },
       hourly: () => hourlyParts(machine.written),
-      /** Loses everything that is not in SQLite. */
+      /** Evicts the node object: keeps only the writes that it stores in SQLite. */
       evict: () => void (machine.written = putBackParts(machine.written)),
     };
     return machine;

@@ -1,4 +1,4 @@
-// Which taints a Node keeps: those of machine and token, and those of other writers.
+// Tests which taints a Node keeps: taints of machine and token, and taints of other writers.
 import { describe, expect, test } from "vitest";
 import type { NodeSpec, Taint } from "../../../shared/kubernetes/types.ts";
 import { type AskedTaints, askedTaints, everAsked, keepOthersMarks } from "../../../shared/node/taints.ts";
@@ -18,7 +18,7 @@ describe("the taints that machine and token set", () => {
     name: string;
     before?: AskedTaints;
     said: Taint[];
-    /** Taints of the existing Node; absent: it was created. */
+    /** The taints of the existing Node; absent if the Node was created. */
     found?: Taint[];
     taints: AskedTaints;
     notice?: string;

@@ -1,4 +1,4 @@
-// The hardware inventory in a Node and in a machine's history.
+// Tests the hardware inventory in a Node and in a machine's history.
 import { describe, expect, it, test } from "vitest";
 import { factsChanges } from "../../../shared/from-report/facts-changes.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";

@@ -1,4 +1,4 @@
-// Control characters in texts: how they reach a Node.
+// Tests how texts with control characters appear in a Node.
 import { expect, test } from "vitest";
 import type * as z from "zod/mini";
 import { customSchema } from "../../../shared/protocol/drop-ins.ts";

@@ -1,4 +1,4 @@
-// A report's time without an answer and its OOM kills: at the limit and just over it.
+// Tests the limits of a report's time without an answer and of its OOM kills: at the limit and just over it.
 import { expect, test } from "vitest";
 import { reportSchema } from "../../../shared/protocol/report.ts";
 

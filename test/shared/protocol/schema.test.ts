@@ -1,4 +1,4 @@
-// The texts for a value that a schema refuses: zod's English ones.
+// Tests the messages about a value that a schema refuses, which are zod's English ones.
 import * as z from "zod/mini";
 import en from "zod/v4/locales/en.js";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// A machine's settings: which ones a report may carry, and their effect on the Node.
+// Tests which settings a report may contain, and their effect on the Node.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";

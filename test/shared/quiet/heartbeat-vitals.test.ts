@@ -1,4 +1,4 @@
-// A heartbeat's vitals: the gateway gets the shim's vitals unchanged, or a full report is needed.
+// Tests the vitals of heartbeats: the gateway restores the shim's vitals exactly, or a full report is needed.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { type HeartbeatFrame, heartbeatSchema } from "../../../shared/protocol/frames.ts";
@@ -7,7 +7,7 @@ import { expanded, type HeartbeatVitals, shortened } from "../../../shared/quiet
 import { isQuiet, quietOf } from "../../../shared/quiet/quiet.ts";
 import { basis, CALM, GIB } from "./machine.ts";
 
-/** Encodes and decodes a heartbeat's vitals, as the wire does. */
+/** Encodes and decodes a heartbeat's vitals, as between shim and gateway. */
 function sent(vitals: HeartbeatVitals): HeartbeatFrame {
   return heartbeatSchema.parse(JSON.parse(JSON.stringify({ type: "heartbeat", n: 1, at: 0, ...vitals })));
 }
@@ -24,7 +24,7 @@ const anyVitals: fc.Arbitrary<Vitals> = fc.record(
   },
   { requiredKeys: ["signals"] },
 );
-/** Returns vitals like `base` with other amounts. */
+/** Generates vitals that differ from `base` only in the amounts. */
 const anyLater = (base: Vitals) =>
   fc
     .record({ amounts: fc.array(anyCount, { minLength: 6, maxLength: 6 }), left: fc.nat({ max: 300 }) })

@@ -1,4 +1,4 @@
-// A machine's data after a report, for the tests of quiet heartbeats. Contains no test.
+// Makes a machine's data after a report, for the tests of quiet heartbeats. Contains no test.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import type { Settings } from "../../../shared/protocol/settings.ts";
@@ -45,7 +45,10 @@ export const basis = (more: Partial<QuietBasis> = {}): QuietBasis => ({
   ...more,
 });
 
-/** Returns the least amount with which no threshold of the signal is met, by trying the pressure's own function. */
+/**
+ * Returns the least amount that meets no threshold of the signal. Tries amounts with the function that decides
+ * about pressure.
+ */
 export function leastCalm(settings: Settings, signal: (typeof SIGNALS)[number], capacity: number): number {
   const { thresholds } = parsedSettings(settings);
   const isCalm = (available: number) =>

@@ -1,5 +1,5 @@
-// Which heartbeats change nothing. The answer is exact to the unit; no quiet time is granted if time alone may change a
-// result.
+// Tests which heartbeats change nothing. The limits are exact to the unit, and no heartbeat is quiet if time alone
+// may change a result.
 import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
@@ -52,7 +52,7 @@ const withDropIns = (remainingSeconds?: Record<string, number>) =>
 function quietAfter(known: QuietBasis): Quiet {
   const quiet = quietOf(known);
   if (!quiet) throw new Error("nothing is quiet");
-  // The value crosses from object to object.
+  // The value is cloned, because node object and gateway exchange it by RPC.
   return structuredClone(quiet);
 }
 

@@ -20,13 +20,13 @@ const thresholdsOf = (settings: EvictionSettings) => {
   return thresholds.value;
 };
 
-/** Returns the conditions after each observation; observations are ten seconds apart unless given otherwise. */
+/** Returns the conditions after each observation. Observations are ten seconds apart, unless `afterMs` is given. */
 const conditionsOver = (settings: EvictionSettings, looks: [Observations, afterMs?: number][]) => {
   let state: EvictionState = NO_PRESSURE;
   let now = START;
   return looks.map(([observations, afterMs = 10_000]) => {
     now += afterMs;
-    // The stored state between two observations is JSON.
+    // The state becomes JSON and back, because it is stored as JSON between two observations.
     state = JSON.parse(JSON.stringify(state));
     state = synchronizeEviction(thresholdsOf(settings), observations, state, now, PERIOD_MS);
     return state.conditions;
@@ -82,7 +82,7 @@ describe("a condition", () => {
 });
 
 test("a percentage is multiplied as the kubelet's 32-bit float", () => {
-  // 10 % of this capacity would be 27055317401.6.
+  // Exactly 10 % of this capacity is 27055317401.6. The kubelet's 32-bit float is slightly more than 10 %.
   const full = (available: number): Observations => ({ "nodefs.available": [available, 270_553_174_016] });
   const looks: [Observations][] = [[full(27_055_317_804)], [full(27_055_317_803)]];
   expect(conditionsOver({ evictionHard: { "nodefs.available": "10%" } }, [looks[0]!])).toEqual([[]]);

@@ -12,7 +12,7 @@ import {
 } from "../../../shared/setters/custom.ts";
 import { expectOutcome, NOW, runSetter } from "./run-setter.ts";
 
-/** Counts the phases of the machine's power supply, a custom fact of the operator. */
+/** A custom setter that counts the phases of the machine's power supply, which an operator's drop-in reports. */
 const phases: CustomSetter =
   ({ custom, now, recordEvent }) =>
   (node) => {

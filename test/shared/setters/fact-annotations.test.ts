@@ -16,7 +16,7 @@ test.each<
   const node: DraftNode = { metadata: { ...(before && { annotations: before }) }, spec: {}, status: {} };
   expect(factAnnotations(wanted)(node)).toBeNull();
   expect(node.metadata.annotations).toEqual(after);
-  // The last known Node may share them.
+  // The old annotations are unchanged, because the last known Node may share the object.
   expect(before).toEqual(shared);
 });
 

@@ -7,7 +7,7 @@ import { BEFORE, condition, NOW, runSetter } from "./run-setter.ts";
 const LISTED = "rollcall.dev/fact-conditions";
 const MAX_MESSAGE = 1024;
 
-/** A drop-in's condition for the machine's disks. */
+/** Returns a drop-in's condition about the machine's disks. */
 const degraded = (message = "disk 2 is gone") => ({
   type: "RaidDegraded",
   status: "True" as const,
@@ -23,12 +23,12 @@ interface Situation {
   conditions?: ReturnType<typeof degraded>[];
   working?: number;
   failures?: DropIns["failures"];
-  /** Remaining seconds of RaidDegraded; undefined: the shim does not count them. */
+  /** The remaining seconds of RaidDegraded; undefined if the shim does not count them. */
   remaining?: number;
   before?: NodeCondition[];
-  /** The annotation after the previous run. */
+  /** The value of the annotation after the previous run. */
   listed?: string;
-  /** `type=status reason: message`, in the order of the Node. */
+  /** The expected conditions as `type=status reason: message`, in the Node's order. */
   after: string[];
   listedAfter?: string;
 }

@@ -9,7 +9,7 @@ interface Situation {
   name: string;
   wanted: Labels;
   before?: Labels;
-  /** The annotation after the previous run. */
+  /** The value of the annotation after the previous run. */
   listed?: string;
   after: Labels;
   listedAfter?: string;

@@ -10,12 +10,12 @@ const GPU = "example.com/gpu";
 interface Situation {
   name: string;
   wanted: Record<string, number>;
-  /** Resources that device plugins announce. */
+  /** The resources that device plugins announce. */
   devices?: string[];
   before?: ResourceList;
-  /** The annotation after the previous run. */
+  /** The value of the annotation after the previous run. */
   listed?: string;
-  /** Both capacity and allocatable. */
+  /** The expected capacity, which equals the expected allocatable. */
   after: ResourceList;
   listedAfter?: string;
 }

@@ -16,7 +16,7 @@ const shownPause = { names: ["pause:3.10"], sizeBytes: 1000 };
 interface Situation {
   name: string;
   max?: number;
-  /** The images; a text: the error of listing them. */
+  /** The images; a text is the error of listing them. */
   list: ContainerImage[] | string | null;
   before?: NodeStatus["images"];
   after?: NodeStatus["images"];

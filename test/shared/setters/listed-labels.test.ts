@@ -1,4 +1,4 @@
-// Labels that a Node always has, and those that it has while they are reported.
+// Tests labels that a Node always has, and labels that it has only while they are reported.
 import { describe, expect, test } from "vitest";
 import { listedLabels, permanentLabels } from "../../../shared/setters/listed-labels.ts";
 import type { DraftNode, Setter } from "../../../shared/setters/setter.ts";
@@ -11,7 +11,7 @@ function after(setter: Setter, labels: Labels | undefined, listed?: string): Dra
   const node: DraftNode = { metadata: { ...(labels && { labels }), ...annotations }, spec: {}, status: {} };
   const before = structuredClone(labels);
   expect(setter(node)).toBeNull();
-  // The last known Node may share them.
+  // The old labels are unchanged, because the last known Node may share the object.
   expect(labels).toEqual(before);
   return node.metadata;
 }
@@ -96,7 +96,7 @@ describe("listedLabels", () => {
     const { labels, annotations } = after(setter, before, listed);
     expect(labels).toEqual(expected);
     expect(annotations?.[LIST]).toBe(listedAfter);
-    // A second run changes nothing: a steady report writes nothing.
+    // A second run changes nothing, so that a report without changes writes nothing.
     const again = after(setter, labels, annotations?.[LIST]);
     expect(again.labels).toBe(labels);
     expect(again.annotations?.[LIST]).toBe(listedAfter);

@@ -21,7 +21,7 @@ const OWN = { cpu: "4", memory: "8Gi", pods: "110" };
 
 interface Given {
   podsPerCore?: number;
-  /** Null: it cannot be read. */
+  /** The machine; null if it cannot be read. */
   machine?: Partial<MachineInfo> | null;
   storage?: ResourceList;
   devices?: { capacity?: ResourceList; allocatable?: ResourceList; removed?: string[] };
@@ -138,7 +138,7 @@ describe("machineInfo: what a Node can hold", () => {
   });
 });
 
-/** A Node whose machine had this boot ID before. */
+/** Returns a Node whose machine had this boot ID before. */
 const bootedAs = (bootID: string): Node => ({ status: { nodeInfo: nodeInfo({ bootID }) } });
 const REBOOTED = "Warning Rebooted: Node node-1 has been rebooted, boot id: boot-1";
 

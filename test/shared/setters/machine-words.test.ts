@@ -1,4 +1,4 @@
-// Messages for people use the word machine; values that programs read stay the kubelet's.
+// Tests that messages for people use the word machine, and that values for programs stay the kubelet's.
 import { expect, it, test } from "vitest";
 import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
 import { diskPressureCondition } from "../../../shared/setters/disk-pressure.ts";

@@ -13,10 +13,10 @@ interface Situation {
   nodeIP?: string;
   /** An address that no interface of the machine has. */
   notHere?: string;
-  /** True if the operator has set the host name. */
+  /** true if the operator has configured the host name. */
   overridden?: boolean;
   external?: boolean;
-  /** The cloud's addresses; a text: its error; absent: no provider is built in. */
+  /** The cloud's addresses; a text is the cloud's error. Absent without a built-in provider. */
   cloud?: NodeAddress[] | string;
   before?: NodeAddress[];
   after: string[];

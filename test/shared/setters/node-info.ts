@@ -1,9 +1,9 @@
-// Returns a Node's nodeInfo in its wire format, for the tables of several setters.
+// Makes a Node's nodeInfo in its JSON form, for the tables of several setters.
 import type { NodeStatus } from "../../../shared/kubernetes/types.ts";
 
 type NodeInfo = NonNullable<NodeStatus["nodeInfo"]>;
 
-/** Texts that the caller does not set are empty. */
+/** Returns nodeInfo with these texts; all other texts are empty. */
 export function nodeInfo(known: Partial<NodeInfo>): NodeInfo {
   return {
     machineID: "",

@@ -1,4 +1,4 @@
-// Common behaviour of the three pressure conditions; the table of each has its own texts.
+// Tests the common behaviour of the three pressure conditions. The table of each condition tests its own texts.
 import { describe, expect, test } from "vitest";
 import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
 import { pressureCondition, type Wordings } from "../../../shared/setters/pressure-condition.ts";

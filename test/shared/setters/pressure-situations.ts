@@ -1,5 +1,5 @@
-// The situations of one pressure condition of the kubelet, with its own texts. pressure-condition.test.ts tests the
-// common behaviour of the three conditions.
+// Tests the situations of one pressure condition of the kubelet, with its own texts. pressure-condition.test.ts
+// tests the common behaviour of the three conditions.
 import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
 import type { RecordStatusEvent, Setter } from "../../../shared/setters/setter.ts";
 import { BEFORE, expectOutcome, NOW, runSetter } from "./run-setter.ts";
@@ -23,7 +23,7 @@ interface Situation {
   check: (setter: PressureSetter) => void;
 }
 
-/** The Node's former status (null: none), the machine's current one, and the result. */
+/** The Node's former status (null for none), the machine's present status, and the result. */
 const SITUATIONS = [
   { name: "first status, no pressure → False, and an event", before: null, now: false, changed: true },
   { name: "first status under pressure → True, and an event", before: null, now: true, changed: true },

@@ -29,7 +29,7 @@ interface Situation {
   shutdown?: Errors;
   soft?: string;
   isolation?: boolean;
-  /** Reason why AppArmor is off, or null; today's kubelet does not check it. */
+  /** The reason why AppArmor is off, or null; absent for today's kubelet, which does not check it. */
   appArmor?: string | null;
   after: NodeCondition[];
   events?: string[];

@@ -9,7 +9,7 @@ const UNCORDONED = "Normal NodeSchedulable: Node node-1 status is now: NodeSched
 
 interface Situation {
   name: string;
-  /** True if the last run found the Node cordoned. */
+  /** true if the Node was cordoned at the last run. */
   last: boolean;
   spec: NodeSpec;
   events: string[];

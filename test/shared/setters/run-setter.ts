@@ -5,9 +5,9 @@ import type { Node, NodeCondition } from "../../../shared/kubernetes/types.ts";
 import { draftOf } from "../../../shared/node/update-node.ts";
 import type { DraftNode, RecordAnyEvent, RecordStatusEvent, Setter } from "../../../shared/setters/setter.ts";
 
-/** When the Node was last updated. */
+/** The time of the Node's last update. */
 export const BEFORE = "2026-01-01T00:00:00Z";
-/** When the setter runs. */
+/** The time at which the setter runs. */
 export const NOW = "2026-01-01T00:00:10Z";
 
 export interface Recorders {
@@ -17,16 +17,16 @@ export interface Recorders {
 
 export interface Outcome {
   node: DraftNode;
-  /** The error of the setter, or null. */
+  /** The setter's error; null if there is none. */
   error: string | null;
   /**
-   * Lines like `Normal NodeReady`, or `Warning Rebooted: Node node-1 has been rebooted` if the setter words the message
-   * itself.
+   * The recorded events, as `Normal NodeReady`, or as `Warning Rebooted: Node node-1 has been rebooted` if the
+   * setter itself writes the message.
    */
   events: string[];
 }
 
-/** Runs the setter; throws if the setter changes an object of the last known Node. */
+/** Runs the setter and returns its result. Throws if the setter changes an object of the last known Node. */
 export function runSetter(make: (recorders: Recorders) => Setter, before: Node = {}): Outcome {
   const events: string[] = [];
   const setter = make({
@@ -37,14 +37,14 @@ export function runSetter(make: (recorders: Recorders) => Setter, before: Node =
   return { node, error: setter(node), events };
 }
 
-/** Expected outcome of a setter; absent parts: the Node unchanged, no error, no event. */
+/** The expected result of a setter. An absent part means: the Node is unchanged, no error, no event. */
 export interface Expected {
   status?: Node["status"];
   error?: string | null;
   events?: readonly string[];
 }
 
-/** Compares the whole status, so that the setter changes no other field. */
+/** Runs the setter and compares the whole status, so that the setter must not change any other field. */
 export function expectOutcome(
   { node, error, events }: Outcome,
   { status = {}, error: wanted = null, events: recorded = [] }: Expected,
@@ -52,7 +52,7 @@ export function expectOutcome(
   expect({ status: node.status, error, events }).toEqual({ status, error: wanted, events: recorded });
 }
 
-/** A condition at the time of the last update. */
+/** Returns a condition whose times are BEFORE. */
 export function condition(type: string, status: string, reason: string, message = "..."): NodeCondition {
   return { type, status, reason, message, lastHeartbeatTime: BEFORE, lastTransitionTime: BEFORE };
 }

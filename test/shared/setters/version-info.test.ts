@@ -16,9 +16,9 @@ const versions = {
 interface Situation {
   name: string;
   before?: Node;
-  /** A text: the error of reading them. */
+  /** The error of reading the versions; absent if they can be read. */
   read?: string;
-  /** Null: the runtime does not report it. */
+  /** The runtime's version; null if the runtime does not report it. */
   runtimeVersion?: string | null;
   after: Node["status"];
   error?: string;

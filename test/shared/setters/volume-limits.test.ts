@@ -10,7 +10,7 @@ const NFS = "attachable-volumes-csi-nfs.csi.k8s.io";
 interface Situation {
   name: string;
   before?: NodeStatus;
-  /** Limits of each plugin; a text: its error. */
+  /** The limits of each plugin; a text is the plugin's error. */
   plugins: (VolumeLimits | string)[];
   after: NodeStatus;
 }

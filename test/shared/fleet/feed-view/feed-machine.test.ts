@@ -1,4 +1,4 @@
-// A machine in the feed: its values are rounded, and only lasting changes are sent.
+// Tests a machine in the feed: values are rounded, and only lasting changes are sent as such.
 import { expect, it } from "vitest";
 import { ALL_FIELDS, allValues, hasLastingChange } from "../../../../shared/fleet/feed-view.ts";
 import type { MachineSummary } from "../../../../shared/fleet/summary.ts";
@@ -7,7 +7,7 @@ import { summaryOf } from "../../../worker/support/made-up-fleet.ts";
 const MADE_MS = Date.UTC(2026, 0, 1, 12);
 const fieldOf = (field: string, summary: MachineSummary) =>
   allValues("edge-1", summary)[ALL_FIELDS.indexOf(field)];
-/** A summary in an index that an earlier version filled. */
+/** A summary as an earlier version stored it in the fleet index. */
 const { createdMs: _, ...earlier } = summaryOf(1);
 
 it.each<[situation: string, summary: MachineSummary, created: number | null]>([

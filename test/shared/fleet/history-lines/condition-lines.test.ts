@@ -1,4 +1,4 @@
-// Lines about conditions are parsed as they were written, also those that history has cut.
+// Tests that lines about conditions are parsed as they were written, also lines that the history has cut.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

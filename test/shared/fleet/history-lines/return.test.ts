@@ -1,4 +1,4 @@
-// A machine's return shows what happened while it was silent.
+// Tests that the line about a machine's return shows the reason for its silence.
 import { describe, expect, it } from "vitest";
 import { parseReturn, returnText } from "../../../../shared/fleet/history-lines.ts";
 

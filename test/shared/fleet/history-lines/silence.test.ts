@@ -1,4 +1,4 @@
-// The line about a silence is parsed as it was written.
+// Tests that the line about a silence is parsed as it was written.
 import { describe, expect, it } from "vitest";
 import { parseSilence, silenceText } from "../../../../shared/fleet/history-lines.ts";
 

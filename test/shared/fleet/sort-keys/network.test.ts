@@ -1,4 +1,4 @@
-// Which addresses belong to one network.
+// Tests which addresses belong to one network.
 import { expect, it } from "vitest";
 import { networkOf } from "../../../../shared/fleet/sort-keys.ts";
 

@@ -36,7 +36,10 @@ const uniqueBy = <T>(item: fc.Arbitrary<T>, selector: (item: T) => unknown) =>
 const object = (...fields: fc.Arbitrary<object>[]) =>
   fc.tuple(...fields).map((parts): Record<string, unknown> => Object.assign({}, ...parts));
 
-/** Finalizers are a set: upstream does not send a changed order if the new one is sorted. */
+/**
+ * Finalizers are a set. They are sorted here, because upstream does not send a changed order if the new list is
+ * sorted.
+ */
 const finalizers = uniqueBy(text, (finalizer) => finalizer).map((list) => list.toSorted());
 const metadata = object(
   fc.constant({ name: "node-1" }),
@@ -48,7 +51,9 @@ const metadata = object(
     uniqueBy(fc.record({ kind: text, name: text, uid: text }), ({ uid }) => uid),
   ),
 );
-/** Replacing the list groups addresses by type, also in the real apiserver; a valid Node has them grouped. */
+/**
+ * Addresses are grouped by type, as in a valid Node. Replacing the list groups them, also in the real apiserver.
+ */
 const addresses = fc
   .array(fc.record({ type: text, address: text }), { minLength: 1, maxLength: 4 })
   .map((list) => list.toSorted((a, b) => a.type.localeCompare(b.type)));
@@ -93,7 +98,7 @@ describe("createNodeStatusPatch", () => {
         (spec, oldMetadata, oldStatus, metadata, status) => {
           const newNode = { metadata, spec, status };
           const result = patched({ metadata: oldMetadata, spec, status: oldStatus }, newNode);
-          // If all addresses are removed, an empty list is left, which is absent on the wire.
+          // If all addresses are removed, the patch leaves an empty list, which JSON omits.
           expect(wireForm(result, nodeSchema)).toEqual(wireForm(newNode as JsonObject, nodeSchema));
         },
       ),

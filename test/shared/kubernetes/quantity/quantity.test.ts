@@ -17,7 +17,7 @@ import { negateQuantity, newScaledQuantity } from "../../../vectors/upstream/qua
 import { failure } from "../../../../shared/result.ts";
 
 const unscaled = fc.oneof(fc.maxSafeInteger(), fc.bigInt({ min: -(2n ** 63n) + 1n, max: 2n ** 63n - 1n }));
-/** From nano up to the largest scale for which every int64 has an SI suffix. */
+/** Generates quantities from nano up to the largest scale at which every int64 has an SI suffix. */
 const quantity: fc.Arbitrary<Quantity> = fc.oneof(
   fc
     .tuple(unscaled, fc.integer({ min: -9, max: 0 }))
@@ -37,7 +37,7 @@ describe("for any quantity of nano or coarser", () => {
   test("printing a parsed text twice changes nothing more", () => {
     fc.assert(
       fc.property(quantity, (q) => {
-        // A binary quantity without a suffix is parsed as a decimal one, as in Go: 1000 is then 1k.
+        // As in Go, a binary quantity without a suffix is parsed as a decimal one, so that 1000 becomes 1k.
         const text = quantityText(mustParseQuantity(quantityText(q)));
         expect(quantityText(mustParseQuantity(text))).toBe(text);
       }),
@@ -88,7 +88,7 @@ test("the fast parser for plain numbers gives the same as the general one", () =
   fc.assert(
     fc.property(digits, suffix, (digits, suffix) => {
       const short = mustParseQuantity(`${digits}${suffix}`);
-      // Only the general parser reads a sign.
+      // The sign selects the general parser, because the fast one reads no sign.
       const long = mustParseQuantity(`+${digits}${suffix}`);
       expect({ ...short, text: short.text && `+${short.text}` }).toEqual(long);
     }),

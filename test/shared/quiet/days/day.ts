@@ -1,16 +1,17 @@
-// A day of a machine's vitals as a short text. The first line describes it. Each further line is a heartbeat: the
-// change of each signal, in the order of SIGNALS and in units, without zeros at the end. make.ts writes the texts.
+// Parses and writes a day of a machine's vitals as a short text, which make.ts writes. The first line describes the
+// day. Each further line is a heartbeat: the change of each signal, in the order of SIGNALS and in units, without
+// zeros at the end.
 import { SIGNALS, type Vitals } from "../../../../shared/protocol/report.ts";
 
 export interface Day {
   /** Milliseconds between two heartbeats. */
   everyMs: number;
   /**
-   * For each signal: its capacity, the amount available before the first line, and the unit of a line; null: not
-   * observed.
+   * The capacity of each signal, its available amount before the first heartbeat, and the unit of its changes; null
+   * if the signal is not observed.
    */
   signals: readonly (readonly [capacity: number, first: number, unit: number] | null)[];
-  /** Changes of each signal, in units. */
+  /** The changes of all signals, in units, for each heartbeat. */
   changes: readonly (readonly number[])[];
 }
 
@@ -32,7 +33,7 @@ export function readDay(text: string): Day {
   };
 }
 
-/** Returns the machine's vitals, heartbeat by heartbeat. */
+/** Returns the machine's vitals at each heartbeat. */
 export function vitalsOf({ signals, changes }: Day): Vitals[] {
   const available = signals.map((each) => each?.[1] ?? 0);
   return changes.map((line) => {

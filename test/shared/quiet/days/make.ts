@@ -1,7 +1,8 @@
-// Writes the texts of days into this folder, once: node test/shared/quiet/days/make.ts. Each is a machine with 8 GiB of
-// memory, a disk of 252 GiB and one of 100 GiB for images. Available memory returns to a mean, with random steps for
-// allocations. Logs, files and processes change the other signals. The random numbers have a seed, so the days stay the
-// same. recorded.txt is a real machine: node-shim/machine/machine.ts gathered it, every 9.6 s.
+// Writes the texts of days into this folder: node test/shared/quiet/days/make.ts. Each day is of a machine with 8
+// GiB of memory, a disk of 252 GiB, and one of 100 GiB for images. Available memory returns to a mean, with random
+// steps for allocations. Logs, files and processes change the other signals. The random numbers have a seed, so
+// that the texts do not change. recorded.txt is from a real machine, whose vitals node-shim/machine/machine.ts
+// gathered every 9.6 s.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Day, dayText } from "./day.ts";
@@ -10,11 +11,11 @@ const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 const EVERY_MS = 9600;
 const BEATS = (24 * 3600 * 1000) / EVERY_MS;
-/** Pages of 64 KiB and blocks of 32 KiB: finer units would only make the texts longer. */
+/** The size of a page of memory, and of a block on disk. Finer units would only make the texts longer. */
 const PAGE = 65_536;
 const BLOCK = 32_768;
 
-/** Returns random numbers in [0, 1) from a seed: mulberry32. */
+/** Returns a function that returns random numbers in [0, 1), from a seed (mulberry32). */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {
@@ -25,18 +26,18 @@ function randomOf(seed: number): () => number {
   };
 }
 
-/** The mean of available memory at each heartbeat, and its limits, in bytes. */
+/** The mean of available memory at each heartbeat, and the limits of available memory, in bytes. */
 interface MemoryOfDay {
   aim: (beat: number) => number;
   least: number;
   most: number;
   /** The largest random change of available memory per heartbeat, in pages of 64 KiB. */
   step: number;
-  /** The fraction of its distance to the mean that available memory loses with each heartbeat. */
+  /** The fraction of the distance to the mean by which available memory approaches the mean at each heartbeat. */
   back: number;
 }
 
-/** `blocks`: the average number of blocks written to disk with a heartbeat. */
+/** Makes a day. `blocks` is the average number of blocks that are written to disk at each heartbeat. */
 function day(seed: number, memory: MemoryOfDay, blocks: number): Day {
   const random = randomOf(seed);
   const within = (least: number, most: number) => least + Math.floor(random() * (most - least + 1));
@@ -48,7 +49,7 @@ function day(seed: number, memory: MemoryOfDay, blocks: number): Day {
     const pull = Math.round((memory.back * (memory.aim(beat) - available)) / PAGE);
     const wanted = available + PAGE * (pull + within(-memory.step, memory.step));
     available = Math.min(memory.most, Math.max(memory.least, wanted));
-    // Logs are flushed once a minute.
+    // Logs are written to disk once a minute, which is every sixth heartbeat.
     const written = beat % 6 === 0 ? within(0, 12 * blocks) : 0;
     const started = random() < 0.2 ? Math.sign(32_500 - pids) * within(0, 2) + within(-2, 2) : 0;
     pids += started;
@@ -67,12 +68,16 @@ function day(seed: number, memory: MemoryOfDay, blocks: number): Day {
 }
 
 const THRESHOLD = 100 * MIB;
-/** Below the threshold for half a minute, three times within ten minutes, every three hours. */
+/**
+ * Returns true while memory is below the threshold: for half a minute, three times within ten minutes, every three
+ * hours.
+ */
 const isDip = (beat: number) => beat % 1125 >= 900 && beat % 1125 < 963 && beat % 30 < 3;
 
 const days: Record<string, Day> = {
   steady: day(1, { aim: () => 5 * GIB, least: 4 * GIB, most: 6 * GIB, step: 400, back: 1 / 8 }, 2),
-  // A leak, and logs without rotation: memory falls from 6 GiB to 1 GiB, the disk from 180 GiB to about 36 GiB.
+  // This machine has a memory leak, and logs without rotation. Memory falls from 6 GiB to 1 GiB, the disk from 180
+  // GiB to about 36 GiB.
   drifting: day(
     2,
     {
