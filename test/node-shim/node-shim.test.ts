@@ -1,4 +1,5 @@
-// Each source fails in turn: the shim keeps reporting, its Node stays right, and the log has one clear line.
+// Tests that the shim keeps reporting when a source fails, for each source: its Node stays right, and the log has
+// one clear line.
 import { afterEach, expect, test } from "vitest";
 import { cloudMetadata } from "../../node-shim/sources/cloud/metadata.ts";
 import { defaultConfiguration } from "../../node-shim/config/config.ts";
@@ -39,7 +40,7 @@ afterEach(async () => {
   ending = [];
 });
 
-/** What a Worker makes of the reports: the Node, from one to the next. */
+/** Returns a function that makes the Node from each report, as a Worker does. It remembers the earlier reports. */
 function cluster() {
   const memory = structuredClone(NOTHING_REMEMBERED);
   let node: DraftNode | undefined;
@@ -64,7 +65,7 @@ function cluster() {
   };
 }
 
-/** A healthy machine, and functions that break its sources. */
+/** Returns a healthy machine whose shim runs, and functions that break its sources. */
 async function runningMachine() {
   const clock = fakeClock();
   const lines: string[] = [];
@@ -155,7 +156,7 @@ async function runningMachine() {
     stop.abort();
     await loop.done;
   });
-  /** Returns the Node after this many more reports. */
+  /** Returns the Node after `more` further reports. */
   const reported = async (more: number): Promise<DraftNode> => {
     const wanted = nodes.length + more;
     while (nodes.length < wanted) {
@@ -173,7 +174,7 @@ type Running = Awaited<ReturnType<typeof runningMachine>>["sources"];
 const gone = (path: string) => (sources: Running) =>
   rmSync(join(sources.root, path), { recursive: true, force: true });
 
-/** Returns the parts of a Node that a broken source can change, and the rest as one value. */
+/** Returns the parts of a Node that a broken source can change, and the remaining parts as one value. */
 function told({ status }: DraftNode): Record<string, unknown> {
   const { conditions = [], nodeInfo, ...rest } = status;
   const { containerRuntimeVersion, ...info } = nodeInfo ?? {};

@@ -1,6 +1,6 @@
-// A played wrangler for infra/deploy, on a made-up account. It reads the generated configuration, makes a bundle of one
-// line, and prints the real one's output. Supports only the flags that infra/deploy uses. test/deploy/deploy.test.ts
-// compares it with the real one.
+// A played wrangler for the tests of infra/deploy, on a made-up account. Reads the generated configuration, makes a
+// bundle of one line, and prints the real wrangler's output. Supports only the flags that infra/deploy uses.
+// test/deploy/deploy.test.ts compares the played wrangler with the real one.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -19,12 +19,15 @@ import {
 } from "./made-up-account.ts";
 
 export interface WranglerSurroundings {
-  /** Value of CLOUDFLARE_API_TOKEN. */
+  /** The value of CLOUDFLARE_API_TOKEN that the account accepts. */
   token: string;
   hasNetwork: boolean;
 }
 
-/** `surroundings`: absent if they have no fault. */
+/**
+ * Returns a wrangler that changes the account `place`. `surroundings` are the faults around it; absent if there are
+ * none.
+ */
 export function playedWrangler(place: MadeUpAccount, surroundings?: Partial<WranglerSurroundings>): Wrangler {
   const { token = place.token, hasNetwork = true } = surroundings ?? {};
   return (args) => Promise.resolve(ended(() => play(place, { token, hasNetwork }, args)));

@@ -1,4 +1,5 @@
-// npm run remove with a settings file, in this process, with a played wrangler: it lists, asks, and removes.
+// Tests `npm run remove` with a settings file, in this process, with a played wrangler: it lists the Workers, asks
+// the operator, and removes them.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +25,7 @@ beforeEach(() => {
 interface Wish {
   dryRun?: boolean;
   yes?: boolean;
-  /** The answer of an operator at a terminal; absent: no terminal. */
+  /** The answer of an operator at a terminal; absent without a terminal. */
   typed?: string;
   wrangler?: Wrangler;
 }
@@ -64,7 +65,7 @@ it("agreed → that Worker alone is removed; again → there is none", async () 
   });
 });
 
-/** Answers `delete` with this fault, after or before the removal of the Worker. */
+/** Returns a wrangler whose `delete` fails with this output, after or before it has removed the Worker. */
 const failsToDelete =
   (stderr: string, when: "after" | "before"): Wrangler =>
   async (args) => {

@@ -1,4 +1,5 @@
-// Secrets that a Worker lacks: made, stored in private files, read from them, or created by kubectl.
+// Tests the secrets that a Worker lacks: made, stored in private files, read from these files, or created by
+// kubectl.
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

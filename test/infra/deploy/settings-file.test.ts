@@ -1,4 +1,4 @@
-// A settings file: the resulting settings of each environment, and the errors for an unusable file.
+// Tests a settings file: the resulting settings of each environment, and the errors for an unusable file.
 import { describe, expect, it, test } from "vitest";
 import { readSettings, SETTINGS_KEYS } from "../../../infra/deploy/settings-file.ts";
 import { pages } from "../../house/markdown.ts";

@@ -1,4 +1,4 @@
-// The configuration for wrangler: the tracked one with the settings in it, and its path.
+// Tests the configuration for wrangler: the tracked file with the settings in it, and its path.
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";

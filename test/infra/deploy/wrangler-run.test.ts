@@ -1,8 +1,8 @@
-// The report of wrangler's errors: its own words, and advice.
+// Tests the report of wrangler's errors: wrangler's own words, and advice.
 import { expect, test } from "vitest";
 import { wranglerFault } from "../../../infra/deploy/wrangler-run.ts";
 
-/** Wrangler's output for a refusal of Cloudflare's API. */
+/** Returns wrangler's output when Cloudflare's API refuses a request. */
 const refused = (message: string, code: number) =>
   `\n✘ [ERROR] A request to the Cloudflare API (/accounts/a/workers/scripts/rollcall) failed.\n\n  ${message} [code: ${code}]\n  \n` +
   "  If you think this is a bug, please open an issue at: https://github.com/cloudflare/workers-sdk/issues/new/choose\n";

@@ -1,4 +1,4 @@
-// Lists in pages, and answers that do not come from an apiserver.
+// Tests that the reader lists objects in pages, and refuses answers that do not come from an apiserver.
 import { expect, test } from "vitest";
 import { type ClusterReader, listAll, parseAnswer } from "../../../infra/impact/cluster-reader.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";

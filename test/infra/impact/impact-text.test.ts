@@ -1,4 +1,4 @@
-// The report as text: 80 columns, the worst first, unread resources last.
+// Tests the report as text: 80 columns, the worst findings first, unread resources last.
 import { expect, test } from "vitest";
 import type { Finding } from "../../../infra/impact/finding.ts";
 import { impactText } from "../../../infra/impact/impact-text.ts";

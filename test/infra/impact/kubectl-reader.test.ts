@@ -1,4 +1,4 @@
-// How kubectl runs, and the meaning of its errors.
+// Tests how rollcall impact runs kubectl, and the meaning of kubectl's errors.
 import { expect, test } from "vitest";
 import { kubectlFault, kubectlReader } from "../../../infra/impact/kubectl-reader.ts";
 import type { KubectlEnd } from "../../../infra/operator/kubectl.ts";

@@ -1,4 +1,4 @@
-// Clusters of a few objects for the checks of rollcall impact. Compares nothing.
+// Makes clusters of a few objects for the checks of rollcall impact. Compares nothing.
 import type { V1Container, V1Node, V1PodSpec } from "@kubernetes/client-node";
 import { type ClusterObjects, emptyCluster } from "../../../infra/impact/cluster-objects.ts";
 import type { Check, Plan } from "../../../infra/impact/finding.ts";
@@ -16,7 +16,7 @@ interface MadeUpNode {
   capacity?: Record<string, string>;
 }
 
-/** A kubelet's Node. */
+/** Returns the Node of a machine with a kubelet. */
 export function worker(
   name: string,
   { labels, zone, isReady = true, spec, capacity }: MadeUpNode = {},
@@ -43,7 +43,7 @@ export function workersUpTo(count: number, made: MadeUpNode = {}): V1Node[] {
   return Array.from({ length: count }, (_, index) => worker(`worker-${index + 1}`, made));
 }
 
-/** A Node of a Worker before the labels moved. */
+/** Returns the Node of a machine of rollcall, with its labels at their earlier places. */
 export function formerMachine(name: string, labels: Record<string, string> = {}): V1Node {
   return {
     metadata: {
@@ -62,7 +62,7 @@ export function formerMachine(name: string, labels: Record<string, string> = {})
 
 export const TOLERATES_ALL = { tolerations: [{ operator: "Exists" }] };
 
-/** A DaemonSet, Deployment or StatefulSet. */
+/** Returns a workload: a DaemonSet, Deployment or StatefulSet. */
 export function workload(name: string, spec: Partial<V1PodSpec> = {}, container: Partial<V1Container> = {}) {
   const containers = [{ name: "main", image: "example.com/main:1", ...container }];
   return {
@@ -75,12 +75,12 @@ export function workload(name: string, spec: Partial<V1PodSpec> = {}, container:
   };
 }
 
-/** A Deployment that runs this program. */
+/** Returns a Deployment that runs the program `name`. */
 export function program(name: string, flags: readonly string[] = [], spec: Partial<V1PodSpec> = {}) {
   return workload(name, spec, { image: `registry.example/autoscaling/${name}:v1`, args: [...flags] });
 }
 
-/** A static pod of the control plane. */
+/** Returns a static pod of the control plane. */
 export function staticPod(name: string, flags: readonly string[] = []) {
   const owner = { apiVersion: "v1", kind: "Node", name: "cp-1", uid: "u" };
   return {
@@ -95,12 +95,12 @@ export const plan = (changes: Partial<Plan> = {}): Plan => ({
   ...changes,
 });
 
-/** Returns `severity object`, as a table names them. */
+/** Runs a check. Returns each finding as `severity object`, the form in the tests' tables. */
 export function found(check: Check, objects: Partial<ClusterObjects>, changes: Partial<Plan> = {}): string[] {
   return check.find(cluster(objects), plan(changes)).map(({ severity, object }) => `${severity} ${object}`);
 }
 
-/** Returns the consequences and remedies together. */
+/** Runs a check. Returns the consequence and the remedy of each finding, one finding per line. */
 export function textOf(check: Check, objects: Partial<ClusterObjects>, changes: Partial<Plan> = {}): string {
   const findings = check.find(cluster(objects), plan(changes));
   return findings.map(({ consequence, remedy }) => `${consequence} → ${remedy}`).join("\n");

@@ -1,12 +1,12 @@
-// A played apiserver for rollcall impact: it answers by path; all other objects are absent. Compares nothing.
+// A played apiserver for rollcall impact. Answers by path; all other objects are absent. Compares nothing.
 import type { ClusterReader, ReadFault } from "../../../infra/impact/cluster-reader.ts";
 import { failure, success } from "../../../shared/result.ts";
 
 export interface Played {
-  /** Lists and objects by their path, without a query. */
+  /** The answers by path without a query: lists and objects. */
   answers?: Readonly<Record<string, unknown>>;
   faults?: Readonly<Record<string, ReadFault>>;
-  /** The refusal of a dry run. */
+  /** The refusal that answers a dry run. */
   refusal?: ReadFault;
 }
 

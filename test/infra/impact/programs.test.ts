@@ -1,4 +1,4 @@
-// Which workloads run a program, and with which flags.
+// Tests how workloads that run a program are found, and the flags that they pass to it.
 import { expect, test } from "vitest";
 import { programsNamed } from "../../../infra/impact/programs.ts";
 import { cluster, staticPod, workload } from "./made-up-cluster.ts";

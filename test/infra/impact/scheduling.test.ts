@@ -1,4 +1,4 @@
-// Whether a pod would run on a Node of rollcall's: node selectors, affinities, fields, tolerations.
+// Tests whether a pod would run on a Node of rollcall's: node selectors, affinities, fields, tolerations.
 import type { V1NodeSelectorTerm, V1PodSpec, V1Toleration } from "@kubernetes/client-node";
 import { describe, expect, test } from "vitest";
 import { machineNode } from "../../../infra/impact/machine-node.ts";

@@ -19,7 +19,7 @@ test.each([
 const stops: (() => void)[] = [];
 afterEach(() => stops.splice(0).forEach((stop) => stop()));
 
-/** Returns the `http://…` address of a Worker with these metrics. */
+/** Starts a Worker that answers with METRICS and this status. Returns its `http://…` address. */
 async function worker(status: number): Promise<string> {
   const server = createServer(({ url, headers }, response) => {
     const isKnown = url === "/metrics" && headers.authorization === "Bearer secret";

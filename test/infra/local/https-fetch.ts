@@ -1,4 +1,5 @@
-// fetch over HTTPS that trusts one certificate authority; Node's own fetch has no such option. For tests and tools.
+// A fetch over HTTPS that trusts one certificate authority: Node.js's own fetch has no such option. For tests and
+// tools.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { Readable } from "node:stream";
@@ -8,7 +9,10 @@ export interface HttpsClient {
   close: () => void;
 }
 
-/** A client of servers whose certificate the authority in `caFile` (PEM) signed; it keeps connections alive. */
+/**
+ * Makes a client for servers whose certificate is signed by the authority in `caFile` (PEM). The client keeps
+ * connections alive.
+ */
 export function createHttpsClient(caFile: string): HttpsClient {
   const agent = new Agent({ keepAlive: true, ca: readFileSync(caFile) });
 
@@ -22,7 +26,7 @@ export function createHttpsClient(caFile: string): HttpsClient {
           name,
           String(value),
         ]);
-        // A stream, since a watch does not end.
+        // The body is a stream, since a watch does not end.
         const stream = Readable.toWeb(incoming);
         resolve(new Response(stream, { status: incoming.statusCode ?? 0, headers: pairs }));
       });

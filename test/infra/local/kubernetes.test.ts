@@ -1,5 +1,5 @@
-// npm start's decisions for its cluster: a deployment whose machines may lack the taint, in addition to those that an
-// operator has named, while the namespace exists.
+// Tests the list of the deployments whose machines may lack the taint: `npm start` adds its deployment to the list, and
+// keeps the deployments that an operator has named.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";

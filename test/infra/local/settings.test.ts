@@ -38,7 +38,7 @@ describe("the state folder", () => {
   test.each([false, true])(
     "what npm run deploy has generated (--fresh: %s) → begun beside it, and it stays",
     (fresh) => {
-      // The folder replaces .rollcall.
+      // The test's folder stands for .rollcall.
       mkdirSync(generatedFolder("", null).replace(".rollcall", folder.path), { recursive: true });
       openState(folder.path, fresh);
       openState(folder.path, fresh);

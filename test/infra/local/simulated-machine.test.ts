@@ -6,7 +6,7 @@ import { type SimulatedFaults, simulatedFaults } from "../../../infra/local/simu
 
 let folder: string;
 let stop: AbortController;
-/** Reads the file like the timer does; null once the timer has ended. */
+/** Reads the file of faults, as the timer does; null once the timer has ended. */
 let look: (() => void) | null;
 let lines: string[];
 beforeEach(() => {

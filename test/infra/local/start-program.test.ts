@@ -1,4 +1,4 @@
-// npm start's suggestions, and how to continue: commands that can be pasted.
+// Tests the suggestions that `npm start` prints, and the commands to continue: an operator can paste them.
 import { hostname } from "node:os";
 import { expect, it, test } from "vitest";
 import { afterwards, nextSteps } from "../../../infra/local/start-program.ts";

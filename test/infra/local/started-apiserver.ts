@@ -1,4 +1,4 @@
-// Starts a real etcd and kube-apiserver and waits until they are ready.
+// Starts a real etcd and kube-apiserver, and waits until they are ready.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import {
 } from "../../../infra/local/real-apiserver.ts";
 
 export interface RealApiserver extends Pick<PreparedApiserver, "url" | "caFile" | "commands"> {
-  /** Bearer token of a member of system:masters. */
+  /** The bearer token of a member of system:masters. */
   adminToken: string;
   pids: { etcd: number; kubeApiserver: number };
   /** Stops kube-apiserver, then etcd. The folder stays. */
@@ -23,7 +23,7 @@ const stopTimeoutMs = 5_000;
 const pollIntervalMs = 100;
 const readyTimeoutMs = 90_000;
 
-/** Its output goes to the end of the file. */
+/** Starts a program. Its output is appended to the log file. */
 export function startProgram(command: Pick<Command, "program" | "args">, logFile: string): ChildProcess {
   const log = openSync(logFile, "a");
   const child = spawn(command.program, command.args, { stdio: ["ignore", log, log] });
@@ -35,7 +35,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** SIGTERM, and SIGKILL a few seconds later. */
+/** Stops a process with SIGTERM, and with SIGKILL if it still runs a few seconds later. */
 export async function stopProgram(child: ChildProcess): Promise<void> {
   if (hasEnded(child) || child.pid === undefined) return;
   const ended = new Promise((resolve) => child.once("exit", resolve));
@@ -55,8 +55,8 @@ async function waitUntilReady(url: string, children: ChildProcess[], timeoutMs: 
 }
 
 /**
- * Starts etcd and kube-apiserver and returns once /readyz says ok. Throws, with both stopped, when one of them ends
- * early or the time is over; their output is in `dir`/etcd.log and `dir`/kube-apiserver.log.
+ * Starts etcd and kube-apiserver, and returns once /readyz answers ok. Throws if one of them ends early or the time
+ * is over, after stopping both. Their output is in `dir`/etcd.log and `dir`/kube-apiserver.log.
  */
 export async function startRealApiserver(options: RealApiserverOptions): Promise<RealApiserver> {
   const { url, caFile, tokenFile, commands } = await prepareRealApiserver(options);

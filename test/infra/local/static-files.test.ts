@@ -1,5 +1,5 @@
-// The local Worker's answers from static files, and the requests that it passes to the Worker: test/page tests the same
-// with workerd and compares it with wrangler.
+// Tests the local Worker's answers from static files, and the requests that it passes to the Worker. test/page
+// tests the same requests with workerd, and compares the answers with wrangler's.
 import { expect, test } from "vitest";
 import { staticAnswer } from "../../../infra/local/static-files.ts";
 
@@ -12,7 +12,7 @@ const FILES: Readonly<Record<string, string>> = {
   "/secret.pem": "key",
 };
 
-/** Returns the paths that were read from the disk, and the answer. */
+/** Sends a request. Returns the paths that were read from the disk, and the answer. */
 async function asked(method: string, path: string, headers: Record<string, string> = {}) {
   const paths: string[] = [];
   const disk = {

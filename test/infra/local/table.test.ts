@@ -200,7 +200,8 @@ describe("drawing", () => {
   it("a window that is made narrower → what it broke into more lines is drawn over, in its new width", () => {
     const { draw, resize, written } = output(true);
     draw(row("a"));
-    // The head and the Node, of 96 and 91 characters, take three lines of 40 each; the counts take one.
+    // The head has 96 characters and the Node 91, so each takes three lines of 40 characters. The counts take one
+    // line.
     const [head, node] = stripVTControlCharacters(written()).split("\n");
     expect([head?.length, node?.length].map((length) => Math.ceil((length ?? 0) / 40))).toEqual([3, 3]);
     resize(40);

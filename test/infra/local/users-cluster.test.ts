@@ -1,4 +1,4 @@
-// npm start's objects in a user's own cluster are listed, and removed without changing others' objects.
+// Tests that npm start lists its objects in a user's own cluster, and removes them without changing other objects.
 import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// The local Worker's configuration: this version must find what an older one has stored.
+// Tests the local Worker's configuration: this version must find the data that an older version has stored.
 import { expect, it } from "vitest";
 import { workerConfiguration } from "../../../infra/local/workerd.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";

@@ -1,5 +1,5 @@
-// The API's description: valid OpenAPI 3.1, with what generated clients need. test/stories/api-description.test.ts
-// compares it with the Worker.
+// Tests the API's description: it is valid OpenAPI 3.1, and has what generated clients need.
+// test/stories/api-description.test.ts compares it with the Worker.
 import { Validator } from "@seriousme/openapi-schema-validator";
 import * as z from "zod/mini";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// rollcall register, revoke, forget, believe: one machine at once, many only as they were listed.
+// Tests rollcall register, revoke, forget and believe: one machine at once, several only after they were listed.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { type Answered, type AskedFor, type FakeWorker, fakeWorker, play, type Played } from "./played.ts";
 

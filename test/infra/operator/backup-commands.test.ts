@@ -1,4 +1,4 @@
-// rollcall export and import: their requests, the file, and the errors for a malformed file.
+// Tests rollcall export and import: their requests, the file, and the errors for a malformed file.
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// How the operator's command line reads answers, and its errors for unreadable ones.
+// Tests how the operator's command line reads answers, and its errors for unreadable answers.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// The words that are completed.
+// Tests which words the shell's completion suggests.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, it, test } from "vitest";

@@ -1,4 +1,4 @@
-// The questions before an act that cannot be undone.
+// Tests the questions before an act that cannot be undone.
 import { expect, it } from "vitest";
 import { confirmed } from "../../../infra/operator/confirm.ts";
 import { failure, success } from "../../../shared/result.ts";

@@ -1,4 +1,5 @@
-// How a client follows the feed over connections that break, and that Node's own WebSocket sends the credential.
+// Tests how a client follows the feed over connections that break, and that Node.js's own WebSocket sends the
+// credential.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -50,7 +51,7 @@ function following(change: Partial<Following> = {}) {
   const timers: (() => void)[] = [];
   const end = new AbortController();
   let opens = Promise.withResolvers<void>();
-  /** Resolves with the next opened connection. */
+  /** Resolves with the next connection that the client opens. */
   const nextLine = async () => {
     await opens.promise;
     opens = Promise.withResolvers<void>();
@@ -178,7 +179,7 @@ it("Node's own WebSocket sends the headers, the sub-protocol and the cursor", as
       socket.write(
         `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${FEED_PROTOCOL}\r\n\r\n`,
       );
-      // A text frame, and the connection is cut.
+      // Sends a text frame and cuts the connection.
       socket.end(Buffer.from([0x81, 4, ...Buffer.from("pong")]));
       resolve(request);
     });

@@ -1,4 +1,4 @@
-// rollcall impact: flags, exit codes and formats, with a kubectl that a test plays.
+// Tests rollcall impact: flags, exit codes and formats, with a kubectl that the test plays.
 import { expect, test } from "vitest";
 import {
   OperatorProgram,

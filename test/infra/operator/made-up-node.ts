@@ -1,9 +1,9 @@
-// One machine as GET /v1/nodes/{name} returns it, for tests of its readers.
+// Returns one machine as GET /v1/nodes/{name} does, for tests of its readers.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
 const AT = "2026-01-01T11:00:00Z";
 
-/** A healthy machine; `change` replaces fields. */
+/** Returns a healthy machine. `change` replaces fields. */
 export function wholeNode(change: Partial<WholeNode> = {}): WholeNode {
   return {
     name: "edge-7",

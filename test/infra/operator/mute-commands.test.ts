@@ -1,4 +1,4 @@
-// rollcall mutes: its requests, which the Worker's own schema accepts, and its output.
+// Tests rollcall mutes: its requests, which the Worker's own schema accepts, and its output.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { newMuteSchema } from "../../../shared/protocol/receiver-api.ts";
 import { type FakeWorker, fakeWorker, play } from "./played.ts";

@@ -1,4 +1,4 @@
-// One machine on one screen: all of its data, and advice where it has a fault.
+// Tests rollcall node: all data of one machine on one screen, and advice for its faults.
 import { expect, it, test } from "vitest";
 import { nodeScreen } from "../../../infra/operator/node-commands.ts";
 import { PIPE } from "../../../infra/operator/render/terminal.ts";
@@ -99,6 +99,6 @@ test.each<[situation: string, change: Partial<WholeNode>, lines: RegExp[]]>([
 
 test.each([40, 80, 200])("%i columns → no line is wider", (columns) => {
   const wide = textOf({ phase: "two shims", isReady: false }, columns).split("\n");
-  // Except for a link, which must not be split.
+  // A link may be longer than the screen, because it must not be split.
   expect(wide.filter((line) => line.length > columns && !line.endsWith(PAGE))).toEqual([]);
 });

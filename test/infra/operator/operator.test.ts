@@ -1,4 +1,4 @@
-// How operators see texts that machines chose.
+// Tests how operators see texts that machines chose.
 import { expect, it, test } from "vitest";
 import { auditList, clusterList, historyList } from "../../../infra/operator/log-commands.ts";
 import { nodeScreen, senderList } from "../../../infra/operator/node-commands.ts";

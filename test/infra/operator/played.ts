@@ -1,4 +1,4 @@
-// The command line in this process, on a terminal of any width, against a server with the test's answers.
+// Runs the command line in this process, on a terminal of any width, against a server with the test's answers.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { polledChanges } from "../../../infra/operator/feed-client.ts";
@@ -50,17 +50,20 @@ export async function fakeWorker(answer: (asked: AskedFor) => Answered): Promise
 
 export interface Played {
   url?: string;
-  /** Width of a terminal; absent: a pipe. */
+  /** The width of the terminal. Absent: the output is a pipe. */
   columns?: number;
   isColored?: boolean;
   nowMs?: number;
-  /** The user's answer; absent: no terminal to ask at. */
+  /** The answer that the user types. Absent: there is no terminal to ask at. */
   types?: string;
   /** Called while the command waits. */
   whileWaiting?: () => void;
 }
 
-/** The time is 2026-01-01T12:00:00Z unless the test sets it; a wait moves the clock, and takes no time. */
+/**
+ * Runs a command line. The time is 2026-01-01T12:00:00Z unless the test sets it. A wait moves the clock, and takes
+ * no real time.
+ */
 export async function play(args: string[], played: Played = {}) {
   const { url, columns, isColored = false, types, whileWaiting = () => undefined } = played;
   let nowMs = played.nowMs ?? Date.UTC(2026, 0, 1, 12);

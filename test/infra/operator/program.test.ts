@@ -1,4 +1,4 @@
-// The whole command line: each command of docs/rollcall.md exists, and help is readable at any width.
+// Tests the whole command line: each command of docs/rollcall.md exists, and its help is readable at any width.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, test } from "vitest";
@@ -33,7 +33,7 @@ const check = {
 const times = { createdAt: entry.at, createdBy: "alice", expiresAt: entry.at };
 const alice = { name: "alice", role: "admin", state: "valid", lastUsedAt: null, ...times };
 const ADMINISTRATION: Record<string, unknown> = {
-  // The list, and the answer to a new one.
+  // The list of operators, combined with the answer to creating one.
   "/v1/operators": { operators: [alice], ...alice, secret: "rco_x" },
   "/v1/revocations": {
     revocations: [{ thumbprint: "k", name: "edge-7", at: entry.at, why: "revoked" }],

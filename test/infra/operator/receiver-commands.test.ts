@@ -1,4 +1,4 @@
-// rollcall receivers: its requests, which the Worker's own schemas accept, and its output.
+// Tests rollcall receivers: its requests, which the Worker's own schemas accept, and its output.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -125,7 +125,7 @@ test.each<[line: string, made: string | null, body: object, message: string]>([
     { ...settings, repeatMinutes: 0, outagesOnly: false, names: "edge-*" },
     "receiver site-b is changed\n",
   ],
-  // Alertmanager forgets alerts: the format decides how often they are sent again.
+  // Alertmanager forgets alerts, so its format decides how often alerts are sent again.
   ["--format alertmanager", null, { ...settings, format: "alertmanager" }, "receiver site-b is changed\n"],
   ["--new-secret", "whsec_y", { ...settings, repeatMinutes: 0, newSecret: true }, "whsec_y\n"],
 ])("change %s → all else stays", async (line, made, body, says) => {

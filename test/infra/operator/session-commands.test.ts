@@ -1,4 +1,4 @@
-// rollcall page and rollcall sessions: their requests, and their output.
+// Tests rollcall page and rollcall sessions: their requests, and their output.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { type FakeWorker, fakeWorker, play } from "./played.ts";
 

@@ -1,4 +1,4 @@
-// The request of `token create` from its flags, and the errors for malformed ones.
+// Tests the request of `token create` for its flags, and the errors for malformed flags.
 import { expect, it, test } from "vitest";
 import { movedLines, seconds, tokenRequest, TYPED } from "../../../infra/operator/token-commands.ts";
 import { tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";

@@ -1,4 +1,5 @@
-// The files for operators' Prometheus, Alertmanager and Grafana: they parse, and name only existing metrics.
+// Tests the files for operators' Prometheus, Alertmanager and Grafana: they can be parsed, and name only existing
+// metrics.
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -28,7 +29,7 @@ interface Panel {
 }
 const dashboard = JSON.parse(textOf("dashboard.json")) as { uid: string; title: string; panels: Panel[] };
 
-/** The family of a histogram's sample, and of names that OpenMetrics changes. */
+/** Returns the name of a sample's metric, without the endings that histograms and OpenMetrics add. */
 const baseOf = (name: string) => name.replace(/_(bucket|sum|count|created)$/, "");
 const metricsIn = (text: string) =>
   new Set([...text.matchAll(/\brollcall_\w+/g)].map(([name]) => baseOf(name)));

@@ -1,4 +1,5 @@
-// infra/rbac gives the Worker's account the rights that it needs, and no others; on any server. Contains no test.
+// Tests that infra/rbac gives the Worker's account the rights that it needs, and no others. Runs on any server.
+// Contains no test.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { StartedServer } from "../local/apiserver/aged-server.ts";
@@ -29,7 +30,10 @@ const taints = [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }];
 const node = { metadata: { name: "m", annotations }, spec: { taints } };
 const lease = { metadata: { name: "m", annotations }, spec: { holderIdentity: "m" } };
 
-/** The requests run in this order, because each needs the results of the earlier requests. */
+/**
+ * The requests that the apiserver must allow. They run in this order, because each needs the results of the earlier
+ * requests.
+ */
 const allowed: { situation: string; sent: Sent; code: number }[] = [
   { situation: "create a Node", sent: { method: "POST", path: nodes, body: node }, code: 201 },
   { situation: "read a Node", sent: { path: `${nodes}/m` }, code: 200 },
@@ -55,7 +59,7 @@ const allowed: { situation: string; sent: Sent; code: number }[] = [
     code: 200,
   },
   { situation: "list Nodes", sent: { path: `${nodes}?limit=1` }, code: 200 },
-  // A list of all, of which none is shown: other tests have Nodes on the same server.
+  // A watch of all Nodes whose selector matches none: other tests have Nodes on the same server.
   {
     situation: "watch Nodes",
     sent: { path: `${nodes}?watch=true&timeoutSeconds=1&labelSelector=rbac=none`, lastsMs: 1_000 },
@@ -98,7 +102,7 @@ const allowed: { situation: string; sent: Sent; code: number }[] = [
   },
 ];
 
-/** After all of those. */
+/** The requests of a machine that leaves, which run after `allowed`. */
 const leaving: typeof allowed = [
   {
     situation: "delete the lease of one that leaves",
@@ -113,15 +117,16 @@ const leaving: typeof allowed = [
 ];
 
 /**
- * Requests that the apiserver must deny: other verbs for the allowed resources, and rights that are easily granted by
- * mistake.
+ * The requests that the apiserver must deny: other verbs for the allowed resources, and rights that are easily
+ * granted by mistake.
  */
 const denied: { situation: string; sent: Sent }[] = [
   { situation: "replace a Node", sent: { method: "PUT", path: `${nodes}/m`, body: node } },
   { situation: "delete all Nodes", sent: { method: "DELETE", path: nodes } },
   { situation: "replace a Node's status", sent: { method: "PUT", path: `${nodes}/m/status`, body: node } },
   { situation: "read a Node's status apart", sent: { path: `${nodes}/m/status` } },
-  // The apiserver connects to the Node's addresses with the caller's port and scheme.
+  // For a proxy request, the apiserver connects to the Node's addresses with the port and scheme that the caller
+  // names.
   { situation: "reach through a Node", sent: { path: `${nodes}/m/proxy/pods` } },
   { situation: "reach another port through a Node", sent: { path: `${nodes}/https:m:22/proxy/` } },
   {
@@ -179,7 +184,7 @@ const denied: { situation: string; sent: Sent }[] = [
   { situation: "read the server's metrics", sent: { path: "/metrics" } },
 ];
 
-/** All rights of the role, as attributes of a request. */
+/** The rights of the role, each as the attributes of a request. */
 const granted = new Set([
   "nodes create",
   "nodes get",
@@ -210,10 +215,13 @@ const verbs = [
   "bind",
 ];
 
-/** A server with infra/rbac, and a token of the account `rollcall`. */
+/** Returns a server with infra/rbac, and a token of the account `rollcall`. */
 export type WithRights = () => { server: TestServer; token: string };
 
-/** Runs on the server that `start` starts; `ready`: once it has infra/rbac. Returns what further tests use. */
+/**
+ * Defines the tests for the server that `start` starts. `ready` runs once the server has infra/rbac. Returns the
+ * server and the token for further tests.
+ */
 export function describeRights(
   start: () => Promise<StartedServer>,
   ready: (started: ReturnType<WithRights>) => Promise<void> = () => Promise.resolve(),
@@ -238,7 +246,7 @@ export function describeRights(
     }
     const requested = await send(server, { method: "POST", path: `${account}/token`, body: { spec: {} } });
     token = textOf(fieldsOf(requested.body["status"])["token"]);
-    // A real server applies new bindings a moment later, one after the other.
+    // Waits for each binding, because a real server applies new bindings one after the other, a moment later.
     for (const awaited of [
       { verb: "get", resource: "nodes" },
       { verb: "get", group: "coordination.k8s.io", resource: "leases", namespace: "kube-node-lease" },
@@ -306,7 +314,10 @@ export function describeRights(
     expect(new Set(found)).toEqual(granted);
   });
 
-  /** A kubelet's questions about its clients, and the apiserver's before it connects to one. */
+  /**
+   * The subresources in the access reviews of a kubelet about its clients, and of the apiserver before it connects
+   * to a kubelet.
+   */
   const ofKubelets = [
     "proxy",
     "metrics",

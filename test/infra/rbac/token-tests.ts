@@ -1,5 +1,5 @@
-// The Worker's token renews itself on a server with the rights of infra/rbac, until the Secret that its tokens are
-// bound to is deleted. Tokens last ten minutes (the minimum), and the test moves the clock.
+// Tests that the Worker's token renews itself on a server with the rights of infra/rbac, until the Secret that its
+// tokens are bound to is deleted. Tokens last ten minutes (the minimum), and the test moves the clock.
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { fieldsOf, textOf } from "../../../infra/local/apiserver/object.ts";
 import { type KeptChain, TokenChain } from "../../../worker/cluster/token-chain.ts";
@@ -13,11 +13,11 @@ const SECONDS = 600;
 const MINUTE_MS = 60_000;
 const UNAUTHORIZED = 401;
 
-/** The chain of this first token, over this server. */
+/** Returns the chain of tokens that begins with `secret`, on this server. */
 function chainOn(server: TestServer, secret: string) {
   let kept: KeptChain = {};
   const on = { aheadMs: 0, logged: [] as Record<string, unknown>[] };
-  // The server's clock, minus its lead: it started with the token.
+  // The time by the chain's clock. It begins when the first token was issued, and moves by `aheadMs`.
   const nowMs = () => tokenLife(secret)!.issuedAtMs + on.aheadMs;
   const connectWith = (token: () => string, otherToken?: HeldToken["instead"]) =>
     kubeClient({
@@ -41,13 +41,13 @@ function chainOn(server: TestServer, secret: string) {
     nowMs,
     log: (line) => void on.logged.push(line),
   });
-  /** Moves the clock to the next token's time, and requests it. */
+  /** Moves the clock to the time when the next token is due, and requests it. */
   const renew = async () => {
     on.aheadMs += Math.max(0, (await chain.nextMs())! - nowMs()) + MINUTE_MS;
     await chain.upkeep();
     return chain.tokenFor(undefined);
   };
-  /** Requests like a machine's object. */
+  /** Returns a user of the token that requests it like a machine's node object. */
   const machine = () => {
     const ask = (refused: string | undefined) => chain.tokenFor(refused);
     const held = new HeldToken({ secret, ask, nowMs, random: () => 0 });
@@ -62,7 +62,7 @@ function chainOn(server: TestServer, secret: string) {
   return Object.assign(on, { chain, renew, machine });
 }
 
-/** `started`: a server with infra/rbac. */
+/** Defines the tests. `started` returns a server with infra/rbac. */
 export function describeTokens(started: () => { server: TestServer }): void {
   const firstToken = async (boundObjectRef: object | null) => {
     const body = { spec: { expirationSeconds: SECONDS, boundObjectRef } };
@@ -79,7 +79,7 @@ export function describeTokens(started: () => { server: TestServer }): void {
   };
 
   beforeEach(renewSecret);
-  // Other processes find it.
+  // The Secret must exist for other test processes on the same server.
   afterAll(renewSecret);
 
   test("from half of its life on a token is renewed with itself, again and again", async () => {
@@ -104,7 +104,7 @@ export function describeTokens(started: () => { server: TestServer }): void {
     const on = chainOn(server, secret);
     const { chain, machine } = on;
     await deleteSecret();
-    // A server remembers for ten seconds that a token was valid: neither of these has been used.
+    // The test uses tokens without earlier requests: a server remembers for ten seconds that a token was valid.
     for (const token of [renewed, secret])
       expect(
         await sendUntil(server, { path: "/version", token }, ({ code }) => code === UNAUTHORIZED),

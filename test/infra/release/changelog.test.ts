@@ -1,4 +1,4 @@
-// The changelog after a release, and the part that a release quotes.
+// Tests the changelog after a release, and the part that a release quotes.
 import { describe, expect, it } from "vitest";
 import { notesOf, released } from "../../../infra/release/changelog.ts";
 

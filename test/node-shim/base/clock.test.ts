@@ -1,4 +1,4 @@
-// Timers and clocks, which the shim's other files use in place of Node's own.
+// Tests the timers and clocks that the shim's other files use in place of Node.js's own.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { abortAfter, after, every, pause, timestamp, wallMs } from "../../../node-shim/base/clock.ts";
 
@@ -9,7 +9,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Records the calls of `ring`, in milliseconds since the test's start. */
+/** Returns a `ring` that records its calls, in milliseconds since the test's start. */
 function bell() {
   const beganMs = Date.now();
   const rungMs: number[] = [];

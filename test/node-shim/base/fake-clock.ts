@@ -1,4 +1,4 @@
-// Time for tests, which passes only when a test calls it.
+// A clock for tests, which advances only when a test advances it.
 import type { Clock } from "../../../node-shim/base/clock.ts";
 
 interface Timer {
@@ -6,17 +6,17 @@ interface Timer {
   callback: () => void;
 }
 
-/** Runs everything that waits for other promises only. */
+/** Waits until everything has run that waits only for promises. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 3; turn++) await new Promise((resolve) => void setImmediate(resolve));
 }
 
 export function fakeClock(): Clock & {
-  /** Lets time pass, and rings timers in their order. */
+  /** Advances the clock, and calls back the timers that become due, in their order. */
   pass: (ms: number) => Promise<void>;
-  /** Lets time pass without a timer, as in a suspend. */
+  /** Advances the clock without the timers, as a suspend does. */
   suspend: (ms: number) => void;
-  /** Returns the number of timers that have not rung: each would keep a process alive. */
+  /** Returns the number of pending timers. Each of them would keep a process alive. */
   timers: () => number;
 } {
   let nowMs = 1_000_000;

@@ -10,7 +10,7 @@ afterEach(() => {
   vi.useRealTimers();
 });
 
-/** Calls that the test answers. */
+/** Returns calls that wait until the test answers them. */
 function calls() {
   const started: { argument: string; answer: (text: string) => void; fail: (error: unknown) => void }[] = [];
   const call = (argument: string) =>

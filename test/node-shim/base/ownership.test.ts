@@ -1,4 +1,5 @@
-// Which owners and modes of a file, a folder and its parents are trusted. As root, the tests make files of other users.
+// Tests which owners and modes of a file, a folder and its parents are trusted. As root, the tests make files of
+// other users.
 import { chmodSync, chownSync, lchownSync, mkdirSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";

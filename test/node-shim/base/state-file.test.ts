@@ -1,5 +1,5 @@
-// A state folder to which another user had access. The shim reads no file of that user, writes to no place that user
-// chose, and prints the reason. As root, the tests make other users' folders and files.
+// Tests a state folder to which another user had access. The shim reads no file of that user, writes to no place
+// that the user chose, and prints the reason. As root, the tests make other users' folders and files.
 import {
   chmodSync,
   chownSync,
@@ -42,7 +42,7 @@ afterEach(() => folder.remove());
 const state = () => join(folder.path, "state");
 const inState = (name: string) => join(state(), name);
 
-/** All uses of the folder by the shim. */
+/** All functions of the shim that use the state folder. */
 const uses: [what: string, use: () => unknown][] = [
   ["take its lock", () => lockFolder(state()).release()],
   ["load the key", () => loadKey(state())],
@@ -55,7 +55,7 @@ const uses: [what: string, use: () => unknown][] = [
   ["write the devices' record", () => writeRecord(state(), { registered: [], removed: [] })],
 ];
 
-/** Returns the error of `use`, thrown or rejected. */
+/** Returns the message of the error that `use` throws or rejects with. */
 async function faultOf(use: () => unknown): Promise<string> {
   try {
     await use();
@@ -188,7 +188,7 @@ describe("files that were planted before the folder was corrected", () => {
       writeFileSync(inState("key.json.new"), "", { mode: 0o666 });
       chownSync(inState("key.json.new"), EVE, EVE);
       const { ino } = lstatSync(inState("key.json.new"));
-      // The other user keeps it open, or under another name.
+      // The link stands for the other user's access: the user keeps the file open, or has it under another name.
       linkSync(inState("key.json.new"), join(folder.path, "kept"));
       await loadOrMakeKey(state());
       expect(readFileSync(join(folder.path, "kept"), "utf8")).toBe("");

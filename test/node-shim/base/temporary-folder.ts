@@ -1,4 +1,4 @@
-// A folder for one test, and the project's own.
+// Makes a temporary folder for one test, and finds the project's own folder.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -12,6 +12,6 @@ export interface TemporaryFolder {
 
 export function temporaryFolder(): TemporaryFolder {
   const path = mkdtempSync(join(tmpdir(), "rollcall-"));
-  // A killed process may have children that still write their last lines.
+  // Retries, since the children of a killed process may still write their last lines.
   return { path, remove: () => rmSync(path, { recursive: true, force: true, maxRetries: 5 }) };
 }

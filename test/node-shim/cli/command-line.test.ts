@@ -1,5 +1,5 @@
-// Runs whole command lines in this process: their output and their exit codes. Signals, standard input and the bundle
-// need a process: test/process/node-shim/cli.
+// Tests whole command lines in this process: their output and their exit codes. Signals, standard input and the
+// bundle need a process: test/process/node-shim/cli.
 import { existsSync, readFileSync, realpathSync, writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { join, relative } from "node:path";
@@ -12,9 +12,11 @@ import { commandLine } from "./command-line.ts";
 import { JOIN_TOKEN, type MachineFolder, machineFolder, NO_RUNTIME } from "./machine-folder.ts";
 import { withoutWaits } from "../base/timers.ts";
 
-/** Every computer resolves this name by itself; the shim looks up its address. */
+/**
+ * The flags with a name that every computer resolves without a DNS server: the shim looks up its name's address.
+ */
 const NAMED = ["--hostname-override", "localhost"];
-/** The pause of join between two requests. */
+/** Milliseconds between two requests of `join`. */
 const BETWEEN_ATTEMPTS_MS = 1000;
 
 let folder: MachineFolder;
@@ -150,7 +152,7 @@ test.each([
 
 describe("cannot start → 1, and one line that says what to do", () => {
   const unreachable = "http://127.0.0.1:1";
-  // program.test.ts tests refusals that come before the shim takes its folder.
+  // These refusals come after the shim has locked its state folder. program.test.ts tests the earlier refusals.
   test.each<[situation: string, args: () => string[], line: RegExp]>([
     [
       "no join token",
@@ -195,7 +197,7 @@ describe("cannot start → 1, and one line that says what to do", () => {
   describe("a setup that fails", () => {
     const reserving = (url: string) => run(url, "--kube-reserved", "memory=1Ei");
     const line = /^node-shim: invalid Node Allocatable configuration\. .* Change kubeReserved, .*$/;
-    /** Removes log lines: a resolver of this computer may be slow. */
+    /** Returns the command's lines. Removes log lines, which appear if a resolver of this computer is slow. */
     const saidOn = (stderr: string) => stderr.split("\n").filter((each) => each.startsWith("node-shim: "));
 
     it("enrolled → the Worker is notified, once, and no heartbeat follows", async () => {
@@ -316,7 +318,7 @@ describe("join", () => {
   );
 
   describe("over a network that delays requests, so that signatures arrive too late", () => {
-    /** Starts a Worker for which the first requests are late. */
+    /** Starts a Worker to which the first `late` requests arrive too late. */
     async function lateWorker(late: number): Promise<{ url: string; asked: () => number }> {
       let asked = 0;
       const challenge = {

@@ -9,7 +9,7 @@ export interface Ended {
 }
 const SIGNALS = ["SIGTERM", "SIGINT"] as const;
 
-/** Runs until the command ends, as a process would. */
+/** Runs a command line until the command ends or exits, as a process would. */
 export async function commandLine(args: string[], environment: Record<string, string> = {}): Promise<Ended> {
   const text = { stdout: "", stderr: "" };
   let exited: Ended | undefined;
@@ -22,7 +22,7 @@ export async function commandLine(args: string[], environment: Record<string, st
     });
   vi.spyOn(console, "error").mockImplementation((line) => void (text.stderr += `${String(line)}\n`));
   vi.spyOn(process, "exit").mockImplementation((code) => {
-    // A process would have ended: later output does not count.
+    // A real process would have ended here, so later output does not count.
     exited ??= { code: Number(code), ...text };
     throw new Error("the process has ended");
   });

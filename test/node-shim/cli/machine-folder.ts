@@ -1,4 +1,4 @@
-// A machine's folder, and played Workers, for tests of whole command lines. Contains no test.
+// Makes a machine's folder and played Workers, for tests of whole command lines. Contains no test.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -11,13 +11,13 @@ export const JOIN_TOKEN = `rcj1_${"A".repeat(43)}`;
 
 export interface MachineFolder {
   path: string;
-  /** The state folder; it does not exist yet. */
+  /** The path of the state folder, which does not exist yet. */
   state: string;
   /** Makes the state folder of a machine that has enrolled. */
   enrol: (name: string) => Promise<void>;
-  /** The arguments of `run` for the machine edge-1. */
+  /** Returns the arguments of `run` for the machine edge-1. */
   run: (url: string, ...more: string[]) => string[];
-  /** Plays a Worker until `remove`; returns its URL. */
+  /** Starts a played Worker, which runs until `remove` is called. Returns its URL. */
   serve: (listener: RequestListener) => Promise<string>;
   remove: () => void;
 }

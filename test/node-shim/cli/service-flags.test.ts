@@ -1,4 +1,5 @@
-// A command uses the service's flags, variables and state folder; its own flags come first.
+// Tests that a command uses the service's flags, variables and state folder, and that its own flags take
+// precedence.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { Command } from "commander";
@@ -27,7 +28,7 @@ interface Flags extends MachineFlags {
   joinTokenFile?: string;
 }
 
-/** Returns the settings of a command with `args`, when the service runs with `flags`. */
+/** Returns the settings of a command with `args`, if the service runs with `flags`. */
 function seen(flags: string, args: string[], variables: NodeJS.ProcessEnv = {}, without: string[] = []) {
   put(UNIT, `[Service]\nEnvironmentFile=-${ENVIRONMENT}\nExecStart=/n s run ${flags} $NODE_SHIM_FLAGS\n`);
   const environment = { ...variables };

@@ -1,4 +1,4 @@
-// The line about a wait: only on a terminal, never wider than it, and removed at the end.
+// Tests the line about a wait: written only on a terminal, never wider than the terminal, and removed at the end.
 import { expect, it, test } from "vitest";
 import { progressLine } from "../../../node-shim/cli/worker-commands.ts";
 

@@ -1,4 +1,4 @@
-// join waits for the cluster's answer until that will not change by itself, and ten seconds at most.
+// Tests that `join` waits until the cluster's answer will not change by itself, and for ten seconds at most.
 import { expect, test } from "vitest";
 import { ANSWER_MS, settled } from "../../../node-shim/commands/first-answer.ts";
 import { DIAGNOSES, type Kind } from "../../../node-shim/status/diagnoses.ts";
@@ -11,7 +11,7 @@ const of = (kind: Kind): Diagnosis => ({
   passes: DIAGNOSES[kind].passes === true,
 });
 
-/** Returns the result when these states appear 200 ms apart, the last one for ever. */
+/** Returns the result of `settled` if these diagnoses follow each other every 200 ms, and the last one stays. */
 async function found(kinds: Kind[]) {
   let passedMs = 0;
   let looks = 0;

@@ -1,4 +1,5 @@
-// node-shim leave: its request to the Worker, the files that it leaves in the state folder, and a second leave.
+// Tests node-shim leave: its request to the Worker, the files that it leaves in the state folder, and a second
+// leave.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { readdirSync, writeFileSync } from "node:fs";

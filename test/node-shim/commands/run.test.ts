@@ -1,4 +1,5 @@
-// A shim that reports until it is stopped, in this process. test/process/node-shim/cli tests signals and exit codes.
+// Tests a shim that reports until it is stopped, in this process. test/process/node-shim/cli tests signals and exit
+// codes.
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -18,7 +19,7 @@ afterEach(() => {
   folder.remove();
 });
 
-/** Runs until `stop`; `said` resolves once such a line is logged. */
+/** Runs the shim until `stop` is called. `said` resolves once the shim logs a line that matches. */
 function running(url: string) {
   const stopping = new AbortController();
   const lines: string[] = [];

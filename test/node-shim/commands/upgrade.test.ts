@@ -1,4 +1,5 @@
-// node-shim upgrade: its requests to the Worker and to apt, and the way back from a version that does not report.
+// Tests node-shim upgrade: its requests to the Worker and to apt, and the way back from a version that does not
+// report.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { existsSync } from "node:fs";
@@ -57,16 +58,16 @@ const NEW: ServiceShim = { version: NEWER, hasAnswer: true };
 
 interface Situation {
   isRoot?: boolean;
-  /** Answers of dpkg, in order. */
+  /** The results of dpkg's runs, in this order. */
   dpkg?: Result<string>[];
-  /** Results of apt-get, by its first words. */
+  /** The results of apt-get, by its first words. */
   apt?: Readonly<Record<string, Result<null>>>;
-  /** The service's shim at each check; the last one stays. */
+  /** The service's shim at each check. The last one stays. */
   shims?: (ServiceShim | null)[];
   dateMs?: number;
 }
 
-/** A machine with the package, whose service runs. `ran`: the calls of apt-get. */
+/** Returns a machine with the package, whose service runs. `ran` has the calls of apt-get. */
 function host({ isRoot = true, dpkg, apt = {}, shims = [OLD, NEW], dateMs = DATE_MS }: Situation = {}) {
   const ran: string[] = [];
   const waited: string[] = [];

@@ -1,4 +1,4 @@
-// KubeletConfiguration: defaults, limits and errors. One line per error, with the field in it.
+// Tests KubeletConfiguration: defaults, limits and errors. An error is one line, with the field in it.
 import { describe, expect, it, test } from "vitest";
 import type { FlagTexts } from "../../../node-shim/config/flags.ts";
 import {

@@ -1,5 +1,5 @@
-// A kubelet's refusals of fields that have no effect here, at each limit and just over it. kubelet-verdicts.test.ts
-// compares them with a real kubelet.
+// Tests that the shim refuses the same fields as a kubelet, though they have no effect here: at each limit and just
+// over it. kubelet-verdicts.test.ts compares the refusals with a real kubelet's.
 import { describe, expect, it, test } from "vitest";
 import { parseConfiguration } from "../../../node-shim/config/config.ts";
 

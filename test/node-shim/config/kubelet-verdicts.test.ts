@@ -1,5 +1,6 @@
-// Compares the shim's verdicts on test/lab/kubelet/configurations.ts with a kubelet's (verdicts.json, recorded by npm
-// run kubelet-verdicts). They are equal, except for those that docs/configuration.md lists.
+// Compares the shim's verdicts on test/lab/kubelet/configurations.ts with a kubelet's verdicts (verdicts.json,
+// recorded by npm run kubelet-verdicts). The verdicts are equal, except for the ones that docs/configuration.md
+// lists.
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -24,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => void vi.restoreAllMocks());
 
-/** null: accepted; else the shim's error. */
+/** Returns the shim's error; null if the shim accepts the configuration. */
 async function verdict(configuration: Configuration): Promise<string | null> {
   const file = join(folder, "kubelet.yaml");
   writeFileSync(file, fileOf(configuration, "/run/containerd/containerd.sock", 10_250));

@@ -1,4 +1,4 @@
-// doctor's findings: each check in each of its states, with the advice that it prints.
+// Tests doctor's findings: each check with each of its results, and the advice that doctor prints.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -41,7 +41,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 const state = () => join(folder.path, "state");
 
-/** Returns the findings of one check. */
+/** Returns the finding of one check as text: its level, its message and its remedy. */
 function found(findings: readonly Finding[], check: string): string {
   const finding = findings.find((finding) => finding.check === check);
   return finding

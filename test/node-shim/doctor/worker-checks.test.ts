@@ -1,5 +1,5 @@
-// doctor's findings about the way out: the proxy, and the file of authorities. No finding contains the proxy's
-// password.
+// Tests doctor's findings about the connection to the Worker: the proxy, and the file of authorities. No finding
+// contains the proxy's password.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
@@ -31,7 +31,7 @@ afterEach(() => {
   folder.remove();
 });
 
-/** Returns a line for each finding about the way to the Worker. */
+/** Returns a line for each finding about the connection to the Worker. */
 async function looked(
   environment: NodeJS.ProcessEnv,
   flags: Partial<DoctorFlags> = {},

@@ -1,4 +1,4 @@
-// A machine's stored identity: one key, its enrolment, one process at a time.
+// Tests a machine's stored identity: one key, its enrolment, one process at a time.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";

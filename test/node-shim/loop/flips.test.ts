@@ -1,4 +1,4 @@
-// Changes of conditions: reported at once, only once, and not too often for the Worker.
+// Tests that changes of conditions are reported at once, only once, and not too often for the Worker.
 import { afterEach, describe, expect, it, test } from "vitest";
 import type { Seen } from "../../../node-shim/machine/machine.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -11,7 +11,7 @@ afterEach(async () => {
   ending = [];
 });
 
-/** Returns a machine whose first report was just delivered. */
+/** Returns a machine with a loop whose first report was just delivered. */
 async function running(situation: Situation = {}) {
   const machine = machineWithLoop(situation);
   ending.push(machine.end);
@@ -64,7 +64,7 @@ describe("observed 3 s after a report", () => {
     ["no shutdown, as before", { signals: ROOMY }, { shuttingDown: false }, false],
   ])("%s", async (_situation, before, seen, isToldAtOnce) => {
     const { clock, times, sees, is, loop } = await running({ vitals: before });
-    // The loop's own observations come first.
+    // The loop reads its probes first, so the test's values come after the loop's.
     loop.see({ shuttingDown: before.shuttingDown ?? false });
     await clock.pass(3000);
     const since = times().length;

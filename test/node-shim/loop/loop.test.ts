@@ -1,4 +1,4 @@
-// When the loop reports, and what it logs; time passes only when a test lets it.
+// Tests when the loop reports, and the lines that it logs. Time passes only when a test lets it.
 import { afterEach, describe, expect, it, test } from "vitest";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import { failed, machineWithLoop, ok, refused, type Situation } from "./machine.ts";
@@ -16,7 +16,7 @@ function start(situation?: Situation) {
   return machine;
 }
 
-/** Returns the waits after each of these outcomes. */
+/** Returns the milliseconds that the loop waits after each of these outcomes. */
 async function waitsAfter(answers: ReportOutcome[], more: Omit<Situation, "answers"> = {}) {
   const { clock, times } = start({ ...more, answers: [...answers, ok({ reportInMs: HOUR_MS })] });
   await clock.pass(HOUR_MS - 1);

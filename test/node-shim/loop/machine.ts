@@ -1,4 +1,5 @@
-// A machine and a Worker for the loop's tests: a test sets the machine's vitals, and reads the Worker's requests.
+// Makes a machine and a Worker for the loop's tests: a test sets the machine's vitals, and reads the Worker's
+// requests.
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop/loop.ts";
 import type { Seen } from "../../../node-shim/machine/machine.ts";
@@ -11,7 +12,7 @@ import { fakeClock, settle } from "../base/fake-clock.ts";
 
 export const GiB = 2 ** 30;
 export const ROOMY: Vitals["signals"] = { "memory.available": [GiB, 2 * GiB] };
-/** Below the default threshold of 100Mi. */
+/** Vitals with less available memory than the default threshold of 100Mi. */
 export const TIGHT: Vitals["signals"] = { "memory.available": [2 ** 20, 2 * GiB] };
 
 export const ok = (answer: Partial<ReportAnswer> = {}): ReportOutcome => ({
@@ -31,11 +32,11 @@ export const failed = (message = "refused", retryAfterMs?: number): ReportOutcom
   error: { reason: "failed", message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
 });
 
-/** The initial situation; `random` is 1. */
+/** The situation at the start. `random` is 1 by default. */
 export interface Situation {
   settings?: Partial<Settings>;
   random?: number;
-  /** The Worker's answers, one after the other; the last one stays. */
+  /** The Worker's answers, in this order. The last one stays. */
   answers?: ReportOutcome[];
   /** The vitals at the start. */
   vitals?: Vitals;
@@ -80,19 +81,19 @@ export function machineWithLoop(situation: Situation = {}) {
     reports,
     lines,
     reconnects: () => reconnects,
-    /** Times of the reports, in milliseconds since the start. */
+    /** Returns the times of the reports, in milliseconds since the start. */
     times: () => reports.map(({ atMs }) => atMs),
-    /** Sets the vitals from now on. */
+    /** Sets the vitals that reports have from now on. */
     is: (now: Vitals, hasRuntime = false) => {
       vitals = now;
       runtime = hasRuntime ? { name: "containerd", version: "2.1.0" } : null;
     },
-    /** The Worker requests a report. */
+    /** Makes the Worker request a report. */
     asks: async () => {
       ask();
       await settle();
     },
-    /** A source observes these values. */
+    /** Passes vitals to the loop, as a probe does. */
     sees: async (seen: Seen) => {
       loop.see(seen);
       await settle();

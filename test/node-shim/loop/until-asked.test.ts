@@ -1,4 +1,4 @@
-// The observations between two reports: how often they run, and what keeps them from disturbing each other.
+// Tests the probes between two reports: how often they run, and that they do not disturb each other.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { watchProbe, watchSuspend } from "../../../node-shim/loop/until-asked.ts";
 import { type Probe } from "../../../node-shim/machine/machine.ts";

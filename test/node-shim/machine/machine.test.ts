@@ -1,4 +1,5 @@
-// Flags and configuration → the settings of a report; and the commands that show them, each in this process.
+// Tests the settings of a report for flags and configuration, and the commands that show the settings, each in this
+// process.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, test } from "vitest";
@@ -26,7 +27,10 @@ const NAMED: MachineFlags = {
   factsDir: join(folder.path, "facts.d"),
 };
 
-/** The fields of kubelet.config.k8s.io/v1beta1 that have an effect here, with the defaults of its documentation. */
+/**
+ * The fields of kubelet.config.k8s.io/v1beta1 that have an effect on the Node, with the defaults of its
+ * documentation.
+ */
 const V1BETA1 = {
   apiVersion: "kubelet.config.k8s.io/v1beta1",
   kind: "KubeletConfiguration",
@@ -62,7 +66,7 @@ const V1BETA1 = {
   localStorageCapacityIsolation: true,
   shutdownGracePeriod: "0s",
   shutdownGracePeriodCriticalPods: "0s",
-  // Our own addition: the found runtime.
+  // Unlike upstream's default, null: the shim searches for a runtime.
   containerRuntimeEndpoint: null,
   imageServiceEndpoint: "",
   runtimeRequestTimeout: "2m",

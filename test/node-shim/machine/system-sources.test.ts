@@ -1,4 +1,4 @@
-// A slow source delays only the first report.
+// Tests that a slow source delays only the first report.
 import { success } from "../../../shared/result.ts";
 import { expect, it } from "vitest";
 import { inBackground } from "../../../node-shim/machine/system-sources.ts";

@@ -1,4 +1,4 @@
-// The values of --transport.
+// Tests the values of --transport.
 import { expect, test } from "vitest";
 import { transportOf } from "../../../node-shim/machine/transport.ts";
 

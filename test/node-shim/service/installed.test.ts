@@ -1,4 +1,4 @@
-// How the installed service is found, and from which files.
+// Tests how the installed service is found, and from which files.
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
@@ -74,7 +74,7 @@ it("a path that is no file → one line that names it", () => {
   expect(found).toThrow(/rollcall-node-shim\.service, which the service reads, cannot be read \(EISDIR\)$/);
 });
 
-// Which variables of a shell the service lacks: without them it cannot reach the Worker.
+// Tests the names of a shell's variables that the service lacks: without them the service may not reach the Worker.
 
 let root: { path: string; remove: () => void };
 beforeEach(() => {

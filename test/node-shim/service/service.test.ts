@@ -1,4 +1,4 @@
-// install-service and uninstall-service: the resulting unit, the calls of systemd, and the files that stay.
+// Tests install-service and uninstall-service: the resulting unit, the calls of systemd, and the files that stay.
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -13,7 +13,7 @@ const installation: Installation = {
   flags: [],
   state: "/var/lib/rollcall",
 };
-/** Reads values as systemd does: repeated keys are lists. */
+/** Returns all values of a key in a unit: systemd reads a repeated key as a list. */
 const values = (unit: string, key: string) =>
   unit.split("\n").flatMap((line) => (line.startsWith(`${key}=`) ? [line.slice(key.length + 1)] : []));
 

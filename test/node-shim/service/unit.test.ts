@@ -1,4 +1,4 @@
-// Reads the service's command and environment from a unit, as systemd does.
+// Tests that the service's command and environment are read from a unit as systemd reads them.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

@@ -1,4 +1,4 @@
-// A machine's status → a line, its remedy, an exit code. Each phase has its row.
+// Tests the line, the remedy and the exit code for a machine's status. Each phase has its row.
 import { describe, expect, it, test } from "vitest";
 import { DIAGNOSES, type Kind } from "../../../node-shim/status/diagnoses.ts";
 import { diagnose } from "../../../node-shim/status/diagnosis.ts";

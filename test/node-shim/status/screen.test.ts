@@ -1,4 +1,4 @@
-// The status on one screen: its content, and that it fits.
+// Tests the status on one screen: its content, and that it fits.
 import { describe, expect, it, test } from "vitest";
 import { diagnose } from "../../../node-shim/status/diagnosis.ts";
 import { distance, statusScreen, screenOf } from "../../../node-shim/status/screen.ts";

@@ -1,4 +1,4 @@
-// Which status file is used, and whether its shim still runs.
+// Tests which status file is used, and whether its shim still runs.
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";

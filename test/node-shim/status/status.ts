@@ -1,10 +1,10 @@
-// Statuses for tests of their readers.
+// Defines statuses for tests of their readers.
 import type { SeenStatus, StatusFile } from "../../../node-shim/status/status-file.ts";
 
 export const NOW_MS = Date.parse("2026-01-01T10:00:00Z");
 export const at = (secondsFromNow: number) => new Date(NOW_MS + secondsFromNow * 1000).toISOString();
 
-/** A healthy machine: it reported 3 s ago, and the next report is due in 6 s. */
+/** The status of a healthy machine: it reported 3 s ago, and its next report is due in 6 s. */
 export const WELL: StatusFile = {
   version: 1,
   name: "edge-7",

@@ -1,5 +1,5 @@
-// A proxy on loopback for CONNECT, over plain sockets, which misbehaves as a test sets. Behind it runs a Worker with
-// TLS, under a name that only the proxy can resolve.
+// A proxy on loopback for CONNECT, over plain sockets, which misbehaves as a test sets. The Worker behind it has
+// TLS, and a name that only the proxy can resolve.
 import type { RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
@@ -14,7 +14,7 @@ export interface Pems {
   cert: string;
 }
 
-/** Makes a key and a self-signed certificate. */
+/** Makes a key and a self-signed certificate for a name. */
 export async function selfSigned(name: string): Promise<Pems> {
   const names = [{ type: 2 as const, value: name }];
   const { private: key, cert } = await selfsigned.generate([{ name: "commonName", value: name }], {
@@ -28,12 +28,12 @@ export async function selfSigned(name: string): Promise<Pems> {
 }
 
 export interface Asked {
-  /** a.example:443 */
+  /** The host and port in the request: a.example:443 */
   target: string;
-  /** The whole head of the request. */
+  /** The request's first line and headers. */
   head: string;
   socket: Socket;
-  /** Answers 200, and joins the two sides. */
+  /** Answers 200, and connects the client to the Worker. */
   join: () => void;
 }
 
@@ -43,7 +43,7 @@ export interface Listening {
   close: () => void;
 }
 
-/** Listens on loopback. `close` also ends open connections. */
+/** Makes the server listen on loopback. `close` also ends open connections. */
 export async function listening(server: Server): Promise<Listening> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
@@ -59,7 +59,7 @@ export async function listening(server: Server): Promise<Listening> {
   return { port: (server.address() as AddressInfo).port, sockets, close };
 }
 
-/** Calls `onConnect` for each CONNECT request. With `pems`, it listens with TLS. */
+/** Starts a proxy that calls `onConnect` for each CONNECT request. With `pems`, the proxy listens with TLS. */
 export async function connectProxy(
   onConnect: (asked: Asked) => void,
   pems?: Pems,
@@ -82,7 +82,7 @@ export async function connectProxy(
   return { ...(await listening(server)), asked };
 }
 
-/** Connects to the Worker on loopback, for any name. */
+/** Connects a client's socket to the Worker on loopback, whatever name the client requested. */
 function joinTo(target: string, socket: Socket): void {
   const worker = connect(Number(target.split(":").at(-1)), "127.0.0.1");
   worker.on("error", () => socket.destroy()).once("close", () => socket.destroy());
@@ -93,7 +93,7 @@ function joinTo(target: string, socket: Socket): void {
   });
 }
 
-/** An HTTPS server; `servernames` are the names that clients requested (SNI). */
+/** Starts an HTTPS server. `servernames` has the names that clients requested (SNI). */
 export async function tlsWorker(
   pems: Pems,
   listener: RequestListener,

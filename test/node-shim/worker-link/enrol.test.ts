@@ -1,4 +1,4 @@
-// The shim after a failed enrolment.
+// Tests the shim's next step after a failed enrolment.
 import { describe, expect, it } from "vitest";
 import { afterEnrolment } from "../../../node-shim/worker-link/enrol.ts";
 import type { Reason } from "../../../shared/protocol/answers.ts";

@@ -1,5 +1,5 @@
-// A Worker with one gateway on loopback, for the shim's side of sockets. It answers as a test sets, checks frames like
-// a gateway, and records them with their transport. Its cryptography is Web Crypto's.
+// A Worker with one gateway on loopback, for tests of the shim's sockets. Answers as a test sets, checks frames
+// like a gateway, and records them with their transport. Its cryptography is Web Crypto's.
 import { webcrypto } from "node:crypto";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
@@ -51,24 +51,26 @@ export async function gatewaySide(name: string, machineKey: string) {
   };
 }
 
-/** The gateway's reaction to a frame; "answer": the normal one. */
+/**
+ * The gateway's reaction to a frame. "answer" means the usual answer, "cut" that the gateway drops the connection.
+ */
 export type Reply = "answer" | "nothing" | "cut" | GatewayFrame;
 
-/** Its behaviour; tests may change it at any time. */
+/** The Worker's behaviour, which tests may change at any time. */
 export interface Behaviour {
-  /** The offer of a socket in its answers; null: none. */
+  /** The offer of a socket in the Worker's answers; null for no offer. */
   offer: { path?: string; withinMs: number } | null;
-  /** The answer to an upgrade. null: accepted. "nothing": no answer. */
+  /** The answer to an upgrade. null accepts it, and "nothing" leaves it unanswered. */
   upgrade:
     { status: number; problem?: object; body?: string; headers?: Record<string, string> } | "nothing" | null;
   report: Reply;
   beat: Reply;
-  /** True if it lends the lease, so that heartbeats may follow. */
+  /** true if the Worker lends the lease to the gateway, so that heartbeats may follow. */
   lends: boolean;
   comeBackWithinMs: number;
   nextInMs: number;
   reportInMs: number;
-  /** The answer to a report by HTTP and over a socket, in place of 200. */
+  /** The problem that answers a report, by HTTP and over a socket; null for the usual answer. */
   problem: { status: number; reason: string } | null;
 }
 
@@ -87,7 +89,10 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
     problem: null,
     ...more,
   };
-  /** Its log: "http wanted", "upgrade", "report", "report +facts", "beat 1", "closed 1000" … */
+  /**
+   * The requests and frames in their order: "http wanted", "upgrade", "report", "report +facts", "beat 1", "closed
+   * 1000" …
+   */
   const log: string[] = [];
   const reports: { claims: ReportClaims; report: Report }[] = [];
   const beats: HeartbeatFrame[] = [];
@@ -214,7 +219,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
 
 const nonce = () => webcrypto.randomUUID().slice(0, 22);
 
-/** Returns the session's key after verifying the signature that opens the socket. */
+/** Verifies the signature of the request that opens a socket. Returns the session's key. */
 async function verifiedConnect({ headers, url = "" }: IncomingMessage): Promise<string> {
   const token = headers.authorization?.replace("Bearer ", "") ?? "";
   const { kid, jwk, typ } = decodeProtectedHeader(token) as { kid?: string; jwk: JWK; typ?: string };

@@ -1,4 +1,4 @@
-// HTTP to the Worker, against servers on loopback that behave and misbehave.
+// Tests HTTP to the Worker, against servers on loopback that behave and misbehave.
 import { createServer, type RequestListener, type Server } from "node:http";
 import {
   type AddressInfo,
@@ -36,7 +36,7 @@ async function listen(server: Server | TcpServer): Promise<{ origin: string; soc
   return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, sockets };
 }
 const serve = (listener: RequestListener) => listen(createServer(listener));
-/** A TCP server, which need not speak HTTP. */
+/** Starts a TCP server, which need not speak HTTP. */
 const serveTcp = (onData: (socket: Socket) => void) =>
   listen(createTcpServer((socket) => socket.once("data", () => onData(socket))));
 
@@ -93,7 +93,7 @@ test("close() during a request → it fails at once", async () => {
 });
 
 describe("a kept-alive connection that the server ends during the next request", () => {
-  /** Answers the first request of each connection, and resets with the second. */
+  /** Starts a server that answers the first request of each connection, and resets the connection at the second. */
   const impatient = async () => {
     const bodies: string[] = [];
     const seen = new Set<Socket>();

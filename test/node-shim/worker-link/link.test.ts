@@ -1,5 +1,5 @@
-// The shim's whole connection to its Worker: reporter, link and socket, against a Worker with a gateway on loopback.
-// Time passes only when a test lets it.
+// Tests the shim's whole connection to its Worker: reporter, link and socket, against a Worker with a gateway on
+// loopback. Time passes only when a test lets it.
 import { afterEach, describe, expect, it, test } from "vitest";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { startLoop } from "../../../node-shim/loop/loop.ts";
@@ -37,7 +37,7 @@ async function opens({ clock, link }: LinkedMachine): Promise<void> {
   await eventually(() => link.socket()).not.toBeNull();
 }
 
-/** Returns a machine with a socket that accepts heartbeats; its earlier log is cleared. */
+/** Returns a machine with a socket that accepts heartbeats. The gateway's log is cleared. */
 async function onSocket(gateway: FakeGateway, situation?: LinkSituation): Promise<LinkedMachine> {
   const made = await machine(gateway, situation);
   await made.report();
@@ -54,7 +54,7 @@ describe("HTTP first", () => {
     expect(await edge.report()).toMatchObject({ ok: true, value: { reportInMs: 9600 } });
     expect(edge.asked()).toBe(0);
     await opens(edge);
-    // A new socket gets a report at once.
+    // The link asks for a report as soon as a socket is open.
     expect(edge.asked()).toBe(1);
     await edge.report();
     expect(await edge.report(90)).toEqual({
@@ -125,7 +125,7 @@ describe("HTTP first", () => {
     expect(await edge.report()).toMatchObject({ ok: true });
     await edge.clock.pass(60_000);
     expect(gateway.log).toEqual(["http wanted +facts"]);
-    // No other address was tried either.
+    // The link did not try another address either.
     expect(edge.seen).toHaveLength(1);
     expect(edge.link.headers()).toEqual({ "rollcall-transport": "socket" });
   });
@@ -149,7 +149,7 @@ describe("HTTP first", () => {
     await underWay;
     await edge.report();
     await edge.report();
-    // The upgrade may overtake the report, or not.
+    // The upgrade may arrive before or after the report, so the lines are sorted.
     expect(gateway.log.map((line) => line.replace(" wanted", "")).toSorted()).toEqual(
       ["http +facts", "http", "upgrade t=1", "report", "beat 1"].toSorted(),
     );
@@ -232,7 +232,7 @@ describe("the loss of a socket", () => {
     expect(await edge.report()).toMatchObject({ ok: true });
     expect(gateway.log.filter((line) => !line.startsWith("closed"))).toEqual(["beat 1", "http wanted"]);
     expect(edge.lines.at(-1)).toBe(`info reports go by HTTP; no socket: ${why}`);
-    // The report contains no silence, since it was short.
+    // The time without an answer was too short to be reported.
     expect(gateway.reports.at(-1)?.report.noAnswerSeconds).toBeUndefined();
   });
 
@@ -270,7 +270,7 @@ describe("the loss of a socket", () => {
     await edge.clock.pass(60_000);
     gateway.sockets[0]?.terminate();
     await eventually(() => edge.link.socket()).toBeNull();
-    // No request is sent before its time.
+    // No request follows until the next report is due.
     expect(gateway.log).toEqual(["closed 1006"]);
     await edge.report();
     await edge.clock.pass(29_999);
@@ -474,7 +474,7 @@ test("--transport socket → its faults are warnings", async () => {
 describe("with the loop", () => {
   const SETTINGS = { hostname: "edge-1", ...defaultConfiguration() };
 
-  /** The loop of a machine: `next` lets time pass, and waits for the results. */
+  /** Starts the loop of a machine. `next` lets time pass, and waits for the gateway's log to match. */
   function looping(gateway: FakeGateway, edge: LinkedMachine) {
     const stop = new AbortController();
     closing.push(() => stop.abort());
@@ -501,7 +501,7 @@ describe("with the loop", () => {
         lines.push(...gateway.log.splice(0));
         return lines;
       }).toEqual(expected);
-      // The answer has to be there before time passes.
+      // The running request must have its answer before time passes.
       await eventually(() => underWay).toBe(0);
       await settle();
     };

@@ -1,4 +1,4 @@
-// A machine whose reports use its link, with the test's clock: reporter, link and HTTP, and their log.
+// Makes a machine whose reports use its link, with the test's clock: reporter, link and HTTP, and their log.
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { TransportChoice } from "../../../node-shim/machine/transport.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
@@ -12,20 +12,23 @@ import { fakeClock } from "../base/fake-clock.ts";
 export const FACTS = { platform: { os: "linux", architecture: "amd64" } } as Facts;
 export const vitals = (available: number): Vitals => ({ signals: { "memory.available": [available, 1000] } });
 
-/** Deadline of a request and of an upgrade, with timers of their own. */
+/** The time limit of a request and of an upgrade, by real timers. */
 const DEADLINE_MS = 9000;
 
 export interface LinkSituation {
   choice?: TransportChoice;
   random?: number;
   outbound?: Outbound;
-  /** The Worker's origin, if it is not at http://127.0.0.1. */
+  /** The Worker's origin. Absent: http://127.0.0.1 with the Worker's port. */
   origin?: string;
 }
 
 export type LinkedMachine = Awaited<ReturnType<typeof linkedMachine>>;
 
-/** `report` reports once; `asked`: the number of requests for a report, by the Worker or by a new socket. */
+/**
+ * Makes a machine. `report` sends one report. `asked` is the number of reports that the Worker or a new socket has
+ * asked for.
+ */
 export async function linkedMachine(
   worker: { port: number },
   { choice = "auto", random = 0, ...more }: LinkSituation = {},

@@ -1,4 +1,4 @@
-// Which URLs a machine may post to: no one on the way must read its reports.
+// Tests the URLs to which a machine may post: nobody on the way may read its reports.
 import { expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { RequestFault } from "../../../node-shim/worker-link/exchange.ts";
@@ -25,7 +25,7 @@ it.each([
   expect(() => originOf(url, "--url")).toThrow(message);
 });
 
-// A refusal of the origin that a machine signs for: the machine adds its own origin.
+// Tests the refusal of the origin that a machine signs for: the machine adds this origin to the message.
 
 const ORIGIN = "https://before.example.com";
 const refused = (...args: Parameters<typeof problem>) =>

@@ -1,4 +1,5 @@
-// Which files --ca-file accepts. worker-link.test.ts shows, on each Node, that the usual authorities stay trusted.
+// Tests which files --ca-file accepts. worker-link.test.ts shows, with each version of Node.js, that the usual
+// authorities stay trusted.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, test } from "vitest";

@@ -1,4 +1,4 @@
-// Which proxy the environment sets, and the errors for a malformed URL.
+// Tests which proxy the environment sets, and the errors for a malformed URL.
 import { describe, expect, it, test } from "vitest";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { isExcepted, proxyTo } from "../../../node-shim/worker-link/proxy.ts";
@@ -82,10 +82,10 @@ describe("a URL without a valid proxy → the variable is named, and the URL wit
   });
 });
 
-// NO_PROXY: the hosts that it excepts. Where Go has a rule, the situations come from its tests.
+// Tests the hosts that NO_PROXY excepts. Where Go has a rule, the situations come from Go's tests.
 
 test.each<[list: string, host: string, excepted: boolean]>([
-  // Loopback, always.
+  // Loopback is always excepted.
   ["", "localhost", true],
   ["", "127.0.0.1", true],
   ["", "127.0.0.2", true],
@@ -94,7 +94,7 @@ test.each<[list: string, host: string, excepted: boolean]>([
   ["", "[::2]", false],
   ["", "localhost.net", false],
   ["", "local.localhost", false],
-  // A domain and all names below it; after a leading dot, only those below.
+  // A domain excepts itself and all names below; with a leading dot, only the names below.
   ["example.com", "example.com", true],
   ["example.com", "a.b.example.com", true],
   ["example.com", "myexample.com", false],
@@ -107,7 +107,7 @@ test.each<[list: string, host: string, excepted: boolean]>([
   ["bücher.example", "xn--bcher-kva.example", true],
   [".bücher.example", "a.bücher.example", true],
   ["com", "example.com", true],
-  // Ports.
+  // An entry with a port excepts only that port.
   ["example.com:443", "example.com", true],
   ["example.com:443", "a.example.com", true],
   ["example.com:443", "example.com:8443", false],
@@ -117,7 +117,7 @@ test.each<[list: string, host: string, excepted: boolean]>([
   ["10.1.2.3:80", "10.1.2.3", false],
   ["[2001:db8::1]:443", "[2001:db8::1]", true],
   ["[2001:db8::1]:80", "[2001:db8::1]", false],
-  // Addresses and networks: only for a URL with an address.
+  // Addresses and networks except only a URL whose host is an address.
   ["10.1.2.3", "10.1.2.3", true],
   ["10.1.2.3", "10.1.2.4", false],
   ["3", "10.1.2.3", false],
@@ -130,13 +130,13 @@ test.each<[list: string, host: string, excepted: boolean]>([
   ["2001:db8::/32", "[2001:db8:1::]", true],
   ["2001:db8::/32", "[2001:db9::]", false],
   ["10.0.0.0/8", "a.example.com", false],
-  // Several of them.
+  // A list may have several entries.
   ["a.example, example.com", "example.com", true],
   ["a.example example.com", "example.com", true],
   ["a.example,,", "example.com", false],
   ["*", "example.com", true],
   ["a.example,*", "192.0.2.1", true],
-  // Meaningless entries except nothing.
+  // An entry without a meaning excepts no host.
   ["10.0.0.0/33", "10.0.0.1", false],
   ["10.0.0.0/", "10.0.0.1", false],
   ["10.0.0.0/8/8", "10.0.0.1", false],

@@ -1,4 +1,5 @@
-// The machine's side of the protocol against a Worker with scripted answers: the posted requests, and their results.
+// Tests the machine's side of the protocol against a Worker with scripted answers: the posted requests, and their
+// results.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
@@ -20,7 +21,7 @@ beforeAll(async () => {
   key = await makeMachineKey();
 });
 
-/** An answer, or an error in place of one. */
+/** An answer, or an error if no answer comes. */
 type Scripted = TransportResponse | Error;
 const json = (status: number, body: unknown): Scripted => ({ status, body: JSON.stringify(body) });
 const ok = (ticket: string): Scripted =>
@@ -32,7 +33,8 @@ const factsUnknown = (ticket: string): Scripted =>
 const lost = new Error("socket hang up");
 
 /**
- * A reporter whose requests get these answers in order; posted requests as `ticket/n`, with `+facts` if they had them.
+ * Makes a reporter whose requests get these answers, in this order. `posted` has the requests as `ticket/n`, with
+ * `+facts` if they had facts.
  */
 function scripted(...answers: Scripted[]) {
   const clock = { nowMs: 0 };
@@ -319,7 +321,7 @@ describe("the time without an answer", () => {
   const failing = json(500, { status: 500, title: "", detail: "", reason: "internal" });
   const limited = json(429, { status: 429, title: "", detail: "", reason: "rate-limited" });
   const away = json(502, "<html>");
-  /** Each answer belongs to a report, this many seconds after the one before. */
+  /** Each answer belongs to one report. The reports are `apartSeconds` apart. */
   test.each<[situation: string, answers: Scripted[], apartSeconds: number, told: (number | undefined)[]]>([
     ["no answer was missing", [ok("a"), ok("b")], 60, [undefined, undefined]],
     ["a request was lost", [ok("a"), lost, ok("b")], 9.9, [undefined, undefined, undefined]],

@@ -1,4 +1,5 @@
-// A machine's request about an upgrade, and the answers that it accepts. Stories test enrolling, rotating and leaving.
+// Tests a machine's request about an upgrade, and the answers that it accepts. Stories test enrolling, rotating and
+// leaving.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { describe, expect, it, test } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -9,7 +10,7 @@ import { upgradeSchema } from "../../../shared/protocol/claims.ts";
 
 const ORIGIN = "https://rollcall.example.com";
 
-/** Sends a request to a Worker with these answers; the last one stays. */
+/** Sends a request to a Worker with these answers, in this order. The last one stays. */
 async function asked(...answers: [status: number, body: object][]) {
   const requests: TransportRequest[] = [];
   const send: Transport = async (request) => {

@@ -1,4 +1,4 @@
-// A socket's session compared with another implementation of its cryptography (Web Crypto).
+// Tests a socket's session against another implementation of its cryptography (Web Crypto).
 import { webcrypto } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
 import { makeSessionKeys, startSession } from "../../../node-shim/worker-link/session.ts";

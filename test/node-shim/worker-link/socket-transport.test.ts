@@ -1,4 +1,4 @@
-// One socket: its frames and their effects, with the test's connection and clock.
+// Tests one socket: its frames and their effects, with the test's connection and clock.
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { makeSessionKeys } from "../../../node-shim/worker-link/session.ts";
 import { GatewaySocket, type SocketEnd } from "../../../node-shim/worker-link/socket-transport.ts";
@@ -21,7 +21,7 @@ const ACCEPTED = {
   comeBackWithinMs: 30_000,
 } as const satisfies GatewayFrame;
 
-/** A socket on the test's connection; `events`: the events on either side, in order. */
+/** Makes a socket on the test's connection. `events` has the events of both sides, in their order. */
 function socketOnTest() {
   const clock = fakeClock();
   const events: string[] = [];
@@ -109,7 +109,7 @@ describe("a report", () => {
     expect(await socket.report({ ...REPORT, body: `${body}x` })).toBeNull();
     expect(sent).toHaveLength(1);
     expect(events).toEqual(["accepted 30000"]);
-    // The report goes by HTTP, which ends the loan.
+    // No heartbeat is possible: the next report goes by HTTP, which ends the lease loan.
     expect(await socket.heartbeat(OTHER, 0)).toBeNull();
   });
 

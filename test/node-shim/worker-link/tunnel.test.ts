@@ -1,5 +1,5 @@
-// Requests through a proxy that behaves and misbehaves. Behind it is a Worker with TLS, under a name that only the
-// proxy can resolve.
+// Tests requests through a proxy that behaves and misbehaves. The Worker behind it has TLS, and a name that only
+// the proxy can resolve.
 import { writeFileSync } from "node:fs";
 import type { RequestListener } from "node:http";
 import { createServer, type Socket } from "node:net";
@@ -287,7 +287,7 @@ describe("one deadline for proxy and Worker together", () => {
     [
       "a tunnel that leads nowhere",
       ({ socket }, reached) => {
-        // The next bytes are the client's TLS greeting.
+        // The bytes after CONNECT are the client's TLS greeting.
         socket.once("data", reached);
         socket.write("HTTP/1.1 200 OK\r\n\r\n");
       },

@@ -1,5 +1,5 @@
-// Sockets through proxies and with an operator's authorities, like HTTP; and through proxies that break them. Behind
-// them is a Worker with TLS and a gateway, under a name that only the proxy can resolve.
+// Tests sockets through proxies and with an operator's authorities, like HTTP, and through proxies that break
+// sockets. The Worker behind the proxies has TLS and a gateway, and a name that only the proxy can resolve.
 import { writeFileSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { join } from "node:path";
@@ -32,7 +32,7 @@ afterEach(() => {
   closing = [];
 });
 
-/** Returns a machine behind a proxy, and the Worker. */
+/** Makes a machine behind a proxy, and the Worker. */
 async function behind(onConnect: (asked: Asked) => void, behaviour: Partial<Behaviour> = {}) {
   const gateway = await fakeGateway(behaviour, pems);
   const proxy = await connectProxy(onConnect);
@@ -46,7 +46,7 @@ async function behind(onConnect: (asked: Asked) => void, behaviour: Partial<Beha
   return { gateway, proxy, edge };
 }
 
-/** Reports once by HTTP, and waits until the link has a result for the socket that it then opens. */
+/** Reports once by HTTP. Waits until the link has a result for the socket that it opens afterwards. */
 async function attempt({ report, clock, seen, link }: LinkedMachine): Promise<void> {
   const before = seen.length;
   await report();
@@ -56,7 +56,7 @@ async function attempt({ report, clock, seen, link }: LinkedMachine): Promise<vo
 
 const upgrades = ({ log }: FakeGateway) => log.filter((line) => line.startsWith("upgrade")).length;
 
-/** After three failures, reports continue by HTTP alone. */
+/** Expects that reports continue by HTTP alone after three failures. */
 async function expectHttpAlone(gateway: FakeGateway, edge: LinkedMachine): Promise<void> {
   expect(edge.seen.at(-1)).toMatchObject({ via: "http", againInMs: 600_000 });
   const before = upgrades(gateway);

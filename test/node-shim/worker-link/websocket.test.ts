@@ -1,4 +1,4 @@
-// A WebSocket to a WebSocket server, and to other servers.
+// Tests a WebSocket to a WebSocket server, and to other servers.
 import { createServer, type IncomingMessage } from "node:http";
 import { Agent } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";
@@ -20,7 +20,7 @@ afterEach(() => {
   closing = [];
 });
 
-/** A server of ws, and its received messages. */
+/** Starts a server of the library ws, and collects the messages that it receives. */
 async function server() {
   const wss = new WebSocketServer({ noServer: true, perMessageDeflate: true });
   const http = createServer();
@@ -42,7 +42,7 @@ async function server() {
   return { port, upgrades, sockets, got, ends };
 }
 
-/** A plain TCP listener. */
+/** Starts a plain TCP server. Returns its port. */
 async function plain(onData: (socket: Socket, head: string) => void): Promise<number> {
   const { port, close } = await listening(
     createTcpServer((socket) => socket.on("data", (data) => onData(socket, data.toString()))),

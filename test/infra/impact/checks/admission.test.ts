@@ -1,4 +1,4 @@
-// Webhooks and policies that judge Nodes, by the forms of their rules.
+// Tests the findings about webhooks and policies that judge Nodes, by the forms of their rules.
 import { expect, test } from "vitest";
 import { policies, webhooks } from "../../../../infra/impact/checks/admission.ts";
 import { found } from "../made-up-cluster.ts";

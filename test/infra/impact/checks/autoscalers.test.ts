@@ -1,4 +1,5 @@
-// Autoscalers and the descheduler: the number of machines that reaches their bounds, and how Nodes are excluded.
+// Tests the findings about autoscalers and the descheduler: the number of machines that reaches their limits, and
+// the way to exclude Nodes.
 import { describe, expect, test } from "vitest";
 import {
   clusterAutoscaler,

@@ -1,4 +1,4 @@
-// Cloud controllers that delete Nodes unknown to their cloud, or copy labels.
+// Tests the findings about cloud controllers that delete Nodes unknown to their cloud, or copy labels.
 import { expect, test } from "vitest";
 import { cloudController, copiesRegion } from "../../../../infra/impact/checks/cloud.ts";
 import { cluster, formerMachine, found, program, worker } from "../made-up-cluster.ts";

@@ -1,4 +1,4 @@
-// The scheduler's search, version skew, and upgrade plans.
+// Tests the findings about the scheduler's search, version skew, and upgrade plans.
 import { describe, expect, test } from "vitest";
 import {
   matchesSelector,

@@ -1,4 +1,4 @@
-// Scrapes of kubelets that do not exist, and alerts on silent machines.
+// Tests the findings about scrapes of kubelets that do not exist, and about alerts on silent machines.
 import { expect, test } from "vitest";
 import { kubeletService, metricsServer, nodeAlerts } from "../../../../infra/impact/checks/monitoring.ts";
 import { found, program, textOf } from "../made-up-cluster.ts";

@@ -1,4 +1,5 @@
-// The remaining address ranges for pods, routes, and the resources that network plugins use for each Node.
+// Tests the findings about the networks: remaining address ranges for pods, routes, and the resources that network
+// plugins use for each Node.
 import { describe, expect, test } from "vitest";
 import { nodeAgents, nodeCidrs, routes } from "../../../../infra/impact/checks/network.ts";
 import { found, program, staticPod, textOf, worker } from "../made-up-cluster.ts";

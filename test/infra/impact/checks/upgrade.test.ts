@@ -1,4 +1,4 @@
-// Objects that select Nodes of an existing fleet by labels that an upgrade moves.
+// Tests the findings about objects that select Nodes of an existing fleet by labels that an upgrade moves.
 import { expect, test } from "vitest";
 import { movedSelectors, movedVolumes } from "../../../../infra/impact/checks/upgrade.ts";
 import { formerMachine, found, textOf, TOLERATES_ALL, worker, workload } from "../made-up-cluster.ts";

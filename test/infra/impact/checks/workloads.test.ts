@@ -1,4 +1,5 @@
-// DaemonSets that would get pods on rollcall's Nodes, and spreads that would count these Nodes.
+// Tests the findings about DaemonSets that would get pods on rollcall's Nodes, and about spreads that would count
+// these Nodes.
 import type { V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { daemonSets, topologySpread } from "../../../../infra/impact/checks/workloads.ts";

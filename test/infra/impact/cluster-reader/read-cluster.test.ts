@@ -1,4 +1,4 @@
-// Reading a cluster: existing and missing resources, forbidden ones, and faults that end the reading.
+// Tests how a cluster is read: existing, missing and forbidden resources, and faults that end the reading.
 import { describe, expect, test } from "vitest";
 import { readCluster, type ReadFault } from "../../../../infra/impact/cluster-reader.ts";
 import { program } from "../made-up-cluster.ts";

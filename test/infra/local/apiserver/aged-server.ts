@@ -1,4 +1,4 @@
-// An embedded apiserver with a history: its storage has forgotten revision 1. Contains no test.
+// Starts an embedded apiserver with a history: its storage has forgotten revision 1. Contains no test.
 import { mkdtempSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -6,13 +6,13 @@ import { join } from "node:path";
 import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
 import { embeddedServer, type TestServer } from "./test-server.ts";
 
-/** A server that the contract is checked against. */
+/** A running server that the cases of the contract are sent to. */
 export interface StartedServer {
   server: TestServer;
   stop: () => Promise<void>;
 }
 
-/** A reopened store does not remember earlier changes. */
+/** Opens a store whose earlier changes are forgotten: a reopened store does not remember them. */
 function openAgedStore(file: string): Store {
   const young = openStore(file);
   const key = { resource: "tests", namespace: "", name: "earlier" };

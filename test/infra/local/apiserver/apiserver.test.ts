@@ -1,5 +1,5 @@
-// The embedded apiserver's own behaviour, and where a clock, a restart or a limit matters. contract.test.ts has what it
-// shares with a real one.
+// Tests the embedded apiserver's own behaviour, and the cases where a clock, a restart or a limit matters.
+// contract.test.ts has the behaviour that it shares with a real apiserver.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -143,7 +143,7 @@ describe("tokens", () => {
 });
 
 describe("limits", () => {
-  /** A Node as JSON text of exactly this number of bytes. */
+  /** Returns a Node as JSON text with this number of bytes. */
   function nodeOfBytes(bytes: number): string {
     const text = (unknown: string) => JSON.stringify({ metadata: { name: "big" }, unknown });
     return text("x".repeat(bytes - text("").length));

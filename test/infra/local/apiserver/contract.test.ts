@@ -1,5 +1,5 @@
-// The embedded apiserver answers like a real kube-apiserver: test/cluster/contract.test.ts sends the same requests to
-// that one.
+// Tests that the embedded apiserver answers like a real kube-apiserver. test/cluster/contract.test.ts sends the
+// same requests to a real one.
 import { describe } from "vitest";
 import { agedServer } from "./aged-server.ts";
 import { describeContract } from "./contract/describe-contract.ts";

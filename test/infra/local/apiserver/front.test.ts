@@ -1,4 +1,4 @@
-// The port: kept connections, waiting watchers, and malformed requests.
+// Tests the server's port: kept connections, waiting watchers, and malformed requests.
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { Agent, request, type RequestOptions } from "node:https";
 import { tmpdir } from "node:os";
@@ -21,7 +21,7 @@ let front: ReturnType<typeof createFront>;
 let port: number;
 let ca: string;
 let token: string;
-/** The same server without the port. */
+/** The server behind the port, called without a connection. */
 let direct: TestServer;
 
 beforeAll(async () => {
@@ -90,7 +90,9 @@ test("idle watchers: each is told of a change, and others are answered meanwhile
   agent.destroy();
 });
 
-/** Bytes that no client library would send. */
+/**
+ * Sends a request that starts with this line, which no client library would send. Returns the answer's first line.
+ */
 async function raw(start: string): Promise<string> {
   const socket = connect({ host: "127.0.0.1", port, ca });
   socket.write(`${start}\r\nHost: x\r\nAuthorization: Bearer ${token}\r\nConnection: close\r\n\r\n`);
@@ -110,7 +112,7 @@ test.each([
 });
 
 describe("a stream that is the answer", () => {
-  /** A port whose answers are this stream. */
+  /** Starts a port that answers every request with this stream. */
   async function serve(source: UnderlyingSource<Uint8Array>) {
     const streaming = createFront(await loadCredentials(dir), () =>
       Promise.resolve(new Response(new ReadableStream<Uint8Array>(source))),
@@ -142,7 +144,7 @@ describe("a stream that is the answer", () => {
     await new Promise((resolve) => socket.once("data", resolve));
     socket.pause();
     const controller = await stream.promise;
-    // The kernel buffers some megabytes for a client that does not read.
+    // The answer is larger than the kernel's buffers, which hold some megabytes for a client that does not read.
     controller.enqueue(Buffer.alloc(16_000_000));
     await nextTurn();
     controller.error(new Error("the watcher does not read"));

@@ -6,7 +6,7 @@ function object(name: string): ApiObject {
   return { kind: "K", apiVersion: "v1", metadata: { name } };
 }
 
-/** A change whose JSON is ten characters long. */
+/** Returns a change whose JSON is ten characters long. */
 function change(revision: number, resource = "things") {
   return { type: "ADDED" as const, resource, object: object(`${revision}`), text: "x".repeat(10), revision };
 }

@@ -1,20 +1,20 @@
-// Shared by the apiserver's tests: an embedded one in memory, and requests as one line. Contains no test.
+// Makes an embedded apiserver in memory for tests, and sends a request in one line. Contains no test.
 import { createApiserver } from "../../../../infra/local/apiserver/apiserver.ts";
 import type { ApiObject } from "../../../../infra/local/apiserver/object.ts";
 import { openStore, type Store } from "../../../../infra/local/apiserver/store.ts";
 import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
-/** A server under test: embedded or real. */
+/** A server under test, which is embedded or real. */
 export interface TestServer {
   url: string;
   token: string;
   fetch: (request: Request) => Promise<Response>;
-  /** Lets time pass for its watches; absent if the server has a clock of its own. */
+  /** Lets time pass for the server's watches. Absent if the server runs by the real clock. */
   pass?: (ms: number) => void;
 }
 
 export interface EmbeddedServer extends TestServer {
-  /** The server's clock, in ms; tests move it. */
+  /** The server's clock in milliseconds, which tests move. */
   clock: { ms: number };
   store: Store;
   close: () => void;
@@ -22,7 +22,7 @@ export interface EmbeddedServer extends TestServer {
 
 export const startMs = Date.parse("2026-03-01T10:00:00Z");
 
-/** Timers that ring when the test calls them. */
+/** Returns timers that run when the test lets time pass. */
 export function manualTimers() {
   let nowMs = 0;
   const due = new Map<() => void, number>();
@@ -45,7 +45,7 @@ export function manualTimers() {
   return { after, advance, count: () => due.size };
 }
 
-/** A new server with storage in memory by default, a clock that stands still and uids that count up. */
+/** Makes a new server. By default its storage is in memory. Its clock stands still, and its UIDs count up. */
 export function embeddedServer(store = openStore(":memory:")): EmbeddedServer {
   const clock = { ms: startMs };
   const timers = manualTimers();
@@ -73,13 +73,13 @@ export function embeddedServer(store = openStore(":memory:")): EmbeddedServer {
 export interface Sent {
   method?: string;
   path: string;
-  /** JSON, unless it is text. */
+  /** The body, sent as JSON unless it is a text. */
   body?: unknown;
   type?: string;
   headers?: Record<string, string>;
-  /** A watch ends after this time. */
+  /** Milliseconds after which the client ends a watch. */
   lastsMs?: number;
-  /** A bearer token in place of the administrator's; "" for none. */
+  /** The bearer token; "" for none. Absent: the administrator's token. */
   token?: string;
 }
 
@@ -112,7 +112,7 @@ export function toRequest(server: TestServer, sent: Sent): Request {
   });
 }
 
-/** Sends one request; the body is an empty object if the answer is no JSON. */
+/** Sends one request. The returned body is an empty object if the answer is no JSON. */
 export async function send(server: TestServer, sent: Sent): Promise<Received> {
   const response = await server.fetch(toRequest(server, sent));
   if (sent.lastsMs !== undefined) server.pass?.(sent.lastsMs);

@@ -1,4 +1,4 @@
-// How refusals for npm start's administrator are read.
+// Tests how the refusals for npm start's administrator are interpreted.
 import { expect, test } from "vitest";
 import { adminReader } from "../../../../infra/local/users-cluster.ts";
 import { ApiRefusal } from "../../../../infra/local/kube-admin.ts";

@@ -1,4 +1,4 @@
-// A command's Worker and its credential: by flags, environment, contexts.
+// Tests how a command finds its Worker and its credential: by flags, environment, contexts.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// rollcall context …: what is stored, and how it is shown.
+// Tests rollcall context: the stored contexts, and their output.
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeEach, expect, it } from "vitest";

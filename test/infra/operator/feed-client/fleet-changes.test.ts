@@ -1,4 +1,5 @@
-// When the fleet is read again: over a connection that opens, is silent, breaks, or is refused. The clock is made up.
+// Tests when the fleet is read again: over a connection that opens, is silent, breaks, or is refused. The clock is
+// made up.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fedChanges, type FleetChanges } from "../../../../infra/operator/feed-client.ts";
 
@@ -25,7 +26,9 @@ class MadeUpSocket extends EventTarget {
 }
 
 let sockets: MadeUpSocket[];
-/** Status of a request by HTTP after a connection has ended: 426 means "it would open". */
+/**
+ * The status that answers a request by HTTP after a connection has ended. 426 means that a connection would open.
+ */
 let status: number;
 let changes: FleetChanges;
 beforeEach(() => {
@@ -75,7 +78,7 @@ test.each<[situation: string, ms: number, steps: (() => unknown)[]]>([
 ])("%s → looks again after %i ms", async (_, ms, steps) => {
   for (const step of steps) await step();
   await vi.advanceTimersByTimeAsync(0);
-  // News is read at once.
+  // A change that has arrived is read at once.
   if (steps.length > 0) expect(await nextLook()).toBe(0);
   expect(await nextLook()).toBe(ms);
 });

@@ -1,4 +1,4 @@
-// rollcall nodes: its requests, and its output at several widths and in every format.
+// Tests rollcall nodes: its requests, and its output at several widths and in every format.
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from "vitest";
 import { type Answered, type AskedFor, type FakeWorker, fakeWorker, play, type Played } from "../played.ts";
 

@@ -1,4 +1,4 @@
-// rollcall outages: the sites without a connection, and the kind of each outage.
+// Tests rollcall outages: the sites without a connection, and the kind of each outage.
 import { afterAll, beforeAll, expect, it, test } from "vitest";
 import { type FakeWorker, fakeWorker, play } from "../played.ts";
 

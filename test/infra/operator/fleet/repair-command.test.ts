@@ -1,4 +1,4 @@
-// rollcall repair index: started, and followed to its end.
+// Tests rollcall repair index: the command starts the repair, and follows it to its end.
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import type { IndexState } from "../../../../shared/protocol/fleet-answers.ts";
 import { type FakeWorker, fakeWorker, play } from "../played.ts";

@@ -1,4 +1,4 @@
-// rollcall rollout: its requests, which the Worker's own schema accepts, and its output.
+// Tests rollcall rollout: its requests, which the Worker's own schema accepts, and its output.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import type { ShownRollout } from "../../../../shared/protocol/fleet-answers.ts";
 import { newRolloutSchema } from "../../../../shared/protocol/administration-api.ts";

@@ -1,4 +1,4 @@
-// rollcall versions, and the versions in rollcall status: which machines are behind.
+// Tests rollcall versions, and the versions in rollcall status: the machines with older shims.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { commandLineWords, shimWords } from "../../../../infra/operator/fleet/versions-command.ts";
 import { commandsBelow } from "../../../house/page-commands.ts";

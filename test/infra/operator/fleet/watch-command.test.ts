@@ -1,10 +1,10 @@
-// rollcall watch: lines with the changes, and its end.
+// Tests rollcall watch: lines with the changes, and its end.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { type Answered, type FakeWorker, fakeWorker, play } from "../played.ts";
 
 let worker: FakeWorker;
 let states: Record<string, string>;
-/** In addition: machines that wait for a name, by the time since when. */
+/** Further machines, which wait for a name: for each, the time since when it waits. */
 let waiting: Record<string, string>;
 let next: Answered[];
 beforeAll(async () => {

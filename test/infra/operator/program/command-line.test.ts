@@ -1,4 +1,4 @@
-// What the command line refuses, with the exit code; and the source of its secret.
+// Tests the command lines that are refused, with the exit code, and the source of the command line's secret.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

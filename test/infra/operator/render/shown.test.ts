@@ -1,4 +1,4 @@
-// One list in every format.
+// Tests the output of one list in every format.
 import { expect, it, test } from "vitest";
 import {
   FORMATS,

@@ -1,4 +1,4 @@
-// Tables and pairs at several widths: what is cut, what is left out, and what never is.
+// Tests tables and pairs at several widths: which values are cut, which columns are omitted, and which never are.
 import { describe, expect, it, test } from "vitest";
 import { PIPE, type TerminalScreen } from "../../../../infra/operator/render/terminal.ts";
 import { type TableColumn, pairs, table } from "../../../../infra/operator/render/table.ts";

@@ -1,4 +1,4 @@
-// rollcall uninstall --cluster: its calls of kubectl, their order, and its messages when one fails.
+// Tests rollcall uninstall --cluster: its calls of kubectl, their order, and its messages when a call fails.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
@@ -11,14 +11,14 @@ import { failure, success } from "../../../../shared/result.ts";
 import { ROOT } from "../../../e2e/local-cluster.ts";
 
 interface MadeUpCluster {
-  /** Objects of all namespaces as `kind/name`. */
+  /** The objects of all namespaces as `kind/name`. */
   objects: string[];
-  /** Names, with the deployment that owns each. */
+  /** For each Node's name, the deployment that owns the Node. */
   owners: Record<string, string>;
   secrets?: Record<string, string>;
-  /** Objects of rollcall-way and itself, in the output of `kubectl get`. */
+  /** rollcall-way and its objects, in the form in which `kubectl get` prints them. */
   way?: string[];
-  /** Deleting these fails. */
+  /** The object whose deletion fails. */
   stuck?: string;
 }
 

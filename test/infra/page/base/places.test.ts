@@ -13,7 +13,7 @@ interface Entry {
   state: unknown;
 }
 
-/** The part of a browser's history that the page uses. */
+/** Returns a made-up browser: the part of its history that the page uses. */
 function browser(search: string) {
   let entries: Entry[] = [{ href: search, state: null }];
   let [at, top] = [0, 0];
@@ -51,7 +51,7 @@ function browser(search: string) {
     forward: () => move(1),
     scroll: (to: number) => (top = to),
     entries: () => entries.length,
-    /** What a link to a fragment does, without the page. */
+    /** Follows a link to a fragment, as the browser does without the page. */
     fragment(href: string) {
       entries = [...entries.slice(0, at + 1), { href, state: null }];
       move(1);

@@ -1,4 +1,4 @@
-// The text about the page's size: a line, and a table of files if it is too large.
+// Tests the text about the page's size: one line, and a table of files if the page is too large.
 import { expect, it } from "vitest";
 import { type BuiltFile, firstLoadBytes, sizeText } from "../../../../infra/page/build/build.ts";
 

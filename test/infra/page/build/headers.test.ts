@@ -1,4 +1,5 @@
-// The headers of static files: as Cloudflare reads them from a _headers file, and as the local Worker sends them.
+// Tests the headers of static files: as Cloudflare reads them from a _headers file, and as the local Worker sends
+// them.
 import { describe, expect, it, test } from "vitest";
 import {
   HEADER_RULES,
@@ -7,10 +8,13 @@ import {
   type HeaderRule,
 } from "../../../../infra/page/build/headers.ts";
 
-/** Cloudflare's limits of this file, from its documentation. */
+/** Cloudflare's limits for a _headers file, from its documentation. */
 const LIMITS = { rules: 100, lineCharacters: 2000 };
 
-/** Parses the file as Cloudflare documents it: a path at the margin, its headers indented below it. */
+/**
+ * Parses a _headers file as Cloudflare's documentation describes: a path at the margin, with its headers indented
+ * below.
+ */
 function parse(text: string): HeaderRule[] {
   const rules: { path: string; headers: Record<string, string> }[] = [];
   for (const line of text.split("\n").filter((each) => each.trim() !== "")) {

@@ -1,4 +1,4 @@
-// Machines in the form of the feed, for tests of the fleet's view.
+// Makes machines in the form of the feed, for tests of the fleet's view.
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../../shared/protocol/operator-answers.ts";
 

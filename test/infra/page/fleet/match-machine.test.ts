@@ -1,5 +1,5 @@
-// The page's search finds what the fleet index finds: both are compared with the same simple calculation, machine by
-// machine.
+// Tests that the page's search finds the same machines as the fleet index. Compares both with a simple calculation,
+// machine by machine.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { FLEET_STATES } from "../../../../shared/fleet/state.ts";

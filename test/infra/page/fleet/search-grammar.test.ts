@@ -122,7 +122,7 @@ it.each([
   ["at its limit", 0, true],
   ["just over it", 1, false],
 ])("a text %s is read: %s", (_, more, isRead) => {
-  // Each word could begin a selector that reaches to the end.
+  // Each word could begin a selector that continues to the end of the text, which is the slowest case.
   const text = "a, ".repeat(MAX_SEARCH).slice(0, MAX_SEARCH + more);
   const read = readSearch(text);
   expect(!read.ok && read.error.expected.includes("characters")).toBe(!isRead);

@@ -1,4 +1,4 @@
-// The page's end of the feed, with a connection and a clock that the test controls.
+// Tests the page's end of the feed, with a connection and a clock that the test controls.
 import { describe, expect, it } from "vitest";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { FEED_CLOSED, FEED_PROTOCOL } from "../../../../shared/protocol/feed-names.ts";
@@ -25,7 +25,7 @@ const HELLO = JSON.stringify({ type: "hello", resumed: true, why: "" });
 const news = (cursor: string) => JSON.stringify({ type: "changes", cursor });
 const REFUSED: RequestFault = { reason: "forbidden", message: "nobody", status: 403 };
 
-/** A visible page that starts. */
+/** Returns a page that is visible and has started to follow the feed. */
 async function startedPage(ticket: Result<object, RequestFault> = success({ ticket: "t" })) {
   const page = { nowMs: 1_000_000, isSeen: true, cursor: null as string | null, ticket };
   const lines: Line[] = [];

@@ -1,4 +1,4 @@
-// What the page knows of the fleet, and when it is stale.
+// Tests the page's data about the fleet, and when the data are stale.
 import { signal } from "@preact/signals";
 import { afterEach, expect, it, vi } from "vitest";
 import { ColumnsBuilder } from "../../../../shared/fleet/columns.ts";

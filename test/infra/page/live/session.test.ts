@@ -9,7 +9,7 @@ const IN = success({ operator: ANN, ways: WAYS });
 const OUT = success({ operator: null, ways: WAYS });
 const faultOf = (reason: string): RequestFault => ({ reason, message: "no", status: 403 });
 
-/** A store whose requests get these answers, in this order. */
+/** Returns a session store whose requests get these answers, in this order. */
 function storeOf(...answers: Result<object, RequestFault>[]) {
   const asked: string[] = [];
   const ask = ((method, path) => {

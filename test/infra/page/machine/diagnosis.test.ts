@@ -1,4 +1,4 @@
-// The diagnosis of a machine in each state, phase and condition: one sentence, and what to do.
+// Tests the diagnosis of a machine in each state, phase and condition: one sentence, and the remedy.
 import { describe, expect, it, test } from "vitest";
 import {
   diagnose,

@@ -1,4 +1,4 @@
-// One machine as the feed and GET /v1/nodes/{name} show it, for tests of its view.
+// Makes one machine in the forms of the feed and of GET /v1/nodes/{name}, for tests of its view.
 import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
 import type { DiagnosisInput } from "../../../../infra/page/machine/diagnosis.ts";
@@ -13,9 +13,9 @@ const VERSIONS = {
   architecture: "amd64",
 };
 
-/** A healthy machine; `change` replaces fields. */
+/** Returns a healthy machine. `change` replaces fields. */
 export function feedMachine(change: Partial<FeedMachine> = {}): FeedMachine {
-  // Later versions of the feed have more fields, which no view of one machine reads.
+  // The machine lacks some fields of the feed, because no view of one machine reads them.
   const machine: Partial<FeedMachine> = {
     name: "edge-7",
     state: "ready",

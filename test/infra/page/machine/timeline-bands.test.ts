@@ -200,7 +200,7 @@ const HOUR = 3600_000;
 const DAY = 24 * HOUR;
 const UTC: ZoneOffset = () => 0;
 const INDIA: ZoneOffset = () => 330;
-/** Berlin in 2026: an hour ahead, two from 29 March to 25 October, each at 1:00 UTC. */
+/** Returns Berlin's offset in 2026: one hour, and two hours from 29 March to 25 October, each at 1:00 UTC. */
 const BERLIN: ZoneOffset = (ms) =>
   ms >= at("2026-03-29T01:00:00Z") && ms < at("2026-10-25T01:00:00Z") ? 120 : 60;
 

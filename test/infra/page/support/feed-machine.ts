@@ -1,4 +1,4 @@
-// A machine in the form of the feed, from a summary of the fleet index.
+// Converts a summary of the fleet index into a machine in the form of the feed.
 import { ColumnsBuilder } from "../../../../shared/fleet/columns.ts";
 import { ALL_FIELDS, allValues, type FeedMachine, FeedView } from "../../../../shared/fleet/feed-view.ts";
 import type { MachineSummary } from "../../../../shared/fleet/summary.ts";

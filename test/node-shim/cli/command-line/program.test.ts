@@ -1,5 +1,5 @@
-// Refusals of the command line before it starts, called in this process. cli.test.ts tests their output and exit codes
-// in the installed shim.
+// Tests the command lines that are refused before the command starts, in this process. cli.test.ts tests their
+// output and exit codes in the installed shim.
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { faultOf } from "../../../../node-shim/base/fault.ts";

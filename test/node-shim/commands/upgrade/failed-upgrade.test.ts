@@ -1,4 +1,4 @@
-// How long the shim waits before it tries a version again that did not report.
+// Tests how long the shim waits before it tries a version again that did not report.
 import { writeFileSync } from "node:fs";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
 import {

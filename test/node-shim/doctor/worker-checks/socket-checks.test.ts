@@ -1,4 +1,5 @@
-// doctor's findings about sockets: whether the way to the Worker lets them through, and how the shim reports now.
+// Tests doctor's findings about sockets: whether the network lets sockets through to the Worker, and how the shim
+// reports at present.
 import { createServer, type RequestListener } from "node:http";
 import type { Duplex } from "node:stream";
 import { afterEach, describe, expect, it, test } from "vitest";

@@ -1,4 +1,4 @@
-// The next key in the state folder: wherever the shim ends in between, one valid key is there.
+// Tests the next key in the state folder: wherever the shim ends during a rotation, one valid key is in the folder.
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -22,7 +22,7 @@ beforeEach(() => {
 });
 afterEach(() => folder.remove());
 
-/** A machine with a key, and a next one that the Worker has pinned. */
+/** Makes a machine with a key, and with a next key that the Worker has pinned. */
 async function rotating() {
   const state = folder.path;
   const key = await loadOrMakeKey(state);

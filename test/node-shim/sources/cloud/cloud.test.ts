@@ -1,4 +1,5 @@
-// Each cloud's metadata server → provider ID, instance type, zone, region, addresses; and servers that misbehave.
+// Tests the provider ID, instance type, zone, region and addresses that come from each cloud's metadata server, and
+// servers that misbehave.
 import { type Failure, failure, success } from "../../../../shared/result.ts";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,4 +1,5 @@
-// The cloud's metadata in reports: the last good ones; only the first report waits for them.
+// Tests the cloud's metadata in reports: reports have the last valid metadata, and only the first report waits for
+// an answer.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { expect, it, test } from "vitest";
 import { cloudMetadata, type CloudSource } from "../../../../node-shim/sources/cloud/metadata.ts";
@@ -7,7 +8,7 @@ import { heldTimers } from "../../base/timers.ts";
 
 const GOOD = { providerID: "aws:///z/i-1", instanceType: "m6g.large", zone: "z", region: "r", addresses: [] };
 
-/** A cloud whose answers and clock the test controls. */
+/** Returns a cloud whose answers and clock the test controls. */
 function cloud() {
   const readings: { signal: AbortSignal; answer: (reading: Awaited<ReturnType<CloudSource>>) => void }[] = [];
   const said: string[] = [];

@@ -1,4 +1,4 @@
-// Metadata servers on loopback, with the answers of real ones.
+// Starts metadata servers on loopback, with the answers of real metadata servers.
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { afterEach } from "vitest";
@@ -9,7 +9,7 @@ afterEach(() => {
   closing = [];
 });
 
-/** Returns the base URL of a server that runs until the test ends. */
+/** Starts a server that runs until the test ends. Returns its base URL. */
 export async function serve(listener: RequestListener): Promise<string> {
   const server = createServer(listener);
   const sockets = new Set<Socket>();
@@ -33,13 +33,16 @@ export function reply(
 
 export interface Ec2 {
   url: string;
-  /** Requests, like "PUT /latest/api/token". */
+  /** The requests, such as "PUT /latest/api/token". */
   asked: string[];
-  /** Invalidates every token, as stopping an instance does. */
+  /** Makes every token invalid, as stopping an instance does. */
   forgetTokens: () => void;
 }
 
-/** IMDSv2: no answer without a token, and no token without a lifetime. `paths` are below /latest/meta-data/. */
+/**
+ * Starts an EC2 metadata server (IMDSv2): it answers nothing without a token, and gives no token without a
+ * lifetime. `paths` are below /latest/meta-data/.
+ */
 export async function ec2(paths: Record<string, string>): Promise<Ec2> {
   const asked: string[] = [];
   let tokens = new Set<string>();
@@ -62,7 +65,10 @@ export async function ec2(paths: Record<string, string>): Promise<Ec2> {
   return { url, asked, forgetTokens: () => (tokens = new Set()) };
 }
 
-/** Google's: 403 without the header, which its answers contain. `paths` are below /computeMetadata/v1/. */
+/**
+ * Starts a Google metadata server: it answers 403 without the header, which its own answers contain too. `paths`
+ * are below /computeMetadata/v1/.
+ */
 export function google(paths: Record<string, unknown>): Promise<string> {
   return serve((request, response) => {
     const { url = "", headers } = request;
@@ -75,7 +81,7 @@ export function google(paths: Record<string, unknown>): Promise<string> {
   });
 }
 
-/** Azure's: 400 without the header or a version. */
+/** Starts an Azure metadata server: it answers 400 without the header or a version. */
 export function azure(document: unknown): Promise<string> {
   return serve((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://169.254.169.254");

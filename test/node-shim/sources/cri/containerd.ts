@@ -1,4 +1,4 @@
-// A real containerd of its own: root, state, socket and CNI configuration are in a temporary folder.
+// Starts a real containerd for one test: root, state, socket and CNI configuration are in a temporary folder.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import {
   existsSync,
@@ -15,7 +15,7 @@ import { delimiter, join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { imageArchive } from "./image-archive.ts";
 
-/** Returns the reason why no containerd can run here; null: it can. */
+/** Returns the reason why containerd cannot run on this computer; null if it can. */
 export function containerdMissing(): string | null {
   if (process.platform !== "linux" || process.getuid?.() !== 0) return "containerd needs Linux and root";
   const folders = [...(process.env["PATH"] ?? "").split(delimiter), "/usr/sbin", "/usr/bin"];
@@ -26,16 +26,16 @@ export function containerdMissing(): string | null {
 export interface Containerd {
   socketPath: string;
   root: string;
-  /** Sets which plugins the next start leaves out. Default: all but CRI, and those that do not work in a container. */
+  /** Names the plugins that the next start must not load, in addition to those that do not work in a container. */
   configure: (without: readonly string[]) => void;
   start: () => Promise<void>;
-  /** SIGSTOP: resolves once every thread has stopped. */
+  /** Stops the process with SIGSTOP. Resolves once every thread has stopped. */
   freeze: () => Promise<void>;
   thaw: () => void;
   stop: () => Promise<void>;
-  /** Imports into the namespace of the kubelet's images. */
+  /** Imports an image into containerd's namespace of the kubelet's images. */
   importImage: (name: string, content: string) => void;
-  /** Writes a network's configuration, or removes it. */
+  /** Writes the configuration of a CNI network, or removes it. */
   network: (there: boolean) => void;
   remove: () => Promise<void>;
 }

@@ -1,16 +1,16 @@
-// Makes images that containerd can import, without a registry: one layer with one file each.
+// Makes images that containerd can import, without a registry. Each has one layer with one file.
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";
 
 export interface TestImage {
-  /** Names of the image. The digest is appended to one that ends with "@". */
+  /** The names of the image. A name that ends with "@" gets the image's digest appended. */
   names: string[];
   content: string;
 }
 
 const digest = (bytes: Buffer) => `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
 
-/** An OCI image layout, as a tar (image-spec, image-layout.md). */
+/** Returns an OCI image layout as a tar (image-spec, image-layout.md). */
 export function imageArchive(images: readonly TestImage[]): Buffer {
   const blobs = new Map<string, Buffer>();
   const blob = (bytes: Buffer, type: string) => {
@@ -46,7 +46,10 @@ export function imageArchive(images: readonly TestImage[]): Buffer {
 
 const json = (value: unknown) => Buffer.from(JSON.stringify(value));
 
-/** ustar: a header of 512 bytes a file, its content in blocks of 512, two empty blocks at the end. */
+/**
+ * Returns a tar in the ustar format: for each file a header of 512 bytes and its content in blocks of 512, then two
+ * empty blocks.
+ */
 export function fileTar(files: [name: string, content: Buffer][]): Buffer {
   const blocks = files.flatMap(([name, content]) => {
     const header = Buffer.alloc(512);

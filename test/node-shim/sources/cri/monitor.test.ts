@@ -1,4 +1,5 @@
-// Watches a runtime that answers, refuses, hangs and disappears; the test controls clock and timer.
+// Tests the watch of a runtime that answers, refuses, hangs and disappears. The test controls the clock and the
+// timer.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import {
   imageFacts,
@@ -30,7 +31,7 @@ const ready = (network: boolean): StatusAnswer => ({
 });
 const VERSION = { version: "0.1.0", runtimeName: "fake", runtimeVersion: "1.2.3", runtimeApiVersion: "v1" };
 
-/** A runtime whose answers a test can change. */
+/** The answers of a runtime, which a test can change. */
 interface Runtime {
   status: () => StatusAnswer | Promise<StatusAnswer>;
   version: typeof VERSION;
@@ -271,7 +272,7 @@ test("closed while it waits → ends at once, without a log line", async () => {
   expect([flips, said]).toEqual([0, []]);
 });
 
-// The runtime's images as facts: in the kubelet's order and selection, within the limits of a report.
+// Tests the runtime's images in the facts: they have the kubelet's order and selection, and fit into a report.
 
 const image = (
   id: string,

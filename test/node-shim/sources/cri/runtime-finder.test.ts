@@ -1,5 +1,5 @@
-// The search for a container runtime without a configured one: which one it finds, when it comes and goes, and what it
-// ignores.
+// Tests the search for a container runtime without a configured endpoint: the runtime that it finds, the moments
+// when a runtime comes and goes, and the sockets that it ignores.
 import { existsSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -15,7 +15,7 @@ let at: Place;
 let nowMs: number;
 let said: string[];
 let flips: number;
-/** Names of the runtimes that were asked for their status. */
+/** The names of the runtimes whose status was requested. */
 let asked: string[];
 let timers: { everyMs: number; dueMs: number; call: () => void }[];
 
@@ -37,7 +37,7 @@ async function listen(name: string, server: GrpcServer): Promise<GrpcServer> {
   return server;
 }
 
-/** A runtime with CRI; it answers for its status when `answers` resolves. */
+/** Starts a runtime with CRI. It answers a request for its status once `answers` resolves. */
 const runtime = (name: string, answers: () => Promise<unknown> = () => Promise.resolve()) =>
   listen(
     name,
@@ -54,7 +54,7 @@ const runtime = (name: string, answers: () => Promise<unknown> = () => Promise.r
       serve(CRI.imageFsInfo, () => success({ imageFilesystems: [{ fsId: { mountpoint: "/images" } }] })),
     ]),
   );
-/** A gRPC server without CRI, like Docker's own containerd. */
+/** Starts a gRPC server without CRI, like Docker's own containerd. */
 const withoutCri = (name: string) => listen(name, grpcServer([]));
 
 /** Leaves a socket without a listener, as a crash does. */
@@ -94,14 +94,14 @@ function find(...names: string[]): RuntimeFinder {
   return finder;
 }
 
-/** Lets time pass: timers ring, and their work ends. */
+/** Lets time pass: calls back the timers, and waits until their work has ended. */
 async function pass(finder: RuntimeFinder, ms: number): Promise<void> {
   for (const endMs = nowMs + ms; nowMs < endMs;) {
     nowMs += 1000;
     for (const timer of timers.filter(({ dueMs }) => dueMs <= nowMs)) {
       timer.dueMs += timer.everyMs;
       timer.call();
-      // Joins the work that the timer has started.
+      // `refresh` joins the work that the timer has started, so awaiting it awaits that work.
       await finder.refresh();
     }
   }

@@ -1,4 +1,4 @@
-// CSI drivers on real sockets → the number of volumes that each can attach to this machine.
+// Tests the number of volumes that each CSI driver can attach to this machine, with drivers on real sockets.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
@@ -11,7 +11,7 @@ import { eventually } from "../../base/eventually.ts";
 
 const EBS: DriverWish = { name: "ebs.csi.aws.com", limit: [25] };
 
-/** A machine whose first reading waits for every driver that answers. */
+/** Returns a machine whose first reading waits for every driver that answers. */
 function machine() {
   const rootDir = kubeletFolder();
   const said: string[] = [];
@@ -20,7 +20,7 @@ function machine() {
   const never = () => new Promise<void>(() => undefined);
   const { read } = attachLimits({ rootDir, nowMs: () => clock.nowMs, sleep: never, warn });
   const socket = (name: string) => join(rootDir, "plugins_registry", name);
-  /** Repeats the reading: drivers are asked in the background. */
+  /** Repeats the reading until it matches, because the drivers are asked in the background. */
   const told = () => eventually(read);
   return { rootDir, said, clock, read, socket, told };
 }
@@ -126,7 +126,8 @@ it("a driver that hangs → delays no report, and no known limit of another", as
   const { read, close } = attachLimits({ rootDir, nowMs: () => 0, sleep, warn: () => undefined });
   await eventually(read).toEqual({ "ebs.csi.aws.com": 25 });
   expect(waited).toBe(1);
-  // Its call would keep the process alive.
+  // Waits until the second call is running. `close` must cancel that call, which would otherwise keep the process
+  // alive.
   await eventually(() => calls).toEqual(["GetInfo", "NodeGetInfo"]);
   close();
   await eventually(() => calls).toEqual(["GetInfo", "NodeGetInfo", "cancelled"]);

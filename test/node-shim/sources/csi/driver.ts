@@ -1,4 +1,4 @@
-// CSI drivers like those of vendors: with grpc-js and hand-written bytes, which share no code with the shim.
+// Starts CSI drivers like those of vendors, with grpc-js and hand-written bytes, which share no code with the shim.
 import { mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,17 +6,17 @@ import * as grpc from "@grpc/grpc-js";
 import { onTestFinished } from "vitest";
 
 export interface DriverWish {
-  /** Default: CSIPlugin. */
+  /** The type in the driver's registration. CSIPlugin by default. */
   type?: string;
   name: string;
   endpoint?: string;
-  /** The bytes of max_volumes_per_node, a varint; absent: the field is left out. */
+  /** The bytes of the varint max_volumes_per_node. Absent: the field is omitted. */
   limit?: number[];
-  /** NodeGetInfo's behaviour in place of an answer. */
+  /** The fault of NodeGetInfo. Absent: it answers. */
   fails?: "hangs" | "error";
 }
 
-/** A kubelet's folder with the folder where drivers register. */
+/** Makes a kubelet's folder that contains the folder where drivers register. */
 export function kubeletFolder(): string {
   const rootDir = mkdtempSync(join(tmpdir(), "csi-"));
   onTestFinished(() => rmSync(rootDir, { recursive: true, force: true }));
@@ -24,7 +24,7 @@ export function kubeletFolder(): string {
   return rootDir;
 }
 
-/** Serves registration and driver on one socket. `calls` collects the name of each call. */
+/** Starts a driver whose registration and methods are on one socket. `calls` collects the name of each call. */
 export async function serveDriver(
   socketPath: string,
   wish: DriverWish,

@@ -1,4 +1,4 @@
-// Device plugins on real sockets → the devices in the facts.
+// Tests the devices in the facts, with device plugins on real sockets.
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
@@ -96,7 +96,7 @@ describe("a plugin", () => {
     const { folder, stateFolder, startShim } = machine();
     const names = Array.from({ length: FACTS_LIMITS.extendedResources }, (_, at) => `example.com/r${at}`);
     const [first = "", last = ""] = [names[0], names.at(-1)];
-    // All but one come from the former process's record.
+    // The record of an earlier process has every name except the last.
     writeRecord(stateFolder, { registered: names.slice(0, -1), removed: [] });
     const shim = await startShim();
     const plugin = await vendorPlugin(folder, "many.sock");
@@ -168,7 +168,7 @@ describe("another process of the shim", () => {
   });
 });
 
-// The facts' devices with and without --device-plugins.
+// Tests the devices in the facts, with and without --device-plugins.
 
 const facts: Facts = {
   settings: {

@@ -1,4 +1,4 @@
-// A shim's device manager, and plugins that register with it.
+// Makes a shim's device manager, and plugins that register with it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,13 +8,13 @@ import { eventually } from "../../base/eventually.ts";
 import { type VendorPlugin, vendorPlugin } from "./vendor-plugin.ts";
 
 export interface Machine {
-  /** The plugins' folder. */
+  /** The folder where plugins register. */
   folder: string;
   stateFolder: string;
   said: string[];
-  /** Lets the clock pass this time. */
+  /** Advances the clock by `ms`. */
   pass: (ms: number) => void;
-  /** Starts a process of the shim; the former one ends. */
+  /** Starts a process of the shim, and ends the former process. */
   startShim: (more?: { folder?: string }) => Promise<DeviceManager>;
 }
 
@@ -42,7 +42,7 @@ export function machine(): Machine {
         folder,
         stateFolder,
         nowMs: () => nowMs,
-        // Each wait ends at once; only the clock counts.
+        // A wait ends at once, and advances the clock by its length.
         sleep: (ms) => {
           nowMs += ms;
           return Promise.resolve();
@@ -67,10 +67,10 @@ export const gpus = (capacity: number, allocatable: number) => ({
 });
 export const gone = () => ({ capacity: {}, allocatable: {}, removed: [GPU], recorded: true });
 
-/** Reads the shim's devices until they match: a plugin's answer takes a while. */
+/** Reads the shim's devices until they match, because a plugin's answer takes a while. */
 export const told = (shim: DeviceManager) => eventually(() => shim.read());
 
-/** Returns a plugin whose three devices are counted. */
+/** Returns a registered plugin, once its three devices are counted. */
 export async function registered(
   folder: string,
   shim: DeviceManager,

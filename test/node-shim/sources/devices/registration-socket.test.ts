@@ -1,4 +1,5 @@
-// kubelet.sock next to kubelets, other shims and their remains, on real sockets → taken, or refused with a reason.
+// Tests the taking of kubelet.sock next to kubelets, other shims and their remains, on real sockets: taken, or
+// refused with a reason.
 import { once } from "node:events";
 import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";

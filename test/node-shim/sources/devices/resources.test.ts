@@ -1,4 +1,5 @@
-// Plugins' devices → counts, like upstream's device manager. Needs no plugin and no clock.
+// Tests the counts of plugins' devices, which are like those of upstream's device manager. Needs no plugin and no
+// clock.
 import { expect, test } from "vitest";
 import { deviceResources, STOP_GRACE_MS } from "../../../../node-shim/sources/devices/resources.ts";
 import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
@@ -25,7 +26,7 @@ test.each<[situation: string, list: { ID: string; health: string }[], counts: nu
   expect(seen()).toEqual(counts);
   resources.lost("x.io/y");
   expect(seen()).toEqual([lost, 0]);
-  // It connects again, and has not sent its list yet.
+  // The plugin connects again, and has not sent its list yet.
   resources.connected("x.io/y");
   expect(seen()).toEqual([lost, 0]);
 });

@@ -1,21 +1,21 @@
-// A device plugin like those of vendors, with grpc-js and hand-written bytes: shares no code with the shim.
+// A device plugin like those of vendors, with grpc-js and hand-written bytes. Shares no code with the shim.
 import { existsSync, linkSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";
 import { onTestFinished } from "vitest";
 
 export interface VendorPlugin {
-  /** Registers; returns the error's text, or null. */
+  /** Registers the plugin. Returns the text of the error; null if there is none. */
   register: (resourceName: string, more?: { endpoint?: string; version?: string }) => Promise<string | null>;
-  /** Sends devices: health by ID. */
+  /** Sends the list of devices. `devices` has the health of each device by its ID. */
   list: (devices: Record<string, string>) => void;
-  /** Ends its streams with OK. */
+  /** Ends the plugin's streams with OK. */
   end: () => void;
-  /** Ends as by SIGKILL: its connections break, and its socket file stays. */
+  /** Ends the plugin like SIGKILL: its connections break, and its socket file stays. */
   kill: () => void;
 }
 
-/** Encodes a length-delimited field of protobuf; no field is longer than 16 KiB here. */
+/** Encodes a length-delimited field of protobuf. The value must be at most 16 KiB. */
 function field(number: number, value: Buffer | string): Buffer {
   const bytes = typeof value === "string" ? Buffer.from(value) : value;
   const length = bytes.length < 128 ? [bytes.length] : [(bytes.length & 127) | 128, bytes.length >> 7];
@@ -33,7 +33,7 @@ const method = (name: string, responseStream: boolean) => ({
   responseDeserialize: asIs,
 });
 
-/** Resolves when it listens on `<folder>/<endpoint>`. */
+/** Starts a plugin. Resolves when it listens on `<folder>/<endpoint>`. */
 export async function vendorPlugin(folder: string, endpoint: string): Promise<VendorPlugin> {
   const streams = new Set<grpc.ServerWritableStream<Buffer, Buffer>>();
   let listed: Buffer = Buffer.alloc(0);
@@ -70,7 +70,8 @@ export async function vendorPlugin(folder: string, endpoint: string): Promise<Ve
       for (const stream of streams) stream.end();
     },
     kill() {
-      // Node removes the socket of a server that it closes; the shim may have removed it already.
+      // Keeps the socket file, because Node.js removes the socket of a server that it closes. The shim may have
+      // removed the file already.
       const isThere = existsSync(socket);
       if (isThere) linkSync(socket, `${socket}.kept`);
       server.forceShutdown();

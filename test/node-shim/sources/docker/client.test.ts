@@ -1,4 +1,4 @@
-// Docker as the container runtime: a daemon answers like Docker 20.10, and is then absent or broken.
+// Tests Docker as the container runtime: a daemon that answers like Docker 20.10, and is then absent or broken.
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, afterEach, beforeEach, expect, test } from "vitest";
 import type { RuntimeMonitor } from "../../../../node-shim/sources/cri/monitor.ts";
@@ -19,9 +19,9 @@ const IMAGES: DockerImage[] = [
 const WELL = {
   info: { ServerVersion: "20.10.24+dfsg1", DockerRootDir: "/var/lib/docker", Images: 3 } as object,
   images: IMAGES,
-  /** ID of an image that is listed, and removed before its details are read. */
+  /** The ID of an image that is listed, and removed before its details are read. */
   removed: "",
-  /** Paths that it answers with 500. */
+  /** The paths that the daemon answers with 500. */
   broken: [] as string[],
 };
 
@@ -43,8 +43,8 @@ let server: Server | null = null;
 const sockets = new Set<Socket>();
 
 /**
- * Serves Engine API 1.41: /info, /images/json and /images/ID/json. Uses node:net, since node:http refuses "GET
- * http:/info".
+ * Starts a daemon with Engine API 1.41: /info, /images/json and /images/ID/json. Uses node:net, since node:http
+ * refuses "GET http:/info".
  */
 async function start(): Promise<void> {
   const started = createServer((socket) => {

@@ -1,4 +1,4 @@
-// The Docker of one test process: systeminformation reads socket and deadline once.
+// Defines the Docker of one test process: systeminformation reads socket and deadline once.
 import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -6,13 +6,15 @@ import { runtimeMonitor, type RuntimeMonitor } from "../../../../node-shim/sourc
 import { dockerClient } from "../../../../node-shim/sources/docker/client.ts";
 
 export const FOLDER = join(tmpdir(), `rollcall-docker-${process.pid}`);
-/** No test of this suite waits for this deadline. */
+/** The socket and the deadline. The deadline is so long that no test of this suite waits for it. */
 export const DOCKER = { socketPath: join(FOLDER, "docker.sock"), deadlineMs: 60_000 };
 
-/** For a Docker that never answers. systeminformation reads the deadline once for each process. */
+/**
+ * The deadline for tests with a Docker that never answers. systeminformation reads the deadline once in a process.
+ */
 export const SHORT_DEADLINE_MS = 1000;
 
-/** Makes an empty folder; the returned function removes it. */
+/** Makes the folder, empty. Returns a function that removes it. */
 export function makeFolder(): () => void {
   const remove = () => rmSync(FOLDER, { recursive: true, force: true });
   remove();
@@ -20,7 +22,7 @@ export function makeFolder(): () => void {
   return remove;
 }
 
-/** Makes a monitor that reads that Docker when a test calls it; its warnings go to `said`. */
+/** Makes a monitor that reads this Docker when a test calls it. Its warnings are added to `said`. */
 export function dockerMonitor(
   said: string[],
   nowMs: () => number,

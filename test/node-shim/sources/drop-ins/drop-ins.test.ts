@@ -1,4 +1,5 @@
-// A folder of drop-ins → their report: good, bad and hanging ones, and their ageing.
+// Tests the facts that come from a folder of drop-ins: good, bad and hanging drop-ins, and the age of their
+// outputs.
 import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
@@ -10,7 +11,7 @@ import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 let temporary: { path: string; remove: () => void };
 let folder: string;
-/** The result of each program, by its name. */
+/** The result of each program, by the program's name. */
 let programs: Record<string, Result<string>>;
 beforeEach(() => {
   programs = {};
@@ -44,7 +45,7 @@ const outputOf = (content: unknown) => success(`${JSON.stringify(content)}\n`);
 
 const DEADLINE_MS = 60_000;
 
-/** Reads the folder with the test's clock and programs. */
+/** Returns a reader of the folder, with the test's clock and programs. */
 function looking(
   run: RunProgram = ({ program }) => Promise.resolve(programs[basename(program)] ?? failure("is unknown")),
 ) {

@@ -1,4 +1,5 @@
-// The hardware inventory: found hardware → reported hardware; when it is read; and its program's output.
+// Tests the hardware inventory: the reported hardware for the found hardware, the times when it is read, and its
+// program's output.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { describe, expect, it, test } from "vitest";
 import type { RunProgram } from "../../../../node-shim/base/child.ts";
@@ -6,7 +7,7 @@ import { type Found, hardwareOf } from "../../../../node-shim/sources/inventory/
 import { hardware, keptInventory } from "../../../../node-shim/sources/inventory/inventory.ts";
 import { type Inventory, inventorySchema } from "../../../../shared/protocol/inventory.ts";
 
-/** A small PC with a graphics card, as systeminformation finds it. */
+/** A small PC with a graphics card, in the form in which systeminformation returns it. */
 const PC: Found = {
   cpu: { manufacturer: "Intel", brand: "Core™ i5-8259U", processors: 1, physicalCores: 4 },
   system: { manufacturer: "Intel(R) Client Systems", model: "NUC8i5BEH", serial: "G6BE81" },

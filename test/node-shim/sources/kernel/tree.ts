@@ -1,4 +1,4 @@
-// The recorded machines of fixtures/, unchanged or with changed files.
+// Gives access to the recorded machines of fixtures/, unchanged or with changed files.
 import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -11,7 +11,7 @@ export function rootOf(machine: Machine): string {
   return join(import.meta.dirname, "fixtures", machine);
 }
 
-/** Copies a recorded machine for one test, with other contents of files (null: without file or folder). */
+/** Copies a recorded machine for one test, with other contents of some files. null removes a file or folder. */
 export function rootWith(machine: Machine, changes: Record<string, string | null>): string {
   const root = mkdtempSync(join(tmpdir(), "rollcall-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));

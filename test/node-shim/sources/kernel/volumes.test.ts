@@ -1,4 +1,5 @@
-// A kubelet's files about its CSI volumes → volumes in use, on real folders. No volume is mounted.
+// Tests the volumes in use, which come from a kubelet's files about its CSI volumes, on real folders. No volume is
+// mounted.
 import { mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished, test } from "vitest";
@@ -13,13 +14,13 @@ import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 const CSI = "/plugins/kubernetes.io/csi";
-/** No test waits this long, also on a slow disk. */
+/** The time limit of a scan, so long that no test reaches it, even on a slow disk. */
 const GIVE_UP_MS = 60_000;
 const SHA = "0a".repeat(32);
 const data = (driverName: string, volumeHandle: string) =>
   `${JSON.stringify({ driverName, volumeHandle })}\n`;
 
-/** Makes a kubelet's folder with these files, by their path below its CSI plugin's. */
+/** Makes a kubelet's folder with these files. Their paths are relative to the folder of the CSI plugin. */
 function kubeletFolder(files: Record<string, string> = {}) {
   const { path: rootDir, remove } = temporaryFolder();
   onTestFinished(remove);
@@ -163,7 +164,7 @@ describe("the limits of a report", () => {
 describe("a scan that fails", () => {
   it("the first one → not synced, logged once; after a success, synced; later the last good one stays", async () => {
     const { scan, said, path, put, rootDir } = kubeletFolder();
-    // A file in place of the folder: ENOTDIR, also for root.
+    // A file instead of the folder makes every read fail with ENOTDIR, also for root.
     mkdirSync(join(rootDir, dirname(CSI)), { recursive: true });
     writeFileSync(join(rootDir, CSI), "");
     expect(await scan()).toEqual({ synced: false, inUse: [] });

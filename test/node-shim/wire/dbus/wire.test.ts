@@ -1,4 +1,4 @@
-// D-Bus messages, byte for byte where the specification leaves no choice.
+// Tests D-Bus messages, byte for byte where the specification leaves no choice.
 import { describe, expect, it, test } from "vitest";
 import { messageReader, socketPath } from "../../../../node-shim/wire/dbus/bus.ts";
 import {
@@ -18,7 +18,7 @@ const HELLO = {
   signature: "",
   body: [],
 };
-/** From the specification, which leaves the order of the fields open. */
+/** The bytes of a Hello message, made from the specification, which leaves the order of the fields open. */
 const HELLO_BYTES = Buffer.from(
   "6c01000100000000010000006d000000" +
     "01016f00150000002f6f72672f667265656465736b746f702f44427573000000" +
@@ -35,7 +35,7 @@ const LIBDBUS = Buffer.from(
   "hex",
 );
 
-/** A signal of a big-endian machine: a boolean, then an array, which is not decoded. */
+/** A signal from a big-endian machine. Its body has a boolean, and then an array, which is not decoded. */
 const BIG_ENDIAN = Buffer.from(
   "42040001000000080000000900000039" +
     "01016f00000000022f610000000000000201730000000003612e62000000000003017300000000015300000000000000" +

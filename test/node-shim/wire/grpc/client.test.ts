@@ -1,4 +1,4 @@
-// The gRPC client, against grpc-js and against broken servers.
+// Tests the gRPC client against grpc-js and against broken servers.
 import { failure } from "../../../../shared/result.ts";
 import { createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
 import { createServer as createSocketServer, type Socket } from "node:net";
@@ -62,7 +62,7 @@ async function grpcJsServer(echo: Unary, count?: Streaming): Promise<grpc.Server
   return server;
 }
 
-/** A server that speaks HTTP/2 and treats a stream as the test wants. */
+/** Starts a server that speaks HTTP/2. `onStream` answers each stream. */
 async function http2Server(onStream: (stream: ServerHttp2Stream) => void): Promise<void> {
   const server = createHttp2Server();
   server.on("session", (session) => {
@@ -221,7 +221,7 @@ async function streamed(from: GrpcClient, cancelAfterFirst = false): Promise<[st
 }
 
 const HEADERS = { ":status": 200, "content-type": "application/grpc" };
-/** Answers with these bytes and these trailers. */
+/** Returns a handler that answers a stream with these bytes and these trailers. */
 const answering = (bytes: Buffer, trailers: Record<string, string> | null) => (stream: ServerHttp2Stream) => {
   stream.respond(HEADERS, { waitForTrailers: trailers !== null });
   stream.on("wantTrailers", () => stream.sendTrailers(trailers ?? {}));

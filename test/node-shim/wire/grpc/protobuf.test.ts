@@ -1,4 +1,4 @@
-// The protobuf codec compared with protobufjs, and on malformed bytes.
+// Tests the protobuf codec: compared with protobufjs, and on malformed bytes.
 import * as fc from "fast-check";
 import protobuf from "protobufjs";
 import { expect, test } from "vitest";
@@ -54,7 +54,7 @@ test.each([true, false])("messages from protobufjs (packed: %s) → the same mes
   const type = peer(packed);
   fc.assert(
     fc.property(outer, (message) => {
-      // protobufjs takes 64-bit numbers as they are.
+      // protobufjs encodes 64-bit numbers without conversion.
       const bytes = type.encode(type.create(message)).finish();
       expect(decode(OUTER, Buffer.from(bytes))).toEqual(ours(message));
     }),

@@ -1,4 +1,4 @@
-// The gRPC server, called by grpc-js and by broken clients.
+// Tests the gRPC server, called by grpc-js and by broken clients.
 import { failure, success } from "../../../../shared/result.ts";
 import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";

@@ -1,11 +1,11 @@
-// A folder for unix sockets, whose paths have to be short, and clean-up after a test.
+// Makes a folder for unix sockets, whose paths have to be short, and cleans up after a test.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
 export interface Place {
   socketPath: string;
-  /** Called in reverse order at the end. */
+  /** Registers a function that `end` calls. The functions are called in reverse order. */
   later: (close: () => unknown) => void;
   end: () => Promise<void>;
 }

@@ -1,4 +1,4 @@
-// When a machine opens a socket, and when it keeps using HTTP: event → next state.
+// Tests when a machine opens a socket, and when it keeps using HTTP: the next state for each event.
 import { describe, expect, it, test } from "vitest";
 import {
   afterAcceptance,
@@ -23,12 +23,12 @@ const loss = (more: Partial<SocketLoss> = {}): SocketLoss => ({
   isPlanned: false,
   ...more,
 });
-/** The state after an earlier socket. */
+/** A state without a socket, after an attempt to open one. */
 const TRIED: LinkState = { ...NO_SOCKET, comeBackWithinMs: 0 };
 const opening: LinkState = { ...TRIED, socket: "opening" };
 const open = afterOpening(opening, NOW);
 const accepted = afterAcceptance(open, 30_000);
-/** The state whose last answer came this long after the opening. */
+/** Returns the state of a socket whose last answer came `ms` after its opening. */
 const servedFor = (ms: number) => afterAnswer(accepted, NOW + ms);
 
 describe("an offer → when to open a socket", () => {

@@ -1,4 +1,4 @@
-// Services with topology hints, in clusters that assign hints and in others.
+// Tests the findings about Services with topology hints, in clusters that assign hints and in others.
 import type { V1Node } from "@kubernetes/client-node";
 import { expect, test } from "vitest";
 import { topologyHints } from "../../../../../infra/impact/checks/network.ts";

@@ -1,4 +1,4 @@
-// Access rights: users without a token, RBAC, access reviews.
+// Contract cases about access rights: users without a token, RBAC, access reviews.
 import { expect } from "vitest";
 import { send, type TestServer } from "../test-server.ts";
 import {
@@ -19,7 +19,7 @@ import { type Case, failure } from "./case.ts";
 
 const anonymous = 'User "system:anonymous" cannot';
 
-/** Requests that need a token, with the words of the refusal. */
+/** The requests that need a token, with the message of the refusal. */
 const anonymousTable: { method?: string; path: string; message: string; details?: object }[] = [
   {
     path: "/api/v1/nodes",

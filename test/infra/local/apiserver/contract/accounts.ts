@@ -1,5 +1,5 @@
-// Accounts, roles and bindings for the cases about access. A real server applies them a moment later, so these
-// functions wait for that. Contains no case.
+// Makes accounts, roles and bindings for the cases about access. A real server applies them a moment later, so
+// these functions wait until they are active. Contains no case.
 import { expect } from "vitest";
 import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
@@ -10,7 +10,7 @@ export const authorization = "/apis/authorization.k8s.io/v1";
 const deadlineMs = 15_000;
 const pollMs = 50;
 
-/** Repeats until `isGood`; returns the last answer, also after the time has passed. */
+/** Repeats a request until `isGood` accepts the answer, or the time has passed. Returns the last answer. */
 export async function sendUntil(
   server: TestServer,
   sent: Sent | (() => Sent),
@@ -24,7 +24,7 @@ export async function sendUntil(
   }
 }
 
-/** Creates an object that must be accepted. */
+/** Creates an object. Fails the test if the server refuses it. */
 export async function create(server: TestServer, path: string, body: object): Promise<Received> {
   const answer = await send(server, { method: "POST", path, body });
   expect(answer.code, answer.text).toBe(201);
@@ -37,7 +37,7 @@ async function requestToken(server: TestServer, name: string): Promise<string> {
   return textOf(fieldsOf(body["status"])["token"]);
 }
 
-/** A service account in `default` with its token. */
+/** Creates a service account in `default`. Returns its token. */
 export async function createAccount(server: TestServer, name: string): Promise<string> {
   await create(server, "/api/v1/namespaces/default/serviceaccounts", { metadata: { name } });
   return await requestToken(server, name);
@@ -47,10 +47,10 @@ export function accountName(name: string): string {
   return `system:serviceaccount:default:${name}`;
 }
 
-/** A rule that only shows whether a role is active. */
+/** A rule that no request needs. It shows whether a role is active. */
 const marker = { apiGroups: ["test"], resources: ["marks"], verbs: ["see"] };
 
-/** The content of an access review; a path in place of a resource. */
+/** The content of an access review. A review has a path or a resource. */
 export interface Attempt {
   verb: string;
   group?: string;
@@ -82,13 +82,13 @@ export async function isAllowed(server: TestServer, user: string, attempt: Attem
 export interface Grant {
   rules: object[];
   subjects: object[];
-  /** Namespace of a RoleBinding; absent: a ClusterRoleBinding. */
+  /** The namespace of a RoleBinding. Absent for a ClusterRoleBinding. */
   namespace?: string;
-  /** True: the RoleBinding refers to a Role of its namespace, not to a ClusterRole. */
+  /** true if the RoleBinding refers to a Role of its namespace, not to a ClusterRole. */
   ownRole?: boolean;
 }
 
-/** Creates role and binding, and waits until `user` has them. */
+/** Creates a role and its binding, and waits until `user` has the role's rights. */
 export async function grant(server: TestServer, name: string, user: string, given: Grant): Promise<void> {
   const { rules, subjects, namespace, ownRole = false } = given;
   const kind = ownRole ? "Role" : "ClusterRole";
@@ -107,7 +107,7 @@ export async function grant(server: TestServer, name: string, user: string, give
   expect(answer.body["status"]).toMatchObject({ allowed: true });
 }
 
-/** Creates an account with these rights everywhere; returns its token. */
+/** Creates an account with these rights in all namespaces. Returns its token. */
 export async function createGrantee(server: TestServer, name: string, rules: object[]): Promise<string> {
   const token = await createAccount(server, name);
   const subjects = [{ kind: "ServiceAccount", name, namespace: "default" }];
@@ -115,7 +115,7 @@ export async function createGrantee(server: TestServer, name: string, rules: obj
   return token;
 }
 
-/** A rule about one resource, without verbs. */
+/** Returns a rule about one resource, without verbs. */
 export function ruleOf({ group, resource }: { group: string; resource: string }) {
   return { apiGroups: [group], resources: [resource] };
 }

@@ -1,5 +1,5 @@
-// Contract cases: server-side apply, as `npm start` applies infra/rbac: new objects, changes, removed fields, and
-// others' fields taken by force.
+// Contract cases about server-side apply, as `npm start` applies infra/rbac: new objects, changes, removed fields,
+// and other managers' fields taken by force.
 import { expect } from "vitest";
 import { type Sent, send } from "../test-server.ts";
 import { type Case, accounts } from "./case.ts";
@@ -11,7 +11,7 @@ function account(name: string, rest: object = {}) {
   return { apiVersion: "v1", kind: "ServiceAccount", metadata: { name, ...rest } };
 }
 
-/** `query` starts with the field manager. */
+/** Returns a server-side apply. `query` starts with the name of the field manager. */
 function apply(path: string, query: string, body: object): Sent {
   return { method: "PATCH", path: `${path}?fieldManager=${query}`, type: "apply", body };
 }

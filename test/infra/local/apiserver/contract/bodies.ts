@@ -1,4 +1,5 @@
-// Bodies that are no object of the kind: not JSON, of another kind, with other types, of another medium, too large.
+// Contract cases about bodies that are no object of the kind: not JSON, of another kind, with other types, of
+// another medium, too large.
 import { type Case, failure, leases, nodes } from "./case.ts";
 
 const deepEnough = 90;

@@ -1,4 +1,4 @@
-// Shared by the contract's areas: the type of a case, how it runs, and objects to send. Contains no case.
+// Defines a case of the contract, the way it runs, and objects to send. Contains no case.
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
 
@@ -34,16 +34,19 @@ export const timestamp = expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ
 export const modified =
   "the object has been modified; please apply your changes to the latest version and try again";
 
-/** `before` creates the situation, each request from the last answer; the outcome belongs to `request`. */
+/**
+ * A case with one answer. The requests of `before` create the situation. `request` is made from their last answer,
+ * and gets the expected outcome.
+ */
 export interface RequestCase {
   situation: string;
   before?: (name: string) => Sent[];
   request: (name: string, last: Received) => Sent;
-  /** Expected parts of the answer; `name` is the case's own object. */
+  /** Returns the expected parts of the answer. `name` is the name of the case's own object. */
   outcome: (name: string, last: Received) => { code: number; body?: object; text?: string; headers?: object };
 }
 
-/** A case with several answers, such as a watch: it runs and checks by itself. */
+/** A case with several answers, such as a watch. `run` sends the requests and checks the answers itself. */
 export interface ScenarioCase {
   situation: string;
   run: (server: TestServer, name: string) => Promise<void>;
@@ -51,7 +54,7 @@ export interface ScenarioCase {
 
 export type Case = RequestCase | ScenarioCase;
 
-/** A Status as a part of the answer's body. */
+/** Returns the expected parts of an answer whose body is a Status. */
 export function failure(code: number, reason: string, message: string, details?: object) {
   return {
     code,
@@ -59,7 +62,7 @@ export function failure(code: number, reason: string, message: string, details?:
   };
 }
 
-/** A field, and upstream's text about its fault. */
+/** The field of a cause, and upstream's text about the field's fault. */
 export type Cause = [field: string, message: string];
 
 const reasons = new Map([
@@ -71,7 +74,7 @@ const reasons = new Map([
   ["Too", "FieldValueTooLong"],
 ]);
 
-/** The 422 for an object of a kind ("Lease.coordination.k8s.io") with all causes. */
+/** Returns the expected 422 for an object of a kind ("Lease.coordination.k8s.io") with all causes. */
 export function invalid(qualifiedKind: string, name: string, ...causes: Cause[]) {
   const [kind = "", ...group] = qualifiedKind.split(".");
   const texts = [...new Set(causes.map(([field, message]) => `${field}: ${message}`))];
@@ -88,7 +91,10 @@ export function invalid(qualifiedKind: string, name: string, ...causes: Cause[])
   });
 }
 
-/** A case in which an object is refused: its fields in addition to the name, and the reason. */
+/**
+ * Returns a case whose object is refused. `sent` has the object's fields except its name, `causes` the expected
+ * reasons.
+ */
 export function refused(
   situation: string,
   path: string,
@@ -107,7 +113,7 @@ export function refused(
   };
 }
 
-/** An object made by POST. */
+/** Returns a POST that creates an object. */
 export function made(path: string, body: object): Sent {
   return { method: "POST", path, body };
 }
@@ -124,7 +130,7 @@ export function patched(name: string, type: string, body: unknown, subresource =
   return { method: "PATCH", path: `${nodes}/${name}${subresource}`, type, body };
 }
 
-/** Runs a case; no other case uses `name`. */
+/** Runs a case. `name` must not be used by another case. */
 export async function runCase(server: TestServer, each: Case, name: string): Promise<void> {
   if ("run" in each) {
     await each.run(server, name);

@@ -1,4 +1,4 @@
-// Deletions of all selected objects.
+// Contract cases about the deletion of all selected objects.
 import { expect } from "vitest";
 import { send } from "../test-server.ts";
 import { accounts, type Case, leases, made, namespaces } from "./case.ts";

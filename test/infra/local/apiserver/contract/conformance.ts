@@ -1,11 +1,11 @@
-// The steps of Kubernetes' own e2e tests for Nodes, Leases and Events: "Node Lifecycle", "Lease", "Events" and "Events
-// API". infra/local/apiserver/README.md says how to run the originals.
+// Contract cases with the steps of Kubernetes' own e2e tests for Nodes, Leases and Events: "Node Lifecycle",
+// "Lease", "Events" and "Events API". infra/local/apiserver/README.md describes how to run the original tests.
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
 import { type Case, events, made, namespaces, nodes } from "./case.ts";
 
 interface Steps {
-  /** Sends, and expects the code. */
+  /** Sends a request, and expects the answer's code. */
   step: (code: number, sent: Sent) => Promise<Received>;
 }
 
@@ -94,7 +94,7 @@ async function leaseApi({ step }: Steps, name: string): Promise<void> {
   await step(200, { path: "/apis/coordination.k8s.io/v1/leases" });
 }
 
-/** The object without the fields that the server sets. */
+/** Returns the object without the fields that only the server sets. */
 function withoutBookkeeping({ body }: Received): object {
   const { resourceVersion: _, managedFields: __, ...metadata } = body.metadata;
   return { ...body, metadata };
@@ -170,7 +170,7 @@ async function newEventLifecycle({ step }: Steps, name: string): Promise<void> {
   for (const place of places) expect(itemsOf(await step(200, { path: place }))).toEqual([]);
 }
 
-/** A collection of events, created and deleted in one of the two groups. */
+/** Creates, lists and deletes a collection of events in one of the two API groups. */
 async function eventCollection(
   { step }: Steps,
   name: string,

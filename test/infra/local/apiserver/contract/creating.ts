@@ -1,4 +1,4 @@
-// Creating objects: metadata, decoding, names, namespaces.
+// Contract cases about creating objects: metadata, decoding, names, namespaces.
 import { expect } from "vitest";
 import { type Case, created, emptyStatus, events, failure, node, nodes, notReady } from "./case.ts";
 

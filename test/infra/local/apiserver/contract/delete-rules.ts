@@ -1,4 +1,4 @@
-// Special deletions: propagation, finalizers, preconditions, malformed options.
+// Contract cases about special deletions: propagation, finalizers, preconditions, malformed options.
 import type { Sent } from "../test-server.ts";
 import { type Case, invalid, made, node, nodes, patched, timestamp } from "./case.ts";
 
@@ -10,7 +10,7 @@ function remove(name: string, body?: unknown, query = ""): Sent {
 
 const finalizer = "example.com/x";
 
-/** A deleted Node that waits for its finalizer. */
+/** Returns the requests that make and delete a Node, which then waits for its finalizer. */
 function doomed(name: string): Sent[] {
   return [made(nodes, node(name, {}, { finalizers: [finalizer] })), remove(name)];
 }

@@ -1,4 +1,4 @@
-// Deletes: preconditions, finalizers, collections, namespaces.
+// Contract cases about deletions: preconditions, finalizers, collections, namespaces.
 import { type Case, created, failure, node, nodes, patched, timestamp } from "./case.ts";
 
 export const deleting: Case[] = [

@@ -1,4 +1,5 @@
-// All cases of the contract, which the embedded apiserver and a real kube-apiserver answer alike. Contains no test.
+// Runs all cases of the contract, which the embedded apiserver and a real kube-apiserver answer alike. Contains no
+// test.
 import { afterAll, beforeAll, describe, test } from "vitest";
 import type { StartedServer } from "../aged-server.ts";
 import { access } from "./access.ts";
@@ -56,7 +57,7 @@ const areas = {
   discovery: discovering,
 };
 
-/** Runs on the server that `start` starts. Each case has objects of its own. */
+/** Runs all cases on the server that `start` starts. Each case has objects of its own. */
 export function describeContract(start: () => Promise<StartedServer>): void {
   let running: StartedServer;
   beforeAll(async () => {
@@ -64,7 +65,7 @@ export function describeContract(start: () => Promise<StartedServer>): void {
   });
   afterAll(() => running?.stop());
 
-  // Some cases have to wait, so areas run concurrently.
+  // The areas run concurrently, because some cases have to wait.
   describe.concurrent.each(Object.entries(areas))("%s", (area, cases) => {
     test.each(cases.map((each, index) => ({ ...each, name: `${area}-${index}` })))(
       "$situation",

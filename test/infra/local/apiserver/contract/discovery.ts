@@ -1,5 +1,5 @@
-// What clients read before they request objects: groups, resources, version, health, and the part of OpenAPI that
-// kubectl reads. The real server has more of each.
+// Contract cases about the documents that clients read before they request objects: groups, resources, version,
+// health, and the part of OpenAPI that kubectl reads. The real server has more of each.
 import { expect } from "vitest";
 import { fieldsOf, listOf } from "../../../../../infra/local/apiserver/object.ts";
 import { send } from "../test-server.ts";
@@ -16,7 +16,7 @@ interface Row {
 const rbac = "rbac.authorization.k8s.io";
 const admission = "admissionregistration.k8s.io";
 
-/** Paths that kubectl and client-node read. */
+/** The resources that kubectl and client-node use. */
 const rows: Row[] = [
   { group: "", resource: "namespaces", kind: "Namespace", namespaced: false, shortNames: ["ns"] },
   { group: "", resource: "nodes", kind: "Node", namespaced: false, shortNames: ["no"] },

@@ -1,4 +1,4 @@
-// Rules for the fields of Events and their changes.
+// Contract cases about the rules for the fields of Events and their changes.
 import type { Sent } from "../test-server.ts";
 import { type Case, events, made, refused } from "./case.ts";
 import { invalidValue } from "./texts.ts";

@@ -1,9 +1,9 @@
-// Lists: selectors, and revisions in the future.
+// Contract cases about lists: selectors, and revisions in the future.
 import { expect } from "vitest";
 import { send } from "../test-server.ts";
 import { type Case, accounts, events, leases, nodes, type RequestCase } from "./case.ts";
 
-/** Objects of one namespace, created for one case, distinguished by a label. */
+/** Returns an object of one case, which the case selects by its labels. */
 function labelled(name: string, labels: Record<string, string>) {
   return { metadata: { name, labels } };
 }
@@ -12,7 +12,7 @@ function query(parameters: Record<string, string>): string {
   return new URLSearchParams(parameters).toString();
 }
 
-/** A selector that cannot be parsed. */
+/** Returns a case whose selector cannot be parsed. */
 function badSelector(parameter: "labelSelector" | "fieldSelector", selector: string): RequestCase {
   return {
     situation: `${parameter} ${JSON.stringify(selector)}`,
@@ -42,7 +42,10 @@ const badSelectors: Case[] = [
   ...badFieldSelectors.map((selector) => badSelector("fieldSelector", selector)),
 ];
 
-/** Which of four objects a label selector selects: `a`, `ab` (also b=2), `b` (b=10) and `none`. */
+/**
+ * Returns a case about the objects that a label selector selects. The four objects are `a`, `ab` (also b=2), `b`
+ * (b=10) and `none`.
+ */
 function selects(selector: string, ...expected: string[]): Case {
   return {
     situation: `labelSelector ${JSON.stringify(selector)} → ${expected.join(", ") || "nothing"}`,
@@ -103,7 +106,7 @@ const revisions: Case[] = [
         `${leases}?${future}&limit=5`,
         `/api/v1/namespaces/default?${future}`,
       ];
-      // All at once: a real server waits some seconds for its cache.
+      // Sends all requests at the same time, since a real server waits some seconds for its cache.
       await Promise.all(
         paths.map(async (path) => expect(await send(server, { path })).toMatchObject(tooLarge)),
       );
@@ -117,7 +120,7 @@ const revisions: Case[] = [
         await send(server, { method: "POST", path: accounts, body });
       }
       const mine = `${accounts}?labelSelector=case=${name}`;
-      // A cache may lag behind, so the test waits: any revision may be an earlier one.
+      // Waits until the cache has the new objects: a request for any revision may return an earlier one.
       const { body: now } = await send(server, { path: mine });
       await send(server, { path: `${mine}&resourceVersion=${now.metadata.resourceVersion}` });
       const { body } = await send(server, { path: `${mine}&limit=1&resourceVersion=0` });

@@ -1,4 +1,4 @@
-// Contract cases: the owners of a new object's fields, by kind.
+// Contract cases about the owners of a new object's fields, by kind.
 import { leases, node, nodes } from "./case.ts";
 import { core, create, patch, rbac, updated, type Writes } from "./ownership.ts";
 

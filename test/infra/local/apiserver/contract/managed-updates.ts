@@ -1,4 +1,4 @@
-// Contract cases: the owners of fields after updates and patches.
+// Contract cases about the owners of fields after updates and patches.
 import type { Sent } from "../test-server.ts";
 import { leases, node, nodes } from "./case.ts";
 import {

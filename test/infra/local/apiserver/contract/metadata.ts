@@ -1,4 +1,5 @@
-// Rules for an object's metadata: names, labels, annotations, finalizers, owners, managedFields.
+// Contract cases about the rules for an object's metadata: names, labels, annotations, finalizers, owners,
+// managedFields.
 import { type Case, type Cause, accounts, failure, invalid, made, nodes, refused } from "./case.ts";
 import { badKey, badLabel, badName, badPrefix, badSubdomain, badValue, invalidValue } from "./texts.ts";
 

@@ -1,4 +1,5 @@
-// Rules for Nodes and their changes, and which fields each of the two paths ignores.
+// Contract cases about the rules for Nodes and their changes, and about the fields that each of the two paths
+// ignores.
 import { type Case, type Cause, failure, invalid, made, node, nodes, patched, refused } from "./case.ts";
 import { badName, badValue, invalidValue } from "./texts.ts";
 

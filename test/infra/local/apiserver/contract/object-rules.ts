@@ -1,4 +1,4 @@
-// Rules for leases, ServiceAccounts and Namespaces, their defaults and their changes.
+// Contract cases about the rules for leases, ServiceAccounts and Namespaces, their defaults and their changes.
 import { type Case, failure, invalid, leases, made, namespaces, refused, accounts } from "./case.ts";
 import { badSubdomain, invalidValue } from "./texts.ts";
 

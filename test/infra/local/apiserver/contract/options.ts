@@ -1,4 +1,4 @@
-// Query parameters of a write: dry runs, unknown and repeated fields, the field manager.
+// Contract cases about the query parameters of a write: dry runs, unknown and repeated fields, the field manager.
 import { expect } from "vitest";
 import { type Case, accounts, failure, invalid, made, node, nodes } from "./case.ts";
 

@@ -1,5 +1,5 @@
-// Shared by the contract cases about managedFields: owners of fields, and sequences of writes with the expected owners.
-// Contains no case.
+// Defines the contract cases about managedFields: owners of fields, and sequences of writes with the expected
+// owners. Contains no case.
 import { expect } from "vitest";
 import { type Received, type Sent, send } from "../test-server.ts";
 import type { ScenarioCase } from "./case.ts";
@@ -13,7 +13,7 @@ export interface Owner {
   fieldsV1: object;
 }
 
-/** Sorts the entries: their times depend on the server's speed. */
+/** Returns the owners of an object's fields, sorted: the order of their times depends on the server's speed. */
 export function ownersOf({ body }: Received): Owner[] {
   const entries = body.metadata.managedFields ?? [];
   const owners = entries.map((entry): Owner => {
@@ -27,16 +27,16 @@ function inOrder(owners: Owner[]): Owner[] {
   return owners.toSorted((left, right) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1));
 }
 
-/** One write, or one that is made from the last answer. */
+/** A write, or a function that makes the write from the last answer. */
 export type Write = Sent | ((last: Received) => Sent);
 
 export interface Writes {
   situation: string;
-  /** Writes that all succeed. */
+  /** Returns the writes, which must all succeed. */
   writes: (name: string) => Write[];
-  /** All owners after the last write. */
+  /** Returns the expected owners after the last write. */
   owners: (name: string) => Owner[];
-  /** Expected parts of the last answer. */
+  /** Returns the expected parts of the last answer. */
   object?: (name: string) => object;
 }
 
@@ -69,12 +69,12 @@ export function create(path: string, body: object): Sent {
   return { method: "POST", path, body };
 }
 
-/** `query` starts with the field manager. */
+/** Returns a patch. `query` starts with the name of the field manager. */
 export function patch(path: string, query: string, body: object, type = "merge"): Sent {
   return { method: "PATCH", path: `${path}?fieldManager=${query}`, type, body };
 }
 
-/** A PUT of the last answer with changes. */
+/** Returns a function that makes a PUT of the last answer's object with changes. */
 export function put(path: string, manager: string, change: (body: Received["body"]) => object) {
   return (last: Received): Sent => ({
     method: "PUT",
@@ -83,7 +83,7 @@ export function put(path: string, manager: string, change: (body: Received["body
   });
 }
 
-/** A condition after an update: its missing times are null, and owned. */
+/** The owned fields of a condition after an update: its missing times are null, and owned too. */
 export const updatedCondition = {
   ".": {},
   "f:lastHeartbeatTime": {},
@@ -92,7 +92,7 @@ export const updatedCondition = {
   "f:type": {},
 };
 
-/** An object whose creator owns no field is never tracked. */
+/** The metadata of an object to track: the server tracks no owners for an object whose creator owns no field. */
 export const labelled = { labels: { a: "b" } };
 export const ofLabel = updated("test", { "f:metadata": { "f:labels": { ".": {}, "f:a": {} } } });
 

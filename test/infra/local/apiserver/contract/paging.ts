@@ -1,4 +1,4 @@
-// Lists in pages, lists of one revision, and what happens when the revision is forgotten.
+// Contract cases about lists in pages, lists at one revision, and requests for a forgotten revision.
 import { expect } from "vitest";
 import { type Received, send, type TestServer } from "../test-server.ts";
 import { type Case, failure, namespaces, node, nodes } from "./case.ts";
@@ -41,7 +41,7 @@ function relabel(name: string, labels: Record<string, string>) {
   return { method: "PATCH", path: `${nodes}/${name}`, type: "merge", body: { metadata: { labels } } };
 }
 
-/** Makes accounts in a namespace of the case's own. */
+/** Makes accounts in a namespace that no other case uses. Returns the path of the accounts. */
 async function makeAccounts(server: TestServer, namespace: string, letters: string): Promise<string> {
   const path = `${namespaces}/${namespace}/serviceaccounts`;
   await send(server, { method: "POST", path: namespaces, body: { metadata: { name: namespace } } });
@@ -52,7 +52,7 @@ async function makeAccounts(server: TestServer, namespace: string, letters: stri
   return path;
 }
 
-/** Reads all pages, one after the other. */
+/** Reads all pages of a list, one after the other. */
 async function pages(
   server: TestServer,
   path: string,
@@ -146,7 +146,7 @@ const paging: Case[] = [
       expect(rest.revision).toBe(first.revision);
       const latest = await list(server, nodes, selector);
       expect(latest.names).toEqual([`${name}-a`, `${name}-b`, `${name}-e`]);
-      // A list at a revision has the versions of that time.
+      // A list at a revision must contain the object as it was at that revision.
       const [b] = rest.body["items"] as { metadata: { resourceVersion: string } }[];
       expect(Number(b?.metadata.resourceVersion)).toBeLessThanOrEqual(Number(first.revision));
     },
@@ -171,7 +171,7 @@ const revisions: Case[] = [
     situation: "resourceVersion=0 and a limit: everything at once",
     run: async (server, name) => {
       const path = await makeAccounts(server, name, "abc");
-      // A cache may lag behind: a list without a revision waits for it.
+      // A list without a revision waits until the cache has all objects.
       await list(server, path, {});
       expect(await list(server, path, { resourceVersion: 0, limit: 1 })).toMatchObject({
         names: ["a", "b", "c"],
@@ -190,7 +190,7 @@ const continueExpired = expect.stringMatching(
   /^The provided continue parameter is too old to display a consistent list result\./,
 );
 
-/** Each server has an earlier history, which it has forgotten: revision 1 belongs to it. */
+/** Cases about revision 1, which every server under test has forgotten. */
 const forgotten: Case[] = [
   {
     situation: "a list of a revision that is forgotten → 410",

@@ -1,4 +1,4 @@
-// Patches of every type.
+// Contract cases about patches of every type.
 import { expect } from "vitest";
 import { type Case, created, failure, modified, node, notReady, patched } from "./case.ts";
 

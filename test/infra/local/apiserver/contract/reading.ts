@@ -1,4 +1,4 @@
-// Gets, lists, Tables and requests without an answer.
+// Contract cases about gets, lists, Tables and requests without an answer.
 import { expect, vi } from "vitest";
 import { send } from "../test-server.ts";
 import { type Case, created, events, failure, leases, node, nodes } from "./case.ts";
@@ -71,7 +71,7 @@ export const reading: Case[] = [
   },
   {
     situation: "the Service of the apiserver itself",
-    // A real server creates it a moment after it is ready.
+    // A real server creates this Service a moment after the server is ready.
     run: async (server) => {
       const read = async () => await send(server, { path: "/api/v1/namespaces/default/services/kubernetes" });
       await vi.waitFor(async () => expect((await read()).code).toBe(200), { timeout: 20_000, interval: 50 });

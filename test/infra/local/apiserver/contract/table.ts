@@ -1,4 +1,4 @@
-// Tables with the columns of `kubectl get` for each kind, and the order of fields.
+// Contract cases about Tables with the columns of `kubectl get` for each kind, and the order of fields.
 import { expect, vi } from "vitest";
 import { type Sent, send } from "../test-server.ts";
 import { type Case, lease, leases, node, nodes } from "./case.ts";
@@ -7,8 +7,8 @@ const metaTypes = (as: string, version = "v1") => `application/json;as=${as};v=$
 const table = { accept: metaTypes("Table") };
 
 /**
- * "Name:name" is a name, "Created At:date" and "Validations:integer" are other types, "-Wide" is shown with -o wide
- * only.
+ * Returns the column definitions for a short notation. "Name:name" is the name, "Created At:date" and
+ * "Validations:integer" have other types. `kubectl` shows "-Wide" only with -o wide.
  */
 function columnsOf(notation: string): object[] {
   return notation.split(",").map((part) => {
@@ -23,19 +23,19 @@ function columnsOf(notation: string): object[] {
   });
 }
 
-/** The apiserver may have run for minutes already, for other tests. */
+/** An object's age. The object may be minutes old if the apiserver already runs for other tests. */
 const age = expect.stringMatching(/^(\d+m)?(\d+s)?$/);
 
 interface Shown {
   kind: string;
   path: string;
   columns: string;
-  /** Makes the object; absent if no client can create one. */
+  /** Returns the object to create; absent if clients cannot create objects of the kind. */
   object?: (name: string) => object;
   cells?: (name: string) => unknown[];
 }
 
-/** One object of a kind as a Table of one row. */
+/** Returns a case that reads one object of a kind as a Table with one row. */
 function shows({ kind, path, columns, object, cells }: Shown): Case {
   return {
     situation: `a Table of one ${kind}`,
@@ -297,7 +297,7 @@ const order: Case[] = [
 
 const serviceTable: Case = {
   situation: "a Table of the Service of the apiserver itself",
-  // A real server creates it a moment after it is ready.
+  // A real server creates this object a moment after the server is ready.
   run: async (server) => {
     const path = `${inDefault("services")}/kubernetes`;
     const show = async () =>

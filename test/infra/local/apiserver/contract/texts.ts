@@ -1,4 +1,4 @@
-// Upstream's texts about malformed names.
+// Defines upstream's texts about malformed names.
 
 const subdomain = String.raw`[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*`;
 const ends = "and must start and end with an alphanumeric character";
@@ -19,7 +19,7 @@ export const badKey = `a valid label key ${badKeyPart} with an optional DNS subd
 export const badValue =
   `a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', ${ends} ` +
   `(e.g. 'MyValue',  or 'my_value',  or '12345', regex used for validation is '(${key})?')`;
-/** An invalid value as errors quote it. */
+/** Returns an invalid value in the form in which errors quote it. */
 export function invalidValue(value: string, why: string): string {
   return `Invalid value: ${JSON.stringify(value)}: ${why}`;
 }

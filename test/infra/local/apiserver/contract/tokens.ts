@@ -1,4 +1,5 @@
-// Tokens of service accounts: how to request them, their claims, and that no other party can make them.
+// Contract cases about tokens of service accounts: how clients request them, their claims, and that only the server
+// can make them.
 import { expect } from "vitest";
 import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { send } from "../test-server.ts";
@@ -75,7 +76,8 @@ export const tokens: Case[] = [
       expect(claimsOf(token)).toMatchObject({
         "kubernetes.io": { namespace: "default", secret: { name, uid } },
       });
-      // A real server remembers for some seconds that a token was valid, so the test uses two.
+      // The test uses a second token, because a real server remembers for some seconds that the first token was
+      // valid.
       expect(await send(server, { path: "/version", token })).toMatchObject({ code: 200 });
       const unused = textOf(fieldsOf((await bind({}, 201))["status"])["token"]);
       await send(server, { method: "DELETE", ...secret });

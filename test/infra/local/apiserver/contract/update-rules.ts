@@ -1,4 +1,5 @@
-// Special updates and patches: preconditions, fields that only the server sets, patches that cannot be applied.
+// Contract cases about special updates and patches: preconditions, fields that only the server sets, patches that
+// cannot be applied.
 import type { Received, Sent } from "../test-server.ts";
 import {
   type Case,
@@ -16,7 +17,7 @@ import { badValue, invalidValue } from "./texts.ts";
 
 const before = (name: string): Sent[] => [made(nodes, node(name, { spec: { providerID: "p" } }))];
 
-/** A PUT of the last seen Node with other metadata. */
+/** Returns a PUT of the last seen Node with other metadata. */
 function putWith(metadata: object) {
   return (name: string, last: Received): Sent => ({
     method: "PUT",

@@ -1,4 +1,4 @@
-// Updates by PUT: preconditions, and the fields that a path may write.
+// Contract cases about updates by PUT: preconditions, and the fields that a path may write.
 import { expect } from "vitest";
 import { type Received, send, type TestServer } from "../test-server.ts";
 import {
@@ -14,7 +14,7 @@ import {
   patched,
 } from "./case.ts";
 
-/** As it was made. */
+/** Makes and deletes a lease. Returns the lease as it was made. */
 async function deletedLease(server: TestServer, name: string): Promise<Received> {
   const made = await send(server, {
     method: "POST",

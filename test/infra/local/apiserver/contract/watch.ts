@@ -1,4 +1,4 @@
-// Watches: their start, their events, their format, and their end.
+// Contract cases about watches: their start, their events, their format, and their end.
 import { expect } from "vitest";
 import { type Sent, send, type TestServer, toRequest } from "../test-server.ts";
 import { type Case, accounts, nodes, type ScenarioCase } from "./case.ts";
@@ -15,9 +15,9 @@ interface Event {
 /** An open watch. */
 interface Watching {
   response: Response;
-  /** The next event; undefined after the watch has ended. */
+  /** Resolves with the next event; undefined after the watch has ended. */
   next: () => Promise<Event | undefined>;
-  /** The event's type and its object's name. */
+  /** Resolves with the next event's type and its object's name. */
   nextName: () => Promise<string>;
   stop: () => Promise<void>;
 }
@@ -76,7 +76,7 @@ function deleted(name: string): Sent {
   return { method: "DELETE", path: `${accounts}/${name}` };
 }
 
-/** Changes of a case's own objects, whose label is the case's name. */
+/** Returns the path of a watch for the objects of one case, whose label is the case's name. */
 function selected(name: string, rest = ""): string {
   return `${accounts}?watch=true&labelSelector=case=${name}${rest}`;
 }
@@ -139,7 +139,7 @@ const starting: ScenarioCase[] = [
   },
 ];
 
-/** Each server has an earlier history, which it has forgotten: revision 1 belongs to it. */
+/** A case about revision 1, which every server under test has forgotten. */
 const forgotten: ScenarioCase = {
   situation: "from a revision that is forgotten: an error of 410 as the only event",
   run: async (server) => {
@@ -173,7 +173,7 @@ const bookmarks: ScenarioCase[] = [
       const { resourceVersion, annotations } = bookmark.object.metadata;
       expect(Number(resourceVersion)).toBeGreaterThanOrEqual(Number(unseen));
       expect(annotations).toBeUndefined();
-      // A real server sends one more if the first was early.
+      // A real server sends another bookmark if the first bookmark was early.
       expect(["BOOKMARK", undefined]).toContain((await watching.next())?.type);
       await watching.stop();
     },

@@ -1,6 +1,6 @@
-// The controllers' behaviour for users: Nodes become silent and come back, and objects are deleted with their owner.
-// The same story runs with the embedded ones and with a real kube-controller-manager. Each test continues where the
-// former one ended: the number of silent Nodes affects the result.
+// Tests the controllers' behaviour for users: Nodes become silent and come back, and objects are deleted with their
+// owner. Runs with the embedded controllers and with a real kube-controller-manager. Each test continues where the
+// former test ended: the number of silent Nodes affects the result.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PERIODS, type TestCluster } from "./test-cluster.ts";
 import { viewOf } from "../../../../../infra/local/apiserver/controllers/node-view.ts";
@@ -14,7 +14,7 @@ const serviceaccounts = "/api/v1/namespaces/default/serviceaccounts";
 const deadlineMs = 40_000;
 const stepMs = 250;
 
-/** A condition or taint without its times. */
+/** Returns a condition without its times. */
 const condition = (type: string, status: string, rest: object = {}) => ({ type, status, ...rest });
 const taint = (name: string, effect: string) => ({ key: `node.kubernetes.io/${name}`, effect });
 
@@ -35,10 +35,10 @@ const neverHeard = types.map((type) =>
   }),
 );
 
-/** Runs on the cluster that `start` starts; `timeoutMs`: of its start. */
+/** Defines the tests for the cluster that `start` starts. `timeoutMs` limits the start. */
 export function describeControllers(start: () => Promise<TestCluster>, timeoutMs?: number): void {
   let cluster: TestCluster;
-  /** Machines that keep renewing their leases. */
+  /** The names of the machines that keep renewing their leases. */
   const alive = new Set<string>();
 
   beforeAll(async () => {
@@ -61,7 +61,7 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
     await must({ method: "PATCH", path: `${leases}/${name}`, type: "merge", body });
   }
 
-  /** Returns the Node's taints and conditions, without times. */
+  /** Returns the Node's taints and conditions, without their times. */
   async function look(name: string) {
     const { body, code } = await ask({ path: `${nodes}/${name}` });
     if (code !== 200) return { conditions: [], taints: [] };
@@ -76,7 +76,10 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
     };
   }
 
-  /** Lets time pass until it holds; if it never does, the failure shows the last observation. */
+  /**
+   * Lets time pass until `observe` returns `expected`. If the time limit passes first, the failure shows the last
+   * observation.
+   */
   async function until<T>(observe: () => Promise<T>, expected: unknown): Promise<void> {
     const deadline = cluster.now() + deadlineMs;
     for (;;) {
@@ -92,7 +95,10 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
     }
   }
 
-  /** Expects no change for some time: by default as long as the controllers need to notice. */
+  /**
+   * Expects that `observe` returns `expected` for `forMs`. By default, the controllers would notice a change within
+   * this time.
+   */
   async function stays<T>(observe: () => Promise<T>, expected: unknown, forMs = 1_000): Promise<void> {
     for (let passedMs = 0; passedMs < forMs; passedMs += stepMs) {
       for (const name of alive) await renew(name);

@@ -1,4 +1,4 @@
-// When a Node counts as silent, to the millisecond.
+// Tests when a Node counts as silent, to the millisecond.
 import { expect, test } from "vitest";
 import {
   judgeHealth,

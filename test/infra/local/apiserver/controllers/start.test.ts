@@ -1,4 +1,4 @@
-// Events live an hour from their last write, also across a restart.
+// Tests that Events live for an hour after their last write, also across a restart.
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { type EmbeddedServer, embeddedServer, send } from "../test-server.ts";
 import { eventTtlMs, startEventExpiry } from "../../../../../infra/local/apiserver/controllers/start.ts";
@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => server.close());
 
-/** Returns what the next sweep leaves. */
+/** Starts the expiry of Events. `left` runs it once, and returns the names of the remaining Events. */
 function watchOver(failures: unknown[] = []) {
   const { store, fetch, token, clock } = server;
   let sweep = () => {};

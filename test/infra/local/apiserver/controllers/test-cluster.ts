@@ -1,21 +1,24 @@
-// An embedded apiserver with its controllers, whose clock the test moves. Contains no test.
+// Starts an embedded apiserver with its controllers, whose clock the test moves. Contains no test.
 import { embeddedServer, type TestServer } from "../test-server.ts";
 import { startControllers } from "../../../../../infra/local/apiserver/controllers/start.ts";
 import type { Every } from "../../../../../infra/local/apiserver/timer.ts";
 
 export interface TestCluster {
   server: TestServer;
-  /** The servers' time, in ms. */
+  /** Returns the servers' time in milliseconds. */
   now: () => number;
-  /** Lets this much time pass, and runs the controllers. */
+  /** Lets `ms` pass, and runs the controllers. */
   pass: (ms: number) => Promise<void>;
   stop: () => Promise<void>;
 }
 
-/** The real kube-controller-manager gets the same; its defaults would take minutes. */
+/**
+ * The periods of the controllers, also for a real kube-controller-manager, whose default periods would take
+ * minutes.
+ */
 export const PERIODS = { monitorPeriodMs: 250, monitorGracePeriodMs: 4_000, startupGracePeriodMs: 5_000 };
 
-/** Timers that run when the clock is moved. */
+/** Returns timers that run when the test moves the clock. */
 function manualTimers(clock: { ms: number }) {
   const timers = new Set<{ periodMs: number; dueMs: number; run: () => void }>();
   const every: Every = (periodMs, run) => {
@@ -25,7 +28,7 @@ function manualTimers(clock: { ms: number }) {
       timers.delete(timer);
     };
   };
-  /** Runs the next timer that is due by then; false if there is none. */
+  /** Runs the next timer if it is due by `untilMs`. Returns false if none is. */
   function runNext(untilMs: number): boolean {
     const [next] = [...timers].sort((left, right) => left.dueMs - right.dueMs);
     if (!next || next.dueMs > untilMs) return false;

@@ -1,4 +1,4 @@
-// The number of silent Nodes that stops evictions, and the rate of evictions otherwise.
+// Tests the number of silent Nodes that stops evictions, and the rate of evictions below that number.
 import { describe, expect, test } from "vitest";
 import {
   createTaintQueue,

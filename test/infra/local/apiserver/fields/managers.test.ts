@@ -1,4 +1,4 @@
-// Entries of metadata.managedFields: their order.
+// Tests the order of the entries in metadata.managedFields.
 import { expect, test } from "vitest";
 import { encodeManagers, type Owned } from "../../../../../infra/local/apiserver/fields/managers.ts";
 

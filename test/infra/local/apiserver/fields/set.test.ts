@@ -1,4 +1,4 @@
-// The algebra of field sets.
+// Tests the operations on field sets: union, intersection, difference.
 import * as fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import {
@@ -22,7 +22,7 @@ function setOf(paths: string[][]): FieldSet {
 
 const set = fc.array(path, { maxLength: 8 }).map(setOf);
 
-/** The same set as text, by its members only. */
+/** Returns the paths of a field set's members as text, sorted. */
 function members(fields: FieldSet): string[] {
   return memberPaths(fields)
     .map((each) => each.join("/"))

@@ -1,4 +1,5 @@
-// Watches where a clock, a limit or the event loop matters. contract/watch.ts has what they share with a real server.
+// Tests watches where a clock, a limit or the event loop matters. contract/watch.ts has the behaviour that a real
+// server shares.
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createApiserver } from "../../../../../infra/local/apiserver/apiserver.ts";
@@ -25,7 +26,7 @@ function start(maxHistoryLength?: number): void {
   server = { url: "https://127.0.0.1:1", token: "t", fetch };
 }
 
-/** Writes the account `a` again without the API, which would read a megabyte five times. */
+/** Stores a copy of the account `a`. Skips the API, which would have to read a megabyte five times. */
 function putCopy(name: string, filler = ""): void {
   const key = { resource: "serviceaccounts", namespace: "default" };
   const copied = store.get({ ...key, name: "a" })!;
@@ -41,7 +42,10 @@ async function watch(query: string) {
   const reader = response.body!.getReader();
   const decoder = new TextDecoder();
   return {
-    /** Returns the next chunk's events, each "TYPE name", or "TYPE revision" without a name; "over" at the end. */
+    /**
+     * Returns the next chunk's event: "TYPE name", or "TYPE revision" for an object without a name. Returns "over"
+     * at the end.
+     */
     next: async (): Promise<string> => {
       const { value, done } = await reader.read();
       if (done) return "over";
@@ -81,7 +85,7 @@ describe("time", () => {
 });
 
 describe("bookmarks", () => {
-  /** A watch whose revision is no longer the latest. */
+  /** Starts a watch whose revision is not the latest. */
   async function watchWithBookmarks(query: string) {
     const watching = await watch(`allowWatchBookmarks=true&resourceVersion=${await create("a")}&${query}`);
     await create("b");

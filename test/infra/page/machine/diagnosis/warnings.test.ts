@@ -1,4 +1,4 @@
-// The warnings of a diagnosis, in addition to its sentence.
+// Tests the warnings of a diagnosis, which are shown in addition to its sentence.
 import { expect, it, test } from "vitest";
 import {
   diagnose,

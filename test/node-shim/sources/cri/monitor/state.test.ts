@@ -1,4 +1,4 @@
-// The Node's Ready condition for a container runtime, in the words of pkg/kubelet/runtime.go.
+// Tests the Node's Ready condition for a container runtime. The texts are those of pkg/kubelet/runtime.go.
 import { expect, test } from "vitest";
 import { readyCondition } from "../../../../../shared/setters/ready.ts";
 import {
@@ -29,7 +29,7 @@ function answer(...conditions: ReturnType<typeof condition>[]): StatusAnswer {
   return { status: { conditions }, runtimeHandlers: [], features: undefined };
 }
 
-/** The Ready condition's message. */
+/** Returns the message of the Ready condition. */
 function ready(state: RuntimeState, nowMs: number): string {
   const errors = errorsOf(state, nowMs);
   const node: DraftNode = {
