@@ -1,5 +1,5 @@
-// Gives etcd a history before the apiserver starts: its first revisions are compacted, as in a real cluster. Contains
-// no test.
+// Gives etcd a history before the apiserver starts: the first revisions are compacted, as in a real cluster.
+// Contains no test.
 import type { ChildProcess } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -13,15 +13,15 @@ import { startProgram, stopProgram } from "../infra/local/started-apiserver.ts";
 const READY_WITHIN_MS = 90_000;
 const POLL_MS = 50;
 
-/** Returns the URL where etcd listens: http://127.0.0.1:2379. */
+/** Returns the URL where etcd listens, such as http://127.0.0.1:2379. */
 export function clientUrlOf({ args }: Command): string {
   const flag = "--listen-client-urls=";
   return args.find((arg) => arg.startsWith(flag))?.slice(flag.length) ?? "";
 }
 
 /**
- * Starts etcd, writes a few revisions, compacts them, and stops etcd. `started` gets the etcd process, which has ended
- * when the promise resolves.
+ * Starts etcd, writes a few revisions, compacts them, and stops etcd. `started` receives the etcd process, which
+ * has ended when the promise resolves.
  */
 export async function ageEtcd(
   options: RealApiserverOptions,

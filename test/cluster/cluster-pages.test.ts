@@ -1,5 +1,5 @@
-// Runs the commands that the pages give to a cluster's administrator, word by word, on a real apiserver to which a
-// Worker writes. Needs a folder with kubectl in KUBEBUILDER_ASSETS.
+// Tests the commands that the pages give to a cluster's administrator: runs them unchanged on a real apiserver to
+// which a Worker writes. Needs a folder with kubectl in KUBEBUILDER_ASSETS.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,7 +64,7 @@ describe.skipIf(assets === "")("an administrator who follows the pages", () => {
     const file = join(reader.home, "secret.yaml");
     writeFileSync(file, shown);
     kubectl(["apply", "-f", file]);
-    // A controller adds the token; it is a program of its own.
+    // A controller writes the token into a Secret. The test plays that controller, which no server here runs.
     kubectl([
       "patch",
       "secret",
@@ -95,7 +95,8 @@ describe.skipIf(assets === "")("an administrator who follows the pages", () => {
     const { report, name } = await deployment.machine(1);
     expect(await report()).toBe("registered");
     const before = await deployment.uidOf(name);
-    // The deletion has to be noticed first: after the second command it would count as a later one.
+    // The Worker must notice the deletion before `node register`: otherwise it would treat the deletion as later
+    // than the command.
     const register = "npm run --silent rollcall -- node register";
     const noticed = `until npm run --silent rollcall -- node ${name} | grep 'node deleted' >&2; do :; done`;
     const own = { [register]: `${noticed}\n${register}`, "edge-7": name };
@@ -175,7 +176,7 @@ describe.skipIf(assets === "")("an administrator who follows the pages", () => {
     );
   });
 
-  // The controller that deletes namespaces is a program of its own.
+  // Only kube-controller-manager deletes the objects of a namespace, and some folders lack that program.
   it.skipIf(!hasControllerManager)("removes everything by hand", async () => {
     await run("docs/removing.md", "The cluster", { nth: 1, own: { ID: "rollcall" } });
     expect(

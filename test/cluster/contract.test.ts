@@ -1,4 +1,5 @@
-// The contract of test/infra/local/apiserver, on a real kube-apiserver: a case that fails here is wrong.
+// Runs the contract of test/infra/local/apiserver on a real kube-apiserver. If a case fails here, the case is
+// wrong.
 import { describe } from "vitest";
 import { describeContract } from "../infra/local/apiserver/contract/describe-contract.ts";
 import { assets, sharedServer, testServer } from "./servers.ts";

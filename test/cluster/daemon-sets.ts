@@ -1,5 +1,5 @@
-// DaemonSets that tolerate every taint, reduced to the fields that decide on which Nodes they run; and the number of
-// those Nodes.
+// Creates DaemonSets that tolerate every taint, reduced to the fields that select Nodes, and reads the number of
+// Nodes that each wants.
 import { AppsV1Api, CoreV1Api, type KubeConfig, type V1PodSpec } from "@kubernetes/client-node";
 
 const LINUX = { "kubernetes.io/os": "linux" };
@@ -10,7 +10,7 @@ interface Installed {
   spec: Partial<V1PodSpec>;
 }
 
-/** Installed by kubeadm, Flannel and kube-prometheus. */
+/** The DaemonSets that kubeadm, Flannel and kube-prometheus install. */
 const INSTALLED: readonly Installed[] = [
   {
     namespace: "kube-system",
@@ -41,9 +41,12 @@ const INSTALLED: readonly Installed[] = [
 ];
 
 export interface DaemonSets {
-  /** `isOfAny`: they select no platform, like agents that a company writes itself. */
+  /**
+   * Creates the DaemonSets. `isOfAny`: true removes their selection of a platform, as in agents that a company
+   * writes itself.
+   */
   install: (isOfAny?: boolean) => Promise<void>;
-  /** Number of Nodes on which the controller wants each, by its name. */
+  /** Returns the number of Nodes on which the controller wants each DaemonSet, by the DaemonSet's name. */
   desired: () => Promise<Record<string, number | undefined>>;
   remove: () => Promise<void>;
 }

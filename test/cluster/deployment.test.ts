@@ -1,5 +1,6 @@
-// A deployment on a real apiserver. Its whole state is deleted, and every machine's Node stays. It is uninstalled while
-// its Worker runs and its machines report: what was listed is removed and does not come back. Objects of others stay.
+// Tests a deployment on a real apiserver. First its whole state is deleted, and every Node stays. Then it is
+// uninstalled while its Worker runs and its machines report: the listed objects are removed and do not return, and
+// objects of others stay.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,7 +12,7 @@ import { type RealDeployment, startDeployment } from "./deployment.ts";
 import { assets, hasControllerManager, TURN_MS } from "./servers.ts";
 
 const PAGE = "docs/backup.md";
-/** The flags of the token that many machines share. */
+/** Matches the command for a token that many machines share, and captures the flags. */
 const BY_ONE = /`rollcall token create (--names 'edge-\*' [^`]*)`/;
 const NODES = [1, 2, 3, 4].map((index) => `node/sim-${index}`);
 
@@ -31,7 +32,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     rmSync(folder, { recursive: true });
   });
 
-  /** kubectl stores its discovery of the apiserver in the home folder. */
+  /** Returns the environment of kubectl. HOME contains kubectl's cache of the apiserver's resources. */
   const environment = () => ({
     PATH: `${assets}:${process.env["PATH"]}`,
     KUBECONFIG: deployment.kubeconfig,
@@ -41,7 +42,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     deployment.worker.rollcallProcess(["uninstall", "--cluster", ...args], environment());
   const kubectl = (...args: string[]) =>
     execFileSync("kubectl", args, { env: { ...process.env, ...environment() } }).toString();
-  /** Lists all objects with our name, of every kind that the file has. */
+  /** Lists all remaining objects of the deployment's name, of every kind in the manifest. */
   const left = () =>
     kubectl(
       "get",
@@ -58,7 +59,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     const { worker, core, uidOf } = deployment;
     const [cordoned] = machines as [SimulatedMachine];
     const taint = { key: "example.com/maintenance", effect: "NoSchedule" };
-    // The Worker writes as well, so the next read has another version.
+    // The Worker may write the Node between the read and the write: the next attempt reads a newer version.
     await eventually(async () => {
       const node = await core.readNode({ name: cordoned.name });
       node.spec?.taints?.push(taint);

@@ -1,5 +1,5 @@
-// A deployment on the shared server: infra/rbac, a Worker in workerd that writes there, and machines that report when a
-// test calls them. Starts the controller that deletes namespaces if there is one.
+// Starts a deployment on the shared server: infra/rbac, a Worker in workerd that writes to the server, and machines
+// that report when a test calls them. Starts the controller that deletes namespaces, if the folder has it.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api } from "@kubernetes/client-node";
@@ -13,7 +13,7 @@ export interface RealDeployment {
   worker: OwnWorker;
   core: CoreV1Api;
   kubeconfig: string;
-  /** Enrols a machine with a key of its own, by a token of its own or by the given one. */
+  /** Enrols a machine with a new key, by a new join token or by the given token. */
   machine: (index: number, wish?: MachineWish) => Promise<SimulatedMachine>;
   uidOf: (name: string) => Promise<string | undefined>;
   stop: () => Promise<void>;

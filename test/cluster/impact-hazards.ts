@@ -1,11 +1,11 @@
-// Objects of a cluster: rollcall impact has to find each of them, and nothing else. Data only.
+// Lists objects of a cluster, each of which `rollcall impact` must find. Data only.
 
 export const NAMESPACE = "impact";
 
 interface Hazard {
   check: string;
   object: string;
-  /** Created with kubectl, one after the other. */
+  /** The objects that plant the hazard, created with kubectl in this order. */
   manifests: object[];
 }
 
@@ -26,7 +26,7 @@ function apps(kind: string, name: string, spec: object, more: object = {}) {
 const program = (name: string, args: string[], more: object = {}) =>
   apps("Deployment", name, { containers: [{ name: "main", image: `example.com/${name}:1`, args }], ...more });
 
-/** A static pod has no owner here, since its Node does not exist. */
+/** Returns a static pod. The pod has no owner, since its Node does not exist here. */
 const controlPlanePod = (name: string, args: string[]) => ({
   apiVersion: "v1",
   kind: "Pod",
@@ -37,7 +37,7 @@ const controlPlanePod = (name: string, args: string[]) => ({
   },
 });
 
-/** Returns the definition of a custom resource with any content. */
+/** Returns the definition of a custom resource whose objects may have any content. */
 function definition(group: string, version: string, kind: string, scope: "Cluster" | "Namespaced") {
   const singular = kind.toLowerCase();
   const plural = `${singular}s`;
@@ -209,7 +209,7 @@ export const HAZARDS: readonly Hazard[] = [
   },
 ];
 
-/** Nodes of two kubelets in two zones: there the cluster assigns topology hints. */
+/** Two Nodes with kubelets, in two zones, so that the cluster assigns topology hints. */
 export const NODES = ["a", "b"].map((zone) => ({
   apiVersion: "v1",
   kind: "Node",
@@ -219,7 +219,7 @@ export const NODES = ["a", "b"].map((zone) => ({
 
 const ON_LINUX = { nodeSelector: { "kubernetes.io/os": "linux" }, tolerations: [{ operator: "Exists" }] };
 
-/** The machines of a Worker before the labels moved: one machine, its pods, and its volume. */
+/** The objects of a Worker from before the labels moved: one machine's Node, its pods, and its volume. */
 export const FORMER_FLEET = [
   {
     apiVersion: "v1",
@@ -257,7 +257,7 @@ export const FORMER_FLEET = [
   },
 ];
 
-/** Refuses Nodes without a zone; only a dry run can find that. */
+/** A policy that refuses Nodes without a zone. `rollcall impact` can find the refusal only by a dry run. */
 export const POLICY = [
   {
     apiVersion: "admissionregistration.k8s.io/v1",

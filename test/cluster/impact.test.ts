@@ -1,5 +1,5 @@
-// rollcall impact, with the operator's kubectl, on a real kube-apiserver: it finds nothing in a clean cluster, then
-// each planted hazard.
+// Tests `rollcall impact` with the operator's kubectl on a real kube-apiserver: it finds nothing in a clean
+// cluster, then each planted hazard.
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
@@ -23,7 +23,7 @@ describe.skipIf(assets === "")("rollcall impact", () => {
     cluster = clusterAt(server);
   }, TURN_MS);
   afterAll(async () => {
-    // The last planted object goes first: a policy would refuse the others.
+    // Objects are deleted in reverse order: the policy, which was created last, would refuse other deletions.
     await run(["delete", "--ignore-not-found", "--wait=false", "-f", "-"], listOf(planted.toReversed()));
     await cluster?.stop();
     server?.release();
@@ -34,11 +34,11 @@ describe.skipIf(assets === "")("rollcall impact", () => {
 
   async function plant(manifests: readonly object[]): Promise<void> {
     planted.push(...manifests);
-    // A definition is served, and a namespace filled, a moment after its creation.
+    // The apiserver serves a new definition or namespace only after a moment, so the command is repeated.
     await eventually(async () => (await run(["apply", "-f", "-"], listOf(manifests))).code === 0);
   }
 
-  /** Runs the command as an operator types it; `kubeconfig` replaces the administrator's. */
+  /** Runs `rollcall impact` as an operator types it. `kubeconfig` replaces the administrator's. */
   function impact(args: string[] = [], kubeconfig = cluster.kubeconfig) {
     const program = [join(ROOT, "infra/operator/main.ts"), "impact", "--kubeconfig", kubeconfig, ...args];
     const { status, stdout, stderr } = spawnSync(process.execPath, program, {
@@ -72,7 +72,7 @@ describe.skipIf(assets === "")("rollcall impact", () => {
       ...SERVICE_ACCOUNT,
       metadata: { ...SERVICE_ACCOUNT.metadata, namespace: "kube-system" },
     };
-    // Another file may have created it before.
+    // Another test file may have created the account already: the command may fail.
     await run(["create", "-f", "-"], account);
     await plant([...namespaces, ...NODES, ...DEFINITIONS]);
     await plant(HAZARDS.flatMap(({ manifests }) => manifests));

@@ -1,18 +1,18 @@
-// Commands of kubectl, in stories that share no objects. `%` in a name is replaced by a suffix for each program. Data
-// only.
+// Lists kubectl commands in stories that share no objects. Each program replaces `%` in names by its own suffix.
+// Data only.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Step {
-  /** Words of the command line; single quotes enclose those with spaces. */
+  /** The words of the command line. Single quotes enclose a word with spaces. */
   command: string;
   input?: string;
   editor?: string;
-  /** Selects the compared lines of stdout; absent: all of them. */
+  /** Selects the lines of stdout that are compared; absent: all lines. */
   only?: (line: string) => boolean;
   /**
-   * For commands that do not end: after `after` is printed, another command runs; the first one ends when `until` is
-   * printed.
+   * The second command of a step whose command does not end by itself: `command` runs once `after` is printed. The
+   * first command is stopped once `until` is printed.
    */
   meanwhile?: { after: string; command: string; until: string };
 }
@@ -70,7 +70,7 @@ function condition(type: string, status: string, reason: string) {
   return { type, status, reason, message: `${reason}.`, lastHeartbeatTime: time, lastTransitionTime: time };
 }
 
-/** All items as one file. */
+/** Returns the objects as one file. */
 function list(...items: object[]): string {
   return items.map((item) => JSON.stringify(item)).join("\n---\n");
 }
@@ -102,7 +102,7 @@ function event(name: string, node: string, type: string, reason: string) {
 }
 
 const rbac = readFileSync(join(import.meta.dirname, "../../infra/rbac/rollcall.yaml"), "utf8");
-/** The same objects with other names and one more rule. */
+/** The same objects of infra/rbac with other names and one more rule. */
 const renamed = rbac
   .replaceAll(/(name|policyName): rollcall(-nodes|-leases|-tokens)?\n/g, "$1: duty$2%\n")
   .replaceAll("rollcall-system", "system%");

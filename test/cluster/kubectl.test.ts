@@ -1,5 +1,5 @@
-// kubectl prints the same on the embedded apiserver as on a real one. Needs a folder with etcd, kube-apiserver and
-// kubectl in KUBEBUILDER_ASSETS. Compares the kubectl of KUBECTL_1_32 as well if that variable names one.
+// Tests that kubectl prints the same with the embedded apiserver as with a real one. Needs a folder with etcd,
+// kube-apiserver and kubectl in KUBEBUILDER_ASSETS. If KUBECTL_1_32 names another kubectl, tests it as well.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Cluster, follow, kubectl, normalise, clusterAt, startEmbedded } from "./kubectl.ts";
 import { type Step, stories } from "./kubectl-stories.ts";
@@ -9,7 +9,7 @@ const older = process.env["KUBECTL_1_32"];
 const programs: [title: string, program: string][] = [["kubectl", KUBECTL]];
 if (older) programs.push(["kubectl 1.32", older]);
 
-/** Replaces the suffix in names, so that two programs never use the same objects. */
+/** Replaces `%` in a text by the suffix, so that two programs never use the same objects. */
 function spoken(text: string, suffix: string): string {
   return text.replaceAll("%", suffix);
 }
@@ -18,7 +18,7 @@ function words(command: string): string[] {
   return [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, word]) => quoted ?? word ?? "");
 }
 
-/** Returns the lines that a step prints. Lines show where two servers differ. */
+/** Runs a step and returns the printed lines, whose comparison shows where two servers differ. */
 async function runStep(program: string, cluster: Cluster, step: Step, suffix: string): Promise<string[]> {
   const args = words(spoken(step.command, suffix));
   if (step.meanwhile) {

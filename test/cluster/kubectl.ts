@@ -1,5 +1,5 @@
-// Runs kubectl against a server, with a kubeconfig and a home of its own. Removes what differs from run to run in its
-// output. Compares nothing.
+// Runs kubectl against a server, with a separate kubeconfig and home. Replaces the parts of its output that differ
+// between runs.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import type { ServerAddress } from "./running-server.ts";
 
 export interface Cluster {
   kubeconfig: string;
-  /** kubectl stores its discovery cache here. */
+  /** The home folder, in which kubectl stores its discovery cache. */
   home: string;
   stop: () => Promise<void>;
 }
@@ -38,7 +38,7 @@ function clusterOf(
   return { kubeconfig, home: dir.path, stop: end };
 }
 
-/** Starts the embedded apiserver without controllers: a bare kube-apiserver has none either. */
+/** Starts the embedded apiserver without controllers, like a bare kube-apiserver. */
 export async function startEmbedded(): Promise<Cluster> {
   const dir = folder();
   const credentials = await loadCredentials(dir.path);
@@ -63,7 +63,7 @@ export async function startEmbedded(): Promise<Cluster> {
   return clusterOf(dir, { url: `https://127.0.0.1:${port}`, ca, token: credentials.adminToken }, stop);
 }
 
-/** Returns access to a real apiserver; `stop` does not end it. */
+/** Returns the access to a real apiserver. `stop` does not end the apiserver. */
 export function clusterAt({ url, caFile, adminToken }: ServerAddress): Cluster {
   const server = { url, ca: readFileSync(caFile, "utf8"), token: adminToken };
   return clusterOf(folder(), server, () => Promise.resolve());
@@ -78,7 +78,7 @@ export interface Printed {
 export interface Run {
   args: string[];
   input?: string;
-  /** The editor of `kubectl edit`, as a shell command. */
+  /** The editor that `kubectl edit` runs, as a shell command. */
   editor?: string;
 }
 
@@ -89,19 +89,19 @@ function start(program: string, { kubeconfig, home }: Cluster, { args, editor = 
       HOME: home,
       KUBECONFIG: kubeconfig,
       KUBE_EDITOR: editor,
-      // The process ends before collecting garbage would pay off.
+      // The process ends so soon that garbage collection would only cost time.
       GOGC: "off",
     },
   });
 }
 
-/** Runs a kubectl until it ends. */
+/** Runs kubectl until it ends, and returns its exit code and output. */
 export function kubectl(program: string, cluster: Cluster, run: Run): Promise<Printed> {
   const child = start(program, cluster, run);
   const printed: Printed = { code: null, stdout: "", stderr: "" };
   child.stdout.on("data", (chunk: Buffer) => (printed.stdout += chunk.toString()));
   child.stderr.on("data", (chunk: Buffer) => (printed.stderr += chunk.toString()));
-  // A process that has ended reads no input: its exit code tells the reason.
+  // kubectl may end before it has read its input. The exit code then shows the reason.
   child.stdin.on("error", () => undefined);
   child.stdin.end(run.input ?? "");
   return new Promise((resolve, reject) => {
@@ -110,11 +110,11 @@ export function kubectl(program: string, cluster: Cluster, run: Run): Promise<Pr
   });
 }
 
-/** A kubectl that runs until it is stopped, such as `get -w`. */
+/** A kubectl command that runs until it is stopped, such as `get -w`. */
 export interface Following {
-  /** Resolves when it has printed a whole line with the pattern; the test's own timeout bounds it. */
+  /** Resolves when kubectl has printed a whole line that matches. Only the test's own timeout limits the wait. */
   printed: (pattern: RegExp) => Promise<void>;
-  /** Ends it and returns its standard output. */
+  /** Stops kubectl and returns its standard output. */
   stop: () => Promise<string>;
 }
 
@@ -152,13 +152,13 @@ const replacements: [pattern: RegExp, text: string][] = [
   [/\beyJ[\w-]+\.[\w-]+\.[\w-]+/g, "<token>"],
   [/https:\/\/127\.0\.0\.1:\d+/g, "<server>"],
   [/\/tmp\/[\w./-]+/g, "<file>"],
-  // Ages also decide the width of a column.
+  // An age also determines the width of its column, so the spaces after it are replaced too.
   [/\b(\d+[smhd])+\b/g, "<age>"],
   [/(?<=\S) {2,}/g, "  "],
   [/ +$/gm, ""],
 ];
 
-/** Replaces ages, uids, revisions, times, tokens and addresses. */
+/** Replaces the parts that differ between runs: ages, uids, revisions, times, tokens and addresses. */
 export function normalise(text: string): string {
   return replacements.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text);
 }

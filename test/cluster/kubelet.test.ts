@@ -1,5 +1,5 @@
-// The shim next to a real kubelet on this computer: the same Node and the same events, except for listed differences
-// with a reason.
+// Tests the shim next to a real kubelet on this computer: both produce the same Node and the same events, except
+// for listed differences with a reason.
 import { readFileSync } from "node:fs";
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
@@ -8,7 +8,7 @@ import { ROOT } from "../e2e/local-cluster.ts";
 
 const missing = missingForKubelet(process.env["KUBEBUILDER_ASSETS"]);
 
-/** Reads the settings of the kernel that a kubelet changes. */
+/** Reads the kernel settings that a kubelet changes. */
 const sysctls = () =>
   ["vm/overcommit_memory", "kernel/panic", "kernel/panic_on_oops"].map((name) =>
     readFileSync(`/proc/sys/${name}`, "utf8"),

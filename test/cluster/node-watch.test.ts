@@ -1,6 +1,5 @@
-// The Worker watches Nodes, and only a real etcd, kube-apiserver and kube-controller-manager show the result. Covers
-// the node and DaemonSet controllers, admission policies, roles, a storage that compacts its history, and one that is
-// restored.
+// Tests the Worker's watch of Nodes with a real etcd, kube-apiserver and kube-controller-manager. Covers the node
+// and DaemonSet controllers, admission policies, roles, a compacted storage, and a restored storage.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { CoreV1Api, RbacAuthorizationV1Api, type V1Node } from "@kubernetes/client-node";
@@ -79,7 +78,8 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
       const startedMs = Date.now();
       const { stop } = await stripLabelByPolicy(watched.place.admin, "sim-2", STRIPPED_LABEL);
       onTestFinished(stop);
-      // The policy first changes a write of the test's own, so the history need not name another writer.
+      // The test itself makes the write that the policy changes first, so the history may lack the other writer's
+      // name.
       const given = `put back once an hour only: label ${STRIPPED_LABEL}`;
       await eventually(async () => {
         const { entries } = await watched.ask<HistoryAnswer>("/v1/nodes/sim-2/history");
@@ -175,20 +175,22 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
     it("etcd is restored from yesterday's backup → the Nodes are right again, and later changes are noticed", async () => {
       const storage = storageOf(watched.server);
       watched.kubectl("cordon sim-10");
-      // The Worker must not write the label again before the backup is made.
+      // The proxy refuses the Worker's write of the label until the backup is made, so that the backup lacks the
+      // label.
       watched.proxy.inBetween = async ({ line }) =>
         line === "PATCH /api/v1/nodes/sim-11/status" ? SERVICE_UNAVAILABLE : undefined;
       watched.kubectl(`label node sim-11 ${MACHINE_LABEL}-`);
       storage.backUp();
       watched.proxy.inBetween = undefined;
-      // After a day of writes, later changes have a much higher version.
+      // The version rises as after a day of writes, so that the restored etcd is far behind.
       await storage.age(1000);
       const changedMs = Date.now();
       watched.kubectl("uncordon sim-10", "cordon sim-12");
       await eventually(async () => watched.hasEvent("sim-12", REASONS.cordon, changedMs));
       const restoredMs = Date.now();
       const isUp = Promise.withResolvers<void>();
-      // A watch that fails only once continues from its last version.
+      // Lists and watches wait until etcd has started: after a single failure the Worker's watch would continue
+      // from its last version.
       watched.proxy.inBetween = async (asked) => {
         if (kindOf(asked)) await isUp.promise;
       };
@@ -224,13 +226,13 @@ const SERVICE_UNAVAILABLE = {
   }),
 };
 
-/** Returns undefined if the request neither lists nor watches Nodes. */
+/** Returns whether a request lists or watches Nodes; undefined for any other request. */
 function kindOf({ line, query }: Pick<Asked, "line" | "query">): "list" | "watch" | undefined {
   if (line !== "GET /api/v1/nodes") return undefined;
   return query.has("watch") ? "watch" : "list";
 }
 
-/** Resolves with the result of the work, or with its failure. */
+/** Resolves with the result of `work`, with its error as a text, or with "no answer in 5 s". */
 async function settled(work: Promise<unknown>): Promise<unknown> {
   const late = new Promise((done) => setTimeout(done, 5000, "no answer in 5 s"));
   return Promise.race([work.catch(String), late]);

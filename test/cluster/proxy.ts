@@ -1,5 +1,5 @@
-// A proxy in front of a real apiserver. A test can change the Worker's requests there, and sees all of them. A watch
-// streams through; other answers pass as a whole.
+// A proxy between the Worker and a real apiserver, in which a test reads and changes the Worker's requests. A watch
+// streams through the proxy; other answers pass as a whole.
 import { readFileSync } from "node:fs";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, request as httpsRequest } from "node:https";
@@ -8,9 +8,9 @@ import { join } from "node:path";
 import { loadCredentials } from "../../infra/local/apiserver/certificates.ts";
 import type { Write } from "../worker/support/fault.ts";
 
-/** A request of the Worker. A test may change it, or answer in the apiserver's place. */
+/** A request of the Worker. A test may change the request, or answer in place of the apiserver. */
 export interface Asked {
-  /** `PUT /apis/…`, without the query. */
+  /** The method and the path, such as `PUT /apis/…`, without the query. */
   line: string;
   query: URLSearchParams;
   headers: IncomingMessage["headers"];
@@ -22,14 +22,14 @@ interface Instead {
 }
 type InBetween = (asked: Asked) => Promise<Instead | undefined | void>;
 
-/** `atMs`: when the apiserver answered, in milliseconds since 1970. */
+/** A write that took effect. `atMs`: when the apiserver answered, in milliseconds since 1970. */
 export type PassedWrite = Write & { atMs: number };
 
 export interface Proxy {
   url: string;
   ca: string;
   inBetween: InBetween | undefined;
-  /** The Worker's writes that took effect. */
+  /** The Worker's writes that took effect, in order. */
   writes: PassedWrite[];
   /** All requests of the Worker, in order. */
   asked: Pick<Asked, "line" | "query">[];
@@ -38,7 +38,7 @@ export interface Proxy {
   stop: () => Promise<void>;
 }
 
-/** `folder` contains its certificate. */
+/** Starts the proxy. `folder` contains the proxy's certificate. */
 export async function startProxy(folder: string, target: string, targetCa: string): Promise<Proxy> {
   const { certificate: cert, key } = await loadCredentials(folder);
   const watches = new Set<ServerResponse>();
@@ -91,7 +91,7 @@ async function pass(passage: Passage, incoming: IncomingMessage, outgoing: Serve
   const to = target + path + (asked.query.size > 0 ? `?${asked.query.toString()}` : "");
   const answer = await new Promise<IncomingMessage>((answered, failed) => {
     const request = httpsRequest(to, { method, headers, ca }, answered).on("error", failed);
-    // The client has disconnected; a watch would run for minutes.
+    // After the Worker has disconnected, the request to the apiserver must end too: a watch would run for minutes.
     outgoing.once("close", () => request.destroy());
     request.end(body);
   });
@@ -104,7 +104,7 @@ async function pass(passage: Passage, incoming: IncomingMessage, outgoing: Serve
     }
     outgoing.writeHead(statusCode, answer.headers);
     outgoing.flushHeaders();
-    // A change may arrive after the watch has ended.
+    // A change may arrive after the Worker's connection has closed: writing it then fails without harm.
     outgoing.on("error", () => undefined);
     answer.on("error", () => outgoing.destroy()).pipe(outgoing);
     return;

@@ -1,5 +1,5 @@
-// infra/rbac on a real kube-apiserver: the rights, the admission policies, and the account's share of the server. The
-// Node of any report can be written within them.
+// Tests infra/rbac on a real kube-apiserver: the rights, the admission policies, and the account's share of the
+// server. Also tests that the Node of any report can be written within those limits.
 import { beforeAll, describe, expect } from "vitest";
 import { sendUntil } from "../infra/local/apiserver/contract/accounts.ts";
 import { describeRights } from "../infra/rbac/describe-rights.ts";
@@ -23,7 +23,7 @@ describe.skipIf(assets === "")("infra/rbac on a kube-apiserver", () => {
   describe("its policies", () => describePolicies(started));
   describe("its share of the server", () => describeFlowControl(started));
   describe("within them", () => {
-    // Tokens may allow machines without the taint, and machines may be of any size.
+    // The policies must allow machines without the taint and of any size, as a token may.
     beforeAll(async () => {
       const { server, token } = started();
       await configure(server, {

@@ -1,5 +1,5 @@
-// infra/cloudflare on a real apiserver: it accepts the manifests, and uninstalling finds their objects by label.
-// Objects of others stay. Removes no namespace, which needs a controller.
+// Tests infra/cloudflare on a real apiserver: the apiserver accepts the manifests, and uninstalling finds their
+// objects by label. Objects of others stay. No namespace is removed, which would need a controller.
 import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { request } from "node:https";

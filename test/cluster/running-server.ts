@@ -1,5 +1,5 @@
-// A real etcd and kube-apiserver, with an optional kube-controller-manager. They start on request, and stop and start
-// again with their stored data. Ends all of its programs.
+// Runs a real etcd and kube-apiserver, and optionally kube-controller-manager. The programs start on request, and
+// can be restarted with their stored data.
 import type { ChildProcess } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -14,15 +14,15 @@ import {
 import { type RealApiserver, startProgram, stopProgram } from "../infra/local/started-apiserver.ts";
 import { type ageEtcd, clientUrlOf } from "./aged-etcd.ts";
 
-/** Address and credentials for clients. */
+/** The address of a server, and the credentials for its clients. */
 export interface ServerAddress extends Pick<RealApiserver, "url" | "caFile" | "adminToken" | "pids"> {
-  /** Contains etcd's data in `etcd`, logs, and SERVICE_ACCOUNT_KEY. */
+  /** The folder with etcd's data in `etcd`, the logs, and SERVICE_ACCOUNT_KEY. */
   dir: string;
-  /** http://127.0.0.1:2379 */
+  /** The URL of etcd, such as http://127.0.0.1:2379. */
   etcdUrl: string;
 }
 
-/** Settings of kube-controller-manager. */
+/** The settings with which kube-controller-manager starts. */
 export interface Controllers {
   controllers: string[];
   flags: string[];
@@ -37,17 +37,17 @@ export class RunningServer {
   readonly #options: RealApiserverOptions;
   readonly #age: typeof ageEtcd | undefined;
   #running: Promise<ServerAddress> | undefined;
-  /** etcd first: kube-apiserver must be stopped before it. */
+  /** The running programs, etcd first: kube-apiserver must be stopped before etcd. */
   #children: ChildProcess[] = [];
   #controllers: ChildProcess | undefined;
 
-  /** `age`: gives etcd a history before the first start. */
+  /** `age`, if present, gives etcd a history before the first start. */
   constructor(options: RealApiserverOptions, age?: typeof ageEtcd) {
     this.#options = options;
     this.#age = age;
   }
 
-  /** Starts it unless it runs; a second start keeps the port and the data of the first. */
+  /** Starts the server, unless it runs. A second start keeps the port and the data of the first start. */
   start(): Promise<ServerAddress> {
     return (this.#running ??= this.#begin());
   }
@@ -76,9 +76,9 @@ export class RunningServer {
     };
   }
 
-  /** Stops at once, as a crash does. The data stays; the controllers do not start again with it. */
+  /** Stops the server at once, as a crash does. The data stays; a later start does not start the controllers. */
   async stop(): Promise<void> {
-    // A server that did not start has no address; its programs are ended all the same.
+    // A failed start must not stop this method: its programs are ended all the same.
     await this.#running?.catch(() => undefined);
     this.#running = undefined;
     this.kill();
@@ -111,7 +111,7 @@ export class RunningServer {
     if (controllers) await stopProgram(controllers);
   }
 
-  /** Ends the controllers first, and kube-apiserver before etcd. */
+  /** Ends all programs: first the controllers, then kube-apiserver, then etcd. */
   kill(): void {
     this.#controllers?.kill("SIGKILL");
     for (const child of this.#children.toReversed()) child.kill("SIGKILL");
@@ -128,10 +128,13 @@ async function untilReady(url: string, children: readonly ChildProcess[]): Promi
   }
 }
 
-/** In the folder of a real or an embedded apiserver: the key of service accounts' tokens (EC, PEM). */
+/**
+ * The name of the file with the key of service accounts' tokens (EC, PEM), in the folder of a real or an embedded
+ * apiserver.
+ */
 export const SERVICE_ACCOUNT_KEY = "service-account.key";
 
-/** Makes the key. Tests sign tokens of any age with it. */
+/** Creates the key of service accounts' tokens, with which tests sign tokens of any age. */
 export function makeServiceAccountKey(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const { privateKey } = generateKeyPairSync("ec", { namedCurve: "P-256" });

@@ -1,5 +1,6 @@
-// Around a run of the suite `cluster`: two real etcds and kube-apiservers, each started when a file first requests it.
-// All files share one; only one file at a time uses the other and may break it. This process starts all programs.
+// Prepares a run of the suite `cluster`: two real etcds and kube-apiservers, each started when a test file first
+// requests it. All files share one server; only one file at a time uses the other server and may break it. This
+// process starts all programs.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { tmpdir } from "node:os";
@@ -11,14 +12,14 @@ import { type Controllers, RunningServer } from "./running-server.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The socket where files request a server. */
+    /** The path of the socket where test files request a server. */
     clusterServers?: string;
   }
 }
 
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Returns a function that ends the run. */
+/** Prepares the run. Returns a function that ends the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const assets = process.env["KUBEBUILDER_ASSETS"];
   if (!assets) {
@@ -49,11 +50,12 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
 }
 
 /**
- * Serves `GET /NAME`: the address; `GET /NAME/turn`: the same, and no other file has a turn while the connection lasts.
+ * Serves the servers' addresses at `GET /NAME`. `GET /NAME/turn` also gives the caller a turn: no other file has a
+ * turn with the server while the connection lasts.
  */
 function doorTo(servers: Record<string, RunningServer>) {
   const turns = new Map<string, Promise<void>>();
-  /** The turn ends also if the requesting process crashes. */
+  /** Gives the caller a turn until its connection closes, which includes a crash of the caller. */
   async function lend(name: string, server: RunningServer, response: ServerResponse): Promise<void> {
     const over = new Promise<void>((done) => response.once("close", done));
     const before = turns.get(name) ?? Promise.resolve();

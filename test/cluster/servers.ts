@@ -1,4 +1,5 @@
-// The two real kube-apiservers of this suite; KUBEBUILDER_ASSETS names the folder of their programs. Contains no test.
+// Gives test files access to the two real kube-apiservers of this suite. KUBEBUILDER_ASSETS names the folder of the
+// programs. Contains no test.
 import { existsSync, readFileSync } from "node:fs";
 import { type ClientRequest, type IncomingMessage, request } from "node:http";
 import { join } from "node:path";
@@ -9,38 +10,49 @@ import { tokenAdmin } from "../../infra/local/kube-admin.ts";
 import type { TestServer } from "../infra/local/apiserver/test-server.ts";
 import type { Controllers, ServerAddress } from "./running-server.ts";
 
-/** "" if there is no folder: then no test of this suite runs. */
+/** The folder of the programs; "" if KUBEBUILDER_ASSETS is not set, in which case no test of this suite runs. */
 export const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
-/** The kubectl in that folder. */
+/** The kubectl in the folder of the programs. */
 export const KUBECTL = join(assets, "kubectl");
-/** setup-envtest's folders do not contain it. */
+/** true if the folder has kube-controller-manager, which folders of setup-envtest lack. */
 export const hasControllerManager = assets !== "" && existsSync(join(assets, "kube-controller-manager"));
 
-/** Files wait for other files' turns: the timeout of the hook that takes one. */
+/** The timeout of a hook that waits for a turn: other files' turns take minutes. */
 export const TURN_MS = 900_000;
 
-/** For a file that uses names of its own, does not stop the server and runs no controllers on it. */
+/**
+ * Returns the server that files share. The calling file must use unique names, must not stop the server and must
+ * not run controllers.
+ */
 export async function sharedServer(): Promise<ServerAddress> {
   return JSON.parse(await asked("GET", "/shared")) as ServerAddress;
 }
 
-/** A server during a turn of this file. */
+/** A server during the calling file's turn. */
 export interface ServerInTurn extends ServerAddress {
-  /** Starts kube-controller-manager, which ends with the turn. It works once it has read the existing objects. */
+  /**
+   * Starts kube-controller-manager, which ends with the turn. Its controllers work once it has read the existing
+   * objects.
+   */
   startControllers: (wanted: Controllers) => Promise<void>;
-  /** Stops the server, runs `meanwhile`, and starts the server again with its data: its etcd and pids are new then. */
+  /**
+   * Stops the server, runs `meanwhile`, and starts the server again with its data. etcd's address and the pids
+   * change.
+   */
   restart: (meanwhile?: () => void) => Promise<void>;
   /** Ends the turn. */
   release: () => void;
 }
 
 /**
- * For a file that breaks the server, or whose controllers act on all Nodes: it starts without Nodes and their leases.
+ * Waits for a turn on the server that a file may break, or whose controllers act on all Nodes. The server then has
+ * no Nodes and leases.
  */
 export const breakableServer = (): Promise<ServerInTurn> => takeTurn("breakable", () => true);
 
 /**
- * For a file with a deployment of machines `sim-…`: there are none at its start. Other files use the server meanwhile.
+ * Waits for a turn on the shared server for machines `sim-…`, of which none exist at the start. Other files use the
+ * server at the same time.
  */
 export const sharedServerInTurn = (): Promise<ServerInTurn> =>
   takeTurn("shared", (name) => name.startsWith("sim-"));
@@ -62,7 +74,7 @@ async function takeTurn(name: string, isForgotten: (name: string) => boolean): P
   return server;
 }
 
-/** Adapts a server for tests of requests and answers; `stop` ends a turn as well. */
+/** Adapts a server for tests of requests and answers. `stop` also ends a turn. */
 export function testServer({ url, caFile, adminToken, ...turn }: ServerAddress | ServerInTurn) {
   const { fetch, close } = createHttpsClient(caFile);
   const server: TestServer = { url, token: adminToken, fetch };
@@ -74,7 +86,7 @@ export function testServer({ url, caFile, adminToken, ...turn }: ServerAddress |
   return { server, stop };
 }
 
-/** Deletes Nodes and their leases by name. */
+/** Deletes the Nodes and the leases whose name `isForgotten` accepts. */
 async function forget(
   { url, caFile, adminToken }: ServerAddress,
   isForgotten: (name: string) => boolean,

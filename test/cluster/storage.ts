@@ -1,14 +1,14 @@
-// The etcd of the breakable server, which a test can back up and restore.
+// Backs up and restores the etcd of the breakable server.
 import { cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import type { ServerInTurn } from "./servers.ts";
 
 export interface Storage {
-  /** Copies its data for `restore`. */
+  /** Copies etcd's data for `restore`. */
   backUp: () => void;
-  /** Makes this number of writes that concern no client. */
+  /** Makes this number of writes to a key that no client reads, so that etcd's revision rises. */
   age: (writes: number) => Promise<void>;
-  /** Starts both programs again with the backup. */
+  /** Stops kube-apiserver and etcd, and starts both with the data of the backup. */
   restore: () => Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function storageOf(server: ServerInTurn): Storage {
   const key = Buffer.from("/nobodys").toString("base64");
   return {
     backUp() {
-      // Files that a killed etcd would leave.
+      // etcd is paused during the copy: the backup has the files that a killed etcd would leave.
       process.kill(pids.etcd, "SIGSTOP");
       cpSync(data, backup, { recursive: true });
       process.kill(pids.etcd, "SIGCONT");

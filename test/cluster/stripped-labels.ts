@@ -1,10 +1,10 @@
-// An admission policy that removes a label from a Node at each write.
+// Creates an admission policy that removes a label from a Node at each write.
 import { type KubeConfig, KubernetesObjectApi, PatchStrategy, type V1Node } from "@kubernetes/client-node";
 import { eventually } from "../e2e/local-cluster.ts";
 
 const POLICY = { apiVersion: "admissionregistration.k8s.io/v1", metadata: { name: "strips-a-label" } };
 
-/** Returns once the policy is active; `stop` removes it. */
+/** Creates the policy and returns once it is active. `stop` removes the policy. */
 export async function stripLabelByPolicy(
   admin: KubeConfig,
   name: string,
@@ -37,7 +37,7 @@ export async function stripLabelByPolicy(
   };
   await objects.create(policy);
   await objects.create(binding);
-  // The policy becomes active after a moment; then each write removes the label.
+  // The policy becomes active after a moment: the write is repeated until its label is removed.
   await eventually(async () => {
     const metadata = { name, annotations: { "example.com/try": String(Date.now()) } };
     const node: V1Node = { apiVersion: "v1", kind: "Node", metadata };

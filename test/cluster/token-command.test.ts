@@ -1,5 +1,5 @@
-// The command of npm run deploy that makes the Worker's cluster token, with a real kubectl. Needs a folder with etcd,
-// kube-apiserver and kubectl in KUBEBUILDER_ASSETS.
+// Tests that the command of `npm run deploy` that makes the Worker's cluster token works with a real kubectl. Needs
+// a folder with etcd, kube-apiserver and kubectl in KUBEBUILDER_ASSETS.
 import { decodeJwt } from "jose";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { kubectl as operatorsKubectl } from "../../infra/operator/kubectl.ts";

@@ -1,5 +1,5 @@
-// Machines whose Nodes a Worker watches on the breakable server. A proxy lets a test disturb the Worker's requests.
-// Returns the Worker's writes, and its answers to an operator.
+// Starts a Worker that watches its machines' Nodes on the breakable server. Through a proxy a test can disturb the
+// Worker's requests, and read the Worker's writes.
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -12,40 +12,43 @@ import { type PlacedMachine, type SocketPlace, startSocketPlace } from "../e2e/s
 import { type PassedWrite, type Proxy, startProxy } from "./proxy.ts";
 import { breakableServer, hasControllerManager, KUBECTL, type ServerInTurn } from "./servers.ts";
 
-/** The node controller marks a silent Node as Unknown after this time. */
+/** The time after which the node controller marks a silent machine's Node as Unknown. */
 const GRACE = "6s";
 const WISH = { intervalMs: 1000, leaseSeconds: 4 };
-/** Its status is written every two seconds, after a read of its Node. */
+/** The machine whose status the Worker writes every two seconds, after reading the Node. */
 export const EAGER = "sim-3";
 
 export interface WatchedPlace {
   server: ServerInTurn;
   place: SocketPlace;
   proxy: Proxy;
-  /** Machines by name; a second `run` is a restart. */
+  /** The machines by their name. A second call of `run` restarts a machine's shim. */
   machines: ReadonlyMap<string, { machine: PlacedMachine; shim: RunningShim }>;
   /**
-   * Runs command lines as an operator types them, one after the other; returns when the last had ended, in ms since
-   * 1970.
+   * Runs command lines in order, as an operator types them. Returns when the last command ended, in milliseconds
+   * since 1970.
    */
   kubectl: (...lines: string[]) => number;
-  /** Returns the Worker's answer to an operator. */
+  /** Returns the Worker's answer to an operator's request for the path. */
   ask: <T>(path: string) => Promise<T>;
   phaseOf: (name: string) => Promise<string | null>;
-  /** The check `watch` of GET /readyz. */
+  /** Returns the check `watch` of GET /readyz. */
   watch: () => Promise<ReadinessAnswer["checks"][number] | undefined>;
   isLive: () => Promise<boolean>;
-  /** True if the watch is active, and every machine's object has processed all observed changes. */
+  /**
+   * Reports whether the watch is active, and every machine's object has processed all changes that the watch has
+   * delivered.
+   */
   isSettled: () => Promise<boolean>;
-  /** The Worker's writes of this Node that took effect since then, without leases. */
+  /** Returns the Worker's writes of this Node that took effect since `sinceMs`, without leases. */
   nodeWrites: (name: string, sinceMs?: number) => PassedWrite[];
-  /** Time of the machine's first report since then, by its lease; Infinity: there was none. */
+  /** Returns when the machine's lease was first renewed after `sinceMs`; Infinity if it was not. */
   firstRenewalMs: (name: string, sinceMs: number) => number;
   hasEvent: (name: string, reason: string, sinceMs: number) => boolean;
   stop: () => Promise<void>;
 }
 
-/** Machines `sim-1` to `sim-COUNT`. */
+/** Starts the Worker and the machines `sim-1` to `sim-COUNT`. */
 export async function startWatchedPlace(count: number): Promise<WatchedPlace> {
   const server = await breakableServer();
   if (hasControllerManager)

@@ -1,4 +1,4 @@
-// Other controllers of kube-controller-manager.
+// Runs the experiments with further controllers of kube-controller-manager.
 import { describeExperiments } from "./describe-experiment.ts";
 
 describeExperiments(["controllers", "hints"]);

@@ -1,4 +1,5 @@
-// Other controllers of the controller manager: DaemonSets, node ranges, the TTL of caches, attached volumes, garbage.
+// Experiments with further controllers of kube-controller-manager: DaemonSets, address ranges of Nodes, the TTL of
+// caches, attached volumes, garbage collection.
 import type { Experiment, Outcome } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";
 import { type KubeObject, LEASES, nodeNamed, PODS, settled, until, within } from "./kube.ts";
@@ -8,7 +9,7 @@ import { playKubelets, startWorkers, workersIn } from "./workers.ts";
 const WORKERS = 6;
 const FLAGS = [
   "--allocate-node-cidrs=true",
-  // 16 ranges.
+  // With the mask of 28 bits, this range has room for 16 Nodes.
   "--cluster-cidr=10.244.0.0/24",
   "--node-cidr-mask-size=28",
   "--kube-api-qps=2000",
@@ -58,7 +59,7 @@ async function measure(lab: Lab, fleet: Fleet) {
   };
 }
 
-/** As clusters have them: kube-proxy, a CNI's agent, node-exporter. */
+/** Creates a DaemonSet that tolerates every taint, as kube-proxy, a CNI's agent and node-exporter do. */
 async function createDaemonSet(lab: Lab): Promise<void> {
   const labels = { app: "agent" };
   await lab.kube.create("/apis/apps/v1/namespaces/default/daemonsets", {
@@ -86,7 +87,7 @@ async function agents(lab: Lab, version = "1"): Promise<KubeObject[]> {
 const isRunning = ({ status, metadata }: KubeObject) =>
   status?.phase === "Running" && metadata.deletionTimestamp === undefined;
 
-/** Workers that have the new version's pod in the end. */
+/** Rolls a new version of the DaemonSet out. The verdict is the number of workers that run its pod in the end. */
 async function rollOut(lab: Lab): Promise<Outcome> {
   const template = { metadata: { labels: { app: "agent", version: "2" } } };
   await lab.kube.patch(DAEMON_SET, { spec: { template } });
@@ -107,9 +108,9 @@ async function rangeOfNewWorker(lab: Lab): Promise<Outcome> {
   return { verdict: range === undefined ? "no range" : "a range" };
 }
 
-/** Seconds that a kubelet with the strategy Cache keeps ConfigMaps and Secrets. */
+/** Returns how many seconds a kubelet with the strategy Cache keeps ConfigMaps and Secrets. */
 async function ttlOfWorker(lab: Lab): Promise<Outcome> {
-  // The controller sees each update of a Node, as a kubelet makes one every few minutes.
+  // The controller computes the TTL when a Node is updated, which a kubelet does every few minutes.
   await lab.kube.patch(nodeNamed("worker-0"), { metadata: { annotations: { updated: "yes" } } });
   const ttl = await settled({ quietMs: 2_000, withinMs: 30_000 }, async () => {
     const node = await lab.kube.get(nodeNamed("worker-0"));
@@ -120,7 +121,7 @@ async function ttlOfWorker(lab: Lab): Promise<Outcome> {
 
 const VOLUME = "volume";
 
-/** A bound volume of a CSI driver, and a pod on a worker that uses it. */
+/** Creates a bound volume of a CSI driver, and a pod on a worker that uses the volume. */
 async function createVolume(lab: Lab): Promise<void> {
   const driver = "driver.example.com";
   const claims = "/api/v1/namespaces/default/persistentvolumeclaims";
@@ -166,7 +167,7 @@ async function attachedVolumes(lab: Lab): Promise<Outcome> {
   return { verdict: await settled({ quietMs: 2_000, withinMs: 30_000 }, read) };
 }
 
-/** The lease of a worker whose Node is deleted. */
+/** Deletes a worker's Node. The verdict is whether the garbage collector deletes the worker's lease. */
 async function collected(lab: Lab): Promise<Outcome> {
   await startWorkers(lab, [{ name: "worker-gone", zone: "zone-a" }]);
   lab.heartbeats.forget("worker-gone");

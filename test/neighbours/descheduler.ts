@@ -1,4 +1,4 @@
-// The descheduler: which pods LowNodeUtilization evicts to fill Nodes that have room.
+// Measures the descheduler: which pods LowNodeUtilization evicts to fill Nodes that have room.
 import { readFileSync, writeFileSync } from "node:fs";
 import { join as joinPath } from "node:path";
 import type { Experiment, Outcome } from "./experiment.ts";
@@ -8,11 +8,11 @@ import type { Lab } from "./lab.ts";
 import { missingProgram, programOf } from "./programs.ts";
 import { startWorkers, workersIn } from "./workers.ts";
 
-/** Pods of 400 millicores, by worker of 4 cores: 90 %, 90 % and 10 % of what is allocatable. */
+/** The number of pods of 400 millicores on each worker of 4 cores: 90 %, 90 % and 10 % of the allocatable CPU. */
 const PODS_OF_WORKER = [9, 9, 1];
 const ENDED_WITHIN_MS = 60_000;
 
-/** Percent of what is allocatable, and percent above and below the average. */
+/** Thresholds in percent of the allocatable resources, and in percent above and below the average. */
 const POLICIES = {
   "low-utilization": { thresholds: { cpu: 20 }, targetThresholds: { cpu: 50 } },
   "low-utilization-deviation": {
@@ -56,7 +56,7 @@ function evictablePod(name: string, nodeName: string) {
   };
 }
 
-/** Runs the descheduler once, and returns the number of pods that it has evicted. */
+/** Runs the descheduler once. Returns the number of pods that it has evicted. */
 async function evictions(lab: Lab, row: string, args: object): Promise<number> {
   const policy = joinPath(lab.folder, `${row}.json`);
   const plugin = "LowNodeUtilization";

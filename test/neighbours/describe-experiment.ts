@@ -1,13 +1,13 @@
-// Makes the tests of experiments: each fleet must give each row the outcome in the table.
+// Makes the tests of experiments: next to each fleet, each row must have the outcome in the table.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fleetName } from "./fleet.ts";
 import { assets, Lab } from "./lab.ts";
 import { cellsOf, type ExperimentName, EXPERIMENTS } from "./plan.ts";
 
-/** Several times what the slowest one takes on two busy cores. */
+/** The time limit of a test: several times what the slowest experiment takes on two busy cores. */
 const LIMIT_MS = 240_000;
 
-/** Runs these experiments one after another on a cluster of their own. */
+/** Runs these experiments one after another, on one separate cluster. */
 export function describeExperiments(names: readonly ExperimentName[]): void {
   const runnable = names.filter((name) => isRunnable(name));
   let lab: Lab;

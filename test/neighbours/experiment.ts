@@ -1,20 +1,20 @@
-// An experiment: rows of the table that one real program decides, measured together next to one fleet.
+// Defines an experiment: the rows of the table that one real program decides, measured together next to one fleet.
 import type { Fleet } from "./fleet.ts";
 import type { Lab } from "./lab.ts";
 import type { RowName } from "./rows.ts";
 
 export interface Outcome {
-  /** The same in each run. It is compared with the row, and the docs show it. */
+  /** The part of the outcome that is the same in each run. The test compares it with the row, and the docs show it. */
   verdict: string;
   /** Measured values, which differ between runs. */
   detail?: string;
 }
 
 export interface Experiment {
-  /** Rows that `measure` returns. */
+  /** The names of the rows that `measure` returns. */
   rows: readonly RowName[];
-  /** Null if it can run here; else the missing program. */
+  /** Returns the name of the missing program; null if the experiment can run on this computer. */
   missing: () => string | null;
-  /** The programs' versions, by their names. */
+  /** Runs the experiment next to a fleet, and returns the outcome of each row. */
   measure: (lab: Lab, fleet: Fleet) => Promise<Partial<Record<RowName, Outcome>>>;
 }

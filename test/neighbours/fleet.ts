@@ -1,5 +1,5 @@
-// Fleets of our Nodes in an experiment: their number and kind, and whether they are Ready, silent, or added and
-// deleted.
+// Adds fleets of our Nodes to an experiment. A fleet has a number and a kind of Nodes, which are Ready, silent, or
+// added and deleted.
 import { setTimeout as wait } from "node:timers/promises";
 import type { DraftNode } from "../../shared/setters/setter.ts";
 import { forAll, nodeNamed, NODES } from "./kube.ts";
@@ -19,12 +19,12 @@ export function fleetName({ count, kind, state }: Fleet): string {
   return `${count.toLocaleString("en")} ${kind === "ours" ? "of ours" : `(${kind})`}, ${state}`;
 }
 
-/** Time between two Nodes that are deleted and added again. */
+/** The time between two changes of a fleet whose Nodes are deleted and added again. */
 const FLUX_MS = 300;
 
 /**
- * Creates the fleet's Nodes; Ready ones renew their leases from now on. Returns their names. `address` replaces the
- * report's.
+ * Creates the Nodes of a fleet and returns their names. From now on Ready Nodes renew their leases. `address`
+ * replaces the address in the report.
  */
 export async function join(lab: Lab, { count, kind, state }: Fleet, address?: string): Promise<string[]> {
   const names = Array.from({ length: count }, (_, index) => `edge-${index}`);
@@ -54,7 +54,10 @@ async function comeAndGo(
   }
 }
 
-/** `isSilent`: with all marks that the node controller sets on a Node with an expired lease, except NoExecute. */
+/**
+ * Creates a Node. `isSilent`: with all marks that the node controller sets on a Node with an expired lease, except
+ * NoExecute.
+ */
 async function createNode(lab: Lab, node: DraftNode, isSilent: boolean): Promise<void> {
   const conditions = (node.status.conditions ?? []).map((condition) => ({
     ...condition,

@@ -2,7 +2,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type Kube, forAll, LEASES } from "./kube.ts";
 
-/** Time between two rounds: a third of the grace period of the experiments. */
+/** The time between two rounds of renewals: a third of the grace period of the experiments. */
 const INTERVAL_MS = 2_500;
 const LEASE_SECONDS = 40;
 
@@ -32,7 +32,7 @@ export class Heartbeats {
     this.#rounds = this.#renewUntil(this.#ending.signal);
   }
 
-  /** Renews these leases for the last time, so that all of them expire at one moment. */
+  /** Renews these leases for the last time, at the same moment, so that they expire together. */
   async cutOff(names: readonly string[]): Promise<void> {
     for (const name of names) this.#names.delete(name);
     await this.#renew(names);
@@ -62,5 +62,5 @@ export class Heartbeats {
   }
 }
 
-/** MicroTime: `2026-01-01T00:00:00.000000Z`. */
+/** Returns the time as a MicroTime, such as `2026-01-01T00:00:00.000000Z`. */
 const now = () => new Date().toISOString().replace("Z", "000Z");

@@ -1,4 +1,4 @@
-// The EndpointSlice controller: topology hints of a Service with `topology-mode: Auto`.
+// Measures the EndpointSlice controller: the topology hints of a Service with `topology-mode: Auto`.
 import type { Experiment } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";
 import { forAll, PODS, SERVICES, settled, until, within } from "./kube.ts";
@@ -7,7 +7,10 @@ import { playKubelets, startWorkers, workersIn } from "./workers.ts";
 
 const WORKERS = 6;
 const ENDPOINTS = 12;
-/** Without those of the Service kubernetes, which kube-apiserver itself writes. */
+/**
+ * The path of the Service's EndpointSlices. The label excludes those of the Service `kubernetes`, which
+ * kube-apiserver writes.
+ */
 const SLICES =
   "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices?labelSelector=kubernetes.io/service-name=hinted";
 const READY_WITHIN_MS = 90_000;
@@ -49,7 +52,7 @@ async function measure(lab: Lab, fleet: Fleet) {
     (await readyEndpoints(lab)).length === ENDPOINTS ? true : undefined,
   );
   await within(HINTS_WITHIN_MS, async () => ((await areHinted(lab)) ? true : undefined));
-  // Each added or deleted Node makes the controller compute the hints again.
+  // The controller computes the hints again at each added or deleted Node, so the test waits until they are stable.
   const verdict = await settled(SETTLED, async () => ((await areHinted(lab)) ? "hints" : "no hints"));
   return { "topology-hints": { verdict } };
 }

@@ -1,4 +1,4 @@
-// Karpenter: how many pods its state and its provisioner place, whose Nodes of ours are part of the state.
+// Measures Karpenter: how many pods its state and its provisioner place. The state contains our Nodes.
 import { spawnSync } from "node:child_process";
 import type { Experiment } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";

@@ -1,9 +1,9 @@
-// Requests of an administrator to the apiserver of an experiment, many at a time.
+// Sends an administrator's requests to the apiserver of an experiment, many at a time.
 import { createHttpsClient } from "../infra/local/https-fetch.ts";
 import type { NodeCondition, Taint } from "../../shared/kubernetes/types.ts";
 import { setTimeout as wait } from "node:timers/promises";
 
-/** The fields that the experiments read of any object. */
+/** The fields of Kubernetes objects that the experiments read. */
 export interface KubeObject {
   metadata: {
     name: string;
@@ -28,7 +28,7 @@ export interface KubeObject {
     numberAvailable?: number;
     observedGeneration?: number;
   };
-  /** Of an EndpointSlice. */
+  /** The endpoints of an EndpointSlice; absent in other objects. */
   endpoints?: { conditions?: { ready?: boolean }; hints?: { forZones?: object[] } }[];
 }
 
@@ -37,23 +37,23 @@ export const PODS = "/api/v1/namespaces/default/pods";
 export const SERVICES = "/api/v1/namespaces/default/services";
 export const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
-/** Requests that are open at one time. */
+/** The number of requests that are open at the same time. */
 const CONCURRENCY = 16;
 const POLL_MS = 250;
 
 export interface Kube {
   list: (path: string) => Promise<KubeObject[]>;
-  /** Returns null if the object does not exist. */
+  /** Returns the object at a path; null if it does not exist. */
   get: (path: string) => Promise<KubeObject | null>;
   create: (path: string, object: object) => Promise<void>;
   /** Sends a JSON merge patch. Does nothing if the object does not exist. */
   patch: (path: string, patch: object) => Promise<void>;
-  /** Deletes an object or a collection at once. Does nothing if it does not exist. */
+  /** Deletes the object or the collection at a path, without a grace period. Does nothing if it does not exist. */
   remove: (path: string) => Promise<void>;
   close: () => void;
 }
 
-/** `caFile`: PEM. Each request throws an error with the apiserver's answer if the apiserver refuses it. */
+/** Returns a client of the apiserver. A refused request throws an error with the apiserver's answer. `caFile`: PEM. */
 export function kubeOf({ url, caFile, adminToken }: Record<"url" | "caFile" | "adminToken", string>): Kube {
   const client = createHttpsClient(caFile);
   async function ask(method: string, path: string, body?: object): Promise<unknown> {
@@ -81,7 +81,7 @@ export function kubeOf({ url, caFile, adminToken }: Record<"url" | "caFile" | "a
   };
 }
 
-/** Runs `act` for each item, CONCURRENCY of them at one time. */
+/** Runs `act` for each item, for CONCURRENCY items at the same time. */
 export async function forAll<T>(items: readonly T[], act: (item: T) => Promise<void>): Promise<void> {
   const left = items.values();
   const worker = async () => {
@@ -90,10 +90,7 @@ export async function forAll<T>(items: readonly T[], act: (item: T) => Promise<v
   await Promise.all(Array.from({ length: CONCURRENCY }, worker));
 }
 
-/**
- * Polls until `read` returns another value than undefined, and returns it. Returns undefined after `withinMs`
- * milliseconds.
- */
+/** Calls `read` until its value is not undefined, and returns that value. Returns undefined after `withinMs`. */
 export async function within<T>(
   withinMs: number,
   read: () => Promise<T | undefined>,
@@ -104,7 +101,7 @@ export async function within<T>(
   }
 }
 
-/** As `within`, and throws if the time is over. `what`: the awaited event, for the error. */
+/** Does the same as `within`, but throws after the time limit. `what`: the awaited event, for the error. */
 export async function until<T>(
   withinMs: number,
   what: string,
@@ -115,7 +112,7 @@ export async function until<T>(
   return value;
 }
 
-/** Polls until the value has been the same for `quietMs`, and at most `withinMs`; returns the last value. */
+/** Calls `read` until its value has been the same for `quietMs`, but at most for `withinMs`. Returns the last value. */
 export async function settled(
   { quietMs, withinMs }: { quietMs: number; withinMs: number },
   read: () => Promise<string>,

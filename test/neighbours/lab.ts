@@ -1,5 +1,5 @@
-// A real apiserver with its neighbours for one file of experiments. Programs start on it, and all objects are deleted
-// between two experiments.
+// Runs a real apiserver for one file of experiments, with the programs under test. All objects are deleted between
+// two experiments.
 import { type ChildProcess, execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,10 +10,10 @@ import { type Controllers, RunningServer } from "../cluster/running-server.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { type Kube, kubeOf, LEASES, NODES, PODS, SERVICES, until } from "./kube.ts";
 
-/** "" without the programs: then no experiment runs. */
+/** The folder of the programs; "" if KUBEBUILDER_ASSETS is not set, in which case no experiment runs. */
 export const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
 
-/** Collections that experiments write. Pods last: their owners would replace them. */
+/** The collections to which experiments write. Pods come last: their owners would replace deleted pods. */
 const COLLECTIONS = [
   "/apis/apps/v1/namespaces/default/daemonsets",
   "/apis/apps/v1/namespaces/default/controllerrevisions",
@@ -31,10 +31,10 @@ const NAMESPACE_WITHIN_MS = 60_000;
 
 export class Lab {
   readonly kube: Kube;
-  /** Renews the leases of Nodes. */
+  /** Renews the leases of the experiment's Nodes. */
   readonly heartbeats: Heartbeats;
   readonly kubeconfig: string;
-  /** For files of an experiment. */
+  /** The folder for the files of an experiment. */
   readonly folder: string;
   readonly #server: RunningServer;
   #ending = new AbortController();
@@ -49,7 +49,7 @@ export class Lab {
     this.kubeconfig = join(folder, "kubeconfig");
   }
 
-  /** Starts etcd and kube-apiserver. They end with `close`, or with this process. */
+  /** Starts etcd and kube-apiserver. Both end with `close`, or with this process. */
   static async start(): Promise<Lab> {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-neighbours-"));
     const server = new RunningServer({ dir: join(folder, "cluster"), assets });
@@ -58,7 +58,7 @@ export class Lab {
       rmSync(folder, { recursive: true, force: true });
     };
     process.once("exit", kill);
-    // A process that a signal ends has no event "exit".
+    // After a signal the process would end without the event "exit", so the programs would stay.
     for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
     const address = await server.start();
     const lab = new Lab(folder, server, kubeOf(address));
@@ -73,7 +73,7 @@ export class Lab {
     return lab;
   }
 
-  /** Starts a program, whose output goes to a file. It ends with the experiment. Returns that file. */
+  /** Starts a program and returns the path of its output. The program ends with the experiment. */
   run(name: string, program: string, args: string[]): string {
     const log = join(this.folder, `${name}.log`);
     rmSync(log, { force: true });
@@ -100,15 +100,15 @@ export class Lab {
     this.#server.startControllers(wanted);
   }
 
-  /** Runs `act` until the experiment ends. It must end soon after its signal is aborted. */
+  /** Runs `act` until the experiment ends. `act` must end soon after its signal is aborted. */
   during(act: (signal: AbortSignal) => Promise<void>): void {
     const acting = act(this.#ending.signal);
-    // `clear` throws it.
+    // `clear` throws the error of `act`: an early rejection must not end the process.
     acting.catch(() => undefined);
     this.#acts.push(acting);
   }
 
-  /** Ends an experiment: what runs during it, its programs, heartbeats and objects. */
+  /** Ends an experiment: its acts, programs, heartbeats and objects. */
   async clear(): Promise<void> {
     this.#ending.abort();
     const acts = await Promise.allSettled(this.#acts);
@@ -125,7 +125,7 @@ export class Lab {
     for (const act of acts) if (act.status === "rejected") throw act.reason;
   }
 
-  /** Volumes have finalizers of controllers that no longer run. */
+  /** Removes the finalizers of volumes, whose controllers no longer run. */
   async #withoutFinalizers(): Promise<void> {
     for (const path of WITH_FINALIZERS)
       for (const { metadata } of await this.kube.list(path))
@@ -140,12 +140,12 @@ export class Lab {
   }
 }
 
-/** Whether a program of KUBEBUILDER_ASSETS is there. */
+/** Reports whether the folder KUBEBUILDER_ASSETS has the program. */
 export function hasProgram(name: string): boolean {
   return assets !== "" && existsSync(join(assets, name));
 }
 
-/** Returns the version of a program of KUBEBUILDER_ASSETS: `v1.36.3`. */
+/** Returns the version of a program in KUBEBUILDER_ASSETS, such as `v1.36.3`. */
 export function versionOf(name: string): string {
   const text = execFileSync(join(assets, name), ["--version"], { encoding: "utf8" });
   return /v\d[\w.+-]*/.exec(text)?.[0] ?? "unknown";

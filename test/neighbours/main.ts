@@ -1,4 +1,5 @@
-// npm run neighbours: prints what the programs of a cluster decide without rollcall, and next to 1, 30 and 1,000 Nodes of it.
+// Runs `npm run neighbours`: prints the decisions of a cluster's programs without rollcall, and next to 1, 30 and
+// 1,000 of its Nodes.
 import { Command, Option } from "commander";
 import type { Experiment, Outcome } from "./experiment.ts";
 import { fleetName } from "./fleet.ts";

@@ -1,4 +1,4 @@
-// Measurements without an assertion: seconds, which differ between computers.
+// Measures durations without asserting them: they differ between computers.
 import type { Fleet } from "./fleet.ts";
 import { hasProgram, type Lab } from "./lab.ts";
 import { measureManySilent } from "./node-lifecycle.ts";
@@ -8,7 +8,7 @@ interface Measurement {
   what: string;
   program: string;
   fleets: readonly Fleet[];
-  /** Seconds; null: the time was over. */
+  /** Returns the duration in seconds; null after the time limit. */
   measure: (lab: Lab, fleet: Fleet) => Promise<number | null>;
 }
 
@@ -29,7 +29,7 @@ const MEASUREMENTS: readonly Measurement[] = [
   },
 ];
 
-/** Returns a line for each. `say` prints the progress. */
+/** Runs all measurements and returns one line for each. `say` prints the progress. */
 export async function measurements(lab: Lab, say: (text: string) => void): Promise<string> {
   let text = "\nseconds, by the number of ours\n";
   for (const { what, program, fleets, measure } of MEASUREMENTS) {

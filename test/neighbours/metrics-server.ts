@@ -1,4 +1,4 @@
-// metrics-server: which kubelets it reads next to our Nodes, which have none.
+// Measures metrics-server: which kubelets it reads next to our Nodes, which have no kubelet.
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,10 +12,10 @@ import { missingProgram, programOf } from "./programs.ts";
 import { startWorkers, workersIn } from "./workers.ts";
 
 const WORKERS = 3;
-/** The least that metrics-server accepts. */
+/** The interval of metrics-server's reads in seconds: the shortest that it accepts. */
 const RESOLUTION_S = 10;
 const ROUND_WITHIN_MS = 90_000;
-/** The address of our Nodes: a loopback address where nothing listens. */
+/** The address of our Nodes: a loopback address at which no program listens. */
 const OUR_ADDRESS = "127.0.2.1";
 
 export const metricsServerExperiment: Experiment = {
@@ -57,7 +57,7 @@ async function measure(lab: Lab, fleet: Fleet) {
   }
 }
 
-/** Returns its log. */
+/** Starts metrics-server. Returns the path of its log. */
 async function startMetricsServer(lab: Lab): Promise<string> {
   const port = await freePort();
   return lab.run("metrics-server", programOf("metrics-server"), [

@@ -1,4 +1,4 @@
-// kube-state-metrics with kube-prometheus' rules, and metrics-server.
+// Runs the experiments with kube-state-metrics, kube-prometheus' rules and metrics-server.
 import { describeExperiments } from "./describe-experiment.ts";
 
 describeExperiments(["rules", "metrics-server"]);

@@ -1,5 +1,5 @@
-// The node controller: which kubelets get NoExecute, and when, next to our Nodes that are Ready, silent, or added and
-// deleted.
+// Measures the node controller: which kubelets get NoExecute, and when, next to our Nodes that are Ready, silent,
+// or added and deleted.
 import type { Experiment } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";
 import { hasNoExecute, type KubeObject, NODES, readyOf, until, within } from "./kube.ts";
@@ -9,12 +9,14 @@ import { setTimeout as wait } from "node:timers/promises";
 
 const MONITOR_MS = 1_000;
 const GRACE_MS = 8_000;
-/** The controller manager of the experiments; its client waits for no rate limit. `rate`: the default is 0.1. */
+/**
+ * Returns the flags of the controller manager, whose client has no effective rate limit. `rate`: Nodes a second in
+ * each zone that get NoExecute; the controller's default is 0.1.
+ */
 const flagsWith = (rate: number) => [
   `--node-monitor-period=${MONITOR_MS}ms`,
   `--node-monitor-grace-period=${GRACE_MS}ms`,
   `--node-startup-grace-period=${GRACE_MS}ms`,
-  // Nodes a second that get NoExecute in each zone.
   `--node-eviction-rate=${rate}`,
   "--kube-api-qps=2000",
   "--kube-api-burst=4000",
@@ -24,13 +26,13 @@ const CUT_OFF_WITHIN_MS = 60_000;
 
 const missing = () => (hasProgram("kube-controller-manager") ? null : "kube-controller-manager");
 
-/** Every kubelet loses the control plane at one moment: the network is at fault, and no pod may be evicted. */
+/** Every kubelet loses the control plane at the same moment. The network is at fault then, and no pod may be evicted. */
 export const cutOffExperiment: Experiment = { rows: ["all-cut-off"], missing, measure: measureCutOff };
 
 const KUBELETS = 21;
-/** Ten times as fast as by default. */
+/** The eviction rate of this experiment: ten times the default. */
 const CUT_OFF_RATE = 1;
-/** All of them would have NoExecute after 7 s: 7 Nodes in each zone, one a second. */
+/** The time limit for evictions. At one Node a second, all 7 Nodes of each zone would have NoExecute after 7 s. */
 const EVICTED_WITHIN_MS = 12_000;
 
 async function measureCutOff(lab: Lab, fleet: Fleet) {
@@ -44,7 +46,7 @@ async function measureCutOff(lab: Lab, fleet: Fleet) {
     most = Math.max(most, (await workersOf(lab)).filter(hasNoExecute).length);
     return most === KUBELETS ? true : undefined;
   });
-  // One of each zone may get it before the controller has seen that all zones are dark.
+  // One Node of each zone may get NoExecute before the controller has noticed that all zones are dark.
   const isStopped = most <= 3;
   return {
     "all-cut-off": {
@@ -54,7 +56,7 @@ async function measureCutOff(lab: Lab, fleet: Fleet) {
   };
 }
 
-/** One of five kubelets fails after our Nodes have turned silent: its pods must be evicted. */
+/** One of five kubelets fails after our Nodes have turned silent. The pods of that kubelet must be evicted. */
 export const deadKubeletExperiment: Experiment = {
   rows: ["dead-kubelet"],
   missing,
@@ -62,8 +64,8 @@ export const deadKubeletExperiment: Experiment = {
 };
 
 /**
- * The controller puts all Nodes that wait into its queue again in each pass, in any order (markNodeForTainting). Among
- * 1,000 Nodes and at this rate, one of two draws is the kubelet's once in 500 runs.
+ * The eviction rate of this experiment. The controller queues all waiting Nodes again in each pass, in random order
+ * (markNodeForTainting). Among 1,000 Nodes, the kubelet's Node is one of two drawn Nodes once in 500 runs.
  */
 const DEAD_KUBELET_RATE = 0.2;
 const AT_ONCE_MS = 8_000;
@@ -95,7 +97,10 @@ async function evictedOfOurs(lab: Lab): Promise<number> {
   return nodes.filter((node) => node.metadata.name.startsWith("edge-") && hasNoExecute(node)).length;
 }
 
-/** Starts the kubelets, the fleet and the controller; returns the kubelets' names once it knows all of them as Ready. */
+/**
+ * Starts the kubelets, the fleet and the controller. Returns the kubelets' names once the controller has seen all
+ * kubelets as Ready.
+ */
 async function startCluster(
   lab: Lab,
   fleet: Fleet,
@@ -107,7 +112,7 @@ async function startCluster(
   await startWorkers(lab, workers);
   await join(lab, fleet);
   lab.startControllers({ controllers: ["node-lifecycle-controller"], flags: flagsWith(rate) });
-  // The controller copies the label of the operating system to its beta name.
+  // The controller has seen a Node when it has copied the label of the operating system to its beta name.
   await until(SEEN_WITHIN_MS, "the node controller has seen all kubelets", async () =>
     (await workersOf(lab)).every(({ metadata }) => metadata.labels?.["beta.kubernetes.io/os"] !== undefined)
       ? true
@@ -121,13 +126,13 @@ async function workersOf(lab: Lab): Promise<KubeObject[]> {
   return (await lab.kube.list(NODES)).filter(({ metadata }) => metadata.name.startsWith("worker-"));
 }
 
-/** Nodes that report later than the last heartbeat of ours. */
+/** The time by which the last heartbeat of kubelets is later than the last heartbeat of our Nodes. */
 const KUBELET_LATER_MS = 3_000;
 const MANY_WITHIN_MS = 300_000;
 
 /**
- * Returns the seconds from a kubelet's last heartbeat to NoExecute, if all our Nodes have turned silent just before.
- * Returns null after the time limit.
+ * Returns the seconds from a kubelet's last heartbeat to NoExecute, if all our Nodes have turned silent shortly
+ * before. Returns null after the time limit.
  */
 export async function measureManySilent(lab: Lab, fleet: Fleet): Promise<number | null> {
   const workers = workersIn([null], 5);
@@ -136,7 +141,7 @@ export async function measureManySilent(lab: Lab, fleet: Fleet): Promise<number 
   const names = await join(lab, fleet);
   const flags = flagsWith(0.1).filter((flag) => !flag.startsWith("--kube-api-"));
   lab.startControllers({ controllers: ["node-lifecycle-controller"], flags });
-  // With this number of Nodes the controller needs a while for their labels and taints.
+  // The controller takes long to set the labels and taints of this number of Nodes.
   await until(MANY_WITHIN_MS, "the node controller has seen all kubelets", async () =>
     (await workersOf(lab)).every(({ metadata }) => metadata.labels?.["beta.kubernetes.io/os"] !== undefined)
       ? true

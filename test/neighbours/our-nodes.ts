@@ -1,4 +1,4 @@
-// Our Nodes, made by the product's own code from the report of a large machine, with and without its remedies.
+// Makes our Nodes with the product's own code, from the report of a large machine, with and without its remedies.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
@@ -8,17 +8,17 @@ import { cordon, ownSetters } from "../../shared/node/bystander.ts";
 import { QUEUE_LABEL } from "../../shared/node/ownership.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
 
-/** `old`: without any remedy. The others lack one remedy, or have an additional one. */
+/** The kinds of our Nodes. `old`: without any remedy. The other kinds lack one remedy, or have an additional one. */
 export type Kind = "ours" | "old" | "old without a zone" | "pass over" | "unschedulable" | "without a queue";
 
 const GIB = 2 ** 30;
-/** Of each machine; nothing in the experiments may connect to it. */
+/** The address of each machine. No program in the experiments may connect to it. */
 const ADDRESS = "192.0.2.10";
 
-/** A configuration that asks for a zone and a region. */
+/** A configuration that requests labels of a zone and a region. */
 const ZONE_LABELS = { "topology.kubernetes.io/zone": "edge-1", "topology.kubernetes.io/region": "edge" };
 
-/** A machine with 64 cores, 256 GiB and two GPUs. */
+/** Returns the facts of a machine with 64 cores, 256 GiB and two GPUs. */
 function machineFacts(name: string, nodeLabels: Record<string, string>): Facts {
   return {
     settings: {
@@ -60,7 +60,7 @@ const VITALS: Vitals = {
   },
 };
 
-/** Returns the Node that the Worker would create, Ready. Throws if the product's code reports an error. */
+/** Returns the Ready Node that the Worker would create. Throws if the product's code reports an error. */
 export function ourNode(name: string, kind: Kind, nowMs: number): DraftNode {
   const grant = { withoutFactsOnlyTaint: false };
   const reported = {

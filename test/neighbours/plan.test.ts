@@ -1,4 +1,4 @@
-// Rows, experiments and the program's verdict agree with each other. No cluster runs.
+// Tests that the rows, the experiments and the verdict on differences agree. No cluster runs.
 import { describe, expect, it, test } from "vitest";
 import type { Experiment } from "./experiment.ts";
 import { cellsOf, type Column, EXPERIMENTS } from "./plan.ts";

@@ -1,4 +1,4 @@
-// Which fleets an experiment needs, and the expected outcome of its rows next to each.
+// Decides next to which fleets an experiment runs, and which outcome its rows must have there.
 import type { Experiment } from "./experiment.ts";
 import { controllersExperiment } from "./controllers.ts";
 import { deschedulerExperiment } from "./descheduler.ts";
@@ -25,7 +25,7 @@ export const EXPERIMENTS = {
 
 export type ExperimentName = keyof typeof EXPERIMENTS;
 
-/** The column of the table where a measurement stands. */
+/** The column of the table that contains a measurement. */
 export type Column = "without" | "1" | "30" | "1000" | "control";
 
 export interface Cell {
@@ -33,7 +33,10 @@ export interface Cell {
   expected: { row: RowName; column: Column; outcome: string }[];
 }
 
-/** Without rollcall first, then by rising counts. Rows that need the same fleet share it. */
+/**
+ * Returns the columns of an experiment: first without rollcall, then by rising counts. Rows that need the same
+ * fleet share a column.
+ */
 export function cellsOf({ rows }: Experiment): Cell[] {
   const cells = new Map<string, Cell>();
   const add = (fleet: Fleet, row: RowName, column: Column, outcome: string) => {

@@ -1,4 +1,5 @@
-// Programs of other projects that the experiments run: built from their Go modules into a cache, once per version.
+// Builds the programs of other projects that the experiments run, from their Go modules into a cache, once for each
+// version.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { existsSync, globSync, mkdirSync, readFileSync, renameSync } from "node:fs";
@@ -8,7 +9,10 @@ import { fileURLToPath } from "node:url";
 
 const FOLDER = fileURLToPath(new URL("programs", import.meta.url));
 
-/** The Go package of each, and the module whose version it has. Each folder has its go.mod and go.sum. */
+/**
+ * For each program its Go package, and the module that determines its version. The program's folder has go.mod and
+ * go.sum.
+ */
 const PROGRAMS = {
   descheduler: ["sigs.k8s.io/descheduler/cmd/descheduler", "sigs.k8s.io/descheduler"],
   karpenter: [".", "sigs.k8s.io/karpenter"],
@@ -19,7 +23,7 @@ const PROGRAMS = {
 export type ProgramName = keyof typeof PROGRAMS;
 export const PROGRAM_NAMES = Object.keys(PROGRAMS) as ProgramName[];
 
-/** The file of a built program. Its name changes with the sources and the versions of all modules. */
+/** Returns the path of a built program. The name changes with the sources and with the versions of all modules. */
 export function programOf(name: ProgramName): string {
   const hash = createHash("sha256");
   for (const file of globSync("*", { cwd: join(FOLDER, name) }).sort())
@@ -28,19 +32,19 @@ export function programOf(name: ProgramName): string {
   return join(cache, "rollcall-neighbours", hash.digest("hex").slice(0, 12), name);
 }
 
-/** Null if the program is built. */
+/** Returns a program's name and the command that builds it; null if the program is built. */
 export function missingProgram(name: ProgramName): string | null {
   return existsSync(programOf(name)) ? null : `${name} (npm run neighbours -- --build, with Go)`;
 }
 
-/** The version of the program's module: `v2.18.0`. */
+/** Returns the version of the program's module, such as `v2.18.0`. */
 export function programVersion(name: ProgramName): string {
   const [, module] = PROGRAMS[name];
   const file = readFileSync(join(FOLDER, name, "go.mod"), "utf8");
   return new RegExp(`${module} (v\\S+)`).exec(file)?.[1] ?? "unknown";
 }
 
-/** Builds it unless it is built already; the first time takes minutes. Returns null, or the error. */
+/** Builds a program, unless it is built already. The first build takes minutes. Returns null, or the error. */
 export function buildProgram(name: ProgramName): string | null {
   if (missingProgram(name) === null) return null;
   if (spawnSync("go", ["version"]).status !== 0) return "Go is not installed";

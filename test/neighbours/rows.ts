@@ -1,5 +1,5 @@
-// The rows of the table: decisions of real programs without rollcall, next to our Nodes, and next to Nodes without a
-// remedy.
+// Lists the rows of the table: decisions of real programs without rollcall, next to our Nodes, and next to Nodes
+// without a remedy.
 import type { State } from "./fleet.ts";
 import type { Kind } from "./our-nodes.ts";
 
@@ -9,18 +9,21 @@ export type Count = (typeof COUNTS)[number];
 export interface Row {
   program: string;
   situation: string;
-  /** The states of 30 Nodes. 1 and 1,000 Nodes have the first of these. */
+  /** The states of the fleets with 30 Nodes. Fleets with 1 and 1,000 Nodes have only the first state. */
   states: readonly State[];
-  /** The kind of our Nodes in this row: by default, or with a setting that the remedy names. */
+  /** The kind of our Nodes in this row, if a setting that the remedy names is needed; absent: the default kind. */
   kind?: Kind;
   without: string;
-  /** The outcome of each count, where they differ. */
+  /** The outcome next to our Nodes: one for all counts, or one for each count. */
   ours: string | Readonly<Record<Count, string>>;
-  /** 30 Nodes, or this number of them, without a remedy, and the failure. Empty where the program never differs. */
+  /**
+   * The fleets without a remedy and their wrong outcome, each of 30 Nodes or of `count`. Empty if the program's
+   * outcome never differs.
+   */
   controls: readonly { kind: Kind; outcome: string; count?: Count }[];
-  /** The remedy of our Nodes, or why none is needed. */
+  /** The remedy in our Nodes, or the reason why none is needed. */
   remedy: string;
-  /** What an operator must do if no remedy of a Node helps. Present where a row differs. */
+  /** What an operator must do if our Nodes have no remedy; present if the row's outcomes differ. */
   limit?: string;
 }
 
@@ -250,10 +253,10 @@ export function outcomeOf({ ours }: Row, count: Count): string {
   return typeof ours === "string" ? ours : ours[count];
 }
 
-/** Programs that no experiment runs: what their sources do. */
+/** A row about a program that no experiment runs. Its sources show the decision. */
 export interface ReadRow {
   program: string;
-  /** A link to the source at its commit. */
+  /** A link to the source code at its commit. */
   source: string;
   does: string;
   limit: string;

@@ -1,4 +1,4 @@
-// kube-prometheus' alert rules over what kube-state-metrics reports, as promtool evaluates them.
+// Measures kube-prometheus' alert rules: promtool evaluates them with the metrics of kube-state-metrics.
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join as joinPath } from "node:path";
@@ -12,14 +12,14 @@ import { startWorkers, workersIn } from "./workers.ts";
 
 const ALLOCATABLE = (resource: string) => `kube_node_status_allocatable{resource="${resource}"}`;
 
-/** Requests of all pods are more than all Nodes but the largest have. */
+/** Returns an expression that is true if all pods request more than all Nodes without the largest have. */
 const overcommit = (resource: string) =>
   `sum(kube_pod_container_resource_requests{resource="${resource}"})` +
   ` - (sum(${ALLOCATABLE(resource)}) - max(${ALLOCATABLE(resource)})) > 0` +
   ` and (sum(${ALLOCATABLE(resource)}) - max(${ALLOCATABLE(resource)})) > 0`;
 
 /**
- * As the rules of these names compute them, without their recording rules:
+ * The expressions of the rules of these names, with the recording rules inserted:
  * https://github.com/prometheus-operator/kube-prometheus/blob/main/manifests/kubernetesControlPlane-prometheusRule.yaml
  */
 const RULES = {
@@ -36,7 +36,7 @@ const RULES = {
 };
 type Rule = keyof typeof RULES;
 
-/** kube-state-metrics' metrics that the rules read. */
+/** Matches the metrics of kube-state-metrics that the rules read. */
 const METRIC =
   /^kube_(node_(status_allocatable|status_capacity|status_condition|spec_\w+)|pod_(info|status_phase|container_resource_requests))\{/;
 const SETTLED = { quietMs: 1_500, withinMs: 60_000 };
@@ -51,7 +51,7 @@ export const rulesExperiment: Experiment = {
 async function measure(lab: Lab, fleet: Fleet) {
   await startWorkers(lab, workersIn(["zone-a", "zone-b", "zone-c"], 3));
   await join(lab, fleet);
-  // 11 of 12 cores and 44 of 48 GiB are requested: two workers have room for 8 and 32.
+  // The pods request 11 of 12 cores and 44 of 48 GiB. Without one worker, only 8 cores and 32 GiB are left.
   await forAll([...Array(11).keys()], (index) =>
     lab.kube.create(PODS, {
       apiVersion: "v1",
@@ -78,7 +78,7 @@ async function measure(lab: Lab, fleet: Fleet) {
   };
 }
 
-/** The lines of kube-state-metrics that the rules read. */
+/** Returns the lines of kube-state-metrics that the rules read. */
 async function metrics(lab: Lab): Promise<string[]> {
   const [port, telemetryPort] = [await freePort(), await freePort()];
   lab.run("kube-state-metrics", programOf("kube-state-metrics"), [
@@ -92,13 +92,13 @@ async function metrics(lab: Lab): Promise<string[]> {
   const text = await settled(SETTLED, async () => {
     const response = await fetch(`http://127.0.0.1:${port}/metrics`).catch(() => undefined);
     const text = (await response?.text()) ?? "";
-    // Without all pods the value changes with each poll.
+    // Until the metrics contain all pods, each poll returns a new value, so that `settled` continues.
     return text.includes("pod-10") ? text : `${performance.now()}`;
   });
   return text.split("\n").filter((line) => METRIC.test(line));
 }
 
-/** Returns the number of alerts of each rule. promtool reports values that differ from the expected ones. */
+/** Returns the number of alerts of each rule, from promtool's report of unexpected values. */
 function fires(lab: Lab, lines: readonly string[]): Map<string, number> {
   const test = {
     input_series: lines.map((line) => {

@@ -1,4 +1,4 @@
-// kube-scheduler, and what else places pods: karpenter, the descheduler.
+// Runs the experiments with programs that place pods: kube-scheduler, karpenter, the descheduler.
 import { describeExperiments } from "./describe-experiment.ts";
 
 describeExperiments(["scheduler", "karpenter", "descheduler"]);

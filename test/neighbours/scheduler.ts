@@ -1,4 +1,4 @@
-// kube-scheduler: where it places pods with a required or preferred spread, and how many find a place.
+// Measures kube-scheduler: where it places pods with a required or preferred spread, and how many it places.
 import type { Experiment, Outcome } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";
 import { forAll, PODS, SERVICES, settled } from "./kube.ts";
@@ -14,7 +14,7 @@ interface Spread {
   minDomains?: number;
 }
 
-/** Six replicas each, by their row. */
+/** The required spread of six replicas, by the name of the row. */
 const HARD: Readonly<Record<"spread-hostname" | "spread-zone" | "spread-min-domains", Spread>> = {
   "spread-hostname": { topologyKey: HOSTNAME },
   "spread-zone": { topologyKey: ZONE },
@@ -55,7 +55,7 @@ async function measure(lab: Lab, fleet: Fleet) {
   };
 }
 
-/** Replicas for kube-scheduler to spread; without a spread its default constraints apply. */
+/** Returns replicas for kube-scheduler to spread. If `spreads` is empty, kube-scheduler's default constraints apply. */
 function podsOf(app: string, replicas: number, spreads: readonly Spread[]): object[] {
   const selector = { matchLabels: { app } };
   return Array.from({ length: replicas }, (_, index) => ({
@@ -74,7 +74,7 @@ function podsOf(app: string, replicas: number, spreads: readonly Spread[]): obje
   }));
 }
 
-/** Returns the workers of the pods of each app, once each pod has a place or a refusal and nothing changes. */
+/** Returns the workers of each app's pods, once kube-scheduler has placed or refused each pod and nothing changes. */
 async function untilPlaced(lab: Lab): Promise<Map<string, string[]>> {
   const places = new Map<string, string[]>();
   await settled(SETTLED, async () => {
@@ -84,7 +84,7 @@ async function untilPlaced(lab: Lab): Promise<Map<string, string[]>> {
       const app = metadata.labels?.["app"] ?? "";
       if (spec?.nodeName !== undefined) places.set(app, [...(places.get(app) ?? []), spec.nodeName]);
     }
-    // A pod without a decision changes the value with each poll.
+    // Until each pod has a decision, each poll returns a new value, so that `settled` continues.
     const isDecided = pods.every(({ status }) =>
       status?.conditions?.some(({ type }) => type === "PodScheduled"),
     );
@@ -93,7 +93,7 @@ async function untilPlaced(lab: Lab): Promise<Map<string, string[]>> {
   return places;
 }
 
-/** `4, 4, 4`: pods of each worker. */
+/** Returns the number of pods on each worker, such as `4, 4, 4`. */
 function distribution(names: readonly string[]): string {
   const counts = Map.groupBy(names, (name) => name);
   return [...counts.values()]
@@ -102,15 +102,15 @@ function distribution(names: readonly string[]): string {
     .join(", ");
 }
 
-/** Pods for the row of throughput. */
+/** The number of pods for the measurement of throughput. */
 const THROUGHPUT_PODS = 500;
 const THROUGHPUT_WITHIN_MS = 300_000;
 
-/** Returns how many seconds kube-scheduler takes for 500 pods on 20 workers next to this fleet. */
+/** Returns the seconds that kube-scheduler needs to place THROUGHPUT_PODS pods on 20 workers next to this fleet. */
 export async function measureThroughput(lab: Lab, fleet: Fleet): Promise<number> {
   const workers: Worker[] = workersIn(ZONES, 20).map((worker) => ({ ...worker, cores: 64 }));
   await startWorkers(lab, workers);
-  // Leases are no input of kube-scheduler.
+  // kube-scheduler reads no leases, so their renewal would only load the server.
   await lab.heartbeats.stopAll();
   await join(lab, { ...fleet, state: "silent" });
   const pods = podsOf("throughput", THROUGHPUT_PODS, [{ topologyKey: HOSTNAME }]);
@@ -119,7 +119,7 @@ export async function measureThroughput(lab: Lab, fleet: Fleet): Promise<number>
   let beganMs: number | undefined;
   for (const deadline = performance.now() + THROUGHPUT_WITHIN_MS; performance.now() < deadline;) {
     const placed = (await lab.kube.list(PODS)).filter(({ spec }) => spec?.nodeName !== undefined).length;
-    // The program's start is not measured.
+    // The time counts from the first placed pod, without the program's start.
     if (placed > 0) beganMs ??= performance.now();
     if (placed === THROUGHPUT_PODS) return (performance.now() - beganMs!) / 1000;
   }

@@ -1,4 +1,4 @@
-// The measurements as a table of at most 120 columns, and the rows that differ without a reason.
+// Formats the measurements as a table of at most 120 columns, and reports outcomes that are not explained.
 import type { Outcome } from "./experiment.ts";
 import { type Fleet, fleetName } from "./fleet.ts";
 import { hasProgram, versionOf } from "./lab.ts";
@@ -61,7 +61,10 @@ function versionsOf(program: string): string {
   return versions.filter((version) => version !== "").join(", ");
 }
 
-/** Returns one sentence for each row that differs without a remedy, and for each outcome that the row does not have. */
+/**
+ * Returns one sentence for each row that differs without a remedy, and for each measured outcome that the row does
+ * not state.
+ */
 export function differences(measured: Measured): string[] {
   return [...measured].flatMap(([row, cells]) => {
     const { limit } = rowOf(row);

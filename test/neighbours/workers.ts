@@ -1,4 +1,4 @@
-// Nodes whose kubelets an experiment simulates: their Nodes and leases, and the pods that become Ready there.
+// Simulates kubelets for an experiment: their Nodes and leases, and the pods that become Ready on them.
 import { createHash } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { forAll, type KubeObject, nodeNamed, NODES, PODS } from "./kube.ts";
@@ -6,15 +6,15 @@ import type { Lab } from "./lab.ts";
 
 export interface Worker {
   name: string;
-  /** null: without labels of a zone. */
+  /** The zone of the Node's labels; null: the Node has no labels of a zone. */
   zone: string | null;
   cores?: number;
   address?: string;
-  /** The port of its kubelet; 0: none. */
+  /** The port of the kubelet; 0: no kubelet listens. */
   port?: number;
 }
 
-/** `count` workers, spread over the zones. */
+/** Returns `count` workers, spread over the zones. */
 export function workersIn(zones: readonly (string | null)[], count: number): Worker[] {
   return Array.from({ length: count }, (_, index) => ({
     name: `worker-${index}`,
@@ -22,11 +22,11 @@ export function workersIn(zones: readonly (string | null)[], count: number): Wor
   }));
 }
 
-/** Creates their Nodes, Ready like a kubelet's, and renews their leases from now on. */
+/** Creates the workers' Nodes, Ready like a kubelet's Nodes, and renews their leases from now on. */
 export async function startWorkers(lab: Lab, workers: readonly Worker[]): Promise<void> {
   await forAll(workers, async (worker) => {
     await lab.kube.create(NODES, workerNode(worker));
-    // Admission taints each new Node as not ready; without a node controller the taint would stay.
+    // The apiserver's admission taints each new Node as not ready. Without a node controller the taint would stay.
     await lab.kube.patch(nodeNamed(worker.name), { spec: { taints: null } });
   });
   await lab.heartbeats.start(workers.map(({ name }) => name));
@@ -90,7 +90,7 @@ function workerNode({ name, zone, cores = 4, address = "127.0.1.1", port = 0 }: 
 
 const PLAY_EVERY_MS = 300;
 
-/** Makes pods on workers Ready and removes those that are deleted, until the experiment ends. */
+/** Marks pods on workers as Ready, and removes the pods that are deleted, until the experiment ends. */
 export function playKubelets(lab: Lab): void {
   lab.during(async (signal) => {
     while (!signal.aborted) {

@@ -1,4 +1,5 @@
-// The API's description matches the Worker: each route of the table is called as described, and answers as described.
+// Tests that the API's description matches the Worker: each route of the table is called as described, and answers
+// as described.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod/mini";
@@ -30,11 +31,11 @@ import {
 } from "../worker/support/machine.ts";
 import { stateEntry, updateOf } from "../worker/support/made-up-fleet.ts";
 
-/** This machine has reported. */
+/** The name of a machine that has reported. */
 const NAME = "described";
 const NOBODY = "described-nobody";
 
-/** A valid query of each route with parameters, with all of them. */
+/** For each route with parameters a valid query that contains all of them. */
 const QUERIES: Readonly<Record<string, string>> = {
   listMachines:
     "state=ready&phase=registered&condition=Ready&selector=site&version=0.1.0&address=203.0.113.7&beside=described&token=x" +
@@ -58,7 +59,7 @@ const QUERIES: Readonly<Record<string, string>> = {
 
 const RECEIVER_URL = "https://hooks.example.com/";
 
-/** A valid body of each route with a body. */
+/** For each route with a body a valid body. */
 const BODIES: Readonly<Record<string, unknown>> = {
   mintToken: { names: "described-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
   approveMachine: { thumbprint: "t".repeat(43) },
@@ -92,7 +93,7 @@ interface Asking {
   body?: unknown;
 }
 
-/** What must exist before a route succeeds; absent: the machine NAME. */
+/** For each route a function that creates what the route needs to succeed; absent: the machine NAME is enough. */
 const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   getOutage: async () => {
     for (const index of [970_001, 970_002]) {
@@ -149,14 +150,14 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   },
 };
 
-/** Records an import, since one into a deployment with machines is refused. */
+/** Records an import in the registry's table, since a deployment with machines refuses an import. */
 async function noteImport(id: string, isDone: 0 | 1): Promise<void> {
   await runInDurableObject(registry(env), (_, { storage }) => {
     storage.sql.exec("INSERT OR REPLACE INTO imports VALUES (1, ?, 'admin', 0, 2, ?)", id, isDone);
   });
 }
 
-/** Starts an action on many machines. */
+/** Starts an action on many machines, and returns its ID for the path of a route. */
 async function begun(): Promise<Asking> {
   const asked = { action: "register", names: [NAME] };
   const { body } = await operator("POST", "/v1/bulk", { ...asked, dryRun: true });
@@ -164,7 +165,7 @@ async function begun(): Promise<Asking> {
   return (await operator<{ id: string }>("POST", "/v1/bulk", { ...asked, confirmation })).body;
 }
 
-/** Adds a receiver with a dead delivery. */
+/** Adds a receiver with a dead delivery, and returns the name and the ID for the path of a route. */
 async function receiver(name: string): Promise<Asking> {
   await operator("POST", "/v1/receivers", { name, url: RECEIVER_URL });
   const id = await runInDurableObject(fleetIndex(env), (_, { storage }) => {
@@ -182,7 +183,7 @@ async function waiting(name: string): Promise<Asking> {
   return { name, body: { thumbprint: key.thumbprint } };
 }
 
-/** A machine's requests are signed, so the shim's code sends them. */
+/** The requests that machines sign. The shim's own code sends them. */
 const SIGNED: Readonly<Record<string, (transport: Transport) => Promise<unknown>>> = {
   enrol: async (transport) => {
     const wish = { name: "described-enrolled", machineID: "m-1", systemUUID: "s-1", origin: ORIGIN };
@@ -224,7 +225,10 @@ function ask({ id: route, path, method }: DescribedRoute, sent: Sent = {}): Prom
   });
 }
 
-/** Parsing drops fields that the schema lacks, so the parsed answer must equal the whole answer. */
+/**
+ * Expects the described answer. Parsing drops fields that the schema lacks, so the parsed answer must equal the
+ * whole answer.
+ */
 async function expectAnswer({ answers }: DescribedRoute, response: Response): Promise<void> {
   response.webSocket?.accept();
   response.webSocket?.close();
@@ -257,11 +261,11 @@ const called = (route: DescribedRoute): [string, DescribedRoute] => [`${route.me
 const OPERATORS = DESCRIBED.filter(({ who }) => who === "view" || who === "admin");
 const some = (filter: (route: DescribedRoute) => unknown) => OPERATORS.filter(filter).map(called);
 
-// Receivers accept every delivery.
+// The tests' receivers accept every delivery.
 beforeAll(() => {
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("ok")));
 });
-// Other tests expect an index without these machines.
+// The fleet index is shared: other test files expect it without these machines.
 afterAll(async () => {
   const { machines } = (await operator<MachinesAnswer>("GET", "/v1/machines?limit=1000&fields=name")).body;
   for (const { name = "" } of machines)
@@ -277,7 +281,7 @@ beforeAll(async () => {
   await receiver(NAME);
   await shimOf(await enrolled(NAME))(facts(NAME), HEALTHY);
   await indexIsUpdated(NAME);
-  // The index has an address from which it reports, as its own object does.
+  // The index gets the address and a history line of NAME, as from the machine's own object.
   const told = updateOf(0, 1, {}, [stateEntry(1, "silent", "ready", 0)]);
   await fleetIndex(env).tell({ ...told, name: NAME, generation: 1e6 });
 });
@@ -388,7 +392,10 @@ describe("a refused request", () => {
   });
 });
 
-/** Returns a query for each parameter with a value that its schema refuses, if there is one. */
+/**
+ * Returns a query for each parameter, with a value that the parameter's schema refuses. Skips parameters that
+ * accept any value.
+ */
 function wrongQueries(
   route: DescribedRoute,
 ): [called: string, query: string, parameter: string, DescribedRoute][] {

@@ -1,5 +1,5 @@
-// A backup, and its import into an empty deployment: machines keep their keys, and revoked keys stay revoked. Each
-// story empties the deployment's objects and fills them again.
+// Tests a backup and its import into an empty deployment: machines keep their keys, and revoked keys stay revoked.
+// Each story empties the deployment's objects and fills them again.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -35,7 +35,7 @@ async function loseAll(names: readonly string[]): Promise<void> {
     await lose(stub);
 }
 
-/** Exports a backup as the command line does. */
+/** Exports a backup page by page, as the command line does. */
 async function exported(): Promise<BackupPage[]> {
   const pages: BackupPage[] = [];
   for (let after: string | null = ""; after !== null;) {
@@ -64,7 +64,7 @@ const statusOf = async (machine: Omit<EnrolledMachine, "ticket">) => {
 };
 const uidOf = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.uid;
 
-// The list of missing machines is limited, and would be filled by machines of other stories.
+// The answer lists only a limited number of missing machines, which machines of other tests would fill.
 beforeEach(() => loseAll([]));
 
 describe("a lost deployment and its backup", () => {
@@ -101,7 +101,7 @@ describe("a lost deployment and its backup", () => {
     ]);
     await loseAll(names);
     expect(await statusOf(machines[0]!)).toBe("unauthenticated");
-    // What the new deployment's operators made before the import stays, too.
+    // The import must keep the token that an operator of the new deployment made before it.
     await mintToken({ names: "kept-before" });
 
     const last = pages.at(-1)!;
@@ -114,7 +114,7 @@ describe("a lost deployment and its backup", () => {
     expect(done).toMatchObject({ isDone: true, back: 0 });
     expect(done!.notBack.filter(isMine)).toEqual(["kept-a", "kept-away", "kept-b"]);
 
-    // An object caches the registry's answer for some seconds.
+    // Each machine's object loses its memory, since it caches the registry's answer for some seconds.
     for (const name of names) await lose(env.NODES.getByName(name));
     expect(await Promise.all(machines.slice(0, 3).map(statusOf))).toEqual([
       "registered",

@@ -1,5 +1,5 @@
-// Which of the kubelet's callbacks and earlier behaviours a machine's Node has, and where it differs on purpose:
-// docs/configuration.md, "Where it differs from the kubelet".
+// Tests which of the kubelet's callbacks and earlier behaviours a machine's Node has, and where it differs on
+// purpose: docs/configuration.md, "Where it differs from the kubelet".
 import { MOVED_LABELS, QUEUE_LABEL } from "../../shared/node/ownership.ts";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -23,14 +23,14 @@ async function next(machine: Ticking, minutes = 0): Promise<string[]> {
   return machine.requests;
 }
 
-/** After a gap longer than its lease duration, a machine's Node is read again. */
+/** The minutes without a report after which the Worker reads the Node again: longer than the lease duration. */
 const AWAY_MINUTES = 6;
 
 function configure(machine: Ticking, name: string, settings: Partial<Facts["settings"]>): void {
   machine.setFacts({ settings: { ...facts(name).settings, ...settings } });
 }
 
-/** Changes an object as another writer, whose status is not this machine's. */
+/** Changes a Node or its status, as another writer does. */
 async function change(name: string, path: "" | "/status", changed: (node: Node) => Node): Promise<void> {
   await kube("PUT", `${NODES}/${name}${path}`, changed(await getNode(name)));
 }

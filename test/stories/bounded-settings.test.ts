@@ -1,4 +1,4 @@
-// A machine whose settings exceed the deployment's bounds: its Node, its lease, the answers and its history.
+// Tests a machine whose settings exceed the deployment's bounds: its Node, its lease, the answers and its history.
 import { env } from "cloudflare:workers";
 import { evictDurableObject } from "cloudflare:test";
 import { describe, expect, it } from "vitest";
@@ -47,7 +47,7 @@ const asking = (name: string, settings: Partial<Settings>) =>
 const leaseOf = (name: string) =>
   kube<Lease>("GET", `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`);
 
-/** Returns the lines of its history about bounds. */
+/** Returns the lines about bounds in the machine's history. */
 async function toldInHistory(name: string): Promise<string[]> {
   const { body } = await operator<HistoryAnswer>("GET", `/v1/nodes/${name}/history?kind=registration`);
   return body.entries.map(({ text }) => text).filter((text) => text.startsWith("bounded"));
@@ -82,10 +82,11 @@ describe("a machine with intervals of a second for reports, status and lease, an
       return requestsAbout(name);
     };
     await requestsAt(0);
-    // The first heartbeat waits for the events of the registration.
+    // The first heartbeat also waits for the events of the registration, so its requests are not compared.
     await requestsAt(1);
     const renewal = [expect.stringMatching(/^PUT .*leases/)];
-    // Up to half a period earlier or later, as the kubelet spreads them.
+    // The status write is due up to half a period earlier or later, as the kubelet spreads its writes: until 29 s
+    // none may follow.
     for (const seconds of [5, 17, 29]) expect(await requestsAt(seconds)).toEqual(renewal);
     const later = [...(await requestsAt(45)), ...(await requestsAt(60)), ...(await requestsAt(75))];
     later.push(...(await requestsAt(92)));

@@ -1,5 +1,5 @@
-// An operator acts on many machines: a dry run lists them, a confirmation starts the action in the registry, and each
-// machine's object does its part.
+// Tests an operator's action on many machines: a dry run lists the machines, a confirmation starts the action in
+// the registry, and each machine's object does its part.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, describe, expect, it } from "vitest";
@@ -34,7 +34,7 @@ async function reporting(name: string) {
   return report;
 }
 
-/** Dry run, confirmation, and turns of the alarm until the action ends. */
+/** Runs an action to its end: the dry run, the confirmation, and turns of the registry's alarm. */
 async function carriedOut(action: string, names: string[]): Promise<BulkAnswer> {
   const { body: planned } = await plan(action, names);
   expect(bulkPlanSchema.parse(planned)).toEqual(planned);
@@ -52,7 +52,10 @@ async function over(id: string): Promise<BulkAnswer> {
   }
 }
 
-/** Above the generations of machines' own objects. */
+/**
+ * The generation of the tests' updates: above the generations of the machines' own objects, so that the index
+ * accepts them.
+ */
 const GENERATION = 1e6;
 const toldOf = new Map<string, number>();
 
@@ -62,7 +65,7 @@ function tellIndex(name: string, summary: MachineSummary) {
   return fleetIndex(env).tell({ name, generation: GENERATION, version, summary, entries: [] });
 }
 
-/** Other tests read the number of machines in the same index. */
+/** Other test files count the machines in the same index. */
 afterAll(async () => {
   const names = [...toldOf.keys()];
   for (const name of names) await fleetIndex(env).remove(name, GENERATION, "");
@@ -221,7 +224,7 @@ describe("a request that", () => {
   });
 });
 
-/** Records a silence as an alarm of its object would. */
+/** Records a silence in the machine's object, as the object's alarm would. */
 async function silence(name: string, sinceMs: number): Promise<void> {
   const node = env.NODES.getByName(name);
   await runInDurableObject(node, (_, { storage }) =>
@@ -247,7 +250,7 @@ describe("a silent machine's Node", () => {
     const silentSinceMs = Date.now() - DAYS * DAY_MS - 1;
     const summary = summaryOf(1, { state: "silent", sinceMs: silentSinceMs });
     await tellIndex(NAME, summary);
-    // Other tests have silent machines as well.
+    // Other tests have silent machines too, so the list is filtered by the name.
     const listed = async (days: number) => {
       const { body } = await operator<SilentNodesAnswer>("GET", `/v1/silent-nodes?days=${days}`);
       expect(silentNodesSchema.parse(body).removedAfterDays).toBe(DAYS);
@@ -256,7 +259,7 @@ describe("a silent machine's Node", () => {
     expect(await listed(DAYS)).toEqual([{ name: NAME, silentSince: new Date(silentSinceMs).toISOString() }]);
     expect(await listed(DAYS + 1)).toEqual([]);
 
-    // It has reported: the index is behind its object.
+    // The object knows that the machine has reported, but the index still has the silence.
     const removed = async () => {
       await registry(env).removeSilentNodes();
       const { body } = await operator<{ bulks: BulkProgress[] }>("GET", "/v1/bulk");

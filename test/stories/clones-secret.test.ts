@@ -1,5 +1,5 @@
-// The startId is a secret of the shim's process: with it anyone could report as that process. It is stored and shown
-// nowhere.
+// Tests that the startId, a secret of the shim's process, is stored and shown nowhere. With a startId any sender
+// could report as that process.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
@@ -11,7 +11,7 @@ import { enrolled, facts, HEALTHY, kube, operator, shimOf, writesAbout } from ".
 const NAME = "secret-of-a-process";
 const SECRETS = ["zzz-secret-of-the-first-process", "zzz-secret-of-the-second-process"] as const;
 
-/** Returns everything that an object stores, or has in memory and shows by its methods. */
+/** Returns all data that an object stores, and the answers of its methods. */
 function kept(stub: DurableObjectStub): Promise<string> {
   return runInDurableObject(stub, (_, { storage }) => {
     const tables = storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'");
@@ -45,7 +45,7 @@ it("a machine and a second process of its shim → no row, answer, event, Node, 
   ].map((part) => JSON.stringify(part));
   for (const secret of SECRETS) {
     expect(shown.filter((part) => part.includes(secret))).toEqual([]);
-    // The processes are told apart all the same.
+    // Operators can still distinguish the processes, by a part of the startId's digest.
     expect(listed.senders.map(({ process }) => process)).toContain(sha256Base64url(secret).slice(0, 8));
   }
   expect(JSON.stringify(shown)).not.toContain("zzz-secret");

@@ -1,5 +1,5 @@
-// A thief with a machine's key, and even with the startId of its process, while the machine still reports: what the
-// Node shows in ten rounds, and its phase afterwards.
+// Tests a thief with a machine's key, and even with the startId of its process, while the machine still reports:
+// which facts the Node shows in ten rounds, and the phase afterwards.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -36,7 +36,7 @@ const rowsOf = (name: string) =>
 const machineFacts = (name: string, bootID: string, cores: number): Facts =>
   facts(name, { machine: { ...facts(name).machine!, bootID, cores } });
 
-/** The machine's shim. Its Node has 4 CPUs. */
+/** Returns a function that reports as the machine's own shim, with 4 CPUs. */
 function honest({ name, key, kid }: EnrolledMachine, startId = STARTED, send: Transport = transport) {
   const machineTime = () => new Date().toISOString();
   const report = reporter({ name, origin: ORIGIN, key, kid, startId, send, machineTime });
@@ -46,13 +46,16 @@ function honest({ name, key, kid }: EnrolledMachine, startId = STARTED, send: Tr
 interface Stolen {
   startId: string;
   bootID: string;
-  /** The CPUs that it reports, one report after the other; the machine has 4. */
+  /** The number of CPUs in each of the thief's reports. The machine has 4. */
   cores?: number[];
-  /** Whether another process ID gets each ticket, with a report of its own. */
+  /** true if the thief obtains each ticket by a report with another startId. */
   prefetches?: boolean;
 }
 
-/** A thief with the machine's key and no shim. It counts from 1000, and finally reports 64 CPUs. */
+/**
+ * Sends a round of reports as a thief that has the machine's key but no shim. The thief counts its requests from
+ * 1000 and reports 64 CPUs in the end.
+ */
 async function steal(machine: EnrolledMachine, { startId, bootID, cores = [64], prefetches }: Stolen) {
   const { name } = machine;
   let [ticket, n] = ["", 1000];
@@ -73,7 +76,7 @@ async function steal(machine: EnrolledMachine, { startId, bootID, cores = [64], 
   }
 }
 
-/** Returns whose CPUs and whose boot the cluster sees. */
+/** Returns the number of CPUs and the boot ID in the Node, which show whose facts the cluster has. */
 async function look(name: string): Promise<string> {
   const { status } = await kube("GET", `/api/v1/nodes/${name}`);
   return `${status?.capacity?.["cpu"]} ${status?.nodeInfo?.bootID}`;
@@ -85,7 +88,7 @@ const doubleOf = async (name: string) =>
 /** The thief's part of a round, before the machine's own report. */
 type Theft = (machine: EnrolledMachine, round: number) => Promise<unknown>;
 
-/** Sends the largest allowed number of requests: 100 at once, then ten a second. */
+/** Runs the theft at the highest allowed rate: about 100 requests at once, then ten a second. */
 async function flood(machine: EnrolledMachine, count: number, theft: Theft): Promise<void> {
   for (let index = 0; index < count; index++) {
     if (index >= 95) shift(100);
@@ -108,7 +111,7 @@ describe("a thief with the machine's key, and the machine, ten times in turns:",
   const disguised: Theft = (machine, index) =>
     steal(machine, { startId: `stolen ${index}`, bootID: "boot", cores: [4, 64] });
 
-  // Seen: the number of reports out of twenty after which the Node has the thief's facts.
+  // `seen`: the number of reports, out of twenty, after which the Node has the thief's facts.
   it.each<
     [what: string, name: string, Theft, { after: "round" | "report" | "" }, phase: string, seen: number]
   >([
@@ -158,7 +161,7 @@ describe("a thief with the machine's key, and the machine, ten times in turns:",
       await evict("round");
     }
     expect(await doubleOf(machine.name)).toBe(phase);
-    // Only until the machine's first contradiction.
+    // The thief's facts may appear only until the machine's first contradicting report.
     expect(looks.slice(2).filter((seen) => seen !== MACHINES)).toEqual([]);
     expect(looks.filter((seen) => seen !== MACHINES)).toHaveLength(seen);
   });
@@ -207,7 +210,7 @@ describe("signs of a second sender", () => {
     shift(60_000);
     for (let sent = 0; sent < 50; sent++) await report();
     expect(await forksOf(name)).toBe(0);
-    // A copy of its memory sends the remaining reports.
+    // The remaining reports come from a copy of the process's memory.
     const copy = honest(machine);
     for (let sent = 0; sent < 52; sent++) await copy();
     expect(await forksOf(name)).toBe(1);

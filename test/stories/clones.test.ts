@@ -1,4 +1,4 @@
-// Several senders with one key, over HTTP: their answers, their Node, and the cost.
+// Tests several senders with one key, over HTTP: their answers, their Node, and the number of written rows.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -33,18 +33,18 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const CLONED = { ok: true, value: { phase: "cloned", ready: false } };
 const REGISTERED = { ok: true, value: { phase: "registered", ready: true } };
-/** The answer to a newcomer's facts while the machine still reports. */
+/** The answer to a new sender's facts while the first sender still reports. */
 const WAITING = { ok: true, value: { phase: "registering", ready: true } };
 const TWO_SHIMS = { ok: true, value: { phase: "two shims", ready: true } };
 const objectOf = (name: string) => env.NODES.getByName(name);
 
 interface Say {
   (vitals?: Vitals): Promise<ReportOutcome>;
-  /** The requests of the last report: status, and whether they had facts. */
+  /** Returns the requests of the last report: for each the HTTP status, and whether it had facts. */
   trips: () => string[];
 }
 
-/** A process of the shim under a boot ID. Five seconds pass before each of its reports. */
+/** Returns a process of the shim with this boot ID, as a function that reports. Five seconds pass before each report. */
 function shim(machine: EnrolledMachine, startId: string, bootID: string, more: Partial<Facts> = {}): Say {
   const { name, key, kid } = machine;
   let trips: string[] = [];
@@ -65,14 +65,14 @@ function shim(machine: EnrolledMachine, startId: string, bootID: string, more: P
   return Object.assign(say, { trips: () => trips });
 }
 
-/** Reports in turns, up to the turn before the one that reveals them. */
+/** Sends three reports in turns. The next report of the second sender would reveal the two senders. */
 async function takeTurns(first: Say, second: Say): Promise<void> {
   expect(await first()).toMatchObject(REGISTERED);
   expect(await second()).toMatchObject(WAITING);
   expect(await first()).toMatchObject(REGISTERED);
 }
 
-/** A machine and its copy, up to the report that reveals them. */
+/** Returns a machine and its copy, after the report that reveals them as clones. */
 async function twins(name: string) {
   const machine = await enrolled(name);
   const [original, copy] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-b")];
@@ -99,7 +99,7 @@ const historyOf = async (name: string, kind: string) => {
 };
 const sendersOf = async (name: string) =>
   (await operator<ListedSenders>("GET", `/v1/nodes/${name}/clones`)).body;
-/** What operators see of a startId. */
+/** Returns the form in which operators see a startId. */
 const shownOf = (startId: string) => sha256Base64url(startId).slice(0, 8);
 const believe = async (name: string) => (await operator("POST", `/v1/nodes/${name}/believe`)).status;
 
@@ -140,7 +140,7 @@ describe("a machine and its copy", () => {
       expect(say.trips()).toEqual(["409", "200"]);
       written.push(JSON.stringify(await rowsOf(name)));
     }
-    // A minute after the beginning, not with the turns before and after.
+    // The object writes rows a minute after the beginning, but not at each turn.
     expect(written.map((rows) => written.indexOf(rows))).toEqual([0, 0, 0, 3, 3]);
   });
 
@@ -200,7 +200,7 @@ describe("a machine and its copy", () => {
     const name = "cloned-operator";
     const { original, copy } = await twins(name);
     expect([await believe(name), await believe(name)]).toEqual([204, 404]);
-    // The second request ended nothing, and has no audit entry.
+    // Only the first of the two requests changed anything, so the audit log has one entry.
     const { body } = await operator<{ entries: AuditEntry[] }>("GET", `/v1/audit?target=${name}`);
     expect(body.entries.filter(({ what }) => what === "node.believe")).toMatchObject([
       { who: "admin secret" },
@@ -301,7 +301,7 @@ describe("a machine that changes its key while it is cloned", () => {
 describe("two shims on one machine", () => {
   async function two(name: string) {
     const machine = await enrolled(name);
-    // Different facts must not be written in turns either.
+    // The second sender's facts differ, which must not make the object write at each turn.
     const other = { custom: { "example.com/by": "second" } };
     const [first, second] = [shim(machine, "start-a", "boot-a"), shim(machine, "start-b", "boot-a", other)];
     await takeTurns(first, second);
@@ -413,7 +413,7 @@ describe("a single machine stays registered:", () => {
     let requests = 0;
     const send: Transport = async (request) => {
       await transport(request);
-      // Every request is repeated, and every third answer is lost.
+      // The transport sends every request twice, and loses every third answer.
       const response = await transport(request);
       if (++requests % 3 === 0) throw new Error("lost");
       return response;

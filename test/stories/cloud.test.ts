@@ -1,4 +1,4 @@
-// A machine in a cloud: what its Node has from the cloud, and what its registration waits for.
+// Tests a machine in a cloud: which parts of its Node come from the cloud, and what its registration waits for.
 import { describe, expect, it } from "vitest";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";

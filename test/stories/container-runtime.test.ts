@@ -1,5 +1,5 @@
-// A machine that looks for its container runtime: without one it is Ready unless it had one; an operator may state that
-// it needs none.
+// Tests a machine whose shim looks for its container runtime: without a runtime it is Ready unless it had one
+// earlier. An operator may state that the machine needs none.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -20,7 +20,10 @@ const CONTAINERD = { name: "containerd", version: "2.1.0" };
 const READY = "True: machine is posting ready status";
 const DOWN = "False: container runtime is down";
 
-/** A machine's facts: its shim looks for a runtime, unless its version or configuration does not. */
+/**
+ * Returns a machine's facts with this runtime. `findRuntime`: false if the shim's version or configuration does not
+ * look for a runtime.
+ */
 function says(name: string, runtime: Facts["runtime"], findRuntime: boolean): Facts {
   const { settings, ...others } = facts(name);
   const { runtime: _none, ...rest } = others;
@@ -37,7 +40,7 @@ async function machine(name: string, again?: EnrolledMachine) {
   let shim = shimOf(enrolment, "process-1");
   const set = (body: unknown) => operator("PATCH", `/v1/nodes/${name}`, body);
   return {
-    /** Returns the Ready condition after this report. */
+    /** Sends a report with this runtime, and returns the Node's Ready condition. */
     async with(
       runtime: Facts["runtime"],
       { findRuntime = true, errors }: { findRuntime?: boolean; errors?: Vitals["errors"] } = {},
@@ -51,7 +54,7 @@ async function machine(name: string, again?: EnrolledMachine) {
     set: async (runtime: unknown) => (await set({ runtime })).status,
     sends: async (body: unknown) => (await set(body)).status,
     evicted: () => evictDurableObject(env.NODES.getByName(name)),
-    /** Its shim and its object start again: no earlier process is known. */
+    /** Restarts the machine's shim and its object, so that the object knows no earlier process. */
     async restarted() {
       await evictDurableObject(env.NODES.getByName(name));
       shim = shimOf(enrolment, `process-${++process}`);

@@ -1,4 +1,4 @@
-// Defences that stand behind others, or that no answer shows, each on its own.
+// Tests each defence that another defence covers, or that no answer shows, on its own.
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
@@ -47,7 +47,7 @@ const reportBody = (name: string) => {
   return JSON.stringify({ ...report, facts: facts(name) });
 };
 
-/** The answer to a report that the machine signed, with another kid or ticket. */
+/** Sends a report that the machine signed, but with this kid or ticket, and returns the answer. */
 async function posted({ name, key, kid, ticket }: EnrolledMachine, path = `/v1/nodes/${name}/report`) {
   const body = reportBody(name);
   const claims = { sub: name, aud: ORIGIN, body: sha256Base64url(body), ticket, n: 1 };
@@ -123,7 +123,7 @@ it("a client without a token learns nothing of a name: equal answers for a pinne
   for (const name of ["told-pinned", "told-free"]) {
     const request = await toSign(name, key);
     const { proof } = await signEnrolment(key, joinToken, request);
-    // Recorded earlier: the token's signature for another name.
+    // The binding is a recorded one: the token has signed another name.
     const { binding } = await signEnrolment(key, joinToken, { ...request, name: "told-else" });
     const body = JSON.stringify({ protocol: 1, proof, binding });
     const response = await send(enrolmentPath(name), { method: "PUT", body });
@@ -150,7 +150,7 @@ describe("a signed enrolment or rotation with another claim", () => {
     previous: "before",
   });
 
-  /** Returns which of the JWTs with these claims are accepted. */
+  /** Signs a JWT of each kind with these claims. Returns the kinds that are accepted. */
   async function taken(another: object): Promise<string[]> {
     const key = await makeMachineKey();
     const sign = (typ: string) =>

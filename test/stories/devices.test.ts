@@ -1,4 +1,4 @@
-// Extended resources of a machine with device plugins, from report to Node: counted, lost, reset.
+// Tests extended resources of a machine with device plugins, from report to Node: counted, lost, reset.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
@@ -26,13 +26,13 @@ async function gpusOf(name: string): Promise<[string | undefined, string | undef
   return [status?.capacity?.[GPU], status?.allocatable?.[GPU]];
 }
 
-/** A machine with 4 GPUs whose Node runs pods: otherwise none is allocatable. */
+/** Returns a machine with 4 GPUs whose Node runs pods. On other Nodes no GPU is allocatable. */
 async function withGpus(name: string) {
   const machine = await enrolled(name, { withoutFactsOnlyTaint: true });
   const report = shimOf(machine);
   await report(facts(name, { devices: gpus(4, 4) }), HEALTHY);
   expect(await gpusOf(name)).toEqual(["4", "4"]);
-  /** Restarts so late that the process cannot count as a second sender. */
+  /** Restarts the shim, after a pause so long that the new process cannot count as a second sender. */
   const restarted = async () => {
     await evictDurableObject(env.NODES.getByName(name));
     return shimOf(machine, "start-2");

@@ -1,4 +1,4 @@
-// Drop-ins in a Node: resources, labels and conditions that appear, change, expire and disappear.
+// Tests drop-ins in a Node: resources, labels and conditions that appear, change, expire and disappear.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -29,7 +29,7 @@ const KUBELETS = [
 ];
 const READY = "Ready=True KubeletReady";
 
-/** A registered machine, and a function that reports its drop-ins' output. */
+/** Returns a registered machine, and a function that reports the output of its drop-ins. */
 async function machineNamed(name: string) {
   const machine = await enrolled(name);
   const report = shimOf(machine);

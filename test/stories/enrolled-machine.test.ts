@@ -1,4 +1,5 @@
-// A malicious machine that is enrolled and follows the protocol: it can change only its own Node, within limits.
+// Tests a malicious machine that is enrolled and follows the protocol: it can change only its own Node, within
+// limits.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -110,7 +111,7 @@ describe("a machine that reports more than its token allows", () => {
       ...node,
       metadata: { ...metadata, labels },
     });
-    // Its object reads the change with the Node.
+    // After the eviction the machine's object reads the changed Node.
     await evictDurableObject(env.NODES.getByName(name));
     await operator("POST", `/v1/nodes/${name}/register`);
     expect(await say("b8")).toBe("c1");

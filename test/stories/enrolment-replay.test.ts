@@ -1,4 +1,4 @@
-// Recorded or delayed enrolments that arrive later: they change nothing, whatever their token allows.
+// Tests that a recorded or delayed enrolment that arrives later changes nothing, whatever its token allows.
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -32,7 +32,7 @@ const ENROLLED = { kid: expect.any(String) };
 const REFUSED = { reason: "token-refused", status: 401 };
 const STALE = [409, "challenge-stale"];
 
-// Ends what a test has replaced.
+// Removes the spies of a test.
 afterEach(() => {
   vi.restoreAllMocks();
 });
@@ -52,7 +52,7 @@ const outcomeOf = async (name: string, body: string) => {
   return [status, reason];
 };
 
-/** Returns the registry's records of a name. */
+/** Returns the registry's pin and waiting machines of a name. */
 async function recordsOf(name: string) {
   const pin = await runInDurableObject(registry(env), (_, { storage }) => findPin(storage.sql, name));
   const { body } = await operator<{ pending: PendingMachine[] }>("GET", "/v1/pending");
@@ -60,11 +60,11 @@ async function recordsOf(name: string) {
 }
 
 /**
- * Returns the rows that registry and node object write meanwhile, by SQLite's count, without the log of refusals, which
- * has its own limits.
+ * Returns the number of rows that the registry and the node object write during `act`, by SQLite's count. The log
+ * of refusals does not count, since it has its own limits.
  */
 async function rowsWritten(name: string, act: () => Promise<unknown>): Promise<number> {
-  // The update to the fleet index runs in the background.
+  // The node object updates the fleet index in the background, which must end before rows are counted.
   if (await env.NODES.getByName(name).show()) await indexIsUpdated(name);
   const objects = [registry(env), env.NODES.getByName(name)] as DurableObjectStub[];
   const spies = await Promise.all(
@@ -89,7 +89,7 @@ type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 
 const rejoinToken = (name: string) => mintToken({ names: name, rejoin: true, expiresInSeconds: 600 });
 
-/** A machine that enrols with a rejoin token, and its recorded enrolment. */
+/** Enrols a machine with a rejoin token. Returns the machine, and the request that enrolled it. */
 async function recorded(name: string) {
   const [joinToken, key] = [await rejoinToken(name), await makeMachineKey()];
   const body = await enrolmentBody(name, { joinToken, key });
@@ -99,7 +99,7 @@ async function recorded(name: string) {
   return { machine: { name, key, kid }, body, joinToken };
 }
 
-/** Another machine that has the name from now on, and reports. */
+/** Enrols another machine, which has the name from now on and reports. */
 async function live(name: string, wish: Record<string, unknown> = {}) {
   const machine = await enrolled(name, wish);
   expect(await reportOf(machine)).toMatchObject({ ok: true, value: { phase: "registered" } });
@@ -172,7 +172,7 @@ describe.each<[string, (name: string, before: Recorded) => Promise<EnrolledMachi
 });
 
 describe("a delayed enrolment", () => {
-  /** Signed now, and not sent. */
+  /** Returns an enrolment that is signed now but not sent. */
   const heldBack = async (name: string) => {
     const [joinToken, key] = [await rejoinToken(name), await makeMachineKey()];
     return { joinToken, key, body: await enrolmentBody(name, { joinToken, key }) };
@@ -250,7 +250,7 @@ describe("a lost answer", () => {
     const name = "enrolment-unanswered";
     const { machine, body, joinToken } = await recorded(name);
     expect(await rowsWritten(name, () => put(name, body))).toBe(0);
-    // Rows are counted, since another machine's enrolment writes some.
+    // Another machine's enrolment does write rows, which shows that rows are counted.
     expect(await rowsWritten(name, () => enrolled(`${name}-2`))).toBeGreaterThan(0);
     expect(await enrolling(name, { joinToken, key: machine.key })).toEqual({ kid: machine.kid });
     shift(HOUR_MS);
@@ -312,7 +312,7 @@ it("a pending machine whose key was revoked elsewhere → cannot be approved", a
   expect((await operator("POST", `/v1/nodes/${name}/approve`, { thumbprint })).status).toBe(404);
 });
 
-/** Returns the number of signatures verified since the call, without MACs. */
+/** Returns a function that returns the number of signatures verified since this call. MACs do not count. */
 const signaturesVerified = () => {
   const verify = vi.spyOn(crypto.subtle, "verify");
   return () =>

@@ -1,4 +1,4 @@
-// Join tokens and enrolment: which machine's key is pinned, and which client learns nothing.
+// Tests join tokens and enrolment: which machine's key is pinned, and which clients learn nothing.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,5 +1,5 @@
-// The fleet index's data of machines, through the whole Worker: each transition once and in order, through all failures
-// of the index.
+// Tests the fleet index's data of machines, through the whole Worker: the index receives each transition once and
+// in order, through all failures of the index.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -38,7 +38,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
-/** Expects this in the index, and that the machine's object has nothing left to send. */
+/** Waits until the index has these values of the machine, or no machine if `expected` is null. */
 async function says(name: string, expected: Partial<MachineSummary> | null): Promise<void> {
   await eventually(async () => {
     const summary = await summaryOf(name);
@@ -47,7 +47,7 @@ async function says(name: string, expected: Partial<MachineSummary> | null): Pro
   });
 }
 
-/** Lines of the index, oldest first. */
+/** Returns the machine's history in the index, oldest line first. */
 function toldLines(name: string, kind = "state"): Promise<string[]> {
   const query = "SELECT text FROM history WHERE name = ? AND kind = ? ORDER BY id";
   return runInDurableObject(index(), (_, { storage }) =>
@@ -58,13 +58,13 @@ function toldLines(name: string, kind = "state"): Promise<string[]> {
   );
 }
 
-/** Lines of its object, oldest first. */
+/** Returns the history in the machine's own object, oldest line first. */
 async function ownLines(name: string, kind: HistoryKind = "state"): Promise<string[]> {
   const entries = await objectOf(name).history({ kind: [kind], limit: 1000 });
   return entries.map(({ text }) => text).toReversed();
 }
 
-/** Counts the rows that an object writes from now on, with statements that contain this text. */
+/** Counts the rows that an object writes from now on. Only statements that match `of` count. */
 async function countRows(stub: DurableObjectStub, of = /^/): Promise<() => Promise<number>> {
   const cursors: SqlStorageCursor<Record<string, SqlStorageValue>>[] = [];
   const object = stub as DurableObjectStub<IndexObject>;
@@ -81,7 +81,10 @@ async function countRows(stub: DurableObjectStub, of = /^/): Promise<() => Promi
   return () => runInDurableObject(object, written);
 }
 
-/** Records the updates to the index about a name from now on; `instead`: what happens to each. */
+/**
+ * Records the updates of one machine to the index from now on. `instead` may replace the handling of an update, for
+ * example by a failure.
+ */
 function tellings(
   name: string,
   instead: (telling: MachineUpdate) => Promise<never> | undefined = () => undefined,
@@ -97,7 +100,7 @@ function tellings(
   return seen;
 }
 
-/** A machine that has reported twice. */
+/** Returns a machine that has reported twice. */
 async function steady(name: string) {
   const machine = await enrolled(name);
   const report = shimOf(machine);
@@ -124,7 +127,7 @@ async function ring(name: string): Promise<void> {
   await runDurableObjectAlarm(objectOf(name));
 }
 
-/** The constant fields, without key, token and times. */
+/** The fields of a steady machine's summary that are the same in each test: without key, token and times. */
 const STEADY: Partial<MachineSummary> = {
   phase: "registered",
   why: "",
@@ -263,7 +266,7 @@ describe("the cost", () => {
     const name = "fleet-steady";
     const { send } = await steady(name);
     const told = tellings(name);
-    // Other tests use the same index, so only rows of this machine count.
+    // Other tests use the same index, so only rows with this machine's name count.
     const [own, fleet] = [await countRows(objectOf(name)), await countRows(index(), new RegExp(name))];
     for (let beats = 0; beats < 3; beats++) await send();
     expect([await own(), await fleet(), told]).toEqual([0, 0, []]);
@@ -277,7 +280,7 @@ describe("the cost", () => {
     const name = "fleet-rows";
     const { send } = await steady(name);
     const told = tellings(name);
-    // The state, its line of history, and the sent update.
+    // Three rows are expected: the state, its line of history, and the sent update.
     const own = await countRows(objectOf(name), /^INSERT INTO (records.* (state|told) |history.* state )/s);
     const fleet = await countRows(index(), new RegExp(name));
     await send(SHUTTING_DOWN);
@@ -285,7 +288,8 @@ describe("the cost", () => {
     await eventually(async () => expect(await objectOf(name).toldSummary()).not.toBeNull());
     expect(told).toHaveLength(1);
     expect(await own()).toBe(3);
-    // The machine with its place in the sequence, its summary, and two lines.
+    // The index writes the machine's row, its place in the order of changes, its summary, and two lines of history,
+    // each with indexes.
     expect(await fleet()).toBeLessThanOrEqual(12);
   });
 
@@ -359,7 +363,7 @@ describe("an index that", () => {
   });
 });
 
-/** Runs the alarm if it is set for the unsent update. */
+/** Runs the alarm of the machine's object if the alarm is set for an update that failed. Returns whether it ran. */
 async function runDueAlarm(name: string): Promise<boolean> {
   return runInDurableObject(objectOf(name), async (_, { storage }) => {
     const [row] = storage.sql

@@ -1,5 +1,5 @@
-// Malicious requests and facts: each gets its answer, never a 500, and none makes a Node that the apiserver refuses for
-// ever.
+// Tests malicious requests and facts: each gets its answer, never a 500, and none makes a Node that the apiserver
+// refuses for ever.
 import { base64url, calculateJwkThumbprint, SignJWT } from "jose";
 import { describe, expect, it } from "vitest";
 import type { ReportOutcome } from "../../node-shim/worker-link/reporter.ts";
@@ -50,7 +50,7 @@ async function posted(machine: EnrolledMachine, body: string, ticket: string) {
 const reportWith = (reported: string, digest: string) =>
   `{"protocol":1,"startId":"s","machineTime":"2026-01-02T03:04:05Z","vitals":{"signals":{}},"factsDigest":"${digest}","facts":${reported}}`;
 
-/** A machine's answer to a report with these facts. */
+/** Returns the answer to a report whose facts are this text. */
 async function answerTo(name: string, reported: string, digest = "A".repeat(43)) {
   const machine = await enrolled(name);
   const challenge = await posted(machine, reportWith("{}", digest), "");

@@ -1,4 +1,4 @@
-// A machine's hardware in its Node's labels and its history.
+// Tests a machine's hardware in its Node's labels and in its history.
 import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
 import type { Facts } from "../../shared/protocol/facts.ts";

@@ -1,5 +1,5 @@
-// rollcall's own marks on a Node: labels, roles, no room for pods. They are restored with the next report and written
-// once; other writers' values stay.
+// Tests rollcall's own marks on a Node: labels, roles, no room for pods. The next report restores them with one
+// write; other writers' values stay.
 import { describe, expect, it } from "vitest";
 import { tickingMachine } from "../worker/support/kube-in-between.ts";
 import { facts, kube } from "../worker/support/machine.ts";
@@ -14,7 +14,7 @@ async function labelsOf(name: string) {
   return (await getNode(name)).metadata?.labels ?? {};
 }
 
-/** After a gap longer than its lease duration, a machine's Node is read again. */
+/** The minutes without a report after which the Worker reads the Node again: longer than the lease duration. */
 const AWAY_MINUTES = 6;
 
 async function nextReport(machine: Ticking, minutes = 0) {
@@ -54,7 +54,7 @@ describe("the labels of a Node", () => {
     const { labels, ...metadata } = (await getNode(name)).metadata!;
     const { "rollcall.dev/machine": _m, "rollcall.dev/deployment": _d, ...others } = labels!;
     await change(name, { ...metadata, labels: others });
-    // The Node as the earlier Worker stored it.
+    // An earlier Worker has stored the Node without the labels.
     const known = machine.records.get("node")!;
     machine.records.put("node", { ...known, node: await getNode(name) });
     machine.evict();

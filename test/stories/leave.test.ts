@@ -1,4 +1,4 @@
-// Removal by the machine or by the operator, with retries, and the machine's remaining data.
+// Tests the removal of a machine by itself or by an operator, with retries, and the data that remains.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -53,7 +53,7 @@ const cluster = async (name: string) => [
   await kube("GET", leasePath(name)),
 ];
 
-/** Rows of every table, and the alarm. */
+/** Returns the names of the object's tables, and the time of its alarm. */
 const storedOf = (name: string) =>
   runInDurableObject(env.NODES.getByName(name), async (_, { storage }) => ({
     tables: storage.sql
@@ -121,7 +121,7 @@ describe.each<[string, (machine: EnrolledMachine) => Promise<unknown>, unknown]>
     await runDurableObjectAlarm(object);
     expect(await cluster(name)).not.toMatchObject([GONE, GONE]);
     await setFault(name, "");
-    // The object is aborted when it deletes its data.
+    // The object aborts itself when it deletes its data, so the call may fail.
     await runDurableObjectAlarm(object).catch(() => undefined);
     expect(await cluster(name)).toMatchObject([GONE, GONE]);
     expect(await storedOf(name)).toEqual({ tables: [], alarm: null });
@@ -190,7 +190,7 @@ describe("a leave", () => {
     const key = await makeMachineKey();
     const joinToken = await mintToken({ names: name });
     await enrolling({ name, key }, joinToken);
-    // The registry's answer did not reach the object.
+    // The registry approves the machine, but its object does not receive the new pin.
     expect(await registry(env).approve(name, key.thumbprint, "a test")).toMatchObject({ ok: true });
     expect(await leaveAs(machine)).toEqual(LEFT);
     expect(await enrolling({ name, key }, joinToken)).toMatchObject({ ok: true });

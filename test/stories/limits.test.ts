@@ -1,4 +1,5 @@
-// Limits: failures of an address, and a machine's own requests. Valid clients are served next to invalid ones.
+// Tests two limits: failed attempts from an address, and a machine's own requests. Valid clients are served next to
+// invalid ones.
 import { env, exports } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../node-shim/identity/identity.ts";
@@ -31,10 +32,13 @@ const from = (address: string, path: string, init: Asking) =>
 const reasonOf = async (response: Response) => [response.status, (await response.json<Problem>()).reason];
 
 let addresses = 0;
-/** Returns the period of the platform's clock, which no test stops. */
+/** Returns the number of the present period of the platform's clock, which no test stops. */
 const periodNow = () => Math.floor(vi.getRealSystemTime() / PERIOD_MS);
 
-/** One failure more than the limit of an address, within one period of the platform's clock. */
+/**
+ * Makes one failed attempt more than an address may make. Repeats with another address unless all attempts are in
+ * one period.
+ */
 async function failing(attempt: Attempt, addressOf = () => `192.0.2.${++addresses}`) {
   for (;;) {
     const period = periodNow();
@@ -45,14 +49,14 @@ async function failing(attempt: Attempt, addressOf = () => `192.0.2.${++addresse
   }
 }
 
-/** A request as this machine, signed by another key. */
+/** Returns an attempt to report as this machine with a signature by another key. */
 async function forged(machine: EnrolledMachine): Promise<Attempt> {
   const body = reportBody(machine.name);
   const headers = await reportHeaders({ ...machine, key: await makeMachineKey() }, body);
   return (address) => from(address, `/v1/nodes/${machine.name}/report`, { method: "POST", headers, body });
 }
 
-/** With the challenge of the time when it is sent. */
+/** Returns an attempt to enrol, whose challenge is as old as the attempt. */
 async function enrolment(name: string, joinToken: string): Promise<Attempt> {
   const key = await makeMachineKey();
   return async (address) => {
@@ -142,7 +146,7 @@ describe("at an address over the limit", () => {
     expect((await enrol(address)).status).toBe(429);
     expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([0, 0]);
     expect((await enrol(`192.0.2.${++addresses}`)).status).toBe(200);
-    // The challenge's MAC, and two signatures.
+    // An admitted enrolment verifies three times: the challenge's MAC, and two signatures.
     expect([verify.mock.calls.length, ask.mock.calls.length]).toEqual([3, 1]);
   });
 
@@ -156,7 +160,7 @@ describe("at an address over the limit", () => {
   });
 });
 
-/** Sends requests under one ticket, with a clock that stands still. */
+/** Returns a machine whose requests all have one ticket, while the clock stands still. */
 async function chatty(name: string) {
   const machine = await enrolled(name);
   const body = reportBody(name);
@@ -213,7 +217,7 @@ describe("traffic of one machine → the answered part", () => {
     const answered = times.filter((atMs) => mayAsk(atMs));
     if (expected === "all") expect(answered).toEqual(times);
     else expect(Math.abs(answered.length - expected)).toBeLessThan(2);
-    // Answered reports alone renew its lease.
+    // Only answered reports renew the machine's lease, so the gaps between them must be short.
     const gaps = answered.map((atMs, index) => atMs - (answered[index - 1] ?? 0));
     expect(Math.max(...gaps)).toBeLessThanOrEqual(1000);
   });

@@ -1,4 +1,5 @@
-// A machine whose object lost its data: the registry and the machine have enough to continue without an operator.
+// Tests a machine whose object has lost its data: with the data of the registry and the machine, it continues
+// without an operator.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -22,7 +23,7 @@ type Machine = Omit<EnrolledMachine, "ticket">;
 
 const objectOf = (name: string) => env.NODES.getByName(name);
 
-/** Deletes storage and memory, as a restore into an empty deployment does. */
+/** Deletes the storage and memory of a machine's object, as a restore into an empty deployment does. */
 async function lose(name: string): Promise<void> {
   await runInDurableObject(objectOf(name), async (_, state) => {
     await state.storage.deleteAlarm();
@@ -38,7 +39,7 @@ const statusOf = async (machine: Machine, startId?: string) => {
 };
 const uidOf = async (name: string) => (await kube("GET", `/api/v1/nodes/${name}`)).metadata?.uid;
 
-/** Returns the stored data of its object. */
+/** Returns the stored tables of the machine's object. */
 const tablesOf = (name: string) =>
   runInDurableObject(
     objectOf(name),

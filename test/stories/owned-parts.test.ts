@@ -1,5 +1,5 @@
-// rollcall's parts of a Node, from report to report: reported values appear, others disappear, other writers' values
-// stay, and no write is repeated against another writer.
+// Tests rollcall's parts of a Node, from report to report: reported values appear, others disappear, and other
+// writers' values stay. rollcall does not repeat a write against another writer.
 import { describe, expect, it } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { OWNED_PARTS, type PartKind, rowsOf } from "../house/owned-parts.ts";
@@ -19,7 +19,7 @@ const renewal = (name: string) =>
   `PUT /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 const patches = ({ requests }: Ticking) => requests.filter((request) => request.startsWith("PATCH")).length;
 
-/** A machine whose object reads its Node with every report, and its history. */
+/** Returns a machine whose object reads the Node at every report, with the machine's history. */
 function machineNamed(name: string) {
   const machine = tickingMachine(name);
   const history: string[] = [];
@@ -37,7 +37,7 @@ function machineNamed(name: string) {
   return Object.assign(machine, { history, say, next: report });
 }
 
-/** Writes the Node's labels or annotations as an operator or a controller of this name. */
+/** Writes the Node's labels or annotations as the field manager of an operator or a controller. */
 async function write(
   name: string,
   manager: string,
@@ -61,7 +61,7 @@ const cloud = (zone: string): Partial<Facts> => ({
 
 const CONDITION = { type: "RaidDegraded", status: "False", reason: "Well", message: "md0" } as const;
 const FOR_PODS = "of a Node for pods";
-/** Each makes parts that the others do not make. */
+/** Settings and facts of machines. Each entry makes parts of a Node that no other entry makes. */
 const EVERYTHING: Readonly<Record<string, [settings: Partial<Facts["settings"]>, more: Partial<Facts>]>> = {
   "of a cloud, with drop-ins": [
     { cloudProvider: "aws", keepTerminatedPodVolumes: true },
@@ -109,7 +109,10 @@ describe("the table", () => {
     ...(spec?.taints ?? []).map(({ key }): [PartKind, string] => ["taint", key]),
     ...(status?.conditions ?? []).map(({ type }): [PartKind, string] => ["condition", type]),
   ];
-  /** Labels and annotations, by `label example.com/rack`, without those that decide on the owner. */
+  /**
+   * Returns the Node's labels and annotations by their kind and key, such as `label example.com/rack`. Omits those
+   * that decide who owns the Node.
+   */
   const keyedPartsOf = ({ metadata }: Node): Map<string, string> =>
     new Map(
       (["label", "annotation"] as const).flatMap((kind) =>
@@ -175,7 +178,7 @@ describe("the table", () => {
       fateOf(part, "changed") === "restored" ? value : "theirs",
     ]);
     const after = keyedPartsOf(await getNode(name));
-    // The entries of a list are no longer rollcall's.
+    // The entries of a changed list no longer belong to rollcall.
     const isList = (part: string) => part.includes("-labels") || part.endsWith("/roles");
     for (const [part, value] of expected as [string, string][])
       if (!isList(part)) expect.soft(`${part}: ${after.get(part)}`).toBe(`${part}: ${value}`);
@@ -436,7 +439,7 @@ describe("an admission webhook removes a label from every write", () => {
     await write(name, "kubectl-label", without("tier"));
     machine.history.length = 0;
     let message: string | undefined;
-    /** A report every `everySeconds`, for `hours`. */
+    /** Sends a report every `everySeconds`, for `hours`. */
     const goOn = async (hours: number, everySeconds: number) => {
       for (let seconds = 0; seconds < hours * 3600; seconds += everySeconds) {
         machine.nowMs += (everySeconds - 10) * 1000;

@@ -1,4 +1,5 @@
-// A name has one key: which machine waits for it, takes it over or loses it. No late request restores an old key.
+// Tests that a name has one key: which machine waits for the name, takes it over or loses it. No late request
+// restores an old key.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -50,7 +51,7 @@ async function tokenOf(id: string): Promise<ListedToken | undefined> {
 const decide = async (name: string, verdict: "approve" | "reject", { thumbprint }: MachineKey) =>
   (await operator("POST", `/v1/nodes/${name}/${verdict}`, { thumbprint })).status;
 
-/** A machine that reports, and another one that asks for its name. */
+/** Returns a machine that reports, and another machine that waits for the same name. */
 async function contested(name: string) {
   const first = await enrolled(name);
   expect(await statusOf(first)).toBe("ok");

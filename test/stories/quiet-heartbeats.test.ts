@@ -1,5 +1,5 @@
-// Quiet heartbeats, which a gateway answers by itself: with full reports instead, a machine's Node, its events and its
-// object's data would be the same at every later time.
+// Tests quiet heartbeats, which a gateway answers by itself: a machine's Node, its events and its object's data
+// must be the same as with full reports, at every later time.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as fc from "fast-check";
@@ -15,13 +15,13 @@ import {
 } from "../worker/support/modelled-machine.ts";
 
 interface Run {
-  /** All data after each heartbeat, as JSON. */
+  /** The machine's data after each heartbeat, as JSON. */
   known: string[];
-  /** Heartbeats without a full report. */
+  /** The number of heartbeats that needed no full report. */
   quiet: number;
 }
 
-/** `isLent`: a gateway answers quiet heartbeats. */
+/** Sends the heartbeats to a new machine's object. `isLent`: true if a gateway answers quiet heartbeats. */
 function run(said: readonly Said[], isLent: boolean): Promise<Run> {
   return runInDurableObject(env.NODES.getByName("quiet-heartbeats"), async (_, { storage }) => {
     for (const table of ["records", "history", "outbox", "migrations"])
@@ -37,12 +37,15 @@ function run(said: readonly Said[], isLent: boolean): Promise<Run> {
   });
 }
 
-/** Runs both ways; `known` is of the last heartbeat. */
+/**
+ * Runs the same heartbeats with and without a gateway and compares the data. `known`: the data after the last
+ * heartbeat.
+ */
 async function comparison(configuration: Configuration, happenings: readonly Happening[]) {
   const said = heartbeatsOf(configuration, happenings);
   const reported = await run(said, false);
   const lent = await run(said, true);
-  // Compared as texts first: comparing objects would take most of the time.
+  // The data are compared as texts first: a comparison of objects would take most of the time.
   const differs = reported.known.findIndex((text, at) => text !== lent.known[at]);
   if (differs >= 0) expect(JSON.parse(lent.known[differs]!)).toEqual(JSON.parse(reported.known[differs]!));
   return { heartbeats: said.length, quiet: lent.quiet, known: lent.known.at(-1)! };
@@ -66,8 +69,8 @@ it("pressure that begins at the exact edge of a threshold → the same, and quie
   const settings = { evictionPressureTransitionPeriodMs: 30_000 };
   const configuration: Configuration = { settings, everyMs: "spread", expiresInSeconds: null };
   const { heartbeats, quiet, known } = await comparison(configuration, AT_EACH_EDGE);
-  // Reports are the first two, with which facts come; and for each of five signals that one below its threshold, with those
-  // after it until 30 s are over.
+  // Full reports are the first two, which have the facts; and for each of five signals the heartbeat below its
+  // threshold and those after it, until 30 s are over.
   expect({ heartbeats, quiet }).toEqual({ heartbeats: 120, quiet: 120 - 2 - 5 * 5 });
   const began = (reason: string) => known.split(`"reason":"${reason}"`).length - 1;
   expect([began("NodeHasInsufficientMemory"), began("NodeHasDiskPressure")]).toEqual([1, 4]);

@@ -1,9 +1,8 @@
-// Asks every route of the Worker as each role, with good and with wrong requests. Compares status, headers and body of each
-// answer with a recording, where times, random IDs and secrets are placeholders. `vitest -u` records again.
-//
-// The recording is as commit 41dc790 answered, but for what an operator may set since then: /readyz and /v1/settings list
-// NODE_TOPOLOGY_LABELS, NODE_HINTS and NODE_UNSCHEDULABLE, and a Node (/v1/machines, /v1/nodes/{name}) has other labels and
-// no allocatable CPU.
+// Tests that the Worker answers as recorded: asks every route as each role, with valid and with wrong requests, and
+// compares the status, headers and body. In the recording, times, random IDs and secrets are placeholders. `vitest
+// -u` records again. The recording is as commit 41dc790 answered, except for later settings of an operator: /readyz
+// and /v1/settings list NODE_TOPOLOGY_LABELS, NODE_HINTS and NODE_UNSCHEDULABLE, and a Node (/v1/machines,
+// /v1/nodes/{name}) has other labels and no allocatable CPU.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
@@ -29,12 +28,12 @@ import {
 } from "../worker/support/machine.ts";
 import { stateEntry, updateOf } from "../worker/support/made-up-fleet.ts";
 
-/** This machine has reported. */
+/** The name of a machine that has reported. */
 const NAME = "recorded";
-/** This key is pending for a name. */
+/** The thumbprint of a key that waits for a name. */
 let waiting = "t".repeat(43);
 
-/** A valid query of each route with parameters. */
+/** For each route with parameters a valid query. */
 const QUERIES: Readonly<Record<string, string>> = {
   "GET /v1/machines":
     "state=ready&phase=registered&condition=Ready&selector=site&version=0.1.0&address=203.0.113.7&beside=recorded&token=x" +
@@ -63,7 +62,7 @@ const QUERIES: Readonly<Record<string, string>> = {
 const RECEIVER_URL = "https://hooks.example.com/";
 const BULK = { action: "register", names: [NAME] };
 
-/** Valid bodies of each route with a body. */
+/** For each route with a body its valid bodies. */
 const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
   "POST /v1/tokens": () => [
     { names: "recorded-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
@@ -127,11 +126,11 @@ const asBearer = (secret: string) => ({ authorization: `Bearer ${secret}` });
 const ADMIN = asBearer(ADMIN_SECRET);
 type Headers = Readonly<Record<string, string>>;
 
-/** Each answer by its digest, and which request got which answer. */
+/** The answers by their digest. `requests` has the requests that got each answer. */
 const answers = new Map<string, string>();
 const requests = new Map<string, string[]>();
 
-/** Headers that all answers of a kind have are omitted. */
+/** The combinations of headers that are too common to record. */
 const COMMON = new Set([
   "application/problem+json|no-store|nosniff",
   "application/json|no-store|nosniff",
@@ -147,12 +146,12 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/\b\d{13}\b(?:\.\d+\b)?/g, "MS"],
   [/(?<= )[14]\d{9}\b(?:\.\d+)?/g, "SECONDS"],
   [/(?<="reportInMs":)\d+/g, "MS"],
-  // Events are written after the answer, before or after the next write of the Node.
+  // The version varies: events are written after the answer, before or after the next write of the Node.
   [/(?<="resourceVersion":")\d+/g, "VERSION"],
-  // The machine whose stored version is checked is random.
+  // The check of the stored version selects a random machine.
   [/(?<=, index \d+, )[\w-]+ \d+/g, "MACHINE"],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID"],
-  // In CSV a value that begins with a hyphen gets an apostrophe.
+  // In CSV an apostrophe precedes a value that begins with a hyphen.
   [/(?:(?<=[,\n])')?(?<![\w-])(?!t{43})(?!A{43})[\w-]{43}(?![\w-])/g, "DIGEST"],
   [/(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])(?=[\w-]*\d)[\w-]{16,}(?![\w-])/g, "ID"],
   [/(?<![\w-])(?=[\w-]*[A-Z])(?=[\w-]*[a-z])[\w-]{22}(?![\w-])/g, "ID"],
@@ -164,7 +163,7 @@ const placed = (text: string) =>
 async function record(route: string, what: string, response: Response): Promise<string> {
   response.webSocket?.accept();
   response.webSocket?.close();
-  // As bytes: workerd warns if text is read from a type that it does not know as text.
+  // The body is read as bytes: workerd warns if a body is read as text whose type it does not know as text.
   const body = new TextDecoder().decode(await response.arrayBuffer());
   const headers = Object.fromEntries(response.headers);
   const { "content-type": type = "", "cache-control": cache = "", ...more } = headers;
@@ -201,7 +200,7 @@ const pathOf = (route: string, parts: Headers = {}) =>
     .slice(route.indexOf(" ") + 1)
     .replaceAll(/\{(\w+)\}/g, (_, part: string) => parts[part] ?? { name: NAME, gateway: "1" }[part] ?? "x");
 
-/** Records the answer to a request, a second after the one before. */
+/** Sends a request a second after the previous one, and records the answer. */
 async function ask(route: string, what: string, asking: Asking = {}): Promise<string> {
   vi.setSystemTime(Date.now() + 1000);
   const { path = pathOf(route), query = "", body, headers = {}, method = route.split(" ")[0]! } = asking;
@@ -216,7 +215,7 @@ async function ask(route: string, what: string, asking: Asking = {}): Promise<st
 const ROUTE_NAMES = Object.keys(ROUTES).sort();
 const OF_MACHINES = /\/(enrolment|report|rotate|leave|upgrade|gateways)\b/;
 
-/** The refusals of each route, for every role; they change nothing. */
+/** Sends each role's requests that the route refuses. They change nothing. */
 async function refusals(route: string, roles: Readonly<Record<string, Headers>>): Promise<void> {
   const query = QUERIES[route] ?? "";
   const [body] = BODIES[route]?.() ?? [];
@@ -244,7 +243,7 @@ async function refusals(route: string, roles: Readonly<Record<string, Headers>>)
     await ask(route, `receiver ${receiver}`, { path: pathOf(route, { receiver }), body, headers: ADMIN });
 }
 
-/** Mints a join token, a second after the one before: lists are sorted by time. */
+/** Mints a join token a second after the previous one, since lists are sorted by time. */
 function minted(wish?: Record<string, unknown>): Promise<string> {
   vi.setSystemTime(Date.now() + 1000);
   return mintToken(wish);
@@ -286,7 +285,7 @@ it("every route answers each role as recorded", async () => {
   await ask("GET /v1/nowhere", "admin", { headers: ADMIN });
   await ask("GET /nowhere", "nobody");
 
-  // Machines' requests.
+  // The first recorded requests are those of machines.
   const transport =
     (route: string): Transport =>
     async ({ method, path, headers, body }) => {
@@ -335,7 +334,7 @@ it("every route answers each role as recorded", async () => {
     headers: socket.headers,
   });
 
-  // Data for operators to see.
+  // The operators' routes need data to show: machines, a waiting key, updates of the index.
   vi.setSystemTime(Date.now() + 1000);
   await shimOf(await enrolled("recorded-pinned"))(facts("recorded-pinned"), HEALTHY);
   const waitingKey = await makeMachineKey();
@@ -366,7 +365,7 @@ it("every route answers each role as recorded", async () => {
   await shim(facts(NAME), HEALTHY);
   await reads("viewer", asBearer(VIEW_SECRET), true);
 
-  // Changes by admins: with the admin secret, with an operator's own secret, and from a browser.
+  // Admins change data with the admin secret, with an operator's own secret, and from a browser.
   for (const route of ROUTE_NAMES.filter((each) => BODIES[each]))
     for (const body of BODIES[route]!()) {
       const path = pathOf(route, { name: "recorded-pinned", receiver: "hook" });
@@ -403,7 +402,7 @@ it("every route answers each role as recorded", async () => {
   await ask("GET /v1/session", "a made-up cookie", { headers: { cookie: "__Host-rollcall=x" } });
   await ask("GET /v1/backup", "admin", { headers: ADMIN });
   await ask("GET /v1/sessions", "admin", { headers: own });
-  // Otherwise memory-only data would depend on whether workerd has evicted the object.
+  // The object is evicted, since its data in memory would depend on whether workerd has evicted it before.
   await evictDurableObject(env.NODES.getByName(NAME));
   await reads("admin", ADMIN);
   const letters = "POST /v1/receivers/{receiver}/letters/{id}/resend";

@@ -1,5 +1,5 @@
-// A shim that restarts again and again: its events start again like a kubelet's, up to a limit; a change of Ready is
-// always sent.
+// Tests a shim that restarts again and again: its events start again like a kubelet's, up to a limit. A change of
+// Ready is always sent.
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -14,7 +14,7 @@ const DOWN: Vitals = { ...HEALTHY, errors: { runtime: ["container runtime is dow
 const after = (seconds: number) => shift(seconds * 1000);
 const ring = (name: string) => runDurableObjectAlarm(env.NODES.getByName(name));
 
-/** The counts of events with one reason, in the order of their first occurrence. */
+/** Returns the counts of the events with one reason, in the order of their first occurrence. */
 async function countsOf(name: string, reason: string): Promise<number[]> {
   const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
   const { items } = await kube<{ items: Event[] }>("GET", path);
@@ -50,7 +50,7 @@ describe("a shim that starts again and again", () => {
     const name = "restarts-fresh";
     const machine = await enrolled(name);
     const counts: number[][] = [];
-    // No sooner than a registration is allowed, and far sooner than a new series of events.
+    // The starts are so far apart that each may register, but so close that their fresh event counts run out.
     for (let start = 0; start < RATE_LIMITS.freshEvents.atOnce + 4; start++) {
       await shimOf(machine, `start-${start}`)(facts(name), HEALTHY);
       await ring(name);
@@ -60,7 +60,7 @@ describe("a shim that starts again and again", () => {
     }
     const starts = counts.at(-1) ?? [];
     expect(starts.reduce((sum, count) => sum + count, 0)).toBe(RATE_LIMITS.freshEvents.atOnce + 4);
-    // 16 starts take 16 minutes, in which three more series are allowed: one start begins none.
+    // The 16 starts take 16 minutes, in which three tokens are added: one start has no fresh event counts.
     expect(starts).toEqual([...Array.from({ length: RATE_LIMITS.freshEvents.atOnce + 2 }, () => 1), 2]);
   });
 });

@@ -1,5 +1,5 @@
-// A new version of the shim for some machines first: they ask for it and get it; machines that turn silent stop it for
-// all others.
+// Tests a rollout of a new version of the shim: some machines ask for the version first and get it. Machines that
+// turn silent stop the rollout for all others.
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { askForUpgrade } from "../../node-shim/worker-link/requests.ts";
@@ -36,7 +36,7 @@ const shown = async () => (await operator<RolloutAnswer>("GET", "/v1/rollout")).
 const ask = (machine: EnrolledMachine, version = "0.1.0") =>
   askForUpgrade(transport, { ...machine, origin: ORIGIN }, version);
 
-/** A machine that has reported, so that the fleet index has it. */
+/** Returns a machine that has reported, so that the fleet index has it. */
 async function reported(name: string): Promise<EnrolledMachine> {
   const machine = await enrolled(name);
   await shimOf(machine)(facts(name), HEALTHY);
@@ -44,7 +44,7 @@ async function reported(name: string): Promise<EnrolledMachine> {
   return machine;
 }
 
-/** A later update of its object. */
+/** Sends an update of a machine to the index, later than the update of the machine's own object. */
 async function tell(name: string, shim: string, state: "ready" | "silent"): Promise<void> {
   const summary = await fleetIndex(env).summary(name);
   if (!summary) throw new Error(`${name} is not known`);

@@ -1,5 +1,5 @@
-// Rotation of a machine's key: signed by both keys, repeatable, and the old key stays valid until the new one has
-// reported.
+// Tests the rotation of a machine's key: both keys sign, a request may be repeated, and the old key stays valid
+// until the new key has reported.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
@@ -103,7 +103,7 @@ describe("a rotation", () => {
 });
 
 describe("a rotation that is not signed by both keys → 401, and the key stays", () => {
-  /** The request has another body; the JWT's digest is of the first one. */
+  /** In the second case the request's body differs from the body that the JWT's digest is of. */
   it.each<[string, (machine: Machine) => Promise<unknown>]>([
     ["by the same key twice", (machine) => rotating(machine, machine.key)],
     [

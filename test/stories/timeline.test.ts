@@ -1,4 +1,5 @@
-// A machine's timeline from reports to the answer: pressure, silence, evictions, and another machine of the same name.
+// Tests a machine's timeline from reports to the answer: pressure, silence, evictions, and another machine of the
+// same name.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -38,13 +39,16 @@ async function timelineOf(name: string, query = ""): Promise<TimelineAnswer> {
   return body;
 }
 
-/** `True 0–5`, in minutes since the start. */
+/** Returns the bands of a track as texts such as `True 0–5`, in minutes since the start. */
 const trackOf = ({ bands }: TimelineAnswer, track: string) =>
   bands
     .filter((band) => band.track === track)
     .map(({ from, to, status }) => `${status} ${minutes(from)}–${minutes(to)}`);
 
-/** Registered a second after it enrolled. `keep`: reports the same, often enough not to turn silent. */
+/**
+ * Enrols a machine, and registers its Node a second later. `keep` repeats a report often enough that the machine
+ * does not turn silent.
+ */
 async function registered(name: string) {
   setClock(START_MS - 1000);
   const send = shimOf(await enrolled(name, { rejoin: true }));
@@ -98,7 +102,7 @@ describe("a machine that runs out of memory", () => {
     expect(capacity).toMatchObject({ "memory.available": 8 * GIB, "nodefs.inodesFree": null });
     expect(thresholds).toMatchObject({
       "memory.available": { hard: 100 * MIB, soft: null },
-      // 10 %, by Go's 32-bit float.
+      // The default threshold of 10 %, as Go computes it with a 32-bit float.
       "nodefs.available": { hard: 10_737_418_400, soft: null },
       "nodefs.inodesFree": { hard: null, soft: null },
       "pid.available": { hard: null, soft: null },
@@ -132,7 +136,7 @@ describe("a machine that turns silent, and reports again", () => {
     const dark = await timelineOf(name);
     expect(trackOf(dark, "state").slice(1)).toEqual(["ready 0–10", "silent 10–15"]);
     expect(trackOf(dark, "Ready")).toEqual(["True 0–10", "silent 10–15"]);
-    // The silence stored it in SQLite, without a changed status.
+    // The begin of the silence stored the samples in SQLite, although no status changed.
     await evictDurableObject(objectOf(name));
     expect((await timelineOf(name)).samples.at.at(-1)).toBe(START_MS + 10 * MINUTE_MS);
 
@@ -168,7 +172,7 @@ describe("a hundred changes of the status", () => {
       shift(4 * MINUTE_MS);
       if (change % 10 === 0) await evictDurableObject(objectOf(name));
       const vitals = { ...withMemory(change * GIB), shuttingDown: change % 2 === 1 };
-      // Its ticket is too old by then: the first answer has another one.
+      // The machine's ticket is too old here: the first report is refused and returns a new ticket.
       if (!(await report(vitals)).ok) await report(vitals);
     }
     const { samples, isCut } = await timelineOf(name);

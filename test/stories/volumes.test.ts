@@ -1,4 +1,4 @@
-// Volumes in use and attach limits of a machine, from report to Node.
+// Tests a machine's volumes in use and attach limits, from report to Node.
 import { expect, test } from "vitest";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { enrolled, facts, HEALTHY, kube, shimOf } from "../worker/support/machine.ts";

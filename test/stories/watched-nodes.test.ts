@@ -1,4 +1,4 @@
-// Watched Nodes, through the whole Worker: changes by other writers are noticed and reverted without a report.
+// Tests watched Nodes through the whole Worker: changes by other writers are noticed and reverted without a report.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -19,15 +19,18 @@ const MACHINE_LABEL = "rollcall.dev/machine";
 const nodePath = (name: string) => `/api/v1/nodes/${name}`;
 const leasePath = (name: string) => `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 const getNode = (name: string) => kube("GET", nodePath(name));
-/** Another deployment than in other files, which share the apiserver and the cluster object. */
+/**
+ * The variables before the tests. The tests set another DEPLOYMENT than other files, which share the apiserver and
+ * the cluster object.
+ */
 const before = { NODE_WATCH: env.NODE_WATCH, DEPLOYMENT: env.DEPLOYMENT };
-/** The cluster object loses its memory, also during a watch. */
+/** Makes the cluster object lose its memory, even during a watch. */
 const evictCluster = () =>
   runInDurableObject(clusterObject(env), (_, state) => state.abort("evicted")).catch(() => undefined);
 
 describe("a watched Node", () => {
   beforeAll(() => void Object.assign(env, { NODE_WATCH: "on", DEPLOYMENT: "watched" }));
-  // Timers of an earlier test never ring.
+  // The timers of an earlier test never ring, so each test begins with a new cluster object.
   beforeEach(evictCluster);
   afterAll(async () => {
     Object.assign(env, before);
@@ -93,7 +96,7 @@ describe("a watched Node", () => {
     await whileWatched(async () => expect(await isWatched(name)).toBe(true));
     await evictCluster();
     await change(name, withoutLabel);
-    // As the cron trigger does.
+    // The cron trigger starts the watch in the same way.
     await clusterObject(env).watchNodes();
     await isLabelBack(name);
     expect((await requestsAbout(name)).filter((request) => request.startsWith("PUT"))).toEqual([]);
@@ -125,7 +128,7 @@ describe("a watched Node", () => {
       const { entries } = (await operator<{ entries: object[] }>("GET", `/v1/nodes/${name}/history`)).body;
       expect(JSON.stringify(entries)).toContain("by somebody else");
     });
-    // The effects of the notice end before the answer to this call.
+    // The call resolves after all effects of the notice.
     await runInDurableObject(env.NODES.getByName(name), (object) => object.noticeNode(node));
     expect((await requestsAbout(name)).filter((request) => request.startsWith("PATCH"))).toEqual([]);
     expect(readyOf(await getNode(name))).toBe("Unknown");

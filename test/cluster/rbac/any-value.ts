@@ -1,14 +1,17 @@
-// Makes values that a schema accepts from the schema itself: most are small, some are at a limit. Refinements are
-// functions, so it tries values against them.
+// Makes values that a schema accepts from the schema itself: most are small, some are at a limit. A refinement is
+// only a function, so values are tried against the schema.
 import * as fc from "fast-check";
 import * as z from "zod/mini";
 
-/** Texts with a syntax that random ones hardly meet, by the name of the field. */
+/** Generators of texts with a syntax that random texts rarely match, by the name of the field. */
 export type Hints = Record<string, fc.Arbitrary<unknown>>;
 
 type Def = z.core.$ZodTypes["_zod"]["def"];
 
-/** `large`: in one place, and small elsewhere, since a report has a limit as a whole. */
+/**
+ * Returns a generator of values that the schema accepts. `large`: values have one large place, and are small
+ * elsewhere, since a report's total size is limited.
+ */
 export function anyOf(schema: z.core.$ZodType, hints: Hints, large = false): fc.Arbitrary<unknown> {
   return accepted(schema, made(schema, hints, large));
 }
@@ -51,7 +54,7 @@ function made(schema: z.core.$ZodType, hints: Hints, large: boolean): fc.Arbitra
   }
 }
 
-/** Makes an object in which only one field is large. */
+/** Returns a generator of objects. If `large`, one field of an object is large. */
 function objects(shape: z.core.$ZodLooseShape, hints: Hints, large: boolean): fc.Arbitrary<unknown> {
   const valuesOf = (name: string, size: boolean) => {
     const hint = hints[name];
@@ -68,7 +71,7 @@ function objects(shape: z.core.$ZodLooseShape, hints: Hints, large: boolean): fc
   return fc.oneof(...names.map((name) => filled({ ...small, [name]: valuesOf(name, true) })));
 }
 
-/** Makes a list; a large one has many elements, or one large element. */
+/** Returns a generator of lists. A large list has many elements, or one large element. */
 function lists(
   element: (large: boolean) => fc.Arbitrary<unknown>,
   { maximum = 130 }: Limits,
@@ -86,7 +89,7 @@ interface Limits {
   maximum?: number;
 }
 
-/** Limits of a number, or of the length of a text or a list. */
+/** Returns the limits of a number, or of the length of a text or a list. */
 function limitsOf(schema: z.core.$ZodType): Limits {
   const limits: Limits = {};
   for (const check of schema._zod.def.checks ?? []) {
@@ -105,7 +108,7 @@ function numbers({ minimum = -Number.MAX_SAFE_INTEGER, maximum = Number.MAX_SAFE
 
 const LABEL = "x".repeat(63);
 const SUBDOMAIN = `${"s".repeat(63)}.${"s".repeat(63)}.${"s".repeat(63)}.${"s".repeat(61)}`;
-/** Texts for which Kubernetes has rules of its own. */
+/** Texts to which Kubernetes applies special rules. */
 const WELL_KNOWN = [
   "node.cloudprovider.kubernetes.io/uninitialized",
   "node.kubernetes.io/not-ready",
@@ -131,7 +134,7 @@ const WELL_KNOWN = [
   SUBDOMAIN,
 ];
 
-/** Made once: the patterns take long. */
+/** A generator of small texts, made only once since its patterns are slow to prepare. */
 const TEXTS = fc.oneof(
   fc.string({ unit: "binary", maxLength: 20 }),
   fc.constantFrom(...WELL_KNOWN),
@@ -145,7 +148,7 @@ const TEXTS = fc.oneof(
 
 function largeTexts({ maximum = 300 }: Limits): fc.Arbitrary<string> {
   return fc.oneof(
-    // Some schemas accept no text of this length.
+    // Some schemas refuse every text of the maximum length, so small texts are included.
     TEXTS,
     fc.string({ unit: "binary-ascii", minLength: maximum, maxLength: maximum }),
     fc.constantFrom("x", "é", "水").map((character) => character.repeat(maximum)),
@@ -153,7 +156,7 @@ function largeTexts({ maximum = 300 }: Limits): fc.Arbitrary<string> {
   );
 }
 
-/** Removes what the schema refuses; skips a value if it is refused to the last part. */
+/** Removes the parts that the schema refuses from each value; skips a value of which nothing acceptable remains. */
 function accepted(schema: z.core.$ZodType, values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
   return values.map((value) => shrunk(schema, value)).filter((value) => z.safeParse(schema, value).success);
 }

@@ -1,5 +1,5 @@
-// Tests infra/rbac/flow-control.yaml on a server with API priority and fairness: the level of each account's requests,
-// and the capacity that a flood of rollcall's requests leaves to others.
+// Tests infra/rbac/flow-control.yaml on a server with API priority and fairness: the priority level of each
+// account's requests, and the capacity that a flood of rollcall's requests leaves to other accounts.
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import flowControl from "../../../infra/rbac/flow-control.yaml?raw";
@@ -46,12 +46,12 @@ const ANOTHER_DEPLOYMENT = {
 };
 const METRICS: Sent = { path: "/metrics" };
 
-/** The most requests of one account that wait in its level: handSize times queueLengthLimit. */
+/** The number of one account's requests that can wait in its priority level: handSize times queueLengthLimit. */
 const QUEUED = 300;
-/** Requests beyond seats and queues. */
+/** The number of requests that the level must reject, beyond its seats and queues. */
 const TOO_MANY = 20;
 
-/** `started`: a real server with infra/rbac, and a token of the account `rollcall`. */
+/** Defines the tests. `started`: a real server with infra/rbac, and a token of the account `rollcall`. */
 export function describeFlowControl(started: () => { server: TestServer; token: string }): void {
   const uids = new Map<string, string>();
   const asRollcall = (sent: Sent) => send(started().server, { ...sent, token: started().token });
@@ -69,12 +69,12 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
     }
     const rules = [{ apiGroups: [""], resources: ["nodes", "nodes/status"], verbs: ["get", "patch"] }];
     other = await createGrantee(server, "flow-control-other", rules);
-    // The server applies them a moment later.
+    // The server applies new flow-control objects only after a moment: the request is repeated until they count it.
     for (const sent of [{ path: `${nodes}/${NODE}` }, { path: `${leases}/${NODE}` }])
       await sendUntil(server, { ...sent, token: started().token }, (answer) => levelOf(answer).length === 2);
   });
 
-  /** Returns the objects of the file that counted a request. */
+  /** Returns the names of the file's objects that counted a request. */
   function levelOf({ headers }: Received): string[] {
     const named = ["x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid"];
     return named.flatMap((header) => uids.get(headers[header] ?? "") ?? []);
@@ -146,7 +146,7 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
       held = await heldRequests();
       await holdStatusWrites(server, held);
       seats = figureIn(await send(server, METRICS), "nominal_limit_seats");
-      // The server uses the webhook a moment later.
+      // The server calls a new webhook only after a moment: the request is repeated until the webhook holds it.
       let first = asRollcall(statusOf(HELD));
       while (await Promise.race([first.then(() => true), held.asked.then(() => false)]))
         first = asRollcall(statusOf(HELD));
@@ -231,7 +231,7 @@ async function holdStatusWrites(server: TestServer, { url, caBundle }: HeldReque
   });
 }
 
-/** Returns a metric of the level `rollcall`, summed over its flows. */
+/** Returns a metric of the priority level `rollcall`, summed over its flows. */
 function figureIn({ text }: Received, metric: string): number {
   const isOurs = (line: string) =>
     line.startsWith(`apiserver_flowcontrol_${metric}{`) && line.includes('priority_level="rollcall"');

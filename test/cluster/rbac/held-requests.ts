@@ -1,5 +1,5 @@
-// An admission webhook that answers only when a test lets it. Until then the requests keep their seats in the
-// apiserver, on any computer. Contains no test.
+// An admission webhook that answers only when a test allows it. Until then the requests keep their seats in the
+// apiserver, however fast the computer is. Contains no test.
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -8,11 +8,11 @@ import { generate } from "selfsigned";
 
 export interface HeldRequests {
   url: string;
-  /** For `clientConfig.caBundle`. */
+  /** The certificate authority in base64, for `clientConfig.caBundle`. */
   caBundle: string;
-  /** Resolves when the first request waits. */
+  /** Resolves when the first request waits in the webhook. */
   asked: Promise<void>;
-  /** Allows all waiting requests, and later ones at once. */
+  /** Answers all waiting requests with "allowed", and later requests at once. */
   release: () => void;
   close: () => void;
 }
@@ -50,7 +50,7 @@ export async function heldRequests(): Promise<HeldRequests> {
   };
 }
 
-/** The parts of an AdmissionReview that the answer repeats. */
+/** The parts of an AdmissionReview that the webhook's answer repeats. */
 interface Review {
   apiVersion: string;
   kind: string;

@@ -1,5 +1,5 @@
-// Requests of the Worker's account that the admission policies of infra/rbac refuse, and some that they accept. Data
-// only: every request is a dry run against the fixtures.
+// Lists requests of the Worker's account that the admission policies of infra/rbac refuse, and some that the
+// policies accept. Data only: every request is a dry run against the fixtures.
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";
 import { adoptionPatch, MOVED_LABELS, QUEUE_LABEL, QUEUE_REGION } from "../../../shared/node/ownership.ts";
 import type { Sent } from "../../infra/local/apiserver/test-server.ts";
@@ -20,7 +20,7 @@ const leaseOf = (name: string, metadata: object, uid = "1") => ({
   spec: { holderIdentity: name, leaseDurationSeconds: 40, renewTime: "2026-01-01T00:00:00.000000Z" },
 });
 
-/** The decisions of the cluster's operator: annotations of the namespace. */
+/** The cluster operator's decisions, as annotations of the namespace. */
 export const configuration = {
   "rollcall.dev/without-facts-only-taint": "west, east",
   "rollcall.dev/max-capacity": "cpu=4, example.com/gpu=2",
@@ -36,7 +36,7 @@ const MACHINE = "rollcall.dev/machine";
 const DEPLOYMENT = "rollcall.dev/deployment";
 const PUBLIC_IP = "flannel.alpha.coreos.com/public-ip";
 
-/** Objects that other writers have created. */
+/** Objects of other writers, which exist before the requests. */
 export const fixtures: {
   path: string;
   body: { metadata: { name: string; annotations?: object; labels?: object }; spec?: object; status?: object };
@@ -46,12 +46,12 @@ export const fixtures: {
     body: {
       metadata: {
         name: "mine",
-        // Taints of an operator and of an agent.
+        // An operator and an agent have set the taints.
         labels: { [RESTRICTED]: "front", [CONTROL_PLANE]: "", [THEIRS]: "true" },
         annotations: { ...OWNED.annotations, [PUBLIC_IP]: "10.0.0.1" },
       },
       spec: { unschedulable: true, taints: [FACTS_ONLY] },
-      // Created before the cluster had a bound.
+      // The Node is older than the cluster's bound on capacity.
       status: { capacity: { cpu: "8" } },
     },
   },
@@ -59,7 +59,7 @@ export const fixtures: {
   { path: NODES, body: { metadata: { name: "easts", ...OWNED_BY_EAST } } },
   {
     path: NODES,
-    // Its taint was removed.
+    // An operator has removed the taint of this Node.
     body: {
       metadata: {
         name: "wests",
@@ -90,15 +90,15 @@ export const fixtures: {
   { path: LEASES, body: leaseOf("easts", OWNED_BY_EAST) },
   { path: OTHER_LEASES, body: leaseOf("mine", OWNED) },
   ...[ACCOUNTS, SECRETS].map((path) => ({ path, body: { metadata: { name: "east" } } })),
-  // An account may have a Node of its name.
+  // A Node whose name is that of the account.
   { path: NODES, body: { metadata: { name: "rollcall" } } },
 ];
 
-/** Returns a fixture by its path. */
+/** Returns the fixture at a path. */
 type Found = (path: string) => Node & Lease;
 
 type Case = [situation: string, sent: (found: Found) => Sent];
-/** `rule`: a part of the message of the rule that refuses the case. */
+/** A refused case. `rule`: a part of the message of the rule that refuses it. */
 type Refused = [rule: string, ...Case];
 
 const create =
@@ -115,7 +115,7 @@ const patch =
 const remove = (path: string, options?: object) => (): Sent => ({
   method: "DELETE",
   path,
-  // If the request has a body, the server ignores the query's dryRun.
+  // If the request has a body, the server reads dryRun from the body and ignores the query.
   ...(options && { body: { apiVersion: "v1", kind: "DeleteOptions", dryRun: ["All"], ...options } }),
 });
 const report = (status: object) => patch("mine/status", { status });
@@ -130,7 +130,7 @@ const put =
     };
     return { method: "PUT", path, body };
   };
-/** Adopts a Node with the Worker's own patch. */
+/** Returns the request that adopts a Node, with the Worker's own patch. */
 const adopt =
   (name: string, withoutTaint: boolean, spec: object = {}) =>
   (found: Found): Sent => {
@@ -139,7 +139,7 @@ const adopt =
     return { method: "PATCH", path: `${NODES}/${name}`, type: "strategic", body };
   };
 
-/** Keeps the former deployment's label, or sets the new deployment's. */
+/** Returns the request that adopts a Node and sets the new deployment's label. */
 const adoptLabelled = (name: string) => (found: Found) => {
   const { body, ...sent } = adopt(name, false)(found);
   const { metadata, ...more } = body as { metadata: object };
@@ -344,7 +344,7 @@ const LEASE_FINALIZERS = "finalizers of a lease";
 const LEASE_ORPHANS = "a lease is deleted with what belongs to it";
 
 const leasesRefused: Refused[] = [
-  // The account has no role there: the test gives it one.
+  // Normally the account has no role in this namespace; the test grants a role, so that only the policy can refuse.
   [LEASE_PLACE, "renew a lease of another namespace", put(`${OTHER_LEASES}/mine`, {})],
   [LEASE_PLACE, "delete a lease of another namespace", remove(`${OTHER_LEASES}/mine`)],
   [LEASE_NOT_OURS, "take a kubelet's lease", put(`${LEASES}/kubelets`, OWNED)],
@@ -377,7 +377,7 @@ const BOUND_TO = "is bound to the Secret";
 const A_DAY_SECONDS = 24 * 3600;
 const OWN_AUDIENCE = "https://kubernetes.default.svc";
 
-/** Requests a token as the Worker does; `spec` replaces fields. */
+/** Returns a TokenRequest like the Worker's. `spec` replaces fields. */
 const askForToken = (spec: object = {}, account = "rollcall") =>
   create(
     {
@@ -424,7 +424,7 @@ const tokensRefused: Refused[] = [
   ],
 ];
 
-/** Refused cases by the name of the policy. */
+/** The refused cases, by the name of the policy that must refuse them. */
 export const refused: Record<string, Refused[]> = {
   "rollcall-tokens": tokensRefused,
   "rollcall-nodes": nodesRefused,

@@ -1,5 +1,5 @@
-// Tests the admission policies of infra/rbac on a server that enforces them: what they refuse and accept. Copies of the
-// policies, each for accounts of its own and without one rule, show that this rule refuses its cases.
+// Tests which requests the admission policies of infra/rbac refuse and accept, on a server that enforces them. For
+// each rule a copy of its policy without that rule shows that the rule alone refuses its cases.
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -27,7 +27,7 @@ const documents = parseAllDocuments(
   readFileSync(resolve(import.meta.dirname, "../../../infra/rbac/rollcall.yaml"), "utf8"),
 );
 const installed = documents.map((document) => document.toJS() as Policy);
-/** Returns the parameters of a policy's own binding. */
+/** Returns the parameters in the binding of a policy. */
 const paramRefOf = (policy: string) =>
   installed.find(({ spec }) => spec?.policyName === policy)?.spec.paramRef;
 const rules = installed
@@ -37,13 +37,16 @@ const rules = installed
       policy,
       validation,
       says: validation.message ?? validation.messageExpression ?? "",
-      /** Name of the copy without this rule, and of the namespace of its accounts. */
+      /** The name of the copy without this rule, and of the namespace with the copy's accounts. */
       copy: `${policy.metadata.name}-without-${index}`,
     })),
   );
 type Rule = (typeof rules)[number];
 
-/** Annotates the namespace as an operator does; null removes an annotation. The policies notice a moment later. */
+/**
+ * Annotates the namespace as an operator does; null removes an annotation. The policies apply the change a moment
+ * later.
+ */
 export async function configure(
   server: TestServer,
   annotations: Record<string, string | null>,
@@ -60,7 +63,7 @@ export async function configure(
 
 const isRefused = ({ code, text }: Received) => code >= 400 && text.includes("ValidatingAdmissionPolicy");
 
-/** `started`: a server with infra/rbac, and a token of the account `rollcall`. */
+/** Defines the tests. `started`: a server with infra/rbac, and a token of the account `rollcall`. */
 export function describePolicies(started: () => { server: TestServer; token: string }): void {
   const found = new Map<string, Received["body"]>();
   const dryRun = ({ path, ...sent }: Sent): Sent => {
@@ -68,7 +71,10 @@ export function describePolicies(started: () => { server: TestServer; token: str
   };
   const sentBy = (make: (typeof accepted)[number][1]) => dryRun(make((path) => found.get(path) as never));
   const asAccount = (sent: Sent): Sent => ({ ...sent, token: started().token });
-  /** Sends with the account's rights under another name: an account of the namespace `home`. */
+  /**
+   * Returns the request as another account with equal rights sends it: the account `rollcall` of the namespace
+   * `home`.
+   */
   const asOneOf = (home: string, sent: Sent): Sent => ({
     ...sent,
     path: sent.path.replaceAll(`/namespaces/${namespace}/`, `/namespaces/${home}/`),
@@ -82,7 +88,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
       const made = await create(server, path, body);
       found.set(`${path}/${body.metadata.name}`, made.body);
     }
-    // Roles limit where leases may be written; these cases show that the policy does as well.
+    // The accounts get rights to all leases here, so that only the policy can refuse a lease.
     const roleRef = { apiGroup: "rbac.authorization.k8s.io", kind: "ClusterRole", name: "admin-of-leases" };
     const leases = { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["*"] };
     await create(server, `${rbac}/clusterroles`, { metadata: { name: roleRef.name }, rules: [leases] });
@@ -94,7 +100,7 @@ export function describePolicies(started: () => { server: TestServer; token: str
     await create(server, `${rbac}/namespaces/default/rolebindings`, binding);
     for (const { policy, copy } of rules) {
       if (policy.metadata.name !== "rollcall-tokens") continue;
-      // Accounts of the copy send their requests in their own namespace.
+      // The accounts of a copy send their requests in the copy's own namespace.
       await create(server, "/api/v1/namespaces", { metadata: { name: copy } });
       for (const name of ["rollcall", "east"])
         for (const kind of ["serviceaccounts", "secrets"])

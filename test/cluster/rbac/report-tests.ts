@@ -1,4 +1,5 @@
-// For any report that the schemas accept, the apiserver accepts the resulting Node. REPORTS sets the number of reports.
+// Tests that the apiserver accepts the Node of any report that the schemas accept. REPORTS sets the number of
+// reports.
 import * as fc from "fast-check";
 import { expect, test } from "vitest";
 import * as z from "zod/mini";
@@ -47,7 +48,7 @@ const amounts = fc.constantFrom(
 const reservations = dictionary(fc.constantFrom("cpu", "memory", "ephemeral-storage", "pid"), amounts);
 const signals = fc.constantFrom(...SIGNALS);
 const thresholds = dictionary(signals, fc.oneof(amounts, fc.constantFrom("5%", "0.1%", "100%", "99.9%")));
-/** Labels that a node may set, and more than it may have. */
+/** Keys of labels: those that a node may set, and others that it may not. */
 const labelKeys = anyOf(
   z.string().check(z.refine((key) => validateNodeLabels({ [key]: "" }) === null)),
   {},
@@ -80,12 +81,12 @@ const facts = sized(factsSchema).filter(
   (value) => Buffer.byteLength(canonicalJson(value)) < LIMITS.bodyBytes,
 ) as fc.Arbitrary<Facts>;
 const reports = sized(reportSchema) as fc.Arbitrary<Report>;
-/** The token's fields as the registry stores them, with the defaults. */
+/** A join token's fields as the registry stores them, with the defaults. */
 const { withoutFactsOnlyTaint, labels, taints, roles } = tokenRequestSchema.shape;
 const grantSchema = z.strictObject({ withoutFactsOnlyTaint, labels, taints, roles });
 const grants = sized(grantSchema).map((value) => grantSchema.parse(value)) as fc.Arbitrary<Grant>;
 
-/** `started`: a server, and a token of the Worker's account. */
+/** Defines the tests. `started`: a server, and a token of the Worker's account. */
 export function describeReports(started: () => { server: TestServer; token: string }): void {
   test(
     `the Node of any report is created, updated, and found again by the next process (${runs} reports)`,
@@ -150,7 +151,7 @@ function ownSettersOf(enrolment: Grant) {
   );
 }
 
-/** Returns the Node that the apiserver stores; null if the report does not allow one yet. */
+/** Registers a Node as the Worker does, and returns the stored Node; null if the report does not allow a Node yet. */
 async function register(
   client: ReturnType<typeof kubeClient>,
   reported: ReportedStatus,

@@ -1,5 +1,6 @@
-// An apiserver with its own certificate authority, real if there is one, behind a Tunnel and Access. The Worker's token
-// is past half of its life, so it is renewed at once, also through the Tunnel.
+// Starts an apiserver with its own certificate authority behind a Tunnel and Access: a real apiserver, if
+// available. Half of the Worker's token's life is over, so the Worker renews the token at once, through the Tunnel
+// as well.
 import { createPrivateKey, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,13 +19,16 @@ const HOME = "/api/v1/namespaces/rollcall-system";
 
 export interface PrivateApiserver extends PlacedApiserver {
   tunnel: Tunnel;
-  /** The administrator's access, which does not use the Tunnel. */
+  /** The administrator's access to the apiserver, without the Tunnel. */
   admin: Cluster["admin"];
-  /** Pids of etcd and kube-apiserver; empty: the embedded apiserver runs in this process. */
+  /** The pids of etcd and kube-apiserver; empty if the embedded apiserver runs in this process. */
   pids: number[];
 }
 
-/** `on`: a server, $KUBEBUILDER_ASSETS for one of its own, undefined: the embedded one. Writes FOLDER/kubeconfig. */
+/**
+ * Starts the apiserver and writes FOLDER/kubeconfig. `on`: an existing server, the folder of the programs for a new
+ * server, or undefined for the embedded apiserver.
+ */
 export async function startPrivateApiserver(
   folder: string,
   on: ServerAddress | string | undefined,
@@ -60,7 +64,7 @@ export async function startPrivateApiserver(
   };
 }
 
-/** `dir` contains the key of service accounts' tokens. */
+/** Returns the apiserver that `on` selects. `dir` contains the key of service accounts' tokens. */
 async function started(dir: string, on: ServerAddress | string | undefined) {
   if (typeof on === "object") return { ...on, stop: () => Promise.resolve() };
   makeServiceAccountKey(dir);
@@ -69,7 +73,7 @@ async function started(dir: string, on: ServerAddress | string | undefined) {
     : { ...(await startRealApiserver({ dir, assets: on })), dir };
 }
 
-/** Has the form of Cloudflare's service tokens. No log of this run may contain its secret. */
+/** Returns a service token in Cloudflare's form. The run then fails if a log contains the token's secret. */
 function newServiceToken(): ServiceToken {
   const secret = `cfast_${randomBytes(24).toString("hex")}`;
   thisRun().secret("service token", secret);

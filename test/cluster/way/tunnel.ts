@@ -1,5 +1,5 @@
-// Plays the path between the Worker and a private apiserver: a hostname behind Cloudflare Access, and a Tunnel to a
-// cloudflared next to the apiserver. It gives their answers, also their errors.
+// Simulates the path between the Worker and a private apiserver: a hostname behind Cloudflare Access, and a Tunnel
+// to a cloudflared next to the apiserver. Answers as they do, also with their errors.
 import { readFileSync } from "node:fs";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { Agent, createServer, request as httpsRequest } from "node:https";
@@ -9,18 +9,18 @@ import { parse } from "yaml";
 import { loadCredentials } from "../../../infra/local/apiserver/certificates.ts";
 import { ROOT } from "../../e2e/local-cluster.ts";
 
-/** The fault of the path; `open`: none. */
+/** The fault of the path; `open`: no fault. */
 export type Way =
   | "open"
-  /** No cloudflared is connected. */
+  /** No cloudflared is connected to the Tunnel. */
   | "no cloudflared"
   /** cloudflared cannot reach the apiserver. */
   | "no apiserver"
-  /** The apiserver executes the request, but Cloudflare's wait for the answer has ended. */
+  /** The apiserver executes the request, but Cloudflare stops waiting for the answer. */
   | "too late"
-  /** The apiserver executes the request, and the connection ends before its answer. */
+  /** The apiserver executes the request, but the connection ends before the answer. */
   | "cut"
-  /** All answers are a page. */
+  /** Cloudflare answers every request with an HTML page. */
   | "a page";
 
 export interface ServiceToken {
@@ -30,36 +30,39 @@ export interface ServiceToken {
 
 /** A request that the apiserver has answered with 2xx. */
 export interface PassedRequest {
-  /** `PUT /apis/…`, without the query. */
+  /** The method and the path, such as `PUT /apis/…`, without the query. */
   line: string;
   body: string;
 }
 
 export interface Tunnel {
   url: string;
-  /** PEM of an authority in place of a public one. */
+  /** The PEM of the authority that stands for a public one. */
   ca: string;
   way: Way;
   /** The service token that Access accepts. */
   letsIn: ServiceToken;
-  /** Lines of requests: those that Access has let in, and those that it has refused. */
+  /** The lines of the requests that Access has admitted. */
   taken: string[];
   refused: string[];
-  /** Called when the apiserver has executed a request, also if the Worker gets no answer. */
+  /** Called when the apiserver has executed a request, even if the Worker gets no answer. */
   passed: (request: PassedRequest) => void;
-  /** Ends all connections at once, as when cloudflared is killed. */
+  /** Ends all connections at once, as a killed cloudflared does. */
   cut: () => void;
   stop: () => Promise<void>;
 }
 
-/** Address of the apiserver. */
+/** The address of the apiserver, and the authority of its certificate. */
 export interface Origin {
   url: string;
-  /** PEM: cloudflared's caPool. */
+  /** The PEM of the authority that cloudflared accepts (caPool). */
   ca: string;
 }
 
-/** `folder` contains its certificate. */
+/**
+ * Starts the simulated Tunnel. `folder` contains the Tunnel's certificate; `letsIn` is the service token that
+ * Access accepts.
+ */
 export async function startTunnel(folder: string, origin: Origin, letsIn: ServiceToken): Promise<Tunnel> {
   const { certificate: cert, key } = await loadCredentials(folder);
   const agent = new Agent({ keepAlive: true, ca: origin.ca });
@@ -92,7 +95,7 @@ export async function startTunnel(folder: string, origin: Origin, letsIn: Servic
   return tunnel;
 }
 
-/** The paths that cloudflared passes on, from its own configuration as applied in a cluster. */
+/** The paths that cloudflared passes to the apiserver, read from the configuration in the manifest for a cluster. */
 const INGRESS = (
   parse(readFileSync(join(ROOT, "infra/cloudflare/tunnel/config.yaml"), "utf8")) as {
     ingress: { path?: string; service: string }[];
@@ -140,7 +143,7 @@ async function pass(passage: Passage, incoming: IncomingMessage, outgoing: Serve
   else outgoing.writeHead(statusCode, endToEnd(response.headers)).end(text);
 }
 
-/** Sends by TLS and trusts the cluster's own authority alone. */
+/** Sends a request by TLS. Trusts only the cluster's own authority. */
 function asked(
   { origin, agent }: Passage,
   { method, url = "/", headers }: IncomingMessage,
@@ -153,7 +156,7 @@ function asked(
   return new Promise((answered, failed) => {
     const request = httpsRequest(origin.url + url, { method, headers: sent, agent }, answered);
     request.on("error", failed);
-    // The client has disconnected; a watch would run for minutes.
+    // After the Worker has disconnected, the request to the apiserver must end too: a watch would run for minutes.
     outgoing.once("close", () => request.destroy());
     request.end(body);
   });
@@ -176,7 +179,7 @@ const edgeError = (code: number, error = code): Instead => ({
   code,
   type: "text/plain; charset=UTF-8",
   text: `error code: ${error}`,
-  // Longer than any lease lasts.
+  // The wait is longer than any lease lasts, so the Worker must not follow it.
   headers: { "retry-after": "120" },
 });
 const page = (code: number, title: string): Instead => ({
@@ -186,7 +189,7 @@ const page = (code: number, title: string): Instead => ({
 });
 
 const TOO_LATE = edgeError(524);
-/** http_status:404 */
+/** cloudflared's answer to a path that it does not pass on (http_status:404). */
 const NOT_PASSED_ON: Instead = { code: 404, type: "text/plain; charset=UTF-8", text: "" };
 const AT_THE_EDGE: Readonly<Partial<Record<Way, Instead>>> = {
   "no cloudflared": edgeError(530, 1033),
@@ -194,7 +197,7 @@ const AT_THE_EDGE: Readonly<Partial<Record<Way, Instead>>> = {
   "a page": page(200, "Welcome"),
 };
 
-/** Refuses like Access with strict service tokens; null: the request is let in. */
+/** Returns Access's refusal of a request without the service token; null if Access admits the request. */
 function refusalOf({ id, secret }: ServiceToken, headers: IncomingHttpHeaders): Instead | null {
   const { "cf-access-client-id": askedId, "cf-access-client-secret": askedSecret } = headers;
   if (askedId === undefined && askedSecret === undefined)

@@ -1,6 +1,6 @@
-// Machines, the Worker, and a real apiserver that is reachable only through a Tunnel behind Access: all requests get
-// through. test/worker/kube/not-the-apiserver.test.ts tests the reasons of broken paths; test/faults/ tests their
-// effects.
+// Tests machines and a Worker with a real apiserver that is reachable only through a Tunnel behind Access: all
+// requests get through. test/worker/kube/not-the-apiserver.test.ts tests the reasons of broken paths; test/faults/
+// tests their effects.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { eventually } from "../../e2e/local-cluster.ts";
 import type { RunningShim } from "../../e2e/sockets/running-shim.ts";

@@ -1,5 +1,5 @@
-// The installed shim on each version of Node: only behaviour that depends on Node itself. Everything else needs one
-// Node, or no process.
+// Tests the installed shim on each version of Node, but only behaviour that depends on Node itself. All other
+// behaviour is tested on one Node, or without a process.
 import { spawn, type ChildProcess } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,9 +1,9 @@
-// The versions of Node on which the shim's bundle is tested.
+// Finds the versions of Node on which the shim's bundle is tested.
 import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** The node of this process, and the first one on PATH that belongs to no npm package, each with its version. */
+/** Returns this process's node, and the first node on PATH that belongs to no npm package, each with its version. */
 export function nodes(): [version: string, program: string][] {
   const own = (process.env["PATH"] ?? "")
     .split(delimiter)

@@ -1,4 +1,4 @@
-// The installed shim, on a bus whose logind announces that the machine shuts down.
+// Tests that the installed shim reports a shutdown, which a logind on a test bus announces.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server, type ServerResponse } from "node:http";
@@ -30,7 +30,10 @@ interface Arrived {
   answer: () => void;
 }
 
-/** Reports in their order of arrival. The test decides when to answer; the next one is due in an hour. */
+/**
+ * Starts a server for reports. `next` returns the reports in their order of arrival, and the test decides when each
+ * is answered. The answers request the next report in an hour.
+ */
 async function serveReports(): Promise<{ url: string; server: Server; next: () => Promise<Arrived> }> {
   const arrived: Arrived[] = [];
   const waiting: ((report: Arrived) => void)[] = [];
@@ -62,7 +65,7 @@ async function serveReports(): Promise<{ url: string; server: Server; next: () =
 describe.skipIf(!hasDbusDaemon).each(nodes())(
   `node-shim on Node %s (else: ${WITHOUT_DBUS})`,
   (version, node) => {
-    // The duration of a last report does not depend on the runtime.
+    // The time that the last report may take does not depend on the runtime, so it is tested on one version only.
     const isOwn = version === process.version;
     let folder: { path: string; remove: () => void };
     let daemon: Daemon;
