@@ -1,4 +1,5 @@
-// The quick suite starts no process: a test that would is refused, and told where it belongs. Set up before each file.
+// Refuses to start a process in the quick suite. The error names the suite where such a test belongs. Set up before
+// each file.
 import childProcess from "node:child_process";
 import { syncBuiltinESMExports } from "node:module";
 

@@ -1,12 +1,15 @@
-// Before each file of every suite, on Node and in workerd: the seed of properties, and how slow real timers are.
-// vitest.config.ts chooses both.
+// Runs before each file of every suite, on Node and in workerd: sets the seed of properties, and the slowness of
+// real timers. vitest.config.ts chooses both.
 import * as fc from "fast-check";
 import { inject } from "vitest";
 
 declare module "vitest" {
   interface ProvidedContext {
     seed: number;
-    /** Real timers ring this many times later, as on a slow computer. 1 but in a run that shows that no outcome depends on it. */
+    /**
+     * The factor by which real timers ring later, as on a slow computer. It is 1, except in a run that proves that
+     * no outcome depends on it.
+     */
     slowness: number;
   }
 }
@@ -16,7 +19,7 @@ fc.configureGlobal({ seed: inject("seed") });
 const SLOWED = Symbol.for("rollcall.slowed");
 const slowness = inject("slowness");
 const timers = globalThis as unknown as Record<string | symbol, (...args: unknown[]) => unknown>;
-// Files share a process: the timers are slowed once.
+// The timers are slowed only once, because test files share a process.
 if (slowness !== 1 && !timers[SLOWED]) {
   for (const name of ["setTimeout", "setInterval"]) {
     const real = timers[name]!;

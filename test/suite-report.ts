@@ -1,17 +1,20 @@
-// A reporter for test/suites.ts: writes which files have begun and ended, and at the end the figures of the suite.
+// Reports to test/suites.ts: writes which test files have begun and ended, and at the end the numbers of the suite.
 import { appendFileSync } from "node:fs";
 import { relative } from "node:path";
 import type { Reporter, TestModule } from "vitest/node";
 
 export interface SuiteFigures {
   passed: number;
-  /** Errors outside of tests as well: a file that cannot be loaded fails the run without a failed test. */
+  /**
+   * The number of failed tests and of errors outside of tests: a file that cannot be loaded fails the run without a
+   * failed test.
+   */
   failed: number;
-  /** By file: "4 of 12". */
+  /** The skipped tests by file, such as "4 of 12". */
   skipped: Record<string, string>;
 }
 
-/** A line of the report, as JSON. */
+/** A line of the report, which is JSON. */
 export type ReportLine = { begun: string } | { ended: string } | { figures: SuiteFigures };
 
 // oxlint-disable-next-line import/no-default-export -- vitest takes a reporter from the default export

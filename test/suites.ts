@@ -1,5 +1,5 @@
-// npm run test:all: the suites one after another, each with a time limit of its own and none repeated. Prints a line for
-// each suite, which tests were skipped, and last: N passed, M failed.
+// Runs the suites one after another, each with a time limit of its own and none repeated (`npm run test:all`).
+// Prints a line for each suite, the skipped tests, and last: N passed, M failed.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -18,9 +18,12 @@ const SCRIPTS: Record<string, string> = {
   runtimes: "test:runtimes",
 };
 
-/** Several times what the slowest suite takes on two busy cores. It only ends what hangs. */
+/**
+ * The time limit of a suite in seconds: several times the duration of the slowest suite on two busy cores. It only
+ * ends a suite that hangs.
+ */
 const LIMIT_S = 900;
-/** From SIGTERM to SIGKILL. */
+/** Milliseconds from SIGTERM to SIGKILL. */
 const GRACE_MS = 20_000;
 
 interface Outcome extends SuiteFigures {
@@ -34,7 +37,8 @@ async function runSuite(name: string, script: string, folder: string): Promise<O
   const child = spawn("npm", ["run", "--silent", script, "--", ...vitest], {
     stdio: ["ignore", "inherit", "inherit"],
     env: { ...process.env, SUITE_REPORT: report },
-    // A group of its own: what does not end is ended with all that it has started.
+    // The suite has a process group of its own, so that a suite that hangs is ended with all processes that it has
+    // started.
     detached: true,
   });
   const signal = (which: NodeJS.Signals) => {
@@ -73,7 +77,7 @@ function linesOf(report: string): ReportLine[] {
   }
 }
 
-/** Says which files have begun and not ended. */
+/** Returns a line about the test files that have begun and not ended. */
 function filesLeft(lines: readonly ReportLine[]): string {
   const ended = new Set(lines.flatMap((line) => ("ended" in line ? line.ended : [])));
   const left = lines.flatMap((line) => ("begun" in line && !ended.has(line.begun) ? line.begun : []));

@@ -1,13 +1,13 @@
-// npm run lab -- NAME …: runs a tool that measures or attacks the product; each has its own --help.
+// Runs a tool that measures or attacks the product (`npm run lab -- NAME …`). Each tool has its own --help.
 
 export interface Tool {
   name: string;
-  /** Path from this folder. */
+  /** The path of the tool's file from this folder. */
   file: string;
   what: string;
 }
 
-/** Each is also an npm script of its name. */
+/** The tools. Each is also an npm script of its name. */
 export const TOOLS: readonly Tool[] = [
   { name: "bench", file: "bench/main.ts", what: "measures what is promised, next to its budget" },
   {
@@ -52,7 +52,7 @@ ${TOOLS.map(({ name, what }) => `  ${name.padEnd(WIDTH)}  ${what}\n`).join("")}
 Exit codes: the tool's; 2 for a name that is none.
 `;
 
-/** Returns the exit code; undefined: the tool has set it. */
+/** Runs a tool and returns the exit code. undefined if the tool has set the exit code. */
 async function run([name, ...args]: readonly string[]): Promise<number | undefined> {
   if (name === "--help" || name === "-h") {
     process.stdout.write(HELP);
@@ -64,7 +64,7 @@ async function run([name, ...args]: readonly string[]): Promise<number | undefin
     process.stderr.write(`npm run lab: ${problem}. Take one of these:\n\n${HELP}`);
     return 2;
   }
-  // A tool reads its command line when it is loaded.
+  // The arguments are replaced first, because a tool reads its command line when it is loaded.
   process.argv.splice(2, Infinity, ...args);
   await import(new URL(tool.file, import.meta.url).href);
   return undefined;

@@ -1,4 +1,5 @@
-// What each test of the page relies on: an unexpected fault in a page fails its test, and axe finds violations.
+// Tests what each test of the page relies on: an unexpected fault in a page fails its test, and axe finds
+// violations.
 import { beforeAll, describe, expect, it, vi } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { hasChromium } from "./chromium.ts";
@@ -39,7 +40,7 @@ const FAULTS: readonly [situation: string, script: string, fault: RegExp][] = [
     new RegExp(`(${TRUSTED_TYPES.source}[^]*){2}`),
   ],
 ];
-/** Some faults make the browser log more than one line. */
+/** Matches further lines of the browser's log: some faults make the browser log more than one line. */
 const LOGGED = /^console: .*(Content Security Policy|Fetch API|Trusted)/;
 
 describe.skipIf(!hasChromium)("a page", () => {
@@ -49,7 +50,7 @@ describe.skipIf(!hasChromium)("a page", () => {
     worker = await sharedWorker();
   });
 
-  /** A page with all of these faults. */
+  /** Opens a page with all faults, of which the test expects these. */
   const run = (expected: readonly RegExp[]) =>
     open({ url: worker.url }, async ({ page, expectFault, faults }) => {
       for (const pattern of expected) expectFault(pattern);

@@ -1,4 +1,5 @@
-// The browser and the Worker that all test files share: a context for each test, and machines for each file.
+// Opens pages in the browser and the Worker that all test files share: a context for each test, and machines for
+// each file.
 import { type Browser, chromium } from "playwright-core";
 import { afterAll, expect, inject } from "vitest";
 import { onPage, type OpenPage, type PageChoice } from "./chromium.ts";
@@ -8,8 +9,8 @@ import type { Shared } from "./setup.ts";
 export type OpenPages = (choice: PageChoice, work: (open: OpenPage) => Promise<void>) => Promise<void>;
 
 /**
- * Called once in the describe of a file. The returned function opens a page for a test, which fails at its end if the page
- * had an unexpected fault.
+ * Returns a function that opens a page for a test. The test fails at its end if the page had an unexpected fault.
+ * Call it once in the `describe` of a file.
  */
 export function pagesOfFile(): OpenPages {
   let connected: Promise<Browser> | undefined;
@@ -20,7 +21,7 @@ export function pagesOfFile(): OpenPages {
   };
 }
 
-/** The Worker of all files. The caller's machines have names that no other file uses. */
+/** Returns the Worker of all files. The caller's machines have names that no other file uses. */
 export async function sharedWorker(): Promise<PageWorker> {
   return pageWorker(await shared("worker"));
 }

@@ -1,5 +1,5 @@
-// A real Chromium and pages in it. An unexpected fault in a page is an error at its end. Benchmarks and screenshots use it
-// too, so it imports no test runner.
+// Starts a real Chromium and opens pages in it. An unexpected fault in a page is an error at the page's end.
+// Benchmarks and screenshots use it too, so it imports no test runner.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -16,13 +16,18 @@ import { ROOT } from "../e2e/local-cluster.ts";
 import { thisRun } from "../e2e/run-record.ts";
 import { type PageFaults, watchFaults } from "./page-faults.ts";
 
-/** The one that the variable names, or Debian's; the headless shell, if it is installed, takes a third of the time. */
+/**
+ * The path of the browser: from the variable, or Debian's. The headless shell, if it is installed, takes a third of
+ * the time.
+ */
 const CHROMIUM =
   process.env["CHROMIUM"] ??
   ["/usr/bin/chromium-headless-shell"].find((path) => existsSync(path)) ??
   "/usr/bin/chromium";
 
-/** Chromium downloads nothing, and connects to nothing but what the page requests. */
+/**
+ * The flags of Chromium, with which it downloads nothing, and connects only to addresses that the page requests.
+ */
 const FLAGS = [
   "--headless",
   "--no-sandbox",
@@ -34,37 +39,38 @@ const FLAGS = [
   "--disable-quic",
 ];
 
-/** Without Chromium, `describe.skipIf(!hasChromium)` skips its tests. */
+/** true if Chromium can be started. `describe.skipIf(!hasChromium)` skips tests without it. */
 export const hasChromium = spawnSync(CHROMIUM, ["--version"]).status === 0;
 
-/** For the log: why tests were skipped. */
+/** The log line that explains why tests were skipped. */
 export const CHROMIUM_IS_MISSING = `${CHROMIUM} cannot be run: what needs a browser is skipped`;
 
 /** The folder of screenshots; git ignores it. */
 export const TEST_OUTPUT = join(ROOT, "test-output");
 
-/** The window's size, unless the test sets another one. */
+/** The size of the window, unless the test sets another one. */
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
 
-/** The timeout for what the page shows; it only ends a hanging test. */
+/** The time limit for a change of the page, in milliseconds. Long, so that it only ends a test that hangs. */
 const PATIENCE_MS = 60_000;
 
 export interface OpenPage {
   page: Page;
-  /** Expects faults that match: an HTTP status (`GET /v1/x → 403`), a console error, … */
+  /** Expects faults that match, such as an HTTP status (`GET /v1/x → 403`) or a console error. */
   expectFault: (pattern: RegExp) => void;
-  /** The faults so far, expected or not. */
+  /** Returns the faults until now, expected or not. */
   faults: () => string[];
   /**
-   * Lists axe's serious and critical violations, a line each: `color-contrast: … (#id)`. `rule`: checks this rule only.
+   * Lists axe's serious and critical violations, one in each line: `color-contrast: … (#id)`. With `rule`, axe
+   * checks only this rule.
    */
   accessibilityFaults: (rule?: string) => Promise<string[]>;
-  /** Writes test-output/NAME.png. */
+  /** Writes a screenshot to test-output/NAME.png. */
   screenshot: (name: string) => Promise<void>;
 }
 
-/** Playwright's options; `url` is the page's origin. */
+/** Playwright's options of a page; `url` is the page's origin. */
 export interface PageChoice extends Omit<BrowserContextOptions, "baseURL"> {
   url: string;
 }
@@ -75,12 +81,15 @@ export function launchChromium(): Promise<Browser> {
   return chromium.launch(LAUNCH);
 }
 
-/** For several processes. */
+/** Starts a browser that pages of several processes can use. */
 export function serveChromium(): Promise<BrowserServer> {
   return chromium.launchServer({ ...LAUNCH, host: "127.0.0.1" });
 }
 
-/** Runs `work` in a context of its own, and closes it at the end. `name`: the test's, for its output files. */
+/**
+ * Runs `work` on a page in a context of its own, and closes the context at the end. `name` is the test's, for its
+ * output files.
+ */
 export async function onPage(
   browser: Browser,
   { url, ...choice }: PageChoice,
@@ -104,7 +113,7 @@ export async function onPage(
       accessibilityFaults: (rule) => accessibilityFaults(page, rule),
       screenshot: (name) => screenshot(page, name),
     }).catch((error: unknown) => failed(page, faults, name, error));
-    // The page's earlier messages arrive before its answer.
+    // The evaluation waits for the page: its earlier messages arrive before its answer.
     await page.evaluate("0").catch(() => undefined);
     faults.throwUnexpected();
   } finally {
@@ -113,7 +122,7 @@ export async function onPage(
   }
 }
 
-/** Adds the page's screenshot and its other faults to the error. */
+/** Throws the error with the page's screenshot and its other faults. */
 async function failed(page: Page, faults: PageFaults, name: string, error: unknown): Promise<never> {
   const file = `failed ${name}`.replaceAll(/[^\w-]+/g, "-").slice(0, 150);
   await screenshot(page, file).catch(() => undefined);
@@ -126,7 +135,7 @@ async function failed(page: Page, faults: PageFaults, name: string, error: unkno
 const AXE = createRequire(import.meta.url).resolve("axe-core/axe.min.js");
 
 async function accessibilityFaults(page: Page, rule?: string): Promise<string[]> {
-  // The debugger's protocol evaluates it, so the page's Content-Security-Policy stays as it is.
+  // The debugger's protocol evaluates axe, so the page's Content-Security-Policy stays as it is.
   await page.evaluate(readFileSync(AXE, "utf8"));
   const { violations } = await page.evaluate<AxeResults>(
     `axe.run(document, ${JSON.stringify({ resultTypes: ["violations"], ...(rule && { runOnly: { type: "rule", values: [rule] } }) })})`,
@@ -138,6 +147,6 @@ async function accessibilityFaults(page: Page, rule?: string): Promise<string[]>
 
 async function screenshot(page: Page, name: string): Promise<void> {
   mkdirSync(TEST_OUTPUT, { recursive: true });
-  // Hiding the caret or stopping animations would add a style, which the page's policy forbids.
+  // The caret stays visible and animations run: changing them would add a style, which the page's policy forbids.
   await page.screenshot({ path: join(TEST_OUTPUT, `${name}.png`), caret: "initial", animations: "allow" });
 }

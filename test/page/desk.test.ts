@@ -1,4 +1,4 @@
-// Approvals, tokens, audit, notifications and the deployment, as an operator uses them in a browser.
+// Tests approvals, tokens, audit, notifications and the deployment, as an operator uses them in a browser.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { DESKTOP, hasChromium } from "./chromium.ts";

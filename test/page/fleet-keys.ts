@@ -1,10 +1,10 @@
-// The page by the keyboard alone. It is a part of fleet.test.ts and shares its Worker.
+// Tests the page with the keyboard alone. A part of fleet.test.ts, whose Worker it shares.
 import { expect, it } from "vitest";
 import type { OpenPages } from "./browser.ts";
 import { focused } from "./page-looks.ts";
 import type { PageWorker } from "./page-worker.ts";
 
-/** No control is more Tab steps away. */
+/** The maximum number of Tab steps to a control. */
 const MOST_STEPS = 60;
 
 export function testKeys({ open, worker }: { open: OpenPages; worker: () => PageWorker }): void {
@@ -46,7 +46,7 @@ export function testKeys({ open, worker }: { open: OpenPages; worker: () => Page
       await help.getByText("goes up to the fleet").waitFor();
       await keyboard.press("Escape");
       await help.waitFor({ state: "detached" });
-      // Up to the fleet as it was left, with its search.
+      // The key `u` leads from the machine up to the fleet, which still has its search.
       await keyboard.press("u");
       await page.getByText(/^3 of \d+ machines$/).waitFor();
       await page.getByRole("link", { name: "keys-3" }).waitFor();

@@ -1,5 +1,5 @@
-// A large fleet in a browser, on a Worker of its own: rows, search, order, pages, CSV, the way to a machine and back; and a
-// page that cannot reach its Worker. The first story has no machine yet.
+// Tests a large fleet in a browser, on a Worker of its own: rows, search, order, pages, CSV, the way to a machine
+// and back; and a page that cannot reach its Worker. The first story has no machine yet.
 import { text } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import type { FeedMessage } from "../../shared/protocol/feed.ts";
@@ -19,13 +19,13 @@ import {
 import { signIn } from "./sign-in.ts";
 import { startWire, type Wire } from "./wire.ts";
 
-/** More machines than the screen shows, and than one message of the feed contains. */
+/** The number of machines: more than the screen shows, and than one message of the feed contains. */
 const MACHINES = 2000;
-/** Every fiftieth is silent. */
+/** The number of silent machines: every fiftieth. */
 const SILENT = MACHINES / 50;
-/** The limit of drawn rows, for any number of machines. */
+/** The maximum number of rows that the page draws, for any number of machines. */
 const MOST_ROWS_DRAWN = 200;
-/** The page says that it is stale after this time without a message. */
+/** Milliseconds without a message after which the page shows that it is stale. */
 const STALE_AFTER_MS = 5000;
 
 describe.skipIf(!hasChromium)("a large fleet", () => {
@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
     folder.remove();
   });
 
-  /** A signed-in page that shows the fleet. */
+  /** Opens a signed-in page that shows the fleet. */
   const fleet = (work: (page: Page) => Promise<void>, path = "/", expected: RegExp[] = []) =>
     open({ url: wire.url }, async ({ page, expectFault }) => {
       for (const fault of expected) expectFault(fault);
@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
   const drawn = (page: Page) => page.locator("tbody tr[data-index]").count();
   const said = (page: Page, text: string) => page.getByText(text, { exact: true }).waitFor();
   const names = (page: Page) => columnOf(page, "name");
-  /** The counts of the API. */
+  /** Returns the counts of the operators' API. */
   const counts = async (page: Page) => {
     const answer = await page.context().request.get("/v1/machines?limit=1");
     return ((await answer.json()) as { counts: { fleet: Record<string, number> } }).counts.fleet;
@@ -95,7 +95,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
             exact: true,
           })
           .waitFor();
-      // No machine waits for an approval.
+      // No machine waits for an approval, so the link has no number.
       const views = page.getByRole("navigation", { name: "Views" });
       expect(await views.getByRole("link", { name: /^Approvals/ }).textContent()).toBe("Approvals");
       expect(loads).toEqual([]);
@@ -175,7 +175,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
       expect(head).toMatch(/^name,state,since,/);
       expect(lines).toHaveLength(100);
       expect(lines.every((line) => line.startsWith("machine-0010"))).toBe(true);
-      // A browser lays paper out at once; rows that are drawn later are missing.
+      // A browser lays out paper at once, so a print lacks the rows that the page draws later.
       const printed = (await page.pdf({ format: "A4" })).toString("latin1");
       const pages = Math.max(...[...printed.matchAll(/\/Count (\d+)/g)].map(([, count]) => Number(count)));
       expect(pages).toBeGreaterThan(1);
@@ -191,7 +191,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
       async (page) => {
         const focused = () => page.evaluate<string>("document.activeElement.textContent.trim()");
         const scrolled = () => page.evaluate<number>("document.querySelector('[data-scrolls]').scrollTop");
-        // The link to the content.
+        // The first Tab reaches the link to the content.
         await page.keyboard.press("Tab");
         await page.keyboard.press("Enter");
         await expect.poll(() => page.evaluate("document.activeElement.id")).toBe("main");
@@ -216,7 +216,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
         expect(new URL(page.url()).search).toBe("?q=machine&sort=name");
       },
       "/?q=machine&sort=name",
-      // These machines have no objects.
+      // The made-up machines have no node objects, so requests for them fail.
       [/\/v1\/nodes\/machine-/],
     ));
 
@@ -241,7 +241,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
         const before = await names(page);
         expect(await styleOf(page, "main", "filter")).toBe("none");
         wire.cut();
-        // The transition makes the third of them silent.
+        // The transitions make the third of these four machines silent.
         await made.change(4);
         await endSessions("view secret");
         for (const each of [page, other]) {
@@ -264,7 +264,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
         await page.getByRole("button", { name: `${silent} silent` }).waitFor();
         const after = await names(page);
         expect(new Set(after).size).toBe(after.length);
-        // The page was not reloaded: it resumed.
+        // The page resumed the feed after the new session, without a reload and a new snapshot.
         const types = told
           .filter((each) => each !== "pong")
           .map((each) => (JSON.parse(each) as FeedMessage).type);

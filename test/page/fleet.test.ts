@@ -1,5 +1,5 @@
-// The fleet in a browser, as an operator uses it: machines join, stop reporting, ask for approval, and are acted on.
-// Machines of other files are there too.
+// Tests the fleet in a browser, as an operator uses it: machines join, stop reporting, ask for approval, and are
+// acted on. Machines of other test files also appear.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       const time = (column: string) =>
         row(page, "joins-1").locator(`.fleet-cell-${column} time`).getAttribute("datetime");
       expect(await time("since")).toBe(new Date(asked.since).toISOString());
-      // The feed sends it by the minute.
+      // The feed sends the time of creation in whole minutes.
       expect(await time("age")).toBe(asked.created?.replace(/:\d\d(\.\d+)?Z$/, ":00.000Z"));
       expect(await columnOf(page, "age")).toEqual([expect.stringMatching(/^(<1|\d+)m$/)]);
       expect(await columnOf(page, "version")).toEqual([asked.versions.shim || "–"]);
@@ -98,7 +98,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
         "ready: bulk-2",
       ]);
       expect(await accessibilityFaults()).toEqual([]);
-      // Nothing has been done yet.
+      // Before the confirmation, no machine has been revoked.
       expect((await ask<Asked>(page, "/v1/nodes/bulk-1/summary")).state).toBe("ready");
       await dialog.getByRole("button", { name: "Revoke: 2 machines" }).click();
       await dialog.getByRole("progressbar", { name: "Revoke" }).waitFor();

@@ -1,5 +1,5 @@
-// Hostile texts of machines, and of writers of their Nodes: no text becomes a part of the page or makes it wider than a
-// phone, and no answer leaves it blank.
+// Tests hostile texts of machines, and of writers of their Nodes: no text becomes a part of the page or makes it
+// wider than a phone, and no answer leaves the page blank.
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { Page, Route } from "playwright-core";
 import { ColumnsBuilder } from "../../shared/fleet/columns.ts";
@@ -21,13 +21,13 @@ const HOSTILE = [
   "=cmd|' /C calc'!A0",
   "constructor",
 ];
-/** Names that every object has. */
+/** Names of properties that every JavaScript object has. */
 const OF_EVERY_OBJECT = ["__proto__", "constructor", "toString", "hasOwnProperty", "valueOf"];
-/** Fields that the Worker decides, and no machine: times, states, keys of lists by name. */
+/** Matches the fields that the Worker decides, and no machine: times, states, keys of lists by name. */
 const IS_DECIDED =
   /^(name|state|status|phase|role|by|kind|track|effect|action|signals?|type|transport|runtime|format|.*[aA]t|since|until|from|to|knownSince|firstAt|lastAt|.*Since|.*Until|created|creationTimestamp|lease|alarm)$/;
 
-/** Returns the value with hostile texts, long lists and, in records, the names of every object. */
+/** Returns the value with hostile texts, long lists and, in records, the names that every object has. */
 function hostile(value: unknown, key = "", depth = 0): unknown {
   if (typeof value === "string")
     return IS_DECIDED.test(key) || /^\d{4}-\d\d-\d\dT/.test(value) ? value : HOSTILE.join(" ");
@@ -37,7 +37,7 @@ function hostile(value: unknown, key = "", depth = 0): unknown {
   const isOfTexts = entries.length > 0 && Object.values(value).every((each) => typeof each === "string");
   if (isOfTexts && /^(labels|annotations|capacity|allocatable|conditions)$/.test(key))
     for (const name of [...OF_EVERY_OBJECT, ...HOSTILE]) entries.push([name, HOSTILE.join(" ")]);
-  // An own property, as JSON.parse creates it.
+  // The properties are own ones, as JSON.parse creates them, also `__proto__`.
   return Object.defineProperties(
     {},
     Object.fromEntries(entries.map(([name, each]) => [name, property(each)])),
@@ -51,17 +51,18 @@ async function answerHostile(route: Route): Promise<void> {
   await route.fulfill({ response, json: hostile(await response.json()) });
 }
 
-/** Opens all folds of the view. */
+/** A script that opens all folded parts of the view. */
 const OPEN_ALL = "for (const each of document.querySelectorAll('main details')) each.open = true";
 /**
- * Lists elements that make the page wider than the screen: their content does not fit, and they neither scroll nor clip it.
+ * A script that lists the elements that make the page wider than the screen: their content does not fit, and they
+ * neither scroll nor clip it.
  */
 const WIDER = `document.documentElement.scrollWidth <= innerWidth ? [] :
   [...document.querySelectorAll("main *")]
     .filter((each) => each.scrollWidth > each.clientWidth + 1 && getComputedStyle(each).overflowX === "visible")
     .map((each) => each.localName + "." + each.getAttribute("class"))`;
 
-/** The text of a view before its answers. */
+/** Matches the text of a view before its answers arrive. */
 const WAITS = /^Loading …$/;
 
 async function expectHarmless(page: Page, path: string): Promise<void> {
@@ -78,7 +79,7 @@ async function expectHarmless(page: Page, path: string): Promise<void> {
 const COLUMNS =
   "name,state,since,conditions,why,version,address,transport,roles,labels,kernel,os,runtime,cpu";
 
-/** Many machines with texts that no Worker would accept, and with names that every object has. */
+/** Returns many machines with texts that no Worker would accept, and with the names that every object has. */
 function hostileFleet(count: number): FeedMessage[] {
   const text = HOSTILE.join(" ");
   const rows = new ColumnsBuilder(ALL_FIELDS);
@@ -134,7 +135,7 @@ describe.skipIf(!hasChromium)("what is hostile", () => {
   });
   afterAll(() => worker.stop());
 
-  /** In one page: a context of the browser for each is most of the cost. */
+  /** Visits all paths in one page, because opening a context of the browser for each takes most of the time. */
   async function visitAll(page: Page, paths: readonly string[]): Promise<void> {
     for (const path of paths) {
       await page.goto(path);

@@ -1,4 +1,4 @@
-// One machine in a browser: the diagnosis in a sentence, and its states over time, drawn and as a table.
+// Tests one machine in a browser: the diagnosis in a sentence, and its states over time, drawn and as a table.
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
@@ -9,10 +9,13 @@ import { signIn } from "./sign-in.ts";
 import { bandsOf, during, linesOf, type TimelineLine } from "./timeline-shown.ts";
 
 const MINUTE = 60_000;
-/** A tolerance in pixels. */
+/** The duration of the silence in milliseconds: long enough to see it in the drawing. */
 const SILENT_MS = 2000;
 
-/** A Node's times are whole seconds: a state within one second has no duration. */
+/**
+ * Waits until `ms` have passed since `fromMs`. A Node's times are whole seconds, so a state that ends within one
+ * second has no duration.
+ */
 const lasts = (fromMs: number, ms: number) =>
   expect.poll(() => Date.now()).toBeGreaterThanOrEqual(fromMs + ms);
 
@@ -25,12 +28,15 @@ describe.skipIf(!hasChromium)("a machine", () => {
   afterAll(() => worker.stop());
 
   const sentence = (page: Page) => page.locator(".machine-sentence");
-  /** Waits until the diagnosis matches. */
+  /** Waits until the machine's diagnosis matches. */
   const says = (page: Page, pattern: RegExp) =>
     page.locator(".machine-diagnosis").filter({ hasText: pattern }).waitFor();
 
   describe("over time", () => {
-    /** Returns the last line of the timeline's table with this text for which `isSo` holds, once there is one. */
+    /**
+     * Returns the last line of the timeline's table with this text for which `isSo` returns true. Waits until there
+     * is one.
+     */
     async function lineOf(page: Page, what: string, isSo: (line: TimelineLine) => boolean) {
       let found: TimelineLine | undefined;
       const look = async () => {
@@ -74,7 +80,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
         await lasts(noticedMs, SILENT_MS + 1000);
         await worker.machineReturns("story-1");
         const silence = await lineOf(page, "State: silent", ({ toMs }) => typeof toMs === "number");
-        // It begins with the last report.
+        // The silence begins with the last report.
         expect(silence.fromMs).toBeGreaterThanOrEqual(Math.floor(quietMs / 1000) * 1000);
         expect(silence.fromMs).toBeLessThanOrEqual(noticedMs);
         expect(silence.toMs).toBeGreaterThanOrEqual(Math.floor(noticedMs / 1000) * 1000);
@@ -91,12 +97,13 @@ describe.skipIf(!hasChromium)("a machine", () => {
           const shown = during(await bandsOf(page, track, window), noticedMs, noticedMs + SILENT_MS);
           expect(shown, track).toEqual(["silent"]);
         }
-        // Nothing shows that it was down, before or after; it was not Ready until its first report was written.
+        // The timeline does not show the machine as down, neither before nor after the silence. Not Ready before
+        // the first written report is left out.
         for (const track of ["State", "Ready"]) {
           const looks = (await bandsOf(page, track, window)).map(({ look }) => look);
           expect(looks.slice(looks.indexOf("good")), track).toEqual(["good", "silent", "good"]);
         }
-        // Marks near each other are one, which leads to the line of the first.
+        // Marks close to each other are drawn as one, which leads to the line of the first.
         const mark = page.getByRole("button", { name: /reboot/ });
         const said = await mark.getAttribute("title");
         await mark.click();

@@ -1,29 +1,33 @@
-// Faults in a page while a test uses it: errors, failed requests, requests to other origins, violations of its policy.
+// Records the faults in a page while a test uses it: errors, failed requests, requests to other origins, violations
+// of its policy.
 import type { BrowserContext, Page, Request } from "playwright-core";
 
 export interface PageFaults {
   expect: (pattern: RegExp) => void;
-  /** Lines, in the order of their arrival. */
+  /** Returns the faults as lines, in the order of their arrival. */
   all: () => string[];
   unexpected: () => string[];
   throwUnexpected: () => void;
-  /** All messages that the page has logged. */
+  /** Returns all messages that the page has logged. */
   console: () => string;
 }
 
 const BINDING = "rollcallTestViolation";
 
-/** Runs before the page's own scripts, so that no text of the page can match it. */
+/**
+ * A script that reports violations of the policy. It runs before the page's own scripts, so that no text of the
+ * page can match it.
+ */
 const REPORT_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) =>
   window.${BINDING}(event.violatedDirective + " forbids " + (event.blockedURI || "inline") + " at " + event.sourceFile + ":" + event.lineNumber));`;
 
-/** The browser also logs responses that are known already. */
+/** Matches lines that the browser logs about responses. They are already recorded as faults. */
 const SAID_ALREADY = /^Failed to load resource: /;
 
-/** An expected answer: a check of the deployment fails, and the page shows which. */
+/** Matches an expected answer: a check of the deployment fails, and the page shows which. */
 const IS_ANSWER = /^GET \/readyz → 503$/;
 
-/** `origin`: the page's; no request may go elsewhere. */
+/** Records the faults of a context's pages. `origin` is the pages' origin; no request may go elsewhere. */
 export async function watchFaults(context: BrowserContext, origin: string): Promise<PageFaults> {
   const faults: string[] = [];
   const logged: string[] = [];
@@ -44,7 +48,7 @@ export async function watchFaults(context: BrowserContext, origin: string): Prom
   });
   context.on("requestfailed", (request) => {
     const why = request.failure()?.errorText ?? "no reason";
-    // The page itself cancelled it.
+    // net::ERR_ABORTED is no fault: the page itself cancelled the request.
     if (why !== "net::ERR_ABORTED") faults.push(`${lineOf(request)}: ${why}`);
   });
   context.on("response", (response) => {
@@ -75,7 +79,7 @@ function isElsewhere(url: string, origin: string): boolean {
   return new URL(url).origin !== origin;
 }
 
-/** `GET /v1/machines?limit=1` */
+/** Returns a request's line, such as `GET /v1/machines?limit=1`. */
 function lineOf(request: Request): string {
   const { pathname, search } = new URL(request.url());
   return `${request.method()} ${pathname}${search}`;

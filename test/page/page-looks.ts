@@ -1,29 +1,29 @@
-// The looks of a page for its tests, as the browser has computed them.
+// Reads the looks of a page for its tests, as the browser has computed them.
 import type { Page } from "playwright-core";
 import { type OpenPage, PHONE } from "./chromium.ts";
 
 /**
- * Lists what is wrong with the looks of the shown view, a line each: axe's findings in either theme, elements wider than the
- * window or a phone, and what moves. The window has a phone's size then.
+ * Lists the faults in the looks of the shown view, one in each line: axe's findings in either theme, elements wider
+ * than the window or a phone, and moving elements. The window has a phone's size afterwards.
  */
 export async function faultsOfLooks({ page, accessibilityFaults }: OpenPage): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "light" });
   const faults = [...(await moving(page)), ...(await tooWide(page)), ...(await accessibilityFaults())];
   await page.emulateMedia({ colorScheme: "dark" });
-  // Only colours differ.
+  // The dark theme differs only in colours, so axe checks only contrast.
   for (const fault of await accessibilityFaults("color-contrast")) faults.push(`dark: ${fault}`);
   await page.setViewportSize(PHONE);
   return [...faults, ...(await tooWide(page))];
 }
 
-/** Returns the computed value of a property of the first element that matches: `grayscale(1)`. */
+/** Returns the computed value of a property of the first element that matches, such as `grayscale(1)`. */
 export function styleOf(page: Page, selector: string, property: string): Promise<string> {
   return page.evaluate<string>(
     `getComputedStyle(document.querySelector(${JSON.stringify(selector)})).getPropertyValue(${JSON.stringify(property)})`,
   );
 }
 
-/** Returns `412 px of 360` if the page scrolls sideways, once it has been laid out for the window. */
+/** Returns a line like `412 px of 360` if the page scrolls sideways, once it has been laid out for the window. */
 export function tooWide(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`new Promise((laidOut) => requestAnimationFrame(() => setTimeout(() => {
     const { scrollWidth } = document.documentElement;
@@ -32,8 +32,8 @@ export function tooWide(page: Page): Promise<string[]> {
 }
 
 /**
- * Lists elements with an animation or a transition: `button.primary transition 0.2s`. Those that follow scrolling are not in
- * it.
+ * Lists the elements with an animation or a transition: `button.primary transition 0.2s`. Animations that follow
+ * scrolling are left out.
  */
 export function moving(page: Page): Promise<string[]> {
   return page.evaluate<string[]>(`[...document.querySelectorAll("*")].flatMap((element) => {
@@ -47,14 +47,17 @@ export function moving(page: Page): Promise<string[]> {
   })`);
 }
 
-/** Returns the texts of a column of the fleet's table, of the drawn rows. */
+/** Returns the texts of a column of the fleet's table, for the drawn rows. */
 export function columnOf(page: Page, column: string): Promise<string[]> {
   return page.evaluate<string[]>(
     `[...document.querySelectorAll("tbody .fleet-cell-${column}")].map(({ textContent }) => textContent.trim())`,
   );
 }
 
-/** Returns the focused element: its role or element, and its name: `button Act on it …`. */
+/**
+ * Returns the focused element: its role or tag, and its name, such as `button Act on it …`. "" if no element has
+ * the focus.
+ */
 export function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(() => {
     const { activeElement: at } = document;

@@ -1,4 +1,5 @@
-// Machines for tests of the page: real keys, real enrolment, and reports on demand, with the faults that a test sets.
+// Plays machines for tests of the page: real keys, real enrolment, and reports on demand, with the faults that a
+// test sets.
 import { createHash, randomBytes } from "node:crypto";
 import { setTimeout as pause } from "node:timers/promises";
 import { type Configuration, parseConfiguration } from "../../node-shim/config/config.ts";
@@ -10,7 +11,7 @@ import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { simulatedFacts, type SimulatedFault, simulatedVitals } from "../../infra/local/simulated-machine.ts";
 import { thisRun } from "../e2e/run-record.ts";
 
-/** The default configuration, but a pressure ends without a delay. */
+/** Returns the default configuration, except that a pressure ends without a delay. `more` are further lines. */
 const configured = (more = "") =>
   parseConfiguration(
     `apiVersion: kubelet.config.k8s.io/v1beta1
@@ -20,26 +21,26 @@ ${more}`,
     "the machines' configuration",
   ).configuration;
 const USUAL = configured();
-/** For the last report of a machine that stops: the shortest lease. */
+/** The shortest lease, in milliseconds. A machine that stops sets it with its last report. */
 const SHORTEST_LEASE_MS = 1000;
 const LEAVING = configured(`nodeLeaseDurationSeconds: ${SHORTEST_LEASE_MS / 1000}\n`);
-/** The usual report interval: a quarter of the lease. */
+/** Milliseconds between two reports: a quarter of the lease. */
 export const BEAT_MS = 10_000;
 
 export interface PageMachines {
-  /** Enrols it; resolves after its first accepted report. */
+  /** Enrols the machine; resolves after its first accepted report. */
   machineJoins: (name: string) => Promise<void>;
-  /** Reports once more; resolves when the report is accepted. */
+  /** Sends another report of the machine; resolves once the Worker has accepted it. */
   machineReports: (name: string) => Promise<void>;
-  /** Ends its processes and its lease; the node controller has given its Node up then. */
+  /** Ends the machine's processes and its lease. Resolves once the played node controller has given up its Node. */
   machineFallsSilent: (name: string) => Promise<void>;
-  /** Starts it again with another boot ID; resolves after an accepted report. */
+  /** Starts the machine again with another boot ID; resolves after an accepted report. */
   machineReturns: (name: string) => Promise<void>;
-  /** Sets its fault, `undefined` for none; resolves after an accepted report with it. */
+  /** Sets the machine's fault, `undefined` for none; resolves after an accepted report with the fault. */
   fault: (name: string, fault: MachineFault | undefined) => Promise<void>;
-  /** Another machine asks for the name with another key, so that an operator has to decide. */
+  /** Lets another machine ask for the name with another key, so that an operator has to decide. */
   anotherAsks: (name: string) => Promise<void>;
-  /** Ends all of them. */
+  /** Ends all machines. */
   stop: () => Promise<void>;
 }
 
@@ -50,7 +51,7 @@ interface Machine {
   index: number;
   key: MachineKey;
   kid: string;
-  /** The boot ID of its enrolment; "" after another start. */
+  /** The ticket of the machine's enrolment. "" after the machine was started again. */
   ticket: string;
   boots: number;
   fault: MachineFault | undefined;
@@ -58,17 +59,17 @@ interface Machine {
 
 /** The processes of a machine, until they end. */
 interface Running {
-  /** Sends one report, after the running one. */
+  /** Sends one report, after the running report has ended. */
   report: (configuration?: Configuration) => Promise<void>;
   stop: () => Promise<void>;
 }
 
 interface Surroundings {
-  /** The Worker's. */
+  /** The origin of the Worker. */
   origin: string;
-  /** A token for all of their names. */
+  /** A join token for the names of all machines. */
   joinToken: string;
-  /** Does what the node controller does when it gives a Node up. */
+  /** Changes the Node as the node controller does when it gives up a Node. */
   nodeIsLost: (name: string) => Promise<void>;
   beatMs: number;
 }
@@ -105,7 +106,7 @@ export function pageMachines({ joinToken, nodeIsLost, ...around }: Surroundings)
       const { running } = known(name);
       await running.stop();
       await running.report(LEAVING);
-      // The Worker has its own clock, and the lease must be over by that.
+      // The wait is longer than the lease: the Worker has its own clock, by which the lease must have expired.
       await pause(SHORTEST_LEASE_MS + 1);
       await nodeIsLost(name);
     },
@@ -129,12 +130,15 @@ export function pageMachines({ joinToken, nodeIsLost, ...around }: Surroundings)
   };
 }
 
-/** A healthy machine waits less for an answer. */
+/** The time limit for an answer, in milliseconds. A healthy machine waits less. */
 const ANSWERED_WITHIN_MS = 60_000;
-/** Machines that ask for another one's name are not in the list of joined ones. */
+/** The first index of machines that ask for another machine's name. They are not in the list of joined machines. */
 const OTHERS_FROM = 100_000;
 
-/** By its name, so that machines of several test files do not look like clones. */
+/**
+ * Returns a machine's index, computed from its name, so that machines of several test files do not look like
+ * clones.
+ */
 function indexOf(name: string): number {
   return createHash("sha256").update(name).digest().readUInt16BE();
 }
@@ -159,7 +163,7 @@ function startReporting(
     last = next.catch(() => undefined);
     return next;
   };
-  // Reports of a revoked one are refused.
+  // Errors are ignored because the Worker refuses the reports of a revoked machine.
   const beating = setInterval(() => void report().catch(() => undefined), beatMs);
   const stop = () => {
     clearInterval(beating);

@@ -1,5 +1,5 @@
-// The Worker that serves the page to a test: in workerd, either with machines whose reports and faults the test controls, or
-// with an index that it fills with made-up machines.
+// Starts the Worker that serves the page to a test, in workerd: either with machines whose reports and faults the
+// test controls, or with an index that it fills with made-up machines.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startApiserver } from "../../infra/local/apiserver/serve.ts";
@@ -10,22 +10,22 @@ import { randomSecret, sha256 } from "../e2e/local-worker.ts";
 import { type OwnCluster, type Rollcall, startOwnWorker, workerAt } from "../e2e/own-worker.ts";
 import { BEAT_MS, type PageMachines, pageMachines } from "./page-machines.ts";
 
-/** The Worker's own, and /fill and /transitions (test/worker/support/filled-index-entry.ts). */
+/** The Worker's own entry, with /fill and /transitions in addition (test/worker/support/filled-index-entry.ts). */
 const ENTRY = join(ROOT, "test/worker/support/filled-index-entry.ts");
 const AT_ONCE = 5000;
-/** A test decides which Node is given up, and not a slow computer. */
+/** The grace periods are an hour, so that only a test gives up a Node, and not a slow computer. */
 const NODE_LIFECYCLE = { monitorGracePeriodMs: 3600_000, startupGracePeriodMs: 3600_000 };
 
-/** As JSON: the access of a test's process to a Worker of another process. */
+/** The access to a Worker of another process, which that process sends as JSON. */
 export interface PageAccess {
-  /** The page's origin. */
+  /** The origin of the page. */
   url: string;
   adminSecret: string;
-  /** Of the role view. */
+  /** The secret of an operator with the role view. */
   viewSecret: string;
 }
 
-/** The same with an apiserver, for machines that join. */
+/** The access to a Worker that has an apiserver, for machines that join. */
 export interface ClusterAccess extends PageAccess {
   joinToken: string;
   cluster: OwnCluster;
@@ -36,7 +36,7 @@ export interface Started<T> {
   stop: () => Promise<void>;
 }
 
-/** `folder` has all of its files. */
+/** Starts a Worker whose files are all in `folder`. */
 export async function startPageWorker(folder: string, cluster?: OwnCluster): Promise<Started<PageAccess>> {
   const viewSecret = randomSecret();
   const { url, adminSecret, stop } = await startOwnWorker(folder, cluster, {
@@ -70,18 +70,18 @@ export interface PageWorker extends PageAccess, PageMachines {
   rollcall: Rollcall;
   /** Makes the machine's memory short, or sufficient again. */
   pressure: (name: string, isUnder: boolean) => Promise<void>;
-  /** Deletes its Node, as another writer would. */
+  /** Deletes the machine's Node, as another writer would. */
   deleteNode: (name: string) => Promise<void>;
 }
 
-/** The Worker, and machines of the caller's own. */
+/** Returns the Worker, and machines of the caller's own. */
 export function pageWorker({ joinToken, cluster, ...access }: ClusterAccess, beatMs = BEAT_MS): PageWorker {
   const admin = tokenAdmin(cluster.kubeUrl, cluster.kubeCa ?? "", cluster.kubeToken);
   const machines = pageMachines({
     origin: access.url,
     joinToken,
     beatMs,
-    // As nodelifecycle does it.
+    // The Node gets the conditions that the node lifecycle controller sets.
     async nodeIsLost(name) {
       const lastTransitionTime = `${new Date().toISOString().slice(0, 19)}Z`;
       const gone = { status: "Unknown", reason: "NodeStatusUnknown", lastTransitionTime };
@@ -105,9 +105,12 @@ export function pageWorker({ joinToken, cluster, ...access }: ClusterAccess, bea
 }
 
 export interface MadeUpFleet {
-  /** Fills the index with machines named machine-000000 …, of which every fiftieth is silent. They have no objects. */
+  /**
+   * Fills the fleet index with machines named machine-000000 …, every fiftieth of which is silent. They have no
+   * node objects.
+   */
   fill: (count: number) => Promise<void>;
-  /** Changes this number of unchanged machines: by turns to silent, and to ready. */
+  /** Changes `count` machines that were not changed before: in turns to silent, and to ready. */
   change: (count: number) => Promise<void>;
 }
 

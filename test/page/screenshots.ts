@@ -1,5 +1,5 @@
-// npm run screenshots: takes every view over a small fleet, light, dark and on a phone, into test-output/, and copies some
-// into docs/images/. Another view is another row.
+// Takes screenshots of every view over a small fleet, light, dark and on a phone, into test-output/, and copies
+// some into docs/images/ (`npm run screenshots`). A row of the table adds a view.
 import { copyFileSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
@@ -12,11 +12,11 @@ import { signIn } from "./sign-in.ts";
 
 interface View {
   name: string;
-  /** The page's path, with its query. */
+  /** The path of the page, with its query. */
   path: string;
-  /** Without a session: the page asks for a secret. */
+  /** true to open the page without a session, so that it asks for a secret. */
   isSignedOut?: boolean;
-  /** Resolves once the page shows the picture's content. */
+  /** Resolves once the page shows the content of the picture. */
   shown: (page: Page) => Promise<unknown>;
 }
 
@@ -40,7 +40,7 @@ const VIEWS: readonly View[] = [
   { name: "deployment", path: "/?view=deployment", shown: heading },
 ];
 
-/** The browser's settings. */
+/** The settings of the browser for each look. */
 const LOOKS = {
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },
@@ -60,7 +60,7 @@ const MAX_IMAGE_BYTES = 150 * 1024;
 const CITIES = ["berlin", "bremen", "hamburg", "leipzig"];
 const MACHINES = CITIES.flatMap((city) => [1, 2, 3].map((number) => `shop-${city}-${number}`));
 
-/** A machine with an eventful two minutes: short of memory, then silent, then rebooted. */
+/** Gives a machine two eventful minutes: short of memory, then silent, then rebooted. */
 async function liveThrough(worker: PageWorker, name: string): Promise<void> {
   const steps: readonly [seconds: number, happens: () => Promise<void>][] = [
     [20, () => worker.pressure(name, true)],
@@ -75,7 +75,7 @@ async function liveThrough(worker: PageWorker, name: string): Promise<void> {
   }
 }
 
-/** One machine for each kind of trouble. */
+/** Adds the machines, with one for each kind of trouble. */
 async function populate(worker: PageWorker): Promise<void> {
   for (const name of MACHINES) await worker.machineJoins(name);
   await liveThrough(worker, "shop-berlin-2");
@@ -123,7 +123,7 @@ function copyToDocs(): void {
 if (!hasChromium) throw new Error(CHROMIUM_IS_MISSING);
 const folder = temporaryFolder();
 const started = await startClusterWorker(folder.path);
-// Lines have a point for each report.
+// Each machine reports every second, because a drawn line has a point for each report.
 const worker = pageWorker(started.access, 1000);
 try {
   await populate(worker);

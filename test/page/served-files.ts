@@ -1,4 +1,4 @@
-// Tests of the static files' answers, for the local Worker and for wrangler.
+// Tests the answers with static files, for the local Worker and for wrangler.
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -10,7 +10,7 @@ export const STATIC = join(ROOT, "worker/static");
 const FOR_A_YEAR = "public, max-age=31536000, immutable";
 const ASKED_EACH_TIME = "public, max-age=0, must-revalidate";
 
-/** `/page/main-ABCDEFGH.js` for `main.js` */
+/** Returns the path of a built file, such as `/page/main-ABCDEFGH.js` for `main.js`. */
 function hashed(name: string): string {
   const [stem, end] = name.split(".");
   const found = readdirSync(join(STATIC, "page")).find((file) =>
@@ -19,7 +19,7 @@ function hashed(name: string): string {
   return `/page/${found}`;
 }
 
-/** `origin`: known once the tests run. */
+/** Adds the tests. `origin` is a function because the origin is known only once the tests run. */
 export function testServedFiles(origin: () => string): void {
   const ask = (path: string, init?: RequestInit) => fetch(origin() + path, { redirect: "manual", ...init });
 

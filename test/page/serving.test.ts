@@ -1,4 +1,4 @@
-// How the Worker in workerd serves the page to a real browser, and what the page may do.
+// Tests how the Worker in workerd serves the page to a real browser, and what the page may do.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -26,7 +26,7 @@ describe.skipIf(!hasChromium)("in a browser", () => {
         const { pathname } = new URL(response.url());
         if (!pathname.startsWith("/v1/")) loaded.push(pathname === "/" ? "index.html" : pathname);
       });
-      // Without a session.
+      // The page has no session, so this request fails.
       expectFault(/^GET \/v1\/session → /);
       await page.goto("/?machine=edge-1");
       await page.getByRole("button", { name: "Sign in" }).waitFor();

@@ -1,5 +1,5 @@
-// The suite's set-up: one Chromium, and one Worker whose machines tests distinguish by names. Each starts when a file asks
-// for it.
+// Sets the suite up: one Chromium, and one Worker whose machines tests distinguish by names. Each starts when a
+// test file requests it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -12,19 +12,19 @@ import { type ClusterAccess, startClusterWorker } from "./page-worker.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The address from which files get both: the paths of Shared. */
+    /** The address where test files request the browser and the Worker: its paths are the keys of Shared. */
     pageSetup: string;
   }
 }
 
-/** The answers to GET /PATH. */
+/** The answers to GET /PATH, by path. */
 export interface Shared {
   /** The endpoint that Playwright connects to. */
   chromium: string;
   worker: ClusterAccess;
 }
 
-/** Returns a function that ends the run. */
+/** Serves the browser and the Worker to test files. Returns a function that ends the run. */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   if (!hasChromium) console.log(CHROMIUM_IS_MISSING);
   const folder = mkdtempSync(join(tmpdir(), "rollcall-page-"));
@@ -53,7 +53,7 @@ export async function setup(project: TestProject): Promise<() => Promise<void>> 
   };
 }
 
-/** No log of the run may contain a secret. */
+/** Records the run's secrets, which no log may contain. */
 function record(project: TestProject, folder: string, access: ClusterAccess | undefined): void {
   const { runRecord: path } = project.getProvidedContext();
   if (path === undefined || !access) return;
@@ -67,7 +67,7 @@ function once<T>(make: () => Promise<T>) {
   let made: Promise<T> | undefined;
   return {
     start: () => (made ??= make()),
-    /** undefined if it was never requested, or could not start. */
+    /** Returns the started value. undefined if it was never requested, or could not start. */
     started: async () => made?.catch(() => undefined),
   };
 }

@@ -1,4 +1,4 @@
-// Who can sign in to the page, with which credential, and what remains in the browser.
+// Tests who can sign in to the page, with which credential, and what remains in the browser.
 import { beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { hasChromium } from "./chromium.ts";
@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       expect(page.url()).toBe(`${worker.url}/?view=tokens`);
       await page.evaluate(`location.hash = "code=${code}"`);
       await expect.poll(() => page.url()).toBe(`${worker.url}/?view=tokens`);
-      // Otherwise it would sign the operator in again after a sign-out.
+      // After a reload the page still asks for a secret: a remembered one would sign the operator in again.
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByRole("button", { name: "Sign in" }).waitFor();
       await page.reload();
@@ -105,7 +105,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       const { sessions } = JSON.parse(stdout) as { sessions: { id: string; who: string }[] };
       for (const { id } of sessions.filter(({ who }) => who.includes("ann")))
         expect(await worker.rollcall(["sessions", "revoke", id])).toMatchObject({ code: 0 });
-      // The page checks it each minute, and when it becomes visible again.
+      // The page checks its session each minute, and when it becomes visible again.
       await page.evaluate("document.dispatchEvent(new Event('visibilitychange'))");
       await page.getByRole("button", { name: "Sign in" }).waitFor();
     }));

@@ -1,4 +1,4 @@
-// The documentation's site as `npm run site` builds it: its links, its search and its looks.
+// Tests the documentation's site as `npm run site` builds it: its links, its search and its looks.
 import { spawnSync } from "node:child_process";
 import { existsSync, globSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -14,7 +14,10 @@ import { tooWide } from "./page-looks.ts";
 const site = mkdtempSync(join(tmpdir(), "rollcall-site-"));
 afterAll(() => rmSync(site, { recursive: true }));
 
-/** It renders all pages twice, for a browser and as HTML, which takes long on a busy computer. */
+/**
+ * The time limit of the build. It renders all pages twice, for a browser and as HTML, which takes long on a busy
+ * computer.
+ */
 const BUILT_WITHIN_MS = 600_000;
 beforeAll(() => {
   const built = spawnSync("npm", ["run", "site", "--", "--outDir", site], { cwd: ROOT, encoding: "utf8" });
@@ -65,7 +68,7 @@ describe.skipIf(!hasChromium)("in a browser", () => {
       await page.getByRole("button", { name: "Search" }).click();
       await page.getByRole("searchbox").fill("reserved cpus");
       await page.getByRole("option").first().click();
-      // The address changes before the new page is there.
+      // The address changes before the new page is loaded, so the test also waits for its text.
       await page.waitForURL("**/*.html#*");
       await page
         .getByRole("main")
@@ -96,7 +99,7 @@ const TYPES: Readonly<Record<string, string>> = {
   ".woff2": "font/woff2",
 };
 
-/** A plain web server on loopback. */
+/** Serves a folder on loopback, as a plain web server does. */
 function serve(folder: string): Server {
   return createServer((request, response) => {
     const { pathname } = new URL(request.url ?? "/", "http://site");

@@ -1,17 +1,17 @@
-// A machine's timeline as the page shows it: the lines of its table, and the times of the drawn bands.
+// Reads a machine's timeline as the page shows it: the lines of its table, and the times of the drawn bands.
 import type { Page } from "playwright-core";
 
 export interface TimelineLine {
-  /** Milliseconds since 1970. */
+  /** The start in milliseconds since 1970. */
   fromMs: number;
-  /** null if it has no duration; undefined if it still lasts. */
+  /** The end. null if the line has no duration; undefined if it still lasts. */
   toMs: number | null | undefined;
-  /** `MemoryPressure: True`, `reboot` */
+  /** The described state or event, such as `MemoryPressure: True` or `reboot`. */
   what: string;
   text: string;
 }
 
-/** Reads the table, which has to be open. The browser's zone has to be UTC. */
+/** Reads the timeline's table, which has to be open. The browser's time zone has to be UTC. */
 export async function linesOf(page: Page): Promise<TimelineLine[]> {
   const rows = await page.evaluate<string[][]>(
     `[...document.querySelectorAll('[aria-label="Bands and marks"] tbody tr')].map(({ cells }) => [...cells].map(({ textContent }) => textContent))`,
@@ -24,20 +24,22 @@ export async function linesOf(page: Page): Promise<TimelineLine[]> {
   }));
 }
 
-/** Parses `22 Nov 14:03:09` or `22 Nov 14:03:09 (28m)`, of this year. */
+/** Parses a time of this year, `22 Nov 14:03:09` or `22 Nov 14:03:09 (28m)`, to milliseconds since 1970. */
 function momentOf(text: string): number {
   const [, day, clock] = /^(\d+ \w+) ([\d:]+)/.exec(text) ?? [];
   return Date.parse(`${day} ${new Date().getUTCFullYear()} ${clock} UTC`);
 }
 
 export interface ShownBand {
-  /** `good`, `bad`, `silent`, … */
+  /** The look of the band: `good`, `bad`, `silent`, … */
   look: string;
   fromMs: number;
   toMs: number;
 }
 
-/** Reads the bands of one row, in order. `window`: the time that the row shows. The row's name: `State`. */
+/**
+ * Reads the bands of the row with this name (`State`), in order. The last argument is the time that the row shows.
+ */
 export async function bandsOf(
   page: Page,
   name: string,
@@ -61,7 +63,10 @@ export async function bandsOf(
   }));
 }
 
-/** Returns the looks of bands in the middle half of a time, without those at its ends. Milliseconds since 1970. */
+/**
+ * Returns the looks of the bands in the middle half of a time, without the bands at its ends. Both times are
+ * milliseconds since 1970.
+ */
 export function during(bands: readonly ShownBand[], fromMs: number, toMs: number): string[] {
   const quarter = (toMs - fromMs) / 4;
   return bands

@@ -1,16 +1,16 @@
-// A TCP proxy on loopback between a browser and the Worker, which a test can cut.
+// Starts a TCP proxy on loopback between a browser and the Worker; a test can cut the proxy.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Wire {
-  /** The Worker's origin for the browser. */
+  /** The origin of the Worker for the browser. */
   url: string;
-  /** Ends all connections, and new ones at once, until `restore`. */
+  /** Ends all connections, and each new one at once, until `restore`. */
   cut: () => void;
   restore: () => void;
   stop: () => Promise<void>;
 }
 
-/** `target`: the Worker's origin. */
+/** Starts the proxy. `target` is the Worker's origin. */
 export async function startWire(target: string): Promise<Wire> {
   const { hostname, port } = new URL(target);
   const open = new Set<Socket>();
@@ -25,7 +25,7 @@ export async function startWire(target: string): Promise<Wire> {
       [worker, browser],
     ] as const) {
       one.pipe(other);
-      // A client that was cut off resets the connection.
+      // Errors are ignored because a client that was cut off resets its connection.
       one.on("error", () => other.destroy());
       one.on("close", () => other.destroy());
     }

@@ -1,4 +1,5 @@
-// The static files as wrangler serves them: its code is Cloudflare's own, and the local Worker is compared with it.
+// Tests the static files as wrangler serves them. wrangler's code is Cloudflare's own, so the local Worker is
+// compared with it.
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";

@@ -1,4 +1,4 @@
-// npm version, run in a copy of the project: one commit, a tag, and one version everywhere.
+// Tests npm version in a copy of the project: one commit, a tag, and one version everywhere.
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";

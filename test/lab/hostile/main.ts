@@ -1,4 +1,5 @@
-// npm run hostile: a seeded generator without credentials against the Worker on workerd, or machines that have some.
+// Attacks the Worker on workerd (`npm run hostile`): with a seeded generator that has no credentials, or with
+// machines that have some.
 import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { progressOn } from "./progress.ts";
@@ -47,7 +48,7 @@ function wholeNumber(least: number, most: number): (text: string) => number {
   };
 }
 
-/** Shorter runs than a tenth of a minute show nothing. */
+/** Parses a number of minutes. A run of less than a tenth of a minute proves nothing, so it is refused. */
 function minutes(text: string): number {
   const value = Number(text);
   if (value >= 0.1 && value <= 1440) return value;
@@ -65,7 +66,7 @@ interface Flags {
   acts?: number;
 }
 
-/** Flags that apply only to the other mode. */
+/** The flags of each mode, which the other mode refuses. */
 const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
   stranger: ["requests", "frames", "from"],
   machine: ["machines", "minutes", "acts"],
@@ -73,7 +74,7 @@ const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
 
 const progress = progressOn(process.stderr);
 
-/** Loaded when it runs: help and a wrong command line do not wait for it. */
+/** The modules are imported only here: help and a wrong command line do not wait for them. */
 async function asStranger({ requests, seed, from }: Flags): Promise<void> {
   const [{ runHostile }, { isClean, verdictText }] = await Promise.all([
     import("./run.ts"),

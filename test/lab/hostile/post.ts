@@ -6,11 +6,11 @@ import type { Attack } from "./attack.ts";
 const AT_ONCE = 16;
 const DEADLINE_MS = 30_000;
 
-/** The status, or the reason why there was none. */
+/** The HTTP status of an answer, or the reason why there was no answer. */
 export type Answered = { status: number } | { error: string };
 
 export interface Client {
-  /** Answers in the order of the attacks. */
+  /** Sends all requests. Returns the answers in the order of the attacks. */
   sendAll: (attacks: readonly Attack[]) => Promise<Answered[]>;
   close: () => void;
 }
@@ -34,10 +34,10 @@ function send(
     const options = { hostname, port, path, method, agent, headers: { ...headers, ...length } };
     const request = httpRequest({ ...options, timeout: DEADLINE_MS }, (response) => {
       response.resume();
-      // A body over the limit gets its answer before it is read, and its connection ends.
+      // A body over the limit gets its answer before the Worker has read it, and its connection ends.
       response.once("close", () => resolve({ status: response.statusCode ?? 0 }));
     });
-    // A socket opened: no frame is sent on it.
+    // If a socket opens, its status is the answer: no frame is sent on the socket.
     request.once("upgrade", (response, stream) => {
       stream.destroy();
       resolve({ status: response.statusCode ?? 0 });

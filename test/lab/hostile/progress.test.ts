@@ -1,4 +1,4 @@
-// The progress of a run, only on a terminal.
+// Tests that the progress of a run is shown only on a terminal.
 import { expect, test } from "vitest";
 import { progressOn } from "./progress.ts";
 

@@ -1,7 +1,7 @@
-// Randomness from a seed and an index: equal inputs give equal draws. Not for secrets.
+// Makes randomness from a seed and an index: equal inputs give equal draws. Not for secrets.
 
 export interface Random {
-  /** A whole number below `below`. */
+  /** Returns a random whole number from 0 to `below` - 1. */
   int: (below: number) => number;
   chance: (probability: number) => boolean;
   pick: <Item>(items: readonly Item[]) => Item;
@@ -9,7 +9,7 @@ export interface Random {
 }
 
 export function randomOf(seed: number, index: number): Random {
-  // Mixes both numbers, so that neighbouring seeds and indexes have nothing in common.
+  // The seed and the index are mixed, so that neighbouring seeds and indexes have nothing in common.
   const next = splitMix(Math.imul(seed, 0x9e3779b1) ^ Math.imul(index + 1, 0x85ebca6b));
   const int = (below: number) => Math.floor((next() / 2 ** 32) * below);
   return {
@@ -20,7 +20,7 @@ export function randomOf(seed: number, index: number): Random {
   };
 }
 
-/** SplitMix32: whole numbers below 2^32. */
+/** Returns a SplitMix32 generator of whole numbers below 2^32. */
 function splitMix(state: number): () => number {
   let at = state | 0;
   return () => {

@@ -1,5 +1,5 @@
-// Machines enrol, report, rotate, leave and are revoked. A thief has all of their requests, as if TLS were missing;
-// some never arrived. The keys stay here; the generator gets the requests.
+// Records the requests of machines that enrol, report, rotate, leave and are revoked. A thief has all of them, as
+// if TLS were missing; some never arrived. The keys stay in this file; the generator gets the requests.
 import type { MachineKey } from "../../../node-shim/identity/identity.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import {
@@ -22,22 +22,22 @@ import { type Recording, tokenOf } from "./recorded.ts";
 import { seededSessionKeys, takenApart } from "./jwt.ts";
 import type { Random } from "./random.ts";
 
-/** A ticket's life has several hundred of these beats. */
+/** Milliseconds that the clock moves with each beat. A ticket lasts for several hundred beats. */
 const BEAT_MS = 100;
 
 export interface Recorded {
   recording: Recording;
-  /** One heartbeat of each present machine; throws if one is not accepted. */
+  /** Sends one heartbeat of each present machine. Throws if the Worker does not accept one. */
   beat: () => Promise<void>;
   close: () => void;
 }
 
 type Beat = () => Promise<TransportRequest>;
 
-/** Returns the same requests for the same randomness. `seed` is the Worker's. */
+/** Records the machines' requests, which are the same for the same randomness. `seed` is the Worker's. */
 export async function record(worker: BenchWorker, random: Random, seed: number): Promise<Recorded> {
   const { send: sendNow, close } = httpTransport(worker.url, 9000);
-  // The clock moves only with beats, so tickets stay valid.
+  // The clock moves only with beats, so the tickets stay valid.
   let nowMs = NOW_MS;
   const send: Transport = (request) =>
     sendNow({ ...request, headers: { ...request.headers, "x-now-ms": String(nowMs) } });
@@ -75,7 +75,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
   const revoked = await ask(worker.operator, { method: "POST", path: "/v1/nodes/revoked/revoke" });
   if (!revoked.ok) throw new Error(revoked.error.message);
 
-  // Waits for an operator who never decides.
+  // The name is taken, so this enrolment stays pending: no operator decides about it.
   await enrol(recorder, await keyOf(random), enrolling("live-1", joinToken));
 
   stillValid.push(
@@ -87,7 +87,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
     send: recorder,
     nowMs: () => nowMs,
   });
-  // Its last report by HTTP.
+  // The last request is a report by HTTP of the machine with sockets, which is still valid.
   stillValid.push(requests.at(-1)!);
   requests.push(sockets.report);
 
@@ -103,7 +103,7 @@ export async function record(worker: BenchWorker, random: Random, seed: number):
   };
 }
 
-/** A machine opens a socket, prepares more upgrades, and signs a report for one. */
+/** Opens a socket of this machine, prepares more upgrades, and signs a report for one of them. */
 async function recordUpgrades(enrolled: EnrolledMachine, random: Random, place: FramedPlace) {
   const machine = new FramedMachine(enrolled.name, enrolled, place);
   await machine.register();
@@ -115,7 +115,7 @@ async function recordUpgrades(enrolled: EnrolledMachine, random: Random, place: 
   return { upgrades, withheldUpgrades, report };
 }
 
-/** One request of each kind that never arrives, by machines that send nothing afterwards. */
+/** Returns one request of each kind that never arrives, from machines that send nothing afterwards. */
 async function withheld(
   machine: (name: string) => Promise<EnrolledMachine>,
   send: Transport,
@@ -124,7 +124,7 @@ async function withheld(
   const kept: TransportRequest[] = [];
   const withholding: Transport = async (request) => {
     requests.push(request);
-    // A request that only gets a ticket, or an enrolment's challenge, arrives.
+    // A request that only gets a ticket, or an enrolment's challenge, arrives at the Worker.
     if (carries(request) === "") return send(request);
     kept.push(request);
     throw new Error("withheld");
@@ -136,7 +136,7 @@ async function withheld(
   return kept;
 }
 
-/** Returns the Worker's ticket or challenge in a request. */
+/** Returns the Worker's ticket or challenge that the request contains. */
 function carries(request: TransportRequest): unknown {
   if (request.method !== "PUT") return takenApart(tokenOf(request)).claims["ticket"];
   return takenApart((JSON.parse(request.body) as { proof: string }).proof).claims["challenge"];

@@ -1,4 +1,4 @@
-// Hostile requests against the Worker on workerd, while machines keep reporting. Judged from outside (answers,
+// Sends hostile requests to the Worker on workerd, while machines keep reporting. Judges from outside (answers,
 // processes, files) and inside (SQLite's counters). Real: workerd, HTTP, the embedded apiserver.
 import { createHash } from "node:crypto";
 import { fileURLToPath } from "node:url";
@@ -13,7 +13,10 @@ import { type Recorded, record } from "./recording.ts";
 import { type Offence, offenceOf, type Plan, type Verdict } from "./verdict.ts";
 
 const ENTRY = fileURLToPath(new URL("../../worker/support/hostile-entry.ts", import.meta.url));
-/** Requests between two checks of rows, objects and memory, and between two heartbeats of the machines. */
+/**
+ * The number of requests between two checks of rows, objects and memory, and between two heartbeats of the
+ * machines.
+ */
 const AT_ONCE = 500;
 
 export async function runHostile(plan: Plan, progress: (done: number) => void): Promise<Verdict> {
@@ -37,7 +40,7 @@ interface Attacking {
   worker: BenchWorker;
   client: Client;
   recorded: Recorded;
-  /** Requests to the apiserver since the last call. */
+  /** Returns the requests to the apiserver since the last call. */
   asked: () => unknown[];
   progress: (done: number) => void;
 }
@@ -68,7 +71,7 @@ async function attack({ plan, worker, client, recorded, asked, progress }: Attac
     verdict.refusals += refusals;
     verdict.asked += asks;
     verdict.residentBytes.push(worker.residentBytes());
-    // The machines keep reporting, or this throws.
+    // Throws unless the Worker still accepts the machines' heartbeats.
     await recorded.beat();
     progress(verdict.sent);
   }

@@ -1,16 +1,16 @@
-// The results of hostile requests as text: the last line is the verdict. Sends nothing.
+// Formats the results of hostile requests as text: the last line is the verdict. Sends nothing.
 import type { Hostile } from "./generator.ts";
 import type { Answered } from "./post.ts";
 
 export interface Plan {
   requests: number;
-  /** Determines the requests, with their indexes. */
+  /** The seed, which determines the requests together with their indexes. */
   seed: number;
   /** The first index. */
   from: number;
 }
 
-/** A request that should have been refused. */
+/** A request that the Worker should have refused. */
 export interface Offence {
   what: "accepted" | "5xx" | "no answer";
   index: number;
@@ -20,38 +20,41 @@ export interface Offence {
 export interface Verdict {
   plan: Plan;
   sent: number;
-  /** Generated requests that were still valid, and so were not sent. */
+  /** The number of generated requests that were not sent because they were still valid. */
   discarded: number;
-  /** By kind: the number of each answer. */
+  /** The number of each answer, by kind of request. */
   kinds: Map<string, Map<string, number>>;
   offences: Offence[];
-  /** Portions with a write or a request to the apiserver. */
+  /** The portions of requests with a write or a request to the apiserver. */
   disturbances: { from: number; to: number; rows: number; asks: number }[];
   rows: number;
-  /** Entries in the log of refused enrolments. */
+  /** The number of entries in the log of refused enrolments. */
   refusals: number;
   ranMs: number;
-  /** Requests to the apiserver. */
+  /** The number of requests to the apiserver. */
   asked: number;
   objectsMade: number;
-  /** Memory of workerd, after each portion. */
+  /** The memory of workerd in bytes, after each portion of requests. */
   residentBytes: number[];
-  /** SHA-256 of all requests. */
+  /** The SHA-256 of all requests. */
   digest: string;
 }
 
-/** From worker/registry/refusals.ts; the verdict has numbers of its own. */
+/**
+ * The limits of worker/registry/refusals.ts. The verdict has numbers of its own, so that a change there is noticed.
+ */
 const REFUSAL_LIMITS = { aMinute: 20, everyMs: 60_000 };
 
 const SHOWN = 20;
 const TEXT_LENGTH = 2000;
 const MIB = 2 ** 20;
 /**
- * A heap fills before it is collected, throughout a short run; memory that is kept for each request grows without end.
+ * The largest growth of workerd's memory. A heap fills before it is collected, throughout a short run; memory that
+ * is kept for each request grows without end.
  */
 const MAX_GROWTH = { ratio: 1.25, bytes: 128 * MIB };
 
-/** null: it was refused. */
+/** Returns the offence in an answer. null if the Worker refused the request. */
 export function offenceOf(hostile: Hostile, answered: Answered): Offence | null {
   if ("error" in answered) return { ...described(hostile), what: "no answer", text: answered.error };
   const { status } = answered;
@@ -65,7 +68,7 @@ function described({ index, kind, method, path, headers, body }: Hostile): { ind
   return { index, text: text.slice(0, TEXT_LENGTH) };
 }
 
-/** Medians of workerd's memory early, after the first tenth, and late. */
+/** Returns the medians of workerd's memory early, after the first tenth, and late. */
 export function memoryOf(residentBytes: readonly number[]): { early: number; late: number; isFlat: boolean } {
   const tenth = Math.max(1, Math.floor(residentBytes.length / 10));
   const median = (some: readonly number[]) =>
@@ -84,12 +87,15 @@ export function isClean(verdict: Verdict): boolean {
   return isQuiet && verdict.refusals <= mostRefusals(verdict) && memoryOf(residentBytes).isFlat;
 }
 
-/** The log's limit for a minute, for each started minute and the one before. */
+/**
+ * Returns the largest number of logged refusals: the log's limit for a minute, for each started minute and the
+ * minute before.
+ */
 function mostRefusals({ ranMs }: Verdict): number {
   return REFUSAL_LIMITS.aMinute * (Math.ceil(ranMs / REFUSAL_LIMITS.everyMs) + 1);
 }
 
-/** Returns lines; the last one is `accepted 0, 5xx 0, rows 0` if there was no effect. */
+/** Returns the lines of the verdict. The last one is `accepted 0, 5xx 0, rows 0` if the requests had no effect. */
 export function verdictText(verdict: Verdict): string {
   const { sent, discarded, rows, refusals, asked, objectsMade, residentBytes, digest } = verdict;
   const { early, late, isFlat } = memoryOf(residentBytes);
@@ -112,7 +118,7 @@ function kindLines({ kinds }: Verdict): string[] {
   });
 }
 
-/** Each line has the command that sends the request again. */
+/** Returns a line for each offence, with the command that sends the request again. */
 function offenceLines({ plan, offences, disturbances }: Verdict): string[] {
   const again = (from: number, requests: number) =>
     `npm run hostile -- --seed ${plan.seed} --from ${from} --requests ${requests}`;

@@ -1,4 +1,5 @@
-// A kubelet's events next to ours: allowed differences, and the report of others.
+// Tests the comparison of a kubelet's events with the shim's: allowed differences, and the report of other
+// differences.
 import { describe, expect, it, test } from "vitest";
 import { compareEvents, eventsText, type ToldEvent } from "./compare-events.ts";
 
@@ -13,7 +14,7 @@ const insufficient = told("NodeHasInsufficientMemory");
 const threshold = told("EvictionThresholdMet", { type: "Warning" });
 const noCapacity = told("InvalidDiskCapacity", { type: "Warning" });
 
-/** Reasons of the rows that must not differ, a kubelet's first. */
+/** Returns the reasons of the rows that must not differ, a kubelet's first. */
 function wrong(kubelet: ToldEvent[], ours: ToldEvent[]): string[] {
   return compareEvents(kubelet, ours).flatMap((row) =>
     row.why === null ? [`${row.kubelet?.reason ?? "-"} ${row.ours?.reason ?? "-"}`] : [],

@@ -1,6 +1,6 @@
 // Compares the events of a kubelet with those of a shim, process by process. Pure: two lists in, rows out.
 
-/** An event about a Node; its message has NODE in place of the Node's name. */
+/** An event about a Node. Its message has NODE in place of the Node's name. */
 export interface ToldEvent {
   /** The object of the event, like `v1 Node`. */
   about: string;
@@ -11,10 +11,10 @@ export interface ToldEvent {
 }
 
 export interface EventRow {
-  /** null if there is none. */
+  /** The kubelet's event. null if it has no such event. */
   kubelet: ToldEvent | null;
   ours: ToldEvent | null;
-  /** "same", or the reason of an allowed difference; null: a forbidden one. */
+  /** "same", or the reason of an allowed difference. null if the difference is forbidden. */
   why: "same" | (string & {}) | null;
 }
 
@@ -24,7 +24,7 @@ const OPPOSITES: Readonly<Record<string, string>> = {
   NodeHasSufficientPID: "NodeHasInsufficientPID",
 };
 
-/** Events of a kubelet that a shim may omit; `process`: those of the same process. */
+/** The events of a kubelet that a shim may omit, with the reason. `process` are the events of the same process. */
 const LEFT_OUT: readonly [isIt: (event: ToldEvent, process: readonly ToldEvent[]) => boolean, why: string][] =
   [
     [
@@ -37,18 +37,18 @@ const LEFT_OUT: readonly [isIt: (event: ToldEvent, process: readonly ToldEvent[]
     ],
   ];
 
-/** Events whose counts may differ. */
+/** The events whose counts may differ, with the reason. */
 const COUNTED: readonly [reasons: readonly string[], why: string][] = [
   [Object.keys(OPPOSITES), "a kubelet decides several times until its Node is registered"],
   [["EvictionThresholdMet"], "a kubelet repeats it while it would evict"],
 ];
 
-/** A shim reads the signals before its first report, so these may come earlier. */
+/** The reasons of events that may come earlier, because a shim reads the signals before its first report. */
 const IN_ANY_ORDER = new Set(["EvictionThresholdMet", ...Object.values(OPPOSITES)]);
 
 const STARTING: readonly [kubelet: string, ours: string] = ["Starting kubelet.", "Starting node-shim."];
 
-/** Rows in the kubelet's order; both lists are in the order of the events' first times. */
+/** Returns the rows in the kubelet's order. Both lists are in the order of the events' first times. */
 export function compareEvents(kubelet: readonly ToldEvent[], ours: readonly ToldEvent[]): EventRow[] {
   const [theirs, own] = [processesOf(kubelet), processesOf(ours)];
   return Array.from({ length: Math.max(theirs.length, own.length) }, (_, at) =>
@@ -56,7 +56,10 @@ export function compareEvents(kubelet: readonly ToldEvent[], ours: readonly Told
   ).flat();
 }
 
-/** Each process starts with a Starting event; earlier events count as a process as well. */
+/**
+ * Splits events into processes. Each process starts with a Starting event; earlier events count as a process as
+ * well.
+ */
 function processesOf(events: readonly ToldEvent[]): ToldEvent[][] {
   const processes: ToldEvent[][] = [];
   for (const event of events) {
@@ -94,7 +97,7 @@ function whyDiffers(theirs: ToldEvent, own: ToldEvent): string | null {
   return theirs.message === own.message ? "same" : "no kubelet is there to speak of";
 }
 
-/** The parts that have to be equal. */
+/** Returns the parts of an event that have to be equal. */
 function wordsOf({ about, type, reason, message }: ToldEvent): string {
   const words = message === STARTING[1] ? STARTING[0] : message;
   return `${about} ${type} ${reason}: ${words}`;
@@ -102,10 +105,10 @@ function wordsOf({ about, type, reason, message }: ToldEvent): string {
 
 type Pair = [theirs: ToldEvent | null, own: ToldEvent | null];
 
-/** Pairs equal events in the same order (the longest common subsequence); the others stay alone. */
+/** Pairs equal events in the same order (the longest common subsequence). All other events stay alone. */
 function aligned(theirs: readonly ToldEvent[], own: readonly ToldEvent[]): Pair[] {
   const isSame = (at: number, ownAt: number) => wordsOf(theirs[at]!) === wordsOf(own[ownAt]!);
-  // The number of pairs from here on.
+  // The number of pairs from each two positions on.
   const common = Array.from({ length: theirs.length + 1 }, () => own.map(() => 0).concat(0));
   for (let at = theirs.length - 1; at >= 0; at--)
     for (let ownAt = own.length - 1; ownAt >= 0; ownAt--)
@@ -130,7 +133,7 @@ function aligned(theirs: readonly ToldEvent[], own: readonly ToldEvent[]): Pair[
   return pairs;
 }
 
-/** Both lists side by side, and the words of forbidden differences. */
+/** Returns both lists as text in two columns, and the words of forbidden differences. */
 export function eventsText(rows: readonly EventRow[]): string {
   const width = Math.max(...rows.map(({ kubelet }) => shown(kubelet).length), 0);
   return rows

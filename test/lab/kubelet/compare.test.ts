@@ -1,4 +1,5 @@
-// A kubelet's Node next to ours: allowed differences, and the report of others.
+// Tests the comparison of a kubelet's Node with the shim's: allowed differences, and the report of other
+// differences.
 import { execFileSync, spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

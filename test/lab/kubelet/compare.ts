@@ -1,4 +1,4 @@
-// Compares a kubelet's Node with ours, field by field. Pure: two Nodes in, differences out.
+// Compares a kubelet's Node with the shim's, field by field. Pure: two Nodes in, differences out.
 import { movedTo } from "../../../shared/node/ownership.ts";
 import { inMachineWords } from "../../../shared/setters/machine-words.ts";
 
@@ -6,12 +6,12 @@ import { inMachineWords } from "../../../shared/setters/machine-words.ts";
 export type NodeJson = Record<string, unknown>;
 
 export interface Difference {
-  /** `status.conditions[Ready].message` */
+  /** The path of the field, such as `status.conditions[Ready].message`. */
   path: string;
-  /** undefined if the Node has no such field. */
+  /** The kubelet's value. undefined if its Node has no such field. */
   kubelet: unknown;
   ours: unknown;
-  /** Reason of an allowed difference; null: a forbidden one. */
+  /** The reason of an allowed difference. null if the difference is forbidden. */
   why: string | null;
 }
 
@@ -21,7 +21,7 @@ const NO_RUNTIME = "the shim was told of no container runtime";
 const OWN = "rollcall's own";
 const FACTS_ONLY = "a machine without a kubelet is given no pods";
 
-/** Allowed differences, by path; the first that matches counts. */
+/** The allowed differences, by path. The first that matches counts. */
 const ALLOWED: readonly [path: RegExp, why: string][] = [
   [/^metadata\.(uid|resourceVersion|creationTimestamp|generation|selfLink)$/, SERVER],
   [/^metadata\.annotations\[rollcall\.dev\/owner\]$/, "whose Node it is"],
@@ -45,13 +45,13 @@ const ALLOWED: readonly [path: RegExp, why: string][] = [
   [/^status\.declaredFeatures\b/, "what a kubelet can do with pods"],
 ];
 
-/** In addition, if the shim runs without a container runtime. */
+/** The differences that are also allowed if the shim runs without a container runtime. */
 const ALLOWED_WITHOUT_RUNTIME: typeof ALLOWED = [
   [/^status\.nodeInfo\.containerRuntimeVersion$/, NO_RUNTIME],
   [/^status\.(images|runtimeHandlers|features)\b/, NO_RUNTIME],
 ];
 
-/** The key of an entry in a list; other lists use its position. */
+/** The key of an entry in these lists. Entries of other lists are found by position. */
 const LIST_KEYS: readonly [path: RegExp, key: (entry: Record<string, unknown>) => string][] = [
   [/^status\.conditions$/, ({ type }) => String(type)],
   [/^status\.addresses$/, ({ type, address }) => `${String(type)} ${String(address)}`],
@@ -60,8 +60,8 @@ const LIST_KEYS: readonly [path: RegExp, key: (entry: Record<string, unknown>) =
 ];
 
 /**
- * Returns all differences, in the order of the paths. `same` counts the equal fields. `allocatable`: the machine's
- * allocatable if its Node ran pods.
+ * Returns all differences, in the order of the paths. `same` counts the equal fields. `allocatable` is the
+ * machine's allocatable if its Node ran pods.
  */
 export function compareNodes(
   kubelet: NodeJson,
@@ -84,7 +84,10 @@ export function compareNodes(
   return { same: paths.length - differences.length, differences };
 }
 
-/** Reason why the Node of a machine without pods lacks a value: only if the shim has the kubelet's value. */
+/**
+ * Returns the reason why the Node of a machine without pods lacks a value. The reason holds only if the shim has
+ * the kubelet's value.
+ */
 function heldBack(
   path: string,
   kubelet: unknown,
@@ -100,24 +103,26 @@ function heldBack(
   return ours === "0" && kubelet !== undefined && allocatable[resource] === kubelet ? FACTS_ONLY : null;
 }
 
-/** Returns whether it is a condition's message that differs only in our words. */
+/** Returns true for a condition's message that differs only in words which rollcall replaces. */
 function saysMachine(path: string, kubelet: unknown, ours: unknown): boolean {
   const type = /^status\.conditions\[([^\]]+)\]\.message$/.exec(path)?.[1];
   if (type === undefined || typeof kubelet !== "string") return false;
   return ours !== kubelet && ours === inMachineWords(type, kubelet);
 }
 
-/** Returns every leaf by its path. An empty map or list counts as absent: the apiserver drops it. */
+/**
+ * Returns every leaf of a Node by its path. An empty map or list counts as absent, because the apiserver drops it.
+ */
 function fieldsOf(node: NodeJson): Map<string, unknown> {
   const fields = new Map<string, unknown>();
   const walk = (path: string, value: unknown): void => {
-    // managedFields are the apiserver's own records.
+    // managedFields are left out: they are the apiserver's own records.
     if (path === "metadata.managedFields") return;
     if (Array.isArray(value)) {
       const key = LIST_KEYS.find(([pattern]) => pattern.test(path))?.[1];
       value.forEach((entry: Record<string, unknown>, index) => {
         walk(`${path}[${key ? key(entry) : index}]`, entry);
-        // Clients try addresses in their order, so the order counts.
+        // The position of an address is a field too, because clients try addresses in their order.
         if (path === "status.addresses") fields.set(`${path}[${index}]`, key?.(entry));
       });
     } else if (typeof value === "object" && value !== null) {
@@ -128,12 +133,12 @@ function fieldsOf(node: NodeJson): Map<string, unknown> {
   return fields;
 }
 
-/** Names with dots are keys of a map. */
+/** Returns the path of a field. A name with dots is written as a map's key, in brackets. */
 function childPath(path: string, name: string): string {
   return /[./]/.test(name) ? `${path}[${name}]` : `${path}.${name}`;
 }
 
-/** Text: forbidden differences, allowed ones, and the number of equal fields. */
+/** Returns the forbidden differences, the allowed ones, and the number of equal fields as text. */
 export function comparisonText({ same, differences }: ReturnType<typeof compareNodes>): string {
   const show = (value: unknown) => (value === undefined ? "(absent)" : JSON.stringify(value));
   const [wrong, named] = [true, false].map((isWrong) =>

@@ -1,16 +1,21 @@
-// Configurations and flags that a real kubelet and the shim both judge. Runs nothing.
+// Lists configurations and flags that a real kubelet and the shim both judge. Runs nothing.
 
 export interface Configuration {
-  /** What the case tests. */
+  /** The situation that the case tests. */
   name: string;
-  /** Lines of a KubeletConfiguration, added to common ones unless the case sets those fields; or a whole file. */
+  /**
+   * The lines of a KubeletConfiguration, added to common lines unless the case sets their fields; or a whole file.
+   */
   file: string;
-  /** `file` is the whole file, without common lines. */
+  /** Set if `file` is the whole file, without the common lines. */
   isWhole?: true;
   flags: readonly string[];
 }
 
-/** A tested kubelet manages no cgroups, and listens on a free port. `socket`: a runtime's; `port`: a free one. */
+/**
+ * Returns the configuration file of a case. The tested kubelet manages no cgroups, uses the runtime at `socket`,
+ * and listens on the free `port`.
+ */
 export function fileOf({ file, isWhole }: Configuration, socket: string, port: number): string {
   if (isWhole) return file;
   const own = new Set(file.split("\n").map((line) => line.split(":")[0]));
@@ -45,7 +50,7 @@ const flags = (...lists: string[][]): Configuration[] =>
 const whole = (name: string, file: string): Configuration => ({ name, file, isWhole: true, flags: [] });
 
 export const CONFIGURATIONS: readonly Configuration[] = [
-  // The file as a whole.
+  // Cases about the file as a whole.
   { name: "nothing beside what every case has", file: "", flags: [] },
   whole("an empty file", ""),
   whole("a file of a comment alone", "# nothing\n"),
@@ -64,7 +69,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     "MaxPods: 20",
     "maxPods: null",
     "featureGates: null",
-    // Types.
+    // Cases about the types of values.
     'maxPods: "20"',
     "maxPods: 20.5",
     "maxPods: 20.0",
@@ -123,7 +128,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     "authentication: []",
     "authentication: { anonymous: { enabled: maybe } }",
     "authentication: { webhook: { enabled: false }, anonymos: { enabled: false } }",
-    // Numbers and their bounds.
+    // Cases about numbers and their limits.
     "maxPods: 0",
     "maxPods: -1",
     "podsPerCore: -1",
@@ -184,7 +189,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     "userNamespaces: { idsPerPod: 65535 }",
     "userNamespaces: { idsPerPod: 131072 }",
     "userNamespaces: { idsPerPod: 70000 }",
-    // Choices.
+    // Cases about fields with a choice of values.
     "topologyManagerPolicy: best-effort",
     "topologyManagerPolicy: most-effort",
     "topologyManagerScope: machine",
@@ -240,7 +245,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     'cpuManagerPolicyOptions: { full-pcpus-only: "true" }',
     "allowedUnsafeSysctls: [kernel.msg*]",
     'allowedUnsafeSysctls: ["*"]',
-    // Feature gates.
+    // Cases about feature gates.
     "featureGates: { NodeSwap: true }",
     "featureGates: { NodeSwap: false }",
     "featureGates: { MadeUp: true }",
@@ -263,7 +268,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     "featureGates: { MemoryQoS: true }",
     "featureGates: { KubeletCrashLoopBackOffMax: false }",
     "featureGates: []",
-    // Texts with a syntax of their own.
+    // Cases about texts with a syntax of their own.
     "evictionHard: { memory.available: 5.5% }",
     "evictionHard: { memory.available: 5 % }",
     "evictionHard: { memory.available: 1e9 }",
@@ -352,7 +357,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     "kubeletCgroups: /x",
     "cgroupRoot: x",
     "protectKernelDefaults: true",
-    // Taints.
+    // Cases about taints.
     "registerWithTaints: []",
     "registerWithTaints: [{ key: a, effect: NoSchedule }]",
     "registerWithTaints: [{ key: a }]",
@@ -364,7 +369,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     "registerWithTaints: [{ key: a, effect: NoSchedule }, { key: a, effect: NoExecute }]",
     'registerWithTaints: [{ key: a, effect: NoSchedule, timeAdded: "2026-01-01T00:00:00Z" }]',
     "registerWithTaints: [{ key: a, efect: NoSchedule }]",
-    // Evictions and reservations.
+    // Cases about evictions and reservations.
     "evictionHard: { memory.available: 5% }",
     "evictionHard: { memory.available: 0% }",
     "evictionHard: { memory.available: 100% }",
@@ -410,7 +415,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     "cgroupsPerQOS: true\nenforceNodeAllocatable: [system-reserved]",
     "cgroupsPerQOS: true\nenforceNodeAllocatable: [pods, pods]",
     "cgroupsPerQOS: true\nenforceNodeAllocatable: [system-reserved, system-reserved-compressible]\nsystemReservedCgroup: /system",
-    // Shutdown and runtime.
+    // Cases about shutdown and the runtime.
     "shutdownGracePeriod: 30s\nshutdownGracePeriodCriticalPods: 10s",
     "shutdownGracePeriod: 10s\nshutdownGracePeriodCriticalPods: 30s",
     "shutdownGracePeriod: 500ms",
@@ -423,7 +428,7 @@ export const CONFIGURATIONS: readonly Configuration[] = [
     "runtimeRequestTimeout: 0s",
     "runtimeRequestTimeout: -1s",
   ),
-  // Flags.
+  // Cases about flags.
   ...flags(
     ["--max-pods=20"],
     ["--max-pods=-1"],

@@ -1,11 +1,12 @@
-// Configurations that the shim and a kubelet judge differently, with the reason; a table of docs/configuration.md.
+// Lists the configurations that the shim and a kubelet judge differently, with the reason: a table of
+// docs/configuration.md.
 
 export interface Disagreement {
   what: string;
   kubelet: string;
   shim: string;
   why: string;
-  /** Their names in configurations.ts. */
+  /** The names of the configurations in configurations.ts. */
   configurations: readonly string[];
 }
 

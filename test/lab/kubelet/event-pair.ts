@@ -1,5 +1,5 @@
-// A real kubelet, and a shim with a Worker of its own, on one computer with one container runtime and one cluster. Each
-// has a Node of its own. Both get the same restarts and the same changes.
+// Runs a real kubelet, and a shim with a Worker of its own, on one computer with one container runtime and one
+// cluster. Each has a Node of its own. Both get the same restarts and the same changes.
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -17,31 +17,37 @@ import type { RealKubelet } from "./real-kubelet.ts";
 const ROOT = resolve(import.meta.dirname, "../../..");
 const WITHIN_MS = 150_000;
 const LOOK_EVERY_MS = 250;
-/** Late events of either arrive within this time. */
+/** Milliseconds without an event after which no more events are expected. */
 const SETTLED_MS = 3000;
 
-/** Short, so that a story is fast; a pressure ends when its threshold is no longer met. */
+/**
+ * The times of the kubelet and the shim. They are short, so that a story is fast: a pressure ends soon after its
+ * threshold is no longer met.
+ */
 const FREQUENCIES = `nodeStatusUpdateFrequency: 2s
 nodeStatusReportFrequency: 2s
 evictionPressureTransitionPeriod: 1s
 `;
 
 export interface EventPair {
-  /** Starts both as new machines; `flags` are those of both. */
+  /** Starts the kubelet and the shim as new machines, both with these `flags`. */
   begin: (story: string, flags?: readonly string[]) => Promise<void>;
-  /** Ends both, and starts them again. */
+  /** Ends the kubelet and the shim, and starts them again. */
   restart: (flags?: readonly string[]) => Promise<void>;
-  /** Resolves once both Nodes have this number of events with a reason, repetitions included. */
+  /** Resolves once both Nodes have `count` events with this reason, repetitions included. */
   both: (reason: string, count?: number) => Promise<void>;
   /** Changes both Nodes. */
   patch: (body: object) => Promise<void>;
-  /** Returns the events of both in this story, once no more arrive. Ends both. */
+  /**
+   * Waits until no more events arrive, then ends the kubelet and the shim. Returns the events of both in this
+   * story.
+   */
   end: () => Promise<{ kubelet: ToldEvent[]; ours: ToldEvent[] }>;
 }
 
 /**
- * `folder` contains the files of the Worker and the shims; `given`: the kubelet's flags, also for the shims. `stop`
- * ends it.
+ * Starts the Worker of the pair. `folder` contains the files of the Worker and the shims; `given` are the kubelet's
+ * flags, also used for the shims. `stop` ends the Worker.
  */
 export async function startEventPair(
   kubelet: RealKubelet,
@@ -79,7 +85,7 @@ async function startWorker(parts: Parts, { apiserver }: RealKubelet, folder: str
     kubeToken: await workerToken(admin),
     macKeys: `1:${randomBytes(32).toString("base64url")}`,
     adminSecretSha256: createHash("sha256").update(secret).digest("base64url"),
-    // As many enrolments as a story needs; a restart must not wait for a limit.
+    // The limits are high: a story needs many enrolments, and a restart must not wait for a limit.
     variables: {
       MIN_REPORT_INTERVAL_SECONDS: "1",
       MIN_STATUS_PERIOD_SECONDS: "1",
@@ -161,7 +167,7 @@ async function startShim(
   return parts.start(name, command, join(folder, `${name}.log`));
 }
 
-/** Ordered by their first times, which are part of their names. */
+/** Returns the events of a Node, ordered by their first times, which are part of their names. */
 async function readEvents(core: CoreV1Api, name: string): Promise<ToldEvent[]> {
   const fieldSelector = `involvedObject.name=${name}`;
   const { items } = await core.listNamespacedEvent({ namespace: "default", fieldSelector });
@@ -182,7 +188,7 @@ function toldEvent({ involvedObject, type, reason, message, count }: CoreV1Event
 
 async function until(what: string, ask: () => Promise<boolean>): Promise<void> {
   const giveUpAt = performance.now() + WITHIN_MS;
-  // An apiserver that a story has stopped does not answer.
+  // An error counts as false, because an apiserver that a story has stopped does not answer.
   while (!(await ask().catch(() => false))) {
     if (performance.now() > giveUpAt)
       throw new Error(`waited ${WITHIN_MS / 1000} s, and it is not so that ${what}`);

@@ -1,22 +1,22 @@
-// Changes to a machine with a kubelet and a shim that make both send events.
+// Plays changes of a machine with a kubelet and a shim that make both send events.
 import { setTimeout as wait } from "node:timers/promises";
 import type { EventPair } from "./event-pair.ts";
 import type { RealKubelet } from "./real-kubelet.ts";
 
 export interface EventStory {
-  /** Part of the Nodes' names. */
+  /** The story's part of the Nodes' names. */
   name: string;
   what: string;
   play: (pair: EventPair, kubelet: RealKubelet) => Promise<void>;
 }
 
-/** Long enough that leases would expire, and watches open again. */
+/** Milliseconds of an outage: long enough for leases to expire, and for watches to open again. */
 const OUTAGE_MS = 20_000;
 const RESTARTS = 7;
 
 /**
- * A threshold that every machine meets, in place of a full disk. It is a soft one: no machine has the amount that a
- * hard one would reserve.
+ * Returns a story with a threshold that every machine meets, in place of a full disk. The threshold is a soft one:
+ * no machine has the amount that a hard one would reserve.
  */
 function pressure(name: string, signal: string, condition: string, over: string): EventStory {
   return {

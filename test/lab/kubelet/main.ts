@@ -1,4 +1,5 @@
-// npm run compare-kubelet: what node-shim would say of this machine, beside what a kubelet on it says; and the events of both.
+// Compares what node-shim would report of this machine with what a kubelet on it reports, and the events of both
+// (`npm run compare-kubelet`).
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -31,7 +32,7 @@ interface Flags extends MachineFlags {
   saveNode?: string;
   events: readonly EventStory[];
 }
-/** Flags of this program alone. */
+/** The flags of this program alone, which the kubelet does not get. */
 const OWN_FLAGS = ["saveNode", "events"];
 
 async function compareKubelet(file: string | undefined, flags: Flags, command: Command): Promise<void> {
@@ -42,7 +43,9 @@ async function compareKubelet(file: string | undefined, flags: Flags, command: C
   process.exitCode = isSame ? 0 : 1;
 }
 
-/** Ignores allowed differences. */
+/**
+ * Compares the kubelet's Node with the shim's, and prints the result. Returns true if all differences are allowed.
+ */
 function isSameNode({ saveNode }: Flags, node: NodeJson, { node: preview, allocatable }: OurNode): boolean {
   if (saveNode !== undefined) writeFileSync(saveNode, `${JSON.stringify(node, null, 2)}\n`);
   const comparison = compareNodes(node, preview, allocatable);
@@ -56,9 +59,10 @@ function nodeIn(file: string): NodeJson {
   throw new Error(`${file} holds no Node: kubectl get node NAME -o json`);
 }
 
-/** `given` are the same flags as texts, for the kubelet. */
+/** Starts a kubelet and compares it with the shim. `given` are the flags as texts, for the kubelet. */
 async function besideKubelet(flags: Flags, given: string[]): Promise<boolean> {
-  // Its Kubernetes client takes most of a second to load; comparing a Node in a file does not need it.
+  // The module is imported only here: its Kubernetes client takes most of a second to load, and comparing a Node in
+  // a file does not need it.
   const { missingForKubelet, startRealKubelet } = await import("./real-kubelet.ts");
   const assets = process.env["KUBEBUILDER_ASSETS"];
   const missing = missingForKubelet(assets);
@@ -69,7 +73,7 @@ async function besideKubelet(flags: Flags, given: string[]): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-kubelet-"));
   const kubelet = await startRealKubelet({ assets, folder, flags: given });
   try {
-    // While the kubelet runs, so that both measure the same disk.
+    // The shim reads the disk while the kubelet runs, so that both measure the same.
     const preview = await ourNode({ ...flags, config: kubelet.configFile });
     const isSame = isSameNode(flags, kubelet.node, preview);
     if (flags.events.length === 0) return isSame;
@@ -80,7 +84,10 @@ async function besideKubelet(flags: Flags, given: string[]): Promise<boolean> {
   }
 }
 
-/** Plays the stories, and prints the events of both in each. */
+/**
+ * Plays the stories, and prints the events of the kubelet and the shim in each. Returns true if all differences are
+ * allowed.
+ */
 async function areSameEvents(
   stories: readonly EventStory[],
   kubelet: RealKubelet,
@@ -115,7 +122,7 @@ function storiesNamed(text: string): readonly EventStory[] {
 
 interface OurNode {
   node: NodeJson;
-  /** Allocatable of a kubelet's machine. */
+  /** The allocatable resources of a kubelet's machine. */
   allocatable: Record<string, string>;
 }
 

@@ -3,7 +3,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** Set by the kubelet's container manager (setupKernelTunables). */
+/** The settings that the kubelet's container manager sets (setupKernelTunables). */
 const SYSCTLS = [
   "vm/overcommit_memory",
   "vm/panic_on_oom",
@@ -22,7 +22,9 @@ const FOLDERS = [
 ];
 const CGROUPS = "/sys/fs/cgroup";
 
-/** Records the machine's settings; the returned function restores them, and unmounts everything below `folder`. */
+/**
+ * Records the machine's settings. Returns a function that restores them, and unmounts everything below `folder`.
+ */
 export function notePutBack(folder: string): () => void {
   const sysctls = SYSCTLS.filter(existsSync).map((path) => [path, readFileSync(path, "utf8")] as const);
   const absent = FOLDERS.filter((folder) => !existsSync(folder));
@@ -32,7 +34,7 @@ export function notePutBack(folder: string): () => void {
     for (const [path, value] of sysctls) if (readFileSync(path, "utf8") !== value) writeFileSync(path, value);
     for (const folder of absent) rmSync(folder, { recursive: true, force: true });
     const added = cgroupFolders().filter((folder) => !cgroups.has(folder));
-    // A group that another program has made meanwhile, and uses, cannot be removed, and is not ours.
+    // A cgroup that another program has made since, and uses, cannot be removed, and must stay.
     for (const folder of added.toReversed()) {
       try {
         rmdirSync(folder);
@@ -43,7 +45,7 @@ export function notePutBack(folder: string): () => void {
   };
 }
 
-/** The kubelet mounts its own folder over itself, to share it with pods. */
+/** Lists the mounts below a folder: the kubelet mounts its own folder over itself, to share it with pods. */
 function mountsBelow(folder: string): string[] {
   const mounts = readFileSync("/proc/self/mounts", "utf8").split("\n");
   return mounts.flatMap((line) => {
@@ -52,7 +54,10 @@ function mountsBelow(folder: string): string[] {
   });
 }
 
-/** Only groups that a kubelet and its runtime make: other programs of this machine start and end meanwhile. */
+/**
+ * Matches the cgroups that a kubelet and its runtime make. Other programs of this machine also make cgroups, which
+ * must stay.
+ */
 const MADE = /\/(kubepods|kubelet|kube|runtime|podruntime|system\.slice\/(kubelet|containerd))[^/]*(\/|$)/;
 
 function cgroupFolders(): string[] {

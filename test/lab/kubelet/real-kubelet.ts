@@ -1,4 +1,5 @@
-// A real kubelet on this computer, with an apiserver and a containerd of its own, until it has registered.
+// Starts a real kubelet on this computer, with an apiserver and a containerd of its own, and waits until it has
+// registered.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -15,43 +16,46 @@ import type { NodeJson } from "./compare.ts";
 import { notePutBack } from "./put-back.ts";
 
 export interface RealKubelet {
-  /** Its Ready Node in the apiserver. */
+  /** The kubelet's Ready Node in the apiserver. */
   node: NodeJson;
-  /** The KubeletConfiguration that it read: the shim can read it too. */
+  /** The path of the KubeletConfiguration that the kubelet has read. The shim can read it too. */
   configFile: string;
-  /** Pid of the running kubelet. */
+  /** Returns the process ID of the running kubelet. */
   pid: () => number;
-  /** Access to its cluster. */
+  /** The administrator's access to the kubelet's cluster. */
   admin: KubeConfig;
   stopKubelet: () => Promise<void>;
-  /** Starts it again with the same flags, and with more. */
+  /** Starts the kubelet again with the same flags, and with more. */
   startKubelet: (more?: readonly string[]) => void;
   apiserver: RealApiserver;
-  /** The runtime that it uses, with an unused network, which makes it report NetworkReady. */
+  /** The kubelet's container runtime. It has an unused network, so that the kubelet reports NetworkReady. */
   runtime: Containerd;
   /** Ends everything, and restores what the kubelet has changed on this computer. */
   stop: () => Promise<void>;
 }
 
 export interface RealKubeletOptions {
-  /** Contains kubelet, kube-apiserver and etcd; typically $KUBEBUILDER_ASSETS. */
+  /** The folder with kubelet, kube-apiserver and etcd, typically $KUBEBUILDER_ASSETS. */
   assets: string;
-  /** An empty folder for all of their files and logs. */
+  /** An empty folder for all files and logs of the kubelet and its cluster. */
   folder: string;
-  /** More flags of the kubelet. */
+  /** Further flags of the kubelet. */
   flags: string[];
 }
 
 const READY_WITHIN_MS = 120_000;
 
-/** null if it can run; else what is missing. */
+/** Returns what a kubelet lacks on this computer. null if it can run. */
 export function missingForKubelet(assets: string | undefined): string | null {
   if (!assets || !existsSync(join(assets, "kubelet")))
     return "no kubelet: set KUBEBUILDER_ASSETS to a folder that holds kubelet, kube-apiserver and etcd";
   return containerdMissing();
 }
 
-/** Throws, with everything ended and restored, if its Node does not become Ready; the logs stay in `folder`. */
+/**
+ * Starts the kubelet. Throws if its Node does not become Ready: then everything is ended and restored, and the logs
+ * stay in `folder`.
+ */
 export async function startRealKubelet({ assets, folder, flags }: RealKubeletOptions): Promise<RealKubelet> {
   const putBack = notePutBack(folder);
   const apiserver = await startRealApiserver({ dir: join(folder, "kube-apiserver"), assets });
@@ -97,7 +101,10 @@ function start(program: string, args: string[], logFile: string): ChildProcess {
   return child;
 }
 
-/** containerd lists an image a moment after its import, and a kubelet caches the list for half a minute. */
+/**
+ * Waits until containerd lists the images: it lists an image a moment after its import, and a kubelet caches the
+ * list for half a minute.
+ */
 async function untilListed(tags: number, socketPath: string): Promise<void> {
   const client = runtimeClient({
     socketPath,
@@ -117,8 +124,8 @@ async function untilListed(tags: number, socketPath: string): Promise<void> {
 }
 
 /**
- * Imports more images than a Node lists by default, of different and of equal sizes. One has more names than a Node
- * shows; one has only a digest. Returns the number of tags.
+ * Imports more images than a Node lists by default, of different and of equal sizes. One image has more names than
+ * a Node shows; one has only a digest. Returns the number of tags.
  */
 function importImages(folder: string, socket: string): number {
   const numbers = (count: number) => Array.from({ length: count }, (_, at) => at).join(" ");
@@ -143,7 +150,10 @@ function importImages(folder: string, socket: string): number {
   return [...several, ...images.flatMap(({ names }) => names)].filter((name) => !name.endsWith("@")).length;
 }
 
-/** It may not manage cgroups here; that does not affect what it reports of the machine. */
+/**
+ * Writes the kubelet's configuration, and returns its path. The kubelet may not manage cgroups here; its report of
+ * the machine stays the same.
+ */
 async function kubeletConfig(folder: string, socket: string): Promise<string> {
   const file = join(folder, "kubelet.yaml");
   writeFileSync(

@@ -1,5 +1,5 @@
-// npm run kubelet-verdicts: records in verdicts.json which of configurations.ts the kubelet of KUBEBUILDER_ASSETS
-// accepts. Runs as root, with a containerd of its own; the computer is unchanged afterwards.
+// Records in verdicts.json which of configurations.ts the kubelet of KUBEBUILDER_ASSETS accepts (`npm run
+// kubelet-verdicts`). Runs as root, with a containerd of its own; the computer is unchanged afterwards.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,18 +13,19 @@ import { missingForKubelet } from "./real-kubelet.ts";
 
 const VERDICTS = join(import.meta.dirname, "verdicts.json");
 
-/** A kubelet logs this once its whole configuration is active. */
+/** The text that a kubelet logs once its whole configuration is active. */
 const STARTED = "Starting Kubelet Plugin Manager";
 const WITHIN_MS = 20_000;
 
-/** null: accepted; else the kubelet's error. */
+/** Runs the kubelet with a configuration. Returns null if the kubelet accepts it, else the kubelet's error. */
 async function verdict(
   configuration: Configuration,
   kubelet: string,
   folder: string,
   socket: string,
 ): Promise<string | null> {
-  // A kubelet stores its configuration in its root folder, and mounts that over itself.
+  // Each kubelet has a root folder of its own: it stores its configuration there, and mounts the folder over
+  // itself.
   const root = mkdtempSync(join(folder, "root-"));
   const config = join(folder, "kubelet.yaml");
   writeFileSync(config, fileOf(configuration, socket, await freePort()));
@@ -60,7 +61,7 @@ function hasEnded(child: ChildProcess): boolean {
   return child.exitCode !== null || child.signalCode !== null;
 }
 
-/** Returns the last line about a failure, without the parts that vary from run to run. */
+/** Returns the last line about a failure, without the parts that differ from run to run. */
 function errorOf(log: string): string {
   const failure = log.slice(
     Math.max(log.lastIndexOf("command failed"), log.lastIndexOf("err="), log.lastIndexOf("panic:")),

@@ -11,26 +11,28 @@ export const ROOT = resolve(import.meta.dirname, "../../..");
 /** Stryker's options for changing sources. */
 export const MUTATOR = {
   plugins: null,
-  // Most texts are for people: errors, logs, events. Texts that affect decisions are compared, and comparisons are
-  // mutated.
+  // Texts are not mutated, because most are for people: errors, logs, events. Texts that affect decisions are
+  // compared, and comparisons are mutated.
   excludedMutations: ["StringLiteral"],
 };
 
 export interface Candidate {
-  /** Path from the project's root. */
+  /** The path of the mutant's file from the project's root. */
   file: string;
-  /** Counted from 1. */
+  /** The number of the line, from 1. */
   line: number;
-  /** The whole line in which it starts, without indentation. */
+  /** The whole line in which the mutant starts, without indentation. */
   lineText: string;
-  /** The replaced source text. */
+  /** The source text that the mutant replaces. */
   original: string;
   replacement: string;
-  /** Identifies it among all mutants of one state of the sources. */
+  /** The key that identifies the mutant among all mutants of one state of the sources. */
   key: string;
 }
 
-/** `sources`: by their path from the root. Mutants are in the order of their places in each file. */
+/**
+ * Returns the mutants in the order of their places in each file. `sources` are texts by their path from the root.
+ */
 export async function candidatesOf(sources: ReadonlyMap<string, string>): Promise<Candidate[]> {
   const inputs = [...sources].map(([name, content]) => ({
     name: resolve(ROOT, name),
@@ -68,13 +70,16 @@ function textAt(lines: readonly string[], { start, end }: Mutant["location"]): s
   return between.join("\n").slice(start.column);
 }
 
-/** Key of a mutant from Stryker's instrumenter or checkers: lines and columns count from 0. */
+/** Returns the key of a mutant from Stryker's instrumenter or checkers, whose lines and columns count from 0. */
 export function keyOf(mutant: Mutant): string {
   const { start, end } = mutant.location;
   return `${fileOf(mutant)} ${start.line}:${start.column}-${end.line}:${end.column} ${mutant.replacement}`;
 }
 
-/** The place of a candidate in the notation of Stryker's option `mutate`: lines count from 1, columns from 0. */
+/**
+ * Returns the place of a candidate in the notation of Stryker's option `mutate`: lines count from 1, columns from
+ * 0.
+ */
 export function rangeOf({ file, key }: Candidate): string {
   const [, line, column, endLine, endColumn] = /^\S+ (\d+):(\d+)-(\d+):(\d+) /.exec(key)!.map(Number);
   return `${file}:${line! + 1}:${column}-${endLine! + 1}:${endColumn}`;

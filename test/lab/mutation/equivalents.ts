@@ -1,14 +1,14 @@
-// Mutants without an observable effect, each with the reason. They are counted apart.
+// Finds the mutants without an observable effect, each with the reason. They are counted separately.
 import type { Candidate } from "./candidates.ts";
 import { table } from "./table.ts";
 
-/** Identifies a mutant by the text of its line, so that it is found again when lines move. */
+/** A mutant, identified by the text of its line, so that it is found again when lines move. */
 export interface Equivalent {
   file: string;
   lineText: string;
   original: string;
   replacement: string;
-  /** Reason why no test could notice it. */
+  /** The reason why no test could notice the mutant. */
   reason: string;
 }
 
@@ -27,7 +27,7 @@ const isOf = (equivalent: Equivalent, candidate: Candidate) =>
 export const isEquivalent = (candidate: Candidate, known = equivalents): boolean =>
   known.some((each) => isOf(each, candidate));
 
-/** Returns entries without a mutant: their source has changed. */
+/** Returns the entries that match no mutant, because their source has changed. */
 export function staleOf(candidates: readonly Candidate[], known = equivalents): Equivalent[] {
   return known.filter((each) => !candidates.some((candidate) => isOf(each, candidate)));
 }

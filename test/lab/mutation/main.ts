@@ -1,4 +1,4 @@
-// npm run mutation: breaks the sources in one place at a time, and checks whether a test fails.
+// Breaks the sources in one place at a time, and checks whether a test fails (`npm run mutation`).
 import { globSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { HELP, type Options, optionsOf } from "./options.ts";
@@ -12,14 +12,14 @@ const ROOT = resolve(import.meta.dirname, "../../..");
 const filesIn = (folder: string) =>
   globSync(folder.endsWith(".ts") ? folder : `${folder}/*.ts`, { cwd: ROOT }).toSorted();
 
-/** Only the shared sources need the shared tests, which take as long as all others. */
+/** Returns the tests to run: only the shared sources need the shared tests, which take as long as all others. */
 const testsOf = (folders: readonly string[]) => [
   "test/{worker,stories}/**/*.test.ts",
   ...(folders.some((folder) => folder.startsWith("shared")) ? ["test/{shared,vectors}/**/*.test.ts"] : []),
 ];
 
 async function measure({ folders, sample, seed, threshold, json }: Options): Promise<number> {
-  // Loaded when it runs: help and a wrong command line do not wait for Stryker.
+  // The modules are imported only here: help and a wrong command line do not wait for Stryker.
   const [{ candidatesOf, readSources }, { isEquivalent, staleOf }, { runMutants }] = await Promise.all([
     import("./candidates.ts"),
     import("./equivalents.ts"),

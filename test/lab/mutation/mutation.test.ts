@@ -1,4 +1,4 @@
-// How npm run mutation treats sources, Stryker's results and its command line. No mutant runs here.
+// Tests how npm run mutation treats sources, Stryker's results and its command line. Runs no mutant.
 import type { MutantStatus } from "@stryker-mutator/api/core";
 import { describe, expect, it } from "vitest";
 import { type Candidate, candidatesOf, readSources, rangeOf } from "./candidates.ts";

@@ -1,7 +1,7 @@
-// Places that are not worth a mutant: code that only logs, which no test compares word for word.
+// Finds places that are not worth a mutant: code that only logs, which no test compares word for word.
 import type { Ignorer } from "@stryker-mutator/api/ignore";
 
-/** The used part of Babel's syntax tree. */
+/** The part of Babel's syntax tree that this file uses. */
 interface Syntax {
   type: string;
   expression?: Syntax;
@@ -17,7 +17,10 @@ function isLog(called: Syntax | undefined): boolean {
   return /^log(Note|Failure|ClusterLine)?$/.test(called?.name ?? "");
 }
 
-/** `log(…)`, `context.log(…)`, `console.error(…)`, `machineLog(…)(…)`, `logFailure(…)`: the whole statement. */
+/**
+ * Ignores statements that only log: `log(…)`, `context.log(…)`, `console.error(…)`, `machineLog(…)(…)`,
+ * `logFailure(…)`.
+ */
 export const noise: Ignorer = {
   shouldIgnore(path) {
     const { node } = path as { node: Syntax };

@@ -1,4 +1,4 @@
-// The command line of npm run mutation.
+// Parses the command line of npm run mutation.
 import { parseArgs } from "node:util";
 import { failure, type Result, success } from "../../../shared/result.ts";
 
@@ -6,12 +6,12 @@ const FOLDERS = ["worker/identity", "worker/registry", "worker/http", "worker/ma
 const THRESHOLD = 90;
 
 export interface Options {
-  /** Folders, or files. */
+  /** The folders or files to mutate. */
   folders: string[];
-  /** Number of mutants to run; Infinity: all. */
+  /** The number of mutants to run. Infinity: all. */
   sample: number;
   seed: number;
-  /** The lowest passing score, of 100. */
+  /** The lowest score that passes, in percent. */
   threshold: number;
   json?: string | undefined;
 }

@@ -1,4 +1,4 @@
-// Our plugin for Stryker, also in its processes: which mutants are noise, and which were chosen to run.
+// Extends Stryker, also in its processes: finds the mutants that are noise, and those that were chosen to run.
 import { type Checker, CheckStatus } from "@stryker-mutator/api/check";
 import type { Mutant, StrykerOptions } from "@stryker-mutator/api/core";
 import {
@@ -11,7 +11,7 @@ import {
 import { keyOf } from "./candidates.ts";
 import { noise } from "./noise.ts";
 
-/** In Stryker's options: the keys of the chosen mutants. */
+/** The name of the option of Stryker that contains the keys of the chosen mutants. */
 export const CHOSEN_KEYS = "chosenKeys";
 
 class ChosenMutants implements Checker {

@@ -1,4 +1,4 @@
-// The result of a run as text: survivors line by line, then the score of each folder.
+// Formats the result of a run as text: survivors line by line, then the score of each folder.
 import type { Verdict } from "./run.ts";
 import { isSurvivor, percentOf, type Score, scoresOf, totalOf } from "./score.ts";
 

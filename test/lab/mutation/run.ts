@@ -1,4 +1,5 @@
-// Runs mutants with Stryker, in a copy of the project that contains all of them, each with the tests that reach it.
+// Runs mutants with Stryker, in a copy of the project that contains all of them. Each mutant runs with the tests
+// that reach it.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -8,8 +9,9 @@ import { type Candidate, keyOf, MUTATOR, rangeOf } from "./candidates.ts";
 import { CHOSEN_KEYS } from "./plugin.ts";
 
 /**
- * `no test`: no test reaches it. `static`: it runs while a module loads, before any test, and was not run. `broken`:
- * with it, tests fail before they start. `equivalent`: it has no observable effect, and was not run.
+ * The outcome of a mutant. `no test`: no test reaches it. `static`: it runs while a module loads, before any test,
+ * and was not run. `broken`: with it, tests fail before they start. `equivalent`: it has no observable effect, and
+ * was not run.
  */
 export type Outcome = "killed" | "timed out" | "survived" | "no test" | "static" | "broken" | "equivalent";
 
@@ -18,14 +20,15 @@ export interface Verdict {
   outcome: Outcome;
 }
 
-/** Each process runs vitest and a workerd of its own. */
+/** The number of processes. Each runs vitest and a workerd of its own. */
 const PROCESSES = 2;
 
 /**
- * A test with a looping mutant is slower: a test that takes this much longer than without the mutant counts as failed.
+ * The milliseconds that a test may take longer with a mutant than without. After them, the mutant is considered to
+ * loop, and the test fails.
  */
 const PATIENCE_MS = 10_000;
-/** All tests, once without a mutant: about two minutes on two free cores. */
+/** The time limit for all tests without a mutant. They take about two minutes on two free cores. */
 const FIRST_RUN_MINUTES = 30;
 
 export async function runMutants(chosen: readonly Candidate[], tests: readonly string[]): Promise<Verdict[]> {
@@ -34,7 +37,8 @@ export async function runMutants(chosen: readonly Candidate[], tests: readonly s
     const stryker = new Stryker({
       testRunner: "vitest",
       plugins: ["@stryker-mutator/vitest-runner", resolve(import.meta.dirname, "plugin.ts")],
-      // With the places of all mutants in these files, each test's coverage would fill the runner's memory.
+      // Only the chosen places are mutated: with all places of these files, each test's coverage would fill the
+      // runner's memory.
       mutate: [...new Set(chosen.map(rangeOf))],
       mutator: MUTATOR,
       ignorers: ["noise"],
@@ -50,7 +54,7 @@ export async function runMutants(chosen: readonly Candidate[], tests: readonly s
       tempDirName: folder,
       cleanTempDir: "always",
       ignorePatterns: [".rollcall", "dist"],
-      // The copy checks no types; a test compares a source with a page word for word.
+      // Stryker must not add @ts-nocheck to the copied sources: a test compares a source with a page word for word.
       disableTypeChecks: false,
       reporters: process.stderr.isTTY ? ["progress"] : [],
       logLevel: "error",
@@ -80,7 +84,7 @@ export function verdictsOf(chosen: readonly Candidate[], results: readonly Mutan
   });
 }
 
-/** Converts results, whose lines and columns count from 1. */
+/** Converts a result's lines and columns, which count from 1, to a count from 0. */
 function fromZero(result: MutantResult): MutantResult {
   const { start, end } = result.location;
   const before = ({ line, column }: typeof start) => ({ line: line - 1, column: column - 1 });

@@ -1,8 +1,11 @@
-// Chooses the mutants to run from a seed, so that the choice can be repeated.
+// Chooses the mutants to run by a seed, so that the choice can be repeated.
 import { createHash } from "node:crypto";
 import type { Candidate } from "./candidates.ts";
 
-/** Chooses this number of them, or all. A change elsewhere in the sources hardly changes the choice. */
+/**
+ * Chooses `size` candidates, or all if there are fewer. A change elsewhere in the sources hardly changes the
+ * choice.
+ */
 export function sampleOf(
   candidates: readonly Candidate[],
   { size, seed }: { size: number; seed: number },

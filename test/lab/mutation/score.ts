@@ -1,13 +1,13 @@
-// The share of noticed mutants, of each folder and of all.
+// Computes the share of mutants that tests notice, for each folder and for all.
 import { dirname } from "node:path";
 import type { Outcome, Verdict } from "./run.ts";
 
 export interface Score {
   folder: string;
-  /** A test fails with it, or no longer ends. */
+  /** The number of mutants with which a test fails, or no longer ends. */
   killed: number;
   survived: number;
-  /** Not counted: static, broken or equivalent ones. */
+  /** The number of mutants that are not counted: static, broken or equivalent. */
   apart: number;
 }
 
@@ -23,7 +23,7 @@ const COUNTED_AS: Record<Outcome, "killed" | "survived" | "apart"> = {
 
 export const isSurvivor = ({ outcome }: Verdict): boolean => COUNTED_AS[outcome] === "survived";
 
-/** By folder, in their order. */
+/** Returns the scores by folder, in the order of the folders. */
 export function scoresOf(verdicts: readonly Verdict[]): Score[] {
   const scores = new Map<string, Score>();
   for (const { candidate, outcome } of verdicts) {
@@ -40,7 +40,7 @@ export function totalOf(scores: readonly Score[]): Score {
   return { folder: "all", killed: sum("killed"), survived: sum("survived"), apart: sum("apart") };
 }
 
-/** Of 100; without mutants the score is 100. */
+/** Returns the score in percent. 100 if there are no mutants. */
 export function percentOf({ killed, survived }: Score): number {
   return killed + survived === 0 ? 100 : (100 * killed) / (killed + survived);
 }

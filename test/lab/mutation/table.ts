@@ -1,7 +1,8 @@
-// The equivalent mutants, with the reason of each.
+// Lists the equivalent mutants, with the reason of each.
 
 /**
- * The file, the whole line in which the mutant starts, the replaced text, the replacement, and why it has no effect.
+ * A row: the file, the whole line in which the mutant starts, the replaced text, the replacement, and the reason
+ * why the mutant has no effect.
  */
 type Row = readonly [string, string, string, string, string];
 

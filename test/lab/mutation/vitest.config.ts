@@ -1,4 +1,4 @@
-// Only the project in workerd runs with mutants.
+// Configures vitest for mutants: only the project in workerd runs with them.
 import { defineConfig } from "vitest/config";
 import { workerd } from "../../../vitest.config.ts";
 

@@ -1,4 +1,4 @@
-// The gateways' counters in a scrape, and their difference from the previous one.
+// Tests the gateways' counters in a scrape, and their difference from the previous scrape.
 import { expect, test } from "vitest";
 import { countedIn, countedText } from "./counted.ts";
 

@@ -1,9 +1,13 @@
-// Reads the gateways' counters from the text of GET /metrics, such as why a heartbeat renewed nothing. Pure.
+// Reads the gateways' counters from the text of GET /metrics, such as the reasons why heartbeats renewed nothing.
+// Pure.
 
-/** Counts by name, such as `renewals failed`. */
+/** The counts by name, such as `renewals failed`. */
 export type Counted = ReadonlyMap<string, number>;
 
-/** A metric family, and the label that distinguishes its counts. */
+/**
+ * The metric families that are read, each with the label that distinguishes its counts, and its words in the
+ * output.
+ */
 const FAMILIES = [
   ["rollcall_gateway_renewals_total", "outcome", "renewals"],
   ["rollcall_gateway_request_duration_seconds_count", "code", "PUTs answered"],
@@ -11,7 +15,7 @@ const FAMILIES = [
   ["rollcall_gateway_request_duration_seconds_sum", "verb", "seconds of all"],
 ] as const;
 
-/** Sums over all gateways. */
+/** Returns the sums over all gateways. */
 export function countedIn(exposition: string): Counted {
   const counted = new Map<string, number>();
   for (const line of exposition.split("\n")) {
@@ -25,7 +29,7 @@ export function countedIn(exposition: string): Counted {
   return counted;
 }
 
-/** Returns the increase since `before`; an evicted gateway starts from zero. */
+/** Returns the increase since `before` as text. An evicted gateway starts from zero. */
 export function countedText(before: Counted, now: Counted): string {
   const more = [...now].map(([key, count]) => [key, count - (before.get(key) ?? 0)] as const);
   return more.flatMap(([key, count]) => (count === 0 ? [] : [`${key} ${Math.round(count)}`])).join(", ");

@@ -1,4 +1,4 @@
-// The number of machines that workerd can serve with its limit of open files.
+// Tests the number of machines that workerd can serve with its limit of open files.
 import { expect, test } from "vitest";
 import { filesLack } from "./soak.ts";
 

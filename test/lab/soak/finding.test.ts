@@ -1,4 +1,4 @@
-// The printed limits, and which of them fail a run.
+// Tests the printed limits, and which of them fail a run.
 import { expect, test } from "vitest";
 import { areKept, type Finding, findingsText } from "./finding.ts";
 

@@ -1,10 +1,10 @@
-// A limit and its result as text: kept, broken, or not judged. Pure.
+// Formats a limit and its result as text: kept, broken, or not judged. Pure.
 
 export interface Finding {
   text: string;
-  /** null: unknown. */
+  /** true if the result keeps the limit. null if that is unknown. */
   isKept: boolean | null;
-  /** What to check if it is broken. */
+  /** The values that a reader must check if the limit is broken. */
   faults?: readonly string[];
 }
 
@@ -13,7 +13,7 @@ const SHOWN = 20;
 export const areKept = (findings: readonly Finding[]): boolean =>
   findings.every(({ isKept }) => isKept !== false);
 
-/** Returns a line for each; the last one is the verdict. */
+/** Returns a line for each finding; the last line is the verdict. */
 export function findingsText(findings: readonly Finding[]): string {
   const broken = findings.filter(({ isKept }) => isKept === false).length;
   const judged = findings.filter(({ isKept }) => isKept !== null).length;

@@ -1,8 +1,8 @@
-// The machines of a soak, in processes of their own, and their reports.
+// Starts the machines of a soak, in processes of their own, and collects their reports.
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 
-/** The names are `sim-FROM` … `sim-TO`. */
+/** The machines of one process, whose names are `sim-FROM` … `sim-TO`. */
 export interface MachinesWish {
   url: string;
   joinToken: string;
@@ -10,28 +10,28 @@ export interface MachinesWish {
   to: number;
 }
 
-/** Events of one process's machines since its last message. */
+/** The events of one process's machines since its last message. */
 export interface MachinesReport {
-  /** Current number. */
+  /** The current number of machines on a socket. */
   onSocket: number;
-  /** Duration of each answer to a report or a heartbeat. */
+  /** The milliseconds of each answer to a report or a heartbeat. */
   answersMs: number[];
-  /** Failed reports, on either transport. */
+  /** The reasons of failed reports, on either transport. */
   failures: string[];
-  /** Lost sockets, with the reasons. */
+  /** The reasons why sockets were lost. */
   ends: string[];
-  /** When sockets opened, in milliseconds since 1970. */
+  /** The times at which sockets opened, in milliseconds since 1970. */
   opened: { name: string; atMs: number }[];
-  /** Delay of the process's own timers. */
+  /** The delay of the process's own timers, in milliseconds. */
   lagMs: number;
-  /** Since its start. */
+  /** The CPU time of the process since its start, in seconds. */
   cpuSeconds: number;
 }
 
 export interface SoakFleet {
   /** Returns the events of all machines since the last call. */
   take: () => MachinesReport;
-  /** Of all machines' processes, since their start. */
+  /** Returns the CPU time of all machines' processes since their start, in seconds. */
   cpuSeconds: () => number;
   stop: () => void;
 }

@@ -1,4 +1,4 @@
-// Which floods stay within the limits.
+// Tests which floods stay within the limits.
 import { expect, test } from "vitest";
 import { type Flooded, floodFindings, MOST_P99_MS } from "./flood-verdict.ts";
 

@@ -3,25 +3,25 @@ import type { Finding } from "./finding.ts";
 import type { LeaseSummary } from "./lease-watch.ts";
 import type { Minute } from "./minutes.ts";
 
-/** Results of one kind of flood, or of none. */
+/** The results of one kind of flood, or of a time without one. */
 export interface Flooded {
   kind: string;
-  /** Sent by the flooder: frames, reconnects or upgrades. */
+  /** The number of frames, reconnects or upgrades that the flooder sent. */
   sent: number;
-  /** Number of each answer to it. */
+  /** The number of each answer that the flooder received. */
   answers: Record<string, number>;
   neighbours: Minute;
-  /** Lost sockets of the neighbours. */
+  /** The reasons why neighbours lost their sockets. */
   lost: string[];
 }
 
 export interface FloodObserved {
-  /** The first one is the calm before the floods. */
+  /** The measured parts of the run. The first is the calm before the floods. */
   floods: readonly Flooded[];
   leases: LeaseSummary;
 }
 
-/** Limit for 99 of 100 answers to the neighbours. */
+/** The limit for 99 of 100 answers to the neighbours, in milliseconds. */
 export const MOST_P99_MS = 1000;
 
 export function floodFindings({ floods, leases }: FloodObserved): Finding[] {

@@ -1,4 +1,4 @@
-// One machine floods a full gateway, in one way after the other, while its neighbours are measured.
+// Lets one machine flood a full gateway, in one way after the other, while its neighbours are measured.
 import { fork } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -11,7 +11,7 @@ import { minuteOf } from "./minutes.ts";
 import { type SoakOutput, untilAllOnSockets } from "./soak.ts";
 import type { SoakWorker } from "./place.ts";
 
-/** The flooder's ways, each as fast as possible. */
+/** The ways to flood, each as fast as possible. */
 const FLOODS = ["heartbeats", "reports", "reconnects", "upgrades"] as const;
 type Flood = (typeof FLOODS)[number];
 
@@ -23,20 +23,20 @@ export interface FlooderWish {
   kind: Flood;
 }
 
-/** Since its last message. */
+/** The counts of the flooder since its last message. */
 export interface FlooderReport {
   sent: number;
-  /** Number of each answer. */
+  /** The number of each answer. */
   answers: Record<string, number>;
 }
 
 const TICK_MS = 1000;
 const SETTLE_MS = 15_000;
-/** The flooders have a place in the gateway as well. */
+/** The number of neighbours. The flooders have a place in the gateway as well. */
 const NEIGHBOURS = GATEWAY_LIMITS.machines - FLOODS.length;
 const NAMES = new Set(Array.from({ length: NEIGHBOURS }, (_, at) => `sim-${at + 1}`));
 
-/** Divides these minutes into a calm part and one for each way to flood. */
+/** Measures a calm part and one part for each way to flood, each for an equal share of `minutes`. */
 export async function runFlood(
   minutes: number,
   output: SoakOutput,
@@ -100,7 +100,7 @@ async function flooded(place: FloodPlace, index: number, kind: Flood, seconds: n
   }
 }
 
-/** Measures machines and workerd for this time. */
+/** Measures the neighbours and workerd for this number of seconds. */
 async function watched(place: FloodPlace, kind: Flooded["kind"], seconds: number): Promise<Flooded> {
   const { worker, fleet, output, signal } = place;
   fleet.take();

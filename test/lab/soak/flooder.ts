@@ -20,9 +20,9 @@ import type { FlooderReport, FlooderWish } from "./flood.ts";
 
 const WITHIN_MS = 9000;
 const SAY_EVERY_MS = 1000;
-/** Upgrades at a time. */
+/** The number of upgrades at a time. */
 const AT_ONCE = 32;
-/** Frames between two reads of the other side's frames. */
+/** The number of frames that are sent between two reads of the gateway's frames. */
 const FRAMES_AT_ONCE = 100;
 
 const { url: origin, joinToken, name, index, kind } = JSON.parse(process.argv[2] ?? "") as FlooderWish;
@@ -55,11 +55,11 @@ const note = (answer: string) => void (answers[answer] = (answers[answer] ?? 0) 
 
 interface OpenedSocket {
   socket: Socket;
-  /** For the reports on it. */
+  /** The public key of the socket's session, which reports on the socket are signed for. */
   session: string;
 }
 
-/** Reports by HTTP to get the offer of a socket; "": none. */
+/** Reports by HTTP to get the offer of a socket. Returns its path, or "" if the Worker offers none. */
 async function offer(): Promise<string> {
   offered = "";
   const outcome = await postReport(facts, simulatedVitals(index));
@@ -81,7 +81,7 @@ async function upgradeHead(path: string, session: string): Promise<string> {
   ].join("\r\n");
 }
 
-/** Returns the status code; at 101 the socket is open. */
+/** Sends a request and returns the status code. At 101 the socket is open. */
 function ask(head: string): Promise<{ status: string; socket: Socket }> {
   return new Promise((resolve) => {
     const socket = connect(Number(port), hostname);
@@ -104,7 +104,10 @@ async function open(): Promise<OpenedSocket | null> {
   return null;
 }
 
-/** A masked text of RFC 6455, below 64 KiB: a library would send no more once the other side has closed. */
+/**
+ * Returns a masked text frame of RFC 6455, below 64 KiB. A library is not used: it would send no more once the
+ * gateway has closed.
+ */
 function frameOf(text: string): Buffer {
   const [payload, mask] = [Buffer.from(text), randomBytes(4)];
   const { length } = payload;
@@ -131,7 +134,7 @@ const HEARTBEAT = frameOf(
   `${JSON.stringify({ type: "heartbeat", n: 1, at: 0, available: SIGNALS.map(() => 0) })}\n${"A".repeat(HEARTBEAT_MAC_LENGTH)}`,
 );
 
-/** Sends as fast as the connection allows, until it is cut. */
+/** Sends frames as fast as the connection allows, until it is cut. */
 async function frames(make: (session: string) => Promise<Buffer> | Buffer): Promise<void> {
   const opened = await open();
   if (opened === null) return wait(SAY_EVERY_MS);
@@ -194,6 +197,6 @@ setInterval(() => {
   [sent, answers] = [0, {}];
 }, SAY_EVERY_MS);
 process.once("disconnect", () => process.exit(0));
-// Its Node exists before the flood starts.
+// The first report creates the machine's Node, so that it exists before the flood starts.
 await offer();
 for (;;) await KINDS[kind]();

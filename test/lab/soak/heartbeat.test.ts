@@ -1,4 +1,4 @@
-// Which requests count as a machine's heartbeat, in addition to its lease's renewals.
+// Tests which requests count as a machine's heartbeat, in addition to its lease's renewals.
 import { expect, test } from "vitest";
 import { heartbeatOf } from "./made-up-apiserver.ts";
 

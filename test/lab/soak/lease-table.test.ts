@@ -1,4 +1,4 @@
-// The leases of the made-up apiserver: versions count, as in a real one.
+// Tests the leases of the made-up apiserver: it checks versions like a real one.
 import { expect, it } from "vitest";
 import { LeaseTable } from "./lease-table.ts";
 

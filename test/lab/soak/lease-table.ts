@@ -1,5 +1,5 @@
-// The leases of an apiserver in memory: read, created and renewed, each with a version, as in Kubernetes. Validates
-// nothing.
+// Keeps the leases of an apiserver in memory. A client can read, create and renew them; each has a version, as in
+// Kubernetes. Validates nothing.
 import { randomUUID } from "node:crypto";
 
 interface StoredLease {
@@ -20,7 +20,7 @@ export class LeaseTable {
   readonly #renewed: (name: string, atMs: number) => void;
   #version = 0;
 
-  /** `renewed`: called with each renewal and the time in it. */
+  /** Makes an empty table. `renewed` is called with each renewal and the time in it. */
   constructor(renewed: (name: string, atMs: number) => void) {
     this.#renewed = renewed;
   }
@@ -29,7 +29,7 @@ export class LeaseTable {
     return this.#leases.size;
   }
 
-  /** null: the request is about another object. */
+  /** Answers a request about a lease. Returns null if the request is about another object. */
   answer(method: string, path: string, body: string): TableAnswer | null {
     const found = LEASES.exec(path);
     if (!found) return null;

@@ -1,4 +1,4 @@
-// Which renewals count as late.
+// Tests which renewals count as late.
 import { expect, it, test } from "vitest";
 import { LATE_MS, LeaseWatch } from "./lease-watch.ts";
 

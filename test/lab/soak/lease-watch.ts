@@ -1,15 +1,15 @@
-// Measures the longest time between two heartbeats of a machine in the cluster, and which were late. A heartbeat is a
-// lease's renewal or a status write, which replaces one every five minutes (worker/tick/tick.ts). Pure.
+// Measures the longest time between two heartbeats of a machine in the cluster, and finds late ones. A heartbeat is
+// a lease's renewal or a status write, which replaces a renewal every five minutes (worker/tick/tick.ts). Pure.
 
-/** A machine sends a heartbeat at this interval, and may be late by one. */
+/** Milliseconds between two heartbeats of a machine. A heartbeat may be late by one interval. */
 export const BEAT_MS = 10_000;
 export const LATE_MS = 2 * BEAT_MS;
 
 export interface LateLease {
   name: string;
-  /** Time between two renewals. */
+  /** Milliseconds between two renewals. */
   gapMs: number;
-  /** Start of that time, in milliseconds since 1970. */
+  /** The start of that gap, in milliseconds since 1970. */
   sinceMs: number;
 }
 
@@ -33,13 +33,13 @@ export class LeaseWatch {
     this.#renewals++;
   }
 
-  /** Earlier heartbeats do not count. */
+  /** Starts the measurement: earlier heartbeats do not count. */
   begin(nowMs: number): void {
     this.#beganMs = nowMs;
     this.#renewals = 0;
   }
 
-  /** Includes machines that were not renewed again. */
+  /** Ends the measurement. Machines that were not renewed again count until `nowMs`. */
   end(nowMs: number): LeaseSummary {
     for (const name of this.#renewedMs.keys()) this.#look(name, nowMs);
     this.#beganMs = Infinity;
@@ -51,7 +51,7 @@ export class LeaseWatch {
     };
   }
 
-  /** Since `begin`. */
+  /** Returns the number of late heartbeats since `begin`. */
   get lateCount(): number {
     return this.#late.length;
   }

@@ -1,5 +1,5 @@
-// Many machines in one process, each with the shim's own loop, reporter and socket: `node machines.ts WISH`, started
-// with an IPC channel. Each second it sends their events.
+// Runs many machines in one process, each with the shim's own loop, reporter and socket: `node machines.ts WISH`,
+// started with an IPC channel. Each second it sends their events.
 import { setTimeout as wait } from "node:timers/promises";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import type { Clock } from "../../../node-shim/base/clock.ts";
@@ -16,11 +16,13 @@ const WITHIN_MS = 9000;
 const ENROLMENTS_AT_ONCE = 16;
 const ATTEMPTS = 20;
 const AGAIN_AFTER_MS = 1000;
-/** If a machine needs longer to enrol, the Worker is busy with the others: later ones start more slowly. */
+/**
+ * Milliseconds of an enrolment, above which the Worker counts as busy: the next machines then start more slowly.
+ */
 const CALM_MS = 500;
 const SAY_EVERY_MS = 1000;
 
-/** The shim's own clock reads a file. */
+/** The machines use this clock, because the shim's own clock reads a file. */
 const clock: Clock = {
   nowMs: () => performance.now(),
   timer: (ms, callback) => {
@@ -76,7 +78,7 @@ async function runOne(index: number): Promise<void> {
   await registered.promise;
 }
 
-/** Waits as long as a busy computer needs. */
+/** Repeats an enrolment, so that a busy computer has the time that it needs. Throws after ATTEMPTS. */
 async function untilEnrolled(asked: () => ReturnType<typeof enrol>): Promise<EnrolmentAnswer> {
   for (let attempt = 1; ; attempt++) {
     const outcome = await asked();

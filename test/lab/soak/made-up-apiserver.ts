@@ -1,5 +1,5 @@
-// The apiserver of a soak: leases in memory, everything else by the embedded apiserver, on a plain HTTP port. Each
-// answer is delayed, as by the way to a cluster.
+// Plays the apiserver of a soak: leases in memory, everything else by the embedded apiserver, on a plain HTTP port.
+// Each answer is delayed, as by the network to a cluster.
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
 import { createApiserver } from "../../../infra/local/apiserver/apiserver.ts";
@@ -11,14 +11,14 @@ import { LeaseTable } from "./lease-table.ts";
 export interface MadeUpApiserver {
   url: string;
   token: string;
-  /** Number of `PUT lease`, `PATCH node`, … since the last call. */
+  /** Returns the numbers of requests since the last call, by kind: `PUT lease`, `PATCH node`, … */
   asked: () => Map<string, number>;
   stop: () => Promise<void>;
 }
 
 /**
- * `heard`: called with each heartbeat. A renewed lease counts at the time in it. A status with a heartbeat of Ready has
- * whole seconds only, so it counts at its arrival.
+ * Starts the apiserver. `heard` is called with each heartbeat. A renewed lease counts at the time in it. A status
+ * with a heartbeat of Ready has whole seconds only, so it counts at its arrival.
  */
 export async function startMadeUpApiserver(
   answersAfterMs: number,
@@ -70,7 +70,7 @@ interface StatusPatch {
   status?: { conditions?: { type: string; lastHeartbeatTime?: string }[] };
 }
 
-/** Returns the machine whose status has a heartbeat of Ready; null: it has none. */
+/** Returns the machine whose status has a heartbeat of Ready. null if the request has none. */
 export function heartbeatOf(method: string, path: string, body: string): string | null {
   const [, name] = /^\/api\/v1\/nodes\/([^/?]+)\/status(?:\?|$)/.exec(path) ?? [];
   if (method !== "PATCH" || name === undefined) return null;

@@ -1,5 +1,5 @@
-// A soak's surroundings with a made-up apiserver. The Worker has a deployment's limits, and workerd the process's limit
-// of open files.
+// Starts a soak's Worker with a made-up apiserver. The Worker has a deployment's limits, and workerd the process's
+// limit of open files.
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -17,10 +17,10 @@ import type { InPlace, SoakWorker } from "./place.ts";
 const OPEN_FILES = 200_000;
 const RAISED = `ulimit -n ${OPEN_FILES} 2>/dev/null || ulimit -n "$(ulimit -Hn)"`;
 
-/** Delay of the apiserver's answers. */
+/** Milliseconds that the apiserver waits before each answer. */
 const ANSWERS_AFTER_MS = 50;
 
-/** Returns the limit of open files for workerd. */
+/** Returns the number of files that workerd may have open. */
 export function openFiles(): number {
   return Number(execFileSync("sh", ["-c", `${RAISED}; ulimit -n`], { encoding: "utf8" }));
 }
@@ -44,7 +44,7 @@ export const inMadeUpPlace: InPlace = async (machines, leases, work) => {
   }
 };
 
-/** Notes the end of a part that the soak did not kill. */
+/** Aborts `died` if a part has ended that the soak did not kill. */
 export function noteEnd(died: AbortController, part: Part, how: string): void {
   if (!part.process.killed) died.abort(new Error(endText(part, how)));
 }
@@ -52,10 +52,10 @@ export function noteEnd(died: AbortController, part: Part, how: string): void {
 interface Surroundings {
   folder: string;
   parts: Parts;
-  /** `ca`: PEM; absent: not needed. */
+  /** The apiserver's URL, the Worker's token, and the apiserver's CA as PEM; absent if none is needed. */
   kube: { url: string; token: string; ca?: string | undefined };
   machines: number;
-  /** In addition to a deployment's variables. */
+  /** Variables in addition to a deployment's. */
   variables?: Record<string, string> | undefined;
 }
 
@@ -91,7 +91,7 @@ interface Reached {
   machines: number;
 }
 
-/** Returns the Worker that was just started. */
+/** Returns access to the Worker whose process was just started. */
 export async function workerOf(parts: Parts, started: Part, reached: Reached): Promise<SoakWorker> {
   const { url, secret, machines } = reached;
   let part = started;

@@ -1,4 +1,4 @@
-// npm run soak: ten thousand machines over sockets for an hour, or a gateway with one that floods it.
+// Runs ten thousand machines over sockets for an hour, or a gateway with a machine that floods it (`npm run soak`).
 import { Command, InvalidArgumentError } from "commander";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { areKept, type Finding, findingsText } from "./finding.ts";
@@ -69,7 +69,7 @@ const interrupted = new AbortController();
 for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(signal, () => interrupted.abort(new Error("interrupted")));
 
-/** Loaded when it runs: help and a wrong command line do not wait for it. */
+/** The modules are imported only here: help and a wrong command line do not wait for them. */
 async function findingsOf({ flood, ...plan }: Flags): Promise<Finding[]> {
   if (flood) {
     const [{ runFlood }, { floodFindings }] = await Promise.all([

@@ -1,4 +1,4 @@
-// A minute of a soak, summed from its seconds.
+// Tests a minute of a soak, summed from its seconds.
 import { expect, it, test } from "vitest";
 import type { MachinesReport } from "./fleet.ts";
 import { minuteOf, minuteText, quantile } from "./minutes.ts";

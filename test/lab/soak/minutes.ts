@@ -1,11 +1,11 @@
-// A soak minute by minute: the events of machines and processes, as a line of text. Pure.
+// Formats a soak minute by minute: the events of machines and processes, as a line of text. Pure.
 import type { MachinesReport } from "./fleet.ts";
 
 const MIB = 2 ** 20;
 
-/** CPU time of processes so far. */
+/** The CPU time of processes. */
 export interface Usage {
-  /** Of workerd, of the machines, and of the apiserver with this program. */
+  /** The CPU time of workerd, of the machines, and of the apiserver with this program. */
   worker: number;
   machines: number;
   apiserver: number;
@@ -19,26 +19,29 @@ export interface Minute {
   longestMs: number;
   failures: number;
   lost: number;
-  /** Heartbeats that were late. */
+  /** The number of late heartbeats. */
   late: number;
-  /** % of a core. */
+  /** The CPU time in % of a core. */
   cpu: Usage;
   residentBytes: number;
-  /** Delay of the machines' own processes: if it is large, late answers are not the Worker's fault. */
+  /**
+   * The delay in milliseconds of the machines' own processes. If it is large, late answers are not the Worker's
+   * fault.
+   */
   lagMs: number;
 }
 
-/** The value that this share does not exceed: 0.5 is the median. */
+/** Returns the value that `share` of the values do not exceed: 0.5 is the median. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;
 }
 
 export interface MinuteParts {
-  /** The reports of its seconds. */
+  /** The machines' reports of the seconds of this minute. */
   reports: readonly MachinesReport[];
   late: number;
   seconds: number;
-  /** CPU seconds. */
+  /** The CPU time in seconds. */
   used: Usage;
   residentBytes: number;
 }

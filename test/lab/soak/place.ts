@@ -1,17 +1,17 @@
-// Where a soak takes place: workerd, and the apiserver that it writes to. Types alone.
+// Defines the types of a soak's surroundings: workerd, and the apiserver that it writes to.
 import type { LeaseWatch } from "./lease-watch.ts";
 
-/** A process that can be killed, and started again on what it has stored. */
+/** A Worker whose process can be killed, and started again on its stored data. */
 export interface SoakWorker {
   url: string;
-  /** For `sim-*`. */
+  /** A join token for `sim-*`. */
   joinToken: string;
-  /** Of the process that runs now. */
+  /** Returns the CPU time of the process that runs now, in seconds. */
   cpuSeconds: () => number;
   residentBytes: () => number;
-  /** The text of its GET /metrics. */
+  /** Returns the text of the Worker's GET /metrics. */
   metrics: () => Promise<string>;
-  /** Kills it, and starts it again. Resolves once it answers. */
+  /** Kills the Worker and starts it again. Resolves once the Worker answers. */
   killAndStart: () => Promise<void>;
 }
 
@@ -22,7 +22,10 @@ export interface SoakPlace {
   died: AbortSignal;
 }
 
-/** Renewals go into `leases`. All is stopped once `work` is done. */
+/**
+ * Runs `work` in the surroundings of a soak, and stops everything once `work` is done. Renewals are recorded in
+ * `leases`.
+ */
 export type InPlace = <Outcome>(
   machines: number,
   leases: Pick<LeaseWatch, "renewed">,

@@ -1,4 +1,5 @@
-// A soak's place with a real etcd and kube-apiserver: the local cluster of `npm start`. Its leases are read every few seconds.
+// Starts a soak's Worker with a real etcd and kube-apiserver: the local cluster of `npm start`. Reads its leases
+// every few seconds.
 import { setTimeout as wait } from "node:timers/promises";
 import { tokenAdmin } from "../../../infra/local/kube-admin.ts";
 import { adminSecret } from "../../../infra/local/settings.ts";
@@ -8,9 +9,11 @@ import type { LeaseWatch } from "./lease-watch.ts";
 import { noteEnd, workerOf } from "./made-up-place.ts";
 import type { InPlace } from "./place.ts";
 
-/** A lease is renewed each 4.5 s at most: none of its renewals is missed. */
+/**
+ * Milliseconds between two reads of the leases. A lease is renewed every 4.5 s at most, so no renewal is missed.
+ */
 const READ_EVERY_MS = 4000;
-/** Out of the apiserver's own memory. */
+/** The path that lists the leases from the apiserver's memory, without a read of etcd. */
 const LEASES =
   "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?resourceVersion=0&resourceVersionMatch=NotOlderThan";
 
@@ -42,7 +45,7 @@ export const inRealPlace: InPlace = (machines, leases, work) => {
   return withLocalFleet(run, (part, how) => noteEnd(died, part, how));
 };
 
-/** Rejects where they cannot be read; ends by itself never. */
+/** Reads the leases repeatedly. Rejects if a read fails or `ended` is aborted; never resolves. */
 async function readLeases(
   { admin }: LocalFleet,
   leases: Pick<LeaseWatch, "renewed">,

@@ -1,5 +1,6 @@
-// A soak: many machines over sockets for a long time, against an apiserver that is made up. Real: workerd, the Worker, the
-// shim's reporter and sockets, TCP. Simulated: the machines' facts, that a process holds thousands of them, the apiserver.
+// Runs a soak: many machines over sockets for a long time, against a made-up apiserver or a real one. Real:
+// workerd, the Worker, the shim's reporter and sockets, TCP. Simulated: the machines' facts, and that one process
+// runs thousands of machines.
 import { setTimeout as wait } from "node:timers/promises";
 import { type Counted, countedIn, countedText } from "./counted.ts";
 import { type MachinesReport, type SoakFleet, startFleet } from "./fleet.ts";
@@ -14,26 +15,26 @@ import type { MemorySample, Return, SoakObserved } from "./verdict.ts";
 export interface SoakPlan {
   machines: number;
   minutes: number;
-  /** At half time workerd is killed and started again. */
+  /** true to kill workerd at half time, and to start it again. */
   reconnect: boolean;
-  /** With a real etcd and kube-apiserver. */
+  /** true to use a real etcd and kube-apiserver. */
   real: boolean;
-  /** The same behind a Tunnel and Access, which restarts each minute. */
+  /** true to use a real apiserver behind a Tunnel and Access. The Tunnel restarts each minute. */
   tunnel: boolean;
 }
 
-/** Where the words go. */
+/** The outputs for lines of text. */
 export interface SoakOutput {
-  /** A line that stays. */
+  /** Prints a line that stays. */
   say: (line: string) => void;
-  /** One that is written over. */
+  /** Prints a line that the next line overwrites. */
   show: (text: string) => void;
 }
 
-/** One process would be busy with ten thousand machines. */
+/** The maximum number of machines of one process. A process with ten thousand machines would be too busy. */
 const MACHINES_OF_PROCESS = 5000;
 const TICK_MS = 1000;
-/** After all have a socket: until their first orders are out. */
+/** Milliseconds between the last machine's socket and the measurement: in this time the first leases are lent. */
 const SETTLE_MS = 20_000;
 const MINUTE_MS = 60_000;
 
@@ -50,7 +51,7 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
     return soak
       .run()
       .catch((error: unknown) => {
-        // An aborted wait rejects with a general AbortError; the signal has the cause.
+        // The signal's reason is thrown because an aborted wait rejects with a general AbortError.
         throw signal.aborted ? signal.reason : error;
       })
       .finally(fleet.stop);
@@ -58,12 +59,13 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
 }
 
 /**
- * The files that workerd has open. `socket`: for each machine's socket. `returning`: for each machine's HTTP connection
- * after a kill, in addition. `others`: for the databases of objects in memory, most of them while machines enrol.
+ * The number of files that workerd has open. `socket`: for each machine's socket. `returning`: in addition for each
+ * machine's HTTP connection after a kill. `others`: for the databases of objects in memory, most of them while
+ * machines enrol.
  */
 const FILES = { socket: 2, returning: 2, others: 12_000 } as const;
 
-/** Why so many machines are too many for this computer; null: they are not. */
+/** Returns why workerd may have too few files open for this number of machines. null if it may have enough. */
 export function filesLack({ machines, reconnect }: SoakPlan, open: number): string | null {
   const each = FILES.socket + (reconnect ? FILES.returning : 0);
   if (machines * each + FILES.others <= open) return null;
@@ -131,7 +133,7 @@ class Soak {
     };
   }
 
-  /** Steady: no process starts. */
+  /** Measures while no process starts. */
   async #watch(forMs: number): Promise<void> {
     const memory: MemorySample[] = [];
     this.#memory.push(memory);
@@ -145,7 +147,7 @@ class Soak {
     }
   }
 
-  /** Says what it was like. */
+  /** Measures one minute, and prints a line about it. Returns the machines' reports. */
   async #oneMinute(forMs: number, tick: () => void): Promise<MachinesReport[]> {
     const { output, fleet, leases, worker, signal } = this.#in;
     const [beganMs, before] = [performance.now(), this.#usage()];
@@ -199,7 +201,7 @@ class Soak {
     await worker.killAndStart();
     const backMs = Date.now();
     output.say(`workerd was killed, and is back after ${((backMs - killedMs) / 1000).toFixed(1)} s`);
-    /** One that comes back twice stands for no other. */
+    /** The time of each machine's first new socket. A machine with two new sockets counts once. */
     const backAtMs = new Map<string, number>();
     const [endMs, failures] = [backMs + RETURN_WITHIN_MS, new Map<string, number>()];
     while (Date.now() < endMs && backAtMs.size < machines) {
@@ -231,7 +233,10 @@ export async function untilAllOnSockets(
   }
 }
 
-/** Whoever is not back by then does not come back soon. */
+/**
+ * Milliseconds for which the soak waits for machines to return after a kill. A machine that is later does not
+ * return soon.
+ */
 const RETURN_WITHIN_MS = 180_000;
 
 const elapsed = (sinceMs: number) => Math.round((performance.now() - sinceMs) / 1000);

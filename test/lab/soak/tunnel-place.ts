@@ -1,5 +1,6 @@
-// A soak's place with a real etcd and kube-apiserver that nobody reaches but through a Tunnel behind Access; the Tunnel restarts
-// each minute. Heartbeats are seen as the apiserver takes them, before the Worker has its answer.
+// Starts a soak's Worker with a real etcd and kube-apiserver that can be reached only through a Tunnel behind
+// Access. The Tunnel restarts each minute. Heartbeats are counted when the apiserver takes them, before the Worker
+// has its answer.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -13,9 +14,9 @@ import { noteEnd, startWorker } from "./made-up-place.ts";
 import type { InPlace } from "./place.ts";
 
 const RESTARTS_EVERY_MS = 60_000;
-/** A pod that is killed is back about then. */
+/** Milliseconds for which the Tunnel is away: about the time until a killed pod runs again. */
 const AWAY_MS = 5000;
-/** One after the other. */
+/** The ways in which the Tunnel fails; the soak plays them in this order. */
 const WAYS: readonly Way[] = ["no cloudflared", "cut", "no apiserver", "too late"];
 
 const LEASE = /\/namespaces\/kube-node-lease\/leases\/([^/]+)$/;
@@ -50,7 +51,7 @@ export const inTunnelPlace: InPlace = async (machines, leases, work) => {
   }
 };
 
-/** Ends by itself never. */
+/** Restarts the Tunnel each minute. Rejects if `ended` is aborted; never resolves. */
 async function restartEachMinute(tunnel: Tunnel, ended: AbortSignal): Promise<never> {
   for (let turn = 0; ; turn++) {
     await wait(RESTARTS_EVERY_MS - AWAY_MS, undefined, { signal: ended });
@@ -58,7 +59,7 @@ async function restartEachMinute(tunnel: Tunnel, ended: AbortSignal): Promise<ne
     tunnel.cut();
     await wait(AWAY_MS, undefined, { signal: ended });
     tunnel.way = "open";
-    // For an hour of many machines it is too much to keep.
+    // The recorded requests are deleted: those of many machines in an hour are too many to keep.
     tunnel.taken.length = 0;
   }
 }

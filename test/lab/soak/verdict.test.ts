@@ -1,11 +1,11 @@
-// Which soak keeps which limit: each at the limit and just over it.
+// Tests which soak keeps which limit: each at the limit and just over it.
 import { expect, test } from "vitest";
 import { SOAK_BOUNDS, type SoakObserved, soakFindings } from "./verdict.ts";
 
 const MIB = 2 ** 20;
 const MINUTE_MS = 60_000;
 
-/** Of each minute one. */
+/** Returns samples of workerd's memory, one for each minute. */
 const memory = (...mib: number[]) =>
   mib.map((each, at) => ({ ageMs: SOAK_BOUNDS.settledMs + at * MINUTE_MS, residentBytes: each * MIB }));
 

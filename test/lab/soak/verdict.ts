@@ -1,47 +1,47 @@
-// What came of a soak, held against what is promised. Pure.
+// Compares the results of a soak with its limits. Pure.
 import type { Finding } from "./finding.ts";
 import type { LeaseSummary } from "./lease-watch.ts";
 import { quantile } from "./minutes.ts";
 
-/** Of one process of workerd. */
+/** A sample of the memory of one process of workerd. */
 export interface MemorySample {
-  /** Since all machines were on sockets, or since it was started again. */
+  /** Milliseconds since all machines were on sockets, or since the process was started again. */
   ageMs: number;
   residentBytes: number;
 }
 
 export interface Return {
-  /** When each machine's socket was there again, in milliseconds after workerd was. */
+  /** The time at which each machine had a socket again, in milliseconds after workerd's return. */
   afterMs: number[];
   machines: number;
 }
 
 export interface SoakObserved {
   machines: number;
-  /** With a real etcd and kube-apiserver: what workerd may use is judged. */
+  /** true if etcd and the kube-apiserver are real. Only then workerd's CPU time has a limit. */
   isReal: boolean;
   leases: LeaseSummary;
-  /** But for those that workerd took with it. */
+  /** The reasons of lost sockets, without the sockets that ended with workerd. */
   lostSockets: readonly string[];
-  /** By process. */
+  /** The samples of memory, by process of workerd. */
   memory: readonly (readonly MemorySample[])[];
-  /** null: workerd was not killed. */
+  /** The machines' return after workerd was killed. null if workerd was not killed. */
   returned: Return | null;
-  /** While nothing was started again. */
+  /** The counts while no process was started again. */
   steady: { answers: number; seconds: number; workerCpuSeconds: number };
 }
 
 export const SOAK_BOUNDS = {
-  /** So long does a lease last. */
+  /** The duration of a lease in milliseconds. */
   leaseMs: 40_000,
-  /** From then on memory is flat. */
+  /** Milliseconds after which memory must be flat. */
   settledMs: 600_000,
-  /** At least so much of it is judged. */
+  /** The least number of milliseconds of flat memory that can be judged. */
   judgedMs: 120_000,
-  /** Of the median, up and down. */
+  /** The largest difference from the median, up or down, as a share of the median. */
   memory: 0.03,
   returnedMs: 60_000,
-  /** Of workerd, in % of a core, for each machine: 40 for three thousand. */
+  /** The limit of workerd's CPU time for each machine, in % of a core: 40 % for three thousand machines. */
   workerCpu: 40 / 3000,
 } as const;
 
@@ -57,7 +57,8 @@ export function soakFindings(observed: SoakObserved): Finding[] {
     ...(isReal ? [expiryFinding(leases)] : []),
     {
       text: `heartbeats late by more than a beat: ${leases.late.length} (${leases.renewals} of ${leases.leases} machines; the longest time between two ${seconds(leases.longestMs)})`,
-      // An etcd beside it on the same computer is busier than the Worker: there a lease is to last.
+      // A real etcd on the same computer is busier than the Worker, so heartbeats may be late then: only the leases
+      // must not expire.
       isKept: isReal ? null : leases.late.length === 0 && leases.leases === machines,
       faults: leases.late.map(
         ({ name, gapMs, sinceMs }) => `${name}: ${seconds(gapMs)} from ${new Date(sinceMs).toISOString()} on`,
@@ -82,7 +83,7 @@ function expiryFinding({ longestMs, leases }: LeaseSummary): Finding {
   };
 }
 
-/** Of each minute the median: a heap is cleaned now and then. */
+/** Compares the medians of each minute: a single sample may come before or after a garbage collection. */
 function memoryFinding(samples: readonly MemorySample[]): Finding {
   const settled = samples.filter(({ ageMs }) => ageMs >= SOAK_BOUNDS.settledMs);
   const byMinute = Map.groupBy(settled, ({ ageMs }) => Math.floor(ageMs / MINUTE_MS));

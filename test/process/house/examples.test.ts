@@ -1,4 +1,4 @@
-// Checks that the examples work unchanged: the shim reads the drop-ins and the configuration. The setter has its own
+// Tests that the examples work unchanged: the shim reads the drop-ins and the configuration. The setter has its own
 // test in test/shared/setters/custom.test.ts.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -29,8 +29,8 @@ const WHOLE = "md0 : active raid1 sdb1[1] sda1[0]\n      976630464 blocks [2/2] 
 const MDSTAT = /(?<= )\/proc\/mdstat/g;
 
 /**
- * Returns what the shim reads from examples/facts.d, copied as its page says, with this /proc/mdstat; null: the file is
- * missing.
+ * Returns the facts that the shim reads from examples/facts.d, copied as its page describes, with this
+ * /proc/mdstat. null: the file is missing.
  */
 async function exampleDropIns(mdstat: string | null = WHOLE): Promise<DropInFacts> {
   const from = join(examples, "facts.d");

@@ -1,5 +1,5 @@
-// node workflow-faults.cjs FILE...: prints the faults that GitHub's own parser finds in workflows, as JSON. It is
-// bundled before it runs: the parser imports JSON in a way that bundlers accept and Node.js does not.
+// Prints the faults that GitHub's own parser finds in workflows, as JSON: `node workflow-faults.cjs FILE...`. The
+// program is bundled before it runs: the parser imports JSON in a way that bundlers accept and Node.js does not.
 import { readFileSync } from "node:fs";
 import { NoOperationTraceWriter, parseWorkflow } from "@actions/workflow-parser";
 

@@ -1,4 +1,4 @@
-// Runs each of our tools as short as possible: it starts, does its work and ends well.
+// Runs each tool of test/lab as short as possible: it must start, do its work and end well.
 import { execFile, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
@@ -7,7 +7,7 @@ import { describe, expect, it } from "vitest";
 import { TOOLS } from "../../lab/main.ts";
 
 const LAB = fileURLToPath(new URL("../../lab/main.ts", import.meta.url));
-// None of these needs a real apiserver.
+// The tools run without KUBEBUILDER_ASSETS: none of them needs a real apiserver.
 const { KUBEBUILDER_ASSETS: _, ...env } = process.env;
 
 interface Ended {
@@ -16,7 +16,7 @@ interface Ended {
   stderr: string;
 }
 
-/** `npm run lab -- ARGUMENT…` */
+/** Runs `npm run lab -- ARGUMENT…`. */
 function lab(...args: string[]): Promise<Ended> {
   return new Promise((resolve) => {
     const child = execFile(process.execPath, [LAB, ...args], { env }, (_error, stdout, stderr) =>
@@ -75,7 +75,7 @@ describe.concurrent("a run of", () => {
     const { stdout, stderr } = await lab(..."hostile --as machine --machines 8 --acts 4 --seed 7".split(" "));
     expect(stderr).toBe("");
     const broken = stdout.split("\n").filter((line) => line.startsWith("BROKEN"));
-    // The one limit on speed needs a computer that does nothing else.
+    // The one limit on speed is left out: only a computer that does nothing else keeps it.
     expect(broken.filter((line) => !line.includes("an honest machine's p99"))).toEqual([]);
     const acts = [...stdout.matchAll(/ × (\d+)/g)].reduce((sum, [, times]) => sum + Number(times), 0);
     expect(acts).toBe(8 * 4);

@@ -123,8 +123,8 @@ export class FramedMachine {
   }
 
   /**
-   * Returns the upgrade that the Worker would offer with the next report. The clock moves first, because each
-   * ticket has a time of its own.
+   * Returns the upgrade that the Worker would offer with the next report. Each ticket gets a
+   * time of its own, so that all tickets differ.
    */
   async upgrade(keys: SessionKeys): Promise<{ path: string; token: string }> {
     const { name, kid } = this;

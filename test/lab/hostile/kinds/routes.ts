@@ -175,7 +175,7 @@ export const routeKinds: Record<string, Kind> = {
     const { random } = draw;
     const request = anyRequest(draw);
     const name = random.pick(ODD_NAMES);
-    // Node's client sends Latin-1, so the name must have only its characters.
+    // Node's client sends a path as Latin-1, so an odd name must have only characters of Latin-1.
     return { ...request, path: request.path.replace(/(?<=nodes\/)[^/]+/, name) };
   },
   "names nobody has": (draw) => {

@@ -92,8 +92,8 @@ export const events = changed("events", ({ vitals }, { random, salt }) => {
 });
 
 /**
- * Makes reports with a device plugin's resources, some of which other writers also set. The apiserver's other
- * resources must not change.
+ * Makes reports with a device plugin's resources, which belong to the machine as a kubelet's do. No other writer sets
+ * these resources.
  */
 export const devices = changed("devices that come and go", ({ facts }, { random, salt }) => {
   const names = [`example.com/d-${salt}`, "example.com/gpu", "other.example/gpu"];

@@ -167,7 +167,7 @@ export async function missingFromAudit(worker: WorkerConnection, done: readonly 
   return missing(done, found);
 }
 
-/** `found`: the number of each in the log. */
+/** The number of each change in the log. */
 export function missing(done: readonly Done[], found: ReadonlyMap<string, number>): string[] {
   const left = new Map(found);
   return done.flatMap(({ what, target }) => {

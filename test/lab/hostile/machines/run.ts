@@ -1,5 +1,6 @@
-// Enrolled machines that attack, next to honest ones and an operator at work. Judged by the findings at the apiserver,
-// at the operator and at the honest machines. Real: workerd, HTTP, time, and the apiserver if there is one.
+// Runs enrolled machines that attack, next to honest machines and an operator at work. Judges by the findings at
+// the apiserver, at the operator and at the honest machines. Real: workerd, HTTP, time, and the apiserver if there
+// is one.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -22,18 +23,21 @@ import { watch } from "./watch.ts";
 
 const ENTRY = fileURLToPath(new URL("../../../worker/support/sized-entry.ts", import.meta.url));
 const HOUR_MS = 3_600_000;
-/** For this share of the time, at most a minute, no machine is hostile: the baseline. */
+/** The share of the run before the attack: in this time, at most a minute, the baseline is measured. */
 const BEFORE = 1 / 5;
 const MAX_BEFORE_MS = 60_000;
-/** An honest machine causes fewer requests to the apiserver than its limit. */
+/**
+ * Milliseconds between two reports of an honest machine: it causes fewer requests to the apiserver than its limit
+ * allows.
+ */
 const HONEST_EVERY_MS = 4000;
-/** In a short run they still report this often, like machines with many changes. */
+/** The least number of reports of an honest machine, also in a short run, as of a machine with many changes. */
 const HONEST_REPORTS = 10;
 
-/** Seconds of the run so far, and acts so far. */
+/** Shows the seconds of the run and the number of acts until now. */
 type Progress = (seconds: number, acts: number) => void;
 
-/** `interrupted` ends it early, with an error; nothing is left behind. */
+/** Runs the plan. `interrupted` ends the run early, with an error; no process or file is left behind. */
 export async function runMachines(
   plan: Plan,
   progress: Progress,
@@ -72,7 +76,7 @@ interface Attacked {
   worker: BenchWorker;
   honest: Honest;
   found: Findings;
-  /** Ends everything. */
+  /** Aborted at the end of the run: it ends everything. */
   stop: AbortSignal;
 }
 
@@ -117,8 +121,8 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   const during = anHour(putAfterMinute.bytes, await cluster.putBytes(), endedMs - putAfterMinute.atMs);
   const since = ({ atMs }: { atMs: number }) => atMs >= putAfterMinute.atMs;
   const ofMachines = keptIn(door.requests.filter((request) => since(request) && isHostile(request.name)));
-  // The machines' share of etcd's bytes equals their share of the objects' JSON, since an operator writes whole Nodes
-  // as well.
+  // The machines' share of etcd's bytes equals their share of the objects' JSON. The rest belongs to the operator,
+  // who writes whole Nodes as well.
   const share = ofMachines / (ofMachines + keptIn(operating.marked.filter(since)) || 1);
   const elsewhere = door.requests.filter(({ kind }) => kind === "elsewhere");
   return {
@@ -151,7 +155,7 @@ function keptIn(writes: readonly { keptBytes: number }[]): number {
   return writes.reduce((sum, { keptBytes }) => sum + keptBytes, 0);
 }
 
-/** A deployment's limits for machines: a local cluster and a benchmark allow more. */
+/** Returns a deployment's limits for machines from wrangler.toml: a local cluster and a benchmark allow more. */
 function deployedVariables(): Record<string, string> {
   const text = readFileSync(join(ROOT, "wrangler.toml"), "utf8");
   return Object.fromEntries(
@@ -159,7 +163,7 @@ function deployedVariables(): Record<string, string> {
   );
 }
 
-/** null: there is no etcd, or there was no time to measure. */
+/** Returns the bytes per hour. null if there is no etcd, or if the time was too short to measure. */
 function anHour(from: number | null, to: number | null, ms: number): number | null {
   return from === null || to === null || ms < 1000 ? null : ((to - from) * HOUR_MS) / ms;
 }

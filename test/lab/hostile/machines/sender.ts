@@ -1,5 +1,5 @@
-// Sends a hostile machine's reports, correctly signed, with its current ticket; records each answer. Other files decide
-// the content.
+// Sends a hostile machine's reports, correctly signed, with its current ticket, and records each answer. Other
+// files decide the content.
 import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
 import { sha256Base64url, signReport } from "../../../../node-shim/worker-link/sign.ts";
@@ -10,7 +10,7 @@ import { PROTOCOL } from "../../../../shared/protocol/report.ts";
 import type { Draft } from "./draft.ts";
 import { played, type Surroundings, type Trick } from "./tricks.ts";
 
-/** `status` 0: there was no answer. */
+/** The answer to a report. `status` is 0 if there was no answer. */
 export type Answer = { status: number; retryAfterMs: number } & Partial<Problem & ReportAnswer>;
 
 export interface Credentials {
@@ -28,11 +28,14 @@ export interface Sender {
   ) => Promise<Answer>;
 }
 
-/** Old tickets that are kept for later use. */
+/** The number of old tickets that are kept for later use. */
 const OLDER = 8;
-/** A rotation is signed for n = 1 of any ticket: a second one for the same ticket looks like a copy's. */
+/**
+ * The n of a report's first attempt. A rotation is signed for n = 1 of any ticket, so a second report with n = 1
+ * looks like a copy's.
+ */
 const FIRST_N = 1;
-/** Like a shim: it answers this number of challenges in a row at once. */
+/** The number of challenges in a row that the machine answers at once, like a shim. */
 const CHALLENGES = 2;
 
 export function sender(credentials: Credentials, send: Transport): Sender {
@@ -68,7 +71,7 @@ export function sender(credentials: Credentials, send: Transport): Sender {
         const body = JSON.stringify({ ...said, ...(withFacts && { facts }) }).padEnd(padTo);
         const honest = { sub: name, aud: origin, body: sha256Base64url(body), ticket, n: ++n };
         const plain = { typ: JWT_TYPES.report, claims: honest };
-        // Only the first attempt is a trick: after a challenge it sends what the Worker requires.
+        // Only the first attempt is a trick: after a challenge the machine sends what the Worker requires.
         const signed =
           how && challenges === 0 ? played(how.trick, plain, { ...how.surroundings, older }) : plain;
         const authorization = `Bearer ${await signReport(key, kid, signed.claims, signed.typ)}`;

@@ -12,7 +12,7 @@ import { COVETED_MARKS } from "./operator.ts";
 
 const THREAD = fileURLToPath(new URL("hostile-thread.ts", import.meta.url));
 
-/** Makes this number of machines, which are not enrolled yet. */
+/** Makes `count` machines, which are not enrolled yet. */
 export async function hostileMachines(
   count: number,
   connection: WorkerConnection,
@@ -46,7 +46,7 @@ export function startHostile(orders: HostileOrders, note: (said: Said) => void):
   const faults: string[] = [];
   const thread = new Thread(THREAD, { workerData: orders });
   thread.on("message", note);
-  // A machine that fails by itself was not refused: the run proves nothing then.
+  // The fault counts because a machine that fails by itself was not refused: the run then proves nothing.
   thread.on("error", (error) => faults.push(`the hostile machines ended: ${String(error)}`));
   let isOver = false;
   const ended = new Promise<void>((resolve) =>

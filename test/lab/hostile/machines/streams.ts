@@ -1,8 +1,8 @@
-// The randomness of one machine, in independent streams: a draw from one changes no other.
+// Makes the randomness of one machine, in independent streams: a draw from one stream changes no other.
 import { type Random, randomOf } from "../random.ts";
 
 const STREAMS = ["acts", "tricks", "keys", "startId", "bootID", "machineID"] as const;
-/** More than a machine's acts in a day. */
+/** The length of a stream, which exceeds the number of a machine's acts in a day. */
 const LENGTH = 2 ** 20;
 
 export function streamOf(

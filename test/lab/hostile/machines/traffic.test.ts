@@ -1,4 +1,4 @@
-// The cost of a machine, from the Worker's requests.
+// Tests the cost of a machine, computed from the Worker's requests.
 import { expect, test } from "vitest";
 import { costs, type KubeRequest } from "./traffic.ts";
 

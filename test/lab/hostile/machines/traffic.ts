@@ -1,29 +1,33 @@
-// The cost of a machine for the apiserver, from the Worker's requests: requests in a minute, bytes in an hour. Pure.
+// Computes the cost of a machine for the apiserver from the Worker's requests: requests in a minute, bytes in an
+// hour. Pure.
 
 export interface KubeRequest {
-  /** By a monotonic clock. */
+  /** The time of the request in milliseconds, by a monotonic clock. */
   atMs: number;
   method: string;
   path: string;
-  /** Elsewhere: a path that no machine's Node needs. */
+  /** The kind of object. `elsewhere` is a path that no machine's Node needs. */
   kind: "nodes" | "leases" | "events" | "elsewhere";
   /** The machine's name. */
   name: string;
-  /** The size, in JSON, of the written object: etcd keeps each version for minutes. 0: no write. */
+  /**
+   * The size of the written object in JSON bytes: etcd keeps each version for minutes. 0 if the request wrote
+   * nothing.
+   */
   keptBytes: number;
 }
 
 export interface Cost {
   name: string;
-  /** The first minute after its first request, in which saved budget is spent. */
+  /** The cost of the minute after the machine's first request, in which it spends saved budget. */
   first: { requests: number; bytes: number };
-  /** The most requests in a later minute. The last one may be shorter. */
+  /** The largest number of requests in a later minute. The last minute may be shorter. */
   requestsAMinute: number;
-  /** Bytes written after the first minute, for an hour. null: less than half a minute was left to measure. */
+  /** The bytes written after the first minute, per hour. null if less than half a minute was left to measure. */
   bytesAnHour: number | null;
-  /** Duration of that measurement. */
+  /** The hours in which `bytesAnHour` was measured. */
   hours: number;
-  /** The same by kind. */
+  /** The number of requests by kind. */
   ofKinds: Partial<Record<KubeRequest["kind"], number>>;
 }
 
@@ -31,7 +35,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 const LEAST_MEASURED_MS = MINUTE_MS / 2;
 
-/** Returns the cost of each machine. Its minutes start with its first request. */
+/** Returns the cost of each machine. The minutes of a machine start with its first request. */
 export function costs(requests: readonly KubeRequest[], untilMs: number): Cost[] {
   const byName = Map.groupBy(
     requests.filter(({ name }) => name !== ""),

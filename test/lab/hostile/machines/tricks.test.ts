@@ -1,4 +1,4 @@
-// The effect of each trick on the claims of a report.
+// Tests the effect of each trick on the claims of a report.
 import { expect, test } from "vitest";
 import { randomOf } from "../random.ts";
 import { played, type Trick, TRICKS } from "./tricks.ts";

@@ -1,4 +1,4 @@
-// Tricks of a machine with its own request and a valid signature: claims that our shim would not sign.
+// Plays a machine's tricks with its own request and a valid signature: claims that our shim would not sign.
 import { JWT_TYPES } from "../../../../shared/protocol/claims.ts";
 import type { Random } from "../random.ts";
 
@@ -18,7 +18,7 @@ export const TRICKS = [
 ] as const;
 export type Trick = (typeof TRICKS)[number];
 
-/** The signed claims. */
+/** The claims that the machine signs, and the type of its JWT. */
 export interface Signed {
   typ: string;
   claims: { sub: string; aud: string; body: string; ticket: string; n: number };
@@ -26,7 +26,7 @@ export interface Signed {
 
 export interface Surroundings {
   random: Random;
-  /** Earlier tickets of this machine. */
+  /** The earlier tickets of this machine. */
   older: readonly string[];
   /** Another machine's name. */
   otherName: string;

@@ -1,4 +1,4 @@
-// The verdict of a run: each limit can be broken by itself, and the text says what to check.
+// Tests the verdict of a run: each limit can be broken by itself, and the text says what to check.
 import { describe, expect, it, test } from "vitest";
 import type { Cost } from "./traffic.ts";
 import { BOUNDS, isClean, type Outcomes, p99, verdictText } from "./verdict.ts";

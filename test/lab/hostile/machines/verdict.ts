@@ -1,4 +1,5 @@
-// Compares the results of a run with its limits, as text: a line for each limit; the last one is the verdict.
+// Compares the results of a run with its limits. Returns text: a line for each limit, and the verdict as the last
+// line.
 import { memoryOf } from "../verdict.ts";
 import type { Cost } from "./traffic.ts";
 
@@ -6,7 +7,7 @@ export interface Plan {
   seed: number;
   machines: number;
   minutes: number;
-  /** Each machine ends after this number of acts, in any time; absent: when the time has passed. */
+  /** The number of acts after which each machine ends. Absent: the machine ends when the time has passed. */
   acts?: number | undefined;
 }
 
@@ -14,49 +15,55 @@ export interface Outcomes {
   plan: Plan;
   /** The kind of apiserver. */
   apiserver: string;
-  /** By kind of act of hostile machines: the number of each answer. */
+  /** The number of each answer, by kind of act of hostile machines. */
   kinds: ReadonlyMap<string, ReadonlyMap<string, number>>;
-  /** Nodes, leases and other objects that do not belong to hostile machines. */
+  /** The changed Nodes, leases and other objects that do not belong to hostile machines. */
   othersChanged: readonly string[];
-  /** The Worker's requests that are about no machine's Node, lease or events. */
+  /** The Worker's requests that are not about a machine's Node, lease or events. */
   elsewhere: readonly string[];
   beyondGrants: readonly string[];
-  /** Number of marks of operators and agents on hostile machines' Nodes, and the lost ones. */
+  /** The number of marks of operators and agents on hostile machines' Nodes; `marksLost` has the lost marks. */
   marks: number;
   marksLost: readonly string[];
-  /** Operators' changes, and those that the audit log lacks. */
+  /** The number of operators' changes; `auditLost` has the changes that the audit log lacks. */
   operatorActs: number;
   auditLost: readonly string[];
-  /** Costs of the hostile machines. */
+  /** The costs of the hostile machines. */
   costs: readonly Cost[];
-  /** Average bytes written to etcd for a hostile machine and hour; null: there was no etcd. */
+  /** The average number of bytes written to etcd per hostile machine and hour. null if there was no etcd. */
   etcdBytesAnHour: number | null;
-  /** Durations of honest machines' reports, in milliseconds. */
+  /** The durations of honest machines' reports in milliseconds, before and during the attack. */
   honestBefore: readonly number[];
   honestDuring: readonly number[];
-  /** Honest machines that were not Ready, or did not get a healthy machine's answer. */
+  /** The honest machines that were not Ready, or did not get a healthy machine's answer. */
   honestFaults: readonly string[];
-  /** 5xx and requests without an answer, for any client. */
+  /** The 5xx answers and the requests without an answer, of any client. */
   failures: readonly string[];
-  /** Values over a limit that were accepted. */
+  /** The values over a limit that the Worker accepted. */
   overLimits: readonly string[];
-  /** By machine: bytes of its object in SQLite. */
+  /** The bytes of each machine's node object in SQLite, by machine. */
   objectBytes: ReadonlyMap<string, number>;
-  /** Memory of workerd over time. */
+  /** The memory of workerd in bytes, measured repeatedly. */
   residentBytes: readonly number[];
 }
 
 const MIB = 2 ** 20;
 export const BOUNDS = {
-  /** Limit for a machine's first minute: its own requests, and those of a removal by an operator. */
+  /** The limits of a machine's first minute: its own requests, and the requests of a removal by an operator. */
   firstMinuteRequests: 31,
   firstMinuteBytes: MIB,
   requestsAMinute: 25,
   bytesAnHour: 3 * MIB,
-  /** In addition: 128 KiB of saved budget, and a Node that became NotReady, which is paid for later. */
+  /**
+   * Bytes that are allowed once in addition: 128 KiB of saved budget, and a Node that became NotReady, which the
+   * budget pays later.
+   */
   savedBytes: 192 * 1024,
   slowdown: 2,
-  /** Reports that are faster than this count as equal, since the computer has other work. */
+  /**
+   * Reports that take less than this number of milliseconds count as equally fast, because the computer has other
+   * work.
+   */
   unnoticedMs: 50,
   objectBytes: 4 * MIB,
 } as const;
@@ -64,11 +71,11 @@ export const BOUNDS = {
 interface Line {
   text: string;
   isKept: boolean;
-  /** What to check if the limit is broken. */
+  /** The values that a reader must check if the limit is broken. */
   faults?: readonly string[];
 }
 
-/** The 99th of 100; of few the longest. */
+/** Returns the 99th percentile of the durations; of less than 100, that is the longest. */
 export function p99(durations: readonly number[]): number {
   const sorted = durations.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * 0.99) - 1)] ?? 0;
@@ -143,7 +150,10 @@ function most<Item>(items: readonly Item[], value: (item: Item) => number): Item
   );
 }
 
-/** Compares the first minute with the saved budget, and later ones with a rate, if there was time to measure one. */
+/**
+ * Returns the lines about costs: the first minute against the saved budget, and later minutes against a rate, if
+ * there was time to measure it.
+ */
 function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
   const burst = most(costs, ({ first }) => first.requests);
   const heavy = most(costs, ({ first }) => first.bytes);
@@ -185,7 +195,7 @@ function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
   ];
 }
 
-/** A short run shows the saved budget more than an hourly rate. */
+/** Returns a line about an hourly rate. It allows the saved budget in addition, which dominates a short run. */
 function lasting(what: string, bytes: number, { name, hours }: Pick<Cost, "name" | "hours">): Line {
   const { bytesAnHour, savedBytes } = BOUNDS;
   const text = `${what}: ${mib(bytes)} (${name}), at most ${mib(bytesAnHour)} and ${mib(savedBytes)} once`;
@@ -208,7 +218,7 @@ function memoryLine({ residentBytes }: Outcomes): Line {
   return { text: isFlat ? text : `${text}, which is not flat`, isKept: isFlat };
 }
 
-/** The machines with the highest costs. */
+/** Returns lines about the machines with the highest costs. */
 function machineLines({ costs }: Outcomes): string[] {
   const costly = costs.toSorted(
     (a, b) => b.first.bytes + (b.bytesAnHour ?? 0) - a.first.bytes - (a.bytesAnHour ?? 0),

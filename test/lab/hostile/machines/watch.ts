@@ -1,4 +1,4 @@
-// Observes honest machines, workerd's memory and etcd while hostile machines act. Has the operator act meanwhile.
+// Observes honest machines, workerd's memory and etcd while hostile machines act and an operator works.
 import { setTimeout as wait } from "node:timers/promises";
 import type { BenchWorker } from "../../bench/workerd.ts";
 import type { Cluster } from "./cluster.ts";
@@ -11,7 +11,7 @@ import type { Attack } from "./start-hostile.ts";
 export interface Watched {
   notReady: string[];
   residentBytes: number[];
-  /** Bytes written to etcd at the end of the first minute, or of a shorter attack. */
+  /** The bytes written to etcd at the end of the first minute, or of a shorter attack. */
   putAfterMinute: { bytes: number | null; atMs: number };
 }
 
@@ -20,20 +20,20 @@ export interface Watching {
   worker: BenchWorker;
   found: Findings;
   operating: Operator;
-  /** Observes until this has ended. */
+  /** The attack. The observation lasts until it has ended. */
   attack: Attack;
-  /** The shortest possible duration. */
+  /** The shortest duration of the observation, in milliseconds. */
   forMs: number;
   stop: AbortSignal;
   /** Called after each observation with the elapsed milliseconds. */
   looked: (ms: number) => void;
 }
 
-/** More often in a short run, so that it has several observations. */
+/** Milliseconds between two observations. A short run has LOOKS observations, which follow faster. */
 const LOOK_EVERY_MS = 1000;
 const LOOKS = 50;
 
-/** Throws if it is stopped. */
+/** Observes until the attack has ended. Throws if `stop` is aborted. */
 export async function watch(watching: Watching): Promise<Watched> {
   const { cluster, worker, found, operating, attack, forMs, stop, looked } = watching;
   const startedMs = performance.now();

@@ -1,4 +1,4 @@
-// Runs this system's apt for a machine that is a folder, with sources, lists and a dpkg of its own; and serves the
+// Runs this system's apt for a machine that is a folder, with sources, lists and a dpkg of its own. Also serves the
 // repository.
 import { execFile } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -9,7 +9,7 @@ import { DpkgRoot } from "../deb/dpkg-root.ts";
 
 export interface AptRun {
   code: number;
-  /** Both streams. */
+  /** The output of both streams. */
   said: string;
 }
 
@@ -67,7 +67,7 @@ export class AptMachine {
     });
   }
 
-  /** apt fetches as another user, who may not enter a test's folder. */
+  /** apt runs as root here: by default it fetches as another user, who may not enter a test's folder. */
   #configuration(architecture: string): string {
     const { folder } = this;
     return `Dir "/";

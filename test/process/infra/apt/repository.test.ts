@@ -1,4 +1,5 @@
-// apt itself uses the repository: it offers each machine the right packages, and refuses every changed byte.
+// Tests that apt itself uses the repository: it offers each machine the right packages, and refuses every changed
+// byte.
 import { execFileSync, spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -28,7 +29,7 @@ async function newKey(passphrase?: string): Promise<string> {
 
 describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-get, or not root)"}`, () => {
   const folder = temporaryFolder();
-  /** Served below /apt, as docs/upgrading-shims.md shows. */
+  /** The repository is served below /apt, as docs/upgrading-shims.md shows. */
   const site = join(folder.path, "site");
   const repository = join(site, "apt");
   let armored: string;
@@ -50,7 +51,7 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     folder.remove();
   });
 
-  /** Builds a package of the shim's name with one file in it. */
+  /** Builds a package that has the shim's name and one file. Returns its path. */
   function deb(version: string, architecture: string): string {
     const tree = join(folder.path, `tree-${version}-${architecture}`);
     const file = `${tree}.deb`;
@@ -75,7 +76,7 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
   it("a machine set up as its page says → installs the newest, goes back on request, and installs a version by name", async () => {
     const edge = newMachine();
     mkdirSync(join(edge.folder, "etc/keyrings"));
-    // No user is there to answer yes.
+    // apt-get gets -y, because there is no user to confirm.
     const programs = programsOf(join(edge.folder, "programs"), {
       "apt-get": 'exec /usr/bin/apt-get -y "$@"',
     });
@@ -119,7 +120,7 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     bytes[bytes.length - 1] = (bytes.at(-1) ?? 0) ^ 1;
     writeFileSync(file, bytes);
   };
-  /** apt keeps the lists that it has verified. */
+  /** Returns true if apt has the repository's lists, which it keeps only once it has verified them. */
   const hasLists = (edge: AptMachine) =>
     readdirSync(join(edge.folder, "state/lists")).some((file) => file.endsWith("_Packages"));
   const CHANGES: [string, (copy: string) => void, RegExp][] = [
@@ -180,7 +181,7 @@ describe.skipIf(!canApt)(`the apt repository${canApt ? "" : " (skipped: no apt-g
     async () => {
       const home = join(folder.path, "gpg");
       mkdirSync(home, { mode: 0o700 });
-      // No user is there to type a passphrase, so it is empty.
+      // The passphrase is empty, because there is no user to type one.
       const nobody = "batch\npinentry-mode loopback\npassphrase-file /dev/null\n";
       writeFileSync(join(home, "gpg.conf"), nobody);
       const [make = ""] = commandsBelow(PAGE, "The apt repository");

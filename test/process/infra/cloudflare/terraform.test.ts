@@ -1,4 +1,5 @@
-// terraform itself reads the configuration of the Cloudflare account. The providers' checks need their registry.
+// Tests that terraform itself accepts the configuration of the Cloudflare account. The providers' checks need their
+// registry.
 import { spawnSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +27,7 @@ describe.skipIf(terraform(FOLDER, "-version").status !== 0)("terraform", () => {
     try {
       cpSync(FOLDER, folder.path, { recursive: true, filter: (path) => !path.includes(".terraform") });
       const init = terraform(folder.path, "init", "-backend=false", "-input=false", "-no-color");
-      // With a registry that does not answer, it runs into its timeout.
+      // If the registry does not answer, terraform runs into its timeout, and the test is skipped.
       if (init.signal !== null || (init.status !== 0 && /registry\.terraform\.io/.test(init.stderr)))
         skip("the registry of providers is not reached");
       expect(init).toMatchObject({ status: 0 });

@@ -1,5 +1,5 @@
-// Builds the packages in a folder of their own. The dist/ of other tests does not change, and a path that gets into a
-// package shows.
+// Builds the packages in a folder of their own, so that the dist/ of other tests does not change. A path of this
+// folder that gets into a package is found.
 import { execFile, execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
@@ -14,7 +14,10 @@ export const CLI = `rollcall-cli-${shim.version}`;
 export const CLI_DEB = `rollcall-cli_${shim.version}_all.deb`;
 export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 
-/** Builds into `out`; resolves with the lines of SHA256SUMS. Packages that contain a Node.js take minutes. */
+/**
+ * Builds the packages into `out`; resolves with the lines of SHA256SUMS. Packages that contain a Node.js take
+ * minutes.
+ */
 export async function buildPackages(
   out: string,
   architectures = "all",
@@ -58,12 +61,12 @@ function copyOfProject(): { path: string; remove: () => void } {
       filter: (source) => !skip.test(relative(ROOT, source)),
     });
   const modules = join(folder.path, "node_modules");
-  // For this many small files cp takes half of cpSync's time.
+  // The files are copied by cp, which takes half of cpSync's time for so many small files.
   for (const name of Object.keys(shim.devDependencies)) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     execFileSync("cp", ["-RL", join(ROOT, "node_modules", name), join(modules, name)]);
   }
-  // The bundler reads none of these, so links are enough.
+  // These modules are only linked, because the bundler does not read them.
   for (const name of ["esbuild", "@esbuild", "openpgp", RUNTIME].filter((each) =>
     existsSync(join(ROOT, "node_modules", each)),
   ))

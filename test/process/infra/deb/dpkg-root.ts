@@ -8,10 +8,13 @@ const has = (program: string) => spawnSync(program, ["--version"]).error === und
 export const hasDpkg = has("dpkg-deb") && has("dpkg");
 export const canInstall = hasDpkg && process.geteuid?.() === 0 && has("deb-systemd-helper");
 
-/** The dependencies of the packages that are declared installed; a nodejs may be too old, or missing. */
+/**
+ * The versions of packages that are declared installed by default. A nodejs is not among them: it may be too old,
+ * or missing.
+ */
 const PRESENT = { "init-system-helpers": "1.65.2", libc6: "2.36", "libgcc-s1": "12.2", "libstdc++6": "12.2" };
 
-/** Lists files and links by their path from the root, without dpkg's own database. */
+/** Lists files and links by their paths from the root, without dpkg's own database. */
 export function filesIn(root: string): string[] {
   return readdirSync(root, { recursive: true, withFileTypes: true })
     .filter((entry) => !entry.isDirectory())
@@ -31,7 +34,7 @@ export class DpkgRoot {
     writeFileSync(join(root, "var/lib/dpkg/available"), "");
   }
 
-  /** Declares these packages installed, and no others. */
+  /** Declares these packages installed, in addition to PRESENT, and no others. */
   withPackages(others: Readonly<Record<string, string>> = {}): this {
     const status = Object.entries({ ...PRESENT, ...others }).map(
       ([name, version]) =>

@@ -1,4 +1,4 @@
-// npm run packages: built twice in two places, and installed as npm and dpkg install them.
+// Tests npm run packages: built twice in two places, and installed as npm and dpkg install packages.
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   existsSync,
@@ -27,7 +27,7 @@ const UNITS = [UNIT_NAME, `${UPGRADE}.service`, `${UPGRADE}.timer`];
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
 const whyNoDeb = hasDpkg ? "" : " (skipped: dpkg-deb is not installed)";
 
-/** The node of this process, and the computer's own if it has one. */
+/** The paths of the Node.js of this process, and of the computer's own if it has one. */
 const nodes = [process.execPath, ...["/usr/bin/node"].filter((node) => existsSync(node))];
 
 describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
@@ -201,7 +201,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       mkdirSync(join(folder.path, "units"));
       const paths = UNITS.map((name) => {
         const unit = readFileSync(join(root, "usr/lib/systemd/system", name), "utf8");
-        // The computer that tests them may have no node there.
+        // The unit's path of node is replaced, because the testing computer may have no node there.
         const path = join(folder.path, "units", name);
         writeFileSync(path, unit.replace("ExecStart=/usr/bin/node ", `ExecStart=${process.execPath} `));
         return path;
@@ -236,7 +236,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       expect([machine.enabled(), timer()]).toEqual([true, undefined]);
       const config = at("etc/rollcall/kubelet.yaml");
       writeFileSync(config, `${readFileSync(config, "utf8")}maxPods: 7\n`);
-      // Files that the service and an administrator leave.
+      // These files are left by the service and by an administrator.
       mkdirSync(at("var/lib/rollcall"));
       writeFileSync(at("var/lib/rollcall/key.json"), "{}");
       writeFileSync(at("etc/rollcall/join-token"), "rcj1_");

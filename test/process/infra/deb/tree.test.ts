@@ -1,4 +1,4 @@
-// dpkg installs packages of a few bytes: which files of the machine stay, and which do not.
+// Tests with packages of a few bytes which files of the machine dpkg keeps, and which it does not.
 import { execFileSync } from "node:child_process";
 import {
   existsSync,

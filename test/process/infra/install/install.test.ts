@@ -1,4 +1,5 @@
-// install.sh on all kinds of machines: the files that it installs, and no change where something is wrong.
+// Tests install.sh on all kinds of machines: the files that it installs, and that a refused machine stays
+// unchanged.
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -8,7 +9,7 @@ import { Machine, makeRelease, makeTools, type Outcome, sha256 } from "./release
 
 const UNIT = "rollcall-node-shim.service";
 const SCRIPT = join(ROOT, "infra/install/install.sh");
-/** The start of the next command that it prints. */
+/** The start of the command that install.sh prints as the next one. */
 const JOIN = "node-shim join --url https://rollcall.example.com --join-token-file /root/join-token ";
 
 const files = temporaryFolder();
@@ -36,7 +37,7 @@ const inForce = () => readlinkSync(machine.at("opt/rollcall-node-shim/current"))
 /** Publishes another release in the same folder. */
 const publish = (shim: string) => makeRelease(release, shim);
 
-/** Expects a refusal with this line, and an unchanged machine. */
+/** Expects that `run` fails with this line, and leaves the machine unchanged. */
 function expectRefused(run: () => Outcome, line: RegExp, code = 1): void {
   const before = machine.files();
   expect(run()).toMatchObject({ code, stderr: expect.stringMatching(line) });

@@ -1,5 +1,5 @@
 // Makes a small release within milliseconds, and a machine to install it on: a folder as its root, and the programs
-// that install.sh may find. Some programs are played by scripts.
+// that install.sh may find. Scripts play some of the programs.
 import { execFileSync, spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import {
@@ -26,7 +26,7 @@ function put(path: string, content: string | Buffer, mode = 0o644): void {
   chmodSync(path, mode);
 }
 
-/** Writes packages and SHA256SUMS into the folder; `shim` is the script in place of the shim. */
+/** Writes the packages and SHA256SUMS into the folder. `shim` is a script in place of the shim. */
 export function makeRelease(folder: string, shim = "echo node-shim 1.2.3"): void {
   const tree = join(folder, NAME);
   put(join(tree, "bin/node-shim"), `#!/bin/sh\n${shim}\n`, 0o755);
@@ -42,13 +42,15 @@ export function makeRelease(folder: string, shim = "echo node-shim 1.2.3"): void
   put(join(folder, "SHA256SUMS"), sums.join(""));
 }
 
-/** The programs of a minimal system; all others are played, or missing. */
+/** The programs of a minimal system. All other programs are played, or missing. */
 const TOOLS =
   "sh cat chmod cp cut curl dirname ln mkdir mktemp mv readlink rm rmdir sed sha256sum tar gzip wc".split(
     " ",
   );
 
-/** A machine of 64 bits with glibc 2.31 and systemd, where the user is root. Each played program records its calls. */
+/**
+ * The played programs of a 64-bit machine with glibc 2.31 and systemd, whose user is root. Some record their calls.
+ */
 const PLAYED: Readonly<Record<string, string>> = {
   uname: 'if [ "$1" = -s ]; then echo Linux; else echo x86_64; fi',
   getconf: 'if [ "$1" = LONG_BIT ]; then echo 64; else echo glibc 2.31; fi',
@@ -62,7 +64,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Makes a folder with links to these programs: the machine's PATH, in addition to the played ones. */
+/** Makes a folder with links to TOOLS. Together with the played programs it is the machine's PATH. */
 export function makeTools(folder: string): void {
   mkdirSync(folder);
   for (const tool of TOOLS) symlinkSync(toolPath(tool), join(folder, tool));
@@ -73,7 +75,7 @@ export class Machine {
   readonly #programs: string;
   readonly #path: string;
 
-  /** `folder` is empty; makeTools has made `tools`. */
+  /** Makes a machine in the empty `folder`. makeTools has made `tools`. */
   constructor(folder: string, tools: string) {
     this.root = join(folder, "root");
     this.#programs = join(folder, "programs");
@@ -83,7 +85,7 @@ export class Machine {
     for (const [name, script] of Object.entries(PLAYED)) this.play(name, script);
   }
 
-  /** Adds a played program: a script. */
+  /** Adds a program that is played by this script. */
   play(name: string, script: string): void {
     put(join(this.#programs, name), `#!/bin/sh\n${script}\n`, 0o755);
   }
@@ -92,7 +94,7 @@ export class Machine {
     rmSync(join(this.#programs, program));
   }
 
-  /** Returns the path on this computer of a path below the machine's root. */
+  /** Returns this computer's path of a path on the machine. */
   at(path: string): string {
     return join(this.root, path);
   }
@@ -101,7 +103,7 @@ export class Machine {
     put(this.at(path), content);
   }
 
-  /** Lists the machine's files and links, without those of played programs. */
+  /** Lists the machine's files and links, without the played programs. */
   files(): string[] {
     return readdirSync(this.root, { recursive: true, withFileTypes: true })
       .filter((entry) => !entry.isDirectory())
@@ -115,14 +117,14 @@ export class Machine {
     return this.sh(installer, "-s", "--", ...args);
   }
 
-  /** Runs the machine's shell. */
+  /** Runs a script in the machine's shell. */
   sh(input: string, ...args: string[]): Outcome {
     const env = { PATH: this.#path, ROLLCALL_ROOT: this.root, TMPDIR: join(this.root, "tmp") };
     const { status, stdout, stderr } = spawnSync("/bin/sh", args, { input, encoding: "utf8", env });
     return { code: status, stdout, stderr };
   }
 
-  /** Returns the calls of played programs since the last time. */
+  /** Returns the calls of played programs since the last call of this method. */
   calls(): string[] {
     const file = join(this.root, "calls");
     const lines = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];

@@ -1,4 +1,4 @@
-// A kubeconfig whose user authenticates with the output of a program.
+// Tests a kubeconfig whose user authenticates with the output of a program.
 import { writeFileSync } from "node:fs";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
@@ -22,7 +22,7 @@ test("the user's credentials → go with every request, and the program runs aga
   const { port } = server.address() as AddressInfo;
   const file = join(folder.path, "config");
   const program = join(folder.path, "token.sh");
-  // Each credential has expired when it arrives.
+  // Each credential has expired when it arrives, so that the program runs for each request.
   writeFileSync(
     program,
     `#!/bin/sh

@@ -1,4 +1,4 @@
-// A shell runs the commands that are printed for it.
+// Tests that a shell can run the commands that are printed for it.
 import { execFileSync } from "node:child_process";
 import { array, sample, string } from "fast-check";
 import { expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// Each shell runs its completion script.
+// Tests the completion scripts: each shell runs its own.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,7 +8,7 @@ import { completionScript } from "../../../../infra/operator/completion.ts";
 
 const home = mkdtempSync(join(tmpdir(), "rollcall-shells-"));
 afterAll(() => rmSync(home, { recursive: true }));
-/** No shell reads a configuration of the computer, or assumes that it is remote or nested. */
+/** In this environment no shell reads a configuration of the computer, or assumes that it is remote or nested. */
 const env = { PATH: process.env["PATH"], HOME: home, TERM: "dumb", LC_ALL: "C" };
 
 const missing = (shell: string) =>
@@ -38,7 +38,7 @@ rollcall() {
 }
 print ready`,
   );
-  // A shell at a terminal of its own; the test waits for its output.
+  // The script runs a shell at a terminal of its own, and waits for its output.
   const typing = `zmodload zsh/zpty
 zpty -b inner zsh -f -i
 zpty -w inner ${JSON.stringify(`source ${file}`)}

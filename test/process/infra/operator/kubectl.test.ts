@@ -1,4 +1,4 @@
-// Commands and deployments run kubectl; a test's own program replaces it on the PATH.
+// Tests commands and deployments that run kubectl. A test's own program replaces kubectl on the PATH.
 import { chmodSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,4 @@
-// promtool reads the files for operators' Prometheus and the Worker's metrics, and runs the rules' own tests.
+// Tests with promtool the files for operators' Prometheus and the Worker's metrics, and runs the rules' own tests.
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,4 @@
-// Programs that hang, fail, flood or leave others behind: what the shim receives, and which processes stay.
+// Tests programs that hang, fail, flood or leave others behind: what the shim receives, and which processes remain.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ it("a program sees none of the shim's secrets", async () => {
 
 function processOf(pidFile: string) {
   const pid = readFileSync(pidFile, "utf8").trim();
-  // A zombie that its parent has not reaped yet is dead as well.
+  // A process does not run if it is a zombie, which its parent has not reaped yet.
   const isRunning = () =>
     existsSync(`/proc/${pid}/stat`) && !/\) [ZX] /.test(readFileSync(`/proc/${pid}/stat`, "utf8"));
   return { isRunning };

@@ -1,5 +1,5 @@
-// A pipe that no process writes to, in the place of each file of the state folder. Node.js cannot make one: mkfifo
-// does.
+// Tests a pipe that no process writes to, in the place of each file of the state folder. Node.js cannot make a
+// pipe; mkfifo does.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

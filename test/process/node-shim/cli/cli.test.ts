@@ -1,5 +1,5 @@
-// The installed shim, where only a process shows a command line's effect: exit codes, standard input, signals.
-// test/node-shim/cli tests the rest; test/runtimes/node-shim runs it on each Node.
+// Tests the installed shim, where only a process shows a command line's effect: exit codes, standard input,
+// signals. test/node-shim/cli tests the rest; test/runtimes/node-shim runs it on each Node.js.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -45,7 +45,7 @@ function start(args: string[], environment: Record<string, string> = {}) {
   return { child, said, ended };
 }
 
-/** Starts a Worker that accepts everything, with the paths of its requests. */
+/** Starts a Worker that accepts everything. Returns its URL, and the paths of its requests. */
 async function worker(): Promise<{ url: string; paths: string[] }> {
   const paths: string[] = [];
   const url = await folder.serve((request, response) => {
@@ -162,7 +162,7 @@ describe("run", () => {
     const pipe = join(folder.path, "pipe");
     execFileSync("mkfifo", [pipe]);
     const hanging = join(folder.path, "hang.mjs");
-    // Opening a pipe without a writer is a system call that does not return.
+    // The program hangs because opening a pipe without a writer is a system call that does not return.
     writeFileSync(
       hanging,
       `import { readFile } from "node:fs/promises"; void readFile(${JSON.stringify(pipe)});`,

@@ -1,4 +1,4 @@
-// The machine's stored identity, with another process on its folder and on a full disk.
+// Tests the machine's stored identity, with another process on its folder and on a full disk.
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { readdirSync, readFileSync } from "node:fs";
@@ -25,7 +25,7 @@ it("an enrolment stored on a full disk → one line that says what to do, and no
   const enrolment = { name: "edge-1", thumbprint: "T1", kid: "k" };
   const code = `try { storeEnrolment(process.argv[1], ${JSON.stringify(enrolment)}) } catch ({ message }) { console.log(message) }`;
   const node = [process.execPath, ...moduleOf("storeEnrolment", "identity.ts", code)];
-  // A process that may write no byte to any file.
+  // The limit of 0 blocks plays a full disk: the process may write no byte to any file.
   const limited = ["-c", 'ulimit -f 0 && exec "$@"', "sh", ...node, folder.path];
   expect(execFileSync("sh", limited, { encoding: "utf8" })).toMatch(
     /^\S+enrolment\.json cannot be written \(EFBIG\): make room .*, or pass another --state\n$/,

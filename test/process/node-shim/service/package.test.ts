@@ -1,5 +1,5 @@
-// The shim's package: how apt itself treats the shim's commands. test/process/infra/apt/repository.test.ts tests what
-// apt refuses to trust.
+// Tests the shim's package: how apt itself treats the shim's commands. test/process/infra/apt/repository.test.ts
+// tests which repositories apt refuses to trust.
 import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -36,7 +36,7 @@ describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, o
     stop();
     folder.remove();
   });
-  /** Builds a package of the shim's name, with a configuration that each version changes. */
+  /** Builds a package that has the shim's name, and a configuration that each version changes. */
   function deb(version: string): string {
     const tree = join(folder.path, `tree-${version}`);
     const put = (path: string, text: string) => {
@@ -72,7 +72,7 @@ describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, o
       execFileSync("dpkg", dpkg("--set-selections"), { input: `${PACKAGE} ${selection}\n` });
 
     expect(await updateLists(packages)).toEqual(success(null));
-    // No source has this version: the error is apt's.
+    // No source has this version: the error is apt's own.
     expect(await installVersion(packages, "9.9.9")).toEqual(
       refused(/E: Version '9\.9\.9' for .* was not found/),
     );
@@ -81,7 +81,7 @@ describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, o
     expect(await installVersion(packages, "0.2.0")).toEqual(refused(/Held packages/));
     hold("install");
     expect(now()).toEqual(["0.1.0", "# of 0.1.0\n"]);
-    // Newer versions, also a release candidate.
+    // Newer versions are installed, also a release candidate.
     expect(await installVersion(packages, "0.2.0~rc.1")).toEqual(success(null));
     expect(now()).toEqual(["0.2.0~rc.1", "# of 0.2.0~rc.1\n"]);
     // A configuration that the operator has changed stays, and blocks no upgrade.
@@ -92,7 +92,7 @@ describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, o
     expect(await installVersion(packages, "0.1.0")).toEqual(refused(/--allow-downgrades/));
     expect(await installFormer(packages, "0.1.0")).toEqual(success(null));
     expect(now()).toEqual(["0.1.0", "maxPods: 7\n"]);
-    // Another administrator has removed it meanwhile: it stays removed.
+    // If an administrator has removed the package since, it stays removed.
     execFileSync("dpkg", dpkg("-P", PACKAGE), { stdio: "pipe" });
     await installFormer(packages, "0.1.0");
     expect(edge.installed(PACKAGE)).toBe("undefined undefined");

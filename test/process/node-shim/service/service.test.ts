@@ -1,4 +1,4 @@
-// systemd reads the unit that install-service writes.
+// Tests that systemd reads the unit that install-service writes.
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -23,7 +23,7 @@ test.skipIf(!hasSystemdAnalyze)(
     });
     writeFileSync(path, unit);
     const verified = spawnSync("systemd-analyze", ["verify", path], { encoding: "utf8" });
-    // An unknown key only prints a line, and does not change the exit code.
+    // The output must be empty: for an unknown key systemd prints a line, and does not change the exit code.
     expect({ code: verified.status, said: verified.stdout + verified.stderr }).toEqual({ code: 0, said: "" });
     execFileSync("systemd-analyze", ["security", "--offline=true", "--threshold=25", path]);
   },

@@ -1,8 +1,11 @@
-// A systemd-inhibit that records its calls, in place of the real one, which needs a whole logind.
+// Plays a systemd-inhibit that records its calls. The real one needs a whole logind.
 import { chmodSync, existsSync, mkdirSync, readFileSync, watch, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Returns a PATH with it in front, and its notes: arguments, environment, then `released`. */
+/**
+ * Returns a PATH on which the played program comes first, and the program's notes: arguments, environment, then
+ * `released`.
+ */
 export function fakeInhibit(folder: string) {
   const bin = join(folder, "bin");
   const notes = join(folder, "notes");
@@ -24,7 +27,7 @@ export function fakeInhibit(folder: string) {
     path: `${bin}${delimiter}${process.env["PATH"]}`,
     lines,
     environment: () => (existsSync(`${notes}.env`) ? readFileSync(`${notes}.env`, "utf8") : ""),
-    /** Resolves once the notes have this number of lines. */
+    /** Resolves once there are `count` lines of notes. */
     async until(count: number): Promise<void> {
       if (lines().length >= count) return;
       await new Promise<void>((resolve) => {

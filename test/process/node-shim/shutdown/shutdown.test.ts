@@ -1,4 +1,4 @@
-// logind announces a shutdown on a real bus: the shim notices it, reports it, and then lets it continue.
+// Tests a shutdown that logind announces on a real bus: the shim notices it, reports it, and then lets it continue.
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type ShutdownWatch, watchShutdown } from "../../../../node-shim/shutdown/shutdown.ts";
 import { temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
@@ -6,7 +6,7 @@ import { type Daemon, hasDbusDaemon, joinAsLogind, startDaemon, WITHOUT_DBUS } f
 import { fakeClock } from "../../../node-shim/base/fake-clock.ts";
 
 const GRACE_MS = 30_000;
-/** Interval of the attempts to reach a bus that is not there. */
+/** Milliseconds between two attempts to reach a bus that is not there. */
 const LOOK_MS = 5000;
 
 let folder: { path: string; remove: () => void };
@@ -29,7 +29,7 @@ async function daemon(): Promise<Daemon> {
   return started;
 }
 
-/** Starts a watch and records its events in order; `until` resolves with the first new one that matches. */
+/** Starts a watch and records its events in order. `until` resolves with the first new event that matches. */
 function watching(address: string, gracePeriodMs = GRACE_MS) {
   const clock = fakeClock();
   const happened: string[] = [];
@@ -221,7 +221,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
       const said = watch.awaitLastReport(600);
       watch.reportDelivered();
       await said;
-      // The lock's own timer has ended as well.
+      // One timer has ended since: the lock's own.
       expect(clock.timers()).toBe(timers - 1);
     });
   });

@@ -1,4 +1,5 @@
-// The apiserver as a program: its line, its folder, its exit codes, and what stays after a kill.
+// Tests the apiserver as a program: the line that it prints, its folder, its exit codes, and the data that remain
+// after a kill.
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:net";
@@ -39,7 +40,7 @@ async function exitOf(child: ChildProcess): Promise<number | string | null> {
   });
 }
 
-/** Starts the program and waits for its line. */
+/** Starts the program. Returns once it has printed its line. */
 async function start() {
   const child = run("--data", dir);
   const url = await new Promise<string>((resolve, reject) => {

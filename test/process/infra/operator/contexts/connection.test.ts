@@ -1,4 +1,4 @@
-// A context whose secret a program prints.
+// Tests a context whose secret is printed by a program.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, test } from "vitest";
@@ -22,7 +22,7 @@ beforeAll(() => {
   chmodSync(at("bin/cloudflared"), 0o755);
 });
 
-/** The environment's secret belongs to another Worker: no context with a secret of its own uses it. */
+/** The environment's secret belongs to another Worker: a context with a secret of its own must not use it. */
 const environment = (path: string) => ({
   XDG_CONFIG_HOME: at("config"),
   PATH: path,

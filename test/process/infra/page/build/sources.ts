@@ -1,4 +1,4 @@
-// Small pages in folders of their own, for tests of the build.
+// Makes small pages in folders of their own, for tests of the build.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -14,14 +14,14 @@ export const SMALL_PAGE: Readonly<Record<string, string>> = {
   "shared.ts": 'export const shared = "shared text";',
 };
 
-/** Makes a folder that lasts until the test ends. */
+/** Makes a folder that is removed when the test ends. */
 export function temporary(): string {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-page-"));
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** Writes the sources of a page; `change` replaces some. */
+/** Writes the sources of a page; `change` replaces some of them. Returns their folder. */
 export function sources(change: Record<string, string> = {}): string {
   const folder = temporary();
   for (const [path, text] of Object.entries({ ...SMALL_PAGE, ...change })) {

@@ -1,4 +1,4 @@
-// Programs that must not be interrupted: how they end, which output is quoted, and what delays their end.
+// Tests programs that must not be interrupted: how they end, which output is quoted, and what delays their end.
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
@@ -70,7 +70,7 @@ describe("time", () => {
 
   it("late → asked to end; its child runs on to its own end, and is waited for", async () => {
     const [begun, open, done] = ["begun", "open", "done"].map((name) => join(folder.path, name));
-    // The child waits for a pipe that opens once the program is asked to end.
+    // The script's child waits for a pipe that opens once the program is asked to end.
     const script = `mkfifo ${open}; (read line < ${open}; touch ${done}) & trap 'echo x > ${open}; exit 9' TERM; touch ${begun}; wait`;
     const outcome = shell(script, 2000);
     await eventually(() => existsSync(begun!)).toBe(true);
@@ -81,7 +81,7 @@ describe("time", () => {
 
   it("its child never ends → given up after the grace, with the program's own outcome", async () => {
     const ending = shell("sleep 600 & echo $! >&2; exit 3", LONG_MS, 200);
-    // One timer for the deadline, and one for the grace after the program's end.
+    // The two timers are the deadline, and the grace after the program's end.
     await eventually(() => vi.getTimerCount()).toBe(2);
     vi.advanceTimersByTime(200);
     const outcome = await ending;

@@ -1,4 +1,4 @@
-// systemd-inhibit delays a shutdown until the shim releases it.
+// Tests that systemd-inhibit delays a shutdown until the shim releases it.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -57,7 +57,7 @@ it("no systemd-inhibit → an error that says so", async () => {
 it("systemd-inhibit is refused → an error that says so", async () => {
   const systemd = fakeInhibit(folder.path);
   vi.stubEnv("PATH", systemd.path);
-  // systemd-inhibit cannot find its command: it ends with a code for that.
+  // On this PATH, systemd-inhibit cannot find its command, and ends with the exit code for that.
   const { release } = inhibitShutdown(() => undefined);
   release();
   await systemd.until(2);

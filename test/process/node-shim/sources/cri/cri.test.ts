@@ -1,4 +1,5 @@
-// The runtime's facts and errors with a real containerd: imported images, a network that appears, a stop and a return.
+// Tests the runtime's facts and errors with a real containerd: imported images, a network that appears, a stop and
+// a return.
 import { success } from "../../../../../shared/result.ts";
 import { statfsSync } from "node:fs";
 import { join } from "node:path";
@@ -26,7 +27,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     runtime = containerd();
     await runtime.start();
     runtime.importImage("rollcall.test/small:1", "x".repeat(1000));
-    // gzip makes these larger than the others.
+    // gzip compresses different numbers less than equal letters, so this image is larger than the other one.
     runtime.importImage("rollcall.test/large:1", Array.from({ length: 5000 }, (_, at) => at).join(" "));
   });
   afterEach(() => runtime.thaw());
@@ -53,7 +54,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     return monitor;
   }
 
-  /** Reads until `isSo` holds: a daemon notices some changes only after a while. */
+  /** Reads until `isSo` returns true: a daemon notices some changes only after a while. */
   async function until(monitor: RuntimeMonitor, isSo: () => boolean): Promise<void> {
     while (!isSo()) {
       nowMs += 5000;
@@ -74,7 +75,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     const [large, small] = snapshot.images ?? [];
     expect(large?.sizeBytes).toBeGreaterThan(small?.sizeBytes ?? Infinity);
     expect(large?.repoDigests.concat(small?.repoDigests ?? [])).toEqual([]);
-    // Which snapshotter the path names is containerd's choice.
+    // The test does not compare the last part of the path: containerd chooses the snapshotter.
     expect(snapshot.imageFsPath?.startsWith(join(runtime.root, "io.containerd.snapshotter.v1."))).toBe(true);
     const read = fileSystemReader((path) => Promise.resolve(statfsSync(path)));
     const fileSystem = await read(snapshot.imageFsPath ?? "");
@@ -138,7 +139,7 @@ describe.skipIf(missing !== null)(`containerd${missing === null ? "" : ` (skippe
     expect(await look()).toMatchObject({ runtime: { name: "containerd" }, foundAt: runtime.socketPath });
     await runtime.stop();
     await look();
-    // SIGKILL leaves the socket behind.
+    // SIGKILL leaves the daemon's socket in its place.
     expect(await look()).toBeNull();
     runtime.configure(["io.containerd.grpc.v1.cri"]);
     await runtime.start();

@@ -1,5 +1,5 @@
-// A Docker that accepts connections and never answers. A library's own timer is the deadline; no test can replace it.
-// test/node-shim/sources/docker tests how the Node shows such a runtime.
+// Tests a Docker that accepts connections and never answers. A library's own timer is the deadline; no test can
+// replace that timer. test/node-shim/sources/docker tests how the Node shows such a runtime.
 import { once } from "node:events";
 import { createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";

@@ -1,4 +1,5 @@
-// Docker as the container runtime: a real daemon with its own root, state and socket is stopped, continued and ended.
+// Tests Docker as the container runtime: a real daemon with its own root, state and socket is stopped, continued
+// and ended.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { request } from "node:http";
@@ -54,7 +55,7 @@ describe.skipIf(isMissing)(`dockerd${isMissing ? " (skipped: needs root and dock
     expect(await post(`/images/create?fromSrc=-&repo=${name}&tag=1`, layer)).toBe(200);
   }
 
-  /** Starts it without a network; it changes nothing of the computer's own. */
+  /** Starts the daemon without a network, so that it changes nothing of the computer's own. */
   async function start(): Promise<void> {
     const own = ["--data-root", "--exec-root", "--pidfile"].map((flag) => `${flag}=${join(FOLDER, flag)}`);
     const off = ["--bridge=none", "--iptables=false", "--ip6tables=false", "--ip-masq=false"];

@@ -1,5 +1,5 @@
-// Drop-ins that are real programs. test/process/node-shim/base/child.test.ts and test/node-shim/sources/drop-ins test
-// all other ends of a program and their results.
+// Tests drop-ins that are real programs. test/process/node-shim/base/child.test.ts and
+// test/node-shim/sources/drop-ins test all other ends of a program and their results.
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// Runs the packaged program that reads the hardware.
+// Tests the packaged program that reads the hardware.
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { expect, it } from "vitest";

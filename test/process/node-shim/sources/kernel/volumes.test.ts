@@ -1,4 +1,4 @@
-// A pipe without a writer, in the place of a volume's file. Node.js cannot make one: mkfifo does.
+// Tests a pipe without a writer, in the place of a volume's file. Node.js cannot make a pipe; mkfifo does.
 import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";

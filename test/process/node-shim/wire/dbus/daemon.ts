@@ -1,4 +1,4 @@
-// A real dbus-daemon for a test, and made-up services on it.
+// Starts a real dbus-daemon for a test, and made-up services on it.
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
@@ -12,7 +12,7 @@ import {
   type Value,
 } from "../../../../../node-shim/wire/dbus/wire.ts";
 
-/** From Debian's package dbus, or dbus-daemon. */
+/** true if dbus-daemon is installed, which is in Debian's package dbus or dbus-daemon. */
 export const hasDbusDaemon = spawnSync("dbus-daemon", ["--version"]).status === 0;
 export const WITHOUT_DBUS = "dbus-daemon is not on PATH: install the package dbus";
 
@@ -59,7 +59,10 @@ export interface Peer {
 
 const DBUS = "org.freedesktop.DBus";
 
-/** Joins the bus as a member that owns `name` unless it is empty, and answers calls of the members in `answers`. */
+/**
+ * Joins the bus as a member that owns `name`, or no name if that is empty. The member answers the calls in
+ * `answers`.
+ */
 export async function joinBus(
   { address }: Pick<Daemon, "address">,
   name = "",
@@ -119,7 +122,7 @@ export async function joinAsLogind(daemon: Daemon, name = LOGIN1) {
       await asked.promise;
       asked = Promise.withResolvers<void>();
     },
-    /** Sets the state without a signal. */
+    /** Sets whether a shutdown has begun, without sending a signal. */
     is: (shuttingDown: boolean) => void (isPreparing = shuttingDown),
     prepareForShutdown(shuttingDown: boolean, more: Partial<BusMessage> = {}): void {
       isPreparing = shuttingDown;

@@ -1,4 +1,4 @@
-// The folder of static files after a build contains the current page and nothing of a former one.
+// Tests that the folder of static files contains the current page after a build, and nothing of an earlier one.
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
