@@ -33,7 +33,10 @@ export interface Alert {
   names: string[];
   /** The address that the machines report from; "" if it is unknown, or the machines have several. */
   address: string;
-  /** For one machine: the reason for its state, or, in a resolution, its present state. "" if not known. */
+  /**
+   * Why the machine is in the state, or why the cluster cannot be written. In the resolution of one machine's alert: its
+   * present state. "" if not known.
+   */
   why: string;
 }
 
@@ -170,7 +173,14 @@ export function textOf(alert: Alert): string {
   const when = was
     ? `, for ${durationText(untilMs - sinceMs)}, until ${rfc3339(untilMs)}`
     : ` since ${rfc3339(sinceMs)}`;
-  const more = kind === "machine" ? (why === "" ? "" : was ? `; now it is ${why}` : `: ${why}`) : listed;
+  const more =
+    kind === "machine"
+      ? why === ""
+        ? ""
+        : was
+          ? `; now it is ${why}`
+          : `: ${why}`
+      : `${listed}${why && ` (${why})`}`;
   return `${was ? "Over: " : ""}${what}${when}${more}`;
 }
 

@@ -87,6 +87,9 @@ export function statusAfter(
   return shim !== "" && !isBehind(shim, version) ? "upgraded" : "underway";
 }
 
+/** One machine alone must not stop a rollout: its owner may have unplugged it. */
+const LEAST_SILENT = 2;
+
 /**
  * Returns the reason why the rollout has to stop; null if it continues. `names` are the names of some silent
  * machines.
@@ -97,7 +100,8 @@ export function reasonToStop(
   names: readonly string[],
 ): string | null {
   const given = ROLLOUT_STATUSES.reduce((sum, status) => sum + counts[status], 0);
-  if (counts.silent <= Math.floor((given * mostSilentPercent) / 100)) return null;
+  if (counts.silent < LEAST_SILENT || counts.silent <= Math.floor((given * mostSilentPercent) / 100))
+    return null;
   const more = counts.silent > names.length ? ", …" : "";
   return `${counts.silent} of ${given} machines that were given ${version} are silent: ${names.join(", ")}${more}`;
 }

@@ -36,7 +36,7 @@ const outageShape = {
   network: z.string(),
   /** The start of the first machine's silence. */
   startedAt: z.string(),
-  /** The time at which the last machine was back or removed; null while the outage lasts. */
+  /** The time from which no two of the machines were silent; null while the outage lasts. */
   endedAt: z.nullable(z.string()),
   /** The number of machines in the outage. */
   machines: z.number(),

@@ -77,16 +77,17 @@ it("a rollout → a machine gets the version, upgrades, and is counted", async (
   expect(await ask(machine, VERSION)).toMatchObject(refused("up to date"));
 });
 
-it("a machine never returns → no other machine gets the version, until an operator sets the rollout again", async () => {
-  const [first, second] = [await reported("rollout-silent-1"), await reported("rollout-silent-2")];
+it("two machines never return → no other machine gets the version, until an operator sets the rollout again", async () => {
+  const given = [await reported("rollout-silent-1"), await reported("rollout-silent-2")];
+  const next = await reported("rollout-silent-3");
   await set();
-  await ask(first);
-  await tell(first.name, "0.1.0", "silent");
-  expect(await ask(second)).toMatchObject(refused("stopped"));
-  const why = `1 of 1 machines that were given ${VERSION} are silent: rollout-silent-1`;
+  for (const machine of given) await ask(machine);
+  for (const { name } of given) await tell(name, "0.1.0", "silent");
+  expect(await ask(next)).toMatchObject(refused("stopped"));
+  const why = `2 of 2 machines that were given ${VERSION} are silent: rollout-silent-1, rollout-silent-2`;
   expect(await shown()).toMatchObject({ stopped: { why } });
   await set();
-  expect(await ask(second)).toMatchObject(GIVEN);
+  expect(await ask(next)).toMatchObject(GIVEN);
 });
 
 it("a label → only machines with it", async () => {

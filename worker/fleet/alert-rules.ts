@@ -66,6 +66,36 @@ export function concernOf(
   return summary && state && filterMatches(settings, name, state, summary) ? state : null;
 }
 
+/** Evidence that the cluster itself fails, and not one machine's Node. */
+export interface ClusterEvidence {
+  /** The fault that the Worker's own probe of the apiserver found; null if the apiserver serves the Worker. */
+  fault: string | null;
+  /** The number of machines in the state cluster-unreachable. */
+  unreachable: number;
+  /** The number of machines in the fleet. */
+  machines: number;
+}
+
+/** Without a fault of the probe, this share of the fleet shows that the cluster fails; at least LEAST_UNREACHABLE. */
+const UNREACHABLE_SHARE = 0.1;
+/** One machine can bring about refusals of its own Node: it must not raise an alert about the cluster, or keep it open. */
+const LEAST_UNREACHABLE = 2;
+
+/** Returns why the cluster cannot be written; null if only single Nodes are concerned. `isOpen`: an alert says so already. */
+export function clusterCause(
+  { fault, unreachable, machines }: ClusterEvidence,
+  isOpen: boolean,
+): string | null {
+  if (fault !== null) return fault;
+  // An open alert ends at half the share, so that a machine at the limit does not end and begin alerts.
+  const share = isOpen ? UNREACHABLE_SHARE / 2 : UNREACHABLE_SHARE;
+  const isMany = unreachable >= Math.max(LEAST_UNREACHABLE, share * machines);
+  return isMany ? "the apiserver answers the Worker, and refuses these Nodes" : null;
+}
+
+/** An open alert that has grown by this factor since its last message is sent again. */
+export const GROWTH = 2;
+
 /** A machine in an alert. */
 interface AlertMember {
   machine: string;
@@ -78,13 +108,15 @@ interface AlertCause {
   outage: KnownOutage | null;
   /** The summary of the alert's first machine. */
   summary: MachineSummary;
+  /** Of the kind `cluster`: why the cluster cannot be written. */
+  why: string;
   deployment: string;
   id: string;
 }
 
 export function alertOf(
   members: readonly AlertMember[],
-  { kind, outage, summary, deployment, id }: AlertCause,
+  { kind, outage, summary, why, deployment, id }: AlertCause,
 ): Alert {
   const machines = members.map(({ machine }) => machine);
   const isAlone = kind === "machine";
@@ -101,7 +133,7 @@ export function alertOf(
     machines: members.length,
     names: machines.slice(0, LIMIT.namesInAlert),
     address: outage?.address ?? (isAlone ? summary.address : ""),
-    why: isAlone ? summary.why : "",
+    why: isAlone ? summary.why : why,
   };
 }
 

@@ -6,13 +6,16 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import {
   alertOf,
+  clusterCause,
+  type ClusterEvidence,
   concernOf,
+  GROWTH,
   type KnownOutage,
   overAlert,
   type Watched,
   watchedAfter,
 } from "./alert-rules.ts";
-import { cell, column, type Row } from "../storage/query.ts";
+import { cell, column, hasRow, type Row } from "../storage/query.ts";
 import { type Deliveries, LOST_DELIVERY, REPETITION } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { Mutes } from "./mutes.ts";
@@ -29,6 +32,8 @@ export interface AlertSurroundings {
   summary: (name: string) => MachineSummary | null;
   /** Returns the outage that a silent machine belongs to; null if the machine is silent alone. */
   outageOf: (name: string, summary: MachineSummary) => KnownOutage | null;
+  /** Returns true if the outage has ended, even if a single machine of it is still silent. */
+  isOver: (outage: string) => boolean;
   /** Returns the names of an outage's machines. */
   machinesOf: (outage: string) => string[];
   /** Returns a new unique ID. Typically crypto.randomUUID. */
@@ -37,6 +42,9 @@ export interface AlertSurroundings {
 
 /** The number of rows that one transaction handles. */
 const AT_ONCE = 500;
+/** Time between two checks of an open alert about the cluster: one machine may stay in it by its own fault. */
+const CHECK_CLUSTER_MS = 5 * 60_000;
+const CLUSTER = "cluster";
 /** The wait before a new alert is tried again, for a receiver with too many waiting deliveries. */
 const POSTPONED_MS = 5 * 60_000;
 
@@ -73,9 +81,25 @@ interface Batch {
   alerts: { alert: Alert; row: number; follows: number | null }[];
 }
 
+/** What the machines of one turn are alerted with. */
+interface Turn {
+  /** The rows of this turn. */
+  due: WatchedRow[];
+  isFull: boolean;
+  /** Why the cluster cannot be written; null if it can. */
+  cause: string | null;
+  /** The open alerts that machines have joined in this turn. */
+  joined: Set<number>;
+  nowMs: number;
+}
+
 export class Alerts {
   readonly #in: AlertSurroundings;
   readonly #sql: SqlStorage;
+  /** The receivers that have an open alert about the cluster; undefined until it is read from storage. */
+  #clusterOpen: Set<string> | undefined;
+  /** The time of the last check of these alerts. An eviction loses it, and the check is due at once. */
+  #clusterCheckedMs = 0;
 
   constructor(surroundings: AlertSurroundings) {
     this.#in = surroundings;
@@ -102,7 +126,22 @@ export class Alerts {
   dueMs(): number | null {
     const query = `SELECT MIN(due_ms) FROM (SELECT MIN(due_ms) AS due_ms FROM watched WHERE due_ms IS NOT NULL
       UNION ALL SELECT MIN(due_ms) FROM alerts WHERE due_ms IS NOT NULL)`;
-    return cell(this.#sql, query);
+    const dueMs = cell<number | null>(this.#sql, query);
+    if (this.#openOnCluster().size === 0) return dueMs;
+    return Math.min(dueMs ?? Infinity, this.#clusterCheckedMs + CHECK_CLUSTER_MS);
+  }
+
+  /** Returns true if the next flush needs the cluster's evidence. */
+  needsEvidence(nowMs: number): boolean {
+    const query = "SELECT 1 FROM watched WHERE due_ms <= ? AND state = 'cluster-unreachable' LIMIT 1";
+    return this.#openOnCluster().size > 0 || hasRow(this.#sql, query, nowMs);
+  }
+
+  #openOnCluster(): Set<string> {
+    this.#clusterOpen ??= new Set(
+      column<string>(this.#sql, "SELECT receiver FROM alerts WHERE key = ?", CLUSTER),
+    );
+    return this.#clusterOpen;
   }
 
   firing(receiver: string): number {
@@ -126,10 +165,13 @@ export class Alerts {
   remove(receiver: string): void {
     for (const table of ["watched", "alerts", "letters"])
       this.#sql.exec(`DELETE FROM ${table} WHERE receiver = ?`, receiver);
+    this.#clusterOpen = undefined;
   }
 
   /** Adds deliveries for all due alerts, resolutions and repetitions. Call flush in a transaction. */
-  flush(nowMs: number): void {
+  flush(nowMs: number, evidence: ClusterEvidence): void {
+    const isCheckDue = nowMs >= this.#clusterCheckedMs + CHECK_CLUSTER_MS;
+    if (isCheckDue) this.#clusterCheckedMs = nowMs;
     const query = `${WATCHED} WHERE due_ms <= ? ORDER BY due_ms LIMIT ?`;
     const due = this.#sql.exec<WatchedRow>(query, nowMs, AT_ONCE).toArray();
     const repeated = this.#sql
@@ -138,36 +180,63 @@ export class Alerts {
     for (const receiver of this.#in.receivers.all()) {
       const batch: Batch = { receiver, alerts: [] };
       const rows = due.filter((row) => row.receiver === receiver.name);
-      for (const row of rows) this.#leave(batch, row);
+      for (const row of rows) this.#leave(batch, row, nowMs);
+      const isOpen = this.#openOnCluster().has(receiver.name);
+      const cause = clusterCause(evidence, isOpen);
+      if (isOpen && cause === null) this.#endCluster(batch, nowMs);
       const isFull = rows.length > 0 && this.#isFull(receiver.name);
+      const joined = new Set<number>();
       // A machine may have joined its outage's alert already, while an earlier row was handled.
-      for (const row of rows) if (row.dueMs !== null) this.#enter(batch, row, rows, isFull, nowMs);
+      for (const row of rows)
+        if (row.dueMs !== null) this.#enter(batch, row, { due: rows, isFull, cause, joined, nowMs });
       for (const row of rows) this.#settle(row);
+      for (const alert of joined) this.#sendGrown(batch, alert, isFull);
+      if (isOpen && isCheckDue && cause !== null) this.#sendCause(batch, cause);
       for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(batch, row, nowMs);
       this.#write(batch, nowMs);
     }
   }
 
   /** Removes a machine from its alert. If no machine is left, the alert is resolved. */
-  #leave({ alerts }: Batch, row: WatchedRow): void {
+  #leave(batch: Batch, row: WatchedRow, nowMs: number): void {
     if (row.notified === null || row.notified === row.state) return;
     const update = "UPDATE alerts SET open = open - 1 WHERE id = ? RETURNING *";
     const [alert] = this.#sql.exec<AlertRow>(update, row.alert);
     [row.notified, row.alert] = [null, null];
-    if (!alert || alert.open > 0) return;
+    if (!alert) return;
+    const [, outage] = /^outage (.*)/.exec(alert.key) ?? [];
+    if (alert.open > 0 && (outage === undefined || !this.#in.isOver(outage))) return;
+    this.#end(batch, alert, { untilMs: row.sinceMs, now: this.#in.summary(row.machine), nowMs });
+  }
+
+  /** Ends the receiver's alert about the cluster, while single machines may still be in its state. */
+  #endCluster(batch: Batch, nowMs: number): void {
+    const query = "SELECT * FROM alerts WHERE receiver = ? AND key = ?";
+    const [alert] = this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER);
+    if (alert) this.#end(batch, alert, { untilMs: nowMs, now: null, nowMs });
+  }
+
+  /** Ends an alert. A machine that is still in it gets an alert of its own after the receiver's delay. */
+  #end(
+    { receiver, alerts }: Batch,
+    alert: AlertRow,
+    { untilMs, now, nowMs }: { untilMs: number; now: MachineSummary | null; nowMs: number },
+  ): void {
     this.#sql.exec("DELETE FROM alerts WHERE id = ?", alert.id);
+    if (alert.key === CLUSTER) this.#clusterOpen?.delete(alert.receiver);
+    const free = "UPDATE watched SET told = NULL, alert = NULL, due_ms = ? WHERE receiver = ? AND alert = ?";
+    const dueMs = nowMs + receiver.settings.delaySeconds * 1000;
+    if (alert.open > 0) this.#sql.exec(free, dueMs, alert.receiver, alert.id);
     if (alert.letter === LOST_DELIVERY) return;
-    const over = overAlert(JSON.parse(alert.said) as Alert, row.sinceMs, this.#in.summary(row.machine));
+    const over = overAlert(JSON.parse(alert.said) as Alert, untilMs, now);
     const follows = this.#in.deliveries.isKept(alert.letter) ? alert.letter : null;
     alerts.push({ alert: over, row: alert.id, follows });
   }
 
-  /**
-   * Opens or joins an alert for a machine that is due, unless the machine is muted or the queue is full. `due`: all
-   * rows of this turn.
-   */
-  #enter(batch: Batch, row: WatchedRow, due: WatchedRow[], isFull: boolean, nowMs: number): void {
+  /** Opens or joins an alert for a due machine, unless it is muted or the queue is full. */
+  #enter(batch: Batch, row: WatchedRow, turn: Turn): void {
     const { receiver } = batch;
+    const { due, isFull, cause, joined, nowMs } = turn;
     row.dueMs = null;
     const summary = this.#in.summary(row.machine);
     if (row.state === null || !summary || concernOf(receiver, row.machine, summary) !== row.state) {
@@ -180,14 +249,19 @@ export class Alerts {
       return;
     }
     const outage = row.state === "silent" ? this.#in.outageOf(row.machine, summary) : null;
-    const kind = outage ? "outage" : row.state === "cluster-unreachable" ? "cluster" : "machine";
+    const kind = outage
+      ? "outage"
+      : row.state === "cluster-unreachable" && cause !== null
+        ? "cluster"
+        : "machine";
     if (receiver.settings.outagesOnly && kind === "machine") return;
-    const keys = { machine: `machine ${row.machine}`, outage: `outage ${outage?.id}`, cluster: "cluster" };
+    const keys = { machine: `machine ${row.machine}`, outage: `outage ${outage?.id}`, cluster: CLUSTER };
     const key = keys[kind];
     const query = "UPDATE alerts SET open = open + 1 WHERE receiver = ? AND key = ? RETURNING id";
     const [open] = this.#sql.exec<{ id: number }>(query, receiver.name, key);
     if (open) {
       this.#join(row, open.id);
+      joined.add(open.id);
       return;
     }
     const others = outage
@@ -197,7 +271,7 @@ export class Alerts {
         : [];
     const members = [row, ...this.#waiting(receiver, others, row, due, nowMs)];
     const { deployment, newId } = this.#in;
-    const alert = alertOf(members, { kind, outage, summary, deployment, id: newId() });
+    const alert = alertOf(members, { kind, outage, summary, why: cause ?? "", deployment, id: newId() });
     const insert = "INSERT INTO alerts VALUES (NULL, ?, ?, ?, ?, 0, ?) RETURNING id";
     const repeatMs = receiver.settings.repeatMinutes * 60_000;
     const dueMs = repeatMs > 0 ? nowMs + repeatMs : null;
@@ -207,7 +281,35 @@ export class Alerts {
       this.#join(member, id);
       if (!due.includes(member)) this.#put(member);
     }
+    if (kind === "cluster") this.#openOnCluster().add(receiver.name);
     batch.alerts.push({ alert, row: id, follows: null });
+  }
+
+  /** Sends an alert again that has grown since its last message: a few machines must not hide that many follow. */
+  #sendGrown(batch: Batch, id: number, isFull: boolean): void {
+    const [row] = this.#sql.exec<AlertRow>("SELECT * FROM alerts WHERE id = ?", id);
+    if (!row || isFull) return;
+    const firing = JSON.parse(row.said) as Alert;
+    if (row.open >= GROWTH * firing.machines) this.#sendAgain(batch, row, firing);
+  }
+
+  /** Sends the alert about the cluster again if its cause has changed. */
+  #sendCause(batch: Batch, why: string): void {
+    const query = "SELECT * FROM alerts WHERE receiver = ? AND key = ?";
+    const [row] = this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER);
+    const firing = row && (JSON.parse(row.said) as Alert);
+    if (firing && firing.why !== why) this.#sendAgain(batch, row, { ...firing, why });
+  }
+
+  /** Sends an open alert again, with its present machines. */
+  #sendAgain({ alerts }: Batch, row: AlertRow, firing: Alert): void {
+    const query =
+      "SELECT machine FROM watched WHERE receiver = ? AND alert = ? ORDER BY since_ms, machine LIMIT ?";
+    const names = column<string>(this.#sql, query, row.receiver, row.id, LIMIT.namesInAlert);
+    const alert: Alert = { ...firing, machines: Math.max(row.open, firing.machines), names };
+    this.#sql.exec("UPDATE alerts SET said = ? WHERE id = ?", JSON.stringify(alert), row.id);
+    const follows = row.letter === LOST_DELIVERY ? null : REPETITION;
+    alerts.push({ alert: { ...alert, isRepeated: true }, row: row.id, follows });
   }
 
   #join(row: WatchedRow, alert: number): void {

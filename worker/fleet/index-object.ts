@@ -12,6 +12,7 @@ import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { currentMs, pause } from "../clock.ts";
 import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
+import { withDeadline } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate, type Migration, StoredObject } from "../storage/migrations.ts";
@@ -323,7 +324,10 @@ export class IndexObject extends StoredObject {
       allowed: privateWebhooks(env),
       summary: (name) => this.#rows.summary(name),
       outageOf: (name, summary) => this.#outages.of(name, summary),
+      isOver: (outage) => this.#outages.isOver(Number(outage)),
       machinesOf: (outage) => this.#outages.machinesOf(Number(outage)),
+      counts: () => this.#rows.counts(),
+      clusterFault: () => withDeadline(PROBE_ANSWER_MS, () => clusterFault(env), null).catch(() => null),
       send: (url, init) => fetch(url, init),
       withinMs: DELIVERY_WITHIN_MS,
       audit: (record) => registry(env).noteChange(record),
@@ -333,6 +337,17 @@ export class IndexObject extends StoredObject {
       random: Math.random,
     });
   }
+}
+
+/** Longer than the registry waits for the apiserver. */
+const PROBE_ANSWER_MS = 5000;
+
+/** Returns the fault that the registry's probe of the apiserver finds, without the texts of a single answer. */
+async function clusterFault(env: Environment): Promise<string | null> {
+  const { finding } = (await registry(env).readiness()).apiserver;
+  if (finding.state === "ok") return null;
+  const [fault = ""] = finding.message.split(":");
+  return fault.replace(/^it /, "the apiserver ");
 }
 
 /** The migrations of the fleet index. Append only: existing objects have run the earlier entries. */

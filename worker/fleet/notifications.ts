@@ -3,6 +3,7 @@
 import * as z from "zod/mini";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { messageText, testAlert } from "../../shared/fleet/alert.ts";
+import type { FleetCounts } from "../../shared/fleet/state.ts";
 import type { BackupCell, BackupRows } from "../../shared/protocol/backup.ts";
 import { NOTIFICATION_LIMITS } from "../../shared/protocol/limits.ts";
 import type {
@@ -63,6 +64,10 @@ interface NotificationSurroundings
   extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries">, SendDependencies {
   /** Runs `work` in one transaction; typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
+  /** Returns the number of machines in each state. */
+  counts: () => FleetCounts;
+  /** Probes the apiserver and returns its fault; null if it serves the Worker, or if nothing is known. Never rejects. */
+  clusterFault: () => Promise<string | null>;
   /** Returns a random number from 0 to 1; typically Math.random. */
   random: () => number;
   /** Records an operator's action in the audit log. The caller executes the action afterwards. */
@@ -222,8 +227,11 @@ export class Notifications {
   }
 
   async #run(): Promise<void> {
-    const { nowMs, transaction } = this.#in;
-    transaction(() => this.#alerts.flush(nowMs()));
+    const { nowMs, transaction, counts } = this.#in;
+    const fault = this.#alerts.needsEvidence(nowMs()) ? await this.#in.clusterFault() : null;
+    const { "cluster-unreachable": unreachable = 0, ...others } = counts();
+    const machines = Object.values(others).reduce((sum, count) => sum + count, unreachable);
+    transaction(() => this.#alerts.flush(nowMs(), { fault, unreachable, machines }));
     const due = this.#receivers.due(nowMs());
     const untilMs = nowMs() + TURN_MS;
     const deliver = async () => {

@@ -137,6 +137,12 @@ export class Outages {
     return { id: String(row.id), address: row.network, sinceMs: row.started_ms };
   }
 
+  /** Returns true if the outage has ended or was deleted. */
+  isOver(id: number): boolean {
+    const [row] = this.#sql.exec<OutageRow>("SELECT * FROM outages WHERE id = ?", id);
+    return row?.ended_ms !== null;
+  }
+
   /** Returns the names of an outage's machines, including those that recovered. */
   machinesOf(id: number): string[] {
     return column(this.#sql, "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name", id);
@@ -156,7 +162,8 @@ export class Outages {
     outage.silent += known && known.how === null ? 0 : 1;
     outage.started_ms = Math.min(outage.started_ms, sinceMs);
     outage.last_ms = Math.max(outage.last_ms, sinceMs);
-    outage.ended_ms = null;
+    // One machine that falls silent again does not reopen an outage.
+    if (outage.machines < OUTAGE_MACHINES || outage.silent >= OUTAGE_MACHINES) outage.ended_ms = null;
     this.#put(outage, known?.how ?? null, -1, seq);
   }
 
@@ -166,7 +173,11 @@ export class Outages {
     const update = "UPDATE outage_machines SET back_ms = ?, how = ? WHERE outage = ? AND name = ?";
     this.#sql.exec(update, backMs, how, outage.id, name);
     outage.silent -= 1;
-    if (outage.silent === 0) outage.ended_ms = this.#lastBackMs(outage.id);
+    const lastBackMs = this.#lastBackMs(outage.id);
+    // One machine that stays silent does not keep an outage open. If it is back soon, it is part of the outage's end.
+    const least = outage.machines < OUTAGE_MACHINES ? 1 : OUTAGE_MACHINES;
+    const isEnd = outage.ended_ms === null || lastBackMs - outage.ended_ms <= OUTAGE_SPAN_MS;
+    if (outage.silent < least && isEnd) outage.ended_ms = lastBackMs;
     this.#put(outage, how, 1, seq);
   }
 

@@ -1,12 +1,18 @@
 // Records the phase of a machine's Node and determines its readiness, for the answer to a report.
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
-import { type ApiError, isForbidden } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, isConflict, isForbidden } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
 import { fromTo } from "../storage/from-to.ts";
 import type { Stored } from "../storage/journal.ts";
 
-export function phaseOf(error: ApiError): Phase {
+/**
+ * Returns the phase after a failed request. A conflict is no refusal, and a machine can cause it alone: the phase stays, and
+ * the next report tries again.
+ */
+export function phaseAfter(error: ApiError, records: Stored["records"]): Phase {
+  if (isConflict(error))
+    return records.get("registration")?.phase === "registered" ? "registered" : "registering";
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
 }
 

@@ -57,7 +57,7 @@ import { budgetInLease } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
 import { claimNode, isNodeMissing, recordLoss } from "./own-node.ts";
 import { grantHolder, recordLeftOut } from "./parts.ts";
-import { isReady, phaseOf, recordPhase, refusalMessage } from "./phase.ts";
+import { isReady, phaseAfter, recordPhase, refusalMessage } from "./phase.ts";
 import { AGAIN_WHEN_READY, staysDeleted, wasReady } from "./register-again.ts";
 
 export interface RegisteringMachine extends FormingMachine, Stored {
@@ -175,7 +175,12 @@ function recordFailure(
   const { step, error } = failed;
   log(`registration failed: ${step}`, error);
   const { memory, retryInMs } = retry(machine, before);
-  return { phase: phaseOf(error), ...refusalMessage(error), retryInMs, memory: { ...lease, ...memory } };
+  return {
+    phase: phaseAfter(error, records),
+    ...refusalMessage(error),
+    retryInMs,
+    memory: { ...lease, ...memory },
+  };
 }
 
 /**

@@ -21,7 +21,7 @@ import { lastContact, renewedAtOf, type RenewingMachine, renewLease } from "./le
 import type { TickMemory } from "./memory.ts";
 import { type Loss, type Noticed, recordLoss, takeNotice } from "./own-node.ts";
 import { leftOutMessage, othersMessage } from "./parts.ts";
-import { isReady, phaseOf, refusalMessage } from "./phase.ts";
+import { isReady, phaseAfter, refusalMessage } from "./phase.ts";
 import { staysDeleted } from "./register-again.ts";
 import { register, type RegisteringMachine } from "./registration.ts";
 import { isStatusDue, writeStatus, type WritingMachine } from "./status.ts";
@@ -101,7 +101,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const { error, lost } = await writeHeartbeat(machine, memory, { startedMs, wasEvicted, created });
   if (lost) return lose(machine, memory, lost);
   const ready = isReady(records.get("node")?.node);
-  if (error) return { phase: phaseOf(error), ready, ...refusalMessage(error) };
+  if (error) return { phase: phaseAfter(error, records), ready, ...refusalMessage(error) };
   const isRuntimeMissing = missingRuntime(facts, records.get("runtime") ?? {}) !== null;
   const notice =
     memory.withheld ??

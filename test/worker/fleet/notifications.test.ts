@@ -170,7 +170,7 @@ describe("what receivers get", () => {
       expect(sql.exec("SELECT * FROM watched").toArray()).toEqual([]);
     }));
 
-  it("an outage → one alert with all its machines; it ends when the last machine reports", () =>
+  it("an outage → one alert with all its machines; it ends once no two of them are silent", () =>
     withFleet(async ({ add, goes, pass, delivered, deliveries }) => {
       await add();
       for (let index = 1; index <= 30; index++) {
@@ -187,12 +187,38 @@ describe("what receivers get", () => {
           text: expect.stringContaining("30 machines behind 203.0.0.7"),
         },
       ]);
-      for (let index = 1; index < 30; index++) goes(index * 40, "ready");
+      for (let index = 1; index < 29; index++) goes(index * 40, "ready");
       await pass(HOUR);
       expect(delivered()).toHaveLength(1);
-      goes(30 * 40, "ready");
+      goes(29 * 40, "ready");
       await pass(MINUTE);
       expect(delivered()).toEqual(["firing 1 silent", "resolved 1 silent"]);
+      // The last one is silent alone: its alert follows after the receiver's delay.
+      await pass(MINUTE + 5000);
+      goes(30 * 40, "ready");
+      await pass(MINUTE);
+      const last = machineName(30 * 40);
+      expect(delivered().slice(2)).toEqual([`firing ${last} silent`, `resolved ${last} silent`]);
+    }));
+
+  it("an outage that doubles → is sent again, with its present machines", () =>
+    withFleet(async ({ add, goes, pass, deliveries }) => {
+      await add();
+      const silent = (index: number, atMs: number) =>
+        goes(index * 40, "silent", { address: "203.0.0.7", silentSinceMs: atMs });
+      for (let index = 1; index <= 4; index++) silent(index, 0);
+      await pass(3 * MINUTE);
+      for (let index = 5; index <= 7; index++) silent(index, 1000);
+      await pass(3 * MINUTE);
+      expect(deliveries).toHaveLength(1);
+      silent(8, 1000);
+      await pass(3 * MINUTE);
+      expect(
+        deliveries.map((each) => alertsOf(each).map((alert) => [alert.id, alert.isRepeated, alert.machines])),
+      ).toEqual([[["id-0", false, 4]], [["id-0", true, 8]]]);
+      expect(alertsOf(deliveries[1]!)[0]!.names).toEqual(
+        [1, 2, 3, 4, 5, 6, 7, 8].map((index) => machineName(index * 40)),
+      );
     }));
 
   it.each<[string, object, object, number[]]>([
@@ -236,6 +262,102 @@ describe("what receivers get", () => {
       ]);
       expect(new Set(alerts.map(({ id }) => id)).size).toBe(1);
       expect(new Set(deliveries.map(({ messageId }) => messageId)).size).toBe(4);
+    }));
+});
+
+describe("an alert about the cluster", () => {
+  const CLUSTER = "made-up cluster-unreachable";
+  const FAULT = "the apiserver does not answer";
+  /** Delivers to a receiver without a delay, in a fleet of 20 machines of which some cannot be written. */
+  const refused = (numbers: number[], situation: (fleet: NotifiedFleet) => Promise<void>) =>
+    withFleet(async (fleet) => {
+      for (let index = 1; index <= 20; index++) fleet.goes(index, "ready");
+      await fleet.add({ delaySeconds: 0 });
+      for (const index of numbers) fleet.goes(index, "cluster-unreachable");
+      await fleet.pass(1000);
+      await situation(fleet);
+    });
+
+  it("one machine's Node is refused, and the probe finds no fault → an alert about that machine alone", () =>
+    refused([1], async ({ delivered, deliveries, goes, pass }) => {
+      expect(delivered()).toEqual([`firing ${ONE} cluster-unreachable`]);
+      expect(alertsOf(deliveries[0]!)[0]).toMatchObject({ kind: "machine", severity: "warning" });
+      goes(1, "ready");
+      await pass(MINUTE);
+      expect(delivered()[1]).toBe(`resolved ${ONE} cluster-unreachable`);
+    }));
+
+  it.each<[string, number[], string | null, string[]]>([
+    ["one of 20 machines, and a fault of the probe", [1], FAULT, [`firing ${CLUSTER}`]],
+    ["two of 20 machines, a tenth of the fleet", [1, 2], null, [`firing ${CLUSTER}`]],
+  ])("%s → fires", (_, numbers, fault, expected) =>
+    refused([], async ({ delivered, goes, pass, probeFinds }) => {
+      probeFinds(fault);
+      for (const index of numbers) goes(index, "cluster-unreachable");
+      await pass(MINUTE);
+      expect(delivered()).toEqual(expected);
+    }),
+  );
+
+  it("a refused machine, and then an outage of the apiserver → the outage is told", () =>
+    refused([1], async ({ delivered, deliveries, goes, pass, probeFinds }) => {
+      await pass(HOUR);
+      probeFinds(FAULT);
+      for (const index of [2, 3, 4]) goes(index, "cluster-unreachable");
+      await pass(MINUTE);
+      expect(delivered()).toEqual([`firing ${ONE} cluster-unreachable`, `firing ${CLUSTER}`]);
+      expect(alertsOf(deliveries[1]!)[0]).toMatchObject({ machines: 3, why: FAULT, severity: "critical" });
+    }));
+
+  it("one machine stays refused after the outage → the alert ends, and the machine gets its own", () =>
+    refused([], async ({ delivered, goes, pass, probeFinds, evict }) => {
+      probeFinds(FAULT);
+      for (const index of [1, 2, 3]) goes(index, "cluster-unreachable");
+      await pass(MINUTE);
+      probeFinds(null);
+      for (const index of [2, 3]) goes(index, "ready");
+      await pass(MINUTE);
+      evict();
+      await pass(10 * MINUTE);
+      expect(delivered()).toEqual([
+        ...[`firing ${CLUSTER}`, `resolved ${CLUSTER}`],
+        `firing ${ONE} cluster-unreachable`,
+      ]);
+    }));
+
+  it("only one machine noticed the outage, and stays refused → a check ends the alert, also after an eviction", () =>
+    refused([], async ({ delivered, goes, pass, probeFinds, evict }) => {
+      probeFinds(FAULT);
+      goes(1, "cluster-unreachable");
+      await pass(MINUTE);
+      probeFinds(null);
+      evict();
+      await pass(6 * MINUTE);
+      expect(delivered()).toEqual([
+        ...[`firing ${CLUSTER}`, `resolved ${CLUSTER}`],
+        `firing ${ONE} cluster-unreachable`,
+      ]);
+    }));
+
+  it("grows to twice its machines, or changes its cause → is sent again; otherwise not", () =>
+    refused([], async ({ deliveries, goes, pass, probeFinds }) => {
+      probeFinds(FAULT);
+      for (const index of [1, 2]) goes(index, "cluster-unreachable");
+      await pass(MINUTE);
+      goes(3, "cluster-unreachable");
+      await pass(MINUTE);
+      goes(4, "cluster-unreachable");
+      await pass(10 * MINUTE);
+      probeFinds("the apiserver does not accept the token");
+      await pass(10 * MINUTE);
+      const seen = deliveries
+        .flatMap(alertsOf)
+        .map(({ id, machines, why, isRepeated }) => [id, machines, why, isRepeated]);
+      expect(seen).toEqual([
+        ["id-0", 2, FAULT, false],
+        ["id-0", 4, FAULT, true],
+        ["id-0", 4, "the apiserver does not accept the token", true],
+      ]);
     }));
 });
 

@@ -86,14 +86,22 @@ describe("machines of one address that fall silent", () => {
       ],
     ],
     [
-      "one reported an hour later → joins the ended outage, which is open again",
+      "one reported an hour later → joins the ended outage, which one machine does not open again",
       (f) => [f.silent(1, 0), f.silent(2, 1), f.back(1, 90), f.back(2, 95), f.silent(3, 2)],
-      [["1 2 3", 0, null, "cut off"]],
+      [["1 2 3", 0, 95, "cut off"]],
     ],
     [
-      "one reported after the other's return → both",
+      "two reported an hour later → join the ended outage, which is open again",
+      (f) => [
+        ...[f.silent(1, 0), f.silent(2, 1), f.back(1, 90), f.back(2, 95)],
+        ...[f.silent(3, 2), f.silent(4, 2)],
+      ],
+      [["1 2 3 4", 0, null, "cut off"]],
+    ],
+    [
+      "one reported after the other's return → both, in an outage that has ended",
       (f) => [f.silent(1, 0), f.back(1, 90), f.silent(2, 2)],
-      [["1 2", 0, null, "cut off"]],
+      [["1 2", 0, 90, "cut off"]],
     ],
     [
       "one of another address → is none of it",
@@ -137,7 +145,21 @@ describe("machines of one address that fall silent", () => {
 
 describe("an outage of two", () => {
   const cases: [situation: string, happens: (fleet: Fleet) => void, shown: unknown[]][] = [
-    ["one is back → it goes on", (f) => f.back(1, 100), ["1 2", 0, null, "cut off"]],
+    [
+      "one is back → ended: the other one alone is no outage",
+      (f) => f.back(1, 100),
+      ["1 2", 0, 100, "cut off"],
+    ],
+    [
+      "one is back within a minute of the other → that is the end",
+      (f) => [f.back(1, 100), f.back(2, 160)],
+      ["1 2", 0, 160, "cut off"],
+    ],
+    [
+      "one is back later → the end stays",
+      (f) => [f.back(1, 100), f.back(2, 161)],
+      ["1 2", 0, 100, "cut off"],
+    ],
     ["both were cut off", (f) => [f.back(1, 100), f.back(2, 120)], ["1 2", 0, 120, "cut off"]],
     [
       "both were down",
@@ -146,8 +168,8 @@ describe("an outage of two", () => {
     ],
     [
       "one was down, one has left",
-      (f) => [f.back(1, 100, { boot: "x" }), f.leave(2, 200)],
-      ["1 2", 0, 200, "1 down, 1 left"],
+      (f) => [f.back(1, 100, { boot: "x" }), f.leave(2, 150)],
+      ["1 2", 0, 150, "1 down, 1 left"],
     ],
     [
       "both are silent again, without an update in between",

@@ -135,26 +135,28 @@ describe("machines that fall silent", () => {
   it("report again → they are upgraded; the rollout stays stopped until an operator sets it again", () =>
     withFleet("back", async ({ rollouts, ask, tell }) => {
       await rollouts.put(wish, "alice");
-      ask(1);
-      tell(1, "0.1.0", "silent");
-      tell(1, "0.2.0");
-      expect(rollouts.show()).toMatchObject({ stopped: {}, machines: { silent: 0, upgraded: 1 } });
-      expect(ask(2)).toEqual({ version: null, why: "stopped" });
+      for (const index of [1, 2]) ask(index);
+      for (const index of [1, 2]) tell(index, "0.1.0", "silent");
+      for (const index of [1, 2]) tell(index, "0.2.0");
+      expect(rollouts.show()).toMatchObject({ stopped: {}, machines: { silent: 0, upgraded: 2 } });
+      expect(ask(3)).toEqual({ version: null, why: "stopped" });
       await rollouts.put(wish, "bob");
-      expect([rollouts.show()?.stopped, ask(2)]).toEqual([null, GIVEN]);
+      expect([rollouts.show()?.stopped, ask(3)]).toEqual([null, GIVEN]);
     }));
 
-  it("when the rollout is set again → they do not stop it; the next one does", () =>
+  it("when the rollout is set again → they do not stop it; the next two do", () =>
     withFleet("accepted", async ({ rollouts, ask, tell }) => {
       await rollouts.put(wish, "alice");
-      for (const index of [1, 2]) ask(index);
+      for (const index of [1, 2, 3]) ask(index);
       tell(1, "0.1.0", "silent");
       await rollouts.put(wish, "bob");
       expect(rollouts.show()).toMatchObject({ stopped: null, machines: { accepted: 1, silent: 0 } });
       tell(1, "0.1.0", "silent");
       expect(rollouts.show()?.stopped).toBeNull();
       tell(2, "0.1.0", "silent");
-      expect(rollouts.show()).toMatchObject({ stopped: {}, machines: { accepted: 1, silent: 1 } });
+      expect(rollouts.show()?.stopped).toBeNull();
+      tell(3, "0.1.0", "silent");
+      expect(rollouts.show()).toMatchObject({ stopped: {}, machines: { accepted: 1, silent: 2 } });
     }));
 
   it("more than the listed number → the last ones are listed", () =>

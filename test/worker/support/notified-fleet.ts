@@ -49,6 +49,8 @@ export interface NotifiedFleet {
   mute: (wish: Record<string, unknown>) => Promise<number>;
   /** The deliveries that were sent, including those that did not arrive. */
   deliveries: GotDelivery[];
+  /** Sets the fault that the Worker's probe of the apiserver finds from now on; null for none. */
+  probeFinds: (fault: string | null) => void;
   /** The receivers' reactions from now on, by the receiver's name. */
   behaviour: Record<string, Behaviour>;
   /** Returns the alerts of the deliveries that arrived, as `firing machine-000001 silent`. */
@@ -72,7 +74,7 @@ export const alertsOf = ({ body }: Pick<GotDelivery, "body">) =>
   (JSON.parse(body) as { alerts: GotAlert[] }).alerts;
 
 function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
-  const state = { nowMs: FLEET_START_MS, version: 0, ids: 0 };
+  const state = { nowMs: FLEET_START_MS, version: 0, ids: 0, fault: null as string | null };
   const deliveries: GotDelivery[] = [];
   const audited: string[] = [];
   const behaviour: Record<string, Behaviour> = {};
@@ -107,6 +109,9 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
       allowed: "off",
       summary: (name) => rows.summary(name),
       outageOf: (name, summary) => outages.of(name, summary),
+      isOver: (id) => outages.isOver(Number(id)),
+      counts: () => rows.counts(),
+      clusterFault: () => Promise.resolve(state.fault),
       machinesOf: (id) => outages.machinesOf(Number(id)),
       send,
       withinMs: 20,
@@ -135,6 +140,9 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
         outages.note(found);
         notifications.note(found);
       });
+    },
+    probeFinds(fault) {
+      state.fault = fault;
     },
     async pass(ms) {
       const untilMs = state.nowMs + ms;

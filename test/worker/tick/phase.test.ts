@@ -6,7 +6,7 @@ import {
   awaySinceMs,
   isRegisteredReady,
   lastPhase,
-  phaseOf,
+  phaseAfter,
   recordPhase,
   refusalMessage,
 } from "../../../worker/tick/phase.ts";
@@ -99,9 +99,23 @@ test.each<[situation: string, error: ApiError, phase: string, told: RegExp | und
     /something else answers.*\/readyz/,
   ],
 ])("%s → the phase, whom to ask, and nothing of the cluster's own words", (_, error, phase, told) => {
-  expect(phaseOf(error)).toBe(phase);
+  expect(phaseAfter(error, keptRecords({}).records)).toBe(phase);
   const { message } = refusalMessage(error);
   if (told) expect(message).toMatch(told);
   else expect(message).toBeUndefined();
   expect(message ?? "").not.toContain(OWN_WORDS);
+});
+
+test.each<[situation: string, registration: string | undefined, phase: Phase]>([
+  ["a registered machine → stays registered", "registered", "registered"],
+  ["a machine without a registration → is being registered", undefined, "registering"],
+  ["a machine whose name was taken → is being registered", "name taken", "registering"],
+])("a conflict for %s, and nobody is told that the apiserver refuses", (_, phase, expected) => {
+  const { records } = keptRecords(phase === undefined ? {} : { registration: { phase } });
+  const conflict: ApiError = {
+    kind: "status",
+    status: { code: 409, reason: "Conflict", message: OWN_WORDS },
+  };
+  expect(phaseAfter(conflict, records)).toBe(expected);
+  expect(refusalMessage(conflict)).toEqual({});
 });
