@@ -50,3 +50,10 @@ function isOfKind(error: ApiError, reason: string, code: number): boolean {
   if (error.kind !== "status") return false;
   return error.status.reason ? error.status.reason === reason : error.status.code === code;
 }
+
+/** Returns true if the apiserver failed, and false if it refused this request. */
+export function isFailing(error: ApiError): boolean {
+  if (error.kind === "unanswered") return true;
+  const { code = 0 } = error.status;
+  return code === 429 || code >= 500;
+}

@@ -8,7 +8,13 @@ import {
   sampleOf,
   thinned,
 } from "../../shared/fleet/samples.ts";
-import { type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
+import {
+  type ApiResult,
+  isConflict,
+  isFailing,
+  isNotFound,
+  isUnauthorized,
+} from "../../shared/kubernetes/api-error.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import { nextRenewTime } from "../../shared/node/lease.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
@@ -185,8 +191,11 @@ export type LeasePut =
   | { kind: "renewed"; lease: Lease }
   /** Another writer has changed or deleted the lease. */
   | { kind: "lost" }
-  /** The PUT failed. `isAnswered`: true if the apiserver answered, so that the lease certainly was not written. */
-  | { kind: "failed"; isAnswered: boolean; retryAfterMs: number };
+  /**
+   * `isAnswered`: the apiserver answered, so nothing was written. `isRefused`: the apiserver serves, and refuses this lease
+   * alone.
+   */
+  | { kind: "failed"; isAnswered: boolean; isRefused?: true; retryAfterMs: number };
 
 /** PUTs a lease. Calls `onRequest` before each request. Never rejects. */
 export type PutLease = (lease: Lease, onRequest: () => void) => Promise<LeasePut>;
@@ -239,10 +248,16 @@ function outcomeOf(result: ApiResult<Lease>, retryAfterMs: number): LeasePut {
   if (result.ok) return { kind: "renewed", lease: result.value };
   const { error } = result;
   if (isNotFound(error) || isConflict(error)) return { kind: "lost" };
-  return { kind: "failed", isAnswered: error.kind === "status", retryAfterMs };
+  const isRefused = !isFailing(error) && !isUnauthorized(error);
+  return {
+    kind: "failed",
+    isAnswered: error.kind === "status",
+    ...(isRefused && { isRefused }),
+    retryAfterMs,
+  };
 }
 
-const NO_ANSWER = { kind: "failed", isAnswered: false, retryAfterMs: 0 } as const;
+const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0 };
 
 interface RenewalDependencies {
   putLease: PutLease;
@@ -283,8 +298,9 @@ export class Renewals {
     const put = await putLease(renewed, () => loan.requests++).catch(() => NO_ANSWER);
     counters.renewal(put.kind);
     if (put.kind === "failed") {
-      // A lease that fails repeatedly does not suspend other leases that are renewed.
-      if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
+      // A refused lease suspends no other, and a lease that fails repeatedly while others are renewed does not either.
+      if (put.isRefused) this.suspension.succeeded(asked);
+      else if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
         this.suspension.failed(asked, nowMs(), put.retryAfterMs);
       loan.isFailing = true;
       // A later PUT over this version shows whether the failed PUT was written.

@@ -2,7 +2,7 @@
 // registrations, and new series of events. A thief of a machine's key decides how often it reports, so each of
 // these loads has a budget.
 import { NUMBER_RANGES } from "../../shared/deployment/numbers.ts";
-import type { ApiError } from "../../shared/kubernetes/api-error.ts";
+import { type ApiError, isFailing } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { NODE_STATUS_UPDATE_TRIES, readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -371,14 +371,7 @@ function triesAt(backOff: BackOff | undefined, nowMs: number): number {
   return Math.min(TRIES_AT_ONCE, backOff.tries + (nowMs - backOff.atMs) / backOff.everyMs);
 }
 
-/** Returns true if the apiserver failed; false if the apiserver refused this request. */
-function isFailing(error: ApiError): boolean {
-  if (error.kind === "unanswered") return true;
-  const { code = 0 } = error.status;
-  return code === 429 || code >= 500;
-}
-
-/** The number of updates that failed directly after a failed update, since this object woke. */
+/** The number of updates that failed right after another one had failed, since this object woke. */
 export type RepeatedFailures = Readonly<Record<"lease" | "status", number>>;
 
 /**

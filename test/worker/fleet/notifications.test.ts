@@ -320,7 +320,8 @@ describe("an alert about the cluster", () => {
       evict();
       await pass(10 * MINUTE);
       expect(delivered()).toEqual([
-        ...[`firing ${CLUSTER}`, `resolved ${CLUSTER}`],
+        `firing ${CLUSTER}`,
+        `resolved ${CLUSTER}`,
         `firing ${ONE} cluster-unreachable`,
       ]);
     }));
@@ -334,7 +335,8 @@ describe("an alert about the cluster", () => {
       evict();
       await pass(6 * MINUTE);
       expect(delivered()).toEqual([
-        ...[`firing ${CLUSTER}`, `resolved ${CLUSTER}`],
+        `firing ${CLUSTER}`,
+        `resolved ${CLUSTER}`,
         `firing ${ONE} cluster-unreachable`,
       ]);
     }));

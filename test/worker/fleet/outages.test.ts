@@ -93,8 +93,8 @@ describe("machines of one address that fall silent", () => {
     [
       "two reported an hour later → join the ended outage, which is open again",
       (f) => [
-        ...[f.silent(1, 0), f.silent(2, 1), f.back(1, 90), f.back(2, 95)],
-        ...[f.silent(3, 2), f.silent(4, 2)],
+        [f.silent(1, 0), f.silent(2, 1), f.back(1, 90), f.back(2, 95)],
+        [f.silent(3, 2), f.silent(4, 2)],
       ],
       [["1 2 3 4", 0, null, "cut off"]],
     ],

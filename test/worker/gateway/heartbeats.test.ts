@@ -62,6 +62,21 @@ describe("the next heartbeat after one", () => {
       expect([nextInMs(one), nextInMs(other), made.puts]).toEqual([HALF, QUARTER, ["edge-1"]]);
     }));
 
+  it("of another machine, after the apiserver refused one machine's lease → nothing is suspended", () =>
+    inGateway(async (made) => {
+      const [one, other] = [await made.connected("edge-1"), await made.connected("edge-2")];
+      made.onPut = (lease) =>
+        Promise.resolve(
+          lease.metadata?.name === "edge-1" ? { ...FAILED, isRefused: true } : made.write(lease),
+        );
+      for (const socket of [one, other, one, other]) await made.beat(socket, { afterMs: WHOLE });
+      expect([nextInMs(one), nextInMs(other), made.puts]).toEqual([
+        HALF,
+        WHOLE,
+        ["edge-1", "edge-2", "edge-1", "edge-2"],
+      ]);
+    }));
+
   it("without a PUT, since its own was recent → after a quarter if that failed, else after an interval", () =>
     inGateway(async (made) => {
       made.loan = { intervalMs: 4000 };

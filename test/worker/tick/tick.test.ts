@@ -198,7 +198,7 @@ describe("a Node", () => {
       machine.apiserver.node = { metadata: changed, spec: { unschedulable: true } };
       return read;
     };
-    expect(await machine.report()).toMatchObject({ phase: "apiserver refuses" });
+    expect(await machine.report()).toMatchObject({ phase: "registering" });
     expect(machine.apiserver.node.metadata?.annotations).toEqual(annotations);
     machine.inBetween = undefined;
     machine.nowMs += 1000;

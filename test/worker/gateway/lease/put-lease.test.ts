@@ -54,7 +54,18 @@ test.each<[situation: string, answer: Response | Error, outcome: LeasePut, code:
   ],
   ["another writer has written it", status(409, "Conflict"), { kind: "lost" }, "409"],
   ["it is gone", status(404, "NotFound"), { kind: "lost" }, "404"],
-  ["forbidden", status(403, "Forbidden"), { kind: "failed", isAnswered: true, retryAfterMs: 0 }, "403"],
+  [
+    "forbidden: this lease is refused",
+    status(403, "Forbidden"),
+    { kind: "failed", isAnswered: true, isRefused: true, retryAfterMs: 0 },
+    "403",
+  ],
+  [
+    "invalid: this lease is refused",
+    status(422, "Invalid"),
+    { kind: "failed", isAnswered: true, isRefused: true, retryAfterMs: 0 },
+    "422",
+  ],
   [
     "the token is refused, and there is no other",
     status(401, "Unauthorized"),
