@@ -1,4 +1,5 @@
-// Types the messages that a documented pattern stands for. The file has types only.
+// Turns a pattern of messages, such as `lease of NAME`, into the type of the texts that match. The file has types
+// only.
 
 /**
  * The texts that the pattern `Line` stands for: `lease of NAME` is `lease of ${string}`. A word in capitals stands

@@ -1,4 +1,4 @@
-// The defaults of the Worker's variables. A test compares docs/deploy.md with this list.
+// Lists the defaults of the Worker's variables. A test compares docs/deploy.md with this list.
 import { GATEWAY_LIMITS } from "../protocol/limits.ts";
 import { NUMBER_RANGES, type NumberVariable } from "./numbers.ts";
 import type { VARIABLES } from "./variables.ts";

@@ -11,7 +11,7 @@ export interface WatchState {
   waiting: number;
   /** The number of Nodes that are not watched, because they exceed the limit. */
   beyond: number;
-  /** The start of the failure; present only while the watch is down. */
+  /** The time at which the watch failed; absent while it works. */
   downSinceMs?: number;
   error?: ApiError;
   /** The time at which the Worker last listed all Nodes. */

@@ -44,8 +44,8 @@ interface Observation {
   count: number;
   firstTimestamp: string;
   /**
-   * The time of the last repetition. Upstream's cache lacks this field. Absent if an earlier version stored the
-   * event.
+   * The time of the last repetition; absent if an earlier version stored the event. Upstream's cache lacks this
+   * field.
    */
   lastTimestamp?: string;
   /** "" until the apiserver has returned the event. */
@@ -136,12 +136,15 @@ function combinedEvent(event: Event, nowMicros: number): Event {
   };
 }
 
-/** Returns the name of a new event. It is unique if no two events of an object have the same microsecond. */
+/** Returns the name of a new event. The name is unique if no two events of an object have the same microsecond. */
 export function eventName(objectName: string | undefined, nowMicros: number): string {
   return `${objectName ?? ""}.${(BigInt(Math.floor(nowMicros)) * 1000n).toString(16)}`;
 }
 
-/** Counts the event (upstream eventObserve). For a repetition, returns a patch of the first event. */
+/**
+ * Counts the event (upstream eventObserve). If the event repeats an earlier one, returns a patch of the earlier
+ * one.
+ */
 function observeEvent({ observations }: EventCorrelator, event: Event, key: string): CorrelatedEvent {
   const last = observations[key];
   if (last === undefined || last.count === 0) {

@@ -47,7 +47,7 @@ export function returnText(back: Return): string {
 export interface ReadReturn {
   /** `was cut off, not down: kept running for 12 min`; "" if not known, or if an earlier version wrote the line. */
   how: string;
-  /** true if the process that reported before has ended. Its decisions are then void. */
+  /** true if the process that reported before the silence has ended, so that its decisions are void. */
   isAnew: boolean;
 }
 

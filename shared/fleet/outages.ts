@@ -39,8 +39,8 @@ export function silenceOf(summary: MachineSummary | null): Silence | null {
 }
 
 /**
- * Returns how a silence ended. Also called if a machine is silent again: it reported in between, even if no update
- * shows it.
+ * Returns how a silence ended. If the machine is silent again, it reported in between, even if no update shows the
+ * report.
  */
 export function endOfSilence(before: MachineSummary, after: MachineSummary | null): OutageEnd {
   if (after === null || after.state === "revoked") return "left";

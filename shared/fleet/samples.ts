@@ -38,8 +38,8 @@ export const MAX_SAMPLES = 2000;
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
 /**
- * How densely samples are kept: one for each `everyS` seconds while they are younger than `underS`. Samples older
- * than the largest `underS` are deleted.
+ * An age of samples. Samples younger than `underS` seconds are kept one for each `everyS` seconds. Samples beyond
+ * the largest age are deleted.
  */
 interface SampleAge {
   underS: number;

@@ -31,8 +31,8 @@ export interface KnownMachine {
 }
 
 /**
- * The limits of a summary's parts, in characters or entries. They bound what a hostile machine or another writer
- * can put into the index.
+ * The limits of a summary's parts, in characters or entries, for parts that a hostile machine or another writer can
+ * make large.
  */
 export const SUMMARY_LIMITS = { messageLength: 512, conditions: 64, labels: 256, process: 16 } as const;
 

@@ -163,8 +163,8 @@ class Tracks {
   }
 
   /**
-   * Starts the band of a silence. It starts no earlier than the last line that shows a report. For a lease that was
-   * never renewed it starts at the line.
+   * Starts the band of a silence at the lease's last renewal, but not before the last line that shows a report. If
+   * the lease was never renewed, the band starts at the line about the silence.
    */
   #fallSilent({ sinceMs }: NoticedSilence, atMs: number, text: string): void {
     const fromMs = sinceMs > 0 ? Math.min(atMs, Math.max(sinceMs, this.#contactMs)) : atMs;
@@ -213,7 +213,7 @@ class Tracks {
     this.#confirmedMs = undefined;
   }
 
-  /** Starts a band. It never starts before the previous band of its track, even if a clock was set back. */
+  /** Starts a band, but never before the start of the track's previous band, even if a clock was set back. */
   #begin(track: string, began: Began): void {
     const before = this.#open.get(track);
     if (before && before.status === began.status && before.text === began.text) return;

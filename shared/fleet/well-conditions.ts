@@ -9,8 +9,8 @@ export const isWell = ({ type, status }: { type: string; status: string }): bool
 const wellStatus = (type: string) => (type === "Ready" ? "True" : "False");
 
 /**
- * Returns true if the status of any condition is not good. Allocates nothing, since it runs for all machines after
- * each change of the fleet.
+ * Returns true if the status of any condition is not good. The function allocates nothing, since it runs for all
+ * machines after each change of the fleet.
  */
 export function hasWrongCondition(conditions: Readonly<Record<string, string>>): boolean {
   for (const type of Object.keys(conditions)) if (conditions[type] !== wellStatus(type)) return true;

@@ -1,5 +1,5 @@
-// Decides whether a missing container runtime keeps the Node from being Ready. It does on a machine that once had a
-// runtime, as with a kubelet.
+// Decides whether a missing container runtime keeps the Node from being Ready. A missing runtime does so only on a
+// machine that once had a runtime.
 import type { Facts } from "../protocol/facts.ts";
 
 /** Upstream runtimeState.runtimeErrors, for a runtime that has not answered for long. */

@@ -33,7 +33,7 @@ import { VERSION } from "../version.ts";
 import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
 import { capacityOf, parsedSettings } from "./parsed-settings.ts";
 
-/** The kubelet version in the Node. It is a semantic version, because clients parse it. */
+/** The kubelet version in the Node. Clients parse the version, so it has the form of a semantic version. */
 export const KUBELET_VERSION = `v1.36.0-rollcall-v${VERSION}`;
 
 /** The setters' memory between two runs. Plain JSON, since it is stored. */

@@ -1,4 +1,4 @@
-// The requests of shared/ to an apiserver. The Worker and the tests implement these interfaces.
+// Declares the requests that shared/ sends to an apiserver. The Worker and the tests implement these interfaces.
 import type { ApiResult } from "./api-error.ts";
 import type { JsonObject } from "./json.ts";
 import type { Event, Lease, Node } from "./types.ts";

@@ -13,7 +13,7 @@ export function roleLabel(role: string): string {
   return ROLE_PREFIX + role;
 }
 
-/** Returns true if the label stands for a role. Only older kubectls read the second form. */
+/** Returns true if the label stands for a role. Only older kubectls read the form `kubernetes.io/role`. */
 export function isRoleLabel(key: string): boolean {
   return key.startsWith(ROLE_PREFIX) || key === "kubernetes.io/role";
 }

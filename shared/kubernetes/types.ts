@@ -1,4 +1,4 @@
-// The types of the Kubernetes objects that rollcall reads and writes, as JSON.
+// Defines the types of the Kubernetes objects that rollcall reads and writes, as JSON.
 import type { CoreV1Event } from "@kubernetes/client-node/dist/gen/models/CoreV1Event.js";
 import type { V1Lease } from "@kubernetes/client-node/dist/gen/models/V1Lease.js";
 import type { V1Node } from "@kubernetes/client-node/dist/gen/models/V1Node.js";

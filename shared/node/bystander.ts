@@ -75,8 +75,8 @@ export function kubeletsView(node: Node): Node {
 const isPlatform = (own: string) => PLATFORM_LABELS.some((each) => each === own);
 
 /**
- * Returns true for a bystander's labels. One of two labels is enough, since another writer may have removed the
- * other one.
+ * Returns true for a bystander's labels. Either OS_LABEL or QUEUE_LABEL is enough, since another writer may have
+ * removed the other label.
  */
 function isMarked(labels: Labels | undefined): labels is Labels {
   return labels?.[OS_LABEL] !== undefined || labels?.[QUEUE_LABEL] === QUEUE_REGION;

@@ -251,7 +251,8 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
     const [was, is] = [original.metadata?.[field], node.metadata[field]];
     if (was === is) return [];
     const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
-    // These labels are removed each time, because a bystander never has them. Other labels are removed once.
+    // A kubelet's label is removed each time that it appears, because a bystander never has one. Any other label is
+    // removed once.
     const gone = Object.keys(was ?? {}).filter(
       (key) => is?.[key] === undefined && movedTo(key) !== undefined,
     );

@@ -1,5 +1,6 @@
-// Schemas of the answers about operators, their sessions, and actions on many machines. The Worker imports only the
-// types, so that its bundle lacks the schemas. Times are RFC 3339. A word that only people read has no enum.
+// Defines the schemas of the answers about operators, their sessions, and actions on many machines. The Worker
+// imports only the types, so that its bundle lacks the schemas. Times are RFC 3339. A text that only people read
+// has no enum.
 import * as z from "zod/mini";
 
 const listedOperator = z.object({
@@ -18,11 +19,11 @@ const listedOperator = z.object({
 /** An operator with a name, without the secret. */
 export type ListedOperator = z.infer<typeof listedOperator>;
 
-/** The body of a 201 to POST /v1/operators, the only answer with the secret. */
+/** The body of a 201 answer to POST /v1/operators, the only answer with the secret. */
 export const createdOperatorSchema = z.extend(listedOperator, { secret: z.string() });
 export type CreatedOperator = z.infer<typeof createdOperatorSchema>;
 
-/** The body of a 200 to GET /v1/operators, sorted by name. */
+/** The body of a 200 answer to GET /v1/operators, sorted by name. */
 export const operatorsSchema = z.object({ operators: z.array(listedOperator) });
 export type OperatorsAnswer = z.infer<typeof operatorsSchema>;
 
@@ -38,7 +39,7 @@ const revocation = z.object({
   why: z.string(),
 });
 
-/** The body of a 200 to GET /v1/revocations, newest first. */
+/** The body of a 200 answer to GET /v1/revocations, newest first. */
 export const revocationsSchema = z.object({
   revocations: z.array(revocation),
   /** The parameter `after` of the next page; null on the last page. */
@@ -60,13 +61,13 @@ const settingInForce = z.object({
 });
 export type SettingInForce = z.infer<typeof settingInForce>;
 
-/** The body of a 200 to GET /v1/settings. */
+/** The body of a 200 answer to GET /v1/settings. */
 export const settingsSchema = z.object({ settings: z.array(settingInForce) });
 export type SettingsAnswer = z.infer<typeof settingsSchema>;
 
 const silentNode = z.object({ name: z.string(), silentSince: z.string() });
 
-/** The body of a 200 to GET /v1/silent-nodes, the longest silence first. */
+/** The body of a 200 answer to GET /v1/silent-nodes, the longest silence first. */
 export const silentNodesSchema = z.object({
   nodes: z.array(silentNode),
   /** The number of days of silence after which the Worker removes a Node; null if it never does. */
@@ -83,7 +84,7 @@ const bulkMatch = z.object({
 });
 export type BulkMatch = z.infer<typeof bulkMatch>;
 
-/** The body of a 200 to POST /v1/bulk with `dryRun`, which changes nothing. */
+/** The body of a 200 answer to POST /v1/bulk with `dryRun`, which changes nothing. */
 export const bulkPlanSchema = z.object({
   action: z.string(),
   /** The affected and the skipped machines, sorted by name. */
@@ -115,14 +116,14 @@ const bulkShape = {
 const bulkProgress = z.object(bulkShape);
 export type BulkProgress = z.infer<typeof bulkProgress>;
 
-/** The body of a 202 to POST /v1/bulk with a confirmation. */
+/** The body of a 202 answer to POST /v1/bulk with a confirmation. */
 export const startedBulkSchema = bulkProgress;
 
-/** The body of a 200 to GET /v1/bulk, newest first. */
+/** The body of a 200 answer to GET /v1/bulk, newest first. */
 export const bulksSchema = z.object({ bulks: z.array(bulkProgress) });
 export type BulksAnswer = z.infer<typeof bulksSchema>;
 
-/** The body of a 200 to GET /v1/bulk/{id}. */
+/** The body of a 200 answer to GET /v1/bulk/{id}. */
 export const bulkSchema = z.object({
   ...bulkShape,
   /** A page of the machines for which the action failed, sorted by name. */
@@ -130,7 +131,7 @@ export const bulkSchema = z.object({
 });
 export type BulkAnswer = z.infer<typeof bulkSchema>;
 
-/** The body of a 201 to POST /v1/session. The answer's header sets the cookie. */
+/** The body of a 201 answer to POST /v1/session. The answer's header sets the cookie. */
 export const startedSessionSchema = z.object({
   who: z.string(),
   /** `view` or `admin`. */
@@ -139,7 +140,7 @@ export const startedSessionSchema = z.object({
 });
 export type StartedSession = z.infer<typeof startedSessionSchema>;
 
-/** The body of a 200 to GET /v1/session. */
+/** The body of a 200 answer to GET /v1/session. */
 export const sessionSchema = z.object({
   /** The operator; null if the request has no credential, or the session has ended. */
   operator: z.nullable(
@@ -157,7 +158,7 @@ export const sessionSchema = z.object({
 });
 export type SessionAnswer = z.infer<typeof sessionSchema>;
 
-/** The body of a 201 to POST /v1/session/codes, the only answer with the code. */
+/** The body of a 201 answer to POST /v1/session/codes, the only answer with the code. */
 export const sessionCodeSchema = z.object({ code: z.string(), expiresAt: z.string() });
 export type SessionCode = z.infer<typeof sessionCodeSchema>;
 
@@ -178,6 +179,6 @@ const listedSession = z.object({
 });
 export type ListedSession = z.infer<typeof listedSession>;
 
-/** The body of a 200 to GET /v1/sessions, newest first. */
+/** The body of a 200 answer to GET /v1/sessions, newest first. */
 export const sessionsSchema = z.object({ sessions: z.array(listedSession) });
 export type SessionsAnswer = z.infer<typeof sessionsSchema>;

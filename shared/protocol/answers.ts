@@ -1,12 +1,12 @@
 // Defines the Worker's answers to machines: a body for each success, a reason for each refusal. Normative, together
 // with docs/protocol.md.
 
-/** The body of a 200 to a rotation. The old key is valid until the first report with the next key. */
+/** The body of a 200 answer to a rotation. The old key is valid until the first report with the next key. */
 export interface RotationAnswer {
   kid: string;
 }
 
-/** The body of a 200 to an enrolment. */
+/** The body of a 200 answer to an enrolment. */
 export interface EnrolmentAnswer {
   /** The text that identifies key and enrolment in every request. A MAC protects it. */
   kid: string;
@@ -31,7 +31,7 @@ export const PHASES = [
 /** The result of the last report for the machine's Node. */
 export type Phase = (typeof PHASES)[number];
 
-/** The body of a 200 to a report. */
+/** The body of a 200 answer to a report. */
 export interface ReportAnswer {
   phase: Phase;
   /** A message for the machine's operator about a failure, without details of the cluster. */
@@ -49,7 +49,7 @@ export interface ReportAnswer {
   socket?: { path: string; withinMs: number };
 }
 
-/** The body of a 200 to a machine that leaves. Its Node is deleted, and its key is refused from now on. */
+/** The body of a 200 answer to a machine that leaves. Its Node is deleted, and its key is refused from now on. */
 export interface LeaveAnswer {
   left: true;
 }
@@ -65,7 +65,7 @@ export const REASONS_TO_STAY = [
 ] as const;
 export type ReasonToStay = (typeof REASONS_TO_STAY)[number];
 
-/** The body of a 200 to a machine that asks whether to upgrade its shim. */
+/** The body of a 200 answer to a machine that asks whether to upgrade its shim. */
 export type UpgradeAnswer = { version: string } | { version: null; why: ReasonToStay };
 
 /** The HTTP status for each reason to refuse a request. */
@@ -98,7 +98,7 @@ export const REASON_STATUSES = {
   "newer-state": 503,
 } as const;
 
-/** The `reason` of a problem document (RFC 9457). It never changes its meaning. */
+/** The `reason` of a problem document (RFC 9457). A reason never changes its meaning. */
 export type Reason = keyof typeof REASON_STATUSES;
 
 /** The body of a refusal (RFC 9457), with the type application/problem+json. */

@@ -51,7 +51,7 @@ export const backupPageSchema = z.strictObject({
 });
 export type BackupPage = z.infer<typeof backupPageSchema>;
 
-/** The body of a 200 to GET /v1/backup. */
+/** The body of a 200 answer to GET /v1/backup. */
 export const backupAnswerSchema = z.object({
   page: backupPageSchema,
   /** The parameter `after` of the next page; null on the last page. */
@@ -65,7 +65,7 @@ export const backupQuerySchema = z.strictObject({
   after: z.optional(z.string().check(z.maxLength(BACKUP_LIMITS.cursorLength))),
 });
 
-/** The body of a 200 to GET and POST /v1/imports. */
+/** The body of a 200 answer to GET and POST /v1/imports. */
 export const importStateSchema = z.object({
   /** The last import; null if there was none. */
   import: z.nullable(

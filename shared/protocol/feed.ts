@@ -15,7 +15,7 @@ export const feedQuerySchema = z.strictObject({
   cursor: z.optional(z.string().check(z.regex(CURSOR, "must be a cursor of the feed"))),
 });
 
-/** The body of a 201 to POST /v1/feed/tickets. */
+/** The body of a 201 answer to POST /v1/feed/tickets. */
 export const feedTicketSchema = z.object({ ticket: z.string(), expiresAt: z.string() });
 export type FeedTicket = z.infer<typeof feedTicketSchema>;
 

@@ -1,9 +1,9 @@
-// Schemas of the fleet index's answers: machines, history, the rollout, versions, and the index itself. The Worker
-// imports only the types. Times are RFC 3339. A word that only people read has no enum, since a newer Worker may
-// have more words.
+// Defines the schemas of the fleet index's answers: machines, history, the rollout, versions, and the index itself.
+// The Worker imports only the types. Times are RFC 3339. A text that only people read has no enum, since a newer
+// Worker may return further values.
 import * as z from "zod/mini";
 
-/** The body of a 200 to GET /v1/nodes/{name}/summary, which wakes no node object. */
+/** The body of a 200 answer to GET /v1/nodes/{name}/summary, which wakes no node object. */
 export const fleetMachineSchema = z.object({
   name: z.string(),
   /** One of FLEET_STATES. */
@@ -63,7 +63,7 @@ export type FleetMachine = z.infer<typeof fleetMachineSchema>;
 
 const counts = z.record(z.string(), z.number());
 
-/** The body of a 200 to GET /v1/machines. */
+/** The body of a 200 answer to GET /v1/machines. */
 export const machinesSchema = z.object({
   /** The machines of the page, each with the requested fields. */
   machines: z.array(z.partial(fleetMachineSchema)),
@@ -84,7 +84,7 @@ const fleetHistoryEntry = z.object({
 });
 export type FleetHistoryEntry = z.infer<typeof fleetHistoryEntry>;
 
-/** The body of a 200 to GET /v1/history, newest first. */
+/** The body of a 200 answer to GET /v1/history, newest first. */
 export const fleetHistorySchema = z.object({ entries: z.array(fleetHistoryEntry) });
 export type FleetHistoryAnswer = z.infer<typeof fleetHistorySchema>;
 
@@ -114,7 +114,7 @@ const rollout = z.object({
 });
 export type ShownRollout = z.infer<typeof rollout>;
 
-/** The body of a 200 to GET and PUT /v1/rollout. */
+/** The body of a 200 answer to GET and PUT /v1/rollout. */
 export const rolloutSchema = z.object({
   /** The rollout; null if there is none. */
   rollout: z.nullable(rollout),
@@ -132,7 +132,7 @@ const shimVersion = z.object({
 });
 export type ShimVersion = z.infer<typeof shimVersion>;
 
-/** The body of a 200 to GET /v1/versions. */
+/** The body of a 200 answer to GET /v1/versions. */
 export const versionsSchema = z.object({
   /** The Worker's version. */
   worker: z.string(),
@@ -172,7 +172,7 @@ const check = z.object({
 });
 export type IndexCheck = z.infer<typeof check>;
 
-/** The body of a 200 to GET /v1/index, and of a 202 to POST /v1/index/repair. */
+/** The body of a 200 answer to GET /v1/index, and of a 202 answer to POST /v1/index/repair. */
 export const indexStateSchema = z.object({
   /** The number of names in the registry. */
   names: z.number(),

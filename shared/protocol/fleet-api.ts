@@ -64,9 +64,9 @@ export const fleetHistoryQuerySchema = z.strictObject({
   since: time,
   until: time,
   kind: words(HISTORY_KINDS),
-  /** Only lines of this machine. */
+  /** If present, the answer has only lines of this machine. */
   name: textOf(LIMITS.nameLength),
-  /** Only lines that contain this text, in upper or lower case. */
+  /** If present, the answer has only lines that contain this text, in upper or lower case. */
   text: textOf(FILTER_LIMITS.textLength),
   before: entryID,
   ...listShape,

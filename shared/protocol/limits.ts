@@ -68,7 +68,9 @@ export const SETTINGS_LIMITS = {
   nodeStatusMaxImages: [-1, INT32_MAX],
   taints: 64,
   nodeLabels: 64,
-  /** The number of eviction thresholds or reservations. There are fewer signals and resources. */
+  /**
+   * The number of eviction thresholds or reservations. The limit is above the numbers of signals and of resources.
+   */
   entries: 16,
   /** Characters of a threshold, a reservation, or the name of a signal or resource. */
   entryLength: 64,

@@ -1,6 +1,6 @@
-// Schemas of the answers about tokens, pending machines, single machines, logs and health. The Worker imports only
-// the types, so that its bundle lacks the schemas. Times are RFC 3339. A word that only people read has no enum,
-// since a newer Worker may have more words.
+// Defines the schemas of the answers about tokens, pending machines, single machines, logs and health. The Worker
+// imports only the types, so that its bundle lacks the schemas. Times are RFC 3339. A text that only people read
+// has no enum, since a newer Worker may return further values.
 import * as z from "zod/mini";
 import { fleetMachineSchema } from "./fleet-answers.ts";
 import { grantShape } from "./join-tokens.ts";
@@ -26,11 +26,11 @@ const listedToken = z.object({
 /** A join token without its secret. */
 export type ListedToken = z.infer<typeof listedToken>;
 
-/** The body of a 201 to POST /v1/tokens, the only answer with the secret. */
+/** The body of a 201 answer to POST /v1/tokens, the only answer with the secret. */
 export const mintedTokenSchema = z.extend(listedToken, { token: z.string() });
 export type MintedToken = z.infer<typeof mintedTokenSchema>;
 
-/** The body of a 200 to GET /v1/tokens, newest first. */
+/** The body of a 200 answer to GET /v1/tokens, newest first. */
 export const tokensSchema = z.object({ tokens: z.array(listedToken) });
 export type TokensAnswer = z.infer<typeof tokensSchema>;
 
@@ -57,7 +57,7 @@ const pendingMachine = z.object({
 /** A machine that waits for a name which belongs to another key. */
 export type PendingMachine = z.infer<typeof pendingMachine>;
 
-/** The body of a 200 to GET /v1/pending, oldest first. */
+/** The body of a 200 answer to GET /v1/pending, oldest first. */
 export const pendingSchema = z.object({ pending: z.array(pendingMachine) });
 export type PendingAnswer = z.infer<typeof pendingSchema>;
 
@@ -77,7 +77,7 @@ const auditEntry = z.object({
 });
 export type AuditEntry = z.infer<typeof auditEntry>;
 
-/** The body of a 200 to GET /v1/audit, newest first. */
+/** The body of a 200 answer to GET /v1/audit, newest first. */
 export const auditSchema = z.object({ entries: z.array(auditEntry) });
 export type AuditAnswer = z.infer<typeof auditSchema>;
 
@@ -92,7 +92,7 @@ const originUse = z.object({
 });
 export type OriginUse = z.infer<typeof originUse>;
 
-/** The body of a 200 to GET /v1/origins, the configured origins first. */
+/** The body of a 200 answer to GET /v1/origins, the configured origins first. */
 export const originsSchema = z.object({ origins: z.array(originUse) });
 export type OriginsAnswer = z.infer<typeof originsSchema>;
 
@@ -103,11 +103,11 @@ const originMachine = z.object({
 });
 export type OriginMachine = z.infer<typeof originMachine>;
 
-/** The body of a 200 to GET /v1/origins/machines, sorted by name. */
+/** The body of a 200 answer to GET /v1/origins/machines, sorted by name. */
 export const originMachinesSchema = z.object({ machines: z.array(originMachine) });
 export type OriginMachinesAnswer = z.infer<typeof originMachinesSchema>;
 
-/** The most used fields in the body of a 200 to GET /v1/nodes/{name}. */
+/** The most used fields in the body of a 200 answer to GET /v1/nodes/{name}. */
 export const shownNodeSchema = z.object({
   name: z.string(),
   /** The RFC 7638 thumbprint of the machine's key. */
@@ -156,8 +156,8 @@ const shownEvent = z.object({
 export type ShownEvent = z.infer<typeof shownEvent>;
 
 /**
- * The body of a 200 to GET /v1/nodes/{name}: all that the Worker knows about the machine. The request wakes the
- * node object.
+ * The body of a 200 answer to GET /v1/nodes/{name}: all that the Worker knows about the machine. The request wakes
+ * the node object.
  */
 export const wholeNodeSchema = z.extend(shownNodeSchema, {
   /** The machine's summary in the fleet index; null if the index has none yet. */
@@ -226,18 +226,18 @@ const historyEntry = z.object({
 });
 export type HistoryEntry = z.infer<typeof historyEntry>;
 
-/** The body of a 200 to GET /v1/nodes/{name}/history, newest first. */
+/** The body of a 200 answer to GET /v1/nodes/{name}/history, newest first. */
 export const historySchema = z.object({ entries: z.array(historyEntry) });
 export type HistoryAnswer = z.infer<typeof historySchema>;
 
 const clusterEvent = z.object({ id: z.number(), at: z.string(), text: z.string() });
 export type ClusterEvent = z.infer<typeof clusterEvent>;
 
-/** The body of a 200 to GET /v1/cluster/history: the events of the watch of the Nodes, newest first. */
+/** The body of a 200 answer to GET /v1/cluster/history: the events of the watch of the Nodes, newest first. */
 export const clusterHistorySchema = z.object({ entries: z.array(clusterEvent) });
 export type ClusterHistoryAnswer = z.infer<typeof clusterHistorySchema>;
 
-/** The body of a 200 to GET /v1/nodes/{name}/clones. */
+/** The body of a 200 answer to GET /v1/nodes/{name}/clones. */
 export const sendersSchema = z.object({
   /** The known duplicate senders; null if there are none. */
   double: z.nullable(
@@ -279,7 +279,10 @@ const readinessCheck = z.object({
   /** The time from which on the answering isolate has seen the check in this state. */
   since: z.string(),
 });
-/** The body of a 200 to GET /readyz, or of a 503 if a check has failed. `state` is the state of the worst check. */
+/**
+ * The body of a 200 answer to GET /readyz, or of a 503 answer if a check has failed. `state` is the state of the
+ * worst check.
+ */
 export const readinessSchema = z.object({
   state: z.string(),
   /** The Worker's version. */

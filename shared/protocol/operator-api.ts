@@ -28,7 +28,7 @@ export const auditQuerySchema = z.strictObject({
    * enrolments.
    */
   by: z._default(z.enum(["operators", "machines", "refusals"]), "operators"),
-  /** Only entries about this Node or token. */
+  /** If present, the answer has only entries about this Node or token. */
   target: z.optional(z.string()),
   before: entryID,
   ...listShape,

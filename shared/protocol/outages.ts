@@ -1,5 +1,5 @@
-// Schemas of the requests and answers about outages. The Worker imports only the types of the answers. Times are
-// RFC 3339.
+// Defines the schemas of the requests and answers about outages. The Worker imports only the types of the answers.
+// Times are RFC 3339.
 import * as z from "zod/mini";
 import { listShape, pageLimit } from "./parameters.ts";
 
@@ -7,9 +7,9 @@ const time = z.optional(z.iso.datetime({ offset: true }));
 
 /** The query of GET /v1/outages. */
 export const outagesQuerySchema = z.strictObject({
-  /** Only outages that ended after this time. */
+  /** If present, the answer has only outages that ended after this time. */
   since: time,
-  /** Only outages that began before this time. */
+  /** If present, the answer has only outages that began before this time. */
   until: time,
   /** The `next` of the previous page. */
   before: z.optional(
@@ -51,7 +51,7 @@ const outage = z.object(outageShape);
 /** An outage: machines of one network whose silences began within a minute of each other. */
 export type Outage = z.infer<typeof outage>;
 
-/** The body of a 200 to GET /v1/outages: open outages first, then the latest. */
+/** The body of a 200 answer to GET /v1/outages: open outages first, then the latest. */
 export const outagesSchema = z.object({
   outages: z.array(outage),
   /** The parameter `before` of the next page; null on the last page. */
@@ -68,7 +68,7 @@ const outageMachine = z.object({
   end: z.nullable(z.string()),
 });
 
-/** The body of a 200 to GET /v1/outages/{id}: an outage and its machines, sorted by name. */
+/** The body of a 200 answer to GET /v1/outages/{id}: an outage and its machines, sorted by name. */
 export const outageSchema = z.object({
   ...outageShape,
   list: z.array(outageMachine),

@@ -1,5 +1,5 @@
-// Schemas of the answers to operators about notifications. The command line validates answers by these schemas; the
-// Worker imports only the types. Times are RFC 3339.
+// Defines the schemas of the answers to operators about notifications. The command line validates answers by these
+// schemas; the Worker imports only the types. Times are RFC 3339.
 import * as z from "zod/mini";
 
 const filterShape = { selector: z.string(), names: z.string(), states: z.array(z.string()) };
@@ -32,18 +32,18 @@ const listedReceiver = z.object({
 /** A receiver of notifications, without its secrets. */
 export type ListedReceiver = z.infer<typeof listedReceiver>;
 
-/** The body of a 200 to GET /v1/receivers, sorted by name. */
+/** The body of a 200 answer to GET /v1/receivers, sorted by name. */
 export const receiversSchema = z.object({ receivers: z.array(listedReceiver) });
 export type ReceiversAnswer = z.infer<typeof receiversSchema>;
 
 /**
- * The body of a 201 to POST /v1/receivers, and of a 200 to PUT. `secret` is the new signing secret, which is shown
- * once; null if the secret is unchanged.
+ * The body of a 201 answer to POST /v1/receivers, and of a 200 answer to PUT. `secret` is the new signing secret,
+ * which is shown once; null if the secret is unchanged.
  */
 export const changedReceiverSchema = z.extend(listedReceiver, { secret: z.nullable(z.string()) });
 export type ChangedReceiver = z.infer<typeof changedReceiverSchema>;
 
-/** The body of a 200 to POST /v1/receivers/{receiver}/test. */
+/** The body of a 200 answer to POST /v1/receivers/{receiver}/test. */
 export const receiverTestSchema = z.object({
   arrived: z.boolean(),
   /** The HTTP status of the receiver's answer; null if there was no answer. */
@@ -69,13 +69,13 @@ const listedLetter = z.object({
 export type ListedLetter = z.infer<typeof listedLetter>;
 
 /**
- * The body of a 200 to GET /v1/receivers/{receiver}/letters: first the deliveries that failed for good, then the
- * waiting ones, each oldest first.
+ * The body of a 200 answer to GET /v1/receivers/{receiver}/letters: first the deliveries that failed for good, then
+ * the waiting ones, each oldest first.
  */
 export const lettersSchema = z.object({ letters: z.array(listedLetter) });
 export type LettersAnswer = z.infer<typeof lettersSchema>;
 
-/** The body of a 201 to POST /v1/mutes. */
+/** The body of a 201 answer to POST /v1/mutes. */
 export const listedMuteSchema = z.object({
   id: z.number(),
   ...filterShape,
@@ -87,6 +87,6 @@ export const listedMuteSchema = z.object({
 });
 export type ListedMute = z.infer<typeof listedMuteSchema>;
 
-/** The body of a 200 to GET /v1/mutes: the mutes that have not ended, the one with the latest end first. */
+/** The body of a 200 answer to GET /v1/mutes: the mutes that have not ended, the one with the latest end first. */
 export const mutesSchema = z.object({ mutes: z.array(listedMuteSchema) });
 export type MutesAnswer = z.infer<typeof mutesSchema>;

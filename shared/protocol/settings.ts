@@ -85,7 +85,7 @@ export const settingsSchema = z
     podsPerCore: z.optional(within(SETTINGS_LIMITS.podsPerCore)),
     /** The number of images in the Node; -1 means all. */
     nodeStatusMaxImages: z.optional(within(SETTINGS_LIMITS.nodeStatusMaxImages)),
-    /** The effective hard thresholds. They include the defaults if the configuration merges both. */
+    /** The effective hard thresholds, including defaults that the shim has merged with the configuration. */
     evictionHard: z.optional(entries),
     evictionSoft: z.optional(entries),
     evictionSoftGracePeriod: z.optional(entries),

@@ -26,7 +26,7 @@ const mark = z.object({
 const amount = z.nullable(z.number());
 const bySignal = z.record(z.string(), amount);
 
-/** The body of a 200 to GET /v1/nodes/{name}/timeline. */
+/** The body of a 200 answer to GET /v1/nodes/{name}/timeline. */
 export const timelineSchema = z.object({
   since: z.string(),
   until: z.string(),

@@ -39,7 +39,10 @@ export function expanded({ available, remainingSeconds }: HeartbeatVitals, base:
 /** The vitals that a heartbeat omits, because they rarely change. */
 export type LastingVitals = Pick<Vitals, "errors" | "shuttingDown" | "oomKills">;
 
-/** Returns true if the vitals are equal; a value must be present in both or in neither. Allocates nothing. */
+/**
+ * Returns true if the vitals are equal; a value must be present in both or in neither. The function allocates
+ * nothing.
+ */
 export function isSameLasting(a: LastingVitals, b: LastingVitals): boolean {
   return a.shuttingDown === b.shuttingDown && a.oomKills === b.oomKills && areSameErrors(a.errors, b.errors);
 }

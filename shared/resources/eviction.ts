@@ -266,7 +266,7 @@ export function synchronizeEviction(
   const conditions: PressureCondition[] = [];
   for (const condition of CONDITIONS) {
     const at = metNow.has(condition) ? now : state.lastMetAt[condition];
-    // An older time never counts again. Without it, the state of a machine without pressure stays the same object.
+    // An older time never counts again. Deleting the time keeps the state of a machine without pressure one object.
     if (at === undefined || now - at >= pressureTransitionPeriodMs) continue;
     conditions.push(condition);
     lastMetAt[condition] = at;

@@ -1,5 +1,5 @@
-// The place for custom setters, which run after the kubelet's setters. docs/custom-setters.md describes how to
-// write one.
+// Lists the custom setters, which run after the kubelet's setters. docs/custom-setters.md describes how to write a
+// custom setter.
 import type { Facts } from "../protocol/facts.ts";
 import type { RecordAnyEvent, Setter } from "./setter.ts";
 

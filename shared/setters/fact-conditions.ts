@@ -8,8 +8,8 @@ export const FACT_CONDITIONS_ANNOTATION = "rollcall.dev/fact-conditions";
 const MAX_MESSAGE_LENGTH = 1024;
 
 /**
- * Returns the setter. An expired condition becomes Unknown. A condition that no drop-in reports any more is
- * removed.
+ * Returns the setter of the drop-ins' conditions. An expired condition becomes Unknown. A condition that no drop-in
+ * reports any more is removed.
  */
 export function factConditions(
   now: string,

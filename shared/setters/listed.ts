@@ -17,7 +17,7 @@ export function replaceListed(node: DraftNode, annotation: string, keys: readonl
   return listed.split(",").filter((key) => key !== "" && !keys.includes(key));
 }
 
-/** Removes `keys` from `annotation`, because their values were not set. */
+/** Removes `keys` from `annotation`. The caller found that the setter must not set these keys. */
 export function unlist(node: DraftNode, annotation: string, keys: readonly string[]): void {
   const { [annotation]: listed, ...others } = node.metadata.annotations ?? {};
   if (listed === undefined || keys.length === 0) return;

@@ -1,5 +1,5 @@
-// The schemas of v1.Node and of every object's metadata: the empty fields that Go leaves out, and the way in which
-// fields merge. Source: the `json` and `patchStrategy` tags of k8s.io/api/core/v1 and
+// Defines the schemas of v1.Node and of every object's metadata: the empty fields that Go leaves out, and the way
+// in which fields merge. Source: the `json` and `patchStrategy` tags of k8s.io/api/core/v1 and
 // apimachinery/pkg/apis/meta/v1, v0.36.3. test/vectors/emptyFields.json has Go's own output.
 import { atomicList, atomicListOf, keyedList, map, quantities, scalars, setList, struct } from "./schema.ts";
 

@@ -1,5 +1,5 @@
-// The schemas of leases and events: the empty fields that Go leaves out, and the way in which fields merge. Source:
-// the `json` and `patchStrategy` tags of k8s.io/api coordination/v1 and core/v1, v0.36.3.
+// Defines the schemas of leases and events: the empty fields that Go leaves out, and the way in which fields merge.
+// Source: the `json` and `patchStrategy` tags of k8s.io/api coordination/v1 and core/v1, v0.36.3.
 import { objectMeta, typeMeta } from "./node-schema.ts";
 import { scalars, struct } from "./schema.ts";
 

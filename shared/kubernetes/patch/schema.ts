@@ -8,7 +8,7 @@ export type PatchSchema = ScalarSchema | MapSchema | StructSchema | ListSchema;
 /** The schema of a text, a number, a boolean, a time, or another value that is written unchanged. */
 export interface ScalarSchema {
   kind: "scalar";
-  /** When Go leaves the field out: if it is empty, if it is null (a pointer), or never. */
+  /** The case in which Go leaves the field out: if it is empty, if it is null (a pointer), or never. */
   absent: "empty" | "null" | "never";
 }
 

@@ -6,7 +6,7 @@ import { reportedInitialNode } from "../../../shared/from-report/reported-node.t
 
 const LONG = "openshift-storage-extended.rbd.csi.ceph.com";
 
-// Each hash is from `printf %s NAME | sha1sum`.
+// The expected hashes are from `printf %s NAME | sha1sum`.
 test.each([
   ["ebs.csi.aws.com", "attachable-volumes-csi-ebs.csi.aws.com"],
   ["d".repeat(39), `attachable-volumes-csi-${"d".repeat(39)}`],
