@@ -27,13 +27,13 @@ export interface GatewaySurroundings {
   counters: GatewayCounters;
   /** The timer of the gateway's deadlines. Typically oneTimer. */
   timer: Timer;
-  /** Typically currentMs. */
+  /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;
-  /** Typically Math.random. */
+  /** Returns a random number below 1. Typically Math.random. */
   random: () => number;
-  /** Typically randomNonce. */
+  /** Returns a random nonce. Typically randomNonce. */
   nonce: () => string;
-  /** Typically logFailure. */
+  /** Logs a message. Typically logFailure. */
   log: Log;
 }
 
@@ -81,9 +81,7 @@ export class Endings {
     return this.end(name);
   }
 
-  /**
-   * Closes this socket and no other one. `comeBackInMs`: the time after which the machine may open a new socket.
-   */
+  /** Closes only this socket. `comeBackInMs`: the time after which the machine may open a new socket. */
   hangUp(socket: HeldSocket, reason: ClosingReason, comeBackInMs: number): void {
     this.#in.counters.ended(reason);
     this.#in.held.close(socket, reason, comeBackInMs);

@@ -46,7 +46,7 @@ type BeatStep =
    */
   | { kind: "take"; vitals: Vitals; skewMs: number; renewal: "due" | "recent" | "suspended" };
 
-/** Returns the step for a heartbeat: the first one that matches. */
+/** Returns the step for a heartbeat: the first step that matches. */
 export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation): BeatStep {
   const { session, nowMs, mayAsk } = situation;
   if (!session) return again("no session");

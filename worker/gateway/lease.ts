@@ -262,7 +262,7 @@ const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0
 interface RenewalDependencies {
   putLease: PutLease;
   counters: GatewayCounters;
-  /** Typically currentMs. */
+  /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;
 }
 

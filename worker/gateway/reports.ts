@@ -101,7 +101,7 @@ export class Reports {
     if (answer.ok) await this.#in.alarm.atLatest(dueMs(socket));
   }
 
-  /** Closes the machine's other sockets, except a newer socket, which may replace this one next. */
+  /** Closes the machine's other sockets, except a newer socket, which may soon replace this socket. */
   #accept(socket: HeldSocket, beatMs: number): void {
     const { held, members } = this.#in;
     const { name, gateway, openedMs } = socket.attachment;
@@ -109,8 +109,8 @@ export class Reports {
       const { attachment } = other;
       if (other === socket || (attachment.beatMs === null && attachment.openedMs > openedMs)) continue;
       other.replaced = { isNoted: false };
-      // If a process still uses the replaced socket, it is a second process. It must stay away, so that the two do
-      // not take turns.
+      // A process that still uses the replaced socket is a second process. It must stay away, so that the two
+      // processes do not take turns.
       this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
     }
     held.hear(socket, beatMs);

@@ -71,8 +71,8 @@ export interface HeldSocket {
   isReportDue: boolean;
   closedMs: number | null;
   /**
-   * Not null if a later socket of the machine has replaced this one. `isNoted`: true if a heartbeat still came over
-   * the replaced socket.
+   * Not null if a later socket of the machine has replaced this socket. `isNoted`: true if a heartbeat still came
+   * over the replaced socket.
    */
   replaced: { isNoted: boolean } | null;
 }

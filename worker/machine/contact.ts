@@ -1,5 +1,5 @@
 // Records the events that a report shows in addition to the Node: the end of a silence, a wrong clock, an outage, a
-// failed set-up. Writes a row and a line of history only when one of them changes.
+// failed set-up. Writes a row and a line of history only for a change.
 import { type BootAndProcess, NO_ANSWER, returnText } from "../../shared/fleet/history-lines.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/quiet.ts";
@@ -80,8 +80,8 @@ export function recordSetupFailure({ records, journal }: Stored, setupError: str
 }
 
 /**
- * The largest difference, in milliseconds, between two reported begins of one outage. A machine without an answer
- * reports its outage again; the network's delays and rounding shift the begin.
+ * The largest difference, in milliseconds, between two begins that a machine reports for one outage. Without an
+ * answer a machine repeats its report, and the network's delay and rounding shift the begin.
  */
 const SAME_WITHIN_MS = 5000;
 

@@ -45,7 +45,7 @@ export interface ReportSituation {
   leaseMs: number;
 }
 
-/** A step that the node object can take with a report. `senders`: the senders including the one of this report. */
+/** A step that the node object can take with a report. `senders`: the senders after this report. */
 export type ReportStep =
   | { kind: "refuse"; reason: "unauthenticated" }
   | { kind: "refuse"; reason: "rate-limited"; senders: SeenSenders }

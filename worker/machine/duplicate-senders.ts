@@ -83,7 +83,7 @@ export class DuplicateSenders {
       this.#idsByDigest.delete(this.#idsByDigest.keys().next().value ?? "");
   }
 
-  /** Returns the IDs in the facts, or the last sender's IDs if the facts have no valid ones. */
+  /** Returns the machine ID and boot ID in the facts, or the last sender's IDs if the facts have no valid IDs. */
   #idsIn(facts: unknown): IDs {
     return machineIDsSchema.safeParse(facts).data?.machine ?? this.#lastIDs();
   }
@@ -103,7 +103,7 @@ export class DuplicateSenders {
     const before = double?.phase;
     this.#seen = next;
     const phase = next.double?.phase;
-    // A new fork or a new wait is stored here, because nothing else of such a report is stored.
+    // A new fork or a new wait is stored here, because the rest of such a report is not stored.
     const isSign = next.forks !== forks || next.waitingSinceMs !== waitingSinceMs;
     if (phase !== before || isSign) this.keep(nowMs);
     if (phase === before) return;
@@ -113,8 +113,8 @@ export class DuplicateSenders {
   }
 
   /**
-   * Stores the senders, in the transaction of the report, if they differ enough from the stored ones to be worth a
-   * row.
+   * Stores the senders, in the transaction of the report, if they differ enough from the stored senders to be worth
+   * a row.
    */
   keep(nowMs: number): void {
     const { records } = this.#stored;

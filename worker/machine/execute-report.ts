@@ -59,8 +59,8 @@ export class ReportExecutor {
   }
 
   /**
-   * Executes a step and returns the answer. The step takes effect in memory before the first await, so that only
-   * one of two equal requests is applied.
+   * Executes a step and returns the answer. The step takes effect in memory before the first await, so that the
+   * node object applies only one of two equal requests.
    */
   execute(step: ReportStep, verified: VerifiedReport): Promise<MachineAnswer> {
     const nowMs = currentMs();
@@ -90,8 +90,8 @@ export class ReportExecutor {
   }
 
   /**
-   * Stores the report in one transaction and runs a tick. Awaits only the registry's confirmation of the key
-   * before.
+   * Stores the report in one transaction and runs a tick. Before, awaits only the registry's confirmation of the
+   * key.
    */
   async #apply({ report, facts, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
@@ -149,7 +149,7 @@ export class ReportExecutor {
     return this.#answerWithoutTick({ phase: "setup failed", ready: this.#upkeep.isReady() });
   }
 
-  /** Asks the new process to report again when the process before it must have ended. */
+  /** Asks the new process to report again when the earlier process must have ended. */
   #wait(untilMs: number): Promise<MachineAnswer> {
     const nowMs = this.#noteContact();
     const reportInMs = Math.max(LEAST_WAIT_MS, untilMs - nowMs);

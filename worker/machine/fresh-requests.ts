@@ -52,7 +52,7 @@ export class FreshRequests {
   readonly #mayAsk = requestRate();
   #tickets: Tickets<Promise<MachineAnswer>> = {};
 
-  /** `leaseMs` returns how long a ticket is valid: one lease duration. */
+  /** `leaseMs` returns for how many milliseconds a ticket is valid: one lease duration. */
   constructor(leaseMs: () => number) {
     this.#leaseMs = leaseMs;
   }
@@ -155,7 +155,7 @@ type TicketCheck<Answer> =
    * the key waits for the answer.
    */
   | { kind: "stale"; isLate: boolean }
-  /** The request repeats an earlier one. `answer`: the answer to that earlier request. */
+  /** The request repeats an earlier request. `answer`: the answer to that request. */
   | { kind: "repeated"; answer: Answer }
   /**
    * The ticket has advanced, so that no earlier signed request is accepted any more. Call `remember` before the
@@ -171,8 +171,8 @@ type TicketCheck<Answer> =
 const MAX_OFFERED = 4;
 
 /**
- * Compares a request's ticket with the known ones and advances a fresh ticket, without an await. A ticket is valid
- * for `lifetimeMs` (one lease duration).
+ * Compares a request's ticket with the known tickets and advances a fresh ticket, without an await. A ticket is
+ * valid for `lifetimeMs` (one lease duration).
  */
 export function useTicket<Answer>(
   tickets: Tickets<Answer>,
@@ -238,7 +238,7 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   const offered = [...(tickets.offered ?? []), made];
   tickets.offered = offered;
   if (offered.length <= MAX_OFFERED) return;
-  // This client collects tickets and uses none. The used ticket is forgotten too, so that a request under a
+  // A client that collects tickets uses none of them. The used ticket is forgotten too, so that a request under a
   // forgotten ticket does not count as late.
   tickets.offered = offered.slice(-2);
   delete tickets.used;

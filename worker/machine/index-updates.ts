@@ -39,9 +39,9 @@ interface UpdateDependencies {
     alarm: Pick<LazyAlarm, "atLatest">;
   };
   index: () => FleetIndex;
-  /** Typically currentMs. */
+  /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;
-  /** Typically Math.random. */
+  /** Returns a random number below 1. Typically Math.random. */
   random: () => number;
 }
 
@@ -72,9 +72,9 @@ export class IndexUpdates {
   }
 
   /**
-   * Sends an update in the background if the machine has changed. Adds a line of history if the machine's state is
-   * a new one. Call it after each possible change, before anything is awaited. `address`: the machine's address, if
-   * it has just reported.
+   * Sends an update in the background if the machine has changed. Adds a line of history if the machine's state has
+   * changed. Call it after each possible change, before the next await. `address`: the machine's address, if it has
+   * just reported.
    */
   update(address?: string): void {
     if (address !== undefined) this.#address = address;
@@ -99,7 +99,7 @@ export class IndexUpdates {
     this.#mustSendAll = true;
     this.#isRequested = true;
     await this.finish();
-    // `finish` may have waited for an update from before the request, and that update may have failed.
+    // The update that `finish` waited for may be from before the index's request, and may have failed.
     if (this.#isRequested) await this.finish();
     return !this.#mustSendAll;
   }
@@ -182,7 +182,7 @@ export class IndexUpdates {
   }
 
   /**
-   * Records the machine's state if it is a new one; returns false if no machine is enrolled, or the machine is
+   * Records the machine's state if it has changed; returns false if no machine is enrolled, or the machine is
    * leaving.
    */
   #noteState(): boolean {

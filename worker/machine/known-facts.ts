@@ -166,7 +166,8 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
     ...(custom && { custom }),
   };
   records.put("facts", { digest, facts });
-  // `before` counts as well, because an earlier version of the Worker stored facts without the record `runtime`.
+  // The facts before this report count as well, because an earlier version of the Worker stored facts without the
+  // record `runtime`.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);
   if (runtime !== known) records.put("runtime", runtime);

@@ -67,7 +67,7 @@ export interface LendingDependencies {
   gateway: (number: number) => LeaseHolder;
   /** Returns the number of the gateway that the registry has assigned to the machine; null if there is none. */
   assigned: () => number | null;
-  /** Typically currentMs. */
+  /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;
 }
 
@@ -174,7 +174,7 @@ export class Lending {
   async #touch(name: string): Promise<void> {
     const { state, upkeep, nowMs } = this.#with;
     const { records, alarm } = state;
-    // This write of the lease is necessary even if the machine has used up its request budget.
+    // The request budget does not limit this write of the lease, because the write is necessary.
     const connect = upkeep.connector((what) => {
       upkeep.spend(what);
       return true;
@@ -202,7 +202,7 @@ export class Lending {
     this.#endings++;
     const number = this.#lent()?.gateway ?? assigned();
     const isAsked = await this.#ask(number, (holder, name) => holder.reportNow(name));
-    // Without the gateway's answer, withdraw: the gateway's next PUT then conflicts, so that the machine reports.
+    // If the gateway has not answered, the withdrawal makes its next PUT conflict, so that the machine reports.
     if (isAsked === null) await this.withdraw();
   }
 
@@ -334,7 +334,7 @@ export class Lending {
     const { state, upkeep, requests, nowMs } = this.#with;
     const isLast = returned && (this.#epoch === undefined || this.#epoch === returned.epoch);
     const isOfThisMachine = returned?.baton.enrolment === state.records.get("enrolment")?.id;
-    // If no loan was made, no gateway has written the lease, and the memory is still correct.
+    // No gateway has written the lease if no loan was made. The memory is then still correct.
     const isKnown = this.#epoch === null;
     this.#epoch = null;
     if (!isLast || !isOfThisMachine) {

@@ -225,7 +225,7 @@ function isNoted(toldAtMs: Record<string, number>, origin: string, nowMs: number
   const { [origin]: atMs } = toldAtMs;
   if (atMs === undefined) return false;
   const isLatest = Object.values(toldAtMs).every((otherMs) => otherMs <= atMs);
-  // The absolute value, so that a time from a clock that was ahead does not delay the next call.
+  // The difference is absolute, so that a time from a clock that was ahead does not delay the next call.
   return Math.abs(nowMs - atMs) < (isLatest ? NOTED_EVERY_MS : BACK_AGAIN_MS);
 }
 

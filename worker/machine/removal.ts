@@ -307,7 +307,8 @@ async function removeSilentNode(
   // writer's.
   noteRemoved(state, days);
   if (!(await removal.removeNode(name))) throw new Error("the Node could not be removed");
-  // A report during the removal may have registered. The record makes the next report register again.
+  // A report may have registered the machine during the removal. The record makes the next report register the
+  // machine again.
   noteRemoved(state, days);
   const nowMs = currentMs();
   journal.note("registration", `the Node was removed after ${days} days of silence`, nowMs);

@@ -181,7 +181,7 @@ export function shownManagers(
   const ownersOf = (...path: string[]) => fieldOwners(metadata, path);
   const labels = Object.keys(metadata?.labels ?? {}).flatMap((key): [string, string][] => {
     const owners = ownersOf("f:metadata", "f:labels", `f:${key}`);
-    // If another writer has set the same value, the label belongs to that writer.
+    // A label whose value another writer has also set belongs to that writer.
     const manager = owners.find((owner) => owner !== ours) ?? owners[0];
     return manager === undefined ? [] : [[key, manager]];
   });

@@ -177,7 +177,10 @@ export class Upkeep {
     this.#between = between;
   }
 
-  /** Forgets the data that the lost loan would have returned. The lease must be read, as after an eviction. */
+  /**
+   * Forgets the data that the lost loan would have returned. The next tick must read the lease, as after an
+   * eviction.
+   */
   forgetLent(): void {
     this.#memory.lease = null;
     delete this.#memory.renewedAtMs;
@@ -317,7 +320,7 @@ export class Upkeep {
     if (!enrolment) throw new Error("a tick without an enrolment");
     const [report, seen] = [this.#latest, this.#seen];
     this.#seen = undefined;
-    // If a tick with a new report follows, that tick writes the fix that the notice requires.
+    // A tick with a new report, which follows, also makes the write that the notice requires.
     if (seen) await this.#actOn(seen.node, enrolment, report === this.#applied ? report : undefined);
     if (report === this.#applied)
       return { phase: lastPhase(records) ?? "registering", ready: this.isReady() };

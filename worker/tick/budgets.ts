@@ -99,7 +99,7 @@ function asks({ recent }: RequestsLeft, share: "renewals" | "others"): number {
  */
 export class RequestBudget {
   readonly #records: NodeRecordStore;
-  /** The number of requests in a burst, and also in a minute. */
+  /** The largest number of requests in a burst, and in a minute. */
   readonly aMinute: number;
   readonly #nowMs: () => number;
   #left: NodeRecords["requestsLeft"] | undefined;
@@ -354,8 +354,8 @@ export function backOffAfter(
 ): BackOff | undefined {
   if (!error || !isFailing(error)) return undefined;
   const nowMs = machine.nowMs();
-  // Shorter than an interval, so that each periodic report may try; random, so that objects do not retry at the
-  // same moment.
+  // The time is shorter than a report interval, so that each periodic report may try. It is random, so that objects
+  // do not retry at the same moment.
   const everyMs = reportIntervalMs(facts.settings) * (0.5 + 0.4 * random());
   return { error, tries: Math.max(0, triesAt(before, nowMs) - 1), atMs: nowMs, everyMs };
 }

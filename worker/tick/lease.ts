@@ -39,7 +39,7 @@ export interface RenewingMachine {
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
   nowMs: () => number;
-  /** Math.random */
+  /** Returns a random number below 1. Typically Math.random. */
   random: () => number;
 }
 
@@ -353,7 +353,7 @@ async function touchOnce(
   nowMs: number,
 ): Promise<"touched" | "conflict" | "failed"> {
   const found = await client.getLease(NODE_LEASE_NAMESPACE, name);
-  // Without a lease, no gateway can write it: a gateway does not create leases.
+  // No gateway can write a lease that does not exist: a gateway does not create leases.
   if (!found.ok) return isNotFound(found.error) ? "touched" : "failed";
   const { metadata } = found.value;
   if (!isOwnedBy(found.value, uid) || !metadata?.resourceVersion) return "touched";

@@ -74,8 +74,8 @@ export class OwnReader {
 }
 
 /**
- * Returns why the Node is not this machine's any more; null if it is. A Node with another uid is not, even if this
- * deployment created it.
+ * Returns the reason why the Node is no longer this machine's; null if it still is. A Node with another uid is
+ * lost, even if this deployment created it.
  */
 function lossOf(found: Node, { records, deployment }: NodeOwner): Loss | null {
   const known = records.get("node")?.node;
@@ -159,7 +159,7 @@ export function noteLapse(records: NodeRecordStore): void {
   records.put("node", { ...known, readAgain: true, hasLapsed: true });
 }
 
-// If the apiserver does not record field managers, no other writer is visible.
+// An apiserver that does not record field managers shows no other writer.
 const RENEW_TIME = ["f:spec", "f:renewTime"];
 const READY_HEARTBEAT = ["f:status", "f:conditions", 'k:{"type":"Ready"}', "f:lastHeartbeatTime"];
 
@@ -267,8 +267,8 @@ function take(
   known: NodeRecords["node"],
   node: Node,
 ): Noticed {
-  // A patch without an answer may have been applied. History already has its conditions, since they were recorded
-  // when decided.
+  // The conditions of a patch that got no answer may be on the Node. History already has them, from the time of the
+  // decision.
   const isOurs = ({ type, status }: NodeCondition) =>
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));

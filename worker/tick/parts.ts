@@ -102,7 +102,7 @@ export function grantHolder({ name, enrolment, deployment }: GrantedMachine): Gr
   return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment) };
 }
 
-/** Returns a text if the machine has more images than its Node may list; otherwise nothing. */
+/** Returns a list with one text if the machine has more images than its Node may list; otherwise an empty list. */
 export function imagesLeftOut({ images = [], settings }: Facts, listed: number): string[] {
   const { nodeStatusMaxImages: most = DEFAULT_SETTINGS.nodeStatusMaxImages } = settings;
   const wanted = most < 0 ? images.length : Math.min(most, images.length);

@@ -68,7 +68,7 @@ export interface RegisteringMachine extends FormingMachine, Stored {
   requests: Pick<RequestBudget, "allows" | "aMinute">;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
-  /** Math.random */
+  /** Returns a random number below 1. Typically Math.random. */
   random: () => number;
 }
 
@@ -137,7 +137,7 @@ async function attemptWith(
     return { phase: "registering", message: initial.error, ...retry(machine, before) };
   }
   const { node } = initial.value;
-  // Before the decision is recorded: a machine that is not Ready does not restore its deleted Node.
+  // A machine that is not Ready does not restore its deleted Node. This check is before the decision is recorded.
   const isSilenceOver = records.get("deletion")?.silentDays !== undefined;
   if (isDeleted && !isSilenceOver && !isReady(node))
     return { phase: "node deleted", message: AGAIN_WHEN_READY };
@@ -212,8 +212,8 @@ const ASKS_TOO_OFTEN = "its requests to the apiserver are used up: it is registe
 const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not created`;
 
 /**
- * Makes the next report register, whatever the last registration's result; returns false if there was no
- * registration yet.
+ * Makes the next report register, regardless of the last registration's result; returns false if the machine has
+ * never registered.
  */
 export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs: number): boolean {
   const known = records.get("registration");
@@ -288,7 +288,7 @@ function isReadyAtFirst(
 ): boolean {
   if (!isReady(node) || records.get("registration")?.startId === report.startId) return false;
   if (outcome === "created") return true;
-  // If the answer to the creation was lost, the existing Node is as it was decided.
+  // The answer to the creation may have been lost. Then the existing Node is as it was decided.
   if (records.get("node")) return false;
   const since = (conditions: readonly DecidedCondition[] = []) =>
     conditions.find(({ type }) => type === "Ready")?.lastTransitionTime;
@@ -302,7 +302,8 @@ function retry({ random }: RegisteringMachine, before: RegistrationMemory) {
   const registrationDelayMs = nextRegistrationDelayMs(
     before.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
   );
-  // Random, so that a fleet's machines do not all return at the same moment after an apiserver's restart.
+  // The delay is random, so that a fleet's machines do not all return at the same moment after an apiserver's
+  // restart.
   const retryInMs = Math.round(registrationDelayMs * (1 - 0.25 * random()));
   return { retryInMs, memory: { registrationDelayMs } };
 }

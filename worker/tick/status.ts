@@ -48,14 +48,14 @@ export interface WritingMachine extends DecidingMachine, Stored {
   isWatched: () => Promise<boolean>;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
-  /** Math.random */
+  /** Returns a random number below 1. Typically Math.random. */
   random: () => number;
 }
 
 type StatusMemory = Omit<TickMemory, "lease" | "renewedAtMs" | "registrationDelayMs" | "lookedAtMs">;
 
 export interface StatusWrite {
-  /** null if the status is written, unchanged, or must wait. */
+  /** The apiserver's error; null if the status is written, unchanged, or must wait. */
   error: ApiError | null;
   /** Present if another writer has the Node. */
   lost?: Loss;
@@ -140,7 +140,7 @@ class OneWrite {
     return { error, ...(this.#own.lost && { lost: this.#own.lost }), memory: this.#memory };
   }
 
-  /** Returns the outcome if the apiserver must not be asked now; undefined if it may be asked. */
+  /** Returns the outcome of the write if the apiserver must not be asked now; undefined if it may be asked. */
   #withoutAsking(nowMs: number): StatusWrite | undefined {
     const error = errorMeanwhile(this.#memory.statusBackOff, nowMs) ?? null;
     const mayAsk = this.#isKnownEnough || this.#machine.requests.allows("node", STATUS_REQUESTS);
@@ -163,7 +163,7 @@ class OneWrite {
     // For a periodic write, the apiserver's cache is recent enough to show the changes of other writers. A Node in
     // doubt is not read from the cache.
     const read = await this.#own.readNode(isFirst && this.#isSound);
-    // If the apiserver does not answer, the status is decided over the known Node, so that history has the report.
+    // The status is decided over the known Node if the apiserver does not answer, so that history has the report.
     if (isFirst && !read.ok && !this.#own.lost) this.#decide(this.#known.node);
     return read;
   }

@@ -39,9 +39,9 @@ export interface TickInput extends Stored {
   requests: RequestBudget;
   /** Asks the cluster object whether it reports each change of the Node by another writer. Never rejects. */
   isWatched: () => Promise<boolean>;
-  /** currentMs */
+  /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;
-  /** Math.random */
+  /** Returns a random number below 1. Typically Math.random. */
   random: () => number;
 }
 
@@ -225,7 +225,7 @@ export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promi
   }
   if (noticed.kind !== "taken") return noticed;
   memory.nodeVersion = noticed.nodeVersion;
-  // If the node controller has set the Node to Unknown, its machine may be dead. Only a fresh report writes the
+  // The machine of a Node that the node controller has set to Unknown may be dead. Only a fresh report writes the
   // Node again.
   if (noticed.isGivenUp) return noticed;
   // A process of the shim that has not registered yet must only register.

@@ -20,7 +20,7 @@ const failed = (error = UNREACHABLE, retryAfterMs?: number): WatchEnd => ({
   ...(retryAfterMs !== undefined && { retryAfterMs }),
 });
 
-/** Returns a watch of these Nodes after its first notices. The test checks the later ones. */
+/** Returns a watch of these Nodes after its first notices. The test checks the notices after that. */
 async function watching(nodes: readonly string[], options: Parameters<typeof watchedCluster>[0] = {}) {
   const cluster = watchedCluster(options);
   for (const name of nodes) cluster.put(ourNode(name));
@@ -450,7 +450,7 @@ describe("a failure", () => {
     expect([cluster.watches.length, cluster.pages.map(({ limit }) => limit)]).toEqual([1, [1]]);
     expect(cluster.notes).toEqual([expect.stringContaining("the Nodes are not watched: ")]);
     expect(cluster.watch.statusOf("a").isWatched).toBe(false);
-    // From here on each retry begins with a list.
+    // Each retry begins with a list from here on.
     await cluster.pass(2000);
     expect([cluster.watches.length, cluster.pages.length]).toEqual([2, 2]);
     cluster.bookmark();

@@ -228,7 +228,7 @@ describe("at most", () => {
     put("all-but-one", "changed", keptLength - 100);
     put("fits", "changed", 100);
     put("too-much", "changed", 1);
-    // If a waiting Node changes again, only its newest text counts for the limit.
+    // A waiting Node may change again. Only its newest text counts for the limit.
     put("fits", "changed", 100);
     await pass(5000);
     expect(notified.map(({ name, node }) => [name, node !== null])).toEqual([

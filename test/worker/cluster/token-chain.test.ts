@@ -1,4 +1,4 @@
-// Tests a chain of tokens over days: when a token is requested, by which earlier token, and what operators see of
+// Tests a chain of tokens over days: when a token is requested, with which earlier token, and how operators see
 // failures.
 import { describe, expect, it, test } from "vitest";
 import type { Event } from "../../../shared/kubernetes/types.ts";

@@ -169,7 +169,7 @@ describe("a delivery", () => {
     }));
 });
 
-/** Returns an answer whose body begins, and then does what `then` does. */
+/** Returns an answer whose body begins and then calls `then`. */
 const beginning = (then: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => () =>
   new ReadableStream<Uint8Array>({
     start(controller) {

@@ -258,8 +258,8 @@ describe("between two pages", () => {
       const sort = { by: "since", isDescending: false } as const;
       const first = found(search, { sort, limit: 120 });
       const seen = first.machines.map(({ id }) => id);
-      // Between two pages, one machine of the first page moves to the end, one of a later page is removed, and one
-      // is added.
+      // Between the two pages, a machine of the first page moves to the end, a machine of a later page is removed,
+      // and a machine is added.
       const [moved, gone] = [seen[3]!, fleet.find(({ id }) => !seen.includes(id))!.id];
       const later = { ...fleet[0]!.summary, sinceMs: FLEET_START_MS + 3_600_000 };
       rows.take({ name: moved, generation: 1, version: 2, summary: later, entries: [] });

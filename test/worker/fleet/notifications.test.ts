@@ -137,7 +137,7 @@ describe("what receivers get", () => {
       await situation(fleet);
       await fleet.pass(2 * MINUTE);
       expect(fleet.delivered()).toEqual(expected);
-      // If no alert is expected, none may come in the next ten minutes either.
+      // If no alert is expected, no alert may come in the next ten minutes either.
       if (!expected.some((each) => each.startsWith("firing"))) await fleet.pass(10 * MINUTE);
     }),
   );

@@ -1,4 +1,4 @@
-// Tests when the next heartbeat is due after one that renewed nothing: before a second interval has passed.
+// Tests when the next heartbeat is due after a heartbeat that renewed nothing: before a second interval has passed.
 import { describe, expect, it } from "vitest";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import {

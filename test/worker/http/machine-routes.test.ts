@@ -320,7 +320,7 @@ describe("an enrolment", () => {
       revokedAtMs: null,
       grant: { withoutFactsOnlyTaint: false },
     };
-    // The node object gets a newer pin than the one that the registry will issue.
+    // The node object gets a newer pin than the pin that the registry will issue.
     await env.NODES.getByName(name).enrol(pin);
     const outcome = await enrolling(name, {
       joinToken: await mintToken({ names: name }),

@@ -51,7 +51,7 @@ function anyOf(schema: PatchSchema): fc.Arbitrary<Json> {
   return fc.record(Object.fromEntries(fields), { requiredKeys: [] });
 }
 
-/** Returns the body of the request that one call sends. */
+/** Returns the body of the request that this call sends. */
 async function bodyOf(call: (client: KubeClient) => Promise<unknown>): Promise<Json> {
   const bodies: string[] = [];
   const client = kubeClient({

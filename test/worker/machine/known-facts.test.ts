@@ -1,4 +1,5 @@
-// Tests how long changed facts wait before they change the Node, by their senders, and what is stored for that.
+// Tests how long changed facts wait before they change the Node, depending on their senders, and which records are
+// stored for the wait.
 import { describe, expect, it } from "vitest";
 import {
   NO_SENDERS,

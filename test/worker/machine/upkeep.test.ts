@@ -278,7 +278,7 @@ describe("a notice of another writer's change to the Node", () => {
       .filter(({ involvedObject }) => involvedObject.name === "notice-cordon")
       .map(({ reason }) => reason);
     expect(reasons).toContain("NodeNotSchedulable");
-    // A second notice of the same Node causes no request.
+    // A second notice of an unchanged Node causes no request.
     expect(await requestsAfter("notice-cordon", () => objectOf("notice-cordon").noticeNode(node))).toEqual(
       [],
     );
@@ -406,7 +406,7 @@ describe("a notice of another writer's change to the Node", () => {
       const { pass } = await steady(name);
       const node = await given(name, "Unknown", { reason: "NodeStatusUnknown" }, CONTROLLER);
       if (isCold) await evictDurableObject(objectOf(name));
-      // This time is just over a lease duration after the last report.
+      // The last report is now just over a lease duration ago.
       pass(40_001);
       await objectOf(name).noticeNode(node);
       const { silentSince, phase } = await shown(name);

@@ -194,7 +194,7 @@ describe("what is executed", () => {
       expect(fleet.audited("bulk.start")).toEqual(["alice 1 revoke, machines: 2"]);
     }));
 
-  /** The changes of a machine between its dry run and its turn. */
+  /** The changes of a machine between the dry run of an action and the machine's turn in it. */
   const CHANGES: Record<string, (sql: SqlStorage, name: string) => void> = {
     nothing: () => undefined,
     "enrols anew": enrol,
@@ -271,8 +271,8 @@ describe("what is executed", () => {
       fleet.answers = () => null;
       await fleet.finish();
       const [first, second] = fleet.ordered;
-      // The repeated order has the same content: the new pin is above the generation from which the node object
-      // counts pins as outdated.
+      // The repeated order has the content of the first. The new pin is above the generation below which the node
+      // object counts pins as outdated.
       expect(second).toEqual({ ...first, atMs: second?.atMs });
       const query = "SELECT generation FROM pins WHERE name = 'm'";
       expect(fleet.sql.exec<{ generation: number }>(query).one().generation).toBeGreaterThan(

@@ -1,5 +1,5 @@
-// Runs the Worker for the benchmark of costs: counts what the platform bills, while the benchmark controls time,
-// alarms and the cron trigger. Everything else is the Worker itself. This file has no test of its own.
+// Runs the Worker for the benchmark of costs and counts the billed work, while the benchmark controls time, alarms
+// and the cron trigger. Everything else is the Worker itself. This file has no test of its own.
 import type { Environment } from "../../../worker/env.ts";
 import worker, {
   ClusterObject as RealClusterObject,

@@ -1,5 +1,5 @@
-// Counts what the platform bills of an object: requests, messages, alarms, rows, storage, and time with work in
-// progress. The benchmark controls alarms and clock. This file has no test of its own.
+// Counts the billed work of an object: requests, messages, alarms, rows, storage, and time with work in progress.
+// The benchmark controls alarms and clock. This file has no test of its own.
 import { DurableObject } from "cloudflare:workers";
 import type { Environment } from "../../../worker/env.ts";
 import type { BilledCounts, ObjectCounts } from "./billed-counts.ts";
@@ -206,7 +206,7 @@ export class Billing {
 
   #usageOf(kind: string, id: string): Usage {
     const { alarmMs = null, storedBytes = 0 } = this.#usages.get(id) ?? {};
-    // The work of the former instance ended with the instance.
+    // The work of the former instance ended with that instance.
     const open = { requests: 0, calls: 0, fetches: 0, others: 0 };
     const lastMs = Date.now();
     const now = { open, sinceMs: 0, lastMs, isInMemory: true, isRinging: false };

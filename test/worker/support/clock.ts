@@ -156,7 +156,7 @@ export async function eventually<T>(look: () => T | Promise<T>, meanwhile = turn
     try {
       return await look();
     } catch (error) {
-      // This test has timed out, so that it must not move the next test's clock.
+      // The test that called `eventually` has timed out. It must not move the next test's clock.
       if (own !== waiting) throw error;
       await meanwhile();
     }

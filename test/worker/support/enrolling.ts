@@ -1,4 +1,4 @@
-// Sends an enrolment over the wire, with any challenge. A shim requests a challenge and signs that one.
+// Sends an enrolment over the wire, with any challenge. In contrast, a shim requests a challenge and signs it.
 import { env } from "cloudflare:workers";
 import type { MachineKey } from "../../../node-shim/identity/identity.ts";
 import { type EnrolmentToSign, signEnrolment } from "../../../node-shim/worker-link/sign.ts";

@@ -22,7 +22,7 @@ export type Fault = Wrong & {
   of?: string;
   /** The number of affected requests that succeed before the fault begins. */
   after?: number;
-  /** The number of affected requests that fail. Later ones succeed. */
+  /** The number of affected requests that fail. Requests after them succeed. */
   times?: number;
 };
 

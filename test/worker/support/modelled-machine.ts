@@ -135,7 +135,7 @@ class ModelledMachine {
     );
   }
 
-  /** Returns the facts with their digest: the same object until the facts change. */
+  /** Returns the facts with their digest. Returns one object until the facts change. */
   #factsNow(): Pick<Said, "facts" | "digest"> {
     const digest = `${this.#saidMs === undefined} ${this.#status}`;
     if (this.#facts?.text !== digest) {

@@ -1,5 +1,5 @@
 // Runs an apiserver with one Node and its lease in memory, for thousands of ticks. Checks only versions and UIDs.
-// All other tests use the embedded apiserver (environment.ts).
+// Tests of fewer ticks use the embedded apiserver (environment.ts).
 import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
 import type { Json, JsonObject } from "../../../shared/kubernetes/json.ts";
 import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";

@@ -31,7 +31,7 @@ type InBetween = (
   ask: () => Promise<Response>,
 ) => Response | undefined | Promise<Response | undefined>;
 
-/** The arguments of the steps of one tick, and their results. */
+/** The arguments for the steps of a tick. */
 export interface StepContext extends RegisteringMachine, Omit<WritingMachine, "report" | "requests"> {
   report: Report;
   requests: RequestBudget;

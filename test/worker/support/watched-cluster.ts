@@ -60,7 +60,8 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
     registryAsked: 0,
     strangers: new Set<string>(),
     /**
-     * The answers to the next lists, in order; undefined for the usual answer. `watchFaults`: the same for watches.
+     * The answers to the next lists, in order; undefined for the usual answer. `watchFaults` has the answers to
+     * watches.
      */
     listFaults: [] as (ApiError | undefined)[],
     watchFaults: [] as (WatchEnd | undefined)[],

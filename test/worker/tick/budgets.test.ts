@@ -1,5 +1,5 @@
-// Tests a machine's budgets of requests to the cluster: how each is spent and refilled, and what an eviction leaves
-// of it.
+// Tests a machine's budgets for the cluster: how each budget is spent and refilled, and how much an eviction
+// leaves.
 import { describe, expect, it, test } from "vitest";
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";

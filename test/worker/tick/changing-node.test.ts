@@ -1,5 +1,5 @@
-// Tests a machine whose Node changes with every report, as a malicious machine's could: what is written of the
-// Node, and the machine's answers.
+// Tests a machine whose Node changes with every report, as a malicious machine's could: which writes the apiserver
+// gets, and the machine's answers.
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { MAX_IMAGE_BYTES } from "../../../shared/from-report/reported-status.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";

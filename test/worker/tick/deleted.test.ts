@@ -1,4 +1,5 @@
-// Tests a deleted Node tick by tick: it is registered again if its machine was not Ready, and never in a loop.
+// Tests a Node that is deleted, tick by tick: the Worker registers it again if its machine was not Ready, and never
+// in a loop.
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { noteLapse } from "../../../worker/tick/own-node.ts";
 import { registerAgain } from "../../../worker/tick/registration.ts";
@@ -39,7 +40,7 @@ const deleteNode = ({ apiserver }: Machine) =>
   Object.assign(apiserver, { node: undefined, lease: undefined });
 
 describe("a Node that is deleted", () => {
-  /** The functions that change the machine before the report that follows the deletion. */
+  /** The functions that change the machine between the deletion and the next report. */
   const warm = (ms: number) => (machine: Machine) => void (machine.nowMs += ms);
   const cold = (machine: Machine) => machine.evict();
   const coldAndSilent = (machine: Machine) => {

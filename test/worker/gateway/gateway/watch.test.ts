@@ -162,7 +162,7 @@ describe("after an eviction", () => {
       await made.beat(socket!);
       made.evict();
       made.asked.length = 0;
-      // Only the alarm wakes the gateway, and then the gateway sleeps again.
+      // The alarm wakes the gateway, which then sleeps again, because no socket is active.
       await made.pass(SILENT_MS - INTERVAL_MS);
       expect(made.asked).toMatchObject([{ name: "edge-1", what: "ended", returned: null }]);
       made.evict();

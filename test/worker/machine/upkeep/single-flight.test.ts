@@ -1,4 +1,4 @@
-// Tests that `singleFlight` runs one work at a time, and that one run at most waits for it.
+// Tests that `singleFlight` runs its work once at a time, and that at most one run waits for the present run.
 import { expect, it } from "vitest";
 import { singleFlight } from "../../../../worker/machine/upkeep.ts";
 

@@ -7,7 +7,7 @@ import { judgeState } from "../../../../worker/http/health-routes.ts";
 import { isNewerState } from "../../../../worker/storage/migrations.ts";
 import { nodeTables } from "../../../../worker/storage/tables.ts";
 
-/** The name of the objects in this file. */
+/** The name of the object of each class in this file. */
 const NAME = "newer-state";
 const OBJECTS = {
   NODES: env.NODES.getByName(NAME),
@@ -29,7 +29,7 @@ const KINDS = Object.keys(OBJECTS) as Kind[];
 
 const dump = (sql: SqlStorage): unknown[] => {
   const tables = sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'").toArray();
-  // Tables whose names begin with `_cf_` belong to the platform.
+  // The platform's own tables have names that begin with `_cf_`.
   const own = tables.map(({ name }) => name).filter((name) => !name.startsWith("_cf_"));
   return own.map((name) => [name, sql.exec(`SELECT * FROM ${name}`).toArray()]);
 };
