@@ -133,7 +133,8 @@ export class Lending {
   async #withdrawFrom(number: number): Promise<void> {
     const { state, gateway, nowMs } = this.#with;
     const { records } = state;
-    // After an eviction the loan's epoch is unknown, and may be ahead of this clock. The stored bound is above it.
+    // After an eviction the loan's epoch is unknown, and may be ahead of this clock. The stored `epochsTo` is never
+    // below the epoch.
     const floor = this.#nextEpoch(this.#epoch === undefined ? this.#lent()?.epochsTo : 0);
     const name = records.get("enrolment")?.name ?? "";
     const asked = () => gateway(number).recall(name, floor);

@@ -511,8 +511,8 @@ it("an eviction at any point → nothing is lost, and nothing is sent twice", ()
     fleet.evict();
     fleet.acknowledge(socket);
     fleet.tell(2);
-    // The change of machine 2 waits for its second, and the eviction deletes that timer. The next event sends the
-    // change.
+    // The change of machine 2 waits for the end of the interval, and the eviction deletes that timer. The next
+    // event sends the change.
     fleet.evict();
     fleet.clock.pass(intervalMs);
     fleet.tell(3);

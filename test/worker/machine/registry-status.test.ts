@@ -44,7 +44,7 @@ const NOW_MS = 1_000_000_000;
 
 interface StatusWish {
   settledFor?: string;
-  /** The stored gateway; "unknown" if nothing is stored, as before there were gateways. */
+  /** The gateway in the record `settled`; "unknown" if the record lacks one, as in versions without gateways. */
   gateway?: number | null | "unknown";
   /** The largest number of machines of a gateway. */
   size?: number;

@@ -82,8 +82,8 @@ export class LentMachine {
 
   /** Returns all stored data, and all data in memory that the next decision depends on. */
   known(): Record<string, unknown> {
-    // The lease in memory is left out, because it is as old as the object's last renewal. So is `written`, which
-    // without a row counts only until its next check, ten minutes later (shared/node/parts.ts).
+    // Leaves out the lease with its renewal time and budget, whose copies are as old as the object's last renewal.
+    // Leaves out `written`, which expires after ten minutes without a row (shared/node/parts.ts).
     const { lease: _lease, renewedAtMs: _at, budget: _budget, written: _written, ...memory } = this.#memory;
     const rows = (table: string) => this.#sql.exec(`SELECT * FROM ${table} ORDER BY 1`).toArray();
     const records = this.#sql.exec("SELECT key, value FROM records ORDER BY key").toArray();

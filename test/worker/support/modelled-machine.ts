@@ -75,7 +75,7 @@ class ModelledMachine {
     this.#expiresInSeconds = expiresInSeconds;
   }
 
-  /** Applies an event. The effect of some events outlasts their heartbeats. */
+  /** Applies an event. Some events last longer than one heartbeat, for example a new capacity. */
   take(happening: Happening): void {
     if (happening.kind === "capacity") this.#capacities[happening.signal] = happening.capacity;
     if (happening.kind === "errors") this.#errors = happening.errors;
