@@ -1,5 +1,6 @@
-// rollcall completion SHELL: scripts for shells, which run `rollcall __complete WORDS`; and that command, which kubectl also
-// runs for its plugins. Its candidates come from the program's own commands and flags, and from the Worker. It prints no error.
+// Completes command lines: rollcall completion SHELL prints a script, which runs `rollcall __complete WORDS`;
+// kubectl also runs this command for its plugins. Candidates are the program's own commands and flags, and names
+// from the Worker. Prints no error.
 import { Argument, Command, type Option } from "commander";
 import * as z from "zod/mini";
 import type { Flags } from "./answer.ts";
@@ -33,7 +34,10 @@ export function completionScript(shell: Shell): string {
   return { bash: BASH, zsh: ZSH, fish: FISH }[shell];
 }
 
-/** `rollcall __complete` prints each candidate with a tab and a description, and last `:4`, or `:0` to complete files. */
+/**
+ * The script for bash. `rollcall __complete` prints each candidate with a tab and a description, and last `:4`, or
+ * `:0` to complete files.
+ */
 const BASH = `# bash completion of rollcall: source <(rollcall completion bash)
 _rollcall() {
   local line candidates=() current="\${COMP_WORDS[COMP_CWORD]}"
@@ -79,18 +83,18 @@ complete -c rollcall -l secret-file -r -F
 complete -c rollcall -l state -r -F
 `;
 
-/** The longest that a shell waits after Tab. */
+/** Milliseconds that a shell waits after Tab for names from the Worker. */
 const NAMES_WITHIN_MS = 1000;
 const NAMES_AT_ONCE = 200;
 
-/** `words`: typed behind the program's name. The last one is completed; it may be "". */
+/** Prints the candidates for the last of `words`, which may be "". `words` are typed behind the program's name. */
 export async function complete(program: OperatorProgram, words: readonly string[]): Promise<void> {
   const completed = candidatesOf(program, words);
   const looked = await lookUp(program, completed.wants, words);
   program.surroundings.process.stdout.write(linesOf(completed, looked));
 }
 
-/** As cobra prints candidates: `:4` last means that no file is completed. */
+/** Returns the lines that cobra would print. The last line `:4` means that no file is completed. */
 function linesOf({ candidates, wants }: Completed, looked: readonly Candidate[]): string {
   const lines = [...candidates, ...looked].map(({ word, what }) =>
     what === "" ? harmless(word) : `${harmless(word)}\t${harmless(what)}`,
@@ -126,7 +130,7 @@ async function machineNames(program: OperatorProgram, words: readonly string[]):
   const flags = commonFlagsIn(program, words);
   const { env } = program.surroundings.process;
   const context = contextOf(flags, env);
-  // A command that prints the secret may ask for a password, which completion must not do.
+  // A command that prints the secret may ask for a password. Completion must not do that, so it offers no machines.
   if (!context.ok || context.value.secretCommand !== undefined || context.value.cloudflared) return [];
   const connection = connectionOf(flags, env);
   if (!connection.ok) return [];
@@ -148,11 +152,11 @@ interface Candidate {
 
 interface Completed {
   candidates: Candidate[];
-  /** Further candidates that have to be looked up. */
+  /** The kind of further candidates that have to be looked up, or null. */
   wants: "machine" | "context" | "file" | "word to explain" | null;
 }
 
-/** `words`: typed behind the program's name. The last one is completed; it may be "". */
+/** Returns the candidates for the last of `words`, which may be "". `words` are typed behind the program's name. */
 function candidatesOf(program: Command, words: readonly string[]): Completed {
   const current = words.at(-1) ?? "";
   const { command, operands, pending } = walk(program, words.slice(0, -1));
@@ -173,22 +177,22 @@ function candidatesOf(program: Command, words: readonly string[]): Completed {
   return { candidates: [...subcommands, ...values.candidates], wants: values.wants };
 }
 
-/** The common flags among these words, with their values: they choose the Worker. */
+/** Returns the common flags among the words, with their values. They choose the Worker. */
 const commonWords = (program: Command, words: readonly string[]): string[] =>
   walk(program, words.slice(0, -1)).common;
 
 const NONE: Completed = { candidates: [], wants: null };
 const isVariadic = ({ variadic }: Argument) => variadic;
-/** A private field of commander. */
+/** Returns true for a hidden command, by a private field of commander. */
 const isHidden = (command: Command) => (command as Command & { _hidden?: boolean })._hidden === true;
 
 interface Walked {
   command: Command;
-  /** The number of the command's own arguments so far. */
+  /** The number of the command's arguments typed so far. */
   operands: number;
-  /** The option whose value comes next. */
+  /** The option whose value the next word is. */
   pending?: Option | undefined;
-  /** The words that are common flags or their values. */
+  /** The words that are common flags, or values of common flags. */
   common: string[];
 }
 
@@ -197,7 +201,8 @@ function walk(program: Command, words: readonly string[]): Walked {
   let operands = 0;
   let pending: Option | undefined;
   const common: string[] = [];
-  // Common flags of a command are hidden; a visible flag of the same name is the command's own: `nodes --state silent`.
+  // A command's copies of common flags are hidden. A visible flag of the same name is the command's own, as in
+  // `nodes --state silent`.
   const isCommon = (option: Option) => program.options.includes(option) || option.hidden;
   for (const word of words) {
     if (pending) {

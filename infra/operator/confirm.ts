@@ -1,15 +1,16 @@
-// Asks the operator before a change that cannot be undone. In a script or a pipe the answer is no; pass --yes there.
+// Asks the operator before a change that cannot be undone. In a script or a pipe the answer is no, unless --yes is
+// passed.
 import { createInterface } from "node:readline/promises";
 import { failure, type Result, success } from "../../shared/result.ts";
 
 export interface Terminal {
-  /** True if stdin and stderr are a terminal. */
+  /** true if stdin and stderr are a terminal. */
   isInteractive: boolean;
-  /** Prints the question and returns the typed line, or undefined if the input ended. */
+  /** Prints the question. Resolves with the typed line, or undefined if the input has ended. */
   ask: (question: string) => Promise<string | undefined>;
 }
 
-/** Questions go to stderr, so that stdout has only answers. */
+/** The terminal of this process. Questions go to stderr, so that stdout has only answers. */
 export const terminal: Terminal = {
   isInteractive: process.stdin.isTTY && process.stderr.isTTY,
   ask: async (question) => {
@@ -23,7 +24,10 @@ export const terminal: Terminal = {
   },
 };
 
-/** `consequence`: one sentence without a full stop: "edge-7: its Node and lease are removed". The error says what to do. */
+/**
+ * Asks the operator for a yes. `consequence` is a sentence without a full stop, like "edge-7: its Node and lease
+ * are removed". Returns an error with advice if the answer is no.
+ */
 export async function confirmed(
   consequence: string,
   { yes = false }: { yes?: boolean },

@@ -1,4 +1,5 @@
-// rollcall settings, silent-nodes and origin …: the deployment's settings, and the machines that two of them concern.
+// Runs rollcall settings, silent-nodes and origin …: prints the deployment's settings, and the machines that two of
+// the settings concern.
 import {
   type SettingInForce,
   settingsSchema,

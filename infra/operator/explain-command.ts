@@ -1,4 +1,5 @@
-// rollcall explain: what a state, a phase or a condition means, and what to do about it. Sends no request.
+// Runs rollcall explain: prints the meaning of a state, phase or condition, and the advice for it. Sends no
+// request.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
@@ -63,7 +64,7 @@ export function explainCommand(program: OperatorProgram): void {
     });
 }
 
-/** `two-shims`, `Two Shims` and `two shims` are the same word. */
+/** Returns a word in its plain form: `two-shims`, `Two Shims` and `two shims` are equal. */
 const plain = (word: string) => word.toLowerCase().replaceAll(/[\s_-]+/g, " ");
 
 function textsOf(found: readonly Explained[], { screen }: ScreenView): string {

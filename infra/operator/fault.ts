@@ -1,7 +1,7 @@
-// Why a command failed: one line for people, and an exit code for scripts.
+// Defines the failures of a command: one line for people, and an exit code for scripts.
 import { failure, type Failure } from "../../shared/result.ts";
 
-/** docs/rollcall.md lists them. */
+/** The exit codes, which docs/rollcall.md lists. */
 export const EXIT_CODES = {
   done: 0,
   /** The command failed, or a check that it ran found something broken. */
@@ -9,16 +9,16 @@ export const EXIT_CODES = {
   /** The command line, the environment or the configuration is wrong. */
   usage: 2,
   "not-found": 3,
-  /** The Worker refuses these credentials, or refuses them this action. */
+  /** The Worker refuses the credentials, or refuses the action to these credentials. */
   refused: 4,
   unreachable: 5,
-  /** The time ran out before the awaited state came. */
+  /** The time limit passed before the awaited state. */
   "not-yet": 6,
 } as const;
 
 export interface OperatorFault {
   reason: Exclude<keyof typeof EXIT_CODES, "done">;
-  /** One line, without the program's name. */
+  /** The message: one line, without the program's name. */
   message: string;
 }
 

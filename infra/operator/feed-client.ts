@@ -1,5 +1,6 @@
-// Follows the Worker's feed: keeps a view of the fleet, acknowledges each message, and reconnects with its cursor. The WebSocket
-// is Node's own: it takes headers, which Cloudflare Access needs, and is no dependency. Node 20 has none: there, commands poll.
+// Follows the Worker's feed: keeps a view of the fleet, acknowledges each message, and reconnects with the view's
+// cursor. Uses Node's own WebSocket, which can send the headers that Cloudflare Access needs. Node 20 has no
+// WebSocket, so that its commands poll.
 import { abortAfter, after, pause } from "../../node-shim/base/clock.ts";
 import { backOff } from "../../shared/back-off.ts";
 import { type FeedUpdate, FeedView } from "../../shared/fleet/feed-view.ts";
@@ -8,41 +9,56 @@ import type { FeedMessage } from "../../shared/protocol/feed.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { WorkerConnection } from "./client.ts";
 
-/** The part of a WebSocket that a feed needs. */
+/** The functions of a WebSocket that a feed uses. */
 export interface FeedLine {
   send: (text: string) => void;
   close: () => void;
-  /** Calls onText with each text, and onClose once: with code 1006 if the WebSocket never opened. */
+  /**
+   * Registers callbacks: `onText` is called with each text, `onClose` once. The code is 1006 if the WebSocket never
+   * opened.
+   */
   listen: (onText: (text: string) => void, onClose: (code: number, reason: string) => void) => void;
 }
 
 export interface Following {
-  /** Opens a WebSocket; typically feedLine of a connection. `cursor`: null at first. */
+  /** Opens a WebSocket, typically with feedLine. `cursor` is null for the first WebSocket. */
   open: (cursor: string | null) => FeedLine;
-  /** Asks over HTTP whether the feed may be opened, since a WebSocket reports no status. A failure ends followFeed. */
+  /**
+   * Asks over HTTP whether the Worker would open the feed, since a WebSocket reports no status. An error ends
+   * followFeed.
+   */
   mayOpen: () => Promise<Result<null>>;
-  /** The WebSocket is open: the view is current, or the next message makes it so. */
+  /** Called when the WebSocket has opened. The view is current, or becomes so with the next message. */
   onOpen?: () => void;
   onUpdate: (view: FeedView, update: FeedUpdate) => void;
-  /** The WebSocket is closed; followFeed reconnects after againMs. */
+  /** Called when the WebSocket has closed. followFeed reconnects after `againMs` milliseconds. */
   onGone?: (why: string, againMs: number) => void;
-  /** Ends followFeed, with success. */
+  /** Ends followFeed, which then returns a success. */
   signal: AbortSignal;
-  /** Typically Math.random. */
+  /** Returns a random number from 0 up to 1. Typically Math.random. */
   random: () => number;
-  /** Typically a timer that the signal cancels. */
+  /** Waits for `ms` milliseconds. Typically a timer that the signal cancels. */
   wait: (ms: number) => Promise<void>;
-  /** Calls `work` after `ms` and returns a function that cancels it; typically `after` of node-shim/base/clock.ts. */
+  /**
+   * Calls `work` after `ms` milliseconds, and returns a function that cancels the call. Typically `after` of
+   * node-shim/base/clock.ts.
+   */
   after: (ms: number, work: () => void) => () => void;
 }
 
-/** The delay before the next attempt: random, below a bound that doubles with each attempt. */
+/**
+ * The bounds of the random delay before the next WebSocket, in milliseconds. The bound starts with `first`, doubles
+ * with each attempt, and ends with `most`.
+ */
 export const AGAIN_MS = { first: 1000, most: 30_000 } as const;
 
-/** After this time without a message a ping is sent; after the same time again without an answer the WebSocket is closed. */
+/**
+ * Milliseconds without a message until a ping is sent. After the same time without an answer, the WebSocket is
+ * closed.
+ */
 export const QUIET_MS = 30_000;
 
-/** Follows the feed until the signal ends it. The error: the Worker refuses the feed. */
+/** Follows the feed until the signal ends it. Returns an error if the Worker refuses the feed. */
 export async function followFeed(following: Following): Promise<Result<FeedView>> {
   const { signal, onGone, random, wait } = following;
   const view = new FeedView();
@@ -62,7 +78,7 @@ export async function followFeed(following: Following): Promise<Result<FeedView>
   return success(view);
 }
 
-/** Follows one WebSocket to its end, and returns the reason of the end. */
+/** Follows one WebSocket to its end. Resolves with the reason of the end. */
 function followLine(
   { open, onUpdate, signal, after }: Following,
   view: FeedView,
@@ -116,7 +132,7 @@ function followLine(
         }
       },
       (code, reason) => {
-        // The cursor no longer matches what the Worker has sent.
+        // The Worker could not use the view's cursor, so the next WebSocket begins without one.
         if (code === FEED_CLOSED.badFrame) view.cursor = null;
         end(reason === "" ? `closed with ${code}` : reason);
       },
@@ -150,10 +166,13 @@ export function feedLine(
   };
 }
 
-/** False on Node 20 and older. */
+/** Returns true if this Node.js has a WebSocket: Node 20 and older do not. */
 export const canFollow = () => typeof globalThis.WebSocket === "function";
 
-/** Asks over HTTP whether the Worker would open its feed. A request that fails counts as yes: the Worker may be back later. */
+/**
+ * Asks over HTTP whether the Worker would open its feed. A failed request counts as yes, because the Worker may
+ * answer later.
+ */
 async function mayFollow({
   url,
   headers,
@@ -177,23 +196,26 @@ async function mayFollow({
 }
 
 export interface FleetChanges {
-  /** Resolves when something may have changed, at the latest after `mostMs`. */
+  /** Resolves when the fleet may have changed, or after `mostMs` milliseconds. */
   next: (mostMs: number) => Promise<void>;
   end: () => void;
 }
 
-/** The interval of polling without a feed. */
+/** Milliseconds between two requests without a feed. */
 const POLL_MS = 2000;
-/** The interval of polling with an open feed that reports nothing: its connection may be broken. */
+/** Milliseconds between two requests while the feed is open but reports nothing. The connection may be broken. */
 const POLL_WITH_FEED_MS = 60_000;
 
-/** `pause` is typically a timer. */
+/** Returns changes that are found by polling alone. `pause` is typically a timer. */
 export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChanges => ({
   next: (mostMs) => pause(Math.min(mostMs, POLL_MS)),
   end: () => undefined,
 });
 
-/** Waits for the feed: while it is open and reports nothing, commands send no request. Call it only if canFollow(). */
+/**
+ * Returns changes that the feed reports. While the feed is open and reports nothing, commands send no request.
+ * Callers check canFollow() first.
+ */
 export function fedChanges(connection: WorkerConnection): FleetChanges {
   const ended = new AbortController();
   const { signal } = ended;

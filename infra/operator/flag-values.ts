@@ -1,25 +1,28 @@
-// Values of flags as people type them: whole numbers, durations (`2h`, `3d4h`), and times, as a duration or in RFC 3339. Pure.
+// Parses values of flags: whole numbers, durations (`2h`, `3d4h`), and times, as a duration or in RFC 3339. Pure.
 import { InvalidArgumentError } from "commander";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { valueOr } from "../../shared/result.ts";
 
 const DAY_MS = 86_400_000;
 
-/** Milliseconds of `90m`, `24h`, `7d` or `1d12h`; NaN if the text is no duration. Unlike Go's, durations may have days. */
+/**
+ * Returns the milliseconds of `90m`, `24h`, `7d` or `1d12h`, or NaN if the text is no duration. Unlike in Go, a
+ * duration may have days.
+ */
 export function durationMs(text: string): number {
   const [, days, rest] = /^(?:(\d+)d)?(.*)$/.exec(text) ?? [];
   const restMs = rest === "" && days !== undefined ? 0 : valueOr(parseDuration(rest ?? ""), Number.NaN);
   return Number(days ?? 0) * DAY_MS + restMs;
 }
 
-/** A flag's value: a duration, in milliseconds. */
+/** Parses a flag's value as a duration, and returns milliseconds. */
 export function positiveDuration(text: string): number {
   const ms = durationMs(text);
   if (ms > 0 && Number.isSafeInteger(Math.round(ms))) return ms;
   throw new InvalidArgumentError("must be a duration such as 90s, 15m, 24h or 7d.");
 }
 
-/** A flag's value: a time in the past, as it was typed; timeOf converts it. */
+/** Checks that a flag's value is a time in the past, and returns the value unchanged. timeOf converts it. */
 export function timeText(text: string): string {
   if (!Number.isNaN(atTime(text, 0))) return text;
   throw new InvalidArgumentError(
@@ -27,10 +30,13 @@ export function timeText(text: string): string {
   );
 }
 
-/** RFC 3339. */
+/** Returns a time in the past in RFC 3339. */
 export const timeOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs)).toISOString();
 
-/** The same for the future: `4h` is in four hours; laterOf converts it. */
+/**
+ * Checks that a flag's value is a time in the future, like `4h` for in four hours, and returns the value unchanged.
+ * laterOf converts it.
+ */
 export function laterText(text: string): string {
   if (!Number.isNaN(atTime(text, 0))) return text;
   throw new InvalidArgumentError(
@@ -40,7 +46,10 @@ export function laterText(text: string): string {
 
 export const laterOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs, 1)).toISOString();
 
-/** `direction` of a duration: -1 before now, 1 after now. */
+/**
+ * Returns milliseconds since 1970, or NaN. `direction` is -1 if a duration means a time before now, 1 for a time
+ * after now.
+ */
 function atTime(text: string, nowMs: number, direction: 1 | -1 = -1): number {
   const length = durationMs(text);
   if (length >= 0) return nowMs + direction * length;

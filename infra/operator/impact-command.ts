@@ -1,4 +1,5 @@
-// rollcall impact: what more Nodes would do to a cluster. It reads the cluster with the operator's kubectl, not the Worker.
+// Runs rollcall impact: prints the effects of more Nodes on a cluster. Reads the cluster with the operator's
+// kubectl, and sends the Worker nothing.
 import { InvalidArgumentError } from "commander";
 import { parseNodeLabels, validateNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { success } from "../../shared/result.ts";
@@ -40,7 +41,7 @@ interface ImpactFlags extends KubectlFlags {
   nodeLabels: Record<string, string>;
 }
 
-/** `run`: typically kubectl itself. */
+/** Adds the command. `run` is typically kubectl itself. */
 export function impactCommand(program: OperatorProgram, run?: RunKubectl): void {
   program
     .command("impact")
@@ -66,7 +67,7 @@ async function impact(
       reason: "usage",
       message: "--context names a Worker's: for a cluster pass --kube-context",
     });
-  // Loaded on demand: no other command reads a cluster.
+  // The checks are loaded on demand, because no other command reads a cluster.
   const { assessImpact } = await import("../impact/impact.ts");
   const report = await assessImpact(kubectlReader(flags, run), {
     machines: flags.machines,
@@ -88,7 +89,7 @@ const COLUMNS: readonly TableColumn<Finding>[] = [
   { head: "LINK", of: ({ link = "" }) => link, rank: 4 },
 ];
 
-/** A text of sentences for people, and a list for programs. */
+/** Returns the report: sentences for people, and a list for programs. */
 function impactShown(report: ImpactReport): Shown {
   const { list } = listOf(report.findings, () => COLUMNS, { nameOf: ({ object }) => object });
   return { text: ({ screen }) => impactText(report, screen), ...(list && { list }) };

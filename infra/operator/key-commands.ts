@@ -1,5 +1,5 @@
-// rollcall approvals, approve, reject and revocations: machines that wait for another machine's name, and keys that the Worker
-// refuses for ever. An operator decides by the key, not by the name.
+// Runs rollcall approvals, approve, reject and revocations: machines that wait for another machine's name, and keys
+// that the Worker refuses for ever. The operator chooses a machine by its key, not by its name.
 import type { Command } from "commander";
 import { type RevocationsAnswer, revocationsSchema } from "../../shared/protocol/administration-answers.ts";
 import { type PendingMachine, pendingSchema } from "../../shared/protocol/operator-answers.ts";
@@ -11,7 +11,7 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 
-/** `list`: the name of the listing command below `parent`. */
+/** Adds the commands for pending machines. `list` is the name of the listing command below `parent`. */
 export function pendingCommands(program: OperatorProgram, parent: Command, list: string): void {
   parent
     .command(list)
@@ -70,7 +70,7 @@ const PENDING_COLUMNS: readonly TableColumn<PendingLine>[] = [
   { head: "ASKED", of: ({ askedAt }) => askedAt, rank: 2 },
 ];
 
-/** Two lines for a waiting machine: itself, and the machine that has the name. */
+/** Renders two lines for each waiting machine: the machine itself, and the machine that has the name. */
 export function pendingList(pending: readonly PendingMachine[]): Shown {
   const lines = pending.flatMap((machine): PendingLine[] => [
     { ...machine, status: "asks" },

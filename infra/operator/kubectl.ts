@@ -1,9 +1,9 @@
-// Runs kubectl, with the operator's own credentials and whichever program logs in for them.
+// Runs kubectl, with the operator's own credentials and login programs.
 import { spawn } from "node:child_process";
 import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** The cluster, where it is not the one that kubectl itself would choose. */
+/** The flags that choose a cluster other than kubectl's default. */
 export interface KubectlFlags {
   kubeconfig?: string;
   kubeContext?: string;
@@ -12,16 +12,18 @@ export interface KubectlFlags {
 export interface KubectlEnd {
   stdout: string;
   stderr: string;
-  /** null: kubectl ended with exit code 0. */
+  /** Describes how kubectl failed, or null after exit code 0. */
   fault: string | null;
 }
 
-/** Runs `kubectl` with these arguments and this standard input. */
+/** Runs `kubectl` with these arguments and the standard input `input`. */
 export type RunKubectl = (args: readonly string[], input: string) => Promise<KubectlEnd>;
 
-/** Ends a request of kubectl's that waits for something else than the apiserver, such as a login program. */
+/**
+ * The time limit of one request of kubectl, in milliseconds. It also ends a request that waits for a login program.
+ */
 const REQUEST_MS = 60_000;
-/** Longer than any `--timeout` that a command passes. */
+/** The time limit of one kubectl process, in milliseconds. Longer than any `--timeout` that a command passes. */
 const COMMAND_MS = 10 * 60_000;
 
 export const clusterFlags = ({ kubeconfig, kubeContext }: KubectlFlags): string[] => [
@@ -31,7 +33,7 @@ export const clusterFlags = ({ kubeconfig, kubeContext }: KubectlFlags): string[
 
 export const runKubectl: RunKubectl = (args, input) => spawnKubectl(args, input, REQUEST_MS);
 
-/** Returns what kubectl prints. The error is the last line of its stderr. */
+/** Runs kubectl and returns its stdout. The error is the last line of its stderr. */
 export type Kubectl = (args: readonly string[]) => Promise<Result<string>>;
 
 export const kubectl: Kubectl = async (args) => {
@@ -47,7 +49,7 @@ function spawnKubectl(args: readonly string[], input: string, withinMs: number):
     let stderr = "";
     child.stdout.setEncoding("utf8").on("data", (chunk: string) => (stdout += chunk));
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => (stderr += chunk));
-    // A kubectl that ends at once reads no input: its exit code counts.
+    // A kubectl that ends at once reads no input. The failed write is ignored, and the exit code counts.
     child.stdin.on("error", () => undefined);
     child.stdin.end(input);
     child.once("error", (error) => {

@@ -1,5 +1,5 @@
-// Logs: rollcall history of one machine (from its object) or of all (from the fleet index), rollcall audit, and rollcall cluster,
-// the history of the watch of the cluster's Nodes.
+// Runs the commands about logs: rollcall history of one machine (from its node object) or of all machines (from the
+// fleet index), rollcall audit, and rollcall cluster, the history of the watch of the cluster's Nodes.
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import type { Command } from "commander";
 import type { ZodMiniType } from "zod/mini";
@@ -35,7 +35,7 @@ const COLUMNS: readonly TableColumn<FleetHistoryEntry>[] = [
   { head: "", of: ({ text }) => text, rank: 0, least: 20 },
 ];
 
-/** Oldest first, as people read logs. */
+/** Renders the history of all machines, oldest entry first. */
 const fleetHistoryList = (entries: readonly FleetHistoryEntry[]): Shown =>
   listOf(entries.toReversed(), () => COLUMNS, { nameOf: ({ name }) => name });
 
@@ -55,7 +55,7 @@ export function historyCommand(program: OperatorProgram): void {
     });
 }
 
-/** Prints the history of one machine, from its object. */
+/** Prints the history of one machine, which its node object stores. */
 export function machineHistory(program: OperatorProgram, name: string, flags: LogFlags): Promise<void> {
   const query = logQuery(flags, program.surroundings.now());
   const path = nodePath(name, `/history?${query.toString()}`);
@@ -123,16 +123,16 @@ export function auditCommand(program: OperatorProgram): void {
     });
 }
 
-/** Which log to read, and how many of its entries. */
+/** The log to read, and the number of entries. */
 interface LogRequest {
-  /** `/v1/audit?by=machines`: answerLog adds limit and before to the query. */
+  /** The path of the log, like `/v1/audit?by=machines`. answerLog adds limit and before to the query. */
   path: PathOf<"GET">;
   limit: number;
   missing?: string;
   typed?: Record<string, string>;
 }
 
-/** Reads a log page by page, newest entries first, and prints all entries together. */
+/** Reads a log page by page, the newest entries first, and prints all entries together. */
 async function answerLog<Entry extends { id: number }>(
   program: OperatorProgram,
   { path, limit, ...request }: LogRequest,
@@ -157,7 +157,7 @@ async function answerLog<Entry extends { id: number }>(
   await print(program, () => success(show(entries)), { entries });
 }
 
-/** A text column that may be cut to this width. */
+/** The rank and least width of a text column: it is never left out, but may be cut to this width. */
 const TEXT = { rank: 0, least: 24 };
 
 const AUDIT_COLUMNS: readonly TableColumn<AuditEntry>[] = [
@@ -168,7 +168,7 @@ const AUDIT_COLUMNS: readonly TableColumn<AuditEntry>[] = [
   { head: "", of: ({ detail }) => detail, ...TEXT, rank: 1 },
 ];
 
-/** Oldest first, as people read logs. */
+/** Renders the audit log, oldest entry first. */
 export const auditList = (entries: readonly AuditEntry[]): Shown =>
   listOf(entries.toReversed(), () => AUDIT_COLUMNS, { nameOf: ({ target }) => target });
 

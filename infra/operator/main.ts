@@ -1,4 +1,4 @@
-// rollcall: the operator's command line, as a program.
+// Starts the operator's command line `rollcall`.
 import { basename } from "node:path";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { COMPLETE, runCommandLine } from "./program.ts";
@@ -6,7 +6,7 @@ import { terminal } from "./confirm.ts";
 import { canFollow, fedChanges, polledChanges } from "./feed-client.ts";
 
 const [, program = "", ...args] = process.argv;
-/** kubectl runs the program of this name to complete its plugin. */
+/** kubectl completes its plugin by running the program of this name. */
 const words = basename(program) === "kubectl_complete-rollcall" ? [COMPLETE, ...args] : args;
 
 const changesOf = canFollow() ? fedChanges : () => polledChanges(pause);

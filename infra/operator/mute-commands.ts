@@ -1,4 +1,4 @@
-// rollcall mutes …: times in which receivers get no messages about some machines.
+// Runs rollcall mutes …: manages the times during which receivers get no messages about some machines.
 import { Argument, type Command } from "commander";
 import { type ListedMute, listedMuteSchema, mutesSchema } from "../../shared/protocol/receiver-answers.ts";
 import { answer, done, shown } from "./answer.ts";

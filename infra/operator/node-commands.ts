@@ -1,5 +1,5 @@
-// rollcall node …: one machine, by its Node's name, also on one screen. Actions are commands of their own as well: `rollcall
-// forget edge-7` is `rollcall node forget edge-7`.
+// Runs rollcall node …: shows one machine by its Node's name, also on one screen, and acts on it. Each action is
+// also a command of its own: `rollcall forget edge-7` is `rollcall node forget edge-7`.
 import { type Command, Option } from "commander";
 import * as z from "zod/mini";
 import { BULK_ACTIONS } from "../../shared/fleet/action-words.ts";
@@ -58,7 +58,7 @@ export function nodeCommands(program: OperatorProgram): void {
   pendingCommands(program, program, "approvals");
 }
 
-/** Lines of history on the screen of one machine. */
+/** The number of history lines on the screen of one machine. */
 const LAST_LINES = 6;
 
 async function getNode(program: OperatorProgram, name: string): Promise<void> {
@@ -93,7 +93,7 @@ function actionCommands(program: OperatorProgram, node: Command): void {
   }
 }
 
-/** The senders that report with one key. */
+/** Adds the commands about the senders that report with one key. */
 function senderCommands(program: OperatorProgram, node: Command): void {
   node
     .command("clones <name>")
@@ -144,7 +144,7 @@ const SENDER_COLUMNS: readonly TableColumn<Sender>[] = [
   { head: "BELIEVED", of: ({ isBelieved }) => (isBelieved ? "yes" : "no"), rank: 0 },
 ];
 
-/** A line about the duplicates, if there are any, and then a line for each sender. */
+/** Renders a line about duplicates, if there are any, and then a line for each sender. */
 export function senderList({ double, senders }: ListedSenders): Shown {
   const phase = double
     ? `${harmless(double.phase)} since ${double.since}; ${double.turns} turns, the last one at ${double.lastTurn}\n\n`
@@ -155,7 +155,10 @@ export function senderList({ double, senders }: ListedSenders): Shown {
 
 type Line = readonly [name: string, text: string, paint?: Paint | undefined];
 
-/** `entries`: the last lines of its history, newest first. `page`: the machine's address in the page. */
+/**
+ * Renders the screen of one machine. `entries` are the last lines of its history, newest first. `page` is the
+ * machine's address in the page.
+ */
 export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[], page: string): Shown =>
   textOf(({ screen, nowMs }) => {
     const parts = [
@@ -210,7 +213,7 @@ function stateLines({ name, summary, phase, isReady, silentSince, node }: WholeN
   ];
 }
 
-/** No lines if nothing is wrong. */
+/** Returns the lines about problems and their remedies, or none if the machine is well. */
 function todoLines(node: WholeNode): Line[] {
   const { summary } = node;
   const todo = todoOf(node);
@@ -230,7 +233,7 @@ function todoOf({ phase, isReady, silentSince, key }: WholeNode): string {
   return Object.entries(PHASE_EXPLANATIONS).find(([each]) => each === phase)?.[1].todo ?? "";
 }
 
-/** The conditions of the last report; the index has their ages. */
+/** Returns a line for each condition of the last report. The ages are from the fleet index. */
 function conditionLines({ conditions, summary }: WholeNode, nowMs: number): Line[] {
   return conditions.map((condition): Line => {
     const { type, status, message = "" } = condition;
@@ -242,7 +245,7 @@ function conditionLines({ conditions, summary }: WholeNode, nowMs: number): Line
 
 const signalsSchema = z.object({ signals: z.record(z.string(), z.tuple([z.number(), z.number()])) });
 
-/** What is available of each resource, and the eviction thresholds. */
+/** Returns a line for each resource: the available amount, and the eviction thresholds. */
 function vitalsLines({ vitals, thresholds: { hard, soft } }: WholeNode): Line[] {
   const { data } = signalsSchema.safeParse(vitals);
   return Object.entries(data?.signals ?? {}).map(([signal, [available, capacity]]): Line => {
@@ -258,7 +261,7 @@ function vitalsLines({ vitals, thresholds: { hard, soft } }: WholeNode): Line[] 
 
 const UNITS = ["", "Ki", "Mi", "Gi", "Ti", "Pi"];
 
-/** `17.1Gi` */
+/** Returns an amount of bytes like `17.1Gi`. */
 function binary(bytes: number): string {
   let [amount, unit] = [bytes, 0];
   while (amount >= 1024 && unit < UNITS.length - 1) [amount, unit] = [amount / 1024, unit + 1];

@@ -1,4 +1,4 @@
-// rollcall operators …: operators with a name, a role and a secret of their own.
+// Runs rollcall operators …: manages operators with a name, a role and a secret of their own.
 import { Argument, type Command, Option } from "commander";
 import {
   createdOperatorSchema,

@@ -1,5 +1,5 @@
-// The commander program of rollcall, the process and terminal that it runs in, and the flags that every command has. Those
-// flags may stand before or behind the command. A command's own flag of the same name (`nodes --state silent`) stands behind.
+// Makes the commander program of rollcall: its surroundings, and the flags that every command has. Common flags may
+// stand before or behind the command. A command's own flag of the same name (`nodes --state silent`) stands behind.
 import { Command, Option } from "commander";
 import type { WorkerConnection } from "./client.ts";
 import type { Terminal } from "./confirm.ts";
@@ -7,7 +7,7 @@ import type { OperatorEnvironment } from "./contexts/connection.ts";
 import type { FleetChanges } from "./feed-client.ts";
 import { FORMATS } from "./render/shown.ts";
 
-/** The parts of a process that commands use; typically this process. */
+/** The parts of a process that commands use, typically this process. */
 interface OperatorProcess {
   env: OperatorEnvironment & { NO_COLOR?: string | undefined; TERM?: string | undefined };
   stdout: TextStream & { isTTY?: boolean | undefined; columns?: number | undefined };
@@ -20,17 +20,20 @@ interface TextStream {
 
 export interface Surroundings {
   process: OperatorProcess;
-  /** Asked before a change that cannot be undone. */
+  /** Asks the operator before a change that cannot be undone. */
   terminal: Terminal;
-  /** Milliseconds since 1970: typically wallMs. */
+  /** Returns milliseconds since 1970, typically wallMs. */
   now: () => number;
-  /** Resolves after `ms`: typically a timer. */
+  /** Resolves after `ms` milliseconds, typically by a timer. */
   pause: (ms: number) => Promise<void>;
-  /** Reports when the fleet may have changed: typically by its feed. */
+  /** Reports when the fleet may have changed, typically by the Worker's feed. */
   changesOf: (connection: WorkerConnection) => FleetChanges;
 }
 
-/** Prints only to its surroundings. A wrong command line and --help throw a CommanderError and end no process. */
+/**
+ * A commander program that prints only to its surroundings. A wrong command line and --help throw a CommanderError,
+ * and do not end the process.
+ */
 export class OperatorProgram extends Command {
   readonly surroundings: Surroundings;
 
@@ -43,7 +46,7 @@ export class OperatorProgram extends Command {
       writeErr: (text) => void stderr.write(text),
     });
     this.configureHelp({ showGlobalOptions: true });
-    // A suggestion for a mistyped command could be a command that removes.
+    // No suggestion for a mistyped command is made, because it could be a command that removes something.
     this.showSuggestionAfterError(false);
     this.exitOverride();
   }
@@ -63,7 +66,7 @@ export function withCommonFlags<C extends Command>(program: C): C {
   return program;
 }
 
-/** Adds the common flags to each command. Call it after the last command is added. */
+/** Adds the common flags to each command. Must be called after the last command is added. */
 export function passOnCommonFlags(program: Command): void {
   const passedOn = new Set<Option>();
   const addTo = (command: Command): void => {
@@ -75,7 +78,7 @@ export function passOnCommonFlags(program: Command): void {
       passedOn.add(option.hideHelp());
       command.addOption(option);
     }
-    // A flag behind a subcommand belongs to the subcommand: `mutes add --state silent`.
+    // A flag behind a subcommand belongs to the subcommand, as in `mutes add --state silent`.
     command.enablePositionalOptions();
     command.commands.forEach(addTo);
   };

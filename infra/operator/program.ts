@@ -1,4 +1,4 @@
-// The operator's command line as a whole: every command with its flags and help, and how a command line is run.
+// Makes the whole command line of the operator, with the flags and help of every command, and runs a command line.
 import { CommanderError } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -115,10 +115,13 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   return program;
 }
 
-/** Shells run `rollcall __complete WORDS` to complete a command line. */
+/** The command that shells run to complete a command line: `rollcall __complete WORDS`. */
 export const COMPLETE = "__complete";
 
-/** Runs a command line; a failure becomes one line and an exit code. `args`: typically process.argv without the program. */
+/**
+ * Runs a command line. A failure becomes one line and an exit code. `args` is typically process.argv without the
+ * program.
+ */
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const program = operatorProgram(surroundings);
   try {
@@ -130,7 +133,10 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   }
 }
 
-/** Moves thumbprints behind `--`: one in 64 begins with `-` like a flag. A thumbprint is always the last operand. */
+/**
+ * Returns the arguments with thumbprints moved behind `--`, since one thumbprint in 64 begins with `-` like a flag.
+ * A thumbprint is always the last operand.
+ */
 function withThumbprintsLast(args: readonly string[]): string[] {
   const isThumbprint = (text: string) => /^-[\w-]{42}$/.test(text);
   const thumbprints = args.filter(isThumbprint);

@@ -1,5 +1,5 @@
-// rollcall receivers …: where the Worker sends notifications, and their deliveries. Addresses and headers that are secret come
-// from files, since every user of a machine can see a command line.
+// Runs rollcall receivers …: manages the receivers of notifications, and lists deliveries. Secret addresses and
+// headers are read from files, since every user of a machine can see a command line.
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import {
   changedReceiverSchema,
@@ -121,7 +121,7 @@ const testLine = ({ arrived, status, answer: text, tookMs }: ReceiverTest) =>
   `${arrived ? "arrived" : "not arrived"} after ${tookMs} ms: ${status === null ? "" : `HTTP ${status} `}${harmless(text)}`.trimEnd() +
   "\n";
 
-/** Prints the new secret and nothing else, or `text` if there is no new secret. */
+/** Returns a Show that prints only the new secret, or `text` if the answer has no new secret. */
 const secretOr = (text: string): Show =>
   shown(changedReceiverSchema, ({ secret }) => textOf(() => `${secret ?? text}\n`));
 
@@ -238,13 +238,16 @@ interface ReceiverFlags extends ScopeFlags {
   toFile?: string;
   format?: MessageFormat;
   outagesOnly?: boolean;
-  /** Milliseconds. */
+  /** Milliseconds that a state must last before a message is sent. `repeat` is in milliseconds, too. */
   delay?: number;
   repeat?: number;
   authorizationFile?: string;
 }
 
-/** The Worker chooses absent fields of a new receiver; a change leaves them as they are. */
+/**
+ * The fields of a receiver that the flags set. For a new receiver the Worker chooses absent fields; a change leaves
+ * absent fields unchanged.
+ */
 type ReceiverSettings = Partial<Omit<ReceiverChange, "states"> & { states: string[] }>;
 
 const FORMATS = ["json", "slack", "alertmanager"] as const satisfies readonly MessageFormat[];
@@ -262,7 +265,7 @@ function withReceiverFlags(command: Command): Command {
     .option("--authorization-file <file>", "file with each message's authorization header: Bearer SECRET");
 }
 
-/** The flag that sets each field of the request's body. */
+/** The flag that sets each field of the request's body, for error messages. */
 const TYPED_RECEIVER = {
   ...TYPED_SCOPE,
   name: "RECEIVER",
@@ -274,7 +277,7 @@ const TYPED_RECEIVER = {
   authorization: "--authorization-file",
 };
 
-/** Reads the flags, and the files that they name. The error says what to do. */
+/** Reads the flags, and the files that they name. The error has a remedy. */
 function receiverSettings(flags: ReceiverFlags): Result<ReceiverSettings> {
   const { to, toFile, format, outagesOnly, delay, repeat, authorizationFile } = flags;
   if (to !== undefined && toFile !== undefined) return failure("pass --to or --to-file, not both");
@@ -294,7 +297,10 @@ function receiverSettings(flags: ReceiverFlags): Result<ReceiverSettings> {
   });
 }
 
-/** A change sends all settings: without a flag the former value. A new format has its own default for --repeat. */
+/**
+ * Returns all settings of a changed receiver, with the former values where no flag is given. A new format has its
+ * own default for --repeat.
+ */
 function changedSettings(before: ListedReceiver, settings: ReceiverSettings): ReceiverSettings {
   const { selector, names, states, outagesOnly, delaySeconds, repeatMinutes } = before;
   const format = before.format as MessageFormat;

@@ -1,4 +1,4 @@
-// rollcall page and sessions …: the link by which a browser signs in, and the browsers that have.
+// Runs rollcall page and sessions …: prints the link that signs a browser in, and manages the signed-in browsers.
 import { Argument } from "commander";
 import {
   type ListedSession,
@@ -88,5 +88,5 @@ function pageCommand(program: OperatorProgram): void {
     });
 }
 
-/** The link by which a browser signs in. Browsers send no fragment, so no log has the code. */
+/** Returns the link that signs a browser in. Browsers send no fragment, so that no log contains the code. */
 export const pageLink = (url: string, code: string) => `${url}/#code=${code}`;

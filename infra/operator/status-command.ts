@@ -1,4 +1,5 @@
-// rollcall status and ready: whether the Worker works, by its own checks, and the deployment on one screen.
+// Runs rollcall status and ready: shows whether the Worker works, by its own checks, and the deployment on one
+// screen.
 import type * as z from "zod/mini";
 import {
   type IndexState,
@@ -42,7 +43,10 @@ export function statusCommand(program: OperatorProgram): void {
     .action(() => status(program));
 }
 
-/** One answer of several. If it failed, its fault is shown in its place, next to the others. */
+/**
+ * An answer of the Worker, or the fault of its request. A fault is shown in the answer's place; other answers are
+ * still shown.
+ */
 type Part<T> = T | { fault: string };
 
 interface WorkerStatus {
@@ -53,7 +57,7 @@ interface WorkerStatus {
   outages: Part<OutagesAnswer>;
   index: Part<IndexState>;
   versions: Part<VersionsAnswer>;
-  /** An older Worker has no rollouts. */
+  /** The rollout, or a fault for an older Worker without rollouts. */
   rollout: Part<RolloutAnswer>;
 }
 
@@ -127,7 +131,7 @@ function statusText(status: WorkerStatus, view: ScreenView): string {
   return wrong.length === 0 ? lines : `${checkLines(wrong, screen)}\n${lines}`;
 }
 
-/** No line if there is no rollout. */
+/** Returns the line about the rollout, or no line without a rollout. */
 function rolloutLine(part: WorkerStatus["rollout"]): (readonly [string, string, Paint?])[] {
   if (isFault(part) || !part.rollout) return [];
   const words = rolloutWords(part.rollout);
@@ -159,7 +163,7 @@ function outageWords({ outages }: OutagesAnswer, nowMs: number): string {
 const READY_HELP = `
 These are the Worker's own checks. rollcall impact checks what its Nodes do to other programs of the cluster.`;
 
-/** HTTP 503: a check has failed, and the body names it. */
+/** The HTTP status of /readyz if a check has failed; the body names the check. */
 const FAILED = 503;
 
 export function readyCommand(program: OperatorProgram): void {
@@ -179,7 +183,7 @@ const hasFailed = (sent: unknown) => readinessSchema.safeParse(sent).data?.state
 
 const CHECK_PAINTS = { ok: "green", warning: "yellow", failed: "red" } as const;
 
-/** Prints the remedy below each check that is not ok. */
+/** Renders the checks, with the remedy below each check that is not ok. */
 export const readinessShown = ({ checks }: ReadinessAnswer): Shown =>
   textOf(({ screen }) => checkLines(checks, screen));
 

@@ -1,4 +1,4 @@
-// rollcall token …: join tokens.
+// Runs rollcall token …: creates, lists and revokes join tokens.
 import { type Command, InvalidArgumentError, Option } from "commander";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { movedTo } from "../../shared/node/ownership.ts";
@@ -126,7 +126,7 @@ const DAY_SECONDS = 86_400;
 
 interface TokenFlags {
   names: string;
-  /** Seconds. */
+  /** Seconds until the token expires. */
   expiresIn: number;
   uses: number;
   rejoin?: boolean;
@@ -142,7 +142,7 @@ interface TokenFlags {
   mayCloud?: string[];
 }
 
-/** Flags that list what a machine may set. The single value "" is an empty list: nothing is allowed. */
+/** The flags that list what a machine may set. The single value "" is an empty list and allows nothing. */
 const MAY = ["mayLabel", "mayTaint", "mayCondition", "mayResource", "mayAddress", "mayCloud"] as const;
 
 export function tokenRequest(flags: TokenFlags): Partial<TokenRequest> {
@@ -160,7 +160,7 @@ export function tokenRequest(flags: TokenFlags): Partial<TokenRequest> {
   };
 }
 
-/** A notice for each label that Nodes without pods have under another key. */
+/** Returns a notice for each label that rollcall's Nodes have under another key. */
 export function movedLines({ label = {}, withoutFactsOnlyTaint }: TokenFlags): string[] {
   return Object.keys(label).flatMap((key) => {
     const own = movedTo(key);
@@ -172,7 +172,7 @@ export function movedLines({ label = {}, withoutFactsOnlyTaint }: TokenFlags): s
   });
 }
 
-/** The flag that sets each field of the request's body. */
+/** The flag that sets each field of the request's body, for error messages. */
 export const TYPED = {
   names: "--names",
   expiresInSeconds: "--expires-in",
@@ -192,7 +192,7 @@ export const TYPED = {
 
 const patterns = (texts: string[]) => texts.filter((text) => text !== "");
 
-/** A flag's value: a duration in whole seconds, as long as a token may be valid. */
+/** Parses a flag's value as a duration in whole seconds. Throws if a token may not be valid for that long. */
 export function seconds(text: string): number {
   const [, days, rest] = /^(?:(\d+)d)?(.*)$/.exec(text) ?? [];
   const restMs = rest === "" && days !== undefined ? 0 : valueOr(parseDuration(rest ?? ""), Number.NaN);
@@ -202,14 +202,14 @@ export function seconds(text: string): number {
   throw new InvalidArgumentError(`must be a duration such as 90m, 24h or 7d; from 1s to ${most}d.`);
 }
 
-/** Adds a label, `key=value`. */
+/** Parses `key=value` and returns the labels with it added. */
 function label(text: string, before: Record<string, string> = {}): Record<string, string> {
   const [, key, value] = /^([^=]+)=(.*)$/.exec(text) ?? [];
   if (key === undefined || value === undefined) throw new InvalidArgumentError("must read KEY=VALUE.");
   return { ...before, [key]: value };
 }
 
-/** Adds a taint, `key=value:Effect` or `key:Effect`, as kubectl writes it. */
+/** Parses `key=value:Effect` or `key:Effect`, as kubectl writes a taint, and returns the taints with it added. */
 function taint(text: string, before: TokenFlags["taint"] = []): NonNullable<TokenFlags["taint"]> {
   const [, key, value, effect] =
     /^([^=:]+)(?:=([^:]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/.exec(text) ?? [];

@@ -1,4 +1,4 @@
-// The page's entry: creates what all views share, and draws the page.
+// Starts the page: makes the state that all views share, and draws the page.
 import { render } from "preact";
 import { App, DrawBoundary } from "./frame/app.tsx";
 import { openPage, PageProvider } from "./page.ts";

@@ -1,4 +1,5 @@
-// What all views share, by context: the place, the operator, the fleet, the clock, preferences and messages.
+// Provides the state that all views share as a context: the place, the operator, the fleet, the clock, preferences
+// and messages.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -13,10 +14,10 @@ interface Page extends Messages, Places {
   ask: SendRequest;
   session: SessionStore;
   live: LiveFleet;
-  /** The time in milliseconds since 1970; ticks each second while the page is visible. */
+  /** The present time in milliseconds since 1970. It changes each second while the page is visible. */
   clock: ReadonlySignal<number>;
   preferences: ReturnType<typeof preferencesIn>;
-  /** The shortcuts of the shown view, which sets them. */
+  /** The shortcuts of the shown view, which the view sets. */
   viewKeys: Signal<readonly KeyBinding[]>;
 }
 
@@ -30,14 +31,14 @@ export function usePage(): Page {
 }
 
 const TICK_MS = 1000;
-/** How often the page checks that its session still exists: it can be ended elsewhere. */
+/** Milliseconds between two checks that the session still exists: another browser may have ended it. */
 const SESSION_REFRESH_MS = 60_000;
 
-/** Creates it from the browser's window. Its first request reads the session. */
+/** Makes the shared state for the browser's window. Its first request reads the session. */
 export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
   const clock = signal(nowMs());
-  // A refused request for the session does not cause another one.
+  // The session store has its own sender: a refused request for the session must not cause another one.
   const session: SessionStore = sessionStore(requestSender(window.fetch.bind(window)));
   const ask = requestSender(window.fetch.bind(window), () => void session.refresh());
   const openSocket = (path: string, protocols: string[]) =>
@@ -84,7 +85,7 @@ export function openPage(window: Window & typeof globalThis): Page {
   };
 }
 
-/** A browser that forbids storage throws when it is read. */
+/** Returns the browser's storage, or undefined: a browser that forbids storage throws when the property is read. */
 function storageOf(window: Window): Storage | undefined {
   try {
     return window.localStorage;
@@ -98,7 +99,10 @@ type Theme = (typeof THEMES)[number];
 
 const PREFIX = "rollcall.";
 
-/** Preferences of this browser. `storage`: typically localStorage; without one they last as long as the page. */
+/**
+ * Returns the preferences of this browser. `storage` is typically localStorage. Without storage, preferences last
+ * as long as the page.
+ */
 function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined) {
   const kept = new Map<string, string>();
   const get = (name: string) => {
@@ -113,14 +117,17 @@ function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined
     try {
       storage?.setItem(PREFIX + name, text);
     } catch {
-      // The storage is full or forbidden: the preference lasts as long as the page.
+      // The storage is full or forbidden, so the preference lasts as long as the page.
     }
   };
   const theme = signal<Theme>(THEMES.find((each) => each === get("theme")) ?? "system");
   return { theme, get, set };
 }
 
-/** A line about a finished or failed action. News disappear after a while; a fault stays until the operator closes it. */
+/**
+ * A line about a finished or failed action. A success disappears after a while; a fault stays until the operator
+ * closes it.
+ */
 type Message = { id: number; text: string; isFault: boolean };
 
 interface Messages {
@@ -130,10 +137,10 @@ interface Messages {
 }
 
 const SHOWN_FOR_MS = 6000;
-/** The number of messages on the screen. */
+/** The number of messages on the screen at most. */
 const AT_ONCE = 4;
 
-/** `later`: typically that of clock.ts. */
+/** Returns the list of messages, and functions that change it. `later` is typically `later` of clock.ts. */
 export function messagesOf(later: (act: () => void, ms: number) => void): Messages {
   const messages = signal<readonly Message[]>([]);
   let lastId = 0;

@@ -2,7 +2,7 @@
 import { failure, type Result, success } from "../../shared/result.ts";
 
 const UNRELEASED = "## [Unreleased]\n";
-/** The end of a section: the next one, or the links at the end of the file. */
+/** Matches the end of a section: the next section, or the links at the end of the file. */
 const NEXT = /^(?:## |\[[^\]]+\]: )/m;
 
 /** Moves the unreleased changes to a section of the version, below a new empty section. */
@@ -18,7 +18,7 @@ export function released(changelog: string, version: string, date: string): Resu
   return success(`${changelog.slice(0, at)}${UNRELEASED}\n## [${version}] - ${date}\n${rest}`);
 }
 
-/** Returns the notes of a release. Fails if the changelog does not have it. */
+/** Returns the notes of a release, or an error if the changelog does not have it. */
 export function notesOf(changelog: string, version: string): Result<string> {
   const text = section(changelog, version);
   if (text === null) return failure(`CHANGELOG.md has no section [${version}]: npm version makes it`);

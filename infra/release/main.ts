@@ -10,7 +10,7 @@ import { notesOf, released } from "./changelog.ts";
 
 const CHANGELOG = join(ROOT, "CHANGELOG.md");
 
-/** package.json's version, which npm version has changed before. */
+/** Returns the version in package.json, which npm version has already changed. */
 function projectVersion(): string {
   const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8")) as { version: string };
   return version;

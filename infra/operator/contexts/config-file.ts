@@ -1,4 +1,5 @@
-// The operator's own configuration: Workers by name, and where the secret of each comes from. The file holds no secret.
+// Reads and writes the operator's configuration: Workers by name, and the source of each Worker's secret. The file
+// contains no secret.
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { parseJson } from "../../../node-shim/base/state-file.ts";
@@ -7,13 +8,13 @@ import { failure, type Result, success } from "../../../shared/result.ts";
 import { readPrivate, writePrivate } from "./secrets.ts";
 
 const savedContext = z.strictObject({
-  /** The Worker's origin. */
+  /** The Worker's origin, like https://rollcall.example.com. */
   url: z.string(),
-  /** File with the secret; only the operator may have access to it. */
+  /** The path of a file with the secret, which only the operator may be able to read. */
   secretFile: z.optional(z.string()),
-  /** A shell's command line that prints the secret. */
+  /** A command line for a shell, which prints the secret. */
   secretCommand: z.optional(z.string()),
-  /** True: `cloudflared access token` prints the token for Cloudflare Access. */
+  /** true if `cloudflared access token` prints the token for Cloudflare Access. */
   cloudflared: z.optional(z.boolean()),
 });
 export type SavedContext = z.infer<typeof savedContext>;
@@ -29,7 +30,7 @@ export interface ConfigPlace {
   HOME?: string | undefined;
 }
 
-/** Returns null if the environment has neither XDG_CONFIG_HOME nor HOME. */
+/** Returns the path of the configuration, or null if the environment has neither XDG_CONFIG_HOME nor HOME. */
 export function configPath({ XDG_CONFIG_HOME: xdg, HOME: home }: ConfigPlace): string | null {
   if (xdg?.startsWith("/")) return join(xdg, "rollcall/config.json");
   return home ? join(home, ".config/rollcall/config.json") : null;

@@ -1,5 +1,5 @@
-// Finds the Worker of a command and its credentials: by flags, by the environment, or by a context of the operator's
-// configuration. A secret is never printed, and never sent to another Worker than the one that it was given for.
+// Finds the Worker of a command and its credentials: by flags, the environment, or a context of the operator's
+// configuration. Never prints a secret, and never sends a secret to a Worker that it was not given for.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
@@ -15,17 +15,17 @@ export interface ConnectionFlags {
   url?: string;
   secretFile?: string;
   context?: string;
-  /** The state folder of `npm start`. */
+  /** The path of the state folder of `npm start`. */
   state?: string;
 }
 
-/** The variables that are read. */
+/** The environment variables that choose the Worker and its credentials. */
 export interface OperatorEnvironment extends ConfigPlace, CommandEnvironment {
   ROLLCALL_URL?: string | undefined;
   ROLLCALL_SECRET?: string | undefined;
   ROLLCALL_SECRET_FILE?: string | undefined;
   ROLLCALL_CONTEXT?: string | undefined;
-  /** Former names of ROLLCALL_SECRET and ROLLCALL_SECRET_FILE. */
+  /** The former names of ROLLCALL_SECRET and ROLLCALL_SECRET_FILE, which still work. */
   ROLLCALL_ADMIN_SECRET?: string | undefined;
   ROLLCALL_ADMIN_SECRET_FILE?: string | undefined;
   CF_ACCESS_CLIENT_ID?: string | undefined;
@@ -38,7 +38,10 @@ const NO_CREDENTIALS =
   "no credentials: pass --secret-file, set ROLLCALL_SECRET or ROLLCALL_SECRET_FILE, set CF_ACCESS_CLIENT_ID and " +
   "CF_ACCESS_CLIENT_SECRET for a service token of Cloudflare Access, or store where they come from: rollcall context add --help";
 
-/** Flags take precedence over the environment, and the environment over the configuration. The error says what to do. */
+/**
+ * Returns the Worker and the credentials. Flags take precedence over the environment, and the environment over the
+ * configuration. The error has a remedy.
+ */
 export function connectionOf(
   flags: ConnectionFlags,
   environment: OperatorEnvironment,
@@ -75,7 +78,7 @@ export function contextOf(flags: ConnectionFlags, environment: OperatorEnvironme
   return current === undefined ? failure(WHICH) : named(current, undefined, environment);
 }
 
-/** Reads a context of the configuration. `url` replaces its URL. */
+/** Reads a context of the configuration. If given, `url` replaces the context's URL. */
 function named(
   name: string,
   url: string | undefined,
@@ -113,7 +116,7 @@ function credentials(
   });
 }
 
-/** undefined if no secret is given. */
+/** Returns the secret for the Worker, or undefined if neither a flag, the context nor the environment has one. */
 function secretOf(
   flag: string | undefined,
   context: FoundContext,
@@ -129,13 +132,13 @@ function secretOf(
   return file ? secretInFile(file) : success(undefined);
 }
 
-/** The context of a command, before a secret is read. */
+/** The context of a command, before its secret is read. */
 interface FoundContext extends Omit<SavedContext, "url"> {
-  /** As it was given, not yet checked by originOf. */
+  /** The URL as it was given. originOf checks it later. */
   url: string;
-  /** Where the URL comes from: `--url`, `ROLLCALL_URL`, `context prod`. */
+  /** The source of the URL for messages, like `--url`, `ROLLCALL_URL` or `context prod`. */
   source: string;
-  /** True if the secrets of the environment are for this Worker. */
+  /** true if the secrets in the environment are for this Worker. */
   takesEnvironment: boolean;
 }
 

@@ -1,4 +1,4 @@
-// rollcall context …: names that the operator gives to Workers.
+// Runs rollcall context …: lists and changes the names that the operator gives to Workers.
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { faultOf } from "../../../node-shim/base/fault.ts";
@@ -130,7 +130,7 @@ function knownIn({ contexts }: OperatorConfig, name: string): Result<null> {
   return failure(`no context ${name}: rollcall context list shows all contexts`);
 }
 
-/** Reads, changes and writes the configuration. After an error nothing is written. */
+/** Reads the configuration, changes it, and writes it. After an error nothing is written. */
 function change(
   program: OperatorProgram,
   outcome: string,

@@ -1,20 +1,23 @@
-// Where an operator's secret comes from: a file, a command that prints it, cloudflared. No secret is printed. Also the files that
-// hold secrets, or name a command that prints one: only their owner may read them.
+// Reads an operator's secret from a file, from a command that prints it, or from cloudflared. Never prints a
+// secret. Also reads and writes private files, which only their owner may read.
 import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf } from "../../../node-shim/base/fault.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 
-/** The environment of the programs that are run; typically this process's own. */
+/** The environment of the programs to run, typically this process's own. */
 export interface CommandEnvironment {
   PATH?: string | undefined;
 }
 
-/** Long enough to unlock a password manager, or to log in with a browser. */
+/**
+ * The time limit of a command in milliseconds: long enough to unlock a password manager, or to log in with a
+ * browser.
+ */
 const COMMAND_WITHIN_MS = 120_000;
 
-/** Refuses a text that cannot be a bearer token. `where`: its source, for the message. */
+/** Returns the text, or an error if the text cannot be a bearer token. `where` names its source in the error. */
 export function secretText(text: string, where: string): Result<string> {
   if (/^[\w.~+/=-]+$/.test(text)) return success(text);
   return failure(`${where} holds no secret: one word is expected, of letters, digits and -._~+/=`);
@@ -33,7 +36,7 @@ export function printedSecret(commandLine: string, environment: CommandEnvironme
   return printed.ok ? secretText(printed.value, where) : printed;
 }
 
-/** Returns the token of the person who has logged in to Cloudflare Access. */
+/** Returns the token of the person who is logged in to Cloudflare Access. */
 export function accessToken(origin: string, environment: CommandEnvironment): Result<string> {
   const args = ["access", "token", `--app=${origin}`];
   const printed = output("cloudflared", args, environment, "cloudflared");
@@ -42,7 +45,10 @@ export function accessToken(origin: string, environment: CommandEnvironment): Re
   return failure(`cloudflared has no token for ${origin}: cloudflared access login ${origin}`);
 }
 
-/** Runs a program and returns its stdout. Its stdin and stderr are the terminal, so that it may ask for a password. */
+/**
+ * Runs a program and returns its stdout. Its stdin and stderr are the terminal, so that the program may ask for a
+ * password.
+ */
 function output(
   program: string,
   args: string[],
@@ -66,11 +72,14 @@ function output(
 
 const OTHERS = 0o077;
 
-/** Returns the text of a file, or null if there is no file. The error says what to do. */
+/**
+ * Returns the text of a file, or null if the file does not exist. Refuses a file that others can read. The error
+ * has a remedy.
+ */
 export function readPrivate(path: string, what: string): Result<string | null> {
   try {
     const found = statSync(path);
-    // A pipe, as of <(pass show rollcall), belongs to this process alone.
+    // Only regular files are checked: a pipe, as of <(pass show rollcall), belongs to this process alone.
     if (found.isFile() && (found.mode & OTHERS) !== 0)
       return failure(`${what} ${path} can be read by others: chmod 600 ${path}`);
     return success(readFileSync(path, "utf8"));
@@ -80,7 +89,7 @@ export function readPrivate(path: string, what: string): Result<string | null> {
   }
 }
 
-/** Writes a file atomically: another reader sees either the former text or the new one. */
+/** Writes a file atomically: a reader sees either the former text or the new text. */
 export function writePrivate(path: string, text: string): Result<null> {
   return written(path, text, (beside) => {
     renameSync(beside, path);
@@ -88,12 +97,12 @@ export function writePrivate(path: string, text: string): Result<null> {
   });
 }
 
-/** Writes a file that does not exist yet. Returns false, and changes nothing, if it exists. */
+/** Writes a new file. Returns false, and changes nothing, if the file exists. */
 export function writeNewPrivate(path: string, text: string): Result<boolean> {
   return written(path, text, (beside) => isLinked(beside, path));
 }
 
-/** Unlike a rename, a link does not replace a file. */
+/** Links a file to a new name. Returns false if the name exists: unlike a rename, a link replaces no file. */
 function isLinked(from: string, to: string): boolean {
   try {
     linkSync(from, to);

@@ -1,5 +1,5 @@
-// Flags that select machines. Filter flags find machines: each is a parameter of the Worker's search, which also checks its
-// value. Scope flags set which machines and states a receiver or a mute concerns.
+// Defines flags that select machines. Each filter flag is a parameter of the Worker's search, and the Worker checks
+// its value. Scope flags set the machines and states that a receiver or a mute concerns.
 import { type Command, Option } from "commander";
 import { timeOf, timeText } from "../flag-values.ts";
 
@@ -89,12 +89,12 @@ export function withFilterFlags(command: Command): Command {
   return command;
 }
 
-/** The flag of each search parameter, for messages. */
+/** The flag of each search parameter, for error messages. */
 export const TYPED_FILTER: Readonly<Record<string, string>> = Object.fromEntries(
   Object.values(FLAGS).map(({ parameter, flags }) => [parameter, /--[a-z-]+/.exec(flags)?.[0] ?? flags]),
 );
 
-/** Returns the search parameters; {} if no flag was given, which selects every machine. */
+/** Returns the parameters of the search. Without a flag the result is {}, which selects every machine. */
 export function filterOf(flags: FilterFlags, nowMs: number): Record<string, string> {
   const entries = Object.entries(FLAGS).flatMap(([name, { parameter, isTime }]) => {
     const value = flags[name as keyof FilterFlags];
@@ -117,16 +117,18 @@ export function withScopeFlags(command: Command): Command {
     .option("--state <states>", "only these states: not-ready,silent,cluster-unreachable,blocked,revoked");
 }
 
-/** The flag that sets each field of the request's body. */
+/** The flag that sets each field of the request's body, for error messages. */
 export const TYPED_SCOPE = { selector: "--selector", names: "--names", states: "--state" };
 
-/** The fields of the request's body whose flags were given. */
+/** Returns the fields of the request's body whose flags were given. */
 export const scopeOf = ({ selector, names, state }: ScopeFlags) => ({
   ...(selector !== undefined && { selector }),
   ...(names !== undefined && { names }),
   ...(state !== undefined && { states: state.split(",") }),
 });
 
-/** `site=b edge-*`, or `all` if neither limits the machines. */
+/**
+ * Returns the machines of a scope as text, like `site=b edge-*`, or `all` if the scope does not limit the machines.
+ */
 export const machinesOf = ({ selector, names }: { selector: string; names: string }) =>
   [selector, names].filter((text) => text !== "").join(" ") || "all";

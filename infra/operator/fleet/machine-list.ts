@@ -1,4 +1,4 @@
-// Machines as a list: the most urgent first, below a line of counts. Pure.
+// Renders machines as a list, the most urgent first, below a line of counts. Pure.
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
@@ -7,7 +7,7 @@ import { painted, type Paint, type TerminalScreen } from "../render/terminal.ts"
 import { listOf, type Shown } from "../render/shown.ts";
 import type { TableColumn } from "../render/table.ts";
 
-/** A machine with the requested fields only. */
+/** A machine that has only the requested fields. */
 export type PartialMachine = { [Field in keyof FleetMachine]?: FleetMachine[Field] | undefined };
 
 export interface FoundMachines {
@@ -29,14 +29,14 @@ export const paintOf = (state: string | undefined): Paint | undefined =>
   (STATE_PAINTS as Record<string, Paint | undefined>)[state ?? ""];
 
 interface MachineColumn extends TableColumn<PartialMachine> {
-  /** The field that the column needs. */
+  /** The field of the machine that the column shows. */
   field: keyof FleetMachine;
 }
 
 const internalIp = ({ addresses = [] }: PartialMachine) =>
   addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
 
-/** The conditions that are not well: `MemoryPressure,Ready=False` */
+/** Returns the conditions that are not well, like `MemoryPressure,Ready=False`. */
 const offConditions = (conditions: FleetMachine["conditions"]) =>
   conditions
     .filter((condition) => !isWell(condition))
@@ -122,7 +122,10 @@ export function machineColumns(nowMs: number): readonly MachineColumn[] {
 
 export const COLUMN_NAMES: readonly string[] = machineColumns(0).map(({ head }) => head.toLowerCase());
 
-/** `chosen`: the heads of the wanted columns in lower case; undefined: the default columns. */
+/**
+ * Renders the list. `chosen` has the heads of the wanted columns in lower case; undefined means the default
+ * columns.
+ */
 export function machineList({ machines, counts }: FoundMachines, chosen?: readonly string[]): Shown {
   const matching = sum(counts.matching);
   const rest = matching - machines.length;
@@ -150,7 +153,7 @@ export function chosenColumns(
 
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((all, each) => all + each, 0);
 
-/** `3 of 1000 machines: 2 silent, 1 blocked` */
+/** Returns a line like `3 of 1000 machines: 2 silent, 1 blocked`. */
 export function countsLine({ matching, fleet }: FoundMachines["counts"], screen: TerminalScreen): string {
   const [found, all] = [sum(matching), sum(fleet)];
   const noun = all === 1 ? "machine" : "machines";

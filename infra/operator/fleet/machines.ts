@@ -1,4 +1,4 @@
-// Reads machines from the Worker, page by page or again and again, and finds what changed between two readings.
+// Reads machines from the Worker, page by page or again and again, and finds the changes between two readings.
 import { machinesSchema } from "../../../shared/protocol/fleet-answers.ts";
 import { PAGE_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type Result, success } from "../../../shared/result.ts";
@@ -11,19 +11,22 @@ import { type FoundMachines, paintOf, type PartialMachine } from "./machine-list
 export interface MachineQuery {
   filter: Readonly<Record<string, string>>;
   sort: string;
-  /** Comma-separated; undefined: all fields. */
+  /** The names of the wanted fields with commas between them, or undefined for all fields. */
   fields: string | undefined;
   limit: number;
 }
 
 interface AskedMachines extends FoundMachines {
-  /** The first page's ETag, which changes with any change of the fleet. */
+  /** The ETag of the first page, which changes with each change of the fleet. */
   etag: string | undefined;
-  /** True if the ETag is the one that was passed: the answer has no machines. */
+  /** true if the ETag is the `etag` of the call. The answer then has no machines. */
   isUnchanged: boolean;
 }
 
-/** Reads as many pages as `limit` needs; the counts are the first page's. `etag`: of the last answer to the same query. */
+/**
+ * Reads pages until `limit` machines are read. The counts are from the first page. `etag` is from the last answer
+ * to the same query.
+ */
 export async function askMachines(
   connection: WorkerConnection,
   query: MachineQuery,
@@ -61,11 +64,14 @@ function requestOf({ filter, sort, fields, limit }: MachineQuery, had: number, c
 }
 
 export interface MachinePoll {
-  /** Reads the machines; null if nothing has changed since the last reading. */
+  /** Reads the machines. Resolves with null if nothing has changed since the last reading. */
   next: () => Promise<Result<FoundMachines | null, OperatorFault>>;
 }
 
-/** This number of failures in a row ends a watch: fewer may be a network fault, or a new deployment of the Worker. */
+/**
+ * The number of failures in a row that ends a watch. Fewer may be a network fault, or a new deployment of the
+ * Worker.
+ */
 const FAILURES_IN_A_ROW = 5;
 
 export function pollMachines(connection: WorkerConnection, query: MachineQuery): MachinePoll {
@@ -90,24 +96,30 @@ export function pollMachines(connection: WorkerConnection, query: MachineQuery):
 
 export interface StateChange {
   name: string;
-  /** null if the machine did not match before. */
+  /** The former state. null if the machine did not match the filter before. */
   from: string | null;
-  /** null if the machine no longer matches, or is gone. */
+  /** The present state. null if the machine no longer matches the filter, or no longer exists. */
   to: string | null;
   why: string;
 }
 
-/** Machines of one reading by their identity. */
+/** The machines of one reading, by their identity. */
 export type MachineSnapshot = ReadonlyMap<string, PartialMachine>;
 
 export const snapshotOf = (machines: readonly PartialMachine[]): MachineSnapshot =>
   new Map(machines.map((machine) => [identityOf(machine), machine]));
 
-/** A name alone does not identify a machine that waits for it: another machine has the name, and others may wait as well. */
+/**
+ * Returns the identity of a machine in a list. Several machines may wait for one name, so a pending machine is
+ * identified by name and time.
+ */
 const identityOf = ({ name = "", state, since = "" }: PartialMachine) =>
   state === "pending" ? `${name} ${since}` : name;
 
-/** True also if the same state has ended and begun again between the readings. */
+/**
+ * Returns true if the machine has another state or reason, or if its state has ended and begun again between two
+ * readings.
+ */
 export function hasChanged(before: MachineSnapshot, machine: PartialMachine): boolean {
   const known = before.get(identityOf(machine));
   const { state, since, why = "" } = machine;
@@ -126,7 +138,7 @@ export function changesBetween(before: MachineSnapshot, after: MachineSnapshot):
   return changes;
 }
 
-/** `12:00:31  edge-7  silent → ready` */
+/** Returns a line like `12:00:31  edge-7  silent → ready`. */
 export function changeLine(
   { name, from, to, why }: StateChange,
   nowMs: number,

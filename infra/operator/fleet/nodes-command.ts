@@ -1,4 +1,4 @@
-// rollcall nodes: the machines, the most urgent first.
+// Runs rollcall nodes: lists the machines, the most urgent first.
 import { InvalidArgumentError } from "commander";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, formatOf, print, viewOf } from "../answer.ts";
@@ -95,7 +95,7 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
   await print(program, () => success(machineList(found.value, columns)), { machines, counts });
 }
 
-/** Prints all machines, and then each changed row, under the same column heads. */
+/** Prints all machines, and then each changed row below the same column heads. */
 async function watchRows(
   program: OperatorProgram,
   poll: MachinePoll,
@@ -123,7 +123,7 @@ async function watchRows(
   }
 }
 
-/** Two lines stand above the first row. */
+/** Returns the rows of changed machines. `text` is a whole list, whose first two lines are not rows. */
 const changedRows = (text: string, machines: readonly PartialMachine[], before: MachineSnapshot) =>
   text
     .split("\n")
@@ -132,7 +132,7 @@ const changedRows = (text: string, machines: readonly PartialMachine[], before: 
     .map((line) => `${line}\n`)
     .join("");
 
-/** Only the fields of the shown columns: that is a tenth of a page of 10,000 machines. */
+/** Returns the fields of the shown columns. They are a tenth of a page of 10,000 machines. */
 function neededFields(program: OperatorProgram, chosen: readonly string[] | undefined): string {
   const format = formatOf(program);
   const isWide = format === "wide" || format === "csv";

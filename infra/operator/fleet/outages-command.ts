@@ -1,4 +1,4 @@
-// rollcall outages: networks whose machines fell silent together.
+// Runs rollcall outages: lists networks whose machines fell silent together.
 import { type Outage, outageSchema, outagesSchema } from "../../../shared/protocol/outages.ts";
 import { answer, shown } from "../answer.ts";
 import { timeOf, timeText, wholeNumber } from "../flag-values.ts";

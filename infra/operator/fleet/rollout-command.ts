@@ -1,4 +1,5 @@
-// rollcall rollout …: a new version of the shim for a growing part of the machines, and its progress.
+// Runs rollcall rollout …: gives a new version of the shim to a growing part of the machines, and shows the
+// progress.
 import type { Command } from "commander";
 import {
   type RolloutAnswer,
@@ -139,7 +140,7 @@ function stateOf({ stopped, version }: ShownRollout, nowMs: number): [string, Pa
   ];
 }
 
-/** For rollcall status: `0.2.0 for 25%: 12 upgraded, 3 under way, 0 silent`. */
+/** Returns the rollout's line for rollcall status, like `0.2.0 for 25%: 12 upgraded, 3 under way, 0 silent`. */
 export function rolloutWords({ version, percent, selector, machines, stopped }: ShownRollout): string {
   const whom = selector === "" ? `${percent}%` : `${percent}% of ${harmless(selector)}`;
   const { upgraded, underway, silent } = machines;

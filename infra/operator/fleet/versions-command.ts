@@ -1,4 +1,4 @@
-// rollcall versions: how many machines run each version of the shim, and in which state.
+// Runs rollcall versions: shows the number of machines with each version of the shim, by state.
 import { isBehind } from "../../../shared/fleet/sort-keys.ts";
 import {
   type ShimVersion,
@@ -56,7 +56,7 @@ function columns(all: number): readonly TableColumn<ShimVersion>[] {
   ];
 }
 
-/** Rounded down: 100% means all machines. */
+/** Returns the share in percent, rounded down, so that 100% means all machines. */
 function shareOf(machines: number, all: number): string {
   const percent = (machines * 100) / Math.max(all, 1);
   return percent > 0 && percent < 1 ? "<1%" : `${Math.floor(percent)}%`;
@@ -71,7 +71,10 @@ export function versionList(versions: VersionsAnswer): Shown {
   });
 }
 
-/** For rollcall status: `0.2.0 on 12 of 14 machines, 0.1.0 on 2; 2 are behind the Worker`. */
+/**
+ * Returns the shims' line for rollcall status, like `0.2.0 on 12 of 14 machines, 0.1.0 on 2; 2 are behind the
+ * Worker`.
+ */
 export function shimWords(versions: VersionsAnswer): string {
   const all = machinesIn(versions);
   if (all === 0) return "none yet";
@@ -89,12 +92,15 @@ export function shimWords(versions: VersionsAnswer): string {
 
 const SHOWN_BY_STATUS = 3;
 
-/** Machines whose shim is older than the Worker. */
+/** Returns the number of machines whose shim is older than the Worker. */
 export function behindIn({ shims }: VersionsAnswer): number {
   return shims.reduce((sum, { isBehind, machines }) => sum + (isBehind ? machines : 0), 0);
 }
 
-/** For rollcall status. An older Worker reports no version. */
+/**
+ * Returns the command line's own version for rollcall status, and advice if it is older than the Worker. An older
+ * Worker reports no version.
+ */
 export function commandLineWords(own: string, worker: string | undefined): string {
   return worker !== undefined && isBehind(own, worker)
     ? `${own}, older than the Worker: install ${worker} to see all of its answers`

@@ -1,4 +1,4 @@
-// rollcall watch: prints changes of machines' states until Ctrl-C, the end of --for, or the states of --until.
+// Runs rollcall watch: prints changes of machines' states until Ctrl-C, the end of --for, or the states of --until.
 import { InvalidArgumentError } from "commander";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import { connect, fail, formatOf, viewOf } from "../answer.ts";

@@ -1,10 +1,10 @@
-// The output of a command in each format of -o. In formats for scripts the width of the screen does not matter, and no text is
-// cut.
+// Renders the output of a command in each format of -o. Formats for scripts do not depend on the screen's width,
+// and cut no text.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { table, type TableColumn } from "./table.ts";
 import type { TerminalScreen } from "./terminal.ts";
 
-/** For whom the text is: a screen, and the time now. */
+/** The screen that the text is for, and the present time. */
 export interface ScreenView {
   screen: TerminalScreen;
   nowMs: number;
@@ -12,30 +12,30 @@ export interface ScreenView {
 }
 
 export interface Shown {
-  /** For people. */
+  /** Renders the output for people. */
   text: (view: ScreenView) => string;
-  /** Only a list has the formats name, csv and jsonl. */
+  /** The list, if the output has one. Only a list has the formats name, csv and jsonl. */
   list?: ShownList;
 }
 
 interface ShownList {
-  /** The rows of -o jsonl. */
+  /** The objects that -o jsonl prints, one per line. */
   records: readonly unknown[];
   names: readonly string[];
   csv: (nowMs: number) => string;
 }
 
 interface ListParts<Row> {
-  /** The name of a row for -o name; "" if it has none. */
+  /** Returns the name of a row for -o name, or "" if it has none. */
   nameOf: (row: Row) => string;
-  /** The rows of -o jsonl; default: the table's rows. */
+  /** The objects for -o jsonl. By default the rows of the table. */
   records?: readonly unknown[];
-  /** The text above the table. If there are no rows, it replaces the table. */
+  /** Returns the text above the table. Without rows, the text replaces the table. */
   above?: (view: ScreenView) => string;
   below?: string;
 }
 
-/** `columnsAt`: the columns at a time, since some show an age. */
+/** Makes the output of a list. `columnsAt` returns the columns at a time, since some columns show an age. */
 export function listOf<Row>(
   rows: readonly Row[],
   columnsAt: (nowMs: number) => readonly TableColumn<Row>[],
@@ -65,7 +65,7 @@ export function listOf<Row>(
 
 export const textOf = (text: (view: ScreenView) => string): Shown => ({ text });
 
-/** `sent`: the Worker's answer, for json and yaml. */
+/** Renders the output in a format. `sent` is the Worker's answer, for json and yaml. */
 export async function inFormat(
   { text, list }: Shown,
   sent: unknown,
@@ -75,7 +75,7 @@ export async function inFormat(
   if (format === undefined || format === "wide") return success(text(view));
   if (format === "json") return success(json(sent));
   if (format === "yaml") {
-    // Loaded on demand: most commands print no YAML.
+    // The YAML library is loaded on demand, because most commands print no YAML.
     const { stringify } = await import("yaml");
     return success(stringify(sent, { lineWidth: 0 }));
   }
@@ -96,12 +96,15 @@ const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
 
 const jsonLines = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
 
-/** RFC 4180, with LF. */
+/** Returns a table in CSV by RFC 4180, but with LF as line end. */
 function csv(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, ...rows].map((row) => `${row.map(csvCell).join(",")}\n`).join("");
 }
 
-/** A spreadsheet would run a text that begins like a formula, and machines choose some of these texts. */
+/**
+ * Returns a cell of CSV. A text that begins like a formula gets a quote mark before it: a spreadsheet would run it,
+ * and machines choose some texts.
+ */
 function csvCell(text: string): string {
   const inert = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;

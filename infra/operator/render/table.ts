@@ -1,4 +1,4 @@
-// Tables for people, as wide as their contents and never wider than the screen. Pure.
+// Renders tables for people, as wide as their contents but never wider than the screen. Pure.
 import {
   cutTo,
   harmless,
@@ -13,20 +13,23 @@ import {
 export interface TableColumn<Row> {
   head: string;
   of: (row: Row) => string;
-  /** The value in CSV, if it differs: the time in place of its age. */
+  /** Returns the value for CSV, if it differs from the shown text: a time in place of its age. */
   raw?: (row: Row) => string;
-  /** On a narrow screen the columns with the highest rank are left out first; those with rank 0 never are. */
+  /**
+   * The column's rank. On a narrow screen columns with the highest rank are left out first. Columns with rank 0 are
+   * always shown.
+   */
   rank: number;
-  /** Shown only with -o wide and -o csv. */
+  /** true if the column is shown only with -o wide and -o csv. */
   isWide?: true;
-  /** The text may be cut to this width. */
+  /** The number of characters to which the text may be cut. Without it, the text is never cut. */
   least?: number;
   paint?: (row: Row) => Paint | undefined;
 }
 
 const GAP = 3;
 const NARROW_GAP = 2;
-/** On a screen narrower than this the gaps are narrow too. */
+/** The number of screen columns below which the gaps between table columns are narrow. */
 const NARROW = 100;
 
 export function table<Row>(
@@ -67,7 +70,7 @@ interface Measured {
   width: number;
 }
 
-/** Cuts texts and leaves out columns, the highest rank first, until the table fits or only rank 0 is left. */
+/** Cuts texts, and leaves out the columns of the highest rank, until the table fits or only rank 0 is left. */
 function fitting<Each extends Measured>(columns: readonly Each[], room: number, gap: number): Each[] {
   const needed = (each: readonly Measured[]) =>
     each.reduce((sum, { width }) => sum + width, 0) + gap * Math.max(each.length - 1, 0);
@@ -82,7 +85,7 @@ function fitting<Each extends Measured>(columns: readonly Each[], room: number, 
   }
 }
 
-/** Cuts the texts of rank 0, and those of the rank that would be left out next. */
+/** Cuts the texts of columns with rank 0, and of the columns that would be left out next. */
 function shrink<Each extends Measured>(columns: readonly Each[], excess: number, last: number): Each[] {
   let left = excess;
   return columns.map((each) => {
@@ -96,7 +99,7 @@ function shrink<Each extends Measured>(columns: readonly Each[], excess: number,
 
 const LEAST_TEXT = 16;
 
-/** A line for each name and its text. A long text is wrapped and indented. */
+/** Renders a line for each name and its text. A long text is wrapped and indented. */
 export function pairs(
   rows: readonly (readonly [name: string, text: string, paint?: Paint | undefined])[],
   screen: TerminalScreen,

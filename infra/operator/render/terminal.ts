@@ -1,8 +1,8 @@
-// A terminal: its width and colours, and texts for it: how wide they are, cut, wrapped, and without control characters. A pipe
-// has no width and no colours.
+// Describes a terminal by its width and colours, and fits texts to it: measures, cuts and wraps them, and removes
+// control characters. A pipe has no width and no colours.
 
 export interface TerminalScreen {
-  /** null for a pipe: no text is cut. */
+  /** The number of columns. null for a pipe, for which no text is cut. */
   columns: number | null;
   isColored: boolean;
 }
@@ -20,7 +20,7 @@ interface ScreenEnvironment {
 }
 
 const WITHOUT_A_WIDTH = 80;
-/** A narrower terminal counts as this wide. */
+/** The number of columns that a narrower terminal is treated as having. */
 const LEAST_COLUMNS = 20;
 
 export function screenOf({ isTTY, columns }: TerminalStream, environment: ScreenEnvironment): TerminalScreen {
@@ -39,12 +39,15 @@ export function painted(text: string, paint: Paint | undefined, { isColored }: T
   return paint === undefined || !isColored || text === "" ? text : `\u001B[${SGR[paint]}m${text}\u001B[0m`;
 }
 
-/** Replaces control characters: they could move a terminal's cursor and overwrite other lines. */
+/**
+ * Returns the text with its control characters replaced: they could move a terminal's cursor and overwrite other
+ * lines.
+ */
 export function harmless(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\u{FFFD}");
 }
 
-/** East Asian wide characters and emoji take two columns; combining marks take none. */
+/** Matches characters that take two columns: East Asian wide characters and emoji. */
 const WIDE =
   /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF00-\uFF60\uFFE0-\uFFE6]|\p{Emoji_Presentation}|[\u{20000}-\u{3FFFD}]/u;
 
@@ -65,7 +68,7 @@ export function padTo(text: string, width: number): string {
   return text + " ".repeat(Math.max(width - widthOf(text), 0));
 }
 
-/** Cuts a text to this width; a cut text ends with `…`. */
+/** Returns the text cut to this width. A cut text ends with `…`. */
 export function cutTo(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let [kept, used] = ["", 0];
@@ -77,7 +80,7 @@ export function cutTo(text: string, width: number): string {
   return width < 1 ? "" : `${kept.trimEnd()}…`;
 }
 
-/** Breaks a text at spaces into lines of at most this width. A longer word stays whole. */
+/** Breaks a text at spaces into lines of at most this width. A word that is longer stays whole. */
 export function wrapped(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";

@@ -1,5 +1,5 @@
-// The objects of rollcall in a cluster, found by kubectl: those of one deployment, those that all deployments share, and those of
-// infra/cloudflare, the connection by which Workers reach the apiserver.
+// Finds the objects of rollcall in a cluster with kubectl: those of one deployment, those that all deployments
+// share, and those of infra/cloudflare, the connection by which Workers reach the apiserver.
 import { NODE_LEASE_NAMESPACE } from "../../../shared/node/lease.ts";
 import { OWNER_ANNOTATION } from "../../../shared/node/ownership.ts";
 import { type Result, success } from "../../../shared/result.ts";
@@ -7,7 +7,10 @@ import type { Kubectl } from "../kubectl.ts";
 
 const NAMESPACE = "rollcall-system";
 
-/** infra/rbac/*.yaml in the order of removal: rights before the policies that limit them, the namespace last. */
+/**
+ * The objects of infra/rbac/*.yaml in the order of removal: rights before the policies that limit them, and the
+ * namespace last.
+ */
 export const SHARED_OBJECTS: readonly ObjectGroup[] = [
   { namespace: "kube-node-lease", names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
   { namespace: "default", names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
@@ -35,16 +38,16 @@ function inRbac(name: string): string {
 }
 
 export interface FoundInCluster {
-  /** The ServiceAccount and its Secrets: without them the Worker has no rights. */
+  /** The ServiceAccount and its Secrets. Without them the Worker has no rights. */
   account: ObjectGroup;
-  /** Names. */
+  /** The names of the deployment's Nodes. */
   nodes: string[];
   leases: string[];
-  /** Objects that all deployments share; empty if another deployment needs them. */
+  /** The objects that all deployments share. Empty if another deployment needs them. */
   shared: ObjectGroup[];
-  /** The other deployments. */
+  /** The names of the other deployments. */
   others: string[];
-  /** The objects of infra/cloudflare. */
+  /** The objects of infra/cloudflare that the cluster has. */
   way: FoundWay;
 }
 
@@ -84,7 +87,7 @@ export async function findInCluster(kubectl: Kubectl, deployment: string): Promi
 const OWNER = OWNER_ANNOTATION.replaceAll(".", "\\.");
 const OWNERS = `jsonpath={range .items[*]}{.metadata.name}{"\\t"}{.metadata.annotations.${OWNER}}{"\\n"}{end}`;
 
-/** The names of the objects that each deployment owns. */
+/** Returns the names of the objects that each deployment owns, by deployment. */
 async function ownersOf(kubectl: Kubectl, what: readonly string[]): Promise<Result<Map<string, string[]>>> {
   const lines = await list(kubectl, [...what, "-o", OWNERS]);
   if (!lines.ok) return lines;
@@ -99,7 +102,7 @@ async function ownersOf(kubectl: Kubectl, what: readonly string[]): Promise<Resu
 const ACCOUNT_OF = "{.metadata.annotations.kubernetes\\.io/service-account\\.name}";
 const SECRETS = `jsonpath={range .items[*]}{.metadata.name}{"\\t"}${ACCOUNT_OF}{"\\n"}{end}`;
 
-/** The Secret to which the account's tokens are bound, and the Secrets that hold a token. */
+/** Returns the Secret to which the account's tokens are bound, and the Secrets that contain a token. */
 async function secretsOf(kubectl: Kubectl, deployment: string): Promise<Result<string[]>> {
   const lines = await list(kubectl, ["secrets", "-n", NAMESPACE, "-o", SECRETS]);
   if (!lines.ok) return lines;
@@ -124,17 +127,17 @@ async function sharedObjects(kubectl: Kubectl): Promise<Result<ObjectGroup[]>> {
 const WAY_NAMESPACE = "rollcall-way";
 const WAY_OBJECT = `namespace/${WAY_NAMESPACE}`;
 const LABEL = "app.kubernetes.io/part-of";
-/** Operators make these Secrets by hand (docs/apiserver.md), so they have no label. */
+/** The Secrets that operators make by hand (docs/apiserver.md) and that therefore have no label. */
 const WAY_SECRETS = new Set(["secret/cloudflared-credentials", "secret/apiserver-proxy-tls"]);
-/** Kubernetes puts them into every namespace. */
+/** The objects that Kubernetes puts into every namespace. */
 const OF_EVERY_NAMESPACE = new Set(["serviceaccount/default", "configmap/kube-root-ca.crt"]);
-/** Kubernetes derives these objects from others, without an owner reference. */
+/** The kinds that Kubernetes derives from other objects, without an owner reference. */
 const DERIVED_KINDS = new Set(["endpoints", "events", "events.events.k8s.io"]);
 
 interface FoundWay {
-  /** In the order of removal: the namespace last. */
+  /** The objects to remove, in the order of removal: the namespace last. */
   groups: ObjectGroup[];
-  /** Which object stays and why; null if none stays. */
+  /** A sentence about the object that stays and the reason, or null if no object stays. */
   stays: string | null;
 }
 
@@ -143,11 +146,11 @@ const NONE: FoundWay = { groups: [], stays: null };
 interface WayObject {
   name: string;
   isOurs: boolean;
-  /** It has an owner, as a pod of a Deployment has. */
+  /** true if the object has an owner, like a pod of a Deployment. */
   isOwned: boolean;
 }
 
-/** Finds the objects of infra/cloudflare. `others`: deployments that may use the same connection. */
+/** Finds the objects of infra/cloudflare. `others` are deployments that may use the same connection. */
 export async function findWay(kubectl: Kubectl, others: readonly string[]): Promise<Result<FoundWay>> {
   const namespaces = await objects(kubectl, [
     "namespaces",
@@ -175,7 +178,7 @@ export async function findWay(kubectl: Kubectl, others: readonly string[]): Prom
   });
 }
 
-/** Lists all removable kinds: removing the namespace would remove other objects in it too. */
+/** Lists the objects of all removable kinds in the namespace. Removing the namespace would remove all of them. */
 async function objectsInside(kubectl: Kubectl): Promise<Result<WayObject[]>> {
   const said = await kubectl(["api-resources", "--namespaced", "--verbs=list,delete", "-o", "name"]);
   if (!said.ok) return said;
@@ -209,13 +212,16 @@ function wayObject(line: string): WayObject {
   };
 }
 
-/** Objects of one namespace, or of none: `clusterrole.rbac.authorization.k8s.io/rollcall`. */
+/**
+ * The names of objects in one namespace, or of objects without a namespace, like
+ * `clusterrole.rbac.authorization.k8s.io/rollcall`.
+ */
 export interface ObjectGroup {
   namespace: string | null;
   names: string[];
 }
 
-/** The lines that `kubectl get` prints. */
+/** Returns the lines that `kubectl get` prints. */
 async function list(kubectl: Kubectl, args: readonly string[]): Promise<Result<string[]>> {
   const said = await kubectl(["get", ...args]);
   return said.ok ? success(linesOf(said.value)) : said;

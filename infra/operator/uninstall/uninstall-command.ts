@@ -1,5 +1,5 @@
-// rollcall uninstall: lists the objects of a deployment in a cluster, removes them, and checks that they are gone. It uses the
-// operator's own kubectl: the Worker may no longer exist.
+// Runs rollcall uninstall: lists the objects of a deployment in a cluster, removes them, and checks that they are
+// gone. Uses the operator's own kubectl, because the Worker may no longer exist.
 import { NODE_LEASE_NAMESPACE } from "../../../shared/node/lease.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fail } from "../answer.ts";
@@ -27,7 +27,7 @@ interface UninstallFlags extends KubectlFlags {
   yes?: boolean;
 }
 
-/** `run`: typically kubectl itself. */
+/** Adds the command. `run` is typically kubectl itself. */
 export function uninstallCommand(program: OperatorProgram, run: Kubectl = kubectl): void {
   program
     .command("uninstall")
@@ -78,9 +78,9 @@ async function uninstall(program: OperatorProgram, kubectl: Kubectl, flags: Unin
   say("removed, and nothing of it is left");
 }
 
-/** The most names in one call of kubectl, whose arguments they are. */
+/** The number of names in one call of kubectl at most, since they are its arguments. */
 const AT_ONCE = 200;
-/** Each call has a timeout, since a finalizer of another program may keep an object. */
+/** The flags of each removal. The timeout ends a call if another program's finalizer keeps an object. */
 const WAIT = ["--ignore-not-found", "--wait=true", "--timeout=120s"];
 
 async function remove(kubectl: Kubectl, found: FoundInCluster): Promise<Result<null>> {
@@ -106,7 +106,7 @@ function isEmpty({ account, nodes, leases, shared, way }: FoundInCluster): boole
   return [account.names, nodes, leases, shared, way.groups].every(({ length }) => length === 0);
 }
 
-/** The most names of one kind in a list; the others are only counted. */
+/** The number of names of one kind that a list shows. Further names are only counted. */
 const NAMES_SHOWN = 10;
 
 function linesOf({ account, nodes, leases, shared, way }: FoundInCluster): string[] {

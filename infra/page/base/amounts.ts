@@ -1,11 +1,14 @@
-// Amounts in words, rounded for people: of bytes and of counts.
+// Renders amounts of bytes and counts as text, rounded for people.
 
 export type AmountUnit = "bytes" | "count";
 
 const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const COUNTS = ["", "million", "billion", "trillion"];
 
-/** Returns the largest unit that fits into the amount. Counts below a million keep all their digits. `word`: "" or with a space before it. */
+/**
+ * Returns the largest unit that is not larger than the amount. A count below a million keeps all digits. `word` is
+ * "", or begins with a space.
+ */
 export function amountScale(amount: number, unit: AmountUnit): { factor: number; word: string } {
   const words = unit === "bytes" ? BYTES : COUNTS;
   const factorOf = (power: number) =>
@@ -16,7 +19,7 @@ export function amountScale(amount: number, unit: AmountUnit): { factor: number;
   return { factor: factorOf(power), word: word && ` ${word}` };
 }
 
-/** `412 MiB`, `2.3 million`, `31,204` */
+/** Returns an amount like `412 MiB`, `2.3 million` or `31,204`. */
 export function amountText(amount: number, unit: AmountUnit): string {
   const { factor, word } = amountScale(amount, unit);
   return `${digits(amount / factor)}${word}`;
@@ -24,7 +27,7 @@ export function amountText(amount: number, unit: AmountUnit): string {
 
 export const bytesText = (bytes: number): string => amountText(bytes, "bytes");
 
-/** Formats to three significant digits; whole numbers keep all of theirs. */
+/** Returns a number with three significant digits. A whole number keeps all its digits. */
 export function digits(value: number): string {
   const size = Math.abs(value);
   const decimals = Number.isInteger(value) || size >= 100 ? 0 : size >= 10 ? 1 : 2;
@@ -48,7 +51,7 @@ const SUFFIXES: Readonly<Record<string, number>> = {
   Pi: 2 ** 50,
 };
 
-/** Parses a quantity as the apiserver prints it; null if it is none. */
+/** Parses a quantity that the apiserver printed. Returns null if the text is no quantity. */
 export function amountOf(quantity: string | undefined): number | null {
   const [, number, suffix = ""] = /^(\d+(?:\.\d+)?)([A-Za-z]{0,2})$/.exec(quantity ?? "") ?? [];
   const factor = SUFFIXES[suffix];

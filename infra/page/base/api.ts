@@ -1,13 +1,14 @@
-// Sends requests to the Worker. Each has a deadline; each failure is a RequestFault with a message for the operator.
+// Sends requests to the Worker, each with a time limit. Each failure is a RequestFault with a message for the
+// operator.
 import type { PathOf } from "../../../shared/protocol/routes.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { abortAfter } from "./clock.ts";
 
 export interface RequestFault {
-  /** The reason of the problem document. `no-answer`: the request timed out or the network failed. */
+  /** The reason in the problem document. `no-answer` if the request timed out or the network failed. */
   reason: string;
   message: string;
-  /** 0 if the Worker did not answer. */
+  /** The HTTP status. 0 if the Worker did not answer. */
   status: number;
 }
 
@@ -18,11 +19,14 @@ export interface RequestOptions {
   body?: unknown;
   signal?: AbortSignal;
   withinMs?: number;
-  /** A status outside 200 to 299 whose body is an answer too: GET /readyz sends its checks with a 503. */
+  /** A status outside 200 to 299 whose body is an answer too, as for GET /readyz, whose 503 lists the checks. */
   alsoAnswer?: number;
 }
 
-/** T: the type that shared/protocol has for the path's answer. The Worker and the page are deployed together. */
+/**
+ * Sends a request. T is the type of the path's answer in shared/protocol. Answers are not checked, because the
+ * Worker and the page are deployed together.
+ */
 export type SendRequest = <T>(
   method: RequestMethod,
   path: PathOf<RequestMethod>,
@@ -31,7 +35,10 @@ export type SendRequest = <T>(
 
 const WITHIN_MS = 15_000;
 
-/** `fetch`: typically the browser's. `onRefused` is called if an answer shows that the session has ended. */
+/**
+ * Returns a function that sends requests with `fetch`, typically the browser's. `onRefused` is called if an answer
+ * shows that the session has ended.
+ */
 export function requestSender(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): SendRequest {
   return async <T>(method: RequestMethod, path: PathOf<RequestMethod>, options: RequestOptions = {}) => {
     const { query = {}, body, withinMs = WITHIN_MS } = options;
@@ -78,6 +85,8 @@ function noAnswer(error: unknown, withinMs: number): RequestFault {
   return { reason: "no-answer", message, status: 0 };
 }
 
-/** Returns the path of a machine in the API. `what`: typically `/timeline`, or "" for the machine itself. */
+/**
+ * Returns the path of a machine in the API. `what` is a part of it like `/timeline`, or "" for the machine itself.
+ */
 export const machinePath = <What extends string = "">(name: string, what = "" as What) =>
   `/v1/nodes/${encodeURIComponent(name)}${what}` as const;

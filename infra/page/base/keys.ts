@@ -1,12 +1,12 @@
-// The page's keyboard shortcuts: one table for the key handler and for the help that `?` opens.
+// Defines the page's keyboard shortcuts for the key handler and for the help that `?` opens.
 export interface KeyBinding {
-  /** The value of KeyboardEvent.key. */
+  /** The key, as in KeyboardEvent.key. */
   key: string;
   does: string;
   run: () => void;
 }
 
-/** Shortcuts are off while the operator types into a field or chooses from a list. */
+/** Returns true for a key that is typed into a field or a list of choices. Shortcuts are off there. */
 function isForField(event: KeyboardEvent): boolean {
   const target = event.target;
   return (
@@ -14,7 +14,10 @@ function isForField(event: KeyboardEvent): boolean {
   );
 }
 
-/** Runs the shortcut of a key and returns true if there is one. Keys with Ctrl, Alt or Meta stay with the browser. */
+/**
+ * Runs the shortcut of a key. Returns true if the key has a shortcut. Keys with Ctrl, Alt or Meta are left to the
+ * browser.
+ */
 export function pressed(event: KeyboardEvent, bindings: readonly KeyBinding[]): boolean {
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || isForField(event))
     return false;

@@ -1,8 +1,8 @@
-// Notices when the page is printed.
+// Watches for the page being printed.
 
 /**
- * Calls `act` before the browser lays the page out for paper, and after printing. Drawings that `act` changes at once are on
- * the paper. The media query alone changes too late for that, except in a print preview.
+ * Calls `act` before the browser lays the page out for paper, and after printing. Changes that `act` makes at once
+ * are printed. The media query alone would report too late, except in a print preview.
  */
 export function watchPaper(act: (isPaper: boolean) => void): () => void {
   const media = matchMedia("print");

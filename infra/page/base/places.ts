@@ -1,11 +1,12 @@
-// Places of the page and the browser's history: the URL's query names the view, so that a link shows each operator the same.
+// Keeps the page's place in the browser's history. The URL's query names the view, so that a link shows each
+// operator the same view.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { later } from "./clock.ts";
 
 export const VIEWS = ["fleet", "approvals", "tokens", "audit", "notifications", "deployment"] as const;
 export type ViewName = (typeof VIEWS)[number];
 
-/** `rest`: the view's own parameters, such as a search or an order. */
+/** The view that the URL names. `rest` has the view's own parameters, such as a search or an order. */
 type PageRoute =
   | { view: ViewName; rest: ReadonlyMap<string, string> }
   | { view: "machine"; machine: string; rest: ReadonlyMap<string, string> };
@@ -20,7 +21,7 @@ export function routeOf(search: string): PageRoute {
   return machine ? { view: "machine", machine, rest } : { view, rest };
 }
 
-/** Returns the query of a place, with its question mark. It omits entries of `rest` that are undefined or "". */
+/** Returns the query of a place, with its question mark. Leaves out entries of `rest` that are undefined or "". */
 export function hrefOf(
   place: { view: ViewName } | { machine: string },
   rest: Readonly<Record<string, string | undefined>> = {},
@@ -33,7 +34,7 @@ export function hrefOf(
   return text === "" ? "/" : `/?${text}`;
 }
 
-/** Returns the query of the same place with changed parameters; undefined or "" removes one. */
+/** Returns the query of a route with changed parameters. undefined or "" removes a parameter. */
 export function withRest(route: PageRoute, changes: Readonly<Record<string, string | undefined>>): string {
   const place = route.view === "machine" ? { machine: route.machine } : { view: route.view };
   return hrefOf(place, { ...Object.fromEntries(route.rest), ...changes });
@@ -41,26 +42,26 @@ export function withRest(route: PageRoute, changes: Readonly<Record<string, stri
 
 /** The state of a place when the operator left it: scroll positions and focus. */
 export interface LeftPlace {
-  /** Scroll positions by the name of the element; `page` is the page itself. */
+  /** The scroll positions by the name of the scrolled element. `page` is the name of the page itself. */
   scrolled: Readonly<Record<string, number>>;
-  /** The link that had the focus; null if none had. */
+  /** The link that had the focus, or null. */
   link: string | null;
 }
 
 interface Arrival {
-  /** Is it another view, or another machine? */
+  /** true if the place shows another view or another machine than the place before it. */
   isElsewhere: boolean;
-  /** The state that the place was left in; null unless the operator went back or forward to it. */
+  /** The state in which the operator left the place. null unless the operator went back or forward to the place. */
   left: LeftPlace | null;
 }
 
 export interface Places {
   route: ReadonlySignal<PageRoute>;
-  /** Opens a place (hrefOf). `replace` adds no entry to the history. */
+  /** Opens the place of a query (hrefOf). `replace` adds no entry to the history. */
   go: (href: string, how?: "replace") => void;
-  /** null if the page was opened at this place. */
+  /** How the operator came to the present place. null if the page was opened there. */
   arrival: ReadonlySignal<Arrival | null>;
-  /** The last URL of the fleet, with its search, filters and order. */
+  /** Returns the last query of the fleet view, with its search, filters and order. */
   fleetHref: () => string;
 }
 
@@ -72,7 +73,7 @@ interface PlacesSurroundings {
     pushState: (state: unknown, unused: string, href: string) => void;
     replaceState: (state: unknown, unused: string, href?: string) => void;
   };
-  /** Returns the state of the place on the screen. */
+  /** Returns the scroll positions and focus that the screen has now. */
   readPlace: () => LeftPlace;
   onPopState: (act: () => void) => void;
 }
@@ -83,7 +84,7 @@ export function placesOf({ location, history, readPlace, onPopState }: PlacesSur
   const left = new Map<number, LeftPlace>();
   let fleet = route.value.view === "fleet" ? location.search : "";
   let current = numberOf(history.state) ?? 0;
-  // A browser that restores the scroll position itself does it before the view is drawn.
+  // The browser's own restoration is off, because it happens before the view is drawn.
   history.scrollRestoration = "manual";
   history.replaceState({ place: current }, "");
   const arrive = (of: LeftPlace | null) => {
@@ -94,7 +95,8 @@ export function placesOf({ location, history, readPlace, onPopState }: PlacesSur
   };
   onPopState(() => {
     const next = numberOf(history.state);
-    // The URL has another fragment, typically by the link to the content: the browser made an entry without a place.
+    // An entry without a place is the browser's own, after a change of the URL's fragment: typically by the link to
+    // the content.
     if (next === null) history.replaceState({ place: current }, "");
     if (next === null || next === current) return;
     left.set(current, readPlace());
@@ -126,7 +128,7 @@ function numberOf(state: unknown): number | null {
   return typeof place === "number" ? place : null;
 }
 
-/** Elements whose scroll position is restored have a name: `data-scrolls="machines"`. */
+/** The selector of elements whose scroll position is restored. Each has a name, like `data-scrolls="machines"`. */
 const NAMED = "[data-scrolls]";
 
 export function leftPlace(): LeftPlace {
@@ -137,12 +139,15 @@ export function leftPlace(): LeftPlace {
   return { scrolled, link: link && link.getAttribute("href") };
 }
 
-/** Content may arrive after the view is drawn; the position is restored again until then. */
+/**
+ * Milliseconds during which scroll positions are restored again and again, because content may arrive after the
+ * view is drawn.
+ */
 const TRIED_FOR_MS = 3000;
-/** Restoring stops as soon as the operator scrolls, clicks or types. */
+/** The events of an operator who scrolls, clicks or types. They end the restoration. */
 const OWN_ACTS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
 
-/** Restores scroll positions and focus. The returned function stops it. */
+/** Restores scroll positions and focus. Returns a function that stops the restoration. */
 export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
   const attempt = () => {
     for (const element of document.querySelectorAll<HTMLElement>(NAMED))
@@ -151,7 +156,8 @@ export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
     const link = [...main.querySelectorAll("a")].find((each) => each.getAttribute("href") === left.link);
     if (document.activeElement === main) link?.focus({ preventScroll: true });
   };
-  // Answers arrive, and rows are drawn only once the table is scrolled to them.
+  // Each change of the content calls for another attempt: answers arrive late, and the table draws rows only when
+  // it is scrolled to them.
   const drawn = new MutationObserver(attempt);
   const end = () => {
     drawn.disconnect();

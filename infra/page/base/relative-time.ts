@@ -1,11 +1,11 @@
-// Times in words: how long ago, as kubectl prints it, and when, in the operator's time zone.
+// Renders times as text: how long ago, like kubectl, or the date in the operator's time zone.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** `42s`, `5m`, `5m10s`, `3h`, `3h20m`, `2d`, `2d4h`, `90d`: the rules of kubectl's AGE. */
+/** Returns a duration by the rules of kubectl's AGE: `42s`, `5m`, `5m10s`, `3h`, `3h20m`, `2d`, `2d4h`, `90d`. */
 export function shortDuration(ms: number): string {
   const seconds = Math.max(0, Math.floor(ms / SECOND));
   if (ms < 2 * MINUTE) return `${seconds}s`;
@@ -17,7 +17,7 @@ export function shortDuration(ms: number): string {
   return `${Math.floor(ms / DAY)}d`;
 }
 
-/** Formats a duration that is known to the minute: `<1m`, `5m`. */
+/** Returns a duration that is known to the minute only: `<1m`, `5m`. */
 export function minutesDuration(ms: number): string {
   if (ms < MINUTE) return "<1m";
   return ms < 3 * HOUR ? `${Math.floor(ms / MINUTE)}m` : shortDuration(ms);
@@ -28,13 +28,13 @@ function both(ms: number, large: number, largeUnit: string, small: number, small
   return `${Math.floor(ms / large)}${largeUnit}${rest > 0 ? `${rest}${smallUnit}` : ""}`;
 }
 
-/** `5m ago`, `in 5m`. Differences of clocks below two seconds do not print "in 1s". */
+/** Returns `5m ago` or `in 5m`. A time less than two seconds ahead counts as now, because clocks differ. */
 export function relative(atMs: number, nowMs: number): string {
   const sinceMs = nowMs - atMs;
   return sinceMs < -2 * SECOND ? `in ${shortDuration(-sinceMs)}` : `${shortDuration(sinceMs)} ago`;
 }
 
-/** Formats a time in the operator's zone, with the zone: `2026-11-22, 14:03:09 GMT+1`. */
+/** Returns a time in the operator's time zone, with the zone: `2026-11-22, 14:03:09 GMT+1`. */
 export function absolute(atMs: number, locale?: string, timeZone?: string): string {
   const isOwn = locale === undefined && timeZone === undefined;
   return (isOwn ? OWN_FORMAT : formatOf(locale, timeZone)).format(atMs);
@@ -53,5 +53,8 @@ const formatOf = (locale: string | undefined, timeZone: string | undefined) =>
     timeZoneName: "short",
     timeZone,
   });
-/** Creating a format takes longer than drawing a row of the fleet. */
+/**
+ * The format of the operator's own locale and time zone. Made once, because making a format takes longer than
+ * drawing a row of the fleet.
+ */
 const OWN_FORMAT = formatOf(undefined, undefined);

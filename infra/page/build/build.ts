@@ -1,4 +1,4 @@
-// Builds the page into static files of the Worker. File names contain a hash; the same sources give the same bytes.
+// Builds the page into static files of the Worker. File names contain a hash. The same sources give the same bytes.
 import { build, type Metafile } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
@@ -7,34 +7,40 @@ import { gzipSync } from "node:zlib";
 import { headersFile } from "./headers.ts";
 import { replaceFile } from "./replace-file.ts";
 
-/** The limit for index.html, the styles, the entry and its imports: a browser needs them before it shows the page. */
+/**
+ * The limit for the compressed bytes of index.html, the styles, the entry script and its imports. A browser loads
+ * all of them before it shows the page.
+ */
 export const FIRST_LOAD_BYTES = 60 * 1024;
 
 export interface BuiltFile {
-  /** Below worker/static: `page/main-ABCDEFGH.js`. */
+  /** The path below worker/static, like `page/main-ABCDEFGH.js`. */
   path: string;
   contents: Uint8Array;
-  /** The size after gzip -9, as a browser loads it. */
+  /** The number of bytes after gzip -9, as a browser loads the file. */
   gzipBytes: number;
   isFirstLoad: boolean;
 }
 
-/** The icon's name in the template; files below page/ get a hash into their names. */
+/** The icon's path in the template. The built file has a hash in its name. */
 const ICON = "/page/icon.svg";
 
 interface Assets {
   script: string;
   styles: string[];
-  /** Chunks that the entry imports, directly and indirectly. */
+  /** The paths of chunks that the entry script imports, directly or indirectly. */
   imported: string[];
 }
 
-/** `source`: typically infra/page. Throws the errors of esbuild, or what the template lacks. */
+/**
+ * Builds the page in the folder `source`, typically infra/page. Throws for errors of esbuild, or for a part that
+ * the template lacks.
+ */
 export async function buildPage(source: string): Promise<BuiltFile[]> {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(source, "main.tsx"), join(source, "page.css")],
     absWorkingDir: source,
-    // esbuild writes nothing here; the output paths are relative to it.
+    // esbuild writes no file. It returns contents with paths relative to this folder.
     outdir: source,
     write: false,
     metafile: true,
@@ -45,7 +51,8 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
     target: ["es2022", "chrome123", "firefox120", "safari17.5"],
     jsx: "automatic",
     jsxImportSource: "preact",
-    // Pictures of the style sheet become files too: the CSP allows no data: URL.
+    // Pictures in the style sheet become files of their own, because the content security policy allows no data:
+    // URL.
     loader: { ".svg": "file" },
     entryNames: "page/[name]-[hash]",
     chunkNames: "page/[name]-[hash]",
@@ -65,7 +72,7 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
   return [index, ...built, builtFile(iconPath, icon, false)].toSorted((a, b) => (a.path < b.path ? -1 : 1));
 }
 
-/** As many characters as esbuild's hash. */
+/** Returns a hash with the number of characters of esbuild's hashes. */
 const hashOf = (contents: Uint8Array) =>
   createHash("sha256").update(contents).digest("hex").slice(0, 8).toUpperCase();
 
@@ -88,11 +95,14 @@ function assetsOf({ outputs }: Metafile): Assets {
     }
   };
   follow(script);
-  // Styles that components import follow the page's own.
+  // The page's own styles come first, and the styles that components import follow.
   return { script, styles: [style, ...(entry?.cssBundle ? [entry.cssBundle] : [])], imported: [...imported] };
 }
 
-/** Fills index.html: `{{style}}` in a link, `{{preloads}}` by itself, `{{script}}` in a script, each once. */
+/**
+ * Returns index.html from the template: replaces `{{style}}` in a link, `{{preloads}}` by itself, and `{{script}}`
+ * in a script, each once.
+ */
 function filled(template: string, { script, styles: [style = "", ...more], imported }: Assets): string {
   const links = [
     ...more.map((path) => `<link rel="stylesheet" href="/${path}" />`),
@@ -109,7 +119,7 @@ export function firstLoadBytes(files: readonly BuiltFile[]): number {
   return files.reduce((sum, { isFirstLoad, gzipBytes }) => sum + (isFirstLoad ? gzipBytes : 0), 0);
 }
 
-/** Returns one line; if the first load is too large, a table of all files follows. */
+/** Returns a line with the size of the page. If the first load is too large, a table of all files follows. */
 export function sizeText(files: readonly BuiltFile[], limitBytes = FIRST_LOAD_BYTES): string {
   const first = firstLoadBytes(files);
   const all = files.reduce((sum, { gzipBytes }) => sum + gzipBytes, 0);
@@ -129,7 +139,10 @@ const kiB = (bytes: number) => (bytes / 1024).toFixed(1);
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 
-/** `text`: a message for the terminal. `isSmallEnough`: false if the first load is above its limit; then nothing was written. */
+/**
+ * Builds the page and writes its files. `text` is a message for the terminal. `isSmallEnough` is false if the first
+ * load is above its limit; no file is written then.
+ */
 export async function writePage(
   source = join(ROOT, "infra/page"),
   target = join(ROOT, "worker/static"),
@@ -140,7 +153,8 @@ export async function writePage(
   if (firstLoadBytes(files) > limitBytes) return { text, isSmallEnough: false };
   const folder = join(target, "page");
   mkdirSync(folder, { recursive: true });
-  // A Worker may serve these files now. index.html follows the files that it names; the former files are removed last.
+  // A Worker may serve these files during the build. Therefore index.html follows the files that it names, and the
+  // former files are removed last.
   const named = files.filter(({ path }) => path.startsWith("page/"));
   for (const { path, contents } of [...named, ...files.filter((each) => !named.includes(each))])
     replaceFile(join(target, path), contents);

@@ -1,12 +1,16 @@
-// The headers of the Worker's static files, for worker/static/_headers on Cloudflare and for the local Worker.
+// Defines the headers of the Worker's static files, for worker/static/_headers on Cloudflare and for the local
+// Worker.
 
-/** The headers of a path; a path that ends in `*` is a prefix. */
+/** The headers of a path. A path that ends in `*` stands for all paths that begin with the text before it. */
 export interface HeaderRule {
   path: string;
   headers: Readonly<Record<string, string>>;
 }
 
-/** Allows this origin's own files and API only: no inline script or style, no frame, no form. */
+/**
+ * The content security policy: allows only this origin's own files and API, and no inline script or style, no frame
+ * and no form.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",
@@ -16,17 +20,17 @@ const CONTENT_SECURITY_POLICY = [
   "frame-ancestors 'none'",
   "base-uri 'none'",
   "form-action 'none'",
-  // Browsers that support this turn no text into HTML or a script, even if the page's code tries to.
+  // Browsers with Trusted Types turn no text into HTML or a script, even if the page's code tries to.
   "require-trusted-types-for 'script'",
   "trusted-types 'none'",
 ].join("; ");
 
-/** Browser features that the page and its scripts may not use. */
+/** The browser features that the page and its scripts may not use. */
 const NO_FEATURES = ["camera", "display-capture", "geolocation", "microphone", "payment", "usb"];
 
 /**
- * Two rows that match one path must not set the same header, because Cloudflare joins both values. Files with a hash in
- * their name never change. Browsers ask for the page itself each time.
+ * The headers by path. Two rules for one path must not set the same header, because Cloudflare joins the values.
+ * Files with a hash in their name never change. The page itself is requested each time.
  */
 export const HEADER_RULES: readonly HeaderRule[] = [
   {
@@ -44,7 +48,7 @@ export const HEADER_RULES: readonly HeaderRule[] = [
   { path: "/page/*", headers: { "Cache-Control": "public, max-age=31536000, immutable" } },
 ];
 
-/** Returns the headers of a path without its query. Cloudflare's default applies to a path that no row matches. */
+/** Returns the headers of a path without a query. A path that matches no rule has Cloudflare's default headers. */
 export function headersOf(path: string): Record<string, string> {
   const matching = HEADER_RULES.filter((rule) => isOf(rule, path));
   return Object.assign(

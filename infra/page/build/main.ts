@@ -1,4 +1,4 @@
-// A step of npm run build: builds the page and its headers into static files of the Worker.
+// Builds the page and its headers into static files of the Worker, for npm run build.
 import { writePage } from "./build.ts";
 
 const { text, isSmallEnough } = await writePage();

@@ -1,4 +1,5 @@
-// The bar below the table: actions on the selected machines or on all that match, and the bulk actions that run.
+// Draws the bar below the table: actions for the selected machines or for all matching machines, and the running
+// bulk actions.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { BulkProgress, BulksAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { usePolled } from "../parts/answer.tsx";
@@ -9,12 +10,12 @@ import type { FleetQuery } from "./fleet-query.ts";
 import { counted } from "./needs-words.ts";
 
 export interface BulkBarProps {
-  /** Names. */
+  /** The names of the selected machines. */
   selected: ReadonlySignal<ReadonlySet<string>>;
-  /** Names of all machines that match the query, in the table's order. */
+  /** The names of all machines that match the query, in the table's order. */
   matching: readonly string[];
   query: FleetQuery;
-  /** Called after an action: the selection is cleared. */
+  /** Called after an action, to clear the selection. */
   onDone: () => void;
 }
 

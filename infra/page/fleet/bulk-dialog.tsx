@@ -1,5 +1,5 @@
-// The dialog of a bulk action: choose it, see the dry run, confirm exactly that, watch its progress. Closing the dialog
-// stops nothing.
+// Draws the dialog of a bulk action: the operator chooses an action, sees its dry run, confirms exactly that, and
+// watches the progress. Closing the dialog stops no action.
 import type { PathOf } from "../../../shared/protocol/routes.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionName } from "../../../shared/fleet/action-words.ts";
@@ -35,7 +35,7 @@ import {
 import { counted } from "./needs-words.ts";
 
 export interface BulkDialogProps {
-  /** The machines' names, or the ID of an action that has started. */
+  /** The names of the machines, or the ID of an action that has started. */
   about: { names: readonly string[] } | { id: string };
   /** Called with the ID of the started action. */
   onBegun: (id: string) => void;
@@ -63,7 +63,7 @@ type Step =
   | { kind: "planned"; choice: BulkChoice; plan: BulkPlan }
   | { kind: "failed"; choice: BulkChoice; what: string; fault: RequestFault };
 
-/** A dry run of thousands of machines may take long. */
+/** Milliseconds until a request fails. A dry run of thousands of machines may take long. */
 const WITHIN_MS = 60_000;
 
 function BulkForm({ names, onBegun }: { names: readonly string[]; onBegun: (id: string) => void }) {
@@ -162,7 +162,7 @@ interface BulkPlannedProps {
   choice: BulkChoice;
   plan: BulkPlan;
   isLoading: boolean;
-  /** Repeats the dry run. */
+  /** Called to repeat the dry run. */
   onAgain: () => void;
   onBack: () => void;
   onYes: (confirmation: string) => void;
@@ -171,7 +171,7 @@ interface BulkPlannedProps {
 function BulkPlanned(props: BulkPlannedProps) {
   const { choice, plan, onBack } = props;
   const { touched, leftOut } = sortedPlan(plan);
-  // The pressed button is gone; a screen reader continues here.
+  // The button that had the focus is gone, so the focus moves here: a screen reader continues from it.
   const first = useRef<HTMLParagraphElement>(null);
   useEffect(() => first.current?.focus(), [plan]);
   return (
@@ -198,7 +198,10 @@ function BulkPlanned(props: BulkPlannedProps) {
   );
 }
 
-/** The rest is drawn on demand: a browser needs long for ten thousand names. */
+/**
+ * The number of machines drawn at first. Further machines are drawn on demand, since a browser needs long for ten
+ * thousand names.
+ */
 const DRAWN_AT_FIRST = 200;
 
 function Touched({ touched }: { touched: readonly BulkMatch[] }) {
@@ -299,7 +302,7 @@ function Confirm(props: BulkPlannedProps & { confirmation: string }) {
 
 const LOOK_EVERY_MS = 1000;
 
-/** The length of the Worker's page of failures. */
+/** The number of failures on one page of the Worker's answer. */
 const FAILURES_LISTED = 1000;
 
 function BulkOutcome({ id, onClose }: { id: string; onClose: () => void }) {
@@ -374,7 +377,7 @@ function Stop({ path, polled }: { path: PathOf<"GET" | "DELETE">; polled: Polled
   };
   return (
     <>
-      {/* 404: the action ended meanwhile, as the next request shows. */}
+      {/* A 404 is not shown: the action has ended meanwhile, as the next request will report. */}
       {fault && fault.status !== 404 && <FaultNotice what="It could not be stopped" fault={fault} />}
       <button type="button" class="danger" disabled={isActing} onClick={() => void stop()}>
         Stop

@@ -1,4 +1,4 @@
-// Texts of bulk actions: consequences, plans, outcomes.
+// Defines the texts of bulk actions: consequences, plans and outcomes.
 import type { BulkMatch, BulkPlan, BulkProgress } from "../../../shared/protocol/administration-answers.ts";
 import { ACTION_WORDS, type ActionName } from "../../../shared/fleet/action-words.ts";
 import { counted } from "./needs-words.ts";
@@ -7,9 +7,9 @@ export interface BulkChoice {
   action: ActionName;
   title: string;
   description: string;
-  /** What happens to each machine; begins in lower case. */
+  /** The consequence for each machine, beginning in lower case. */
   consequence: string;
-  /** Can it not be undone? */
+  /** true if the action cannot be undone. */
   isFinal: boolean;
 }
 
@@ -18,7 +18,7 @@ const choice = (action: ActionName, title: string): BulkChoice => {
   return { action, title, description, consequence: consequence || outcome, isFinal: consequence !== "" };
 };
 
-/** Actions that can be undone come first. */
+/** The actions to choose from. Actions that can be undone come first. */
 export const BULK_CHOICES: readonly BulkChoice[] = [
   choice("register", "Register again"),
   choice("believe", "Trust again"),
@@ -26,27 +26,27 @@ export const BULK_CHOICES: readonly BulkChoice[] = [
   choice("forget", "Forget"),
 ];
 
-/** Also names `remove-node`, which the deployment starts itself. */
+/** Returns the title of an action, also of `remove-node`, which the deployment starts by itself. */
 export function bulkTitle(action: string): string {
   if (action === "remove-node") return "Remove Nodes of machines that have not reported for long";
   return BULK_CHOICES.find((choice) => choice.action === action)?.title ?? action;
 }
 
-/** Above this number, an action that cannot be undone is confirmed by typing the number of machines. */
+/** The number of machines above which an action that cannot be undone is confirmed by typing their number. */
 export const TYPED_ABOVE = 10;
 
 export function isTyped({ isFinal }: BulkChoice, total: number): boolean {
   return isFinal && total > TYPED_ABOVE;
 }
 
-/** Accepts `1204`, `1,204` and `1 204`. */
+/** Returns true if the typed text is the number: `1204`, `1,204` or `1 204`. */
 export function isTypedRight(typed: string, total: number): boolean {
   return typed.replaceAll(/[\s,.’']/g, "") === String(total);
 }
 
 export interface SortedPlan {
   touched: readonly BulkMatch[];
-  /** By reason, the most machines first. */
+  /** The machines that are left out, by reason. The reason with the most machines comes first. */
   leftOut: readonly { reason: string; names: readonly string[] }[];
 }
 
@@ -66,7 +66,7 @@ export function sortedPlan({ matches, unknown }: Pick<BulkPlan, "matches" | "unk
   };
 }
 
-/** `120 of 400 done, 3 failed` */
+/** Returns a text like `120 of 400 done, 3 failed`. */
 export function progressText({ state, done, failed, total, remaining }: BulkProgress): string {
   const failures = failed > 0 ? `, ${failed.toLocaleString("en")} failed` : "";
   if (state === "running")
@@ -76,7 +76,7 @@ export function progressText({ state, done, failed, total, remaining }: BulkProg
   return `${stopped}${counted(done, "machine")} done${failures}${left}`;
 }
 
-/** Selects running actions, and those that were started on this page. */
+/** Returns the running actions, and the actions that were started on this page. */
 export function shownBulks(
   bulks: readonly BulkProgress[],
   begunHere: ReadonlySet<string>,
@@ -85,7 +85,8 @@ export function shownBulks(
 }
 
 /**
- * Returns the time until the next request; without running actions it is long, because only another operator can start one.
+ * Returns milliseconds until the next request. The time is long without running actions, because only another
+ * operator can start one.
  */
 export function nextLookMs(bulks: readonly Pick<BulkProgress, "state">[]): number {
   return bulks.some(({ state }) => state === "running") ? 2000 : 60_000;

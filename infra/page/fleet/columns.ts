@@ -1,4 +1,5 @@
-// The table's columns: their titles and orders, which of them are shown, and the CSV with the same columns.
+// Defines the columns of the table of machines: their titles and orders, the operator's choice of columns, and the
+// CSV with the chosen columns.
 import { MACHINE_FIELDS, MACHINE_SORTS } from "../../../shared/fleet/machine-fields.ts";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
@@ -9,16 +10,16 @@ import type { FleetSearch } from "./search-grammar.ts";
 
 interface ColumnShape {
   title: string;
-  /** In rem; absent: the remaining width. */
+  /** The width in rem. Without it, the column has the remaining width. */
   width?: number;
   isUsual?: true;
   isNumber?: true;
-  /** Of GET /v1/machines. */
+  /** The fields of GET /v1/machines that the column needs. */
   fields: readonly string[];
   hint?: string;
 }
 
-/** In the order of the table; `name` is always shown. */
+/** The columns in the order of the table. The column `name` is always shown. */
 const SHAPES = {
   name: { title: "Name", width: 13.5, isUsual: true, fields: ["name"] },
   state: {
@@ -71,7 +72,7 @@ const SHAPES = {
 } satisfies Record<string, ColumnShape>;
 
 export type FleetColumnName = keyof typeof SHAPES;
-/** `sort`: absent if the table cannot be sorted by it. */
+/** A column. `sort` is undefined if the table cannot be sorted by the column. */
 export type FleetColumn = ColumnShape & { name: FleetColumnName; sort: FleetSort | undefined };
 
 export const FLEET_COLUMNS: readonly FleetColumn[] = Object.entries(SHAPES).map(
@@ -82,7 +83,7 @@ export const FLEET_COLUMNS: readonly FleetColumn[] = Object.entries(SHAPES).map(
   }),
 );
 
-/** Parses a text of `columnsText`; the default columns if it is null or has no known name. */
+/** Parses a text of `columnsText`. Returns the default columns if the text is null or has no known name. */
 export function columnsOf(kept: string | null): readonly FleetColumn[] {
   const names = (kept ?? "").split(",");
   const chosen = FLEET_COLUMNS.filter(({ name }) => names.includes(name));
@@ -95,7 +96,7 @@ export function columnsText(columns: readonly FleetColumn[]): string {
   return columns.map(({ name }) => name).join();
 }
 
-/** Adds or removes a column; the order of columns is fixed. */
+/** Adds a column to the shown columns, or removes it. The order of columns is fixed. */
 export function columnToggled(
   columns: readonly FleetColumn[],
   name: FleetColumnName,
@@ -110,8 +111,8 @@ interface AmissCondition {
 }
 
 /**
- * Lists conditions that differ from their normal status. Unknown ones come last, Ready last of all: all silent machines have
- * it.
+ * Returns the conditions that differ from their normal status. Conditions with the status Unknown come last, and
+ * Ready last of all, since all silent machines have it.
  */
 export function amissConditions(conditions: Readonly<Record<string, string>>): AmissCondition[] {
   return wrongConditions(conditions).sort((a, b) => rankOf(a) - rankOf(b));
@@ -122,13 +123,13 @@ function rankOf({ type, status }: AmissCondition): number {
   return type === "Ready" ? 0 : 1;
 }
 
-/** `not Ready`, `MemoryPressure`, `DiskPressure unknown` */
+/** Returns a condition as text: `not Ready`, `MemoryPressure`, `DiskPressure unknown`. */
 export function conditionText({ type, status }: AmissCondition): string {
   if (status === "Unknown") return `${type} unknown`;
   return type === "Ready" ? "not Ready" : type;
 }
 
-/** Lists roles from a Node's labels, as kubectl's column ROLES does. */
+/** Returns the roles in a Node's labels, as kubectl's column ROLES lists them. */
 export function rolesOf(labels: Readonly<Record<string, string>>): string[] {
   const roles = Object.entries(labels)
     .filter(([key]) => isRoleLabel(key))
@@ -136,11 +137,11 @@ export function rolesOf(labels: Readonly<Record<string, string>>): string[] {
   return [...new Set(roles.filter((role) => role !== ""))].sort();
 }
 
-/** Labels of every Node, its host and its platform; zone and region are not among them. */
+/** Matches the labels that every Node has: its host and platform. Zone and region do not match. */
 const EVERY_NODES =
   /^(?:(?:beta\.)?kubernetes\.io|rollcall\.dev|node\.kubernetes\.io\/exclude-[a-z-]+)(?:\/|$)(?!zone$|region$)/;
 
-/** Lists the labels that describe this machine alone. */
+/** Returns the labels that describe this machine alone. */
 export function ownLabels(labels: Readonly<Record<string, string>>): [key: string, value: string][] {
   return Object.entries(labels).filter(
     ([key, value]) =>
@@ -148,10 +149,10 @@ export function ownLabels(labels: Readonly<Record<string, string>>): [key: strin
   );
 }
 
-/** The table has no machines that wait for an approval. */
+/** The states of machines in the table. Machines that wait for an approval are not in it. */
 const ENROLLED = FLEET_STATES.filter((state) => state !== "pending").join();
 
-/** Returns the path and query of the CSV; null if the API cannot express the filter. */
+/** Returns the path and query of the CSV, or null if the API cannot express the filter. */
 export function csvPath(
   query: FleetQuery,
   search: FleetSearch,

@@ -1,10 +1,11 @@
-// A button that opens a small box below it. The box closes with Escape, and when the focus or a click goes elsewhere.
+// Draws a button that opens a small box below it. The box closes with Escape, and when the focus or a click goes
+// elsewhere.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 
 interface FleetMenuProps {
   title: string;
-  /** The button's text; absent: the title. */
+  /** The text of the button. By default the title. */
   word?: string;
   children: ComponentChildren;
 }

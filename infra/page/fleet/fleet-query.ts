@@ -1,4 +1,5 @@
-// Search, filters and order of the fleet: as the URL has them, as parameters of the API, and as a test of machines.
+// Converts the search, filters and order of the fleet: to the URL and back, to parameters of the API, and to a test
+// of machines.
 import { OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
 import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
@@ -7,7 +8,7 @@ import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { type MachineTest, machineTest } from "./match-machine.ts";
 import type { FleetSearch } from "./search-grammar.ts";
 
-/** The columns that the table can be sorted by. `state` sorts by urgency, then by name. */
+/** The columns that the table can be sorted by. `state` sorts by urgency, and machines of one state by name. */
 export const FLEET_SORTS = [
   "state",
   "name",
@@ -32,18 +33,18 @@ type RowMode = (typeof ROW_MODES)[number];
 
 export interface FleetQuery {
   text: string;
-  /** Empty: all. */
+  /** The states to show. Empty for all states. */
   states: ReadonlySet<FleetState>;
-  /** An outage's ID; null: no such filter. */
+  /** The ID of the outage whose machines are shown. null for no such filter. */
   outage: number | null;
   sort: FleetSort;
   isDescending: boolean;
   mode: RowMode;
-  /** From 1, if the mode is `pages`. */
+  /** The number of the page, from 1, if the mode is `pages`. */
   page: number;
 }
 
-/** Parses PageRoute.rest and ignores invalid values. */
+/** Parses PageRoute.rest. Ignores invalid values. */
 export function fleetQueryOf(rest: ReadonlyMap<string, string>): FleetQuery {
   const sort = rest.get("sort") ?? "";
   const states = (rest.get("state") ?? "").split(",");
@@ -58,7 +59,7 @@ export function fleetQueryOf(rest: ReadonlyMap<string, string>): FleetQuery {
   };
 }
 
-/** Returns the changes for withRest. Another filter or order begins on the first page. */
+/** Returns the changes of the URL for withRest. A changed filter or order begins on the first page. */
 export function restOf(query: FleetQuery): Record<string, string | undefined> {
   const sort = `${query.isDescending ? "-" : ""}${query.sort}`;
   return {
@@ -72,8 +73,9 @@ export function restOf(query: FleetQuery): Record<string, string | undefined> {
 }
 
 /**
- * Returns the parameters of GET /v1/machines, and of the filter of POST /v1/bulk, for the same machines; {} is every
- * machine. `search`: the parsed text of the query. null if the API cannot express it.
+ * Returns the parameters of GET /v1/machines, and of the filter of POST /v1/bulk, that match the machines of the
+ * query. {} matches every machine; null means that the API cannot express the query. `search` is the parsed text of
+ * the query.
  */
 export function apiQuery(query: FleetQuery, search: FleetSearch): Record<string, string> | null {
   if (query.outage !== null) return null;
@@ -83,19 +85,19 @@ export function apiQuery(query: FleetQuery, search: FleetSearch): Record<string,
   return { ...parameters, ...(states && { state: [...states].join() }) };
 }
 
-/** Combines the states of the search and of the buttons; null: all states. */
+/** Returns the states that both the search and the buttons allow, or null for all states. */
 function statesOf({ states }: FleetQuery, { filter }: FleetSearch): ReadonlySet<FleetState> | null {
   if (!filter.state) return states.size > 0 ? states : null;
   return new Set(filter.state.filter((state) => states.size === 0 || states.has(state)));
 }
 
 interface KnownFleet {
-  /** Returns the address that a machine reports from. */
+  /** Returns the address from which a machine reports. */
   addressOf: (name: string) => string | undefined;
   outageOf: (id: number) => Outage | undefined;
 }
 
-/** Tests whether a machine is shown. `search`: the parsed text of the query. */
+/** Returns a function that tests if a machine is shown. `search` is the parsed text of the query. */
 export function fleetTest(query: FleetQuery, search: FleetSearch, known: KnownFleet): MachineTest {
   const { state: _, ...filter } = search.filter;
   const states = statesOf(query, search);
@@ -106,8 +108,8 @@ export function fleetTest(query: FleetQuery, search: FleetSearch, known: KnownFl
 }
 
 /**
- * An outage lists its first names only; the other machines are recognised by their network and the time of their last
- * report.
+ * Returns true if the machine belongs to the outage. An outage lists its first names only; further machines are
+ * recognised by their network and the time of their last report.
  */
 function isOfOutage({ name, state, address, silentSinceMs }: FeedMachine, outage: Outage): boolean {
   if (outage.names.includes(name)) return true;

@@ -1,4 +1,4 @@
-// The machines that match, in their order, as the feed changes them. No row moves while the operator points at the rows.
+// Keeps the list of matching machines up to date with the feed. No row moves while the operator points at the rows.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -14,8 +14,9 @@ import type { MachineTest } from "./match-machine.ts";
 import type { FleetSearch } from "./search-grammar.ts";
 
 /**
- * `matching`: all machines that match, in the current order. `shown`: the first MOST_ROWS of them, in the order that the
- * operator began to point at. `settle` switches to the current order; null if it is shown.
+ * Returns the rows of the table. `matching` has all machines that match, in the current order. `shown` has the
+ * first MOST_ROWS of them, in the order at which the operator began to point. `settle` switches to the current
+ * order, and is null if the current order is shown.
  */
 export function useFleetRows(query: FleetQuery, search: FleetSearch, isHeld: ReadonlySignal<boolean>) {
   const { live } = usePage();
@@ -38,7 +39,10 @@ export function useFleetRows(query: FleetQuery, search: FleetSearch, isHeld: Rea
   return { matching, shown, settle: shown === now ? null : settle };
 }
 
-/** Builds the list for another query; otherwise the list changes with each message of the feed. */
+/**
+ * Returns the matching machines. Builds a new list for another query; otherwise changes the list with each message
+ * of the feed.
+ */
 function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   const revision = live.revision.value;
   const kept = useRef<{ key: string; revision: number; list: FleetList }>(null);
@@ -46,7 +50,8 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
     addressOf: (name: string) => live.machines().get(name)?.address,
     outageOf: (id: number) => live.outages.peek().get(id),
   };
-  // The outage of the filter, and the address of the machine whose neighbours are shown, may change too.
+  // The list is also built again if the filter's outage changes, or the address of the machine whose neighbours are
+  // shown.
   const outage = query.outage === null ? null : live.outages.value.get(query.outage);
   const { beside } = search.filter;
   const { text, states, sort, isDescending } = query;
@@ -64,10 +69,12 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   return { matching: before.list.rows, key };
 }
 
-/** The table shows no more rows; the search has to be narrower. */
+/** The number of rows that the table shows at most. With more machines the operator has to narrow the search. */
 export const MOST_ROWS = 50_000;
 
-/** The machines that match, sorted. A message costs its own changes and one pass over the list. */
+/**
+ * The matching machines in their order. An update costs one pass over the list, and tests changed machines only.
+ */
 export class FleetList {
   readonly #test: MachineTest;
   readonly #order: FleetOrder;
@@ -81,17 +88,17 @@ export class FleetList {
     this.#begin(machines);
   }
 
-  /** A new array after each change. */
+  /** The matching machines: a new array after each change. */
   get rows(): readonly FeedMachine[] {
     return this.#rows;
   }
 
-  /** `machines`: the fleet after the update. */
+  /** Applies an update of the feed. `machines` is the fleet after the update. */
   take(machines: ReadonlyMap<string, FeedMachine>, { isWhole, changed, gone }: FeedUpdate): void {
     if (isWhole) return this.#begin(machines);
     const removed: OrderedMachine[] = [];
     const added: OrderedMachine[] = [];
-    // A name that occurs twice in a message is one change.
+    // A name that a message has twice is processed once.
     for (const name of new Set([...changed, ...gone])) {
       const before = this.#byName.get(name);
       const machine = machines.get(name);
@@ -113,7 +120,7 @@ export class FleetList {
     this.#rows = entries.map(({ machine }) => machine);
   }
 
-  /** Searches the places of changed machines only; the others are copied. */
+  /** Searches only for the places of changed machines, and copies the entries between them. */
   #merge(removed: readonly OrderedMachine[], added: readonly OrderedMachine[]): void {
     const [entries, rows] = [this.#entries, this.#rows];
     const without = removed.map((entry) => this.#placeOf(entry)).sort((a, b) => a - b);
@@ -134,7 +141,7 @@ export class FleetList {
     [this.#entries, this.#rows] = [merged, shown];
   }
 
-  /** The index of the first entry that does not come before this one. */
+  /** Returns the index of the first entry that does not come before `entry`. */
   #placeOf(entry: OrderedMachine): number {
     let [from, to] = [0, this.#entries.length];
     while (from < to) {
@@ -151,12 +158,12 @@ export class FleetList {
   }
 }
 
-/** Returns the rows of the table; the same array if these are all. */
+/** Returns the machines that the table shows: the first MOST_ROWS, or the array itself if it is not longer. */
 export function firstRows(matching: readonly FeedMachine[]): readonly FeedMachine[] {
   return matching.length > MOST_ROWS ? matching.slice(0, MOST_ROWS) : matching;
 }
 
-/** `12 of 201 machines` */
+/** Returns a text like `12 of 201 machines`. */
 export function countText(matching: number, all: number): string {
   const [found, whole] = [matching.toLocaleString("en"), all.toLocaleString("en")];
   const word = all === 1 ? "machine" : "machines";
@@ -167,8 +174,8 @@ export function countText(matching: number, all: number): string {
 }
 
 /**
- * Returns the former rows in their places, with the machines' current values. A machine that left the fleet keeps its last
- * values.
+ * Returns the shown rows in their places, with the machines' current values. A machine that has left the fleet
+ * keeps its last values.
  */
 export function inTheirPlaces(
   shown: readonly FeedMachine[],
@@ -183,10 +190,10 @@ export function isSameOrder(shown: readonly FeedMachine[], now: readonly FeedMac
 
 type SortKey = string | number;
 
-/** An unknown state, of a newer Worker, comes first. */
+/** Returns the rank of a state by urgency. An unknown state, from a newer Worker, comes first. */
 const rankOf = (state: string) => (URGENCY as readonly string[]).indexOf(state);
 
-/** Unknown values come last, in both directions. */
+/** The sort key of unknown values. They come last, in ascending and descending order. */
 const NOT_KNOWN = Number.POSITIVE_INFINITY;
 
 const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
@@ -196,7 +203,7 @@ const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
   why: ({ why }) => why,
   version: ({ versions }) => versionKey(versions.shim),
   address: ({ address }) => addressKey(address),
-  // The youngest machine first.
+  // The negative time sorts the youngest machine first.
   age: ({ createdMs }) => -(createdMs ?? -NOT_KNOWN),
   skew: ({ skewMs }) => Math.abs(skewMs),
   transport: ({ transport }) => transport,
@@ -215,7 +222,7 @@ interface OrderedMachine {
 
 type FleetOrder = ReturnType<typeof fleetOrder>;
 
-/** Returns a total order: equal machines follow by their names. */
+/** Returns an order of machines. Machines with equal keys are in the order of their names. */
 export function fleetOrder(sort: FleetSort, isDescending: boolean) {
   const sign = isDescending ? -1 : 1;
   return {
@@ -226,13 +233,13 @@ export function fleetOrder(sort: FleetSort, isDescending: boolean) {
         return a.key < b.key ? -sign : sign;
       }
       if (a.machine.name === b.machine.name) return 0;
-      // Names rise within equal keys, whichever direction the keys have.
+      // Among equal keys, names are always in ascending order.
       return (a.machine.name < b.machine.name ? -1 : 1) * (sort === "name" ? sign : 1);
     },
   };
 }
 
-/** A pointer that rests this long was left there. */
+/** Milliseconds after which a resting pointer no longer holds the rows: the operator has probably left it there. */
 const POINTS_FOR_MS = 4000;
 
 export function useIsPointedAt(rows: RefObject<HTMLElement | null>): ReadonlySignal<boolean> {
@@ -254,7 +261,7 @@ export function useIsPointedAt(rows: RefObject<HTMLElement | null>): ReadonlySig
     const focus = () => {
       isHeld.value = true;
     };
-    // When the focus moves from row to row, its new element is known only afterwards.
+    // When the focus moves from row to row, the newly focused element is known only after this event.
     const blur = () => {
       callOff();
       callOff = later(release, 0);

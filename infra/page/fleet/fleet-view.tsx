@@ -1,4 +1,4 @@
-// The fleet: what needs attention, the number of machines in each state, and all machines in a table.
+// Draws the fleet view: the problems, the number of machines in each state, and all machines in a table.
 import { useComputed } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
@@ -41,7 +41,7 @@ function Machines() {
   const { rest } = route.value;
   const query = useMemo(() => fleetQueryOf(rest), [rest]);
   const read = useRead(query.text);
-  // While the typed search is invalid, the last valid one stays.
+  // While the typed search is invalid, the last valid search stays active.
   const good = useRef({ text: "", search: EVERY });
   if (read?.ok && good.current.text !== query.text) good.current = { text: query.text, search: read.value };
   const { text, search } = good.current;
@@ -51,7 +51,7 @@ function Machines() {
       <NeedsAttention />
       <CountsFilter />
       {read === null && good.current.text === "" ? (
-        // Otherwise all machines would flash up.
+        // The table waits for the parser of the search: without it, all machines would be shown for a moment.
         <p class="quiet">Loading the search …</p>
       ) : (
         <MachineTable
@@ -68,7 +68,7 @@ function Machines() {
 type SearchReader = (text: string) => Result<FleetSearch, SearchFault>;
 const NO_TERMS: ReturnType<SearchReader> = success(EVERY);
 
-/** Loads the search's parser after the rows; null until it is there. */
+/** Returns the parsed search, or null until its parser is loaded. The parser is loaded after the rows. */
 function useRead(text: string): ReturnType<SearchReader> | null {
   const [reader, setReader] = useState<{ read: SearchReader } | null>(null);
   useEffect(() => {
@@ -82,7 +82,7 @@ function useRead(text: string): ReturnType<SearchReader> | null {
 
 const NOT_LOADED: SearchFault = { term: "this search", expected: "it cannot be read: reload the page" };
 
-/** Machines that wait for an approval are not enrolled. */
+/** The states with a count. Machines that wait for an approval are not enrolled and have none. */
 const STATES = FLEET_STATES.filter((state) => state !== "pending");
 
 function CountsFilter() {
@@ -142,7 +142,7 @@ function StateToggle({ state, count, isChosen, onToggle }: StateToggleProps) {
   );
 }
 
-/** A link, because both keys are compared in the view of approvals. */
+/** Draws the number of pending machines as a link to the approvals view, which compares the two keys. */
 function PendingCount() {
   const { live } = usePage();
   const count = live.pending.value.length;
@@ -158,5 +158,5 @@ function PendingCount() {
   );
 }
 
-/** Seldom shown, so it is not in the first load. */
+/** The steps for a fleet without machines. They are seldom shown, so they are not in the first load. */
 const NoMachines = lazyView(async () => (await import("./no-machines-steps.tsx")).NoMachinesSteps);

@@ -1,4 +1,4 @@
-// One machine's row of the table. It is drawn again only if its machine, its place or its selection changes.
+// Draws the row of one machine in the table. A row is drawn again only if its machine, place or selection changes.
 import { Component, type ComponentChildren } from "preact";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
@@ -19,15 +19,15 @@ import {
 
 interface MachineRowProps {
   machine: FeedMachine;
-  /** From 0, of all rows. */
+  /** The index among all rows, from 0. */
   index: number;
   columns: readonly FleetColumn[];
-  /** null: rows cannot be selected. */
+  /** true if the row is selected. null if rows cannot be selected. */
   isSelected: boolean | null;
   onSelect: (name: string, isRange: boolean) => void;
 }
 
-/** A class, because Preact's core offers shouldComponentUpdate to classes alone. */
+/** The row is a class, because Preact offers shouldComponentUpdate to classes alone. */
 export class MachineRow extends Component<MachineRowProps> {
   override shouldComponentUpdate(next: MachineRowProps): boolean {
     const { machine, index, columns, isSelected } = this.props;
@@ -58,7 +58,7 @@ export class MachineRow extends Component<MachineRowProps> {
   }
 }
 
-/** A row that only moves keeps its cells. */
+/** The cells of a row. They are not drawn again if only the row's index or selection changes. */
 class Cells extends Component<Pick<MachineRowProps, "machine" | "columns">> {
   override shouldComponentUpdate(next: Pick<MachineRowProps, "machine" | "columns">): boolean {
     return next.machine !== this.props.machine || next.columns !== this.props.columns;
@@ -80,7 +80,7 @@ class Cells extends Component<Pick<MachineRowProps, "machine" | "columns">> {
 
 const NOT_KNOWN = "–";
 
-/** The tooltip has the whole text. */
+/** Draws a text that may be cut, with the whole text as a tooltip. */
 const known = (text: string | null): ComponentChildren =>
   text ? <span title={text}>{text}</span> : NOT_KNOWN;
 
@@ -127,12 +127,12 @@ const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => Componen
   },
 };
 
-/** The first one and the number of the others; the tooltip has all. */
+/** Draws the first wrong condition and the number of further ones. The tooltip lists all of them. */
 function Amiss({ machine: { conditions, why } }: { machine: FeedMachine }) {
   const amiss = amissConditions(conditions);
   const [first, ...more] = amiss;
   if (!first) return null;
-  // All silent machines have several unknown conditions; their names say nothing.
+  // If all wrong conditions are unknown, their names are left out: every silent machine has them.
   if (more.length > 0 && amiss.every(({ status }) => status === "Unknown"))
     return (
       <span class="fleet-condition fleet-condition-Unknown" title={amiss.map(conditionText).join(", ")}>

@@ -1,4 +1,4 @@
-// All machines that match, in a table: its tools, its head, its rows and the selection.
+// Draws the matching machines as a table: its tools, head and rows, and the selection.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
@@ -17,10 +17,10 @@ import { useTableKeys } from "./table-keys.ts";
 import { PagesLinks, TableStatus, TableTools } from "./table-tools.tsx";
 
 interface MachineTableProps {
-  /** With the last valid search. */
+  /** The query with the last valid search. */
   query: FleetQuery;
   search: FleetSearch;
-  /** The fault of the typed search; null if it is valid. */
+  /** The fault of the typed search. null if the search is valid. */
   fault: SearchFault | null;
   field: ComponentChildren;
 }
@@ -68,7 +68,10 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
   );
 }
 
-/** Scrolls to the table if a link has a filter and the table is below the screen. */
+/**
+ * Returns a reference for the table. If the URL has a filter and the table is below the screen, the page scrolls to
+ * the table.
+ */
 function useSeen({ text, states, outage }: FleetQuery) {
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -79,7 +82,7 @@ function useSeen({ text, states, outage }: FleetQuery) {
   return section;
 }
 
-/** The columns of this browser. */
+/** Returns the shown columns, and functions that change them. The browser keeps the choice. */
 function useColumns() {
   const { preferences } = usePage();
   const [kept, keep] = useState(() => preferences.get("columns"));
@@ -92,7 +95,9 @@ function useColumns() {
   return { columns, choose };
 }
 
-/** Sorts by a column, or reverses its order if it is the current one. */
+/**
+ * Returns a function that sorts by a column, or reverses the order if the table is already sorted by that column.
+ */
 function useSort(query: FleetQuery) {
   const { go, route } = usePage();
   return useCallback(
@@ -104,7 +109,10 @@ function useSort(query: FleetQuery) {
   );
 }
 
-/** The selection stays while the feed changes machines; a machine that leaves the fleet leaves it. */
+/**
+ * Returns the selection, and functions that change it. When a machine leaves the fleet, it also leaves the
+ * selection.
+ */
 function useSelection(rows: readonly { name: string }[]) {
   const { live } = usePage();
   const selected = useSignal<Selection>(NOTHING_SELECTED);
@@ -133,14 +141,14 @@ interface MachineRowsProps {
   query: FleetQuery;
   columns: readonly FleetColumn[];
   rows: readonly FeedMachine[];
-  /** null: rows cannot be selected. */
+  /** The selected machines. null if rows cannot be selected. */
   selected: Selection | null;
   onSort: (sort: FleetSort) => void;
   onSelect: (name: string, isRange: boolean) => void;
   onSelectAll: (isChosen: boolean) => void;
 }
 
-/** In rem. */
+/** The width of the column of checkboxes in rem. LEAST_REST_WIDTH is in rem too. */
 const SELECT_WIDTH = 2.5;
 const LEAST_REST_WIDTH = 14;
 
@@ -199,7 +207,7 @@ function MachineRows(props: MachineRowsProps) {
   );
 }
 
-/** Takes the place of the rows that are not drawn. */
+/** Draws an empty row with the height of the rows that are not drawn. */
 function Gap({ height }: { height: number }) {
   return <tr class="fleet-gap" aria-hidden="true" style={{ height: `${height}px` }} />;
 }
@@ -209,7 +217,7 @@ interface MachineTableHeadProps {
   sort: FleetSort;
   isDescending: boolean;
   onSort: (sort: FleetSort) => void;
-  /** Of all machines that match; null: rows cannot be selected. */
+  /** How many of the matching machines are selected. null if rows cannot be selected. */
   selected: "all" | "some" | "none" | null;
   onSelectAll: (isChosen: boolean) => void;
 }
@@ -264,7 +272,7 @@ function MachineTableHead(props: MachineTableHeadProps) {
   );
 }
 
-/** Not in the first load: it is needed after the table. */
+/** The bulk actions. They are needed after the table, so they are not in the first load. */
 const BulkActions = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkActions);
 
 /** The names of the selected machines. */
@@ -276,7 +284,10 @@ export function toggled(selection: Selection, name: string): Selection {
   return withNames(selection, [name], !selection.has(name));
 }
 
-/** Gives all rows from `anchor`, which was changed last, to `name` the anchor's value. */
+/**
+ * Returns the selection in which all rows from `anchor` to `name` have the anchor's value. `anchor` is the row that
+ * the operator changed last.
+ */
 export function extended(
   selection: Selection,
   rows: readonly { name: string }[],
@@ -305,7 +316,7 @@ export function withNames(selection: Selection, names: readonly string[], isChos
   return next;
 }
 
-/** Removes machines that left the fleet; returns the same object if none did. */
+/** Returns the selection without machines that have left the fleet, or the unchanged object if none has. */
 export function withoutGone(selection: Selection, { gone }: FeedUpdate): Selection {
   return gone.some((name) => selection.has(name)) ? withNames(selection, gone, false) : selection;
 }

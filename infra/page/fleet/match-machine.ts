@@ -1,4 +1,4 @@
-// Tests whether a machine of the feed matches a filter, as the search of the fleet index does (worker/fleet). One
+// Tests if a machine of the feed matches a filter, like the search of the fleet index (worker/fleet). One
 // difference: the feed does not contain Node addresses of type Hostname.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../../shared/fleet/search-filter.ts";
@@ -12,7 +12,10 @@ import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 
 export type MachineTest = (machine: FeedMachine) => boolean;
 
-/** `addressOf`: returns the address that a machine reports from, or undefined. Such a machine has no neighbours. */
+/**
+ * Returns a function that tests a machine. `addressOf` returns the address from which a machine reports. A machine
+ * without an address has no neighbours.
+ */
 export function machineTest(
   filter: MachineFilter,
   addressOf: (name: string) => string | undefined,
@@ -34,7 +37,7 @@ export function machineTest(
   for (const term of version ?? []) tests.push(hasVersion(term));
   for (const term of condition ?? []) tests.push(hasCondition(term));
   if (selector) tests.push(({ labels }) => matchesLabels(selector, labels));
-  // The most expensive test comes last.
+  // The most expensive test comes last, so that it seldom runs.
   if (text !== undefined) tests.push(hasText(text.toLowerCase()));
   return (machine) => tests.every((test) => test(machine));
 }

@@ -1,5 +1,5 @@
-// What needs attention, most urgent first. It changes with the feed; lines keep their places while the operator points at
-// them.
+// Draws the problems, most urgent first, as the feed reports them. Lines keep their places while the operator
+// points at them.
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
@@ -78,7 +78,7 @@ function Groups() {
   const letGo = () => {
     held.value = NOTHING_HELD;
   };
-  // The focus may move from one line to the next.
+  // If the focus only moves to another line, the lines are still held.
   const leave = ({ relatedTarget, currentTarget }: TargetedFocus) => {
     if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) letGo();
   };
@@ -109,7 +109,10 @@ function Groups() {
 const KINDS = Object.keys(NEEDS_HEADINGS) as NeedsKind[];
 const KEPT = "needs";
 
-/** A group stays open or closed as long as the view; the operator's own choices stay in the browser. */
+/**
+ * Returns the groups that are open, and a function that opens or closes a group. The browser stores the operator's
+ * own choices; other groups keep their state until the view closes.
+ */
 function useFolds(groups: readonly NeedsGroup[]) {
   const { preferences } = usePage();
   const chosen = useSignal<Folds>(foldsOf(preferences.get(KEPT) ?? "", KINDS));
@@ -135,7 +138,7 @@ function Calm() {
   );
 }
 
-/** Its texts are long, and seldom read. */
+/** The remedies. Their texts are long and seldom read, so they are not in the first load. */
 const TodoText = lazyView<TodoTextProps>(async () => (await import("./needs-todo.tsx")).TodoText);
 
 interface GroupSectionProps {
@@ -214,7 +217,7 @@ function linesOf(group: Exclude<NeedsGroup, { kind: "cluster-unreachable" }>): C
 }
 
 function More({ kind, children }: { kind: NeedsKind; children: ComponentChildren }) {
-  // No search term selects all of these.
+  // No search term selects all machines with wrong conditions, so the text is no link.
   if (kind === "conditions") return <span class="quiet">{children}</span>;
   if (kind === "pending") return <Link href={hrefOf({ view: "approvals" })}>{children}</Link>;
   const shows = kind === "skewed" ? { sort: "-skew" } : { state: SIGNS[kind] };
@@ -223,11 +226,11 @@ function More({ kind, children }: { kind: NeedsKind; children: ComponentChildren
 
 interface LineProps {
   state: string;
-  /** When the problem began; null if not known. */
+  /** When the problem began, in milliseconds since 1970. null if not known. */
   sinceMs: number | null;
-  /** A link. */
+  /** The name, as a link. */
   name: ComponentChildren;
-  /** Why, and what to do. */
+  /** The reason and the remedy. */
   children: ComponentChildren;
 }
 
@@ -277,7 +280,7 @@ function PendingLine({ pending }: { pending: PendingMachine }) {
   );
 }
 
-/** One line for all of them: the machines themselves are fine. */
+/** Draws one line for all healthy machines whose Nodes the Worker cannot write. */
 function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: Unwritten }) {
   const state = "cluster-unreachable";
   const checks = <Link href={hrefOf({ view: "deployment" })}>the deployment’s checks</Link>;
@@ -308,15 +311,15 @@ function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: U
 }
 
 interface TodoFoldProps {
-  /** The subject, for screen readers. */
+  /** The subject of the remedy, for screen readers. */
   of: string;
-  /** What to do; null: no text. */
+  /** The remedy. null for no text. */
   todo: ComponentChildren;
-  /** Why. */
+  /** The reason. */
   children: ComponentChildren;
 }
 
-/** Three cells of a line: why, a button, and below them what to do. */
+/** Draws three cells of a line: the reason, a button, and below them the remedy. */
 function TodoFold({ of, todo, children }: TodoFoldProps) {
   const isOpen = useSignal(false);
   const id = useId();

@@ -1,4 +1,4 @@
-// Which machines need attention, most urgent first: in which groups, and in which order.
+// Sorts the machines that need attention into groups, most urgent first.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { OUTAGE_MACHINES, OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
@@ -6,11 +6,12 @@ import { hasWrongCondition } from "../../../shared/fleet/well-conditions.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 
-/** A group lists this many entries; the others are counted. */
+/** The number of entries that a group lists. Further entries are only counted. */
 export const NEEDS_LISTED = 10;
 
 /**
- * Groups of single machines, by urgency. `conditions`: ready, but under pressure. `skewed`: only its clock is wrong.
+ * The groups of single machines, by urgency. `conditions`: ready machines under pressure. `skewed`: machines whose
+ * only problem is a wrong clock.
  */
 const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "conditions", "skewed"] as const;
 export type MachineGroup = (typeof MACHINE_GROUPS)[number];
@@ -18,23 +19,23 @@ export type MachineGroup = (typeof MACHINE_GROUPS)[number];
 export interface OpenOutage {
   outage: Outage;
   startedMs: number;
-  /** The machines that are still silent, sorted by name; the Worker's count of them is `outage.silent`. */
+  /** The machines that are still silent, by name. `outage.silent` is the Worker's count of them. */
   machines: readonly FeedMachine[];
 }
 
-/** Healthy machines whose Nodes the Worker cannot write. */
+/** The healthy machines whose Nodes the Worker cannot write. */
 export interface Unwritten {
   count: number;
-  /** When the Worker noticed the first of these machines. */
+  /** When the Worker noticed the first of these machines, in milliseconds since 1970. */
   sinceMs: number;
-  /** The number of machines in each phase, the largest number first, and the reason of one machine. */
+  /** The number of machines in each phase, the largest number first, with the reason of one of them. */
   phases: readonly { phase: string; count: number; why: string }[];
 }
 
 interface Listed<T> {
-  /** At most NEEDS_LISTED. */
+  /** The listed entries, NEEDS_LISTED at most. */
   entries: readonly T[];
-  /** Of all. */
+  /** The number of all entries. */
   count: number;
 }
 
@@ -51,12 +52,12 @@ interface FleetToTend {
   pending: readonly PendingMachine[];
 }
 
-/** The places of listed entries, by keyOf. */
+/** The places of the entries that stay where they are, by keyOf. */
 export type HeldPlaces = ReadonlyMap<string, number>;
 
 /**
- * Lists groups with entries. In a group the latest problem comes first, as with `sort=urgency` of the API. `held`: entries
- * that keep their places before all others, because the operator points at them.
+ * Returns the groups that have entries. In a group the latest problem comes first, as with `sort=urgency` of the
+ * API. `held` entries keep their places before all others, because the operator points at them.
  */
 export function needsList(
   { machines, outages, pending }: FleetToTend,
@@ -102,11 +103,11 @@ function groupOf({ state, skewMs, conditions }: FeedMachine): MachineGroup | nul
     case "ready":
       if (hasWrongCondition(conditions)) return "conditions";
       return skewMs === 0 ? null : "skewed";
-    // Nothing can be done here about a revoked key; a pending machine is listed by its key.
+    // A machine with a revoked key has no remedy here, and pending machines are listed by their keys elsewhere.
     case "revoked":
     case "pending":
       return null;
-    // An unknown state, of a newer Worker, is listed too.
+    // A machine in an unknown state, from a newer Worker, is listed too.
     default:
       return "not-ready";
   }
@@ -116,13 +117,17 @@ interface Gathered extends OpenOutage {
   machines: FeedMachine[];
 }
 
-/** A single machine that is left of an outage is listed as a machine. */
+/**
+ * Returns the open outages. An outage with fewer than OUTAGE_MACHINES silent machines is left out: its machines are
+ * listed one by one.
+ */
 function openOutages(outages: Iterable<Outage>): Gathered[] {
   const open: Gathered[] = [];
   for (const outage of outages)
     if (outage.endedAt === null && outage.silent >= OUTAGE_MACHINES)
       open.push({ outage, startedMs: Date.parse(outage.startedAt), machines: [] });
-  // If two outages of one network began within a minute, a machine of both belongs to the later one.
+  // The latest outage is first: if two outages of one network began within a minute, a machine of both belongs to
+  // the later one.
   return open.sort((a, b) => b.outage.id - a.outage.id);
 }
 
@@ -134,7 +139,10 @@ function outageOf(machine: FeedMachine, open: readonly Gathered[]): Gathered | u
   );
 }
 
-/** An IPv4 network is the address itself. Only IPv6 addresses are parsed, which takes longer. */
+/**
+ * Returns true if the address is in the network. An IPv4 network is one address. Only IPv6 addresses are parsed,
+ * which takes longer.
+ */
 function isIn(network: string, address: string): boolean {
   return network === address || (network.includes(":") && networkOf(address) === network);
 }
@@ -156,7 +164,7 @@ function unwrittenOf(machines: readonly FeedMachine[]): Unwritten {
 
 type NeedsEntry = OpenOutage | FeedMachine | PendingMachine;
 
-/** Returns the same key for the same machine, key or outage while it is in this group. */
+/** Returns the key of an entry. A machine, pending key or outage keeps its key while it is in this group. */
 export function keyOf(kind: NeedsKind, entry: NeedsEntry): string {
   if ("outage" in entry) return `${kind} ${entry.outage.id}`;
   return "thumbprint" in entry ? `${kind} ${entry.name} ${entry.thumbprint}` : `${kind} ${entry.name}`;
@@ -169,10 +177,10 @@ export function sinceOf(entry: NeedsEntry): number {
   return entry.state === "silent" ? silentMs(entry) : entry.sinceMs;
 }
 
-/** `place`: the held place; Infinity if it is not held. */
+/** An entry with its place, which is Infinity if the entry is not held. */
 type Placed<T> = { entry: T; place: number; sinceMs: number };
 
-/** Selects the first entries without sorting all: an outage has thousands. */
+/** Returns the first entries without sorting all of them, because an outage may have thousands. */
 function listed<T extends NeedsEntry>(kind: NeedsKind, all: readonly T[], held: HeldPlaces): Listed<T> {
   const first: Placed<T>[] = [];
   for (const entry of all) {
@@ -193,7 +201,9 @@ function isBefore<T extends NeedsEntry>(kind: NeedsKind, one: Placed<T>, other: 
   return keyOf(kind, one.entry) < keyOf(kind, other.entry);
 }
 
-/** Returns the current places; passed to needsList, they keep the listed entries there. */
+/**
+ * Returns the present places of the listed entries. With these places needsList keeps the entries where they are.
+ */
 export function heldPlaces(groups: readonly NeedsGroup[]): HeldPlaces {
   const places = new Map<string, number>();
   for (const group of groups)
@@ -202,12 +212,15 @@ export function heldPlaces(groups: readonly NeedsGroup[]): HeldPlaces {
   return places;
 }
 
-/** Returns `before` if it lists the same, so that most messages of the feed draw nothing. */
+/** Returns `before` if `now` lists equal entries, so that most messages of the feed draw nothing. */
 export function unlessSame(before: readonly NeedsGroup[], now: readonly NeedsGroup[]): readonly NeedsGroup[] {
   return isSame(before, now) ? before : now;
 }
 
-/** Unchanged machines are the same objects, so the comparison stays shallow. */
+/**
+ * Returns true if two values are equal. Unchanged machines are identical objects, so the comparison seldom goes
+ * deep.
+ */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;
@@ -219,10 +232,10 @@ function isSame(a: unknown, b: unknown): boolean {
 
 export type Folds = ReadonlyMap<NeedsKind, boolean>;
 
-/** Groups beyond this number of open lines begin closed, so that the table stays near. */
+/** The number of open lines above which further groups begin closed, so that the table is not far below. */
 const LINES_AT_FIRST = 12;
 
-/** Decides for groups that are new; earlier decisions stay. */
+/** Decides whether new groups begin open. Earlier decisions stay. */
 export function withFirstFolds(groups: readonly NeedsGroup[], decided: Folds): Folds {
   if (groups.every(({ kind }) => decided.has(kind))) return decided;
   const all = new Map(decided);
@@ -237,12 +250,12 @@ export function withFirstFolds(groups: readonly NeedsGroup[], decided: Folds): F
 
 const linesOf = (group: NeedsGroup) => ("entries" in group ? group.entries.length : 1);
 
-/** Formats the operator's choices for the browser's storage: `blocked=open silent=closed`. */
+/** Formats the operator's choices for the browser's storage, like `blocked=open silent=closed`. */
 export function foldsText(folds: Folds): string {
   return [...folds].map(([kind, isOpen]) => `${kind}=${isOpen ? "open" : "closed"}`).join(" ");
 }
 
-/** Parses them and ignores invalid words. */
+/** Parses the text of foldsText. Ignores invalid words. */
 export function foldsOf(text: string, kinds: readonly NeedsKind[]): Folds {
   const words = text.split(" ");
   const folds = new Map<NeedsKind, boolean>();

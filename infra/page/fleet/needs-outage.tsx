@@ -1,4 +1,5 @@
-// Outages on the fleet view: a line for each open one with its machines, and the outage that the table is filtered by.
+// Draws outages on the fleet view: a line for each open outage with its machines, and a line for the outage that
+// the table is filtered by.
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Outage, OutageAnswer } from "../../../shared/protocol/outages.ts";
@@ -13,7 +14,7 @@ import { Time } from "../parts/time.tsx";
 import type { OpenOutage } from "./needs-list.ts";
 import { clockText, counted, OUTAGE_TODO, outageCount } from "./needs-words.ts";
 
-/** An outage lists this many machines; the table has all. */
+/** The number of machines that an outage lists. The table has all of them. */
 const MACHINES_LISTED = 60;
 
 export function OutageEntry({ entry: { outage, startedMs, machines } }: { entry: OpenOutage }) {
@@ -52,11 +53,12 @@ export function OutageEntry({ entry: { outage, startedMs, machines } }: { entry:
   );
 }
 
-/** The line above the table while it is filtered by an outage. */
+/** Draws the line above the table while the table is filtered by an outage. */
 export function OutageLine({ id }: { id: number }) {
   const { live, route } = usePage();
   const fromFeed = live.outages.value.get(id);
-  // The feed contains open outages and changes; the Worker is asked for one that ended long ago.
+  // The feed contains only open outages and outages that end while the page is open. The Worker is asked for an
+  // outage that ended earlier.
   const isMissing = !fromFeed && live.isKnown.value;
   const { value, fault, again } = useAnswer<OutageAnswer>(isMissing ? `/v1/outages/${id}` : null, ONE);
   const outage = fromFeed ?? value;
@@ -100,7 +102,7 @@ function OutageText({ outage }: { outage: Outage }) {
   );
 }
 
-/** `14:03`, with the exact time as a tooltip. */
+/** Draws a time like `14:03`, with the exact time as a tooltip. */
 function ClockTime({ atMs }: { atMs: number }) {
   const { clock } = usePage();
   const text = useComputed(() => clockText(atMs, clock.value));
@@ -112,12 +114,12 @@ function ClockTime({ atMs }: { atMs: number }) {
 }
 
 interface TableLinkProps {
-  /** Parameters of the fleet's URL; all other filters are removed. */
+  /** The parameters of the fleet's URL that the link sets. All other filters are removed. */
   shows: Readonly<Record<string, string>>;
   children: ComponentChildren;
 }
 
-/** Filters the table and scrolls to it. */
+/** Draws a link that filters the table and scrolls to it. */
 export function TableLink({ shows, children }: TableLinkProps) {
   const { route } = usePage();
   const all = { q: undefined, state: undefined, outage: undefined, page: undefined, ...shows };

@@ -1,4 +1,4 @@
-// What to do about a machine that needs attention. It is loaded on demand, because its texts are long.
+// Finds the remedy for a machine that needs attention. This file is loaded on demand, because its texts are long.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
@@ -19,7 +19,7 @@ export function TodoText({ group, machine }: TodoTextProps) {
   return <MarkedText text={todoOf(group, machine)} />;
 }
 
-/** Never returns "". */
+/** Returns the remedy for a machine in a group. Never returns "". */
 export function todoOf(group: MachineGroup, machine: FeedMachine): string {
   if (group === "skewed") return SKEWED;
   const found =
@@ -36,7 +36,10 @@ const NOTHING_KNOWN = "Look at the machine's history.";
 const explanation = (table: Readonly<Record<string, Explanation | undefined>>, key: string | null) =>
   key === null ? undefined : table[key];
 
-/** A registered Node is not ready because of a condition, any other one because of its phase. */
+/**
+ * Returns the explanation of a machine that is not ready: of a condition if its phase is `registered`, otherwise of
+ * its phase.
+ */
 function ofNotReady(machine: FeedMachine): Explanation | undefined {
   if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
   return ofCondition(machine);

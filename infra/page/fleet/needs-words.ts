@@ -1,4 +1,4 @@
-// Texts of what needs attention: headings, reasons, what to do.
+// Defines the texts about machines that need attention: headings, reasons and remedies.
 import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
@@ -17,7 +17,7 @@ export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
   skewed: "Clock is wrong",
 };
 
-/** Tooltips of the headings. */
+/** The tooltips of the headings. */
 export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
   outage: "Machines behind one address that stopped reporting within a minute of each other.",
   "cluster-unreachable": "The machines report, and the Worker cannot write their Nodes to the apiserver.",
@@ -29,12 +29,12 @@ export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
   skewed: "The machine's clock differs from the Worker's by more than a minute.",
 };
 
-/** `1 machine`, `1,204 machines` */
+/** Returns a text like `1 machine` or `1,204 machines`. */
 export function counted(count: number, one: string, many = `${one}s`): string {
   return `${count.toLocaleString("en")} ${count === 1 ? one : many}`;
 }
 
-/** Returns the reason in one sentence that may begin in lower case; never "". */
+/** Returns the reason as a sentence that may begin in lower case. Never returns "". */
 export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   if (group === "skewed") return skewText(machine.skewMs);
   const wrongs = wrongConditions(machine.conditions);
@@ -45,12 +45,12 @@ export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   return group === "silent" ? "it does not report" : `its state is ${machine.state}`;
 }
 
-/** `its clock is 3m20s ahead` */
+/** Returns a text like `its clock is 3m20s ahead`. */
 export function skewText(skewMs: number): string {
   return `its clock is ${shortDuration(Math.abs(skewMs))} ${skewMs > 0 ? "ahead" : "behind"}`;
 }
 
-/** `12 of 14 machines`: how many are still silent. */
+/** Returns the number of an outage's machines that are still silent, like `12 of 14 machines`. */
 export function outageCount({ silent, machines }: Outage): string {
   return silent < machines
     ? `${silent.toLocaleString("en")} of ${counted(machines, "machine")}`
@@ -70,7 +70,7 @@ export function pendingText({ pinned }: PendingMachine): string {
     : "asks for a name that another key has, which has never reported";
 }
 
-/** `14:03` for today, otherwise `Nov 22, 14:03`. `timeZone`: by default the browser's. */
+/** Returns `14:03` for today, otherwise `Nov 22, 14:03`. `timeZone` is the browser's by default. */
 export function clockText(atMs: number, nowMs: number, timeZone?: string): string {
   const day = (ms: number) => new Intl.DateTimeFormat("en-CA", { dateStyle: "short", timeZone }).format(ms);
   const isToday = day(atMs) === day(nowMs);

@@ -1,4 +1,5 @@
-// The fleet view without machines: whether the deployment is ready for them, and how the first one joins.
+// Draws the fleet view of a deployment without machines: whether the Worker is ready for them, and how the first
+// machine joins.
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { CopyButton, joinCommand } from "../parts/command.tsx";
 import { hrefOf } from "../base/places.ts";
@@ -44,9 +45,9 @@ export function NoMachinesSteps() {
 
 const LOOK_EVERY_MS = 15_000;
 
-/** Failed checks come first: the Worker would refuse a machine because of them. */
+/** Draws the failed checks of the Worker. They come before the steps, because the Worker would refuse a machine. */
 function FailedChecks() {
-  // With a failed check the status is 503; the body has all checks then too.
+  // If a check has failed, the status is 503, and the body still has all checks.
   const { value: readiness } = usePolled<ReadinessAnswer>("/readyz", () => LOOK_EVERY_MS, 503);
   const failed = readiness?.checks.filter(({ state }) => state === "failed") ?? [];
   if (failed.length === 0) return null;

@@ -1,22 +1,25 @@
-// Which rows of a long list are drawn: those on the screen and some around them.
+// Chooses the rows of a long list that are drawn: those on the screen and some around them.
 import { useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { watchPaper } from "../base/paper.ts";
 
-/** Rows drawn beyond the screen on either side, so that a quick turn of the wheel shows no gap. */
+/** The number of rows drawn beyond the screen on either side, so that a quick turn of the wheel shows no gap. */
 const OVERSCAN = 12;
-/** The window moves by this many rows at a time, so that most scroll events draw nothing. */
+/** The number of rows by which the window moves at a time, so that most scroll events draw nothing. */
 const STEP = 8;
 
 export interface RowWindow {
-  /** The first row that is drawn. */
+  /** The index of the first row that is drawn. */
   from: number;
-  /** The row after the last one that is drawn. */
+  /** The index after the last row that is drawn. */
   to: number;
 }
 
-/** `above`: pixels of the list above the screen; negative if the list begins further down. */
+/**
+ * Returns the rows to draw. `above` is the number of the list's pixels above the screen; negative if the list
+ * begins further down.
+ */
 export function rowWindow(list: {
   count: number;
   rowHeight: number;
@@ -29,7 +32,7 @@ export function rowWindow(list: {
   const last = Math.ceil((above + Math.max(0, visible)) / rowHeight) + OVERSCAN;
   const from = Math.floor(first / STEP) * STEP;
   const to = Math.ceil(last / STEP) * STEP;
-  // A list that became shorter shows its end until the operator scrolls.
+  // If the list has become shorter, its end is shown until the operator scrolls.
   const latest = Math.max(0, count - (to - from));
   return { from: within(from, 0, latest), to: within(to, Math.min(count, to - from), count) };
 }
@@ -40,26 +43,29 @@ function within(number: number, least: number, most: number): number {
 
 const PAPER_ROWS = 1000;
 
-/** Paper cannot be scrolled: it has the first rows. */
+/** Returns the rows to print: the first PAPER_ROWS, because paper cannot be scrolled. */
 export function paperWindow(count: number): RowWindow {
   return { from: 0, to: Math.min(count, PAPER_ROWS) };
 }
 
-/** Rows of a numbered page. */
+/** The number of rows on a numbered page. */
 export const PAGE_ROWS = 100;
 
 export function pageCount(count: number): number {
   return Math.max(1, Math.ceil(count / PAGE_ROWS));
 }
 
-/** Returns the rows of a page, from 1; of the last page if the number is too high. */
+/**
+ * Returns the rows of a page, which counts from 1. If the number is too high, returns the rows of the last page.
+ */
 export function pageWindow(count: number, page: number): RowWindow {
   const shown = within(page, 1, pageCount(count));
   return { from: (shown - 1) * PAGE_ROWS, to: Math.min(count, shown * PAGE_ROWS) };
 }
 
 /**
- * Lists the page numbers to link: the first, the last and those around the current one. null stands for omitted numbers.
+ * Returns the page numbers to link: the first, the last and those around the current page. null stands for omitted
+ * numbers.
  */
 export function pageNumbers(count: number, page: number): (number | null)[] {
   const last = pageCount(count);
@@ -72,11 +78,16 @@ export function pageNumbers(count: number, page: number): (number | null)[] {
   });
 }
 
-/** The height of a row before one is measured. */
+/**
+ * The assumed height of a row in pixels, until a row is measured. USUAL_VIEW is the assumed height of the screen.
+ */
 const USUAL_ROW = 36;
 const USUAL_VIEW = 900;
 
-/** `body`: the element with the rows; `scroller`: the element around it that may scroll, in addition to the page. */
+/**
+ * Returns the rows to draw, and updates them on scrolling. `body` is the element with the rows. `scroller` is the
+ * element around it that may scroll, in addition to the page.
+ */
 export function useRowWindow(
   body: RefObject<HTMLElement | null>,
   scroller: RefObject<HTMLElement | null>,
@@ -104,7 +115,7 @@ export function useRowWindow(
         shown.value = { ...next, rowHeight: seen.current.rowHeight };
     };
     measure();
-    // The content above the table changes its height too.
+    // The document is observed, because content above the table also moves the table.
     const sizes = new ResizeObserver(measure);
     if (scroller.current) sizes.observe(scroller.current);
     sizes.observe(document.documentElement);

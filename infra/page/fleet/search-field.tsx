@@ -1,4 +1,4 @@
-// The search field. Its text goes into the URL a moment after the last key.
+// Draws the search field. Its text goes into the URL a moment after the last key.
 import { useEffect, useRef } from "preact/hooks";
 import { later } from "../base/clock.ts";
 import { withRest } from "../base/places.ts";
@@ -7,7 +7,7 @@ import { type FleetQuery, restOf } from "./fleet-query.ts";
 import { FleetMenu } from "./fleet-menu.tsx";
 import { EXAMPLES } from "./search-fields.ts";
 
-/** Browsers allow few changes of the URL in a short time. */
+/** Milliseconds from the last key until the URL changes. Browsers allow few changes of the URL in a short time. */
 const TYPED_MS = 150;
 
 export const SEARCH_ID = "fleet-search";
@@ -25,7 +25,7 @@ export function SearchField({ query, isFaulty }: { query: FleetQuery; isFaulty: 
     sent.current = text;
     go(withRest(route.peek(), restOf({ ...query, text, page: 1 })), "replace");
   };
-  // The field follows the URL, for example when the operator goes back.
+  // The field follows the URL when the operator goes back.
   useEffect(() => {
     if (!field.current || query.text === sent.current) return;
     field.current.value = query.text;
@@ -39,7 +39,7 @@ export function SearchField({ query, isFaulty }: { query: FleetQuery; isFaulty: 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.key === "Enter") send();
     if (event.key !== "Escape") return;
-    // Browsers clear a search field on Escape; here Escape leaves the field and keeps its text.
+    // Browsers clear a search field on Escape. Here the key only leaves the field, which keeps its text.
     event.preventDefault();
     send();
     field.current?.blur();

@@ -1,6 +1,7 @@
-// The terms of a search and an example of each. Their parser is not in the first load.
+// Lists the terms of a search, with an example of each. The parser of searches is not in the first load; this file
+// is.
 
-/** Names of terms, which are the API's parameters; `selector` and `text` are written without a name. */
+/** The names of the terms: parameters of the API. `selector` and `text` are written without a name. */
 export const SEARCH_FIELDS = [
   "state",
   "phase",
@@ -16,7 +17,7 @@ export const SEARCH_FIELDS = [
 export type SearchField = (typeof SEARCH_FIELDS)[number];
 export type SearchParameter = SearchField | "selector" | "text";
 
-/** For the help and for error messages. */
+/** An example of each term, for the help and for error messages. */
 export const EXAMPLES: Readonly<Record<SearchParameter, string>> = {
   text: "berlin",
   selector: "site=berlin,tier!=edge",

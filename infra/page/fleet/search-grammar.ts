@@ -1,23 +1,23 @@
-// Parses the search field: plain words, kubectl's label selectors, and terms like `state:silent`. Each is validated as GET
-// /v1/machines does.
+// Parses the search field: plain words, kubectl's label selectors, and terms like `state:silent`. Validates each
+// term like GET /v1/machines.
 import type { MachineFilter } from "../../../shared/fleet/search-filter.ts";
 import { filterShape } from "../../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { EXAMPLES, SEARCH_FIELDS, type SearchField, type SearchParameter } from "./search-fields.ts";
 
-/** Several of these are joined with commas; all of them must match. */
+/** The terms that may occur several times. They are joined with commas, and a machine must match all of them. */
 const ADDED_UP: ReadonlySet<SearchParameter> = new Set(["condition", "version", "selector"]);
 
 /** An invalid term. */
 export interface SearchFault {
   term: string;
-  /** The end of a sentence. */
+  /** The expected form, as the end of a sentence. */
   expected: string;
 }
 
 export interface FleetSearch {
   filter: MachineFilter;
-  /** The same as the API's parameters. */
+  /** The search as parameters of the API. */
   parameters: Readonly<Partial<Record<SearchParameter, string>>>;
 }
 
@@ -30,11 +30,11 @@ const WORD = /"([^"]*)"?|([^\s"]+)/y;
 interface SearchTerm {
   parameter: SearchParameter;
   value: string;
-  /** As it was typed. */
+  /** The term as the operator typed it. */
   term: string;
 }
 
-/** A term with an operator or a leading ! is a selector; any other one is a word. */
+/** Returns true for a selector: a text with an operator or a leading `!`. Any other text is a word. */
 const isSelector = (text: string) => /^!|[=<>]|!=|\s(?:not)?in\s*\(/.test(text);
 
 function termsOf(text: string): SearchTerm[] {
@@ -51,7 +51,7 @@ function termsOf(text: string): SearchTerm[] {
     }
     const [field, selector, word] = [next(FIELD), next(SELECTOR), next(WORD)];
     const found = field ?? (selector && isSelector(selector[0]) ? selector : null) ?? word;
-    // Only a single quotation mark can be left here.
+    // If no pattern matches, the next character is a single quotation mark.
     const term = found?.[0] ?? text.charAt(at);
     at += term.length;
     if (field)
@@ -66,10 +66,13 @@ function termsOf(text: string): SearchTerm[] {
   return terms.filter(({ parameter, value }) => parameter !== "text" || value !== "");
 }
 
-/** In characters. A link may have a longer text, and parsing takes quadratic time. */
+/**
+ * The number of characters that a search may have. A link may have a longer text, but the parser takes quadratic
+ * time.
+ */
 export const MAX_SEARCH = 2048;
 
-/** Returns all terms, or the fault of the first invalid one. */
+/** Parses a search. Returns its terms, or the fault of the first invalid term. */
 export function readSearch(text: string): Result<FleetSearch, SearchFault> {
   const parameters: Partial<Record<SearchParameter, string>> = {};
   if (text.length > MAX_SEARCH)

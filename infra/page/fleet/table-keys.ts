@@ -1,4 +1,4 @@
-// The table's keyboard shortcuts: move between rows, select, search.
+// Handles the table's keyboard shortcuts: move between rows, select, search.
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
@@ -8,9 +8,9 @@ import type { RowWindow } from "./row-window.ts";
 
 interface TableKeys {
   body: RefObject<HTMLElement | null>;
-  /** The rows that can be reached, as indexes of all. */
+  /** The rows that shortcuts can reach, as indexes among all rows. */
   reach: RowWindow;
-  /** Absent: rows cannot be selected. */
+  /** Selects a row. undefined if rows cannot be selected. */
   toggle: ((index: number) => void) | undefined;
 }
 
@@ -21,7 +21,10 @@ export function useTableKeys({ body, reach, toggle }: TableKeys): void {
   current.current = { reach, toggle };
   const linkOf = (index: number) =>
     body.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] .fleet-link`);
-  /** A distant row is drawn, and gets the focus, after the table has scrolled to it. */
+  /**
+   * A distant row has no link yet. The row is drawn after the table has scrolled to it, and its link gets the focus
+   * then.
+   */
   const focusWanted = () => {
     const link = wanted.current === null ? null : linkOf(wanted.current);
     if (!link) return;
@@ -73,7 +76,7 @@ function rowAt(element: Element | null): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** The index of the first row on the screen. */
+/** Returns the index of the first row on the screen. */
 function firstSeen(body: HTMLElement | null): number {
   const top = Math.max(0, body?.parentElement?.parentElement?.getBoundingClientRect().top ?? 0);
   const rows = [...(body?.querySelectorAll<HTMLElement>("tr[data-index]") ?? [])];

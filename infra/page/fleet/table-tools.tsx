@@ -1,5 +1,5 @@
-// Above the table: search, order, columns, mode and CSV, and a line with the number of machines; below it the links to
-// pages.
+// Draws the tools above the table (search, order, columns, mode, CSV, and the number of machines), and the links to
+// pages below it.
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { withRest } from "../base/places.ts";
@@ -46,7 +46,7 @@ export function TableTools({ field, query, search, columns, onSort, onColumns }:
   );
 }
 
-/** For a phone, where the table has no head. */
+/** Draws a choice of the order for a phone, where the table has no head. */
 function OrderChoice({ query, onSort }: { query: FleetQuery; onSort: (sort: FleetSort) => void }) {
   const titles = new Map(FLEET_COLUMNS.map(({ sort, title }) => [sort, title]));
   const choose = ({ currentTarget }: { currentTarget: HTMLSelectElement }) => {
@@ -124,13 +124,13 @@ function ColumnsMenu({ columns, onChoose }: ColumnsMenuProps) {
   );
 }
 
-/** Removes all filters and keeps the order. */
+/** The parameters of the URL that a link without filters removes. The order stays. */
 const EVERYTHING = { q: undefined, state: undefined, outage: undefined, page: undefined };
 
 interface TableStatusProps {
   matching: number;
   fault: SearchFault | null;
-  /** Applies the new order; null if there is none. */
+  /** Applies the new order. null if the rows already have it. */
   onSettle: (() => void) | null;
 }
 

@@ -1,4 +1,4 @@
-// The page's frame: navigation, the state of the feed, messages, and the view that the URL names.
+// Draws the page's frame: navigation, the state of the feed, messages, and the view that the URL names.
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { Component, type ComponentChildren, type ComponentType, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
@@ -29,7 +29,7 @@ export function App() {
   });
   const code = useLinkCode();
   useSignalEffect(() => {
-    // A signed-in operator needs no code, and after signing out an old code must not sign in again.
+    // A link's code is dropped after the sign-in, so that it does not sign in again after the operator signs out.
     if (isIn.value && code.value !== null) code.value = null;
   });
   const state = session.session.value;
@@ -164,7 +164,7 @@ function Messages() {
   );
 }
 
-/** The fleet is in the first load; the other views are loaded when they are opened. */
+/** The component of each view. The fleet is in the first load; other views are loaded when they are opened. */
 const COMPONENTS: Readonly<Record<ViewName, ComponentType>> = {
   fleet: FleetView,
   approvals: lazyView(async () => (await import("../views/approvals.tsx")).ApprovalsView),
@@ -241,7 +241,7 @@ function ConnectionBanner() {
   }
   return (
     <div class="notice notice-warning banner">
-      {/* The age changes each second; inside the alert a screen reader would read it out each time. */}
+      {/* The age is outside the alert: it changes each second, and a screen reader would read each change of an alert. */}
       <span role="alert">
         <strong>Stale</strong>: no word from the Worker since <Time at={connection.sinceMs} form="absolute" />
         . The page shows the fleet of that time
@@ -254,7 +254,7 @@ function ConnectionBanner() {
   );
 }
 
-/** Labels of keys, where KeyboardEvent.key has another name. */
+/** The labels of keys whose KeyboardEvent.key is not printed on them. */
 const SIGNS: Readonly<Record<string, string>> = { ArrowLeft: "←", ArrowRight: "→", "-": "−", Escape: "Esc" };
 
 function KeysHelp({ onClose }: { onClose: () => void }) {
@@ -280,7 +280,8 @@ function KeysHelp({ onClose }: { onClose: () => void }) {
 }
 
 /**
- * Moves the focus to a view that is opened, at its top. A view that the operator returns to gets its former state back.
+ * Moves the focus to the top of a newly opened view. A view that the operator returns to gets its former scroll
+ * positions and focus.
  */
 function useArrival(main: RefObject<HTMLElement | null>): void {
   const arrival = usePage().arrival.value;
@@ -294,11 +295,12 @@ function useArrival(main: RefObject<HTMLElement | null>): void {
   }, [arrival]);
 }
 
-/** `what`: the subject of the message, "This view". */
+/** The subject of the error message, like "This view", and the drawn part. */
 type Drawn = { what: string; children: ComponentChildren };
 
 /**
- * Replaces a part that throws while it is drawn; otherwise the page would be blank. Preact's core needs a class for this.
+ * Shows a message in place of a part that throws while it is drawn. Without this class, which Preact requires here,
+ * the page would be blank.
  */
 export class DrawBoundary extends Component<Drawn, { fault: string | null }> {
   override state: { fault: string | null } = { fault: null };

@@ -1,4 +1,5 @@
-// The sign-in form. The one-time code of a link, which npm start and `rollcall page` print, signs in without it.
+// Draws the sign-in form. A link with a one-time code, from npm start or `rollcall page`, signs in without the
+// form.
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { RequestFault } from "../base/api.ts";
@@ -7,7 +8,7 @@ import { usePage } from "../page.ts";
 
 interface SignInProps {
   ways: Extract<Session, { kind: "out" }>["ways"];
-  /** From a link (useLinkCode). It is used once. */
+  /** The one-time code of a link (useLinkCode). It is used once. */
   code: Signal<string | null>;
 }
 
@@ -36,7 +37,7 @@ export function SignIn({ ways, code }: SignInProps) {
     const form = event.currentTarget as HTMLFormElement;
     const field = new FormData(form).get("secret");
     const secret = typeof field === "string" ? field.trim() : "";
-    // The field takes a one-time code too; the two differ by their prefix.
+    // The field accepts a one-time code as well as a secret. A code has a prefix of its own.
     if (secret !== "") void enter(isCode(secret) ? { code: secret } : { secret }).then(() => form.reset());
   };
   return (
@@ -74,8 +75,8 @@ function faultText({ reason, message }: RequestFault): string {
 }
 
 /**
- * Removes `#code=CODE` from the URL, so that no bookmark or copy has it. Returns null if there is none. Browsers never
- * send a fragment.
+ * Returns the code in the URL's fragment, `#code=CODE`, or null. Removes the code from the URL, so that no bookmark
+ * has it. Browsers never send a fragment.
  */
 function takeCode(): string | null {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
@@ -83,7 +84,7 @@ function takeCode(): string | null {
   return code;
 }
 
-/** Returns the code of the link that opened the page, or of a link that is opened in it later. */
+/** Returns the code of the link that opened the page, or of a link that is opened in the page later. */
 export function useLinkCode(): Signal<string | null> {
   const [first] = useState(takeCode);
   const code = useSignal(first);

@@ -1,15 +1,15 @@
-// The page's end of the feed: keeps one WebSocket open, acknowledges messages, and resumes where it stopped.
+// Receives the feed: keeps one WebSocket open, acknowledges messages, and resumes at the last message.
 import { backOff } from "../../../shared/back-off.ts";
 import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
 import type { FeedMessage, FeedTicket } from "../../../shared/protocol/feed.ts";
 import type { SendRequest, RequestFault } from "../base/api.ts";
 
-/** How often the client pings; the answer costs the Worker nothing. */
+/** Milliseconds between two pings. Their answers cost the Worker nothing. */
 export const PING_EVERY_MS = 2000;
-/** The client opens another connection after this time without a message. */
+/** Milliseconds without a message until the client opens another WebSocket. */
 export const DEAD_AFTER_MS = 8000;
 export const FEED_WAITS = { firstMs: 500, longestMs: 30_000 } as const;
-/** A connection that lasted this long resets the back-off. */
+/** Milliseconds for which a WebSocket must have worked to reset the back-off. */
 export const STEADY_AFTER_MS = 10_000;
 const TICKET_WITHIN_MS = 8000;
 
@@ -20,28 +20,31 @@ export interface PageSocketEvent {
   data?: unknown;
   code?: number;
 }
-/** WebSocket.OPEN */
+/** The readyState of an open WebSocket (WebSocket.OPEN). */
 const OPEN = 1;
 
 export interface FeedClientSurroundings {
   ask: SendRequest;
   /** Opens a WebSocket to this path of the page's own origin. */
   open: (path: string, protocols: string[]) => PageSocket;
-  /** The position to resume from; null to start with a whole fleet. */
+  /** Returns the cursor to resume from, or null to receive the whole fleet. */
   cursor: () => string | null;
-  /** Processes a message. Throws if it is not of this protocol: then the feed starts over. */
+  /** Processes a message. If it throws, the feed begins again with the whole fleet. */
   take: (message: FeedMessage) => void;
-  /** Called when a message or an answer to a ping arrives: the connection works. */
+  /** Called when a message or the answer to a ping arrives, which proves that the connection works. */
   onProof: (nowMs: number) => void;
-  /** Called when the connection ends; null if no error is known. */
+  /** Called when the connection ends, with the error if one is known. */
   onGone: (fault: RequestFault | null) => void;
-  /** Called when the cursor is invalid. */
+  /** Called when the Worker refuses the cursor. */
   forget: () => void;
-  /** Is the page visible? A hidden page sends no pings. */
+  /** Returns true if the page is visible. A hidden page sends no pings. */
   isSeen: () => boolean;
   now: () => number;
   random: () => number;
-  /** Calls `act` once after `ms`; returns a function that cancels it. Typically `later` of clock.ts. */
+  /**
+   * Calls `act` once after `ms` milliseconds, and returns a function that cancels the call. Typically `later` of
+   * clock.ts.
+   */
   later: (act: () => void, ms: number) => () => void;
 }
 
@@ -52,7 +55,7 @@ export class FeedClient {
   #failures = 0;
   #openedMs = 0;
   #provenMs = 0;
-  /** Increases with each attempt, so that late events of an earlier connection are ignored. */
+  /** The number of the connection attempt, so that late events of earlier connections are ignored. */
   #attempt = 0;
   #isStopped = true;
 
@@ -70,12 +73,12 @@ export class FeedClient {
     this.#end();
   }
 
-  /** Reconnects at once: the page is visible again, or the network is back. */
+  /** Connects at once, because the page is visible again or the network is back. */
   wake(): void {
     if (this.#isStopped) return;
     this.#failures = 0;
     if (this.#socket?.readyState !== OPEN) return void this.#connect();
-    // The client sent no pings while the page was hidden, so the connection gets time to answer now.
+    // A hidden page sends no pings, so the time limit for an answer begins now.
     this.#provenMs = this.#around.now();
     this.#socket.send("ping");
   }
@@ -131,7 +134,7 @@ export class FeedClient {
     this.#around.onProof(this.#provenMs);
   }
 
-  /** Waits grow and are random, so that pages do not all return at once. */
+  /** The waits are random and grow, so that not all pages reconnect at once. */
   #gone(fault: RequestFault | null): void {
     this.#end();
     this.#around.onGone(fault);

@@ -1,4 +1,4 @@
-// The fleet as signals: the machines that the feed has sent, and whether the feed still works.
+// Provides the fleet as signals: the machines that the feed has sent, and whether the feed still works.
 import { batch, computed, type ReadonlySignal, signal } from "@preact/signals";
 import { type FeedMachine, type FeedUpdate, FeedView } from "../../../shared/fleet/feed-view.ts";
 import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
@@ -8,12 +8,15 @@ import type { RequestFault } from "../base/api.ts";
 import { elapsedMs } from "../base/clock.ts";
 import { FeedClient, type FeedClientSurroundings } from "./feed-client.ts";
 
-/** The fleet on the screen counts as stale after this time without a message. */
+/** Milliseconds without a message until the page shows the fleet as stale. */
 export const STALE_AFTER_MS = 5000;
-/** An operator who returns to the page sees no stale sign before the connection could answer. */
+/**
+ * Milliseconds after the page has become visible during which the fleet is not shown as stale. The connection gets
+ * this time to answer.
+ */
 const ANSWERS_WITHIN_MS = 1500;
 
-/** The state of the feed. `connecting`: nothing has arrived yet. `stale`: the shown fleet is of `sinceMs`. */
+/** The state of the feed. `connecting`: no message has arrived yet. `stale`: the shown fleet is as of `sinceMs`. */
 type FeedConnection =
   | { kind: "connecting"; fault: RequestFault | null }
   | { kind: "live" }
@@ -24,7 +27,7 @@ interface LiveSurroundings extends Pick<
   "ask" | "now" | "isSeen" | "random" | "later"
 > {
   openSocket: FeedClientSurroundings["open"];
-  /** The time as a signal that ticks, in milliseconds since 1970. */
+  /** The present time in milliseconds since 1970, as a signal that changes regularly. */
   clock: ReadonlySignal<number>;
 }
 
@@ -42,19 +45,19 @@ export class LiveFleet {
   readonly #outages = signal<ReadonlyMap<number, Outage>>(new Map());
   readonly #isKnown = signal(false);
   readonly #provenMs = signal(0);
-  /** When the page last became visible. */
+  /** When the page last became visible, in milliseconds since 1970. */
   readonly #seenMs = signal(0);
   readonly #fault = signal<RequestFault | null>(null);
 
-  /** Increases with each message that changed a machine. */
+  /** A number that increases with each message that changes a machine. */
   readonly revision: ReadonlySignal<number> = this.#revision;
-  /** The changes of the last such message. */
+  /** The changes of the last message that changed a machine. */
   readonly lastUpdate: ReadonlySignal<FeedUpdate> = this.#lastUpdate;
   readonly counts: ReadonlySignal<Readonly<Record<string, number>>> = this.#counts;
   readonly pending: ReadonlySignal<readonly PendingMachine[]> = this.#pending;
-  /** By ID; ended outages too. */
+  /** The outages by ID, including ended ones. */
   readonly outages: ReadonlySignal<ReadonlyMap<number, Outage>> = this.#outages;
-  /** Has a whole fleet arrived? */
+  /** true if a whole fleet has arrived. */
   readonly isKnown: ReadonlySignal<boolean> = this.#isKnown;
   readonly connection: ReadonlySignal<FeedConnection>;
 
@@ -64,7 +67,8 @@ export class LiveFleet {
       if (!this.#isKnown.value) return { kind: "connecting", fault: this.#fault.value };
       const provenMs = this.#provenMs.value;
       const hasJustReturned = clock.value - this.#seenMs.value < ANSWERS_WITHIN_MS;
-      // A lost connection is most often back at once; the sign must not flicker.
+      // A lost connection is usually back at once, so the sign appears only after STALE_AFTER_MS and does not
+      // flicker.
       if (clock.value - provenMs < STALE_AFTER_MS || hasJustReturned) return LIVE;
       return { kind: "stale", sinceMs: provenMs, fault: this.#fault.value };
     });
@@ -77,7 +81,7 @@ export class LiveFleet {
       onGone: (fault) => {
         this.#fault.value = fault;
       },
-      // The shown fleet stays until a whole one arrives.
+      // The shown fleet stays until a whole fleet arrives.
       forget: () => {
         this.#view.cursor = null;
       },
@@ -86,7 +90,7 @@ export class LiveFleet {
     });
   }
 
-  /** By name. A component that reads them subscribes to `revision`. */
+  /** Returns the machines by name. A component that calls this function also subscribes to `revision`. */
   machines(): ReadonlyMap<string, FeedMachine> {
     return this.#view.machines;
   }
@@ -95,7 +99,7 @@ export class LiveFleet {
     this.#client.start();
   }
 
-  /** Clears everything that the feed sent: after a sign-out another operator may sign in on the same page. */
+  /** Stops the feed and clears all that it has sent, because another operator may sign in on this page. */
   stop(): void {
     this.#client.stop();
     const gone = [...this.#view.machines.keys()];
@@ -150,7 +154,7 @@ function countsOf(machines: Iterable<FeedMachine>): Record<string, number> {
 }
 
 const MEASURE = "rollcall:feed";
-/** A browser keeps all entries, and a page may be open for weeks. */
+/** The number of measurements that are kept. A browser would keep all, and a page may be open for weeks. */
 const MEASURES = 100;
 
 /** Measures the time from a message until its changes are in the document, for npm run bench. */

@@ -1,5 +1,5 @@
-// The operator's session: reads it, signs in and out. The secret is sent once and never stored; a cookie that no script can
-// read remains.
+// Reads the operator's session, and signs in and out. The secret is sent once and never stored. Only a cookie that
+// no script can read remains.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SessionAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { type Result, success } from "../../../shared/result.ts";
@@ -19,14 +19,14 @@ export function sessionStore(ask: SendRequest) {
   const refresh = async () => {
     const answer = await ask<SessionAnswer>("GET", "/v1/session");
     if (!answer.ok) {
-      // The operator stays signed in while the Worker cannot be reached; a refusal signs out.
+      // A failed request leaves the operator signed in, unless the Worker refused it.
       const isRefused = answer.error.reason === "forbidden";
       if (session.value.kind !== "in" || isRefused) session.value = { kind: "unknown", fault: answer.error };
       return;
     }
     const { operator, ways } = answer.value;
     const now: Session = operator ? { kind: "in", operator } : { kind: "out", ways };
-    // The same operator is not drawn again.
+    // If the session has not changed, nothing is drawn again.
     if (JSON.stringify(now) !== JSON.stringify(session.value)) session.value = now;
   };
   return {

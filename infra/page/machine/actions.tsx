@@ -1,4 +1,4 @@
-// Actions on one machine. Actions that make no sense now are folded, with the reason.
+// Draws the actions on one machine. Actions that make no sense at present are folded, with the reason.
 import { useState } from "preact/hooks";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { machinePath } from "../base/api.ts";
@@ -57,7 +57,7 @@ function Acts({ acts, machine, whole }: ActionsProps & { acts: readonly ActName[
 
 interface ActButtonProps extends ActionsProps {
   act: ActName;
-  /** It is the recommended action. */
+  /** true if the diagnosis recommends the action. */
   isFirst?: boolean;
 }
 

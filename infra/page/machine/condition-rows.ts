@@ -1,4 +1,4 @@
-// A machine's conditions: the Worker's last decision, completed by the Node of the apiserver.
+// Joins a machine's conditions from the Worker's last decision and from the Node of the apiserver.
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
@@ -7,14 +7,14 @@ export interface ConditionRow {
   status: string;
   reason: string;
   message: string;
-  /** When the status last changed; null if not known. */
+  /** When the status last changed. null if not known. */
   since: string | null;
   isWell: boolean;
 }
 
 type Known = Partial<Record<keyof ConditionRow, unknown>> & { lastTransitionTime?: unknown };
 
-/** Returns wrong conditions first, then Ready, then the others by name. */
+/** Returns the rows: wrong conditions first, then Ready, then other conditions by name. */
 export function conditionRows(whole: Pick<WholeNode, "conditions" | "summary" | "node">): ConditionRow[] {
   const written = conditionsOfNode(whole.node);
   const indexed: readonly Known[] = whole.summary?.conditions ?? [];

@@ -1,4 +1,4 @@
-// The Node's conditions: wrong ones first, each with a sign, its age, and what to do.
+// Draws the Node's conditions, wrong ones first, each with a sign, its age and a remedy.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
 import { type Column, Table } from "../parts/table.tsx";

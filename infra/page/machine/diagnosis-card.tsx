@@ -1,4 +1,4 @@
-// What is wrong in one sentence, the known details, and what to do, with buttons.
+// Draws the diagnosis of a machine: a sentence, the known details, and the remedy with buttons.
 import type { ComponentChildren } from "preact";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
@@ -96,7 +96,7 @@ function Warnings({ machine, diagnosis: { warnings } }: DiagnosedProps) {
   );
 }
 
-/** A link to the part of the page that shows more. */
+/** Draws a link to the part of the page that shows more. */
 function Where({ link, machine }: { link: DiagnosisLink; machine: WatchedMachine }): ComponentChildren {
   switch (link) {
     case "approvals":

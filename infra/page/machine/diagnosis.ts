@@ -1,4 +1,5 @@
-// What is wrong with one machine, in one sentence, and what to do about it. Nothing in it changes with the clock.
+// Finds the problem of one machine: a sentence about it, and a remedy. The result does not depend on the present
+// time.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
@@ -15,20 +16,20 @@ import { shortDuration } from "../base/relative-time.ts";
 import { type ConditionRow, conditionRows, conditionText } from "./condition-rows.ts";
 import type { ActName } from "./machine-acts.ts";
 
-/** `off`: the machine is out of use, and there is no hurry. */
+/** How serious the problem is. `off`: the machine is out of use, and nothing is urgent. */
 type Severity = "good" | "warning" | "bad" | "off";
 
-/** A detail below the sentence: a text or a time. */
+/** A detail below the sentence: a text, or a time. */
 export interface DiagnosisDetail {
   name: string;
   text?: string;
-  /** RFC 3339, or milliseconds since 1970. */
+  /** The time, in RFC 3339 or in milliseconds since 1970. */
   at?: string | number;
 }
 
 export interface DiagnosisWarning {
   text: string;
-  /** Commands are in backticks; "": no text. */
+  /** The remedy, with commands in backticks. "" for no text. */
   todo: string;
   acts: ActName[];
   link?: DiagnosisLink;
@@ -37,14 +38,14 @@ export interface DiagnosisWarning {
 export type DiagnosisLink = "approvals" | "deployment" | "outage" | "clones" | "history";
 
 export interface MachineDiagnosis {
-  /** One of FLEET_STATES; a newer Worker may have more. */
+  /** The state, typically one of FLEET_STATES. A newer Worker may have other states. */
   state: string;
   severity: Severity;
   sentence: string;
-  /** Commands are in backticks and NAME stands for the machine's name; "": no text. */
+  /** The remedy, with commands in backticks, where NAME stands for the machine's name. "" for no text. */
   todo: string;
   details: DiagnosisDetail[];
-  /** Actions that are possible now. */
+  /** The actions that are possible now. */
   acts: ActName[];
   link: DiagnosisLink | null;
   warnings: DiagnosisWarning[];
@@ -53,21 +54,21 @@ export interface MachineDiagnosis {
 
 export interface DiagnosisInput {
   name: string;
-  /** From the feed; null if the feed does not contain the machine. */
+  /** The machine as the feed reports it. null if the feed does not contain the machine. */
   live: FeedMachine | null;
-  /** The Worker's last answer about the machine; null before the first. */
+  /** The Worker's last answer about the machine. null before the first answer. */
   whole: WholeNode | null;
-  /** When `whole` arrived, in milliseconds since 1970; 0 before. */
+  /** When `whole` arrived, in milliseconds since 1970. 0 before the first answer. */
   answeredMs: number;
   neighbours: MachineNeighbours | null;
-  /** Does another machine ask for its name? */
+  /** true if another machine asks for the machine's name. */
   isContested: boolean;
 }
 
 interface DiagnosisFacts extends DiagnosisInput {
   state: string;
   phase: string | null;
-  /** The fleet index's reason why the machine is not ready. */
+  /** The reason why the machine is not ready, from the fleet index. */
   why: string;
   isUsed: boolean;
   conditions: ConditionRow[];
@@ -75,7 +76,7 @@ interface DiagnosisFacts extends DiagnosisInput {
 
 type Found = Omit<MachineDiagnosis, "state" | "warnings" | "isConditionWrong">;
 
-/** null if nothing is known yet. */
+/** Returns the diagnosis, or null if neither the feed nor the Worker has sent the machine. */
 export function diagnose(input: DiagnosisInput): MachineDiagnosis | null {
   const facts = factsOf(input);
   if (!facts) return null;
@@ -101,7 +102,7 @@ function factsOf(input: DiagnosisInput): DiagnosisFacts | null {
   };
 }
 
-/** For a machine that the fleet index does not know yet. */
+/** Returns the state from the node object's answer, for a machine that is not in the fleet index yet. */
 const stateOfObject = ({ key, silentSince, phase, isReady }: WholeNode): string =>
   fleetStateOf({
     isRevoked: key.isRefused,
@@ -195,7 +196,10 @@ function silentSentence(neighbours: MachineNeighbours | null): string {
   return `Not reporting, like ${silent} of ${others} other machines behind ${network}.`;
 }
 
-/** The wrong conditions of the last report: a machine that was short of memory has often died of it. */
+/**
+ * Returns the conditions of a silent machine's last report as a detail: a lack of memory has often stopped the
+ * machine.
+ */
 function lastWords(conditions: readonly ConditionRow[]): DiagnosisDetail[] {
   const wrong = conditions.filter(({ isWell }) => !isWell);
   const texts = wrong.map(conditionText).join("; ");
@@ -304,7 +308,7 @@ const sentenceOf = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
 
 type Check = (facts: DiagnosisFacts) => DiagnosisWarning[];
 
-/** The most urgent first. */
+/** Returns the warnings, the most urgent first. */
 function warningsOf(facts: DiagnosisFacts): DiagnosisWarning[] {
   return CHECKS.flatMap((check) => check(facts));
 }
@@ -332,7 +336,10 @@ function contested({ isContested }: DiagnosisFacts): DiagnosisWarning[] {
   return warn(text, "Approve or reject it.", { link: "approvals" });
 }
 
-/** A silent machine has them in its sentence, as those of its last report. */
+/**
+ * Returns a warning for each pressure. A silent machine has none here, because its details list the conditions of
+ * its last report.
+ */
 function pressures({ conditions, state }: DiagnosisFacts): DiagnosisWarning[] {
   if (state === "silent" || state === "revoked") return [];
   return conditions
@@ -340,7 +347,10 @@ function pressures({ conditions, state }: DiagnosisFacts): DiagnosisWarning[] {
     .flatMap((row) => warn(`${conditionText(row)}.`, CONDITION_EXPLANATIONS[row.type]?.todo ?? ""));
 }
 
-/** Facts that were refused after others were accepted; without accepted facts the phase says it. */
+/**
+ * Warns of refused facts if the Worker still uses earlier facts. Without earlier facts, the phase `facts refused`
+ * reports the problem.
+ */
 function refusedFacts({ whole, phase }: DiagnosisFacts): DiagnosisWarning[] {
   const refused = whole?.factsRefused;
   if (!refused || phase === "facts refused") return [];
@@ -377,7 +387,10 @@ function withheld({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
   );
 }
 
-/** Events are sent some seconds after their cause: a longer wait means that something is wrong. */
+/**
+ * Milliseconds for which an event may wait. Events are sent some seconds after their cause, so a longer wait is a
+ * problem.
+ */
 const EVENTS_WAIT_MS = 60_000;
 
 function waitingEvents({ whole, answeredMs, state }: DiagnosisFacts): DiagnosisWarning[] {
@@ -399,7 +412,10 @@ function droppedEvents({ whole }: DiagnosisFacts): DiagnosisWarning[] {
   );
 }
 
-/** The state already says that a machine has never reported. */
+/**
+ * Warns if the machine has not reported with its new key yet. A silent machine has no warning, because its state
+ * already says so.
+ */
 function unusedKey({ isUsed, phase, state }: DiagnosisFacts): DiagnosisWarning[] {
   if (isUsed || phase === null || state === "silent") return [];
   return warn("It has not reported with its new key yet.", "Restart its shim: `node-shim status` there.");
@@ -413,12 +429,12 @@ function withoutRuntime({ whole }: DiagnosisFacts): DiagnosisWarning[] {
 }
 
 export interface MachineNeighbours {
-  /** `203.0.113.7`, `2001:db8::/64`; "" if its address is not known. */
+  /** The network, like `203.0.113.7` or `2001:db8::/64`. "" if the machine's address is not known. */
   network: string;
-  /** The number of other machines in this network, and how many of these machines are silent. */
+  /** The number of other machines in this network. `silent` is the number of silent machines among them. */
   others: number;
   silent: number;
-  /** The open outage of this network. */
+  /** The open outage of this network, or null. */
   outage: Outage | null;
 }
 

@@ -1,4 +1,4 @@
-// The machine's events: those that wait for the apiserver, and the last ones that were sent.
+// Draws the machine's events: those that wait for the apiserver, and the last ones that were sent.
 import type { ShownEvent, WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { type Column, Table } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";

@@ -1,4 +1,4 @@
-// The machine's facts, addresses, resources and images, from its facts, its summary and its Node.
+// Draws the machine's facts, addresses, resources and images, from its facts, its summary and its Node.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { bytesText } from "../base/amounts.ts";
@@ -92,7 +92,7 @@ export const shownNodeOf = (whole: Pick<WholeNode, "node">): ShownNodeObject => 
 
 type FactRow = readonly [name: string, text: string];
 
-/** Omits rows without a value. */
+/** Returns the rows of facts that have a value. */
 export function factRows(whole: WholeNode): FactRow[] {
   const facts = (whole.facts ?? {}) as Partial<Facts>;
   const { machine, inventory, versions, runtime, platform, cloud, cgroups, settings } = facts;
@@ -143,8 +143,8 @@ interface ResourceRow {
 }
 
 /**
- * Lists the resources of every Node first, the others by name; "–" without a value. A Node without pods has an allocatable
- * too, as a kubelet's.
+ * Returns the rows of resources: first those that every Node has, then others by name. A missing value is "–". A
+ * Node without pods has an allocatable too, like a kubelet's Node.
  */
 export function resourceRows(whole: WholeNode): ResourceRow[] {
   const { capacity = whole.summary?.capacity ?? {}, ...ofNode } = shownNodeOf(whole).status ?? {};
@@ -164,7 +164,7 @@ const FIRST = ["cpu", "memory", "ephemeral-storage", "pods"];
 const quantityText = (resource: string, quantity: string | undefined) =>
   quantity === undefined ? "–" : quantityWords(resource, quantity);
 
-/** The largest first. */
+/** Returns the images with their sizes, the largest first. */
 export function imageRows(whole: WholeNode): { name: string; bytes: number }[] {
   const { images } = (whole.facts ?? {}) as Partial<Facts>;
   const rows = images

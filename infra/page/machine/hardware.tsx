@@ -1,4 +1,4 @@
-// The machine's hardware as a tree, and all its facts as JSON.
+// Draws the machine's hardware as a tree, and all its facts as JSON.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { bytesText } from "../base/amounts.ts";
@@ -29,11 +29,11 @@ export function HardwareSection({ whole }: { whole: WholeNode }) {
   );
 }
 
-/** A number needs its name. */
+/** Returns the text of a leaf. A number stands behind its name; any other text stands alone. */
 const leafText = (name: string, text: string | undefined) =>
   text === undefined ? name : /^\d+$/.test(text) ? `${name} ${text}` : text;
 
-/** The name of a branch, with its values as far as a line holds them. */
+/** Draws the name of a branch, and as many of its values as fit into a line. */
 function Title({ name, branches }: { name: string; branches: readonly HardwareBranch[] }) {
   const text = branches.map(({ name, text }) => leafText(name, text)).join(" · ");
   return (
@@ -83,7 +83,7 @@ function RawFacts({ text }: { text: string }) {
 
 interface HardwareBranch {
   name: string;
-  /** Of a leaf; absent if it has branches. */
+  /** The value of a leaf. Absent if the branch has branches. */
   text?: string;
   branches: HardwareBranch[];
 }
@@ -103,7 +103,7 @@ function branchOf(key: string, value: unknown): HardwareBranch {
   return branches.length > 0 ? { name: words(key), branches } : { name: words(key), text: "none", branches };
 }
 
-/** Names a list's element by a field that distinguishes it. */
+/** Returns the name of a list's element, from a field that distinguishes it from other elements. */
 function nameOf(value: unknown, index: number): string {
   const { name, model, vendor } = (value ?? {}) as Partial<Record<string, unknown>>;
   const known = [name, [vendor, model].filter((each) => typeof each === "string").join(" ")];
@@ -114,7 +114,10 @@ function nameOf(value: unknown, index: number): string {
 
 const ACRONYMS: Readonly<Record<string, string>> = { cpu: "CPU", gpus: "GPUs", mac: "MAC" };
 
-/** `physicalCores` → `physical cores`; the value has the unit. */
+/**
+ * Returns a key as words: `physicalCores` becomes `physical cores`. A unit at the end is dropped, because the value
+ * has it.
+ */
 function words(key: string): string {
   const bare = key.replace(/(Bytes|MiB)$/, "");
   return (

@@ -1,4 +1,4 @@
-// The machine's changes, newest first, by day, with a filter by kind and a search. The URL has the filter.
+// Draws the machine's history by day, newest first, with a filter by kind and a search. The URL has the filter.
 import { useEffect, useState } from "preact/hooks";
 import type { HistoryAnswer, HistoryEntry } from "../../../shared/protocol/operator-answers.ts";
 import { HISTORY_KINDS } from "../../../shared/protocol/operator-api.ts";
@@ -92,7 +92,9 @@ function Day({ day, entries }: HistoryDay) {
 
 const PAGE_OF_HISTORY = 20;
 
-/** Only the fleet index searches text; it has the same lines as the machine's object. */
+/**
+ * Returns the history lines that match. A search asks the fleet index, whose lines are those of the node object.
+ */
 function useHistory(name: string, { kind, text }: { kind: string; text: string }, change: string) {
   const { ask } = usePage();
   const path = text === "" ? machinePath(name, "/history") : "/v1/history";
@@ -137,7 +139,7 @@ function useHistory(name: string, { kind, text }: { kind: string; text: string }
     );
   };
   return {
-    /** Newest first; null before the first answer. */
+    /** The history lines, newest first. null before the first answer. */
     entries: known?.entries ?? null,
     fault: newest.fault ?? fault,
     hasOlder: known !== null && !known.isAll,
@@ -148,8 +150,8 @@ function useHistory(name: string, { kind, text }: { kind: string; text: string }
 }
 
 /**
- * Adds a new first page (`newest`) to the shown lines (`known`), both newest first. If lines may be missing in between, only
- * the page is left.
+ * Returns the shown lines (`known`) with a new first page (`newest`), newest first. If lines between them may be
+ * missing, returns the page alone.
  */
 export function withNewest(known: readonly HistoryEntry[], newest: readonly HistoryEntry[]): HistoryEntry[] {
   const meets = newest.some(({ id }) => id === known[0]?.id);
@@ -158,12 +160,12 @@ export function withNewest(known: readonly HistoryEntry[], newest: readonly Hist
 }
 
 interface HistoryDay {
-  /** In the operator's locale. */
+  /** The day, in the operator's locale. */
   day: string;
   entries: HistoryEntry[];
 }
 
-/** Groups by the operator's days and keeps the order. */
+/** Groups history lines by the operator's days. The order stays. */
 export function byDay(entries: readonly HistoryEntry[], locale?: string, timeZone?: string): HistoryDay[] {
   const format = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone });
   const days: HistoryDay[] = [];
@@ -176,7 +178,7 @@ export function byDay(entries: readonly HistoryEntry[], locale?: string, timeZon
   return days;
 }
 
-/** `14:03:09` */
+/** Returns the time of day, like `14:03:09`. */
 export function timeOfDay(at: string, locale?: string, timeZone?: string): string {
   return new Intl.DateTimeFormat(locale, { timeStyle: "medium", hourCycle: "h23", timeZone }).format(
     Date.parse(at),

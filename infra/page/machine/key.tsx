@@ -1,4 +1,4 @@
-// The machine's key and identity, who reports with the key, and its deadlines.
+// Draws the machine's key and identity, the senders that use the key, and its deadlines.
 import type { ListedSenders, WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { machinePath } from "../base/api.ts";
 import { hrefOf } from "../base/places.ts";
@@ -79,7 +79,7 @@ export function DeadlinesSection({ whole }: { whole: WholeNode }) {
   );
 }
 
-/** The last senders that used the machine's key, and whether they are several machines. */
+/** Draws the last senders that used the machine's key, and whether they are several machines. */
 export function Senders({ name, change }: { name: string; change: string }) {
   const senders = useAnswer<ListedSenders>(machinePath(name, "/clones"));
   useAgainOnChange(senders, change);

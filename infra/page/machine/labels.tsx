@@ -1,4 +1,4 @@
-// The Node's labels, taints and annotations, in groups, with the field manager that set them.
+// Draws the Node's labels, taints and annotations in groups, with the field manager that set each of them.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { shownNodeOf } from "./facts.tsx";
 import { Fold, Nothing, Section } from "./section.tsx";
@@ -28,7 +28,7 @@ export function LabelsSection({ whole }: { whole: WholeNode }) {
   );
 }
 
-/** The column of managers is shown if one of them is known. */
+/** Draws groups of labels, taints or annotations. The column of field managers is shown only if one is known. */
 function Marks({ heads: [first, second], groups }: { heads: [string, string]; groups: MarkGroup[] }) {
   const hasManagers = groups.some(({ rows }) => rows.some(({ manager }) => manager !== ""));
   return (
@@ -66,19 +66,22 @@ function Mark({ row: { key, value, manager }, hasManagers }: { row: MarkRow; has
 interface MarkRow {
   key: string;
   value: string;
-  /** The field manager; "" if not known. */
+  /** The field manager. "" if not known. */
   manager: string;
 }
 
 interface MarkGroup {
-  /** The keys' prefix: `kubernetes.io`; "" if they have none. */
+  /** The prefix of the group's keys, like `kubernetes.io`. "" for keys without a prefix. */
   prefix: string;
   rows: MarkRow[];
 }
 
 type Managers = Readonly<Record<string, string>> | undefined;
 
-/** Groups by prefix: keys without one first, then rollcall's own, then by name. */
+/**
+ * Groups labels or annotations by prefix: keys without a prefix first, then rollcall's own, then other prefixes by
+ * name.
+ */
 export function markGroups(marks: Readonly<Record<string, string>>, managers: Managers): MarkGroup[] {
   const rows = Object.entries(marks)
     .sort(([a], [b]) => (a < b ? -1 : 1))
@@ -92,7 +95,7 @@ export function markGroups(marks: Readonly<Record<string, string>>, managers: Ma
 
 type ShownTaints = NonNullable<NonNullable<ReturnType<typeof shownNodeOf>["spec"]>["taints"]>;
 
-/** In kubectl's form: `key=value:effect`. */
+/** Returns the rows of taints, in kubectl's form `key=value:effect`. */
 export function taintRows(taints: ShownTaints, managers: Managers): MarkRow[] {
   return taints.map(({ key, value, effect }) => ({
     key: `${key}${value ? `=${value}` : ""}`,

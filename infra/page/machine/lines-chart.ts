@@ -1,4 +1,5 @@
-// One line on a canvas, by uPlot: its options, what is drawn around it, and the colours of the theme.
+// Draws one line on a canvas with uPlot: sets uPlot's options, draws thresholds and amounts around the line, and
+// reads the colours of the theme.
 import { useSignalEffect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
@@ -8,10 +9,10 @@ import type { AmountTick, DrawnLine } from "./lines-data.ts";
 import type { TimeTick } from "./timeline-bands.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
-/** All input of a chart. It is drawn again if any of it changes. */
+/** The whole input of a chart. If any of it changes, the chart is drawn again. */
 export interface ChartContent {
   window: TimeWindow;
-  /** The time for which data is possible. */
+  /** The time for which the Worker may have samples. */
   known: TimeWindow;
   line: DrawnLine;
   top: number;
@@ -23,7 +24,7 @@ export interface ChartContent {
 }
 
 interface ChartSize {
-  /** With the gutter. */
+  /** The width in CSS pixels, including the gutter. */
   width: number;
   gutter: number;
 }
@@ -31,7 +32,7 @@ interface ChartSize {
 const CHART_HEIGHT = 104;
 const FONT_SIZE = 11;
 
-/** `content` returns what to draw; it is called for each drawing. */
+/** Makes the chart. `content` returns its input, and is called for each drawing. */
 export function lineChart(element: HTMLElement, size: ChartSize, content: () => ChartContent): uPlot {
   const { gutter } = size;
   const options: uPlot.Options = {
@@ -89,12 +90,15 @@ export function redraw(chart: uPlot, { line, window }: ChartContent, { width }: 
     if (chart.width !== width) chart.setSize({ width, height: CHART_HEIGHT });
     chart.setData([line.at, line.values] as uPlot.AlignedData, false);
     chart.setScale("x", { min: window.fromMs, max: window.toMs });
-    // Ticks may change although the scales do not.
+    // The axes are drawn again too, since ticks may change although the scales do not.
     chart.redraw(false, true);
   });
 }
 
-/** Silence is hatched as in the bands above; unknown time is dotted. */
+/**
+ * Draws the background: silence is hatched like the bands above the chart, and time before the first sample is
+ * dotted.
+ */
 function drawGround(chart: uPlot, { silences, known, window, line, ink }: ChartContent): void {
   const { ctx, bbox } = chart;
   const ratio = uPlot.pxRatio;
@@ -148,7 +152,7 @@ function drawDots(chart: uPlot, { fromMs, toMs }: TimeWindow, ink: LineInk): voi
   ctx.globalAlpha = 1;
 }
 
-/** Draws the thresholds of eviction, and the amounts if there is no gutter. */
+/** Draws the eviction thresholds, and the amounts of the axis if the chart has no gutter. */
 function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): void {
   const { ctx, bbox } = chart;
   const { ink, thresholds, amounts } = content;
@@ -171,7 +175,7 @@ function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): voi
     ctx.stroke();
     ctx.textAlign = "right";
     haloed(ctx, text, { x: labelRight - 4 * ratio, y: y - 2 * ratio, ground: ink.ground });
-    // The next threshold may lie where this one's text is.
+    // The next threshold's text is drawn further to the left, because both lines may be at the same height.
     labelRight -= ctx.measureText(text).width + 12 * ratio;
   }
   ctx.fillStyle = ink.quiet;
@@ -186,7 +190,7 @@ function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): voi
   ctx.restore();
 }
 
-/** Draws text that can be read on a line. */
+/** Draws a text with an outline, so that the text can be read on top of a line. */
 function haloed(
   ctx: CanvasRenderingContext2D,
   text: string,
@@ -217,13 +221,13 @@ const TOKENS = {
 
 export type LineInk = Record<keyof typeof TOKENS, string> & {
   font: string;
-  /** The area below the line. */
+  /** The colour of the area below the line. */
   fill: string;
 };
 
 /**
- * A canvas knows no CSS, so the colours are read from an element that has them, and again when the theme changes. null
- * before the first reading.
+ * Returns the theme's colours, or null before the first reading. A canvas knows no CSS, so the colours are read
+ * from an element, and read again when the theme changes.
  */
 export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
   const { preferences } = usePage();
@@ -233,7 +237,7 @@ export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
   };
   useLayoutEffect(() => {
     read();
-    // Paper has another theme, and the system may change its own.
+    // The colours change for paper, and when the system changes its own theme.
     const media = [matchMedia("print"), matchMedia("(prefers-color-scheme: dark)")];
     for (const each of media) each.addEventListener("change", read);
     return () => {
@@ -242,13 +246,17 @@ export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
   }, []);
   useSignalEffect(() => {
     void preferences.theme.value;
-    // The frame sets the theme in an effect of its own, which may run after this one.
+    // The frame changes the document's theme in an effect that may run after this one, so the colours are read a
+    // little later.
     queueMicrotask(read);
   });
   return ink;
 }
 
-/** The browser computes light-dark() in a colour, but not in a custom property. */
+/**
+ * Reads the colours from a probe element, because the browser computes light-dark() in a colour but not in a custom
+ * property.
+ */
 function inkOf(element: HTMLElement): LineInk {
   const probe = document.createElement("span");
   element.append(probe);
@@ -263,7 +271,9 @@ function inkOf(element: HTMLElement): LineInk {
   return { ...known, font, fill: faint(known.line) };
 }
 
-/** The area is not filled if the browser computes colours in another form. */
+/**
+ * Returns a faint form of the colour. If the browser computes colours in another notation, the area stays unfilled.
+ */
 function faint(colour: string): string {
   return colour.startsWith("rgb(") ? colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.08)") : "transparent";
 }

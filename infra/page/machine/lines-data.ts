@@ -1,4 +1,4 @@
-// Samples as lines: their gaps, their scale, and their last amount in a sentence.
+// Prepares samples for drawing as lines: their gaps, their scale, and their last amount as a sentence.
 import { amountScale, amountText, type AmountUnit, digits } from "../base/amounts.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
@@ -6,7 +6,7 @@ export interface LineSubject {
   signal: string;
   title: string;
   unit: AmountUnit;
-  /** The condition that a low amount causes, and its words in a sentence. */
+  /** The condition that a low amount causes. `pressure` is its name in a sentence. */
   condition: string;
   pressure: string;
 }
@@ -23,7 +23,10 @@ const SUBJECTS: readonly LineSubject[] = [
   { signal: "imagefs.inodesFree", title: "Image inodes free", unit: "count", ...DISK },
   { signal: "pid.available", title: "Process IDs available", unit: "count", ...PROCESSES },
 ];
-/** A machine whose images are on the same file system has the same line twice. */
+/**
+ * The signals whose line is left out if it equals another signal's: images may be on the machine's main file
+ * system.
+ */
 const SAME_AS: Readonly<Record<string, string>> = {
   "imagefs.available": "nodefs.available",
   "imagefs.inodesFree": "nodefs.inodesFree",
@@ -48,22 +51,25 @@ function areEqual(a: LineValues = [], b: LineValues = []): boolean {
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/** Older samples are thinned after a day and after a week. Three missing samples make a gap. */
+/**
+ * The length of a gap by the age of the samples, which are thinned after a day and after a week. Three missing
+ * samples make a gap.
+ */
 const GAPS = [
   { underMs: 0.95 * DAY, gapMs: 16 * MINUTE },
   { underMs: 6.9 * DAY, gapMs: 65 * MINUTE },
   { underMs: Infinity, gapMs: 390 * MINUTE },
 ] as const;
 
-/** Times and amounts of the drawing; a null ends a line. */
+/** The times and amounts to draw. A null ends a line. */
 export interface DrawnLine {
   at: number[];
   values: (number | null)[];
-  /** Single samples between gaps, which no line shows. */
+  /** The times of single samples between gaps, which are drawn as points. */
   alone: number[];
 }
 
-/** A line stops where the machine was silent or samples are missing. */
+/** Returns a signal's line. The line is interrupted where the machine was silent or samples are missing. */
 export function lineOf(
   at: readonly number[],
   values: LineValues,
@@ -96,7 +102,7 @@ function gapOf(ageMs: number): number {
   return GAPS.find(({ underMs }) => ageMs < underMs)?.gapMs ?? 0;
 }
 
-/** Returns the newest known sample; null if there is none. */
+/** Returns the newest known sample, or null if there is none. */
 export function lastSample(
   at: readonly number[],
   values: LineValues,
@@ -107,7 +113,7 @@ export function lastSample(
   return amount === undefined || amount === null || atMs === undefined ? null : { atMs, amount };
 }
 
-/** Returns the sample nearest to a time; null if no line is drawn there. */
+/** Returns the sample nearest to a time, or null if no line is drawn at that time. */
 export function sampleNear({ at, values }: DrawnLine, ms: number): { atMs: number; amount: number } | null {
   let low = 0;
   let high = at.length;
@@ -123,7 +129,7 @@ export function sampleNear({ at, values }: DrawnLine, ms: number): { atMs: numbe
   return near === undefined || amount === null ? null : { atMs: at[near] ?? 0, amount };
 }
 
-/** Selects at most `most` rows for a table, each the first of a group of equal size. */
+/** Returns the indexes of at most `most` rows for a table: the first row of each of equally large groups. */
 export function thinnedRows(count: number, most: number): number[] {
   const every = Math.max(1, Math.ceil(count / most));
   return Array.from({ length: Math.ceil(count / every) }, (_, row) => row * every);
@@ -134,7 +140,10 @@ export interface AmountTick {
   text: string;
 }
 
-/** Returns about `wanted` ticks from 0 to `top`, at 1, 2 or 5 times a power of ten of the unit of `top`. */
+/**
+ * Returns about `wanted` ticks from 0 to `top`. Their distance is 1, 2 or 5 times a power of ten, in the unit of
+ * `top`.
+ */
 export function amountTicks(top: number, unit: AmountUnit, wanted: number): AmountTick[] {
   if (!(top > 0)) return [{ amount: 0, text: "0" }];
   const { factor, word } = amountScale(top, unit);
@@ -151,7 +160,10 @@ export function amountTicks(top: number, unit: AmountUnit, wanted: number): Amou
   });
 }
 
-/** Returns a top that contains the line and its thresholds, and at most the whole capacity. */
+/**
+ * Returns the highest amount of the scale. The scale contains the line and its thresholds, and at most the whole
+ * capacity.
+ */
 export function topOf(
   values: readonly (number | null)[],
   { capacity, thresholds }: { capacity: number | null; thresholds: readonly (number | null)[] },
@@ -168,11 +180,14 @@ interface KnownAmounts {
   capacity: number | null;
   hard: number | null;
   soft: number | null;
-  /** Is the machine under pressure now? An amount below a threshold may be over, or in its grace period. */
+  /**
+   * true if the machine is under pressure now. An amount below a threshold alone does not mean that: its grace
+   * period may last.
+   */
   isUnder: boolean;
 }
 
-/** `412 MiB of 31 GiB; memory pressure below 100 MiB (soft: 500 MiB)` */
+/** Returns a sentence like `412 MiB of 31 GiB; memory pressure below 100 MiB (soft: 500 MiB)`. */
 export function amountSentence({ unit, pressure }: LineSubject, amounts: KnownAmounts): string {
   const { amount, capacity, hard, soft, isUnder } = amounts;
   const textOf = (value: number) => amountText(value, unit);

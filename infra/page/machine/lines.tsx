@@ -1,4 +1,5 @@
-// What the machine had left, as lines below its bands: one chart for each signal, on the same time axis.
+// Draws the machine's available resources as lines below its bands: one chart for each signal, on the time axis of
+// the bands.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { amountText, type AmountUnit } from "../base/amounts.ts";
@@ -22,7 +23,7 @@ import { TimeAxis } from "./timeline-rows.tsx";
 
 const TICK_WIDTH = 84;
 const AMOUNT_TICKS = 3;
-/** Older amounts than two status writes are not current. */
+/** Milliseconds after which an amount is not current any more: a little more than two status writes. */
 const RECENT_MS = 11 * 60_000;
 
 const LEAST =
@@ -151,6 +152,6 @@ function Chart({ subject, timeline, ink, line, capacity, hard, soft }: ChartProp
     },
     [],
   );
-  // The sentence above it and the table have the same content.
+  // The chart is hidden from screen readers, because a sentence and the table have the same content.
   return <div class="timeline-chart" ref={element} aria-hidden="true" />;
 }

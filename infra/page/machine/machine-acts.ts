@@ -1,4 +1,5 @@
-// Actions on one machine: texts, consequences, the reason why one makes no sense now, and the request.
+// Defines the actions on one machine: texts, consequences, the reason why an action makes no sense now, and its
+// request.
 import { ACTION_WORDS } from "../../../shared/fleet/action-words.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
@@ -8,22 +9,25 @@ export type ActName = (typeof ACT_NAMES)[number];
 interface ActWords {
   label: string;
   description: string;
-  /** `["Node", "stays, and goes NotReady"]` */
+  /** The effects of the action, like `["Node", "stays, and goes NotReady"]`. */
   effects: readonly (readonly [thing: string, becomes: string])[];
-  /** Can it be undone, and how? */
+  /** Whether and how the action can be undone, as a sentence. */
   undo: string;
-  /** It cannot be undone: the button is red, and the operator types the name if much is lost. */
+  /**
+   * true if the action cannot be undone: its button is red. With `mustTypeName` the operator types the machine's
+   * name.
+   */
   isDangerous?: true;
   mustTypeName?: true;
-  /** Follows the name and a colon. */
+  /** The message after success. It follows the machine's name and a colon. */
   outcome: string;
-  /** `path` follows the machine's path. */
+  /** The request. `path` follows the machine's path. */
   request: {
     method: "POST" | "PATCH" | "DELETE";
     path: "" | "/register" | "/believe" | "/revoke";
     body?: unknown;
   };
-  /** null if it is possible now. */
+  /** Returns the reason why the action makes no sense now, or null. */
   whyNot: (node: ActSituation) => string | null;
 }
 

@@ -1,4 +1,4 @@
-// One machine: its name and state, what is wrong and what to do, then its sections.
+// Draws the view of one machine: its name and state, its diagnosis, and its sections.
 import { useEffect } from "preact/hooks";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
@@ -79,7 +79,7 @@ function Sections({ machine }: { machine: WatchedMachine }) {
   );
 }
 
-/** Scrolls to the section of the URL's fragment once it is drawn. */
+/** Scrolls to the section that the URL's fragment names, once the section is drawn. */
 function useOpenedSection(isThere: boolean): void {
   useEffect(() => {
     const id = location.hash.slice(1);
@@ -114,7 +114,7 @@ function MachineHead({ machine }: { machine: WatchedMachine }) {
   );
 }
 
-/** The button keeps its width while the request runs. */
+/** Draws the time of the last answer, and a button that keeps its width while a request runs. */
 function Updated({ machine: { answeredMs, isLoading, again } }: { machine: WatchedMachine }) {
   return (
     <div class="row machine-updated">
@@ -157,7 +157,7 @@ function InShort({ machine: { live, whole } }: { machine: WatchedMachine }) {
   );
 }
 
-/** The list of sections: at the side on wide screens, folded on narrow ones. */
+/** Draws the list of sections: at the side of a wide screen, folded on a narrow screen. */
 function SectionNav({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
   const list = <SectionLinks diagnosis={diagnosis} />;
   return (
@@ -200,7 +200,7 @@ function SectionLinks({ diagnosis }: { diagnosis: MachineDiagnosis | null }) {
   );
 }
 
-/** The view of a name that no enrolled machine has: one waits for it, or none. */
+/** Draws the view of a name that no enrolled machine has. A pending machine may wait for the name. */
 function MissingMachine({ name }: { name: string }) {
   const { live } = usePage();
   const waiting = live.pending.value.filter((each) => each.name === name);

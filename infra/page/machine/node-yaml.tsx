@@ -1,4 +1,5 @@
-// The Node as YAML, as `kubectl get node NAME -o yaml` prints it. The YAML library is loaded when the section is opened.
+// Draws the Node as YAML, as `kubectl get node NAME -o yaml` prints it. The YAML library is loaded when the section
+// is opened.
 import { useEffect, useState } from "preact/hooks";
 import type { stringify } from "yaml";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
@@ -54,7 +55,7 @@ export function nodeYaml(node: object, write: typeof stringify): string {
     lineWidth: 0,
     indentSeq: false,
     sortMapEntries: true,
-    // As kubectl does: quotes values that a YAML 1.1 parser would take for another type.
+    // Version 1.1 quotes the values that kubectl quotes: a YAML 1.1 parser would read them as another type.
     version: "1.1",
     aliasDuplicateObjects: false,
   });

@@ -1,4 +1,4 @@
-// The shown range of time: its form in the URL, zooming and moving, buttons and keys.
+// Defines the time range of the timeline: its form in the URL, zooming and moving, buttons and keys.
 import { useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
@@ -7,7 +7,7 @@ import { usePage } from "../page.ts";
 import { localOffset, momentText } from "./timeline-bands.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
-/** Returns the range of the URL (null if none) and a function that changes it. */
+/** Returns the range in the URL, or null if it has none, and a function that changes the range. */
 export function useChosenRange(): { chosen: TimeRange | null; show: (range: TimeRange) => void } {
   const { route, go } = usePage();
   const chosen = useMemo(() => rangeOf(route.value.rest), [route.value]);
@@ -18,7 +18,7 @@ interface Step {
   key: string;
   sign: string;
   does: string;
-  /** null if it would change nothing. */
+  /** Returns the range after the step, or null if the step would change nothing. */
   to: (range: TimeRange, nowMs: number) => TimeRange | null;
 }
 
@@ -89,7 +89,10 @@ function whichText(range: TimeRange, nowMs: number): string {
   return `${momentText(fromMs, localOffset, nowMs)} – ${momentText(toMs, localOffset, nowMs)}`;
 }
 
-/** Adds to the shortcuts of the view around it, which sets its own at any time. */
+/**
+ * Adds the keys of the timeline to the shortcuts of the view around it. The view may replace its shortcuts at any
+ * time.
+ */
 function useRangeKeys(range: TimeRange, show: (range: TimeRange) => void): void {
   const { viewKeys, clock } = usePage();
   const current = useRef({ range, show });
@@ -123,16 +126,19 @@ const MINUTE = 60_000;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Ranges with a button. */
+/** The ranges that have a button. */
 export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 
-/** No data is finer than this. */
+/** The shortest range in milliseconds. No data is finer. */
 export const LEAST_SPAN_MS = MINUTE;
-/** The Worker's limit, minus a tolerance for the browser's clock. */
+/**
+ * The longest range in milliseconds, which is the Worker's limit. Requests stay below it by CLOCK_MARGIN_MS, since
+ * the browser's clock may be wrong.
+ */
 export const LONGEST_SPAN_MS = 90 * DAY;
 const CLOCK_MARGIN_MS = 5 * MINUTE;
 
-/** A range that ends now and moves on, or a fixed one. */
+/** A range that ends now and moves with the time, or a fixed range. */
 export type TimeRange = { kind: "latest"; spanMs: number } | { kind: "fixed"; fromMs: number; toMs: number };
 
 export function windowOf(range: TimeRange, nowMs: number): TimeWindow {
@@ -142,14 +148,17 @@ export function windowOf(range: TimeRange, nowMs: number): TimeWindow {
 
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY };
 
-/** Parses `7d`, `90m`; null if it is invalid or cannot be shown. */
+/**
+ * Parses a range like `7d` or `90m` as milliseconds. Returns null if the text is invalid or the range cannot be
+ * shown.
+ */
 function spanOf(text: string): number | null {
   const [, number, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const spanMs = Number(number) * (UNITS[unit] ?? Number.NaN);
   return spanMs >= LEAST_SPAN_MS && spanMs <= LONGEST_SPAN_MS ? spanMs : null;
 }
 
-/** Formats in the largest unit that gives a whole number; a day is 24h, as on its button. */
+/** Formats a range in the largest unit that gives a whole number. A day is 24h, as on its button. */
 export function spanText(spanMs: number): string {
   const minutes = Math.max(1, Math.round(spanMs / MINUTE));
   if (minutes % 60 !== 0) return `${minutes}m`;
@@ -157,7 +166,7 @@ export function spanText(spanMs: number): string {
   return hours % 24 === 0 && hours > 24 ? `${hours / 24}d` : `${hours}h`;
 }
 
-/** Parses the URL's range; null if there is none or it is invalid. */
+/** Parses the range in the URL. Returns null if there is none or it is invalid. */
 export function rangeOf(rest: ReadonlyMap<string, string>): TimeRange | null {
   const fromMs = Date.parse(rest.get("from") ?? "");
   const toMs = Date.parse(rest.get("to") ?? "");
@@ -169,12 +178,12 @@ export function rangeOf(rest: ReadonlyMap<string, string>): TimeRange | null {
 
 const latestOf = (spanMs: number): TimeRange => ({ kind: "latest", spanMs });
 
-/** The request's range if the URL has none; fittingRange may show less of it. */
+/** The requested range if the URL has none. fittingRange may show less of it. */
 export const LAST_DAY = latestOf(DAY);
 
 /**
- * Returns the shortest range with a button that contains all data, at most a day, so that the line of a new machine fills
- * the board.
+ * Returns the shortest range with a button that contains all data, at most a day. The line of a new machine then
+ * fills the board.
  */
 export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRange {
   const knownMs = knownSinceMs === null ? DAY : nowMs - knownSinceMs;
@@ -183,7 +192,7 @@ export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRa
   );
 }
 
-/** Returns the parameters for withRest; undefined removes one. */
+/** Returns the URL's parameters for withRest. undefined removes a parameter. */
 export function restOf(range: TimeRange): Record<"range" | "from" | "to", string | undefined> {
   if (range.kind === "fixed")
     return { range: undefined, from: secondText(range.fromMs), to: secondText(range.toMs) };
@@ -192,13 +201,19 @@ export function restOf(range: TimeRange): Record<"range" | "from" | "to", string
 
 const secondText = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
-/** Returns the range that was dragged over, in either direction, at least the shortest one and never after now. */
+/**
+ * Returns the range that the operator dragged over, in either direction. The range is at least the shortest one,
+ * and never ends after now.
+ */
 export function zoomedTo(aMs: number, bMs: number, nowMs: number): TimeRange {
   const middleMs = (aMs + bMs) / 2;
   return bounded(middleMs, Math.abs(aMs - bMs), nowMs);
 }
 
-/** A factor of 2 shows twice as much time. A range that ends now continues to, in the steps of the buttons. */
+/**
+ * Returns the zoomed range. A factor of 2 shows twice as much time. A range that ends now still ends now, and has
+ * the length of a button.
+ */
 export function zoomedBy(range: TimeRange, factor: number, nowMs: number): TimeRange {
   if (range.kind === "latest") return { kind: "latest", spanMs: nextSpan(range.spanMs, factor) };
   const spanMs = range.toMs - range.fromMs;
@@ -211,7 +226,10 @@ function nextSpan(spanMs: number, factor: number): number {
   return spans.findLast((each) => each < spanMs) ?? Math.min(spanMs, spans[0] ?? HOUR);
 }
 
-/** Moves by a part of the range: -0.5 is half of it back. A range that reaches now follows it again. */
+/**
+ * Returns the range moved by a part of its length: -0.5 moves it back by half. A range that reaches now follows the
+ * time again.
+ */
 export function movedBy(range: TimeRange, part: number, nowMs: number): TimeRange {
   const { fromMs, toMs } = windowOf(range, nowMs);
   const spanMs = toMs - fromMs;
@@ -229,7 +247,7 @@ function bounded(middleMs: number, spanMs: number, nowMs: number): TimeRange {
   return { kind: "fixed", ...wholeSeconds(toMs - span, toMs) };
 }
 
-/** The precision of the URL. */
+/** Returns the range in whole seconds, the precision of the URL. */
 function wholeSeconds(fromMs: number, toMs: number): TimeWindow {
   const begin = Math.floor(fromMs / 1000) * 1000;
   return { fromMs: begin, toMs: begin + Math.round((toMs - fromMs) / 1000) * 1000 };
@@ -242,8 +260,8 @@ export function canZoom(range: TimeRange, factor: number): boolean {
 }
 
 /**
- * Returns the request's parameters. A range that ends now has no end: the Worker's clock decides, and a browser whose clock
- * is ahead is not refused.
+ * Returns the parameters of the timeline request. A range that ends now has no end in the request, so that the
+ * Worker does not refuse a browser whose clock is ahead.
  */
 export function timelineQuery(range: TimeRange, nowMs: number): { since: string; until?: string } {
   const { fromMs, toMs } = windowOf(range, nowMs);
@@ -253,7 +271,10 @@ export function timelineQuery(range: TimeRange, nowMs: number): { since: string;
   return endsNow ? { since } : { since, until: new Date(toMs).toISOString() };
 }
 
-/** Returns how often the right edge moves: about each pixel, and at most every few seconds. */
+/**
+ * Returns milliseconds between two moves of the right edge: about a pixel each, but never more often than every
+ * five seconds.
+ */
 export function stepOf(spanMs: number): number {
   return Math.max(5000, Math.round(spanMs / 1000 / 5000) * 5000);
 }

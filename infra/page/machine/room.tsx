@@ -1,4 +1,5 @@
-// What is left of memory, disk and process IDs, as bars with the thresholds below which pods would be evicted.
+// Draws the available memory, disk space and process IDs as bars, with the thresholds below which a kubelet would
+// evict pods.
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { valueOf } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
@@ -87,22 +88,22 @@ function Mark({ threshold, kind, capacity }: MarkProps) {
 }
 
 interface RoomThreshold {
-  /** As configured: `100Mi`, `10%`. */
+  /** The threshold as configured, like `100Mi` or `10%`. */
   text: string;
-  /** In the signal's unit; null if it is invalid. */
+  /** The threshold in the signal's unit. null if it is invalid. */
   amount: number | null;
 }
 
 interface RoomRow {
   signal: string;
-  /** `Memory`, `Disk (nodefs)` */
+  /** The title of the row, like `Memory` or `Disk (nodefs)`. */
   title: string;
   unit: AmountUnit;
   available: number;
   capacity: number;
   hard: RoomThreshold | null;
   soft: RoomThreshold | null;
-  /** The threshold that it is below. */
+  /** The threshold that the available amount is below, or null. */
   below: "hard" | "soft" | null;
 }
 
@@ -115,7 +116,7 @@ const TITLES: Readonly<Record<string, string>> = {
   "pid.available": "Process IDs",
 };
 
-/** Lists short ones first, then in the order of the report. */
+/** Returns the rows: those below a threshold first, otherwise in the order of the report. */
 export function roomRows(vitals: object | null, { hard, soft }: WholeNode["thresholds"]): RoomRow[] {
   const { signals = {} } = (vitals ?? {}) as { signals?: Record<string, [number, number]> };
   const rows = Object.entries(signals).map(([signal, [available, capacity]]): RoomRow => {
@@ -143,7 +144,7 @@ function threshold(text: string | undefined, capacity: number): RoomThreshold | 
   return { text, amount: quantity.ok ? Number(valueOf(quantity.value)) : null };
 }
 
-/** Formats memory and disks as bytesText does; other quantities stay as they are. */
+/** Returns a quantity for people: memory and disk space as bytesText formats them, other quantities unchanged. */
 export function quantityWords(resource: string, quantity: string): string {
   if (!/^(memory|ephemeral-storage|hugepages-.*)$/.test(resource)) return quantity;
   const parsed = parseQuantity(quantity);

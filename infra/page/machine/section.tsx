@@ -1,11 +1,11 @@
-// A machine's sections: their list with shortcuts, a card with a heading, and a fold that draws its content when it is
-// opened.
+// Draws the sections of a machine's view: the list of sections with shortcuts, a card with a heading, and a fold
+// that draws its content when it is opened.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 
 interface SectionProps {
   id: SectionId;
-  /** Next to the heading. */
+  /** Content next to the heading. */
   aside?: ComponentChildren;
   children: ComponentChildren;
 }
@@ -28,7 +28,7 @@ interface FoldProps {
   isOpenFirst?: boolean;
 }
 
-/** The content is drawn, and requested, when the fold is opened. */
+/** Draws a fold. Its content is drawn, and its data requested, only when the fold is opened. */
 export function Fold({ title, children, isOpenFirst = false }: FoldProps) {
   const [isOpen, setOpen] = useState(isOpenFirst);
   return (
@@ -41,7 +41,7 @@ export function Fold({ title, children, isOpenFirst = false }: FoldProps) {
 
 export const Nothing = ({ children }: { children: ComponentChildren }) => <p class="quiet">{children}</p>;
 
-/** In the order of the view, each with its shortcut. */
+/** The sections in the order of the view, each with its shortcut. */
 export const MACHINE_SECTIONS = [
   { id: "timeline", title: "Timeline", key: "t" },
   { id: "conditions", title: "Conditions", key: "c" },

@@ -1,4 +1,5 @@
-// Places bands, marks and ticks on a time axis of a given width. Bands and marks that are too narrow are drawn together.
+// Places bands, marks and ticks on a time axis of a given width. Bands and marks that are too narrow are drawn
+// together.
 import {
   type BandLook,
   type DrawnBand,
@@ -8,22 +9,22 @@ import {
   type TimeWindow,
 } from "./timeline-data.ts";
 
-/** A rectangle: one band, or several narrow ones. */
+/** A rectangle that shows one band, or several narrow bands. */
 export interface PlacedBand {
   x: number;
   width: number;
   look: BandLook;
-  /** "" if there is no room for a label. */
+  /** The text in the rectangle. "" if there is no room for it. */
   label: string;
-  /** In order; never empty. */
+  /** The bands of the rectangle, in order of time. Never empty. */
   of: readonly DrawnBand[];
 }
 
-/** Narrower bands are drawn together at this width, so that a second stays visible. */
+/** The least width of a rectangle in pixels, so that a second stays visible. Narrower bands are drawn together. */
 const LEAST_WIDTH = 3;
-/** Several bands get the look of the worst band. */
+/** The looks from worst to best. A rectangle of several bands has the worst band's look. */
 const WORST_FIRST: readonly BandLook[] = ["bad", "silent", "held", "unknown", "off", "waiting", "good"];
-/** An average of the label's type. */
+/** The average width of a character of the label, in pixels. */
 const CHARACTER_WIDTH = 6.4;
 const LABEL_PADDING = 12;
 
@@ -34,7 +35,7 @@ interface Placing {
   of: DrawnBand[];
 }
 
-/** Places the bands of one track, in the order of time, without overlaps and within the window. */
+/** Places the bands of one track within the window, in the order of time and without overlaps. */
 export function placedBands(bands: readonly DrawnBand[], window: TimeWindow, width: number): PlacedBand[] {
   const placed: Placing[] = [];
   for (const band of bands) {
@@ -52,7 +53,7 @@ function narrow(band: DrawnBand, at: number, width: number): Placing {
   return { x, end: x + LEAST_WIDTH, isNarrow: true, of: [band] };
 }
 
-/** Joins narrow bands that would overlap; wide bands make room for narrow bands. */
+/** Adds a rectangle. Narrow rectangles that would overlap are joined; a wide one makes room for a narrow one. */
 function place(placed: Placing[], next: Placing): void {
   const last = placed.at(-1);
   if (last && next.isNarrow && last.isNarrow && next.x < last.end) {
@@ -80,23 +81,23 @@ function labelOf({ of, width }: Omit<PlacedBand, "label">): string {
   if (room < band.status.length) return "";
   const whole = band.text === "" ? band.status : `${band.status} · ${band.text}`;
   if (whole.length <= room) return whole;
-  // Two letters of a text say nothing.
+  // With too little room the text is left out, because its first letters alone mean nothing.
   return room < band.status.length + 12 ? band.status : `${whole.slice(0, room - 1).trimEnd()}…`;
 }
 
-/** Returns the band at this place; null if nothing is known there. */
+/** Returns the rectangle at a place, or null if nothing is known there. */
 export function bandAt(placed: readonly PlacedBand[], x: number): PlacedBand | null {
   return placed.findLast((each) => each.x <= x && x <= each.x + each.width) ?? null;
 }
 
-/** A mark, or several that would overlap, with their count. */
+/** A mark on the axis. It stands for one event, or for several whose marks would overlap. */
 interface PlacedMark {
   x: number;
-  /** In order; never empty. */
+  /** The events of the mark, in order of time. Never empty. */
   of: readonly DrawnMark[];
 }
 
-/** Marks keep `apartBy` from each other, and half of it from the ends. */
+/** Places the marks. They are at least `apartBy` pixels from each other, and half as much from the ends. */
 export function placedMarks(
   marks: readonly DrawnMark[],
   window: TimeWindow,
@@ -108,14 +109,15 @@ export function placedMarks(
     const margin = Math.min(apartBy, width) / 2;
     const x = Math.min(width - margin, Math.max(margin, placeOf(mark.atMs, window, width)));
     const last = groups.at(-1);
-    // Counted from the group's first mark; otherwise a steady trickle would become one group as wide as the row.
+    // The distance is counted from the group's first mark. Otherwise frequent events would become one group as wide
+    // as the row.
     if (last && x - last.x < apartBy) last.of.push(mark);
     else groups.push({ x, of: [mark] });
   }
   return groups;
 }
 
-/** Several marks have the sign of the rarest kind. */
+/** The kinds of marks, the rarest first. A mark of several events has the sign of the rarest kind. */
 const RAREST_FIRST = [
   "reboot",
   "identity",
@@ -134,7 +136,7 @@ export function signOf({ of }: PlacedMark): string {
 
 const BY_OPERATOR = /\ban operator\b|\bby operator\b/i;
 
-/** Distinguishes an operator's action from other changes. */
+/** Returns the kind of an event. An operator's action is a kind of its own. */
 export function kindOf({ kind, text }: DrawnMark): string {
   return BY_OPERATOR.test(text) ? "operator" : kind;
 }
@@ -162,12 +164,14 @@ export function trackWord(track: string): string {
   return track === STATE_TRACK_NAME ? "State" : track;
 }
 
-/** Returns the minutes by which local time is ahead of UTC: typically minus Date's getTimezoneOffset. */
+/** Returns the minutes by which local time is ahead of UTC, typically minus Date's getTimezoneOffset. */
 export type ZoneOffset = (atMs: number) => number;
 
 export const localOffset: ZoneOffset = (atMs) => -new Date(atMs).getTimezoneOffset();
 
-/** Returns 0 for the window's begin and `width` for its end; other times are outside. */
+/**
+ * Returns the place of a time in pixels: 0 for the window's begin, `width` for its end. Other times are outside.
+ */
 export function placeOf(atMs: number, { fromMs, toMs }: TimeWindow, width: number): number {
   return ((atMs - fromMs) / (toMs - fromMs)) * width;
 }
@@ -176,7 +180,7 @@ export function timeAt(place: number, { fromMs, toMs }: TimeWindow, width: numbe
   return Math.round(fromMs + (place / width) * (toMs - fromMs));
 }
 
-/** null if no part is within the window. */
+/** Returns the part of the span within the window, or null if there is none. */
 export function clipped<T extends TimeWindow>(span: T, { fromMs, toMs }: TimeWindow): T | null {
   const begin = Math.max(span.fromMs, fromMs);
   const end = Math.min(span.toMs, toMs);
@@ -193,14 +197,14 @@ const STEPS_MS = [
   ...[1, 2, 3, 6, 12].map((hours) => hours * HOUR),
   ...[1, 2, 7, 14, 28, 56, 112].map((days) => days * DAY),
 ];
-/** 1 January 1970 was a Thursday; weeks start on the Monday after. */
+/** Milliseconds from 1 January 1970, a Thursday, to the following Monday: weeks begin on Mondays. */
 const FIRST_MONDAY_MS = 4 * DAY;
 
 export interface TimeTick {
   atMs: number;
-  /** `14:30`, `14:30:10`, `22 Nov` */
+  /** The text of the tick, like `14:30`, `14:30:10` or `22 Nov`. */
   text: string;
-  /** It begins a day, and the other ticks are within days. */
+  /** true if the tick begins a day, while other ticks are within days. */
   isDay: boolean;
 }
 
@@ -210,12 +214,12 @@ export function timeTicks(window: TimeWindow, most: number, offset: ZoneOffset):
   const stepMs = STEPS_MS.find((each) => spanMs / each <= Math.max(1, most)) ?? spanMs;
   const base = stepMs >= 7 * DAY ? FIRST_MONDAY_MS : 0;
   const localMs = window.fromMs + offset(window.fromMs) * MINUTE;
-  // One step earlier: when a clock is put back within the window, an hour occurs twice.
+  // The search begins one step earlier: when clocks are put back within the window, an hour occurs twice.
   const first = Math.ceil((localMs - base) / stepMs) * stepMs + base - stepMs;
   const found: TimeTick[] = [];
   for (let local = first; local <= first + spanMs + 3 * stepMs + DAY; local += stepMs) {
     const atMs = momentOf(local, offset);
-    // An hour that a clock skips has no tick.
+    // A tick in an hour that clocks skip is left out.
     const isReal = atMs + offset(atMs) * MINUTE === local;
     if (isReal && atMs > window.toMs) break;
     if (isReal && atMs >= window.fromMs) found.push(tick(atMs, local, stepMs));
@@ -223,7 +227,7 @@ export function timeTicks(window: TimeWindow, most: number, offset: ZoneOffset):
   return found.slice(0, Math.max(1, most) + 1);
 }
 
-/** Returns the time at which local clocks show `local`, given as if it were UTC. */
+/** Returns the time at which local clocks show `local`, which is given as if it were UTC. */
 function momentOf(local: number, offset: ZoneOffset): number {
   const guess = local - offset(local) * MINUTE;
   return local - offset(guess) * MINUTE;
@@ -246,7 +250,7 @@ function clockText(local: number, hasSeconds: boolean): string {
   return new Date(local).toISOString().slice(11, hasSeconds ? 19 : 16);
 }
 
-/** Formats a time for a sentence: `22 Nov 14:03:09`; with the year if it is not the current one. */
+/** Formats a time for a sentence: `22 Nov 14:03:09`, with the year if it is not the present year. */
 export function momentText(atMs: number, offset: ZoneOffset, nowMs: number): string {
   const local = atMs + offset(atMs) * MINUTE;
   const year = new Date(local).getUTCFullYear();

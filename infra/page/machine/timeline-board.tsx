@@ -1,4 +1,5 @@
-// The board with one time axis for bands, marks and lines: its size, the pointer, and dragging.
+// Draws the board of the timeline, whose bands, marks and lines share one time axis. Handles its size, the pointer,
+// and dragging.
 import { type Signal, useSignal } from "@preact/signals";
 import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";
@@ -10,13 +11,13 @@ import { timeAt } from "./timeline-bands.ts";
 
 export interface Board {
   window: TimeWindow;
-  /** The right edge of what is known. */
+  /** The time at the right edge of the data, in milliseconds since 1970. */
   nowMs: number;
-  /** The width of the drawing in CSS pixels, right of the gutter. */
+  /** The width of the drawing right of the gutter, in CSS pixels. */
   width: number;
-  /** The width of names and amounts on the left; 0 if they are above the rows. */
+  /** The width of the names and amounts on the left, in CSS pixels. 0 if they are above the rows. */
   gutter: number;
-  /** The pointer's place in pixels; null if it is elsewhere. */
+  /** The pointer's place in pixels. null if the pointer is not over the drawing. */
   pointerX: Signal<number | null>;
 }
 
@@ -29,11 +30,11 @@ export function useBoard(): Board {
 }
 
 const GUTTER = 148;
-/** Narrower boards have no gutter. */
+/** The least width of a board with a gutter, in CSS pixels. */
 const WIDE_FROM = 560;
-/** For paper of any size. */
+/** The width of the board on paper, which fits paper of any size. */
 const PAPER_WIDTH = 680;
-/** A shorter drag is a click, or an unsteady finger. */
+/** The least length of a drag in pixels. A shorter drag is a click, or an unsteady finger. */
 const LEAST_DRAG = 5;
 
 interface BoardProps {
@@ -92,7 +93,7 @@ export function TimelineBoard({ window, nowMs, isBusy, children }: BoardProps) {
   );
 }
 
-/** The line at the pointer through all rows, and the range that is dragged over. */
+/** Draws the vertical line at the pointer, and the range that the operator drags over. */
 function Pointer({ draggedFrom }: { draggedFrom: Signal<number | null> }) {
   const { pointerX, gutter } = useBoard();
   const x = pointerX.value;
@@ -112,7 +113,7 @@ function Pointer({ draggedFrom }: { draggedFrom: Signal<number | null> }) {
   );
 }
 
-/** 0 before it is measured. */
+/** Returns the element's width, and 0 until it is measured. */
 function useWidth(element: RefObject<HTMLElement | null>): number {
   const [width, setWidth] = useState(0);
   useLayoutEffect(() => {

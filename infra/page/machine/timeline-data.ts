@@ -1,20 +1,21 @@
-// A machine's timeline for drawing: times in milliseconds, sorted, and how each status looks.
+// Converts the Worker's timeline of a machine for drawing: times in milliseconds, sorted, and the look of each
+// status.
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 
-/** In milliseconds since 1970. */
+/** A span of time, in milliseconds since 1970. */
 export interface TimeWindow {
   fromMs: number;
   toMs: number;
 }
 
-/** The status of a track over a time. */
+/** The status of a track during a span of time. */
 export interface DrawnBand extends TimeWindow {
-  /** `state`, or a condition's type. */
+  /** The name of the track: `state`, or a condition's type. */
   track: string;
   status: string;
   text: string;
-  /** It still lasts at the end of the answer. */
+  /** true if the status still lasts at the end of the answer. */
   isOpen: boolean;
 }
 
@@ -26,14 +27,14 @@ export interface DrawnMark {
 
 export interface DrawnTimeline
   extends TimeWindow, Omit<TimelineAnswer, "since" | "until" | "knownSince" | "bands" | "marks"> {
-  /** null if nothing is known. */
+  /** The time since which data exists, in milliseconds since 1970. null if there is no data. */
   knownSinceMs: number | null;
   bands: readonly DrawnBand[];
   marks: readonly DrawnMark[];
 }
 
 export const STATE_TRACK_NAME = "state";
-/** The status of bands in which the machine did not report. */
+/** The status in the track `state` while the machine did not report. */
 const SILENT_STATUS = "silent";
 
 export function drawnTimeline(answer: TimelineAnswer): DrawnTimeline {
@@ -57,7 +58,7 @@ export function drawnTimeline(answer: TimelineAnswer): DrawnTimeline {
 
 const byTime = (a: DrawnMark, b: DrawnMark) => a.atMs - b.atMs;
 
-/** The page learns of each change at once, so open bands last until now. */
+/** Returns the timeline with its open bands prolonged until now: the page would have received any change. */
 export function heldUntil(timeline: DrawnTimeline, nowMs: number): DrawnTimeline {
   if (nowMs <= timeline.toMs) return timeline;
   const bands = timeline.bands.map((band) => (band.isOpen ? { ...band, toMs: nowMs } : band));
@@ -66,19 +67,22 @@ export function heldUntil(timeline: DrawnTimeline, nowMs: number): DrawnTimeline
 
 const FIRST_TRACKS = [STATE_TRACK_NAME, "Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** Tracks of all machines come first, in a fixed order; the others by name, so that no row jumps when one appears. */
+/**
+ * Returns the tracks: first those of all machines, in a fixed order, then others by name. No row jumps when another
+ * appears.
+ */
 export function tracksOf(bands: readonly { track: string }[]): string[] {
   const seen = new Set([STATE_TRACK_NAME, "Ready", ...bands.map(({ track }) => track)]);
   const others = [...seen].filter((track) => !FIRST_TRACKS.includes(track)).toSorted();
   return [...FIRST_TRACKS.filter((track) => seen.has(track)), ...others];
 }
 
-/** Lists the times without reports, in order. */
+/** Returns the spans in which the machine did not report, in order. */
 export function silences(bands: readonly DrawnBand[]): TimeWindow[] {
   return bands.filter(({ track, status }) => track === STATE_TRACK_NAME && status === SILENT_STATUS);
 }
 
-/** How a status looks: by its meaning for an operator, not by its word. */
+/** The looks of a status. A look shows the status' meaning for an operator. */
 export const BAND_LOOKS = ["good", "bad", "unknown", "silent", "held", "waiting", "off"] as const;
 export type BandLook = (typeof BAND_LOOKS)[number];
 

@@ -1,5 +1,5 @@
-// The rows of a timeline: a band for each track, signs of events above them, the time below, and the text of what is pointed
-// at.
+// Draws the rows of a timeline: a band for each track, signs of events above, the time below, and a text about the
+// chosen band or mark.
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { shortDuration } from "../base/relative-time.ts";
@@ -33,7 +33,7 @@ const ROW_HEIGHT = 22;
 const TICK_WIDTH = 84;
 const MARK_WIDTH = 26;
 
-/** The band or mark under the pointer, or the one that the keys chose. */
+/** The band or mark that the pointer is over, or that keys have chosen. */
 interface Pointed {
   track: string;
   band: PlacedBand;
@@ -85,7 +85,10 @@ export function TimelineRows({
 
 type Rows = readonly { track: string; placed: readonly PlacedBand[] }[];
 
-/** undefined if the key is not for the rows. The first key chooses the newest of the first row. */
+/**
+ * Returns the band that an arrow key chooses, or undefined for other keys. The first key chooses the newest band of
+ * the first row.
+ */
 function neighbour(rows: Rows, from: Pointed | null, key: string): Pointed | undefined {
   const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[key];
   if (step === undefined) return undefined;
@@ -284,7 +287,7 @@ function PointedText({ pointed, marks }: PointedTextProps) {
   );
 }
 
-/** The mark's button has the same name for screen readers. */
+/** Draws the text of a mark. Screen readers skip it, because the mark's button has the text as its name. */
 function MarkLines({ of, nowMs }: { of: readonly DrawnMark[]; nowMs: number }) {
   const [first, ...more] = of;
   if (!first) return null;
@@ -306,7 +309,7 @@ const markWords = (mark: DrawnMark) => `${MARK_WORDS[kindOf(mark)] ?? mark.kind}
 
 const MOST_SAID = 8;
 
-/** A line for each mark, unless they are many. */
+/** Returns a line for each event of a mark. Events after the first MOST_SAID are only counted. */
 function marksText(marks: readonly DrawnMark[], nowMs: number): string {
   const lines = marks
     .slice(0, MOST_SAID)
@@ -334,7 +337,7 @@ function BandText({ track, of, nowMs }: { track: string; of: readonly DrawnBand[
   );
 }
 
-/** `22 Nov 14:02:11 – 22 Nov 14:31:02 (28m)`, `since 22 Nov 14:02:11 (28m)` */
+/** Returns the span of a band, like `22 Nov 14:02:11 – 22 Nov 14:31:02 (28m)` or `since 22 Nov 14:02:11 (28m)`. */
 function bandSpan(fromMs: number, { toMs, isOpen }: DrawnBand, nowMs: number): string {
   const from = momentText(fromMs, localOffset, nowMs);
   const lasts = shortDuration(toMs - fromMs);
@@ -369,9 +372,13 @@ export function BandLegend({ looks }: { looks: ReadonlySet<BandLook> }) {
   );
 }
 
-/** In a square of 16. Each kind has its shape, so that colour is never the only sign. */
+/**
+ * The shape of each kind of mark, as a path in a square of 16. Each kind has its own shape, so that colour is never
+ * the only sign.
+ */
 const SHAPES: Readonly<Record<string, string>> = {
-  // Person, arrow that turns back, diamond, bars, flag, hexagon, plus, key, clock, pin, cloud, chip.
+  // The shapes are, in order: person, arrow that turns back, diamond, bars, flag, hexagon, plus, key, clock, pin,
+  // cloud, chip.
   operator:
     "M8 1.500a3.200 3.200 0 1 1 0 6.400 3.200 3.200 0 0 1 0-6.400ZM2 14.500c0-3.500 2.600-5.500 6-5.500s6 2 6 5.500Z",
   reboot: "M8 2.200V0l4.500 3.500L8 7V4.600a4.100 4.100 0 1 0 4.100 4.100h2.400A6.500 6.500 0 1 1 8 2.200Z",
@@ -400,7 +407,7 @@ function MarkSign({ kind }: { kind: string }) {
   );
 }
 
-/** Looks of one plain colour have no pattern. */
+/** The patterns of bands. Looks of one plain colour have none. */
 const PATTERNS: readonly { look: BandLook; size: number; path: string }[] = [
   { look: "silent", size: 8, path: "M-2 2 2 -2M0 8 8 0M6 10 10 6" },
   { look: "unknown", size: 6, path: "M3 0V6" },
@@ -409,7 +416,7 @@ const PATTERNS: readonly { look: BandLook; size: number; path: string }[] = [
   { look: "off", size: 8, path: "M0 0 8 8M0 8 8 0" },
 ];
 
-/** Once for all rows. */
+/** Draws the definitions of the patterns, once for all rows. */
 export function BandPatterns() {
   return (
     <svg class="timeline-patterns" width="0" height="0" aria-hidden="true">

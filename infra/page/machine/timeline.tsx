@@ -1,4 +1,4 @@
-// A machine's timeline: states over time, events, and what the machine had left; as a drawing and as a table.
+// Draws a machine's timeline, as a drawing and as a table: states over time, events, and available resources.
 import { batch, type ReadonlySignal, useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
@@ -70,7 +70,7 @@ function Legend({ timeline: { bands } }: { timeline: DrawnTimeline }) {
   return <BandLegend looks={looks} />;
 }
 
-/** Notes about times that the drawing lacks. */
+/** Draws notes about spans that the drawing lacks. */
 function Odd({ timeline, fromMs, nowMs }: { timeline: DrawnTimeline; fromMs: number; nowMs: number }) {
   const { knownSinceMs, isCut } = timeline;
   const isPartly = knownSinceMs !== null && knownSinceMs > fromMs;
@@ -93,16 +93,16 @@ function Odd({ timeline, fromMs, nowMs }: { timeline: DrawnTimeline; fromMs: num
   );
 }
 
-/** Each request wakes the machine's object. */
+/** Milliseconds between two requests. Each request wakes the node object. */
 const EVERY_MS = 60_000;
-/** The shortest wait for a machine that changes all the time. */
+/** The least number of milliseconds between two requests, for a machine that changes all the time. */
 const LEAST_WAIT_MS = 3000;
-/** A window of 90 days omits its oldest minutes. */
+/** Milliseconds of data that may be missing without a note: a window of 90 days lacks its oldest minutes. */
 const TOLERANCE_MS = 6 * 60_000;
 
 /**
- * Requests the timeline again when the machine changes. The former drawing stays meanwhile. `chosen` null: requests a day
- * and shows the range that fits.
+ * Requests the timeline, and requests it again when the machine changes. The former drawing stays until the answer
+ * arrives. If `chosen` is null, requests a day and shows the range that fits.
  */
 function useTimeline(name: string, chosen: TimeRange | null) {
   const { clock, live } = usePage();
@@ -113,14 +113,15 @@ function useTimeline(name: string, chosen: TimeRange | null) {
   const { value, fault, isLoading, again } = answer;
   const lastMs = useRef(requestedMs);
   useEffect(() => {
-    // The request of a fixed range is the same as before, so it is repeated by hand.
+    // The request of the latest range changes with the time by itself. A fixed range has the same request, so it is
+    // repeated explicitly.
     if (!isLatest && lastMs.current !== requestedMs) again();
     lastMs.current = requestedMs;
   }, [requestedMs]);
   const answered = useMemo(() => (value ? drawnTimeline(value) : null), [value]);
   const range = useFitting(chosen, answered);
   const { fromMs, toMs } = windowOf(range, 0);
-  // The right edge moves in steps of what can be seen.
+  // The right edge moves in steps that are large enough to be seen.
   const nowMs = useSteps(clock, stepOf(toMs - fromMs));
   const isLive = live.connection.value.kind === "live";
   const timeline = useMemo(
@@ -133,7 +134,10 @@ function useTimeline(name: string, chosen: TimeRange | null) {
   return { timeline, range, window: window.current, nowMs, fault, isLoading, again };
 }
 
-/** The first answer decides the range, so that nothing jumps later. */
+/**
+ * Returns the shown range. Without a chosen range the first answer decides it, so that the drawing does not jump
+ * later.
+ */
 function useFitting(chosen: TimeRange | null, answered: DrawnTimeline | null): TimeRange {
   const fitting = useRef<TimeRange>(null);
   if (answered) fitting.current ??= fittingRange(answered.knownSinceMs, answered.toMs);
@@ -154,7 +158,8 @@ function useSteps(clock: ReadonlySignal<number>, stepMs: number): number {
 }
 
 /**
- * Returns the time of the last request: the feed's last change of the machine, or a minute ago at most while now is shown.
+ * Returns the time for the next request: the feed's last change of the machine. While the latest range is shown,
+ * the time is at most a minute ago.
  */
 function useRequestTime(name: string, isLatest: boolean): number {
   const { clock, live } = usePage();
@@ -176,10 +181,10 @@ function useRequestTime(name: string, isLatest: boolean): number {
   return requestedMs.value;
 }
 
-/** The limit of rows with samples. */
+/** The number of samples in the table at most. */
 const MOST_SAMPLES = 200;
 
-/** The row to scroll to. A new object scrolls again. */
+/** The event whose row the table scrolls to. A new object scrolls again. */
 interface WantedLine {
   mark: DrawnMark;
 }
@@ -187,7 +192,7 @@ interface WantedLine {
 interface Line {
   id: string;
   fromMs: number;
-  /** null if it has no duration; undefined if it still lasts. */
+  /** The end of the row's span. null for an event without a duration, undefined if the span still lasts. */
   toMs: number | null | undefined;
   what: string;
   text: string;
@@ -242,7 +247,7 @@ function TimelineTable({ timeline, nowMs, wanted }: TableProps) {
 function LinesTable({ timeline, nowMs, wanted }: TableProps) {
   const lines = useMemo(() => linesOf(timeline), [timeline.bands, timeline.marks]);
   useEffect(() => {
-    // A later answer has other objects for the same marks.
+    // Marks are compared by value, because a later answer has other objects for them.
     const found = lines.find(({ mark }) => mark && wanted && isSameMark(mark, wanted.mark));
     const row = found && document.querySelector<HTMLElement>(`#timeline-${found.id}`);
     row?.scrollIntoView({ block: "center" });

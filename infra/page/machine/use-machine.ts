@@ -1,5 +1,5 @@
-// One machine, from the feed and from its object. The object is woken when the view opens, when the feed reports a change,
-// and on demand; no timer wakes it.
+// Reads one machine from the feed and from its node object. The node object is woken when the view opens, when the
+// feed reports a change, and on demand. No timer wakes it.
 import { useComputed } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
@@ -15,7 +15,7 @@ export type WatchedMachine = ReturnType<typeof useMachine>;
 export function useMachine(name: string) {
   const page = usePage();
   const { value: whole, fault, isLoading, again } = useAnswer<WholeNode>(machinePath(name));
-  // null if the feed does not contain it (yet).
+  // null if the feed does not contain the machine yet, or any more.
   const live = useComputed(() => {
     void page.live.revision.value;
     return page.live.machines().get(name) ?? null;
@@ -23,7 +23,7 @@ export function useMachine(name: string) {
   const neighbours = useComputed(() => {
     void page.live.revision.value;
     const machine = page.live.machines().get(name);
-    // It reads all machines, and matters for a silent one only.
+    // The neighbours matter for a silent machine only. Finding them reads all machines.
     if (machine?.state !== "silent") return null;
     return neighboursOf(machine, page.live.machines().values(), page.live.outages.value.values());
   }).value;
@@ -41,7 +41,7 @@ export function useMachine(name: string) {
 export function goToSection(id: SectionId): void {
   const section = document.getElementById(id);
   if (!section) return;
-  // The URL has the section, so that it can be shared, but the history has no entry for it.
+  // The URL gets the section's fragment, so that the operator can share it. The browser's history gets no entry.
   history.replaceState(history.state, "", `${location.pathname}${location.search}#${id}`);
   section.scrollIntoView();
   section.focus({ preventScroll: true });
@@ -51,7 +51,7 @@ export function useMachineKeys(again: () => void): void {
   const { viewKeys, go, fleetHref } = usePage();
   const latest = useRef(again);
   latest.current = again;
-  // Set with the view itself: an effect would come later and lose an early key.
+  // The shortcuts are set in a layout effect, because a later effect would miss an early key.
   useLayoutEffect(() => {
     const own: KeyBinding[] = [
       { key: "r", does: "refreshes the machine", run: () => latest.current() },
@@ -62,7 +62,7 @@ export function useMachineKeys(again: () => void): void {
         run: () => goToSection(id),
       })),
     ];
-    // Parts of the view have shortcuts of their own.
+    // The parts of the view have added shortcuts already, which must stay.
     viewKeys.value = [...viewKeys.value, ...own];
     return () => {
       viewKeys.value = viewKeys.value.filter((each) => !own.includes(each));

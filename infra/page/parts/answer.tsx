@@ -1,4 +1,4 @@
-// Answers of the Worker in a view: asked once, again on a change, or again and again.
+// Requests answers of the Worker for a view: once, again on a change, or regularly.
 import type { PathOf } from "../../../shared/protocol/routes.ts";
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
@@ -9,7 +9,7 @@ import { FaultNotice } from "./notice.tsx";
 
 interface AnsweredProps<T> {
   answer: Answer<T>;
-  /** The failed request: "The tokens could not be listed". */
+  /** The sentence about a failed request, like "The tokens could not be listed". */
   what: string;
   children: (value: T) => ComponentChildren;
 }
@@ -27,7 +27,7 @@ export function Answered<T>({ answer, what, children }: AnsweredProps<T>) {
 interface AnsweredSectionProps<T> extends AnsweredProps<T> {
   id: string;
   title: ComponentChildren;
-  /** Next to the heading. */
+  /** Content next to the heading. */
   aside?: ComponentChildren;
 }
 
@@ -43,17 +43,17 @@ export function AnsweredSection<T>({ id, title, aside, ...answered }: AnsweredSe
   );
 }
 
-/** The answer to a GET. The former value stays while the view asks again, and if that fails. */
+/** The answer to a GET. The former value stays during another request, and after it if it fails. */
 export interface Answer<T> {
-  /** null before the first answer. */
+  /** The value. null before the first answer. */
   value: T | null;
-  /** Of the last attempt; null if it succeeded or is running. */
+  /** The fault of the last request. null if it succeeded or is running. */
   fault: RequestFault | null;
   isLoading: boolean;
   again: () => void;
 }
 
-/** Asks when the view is shown, when the query changes, and on `again`. A path of null sends nothing. */
+/** Sends a GET when the view is shown, when the query changes, and on `again`. A path of null sends nothing. */
 export function useAnswer<T>(
   path: PathOf<"GET"> | null,
   query?: RequestOptions["query"],
@@ -70,7 +70,7 @@ export function useAnswer<T>(
   const key = JSON.stringify([path, query]);
   useEffect(() => {
     const stop = new AbortController();
-    // Another path is about something else, so the former value must go.
+    // Another path names another thing, so the former value is dropped.
     const isSame = former.current === path;
     former.current = path;
     setState((before) => ({ value: isSame ? before.value : null, fault: null, isLoading: path !== null }));
@@ -92,12 +92,15 @@ export function useAnswer<T>(
   return { ...state, again: () => setRound((before) => before + 1) };
 }
 
-/** The first value from the feed is no change: the view has just asked. */
+/**
+ * The text for no value from the feed. The first value after it is no change, because the view has just sent its
+ * request.
+ */
 const NO_VALUE = "null";
 
 /**
- * Asks again when the feed changes `change`, a JSON text. A running request is left to finish; otherwise a value that
- * changes each second would never be answered.
+ * Requests the answer again when the feed changes `change`, a JSON text. A running request is not cancelled:
+ * otherwise a value that changes each second would never be answered.
  */
 export function useAgainOnChange(
   { isLoading, again }: Pick<Answer<unknown>, "isLoading" | "again">,
@@ -114,9 +117,11 @@ export function useAgainOnChange(
   }, [change, isLoading]);
 }
 
-/** Asks the same repeatedly while the page is visible. The last answer stays if a request fails. */
+/**
+ * The answer to a GET that is sent regularly while the page is visible. The last answer stays if a request fails.
+ */
 export interface Polled<T> {
-  /** null before the first answer. */
+  /** The value. null before the first answer. */
   value: T | null;
   fault: RequestFault | null;
   now: () => void;
@@ -124,7 +129,7 @@ export interface Polled<T> {
 
 const AFTER_FAULT_MS = 5000;
 
-/** `nextMs` returns the time until the next request, or null to stop. */
+/** Sends a GET regularly. `nextMs` returns milliseconds until the next request, or null to stop. */
 export function usePolled<T>(
   path: PathOf<"GET">,
   nextMs: (value: T) => number | null,

@@ -1,13 +1,14 @@
-// Commands: texts in which they stand out, a button that copies them, and the command with which a machine joins.
+// Draws commands: texts in which commands stand out, a button that copies a command, and the command with which a
+// machine joins.
 import { useState } from "preact/hooks";
 import { later } from "../base/clock.ts";
 import { usePage } from "../page.ts";
 
 interface MarkedTextProps {
   text: string;
-  /** The machine's name, which replaces NAME; absent: nothing is replaced. */
+  /** The machine's name, which replaces NAME in the text. Absent if NAME stays. */
   name?: string;
-  /** A machine may have written the text, so it gets no copy buttons. */
+  /** true if a machine may have written the text. Such a text gets no copy buttons. */
   isOfMachine?: boolean;
 }
 
@@ -46,13 +47,13 @@ export function markedParts(text: string, name?: string): MarkedPart[] {
 
 const PROGRAMS = ["rollcall", "node-shim", "kubectl", "pgrep", "systemctl", "timedatectl"];
 
-/** Is it a whole command, without placeholders? */
+/** Returns true for a whole command without placeholders. */
 export const isTyped = ({ isCommand, text }: MarkedPart): boolean =>
   isCommand && PROGRAMS.some((program) => text.startsWith(`${program} `)) && !/ [A-Z]{3,}\b/.test(text);
 
 const SAID_MS = 2000;
 
-/** Copies a text and confirms it. `of`: the subject, for screen readers. */
+/** Draws a button that copies a text and confirms it. `of` names the text for screen readers. */
 export function CopyButton({ text, of }: { text: string; of: string }) {
   const { notify } = usePage();
   const [isCopied, setCopied] = useState(false);
@@ -72,7 +73,10 @@ export function CopyButton({ text, of }: { text: string; of: string }) {
   );
 }
 
-/** Without a token the command names a file. The token goes through a pipe, so that no process list shows it. */
+/**
+ * Returns the command with which a machine joins. Without a token the command names a file. A token goes through a
+ * pipe, so that no process list shows it.
+ */
 export function joinCommand(origin: string, token?: string): string {
   const join = `node-shim join --url ${origin} --join-token-file`;
   return token === undefined

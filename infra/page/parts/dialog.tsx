@@ -1,4 +1,5 @@
-// A dialog in front of the page: the browser's own, which keeps the focus and closes with Escape.
+// Draws a dialog in front of the page. It is the browser's own, which keeps the focus inside and closes with
+// Escape.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 
@@ -8,7 +9,7 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
-/** Is open while it is mounted. */
+/** Draws a dialog, which is open as long as it is mounted. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();

@@ -1,5 +1,5 @@
-// Forms: fields with label, hint and error, a form in a dialog, a button with a confirmation, and the request that they
-// send.
+// Draws forms: fields with label, hint and error, a form in a dialog, a button with a confirmation, and sends their
+// requests.
 import type { PathOf } from "../../../shared/protocol/routes.ts";
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
@@ -11,7 +11,7 @@ import { FaultNotice } from "./notice.tsx";
 export interface FieldProps {
   label: string;
   hint?: string;
-  /** The expected form of the value, if the value does not have it. */
+  /** The expected form of the value, if the value is wrong. */
   fault?: string | undefined;
   value: string;
   onChange: (value: string) => void;
@@ -95,7 +95,7 @@ export function Check({ label, value, onChange }: CheckProps) {
   );
 }
 
-/** The typed values of a form. `field` binds one of them to a Field, a Choice or a Check. */
+/** Returns the typed values of a form. `field` connects a value with a Field, a Choice or a Check. */
 export function useForm<Form extends object>(empty: Form) {
   const [form, setForm] = useState(empty);
   const field = <Name extends keyof Form>(name: Name) => ({
@@ -109,7 +109,7 @@ interface DialogButtonProps {
   label: ComponentChildren;
   look?: "danger" | "primary" | undefined;
   isDisabled?: boolean;
-  /** The dialog. */
+  /** Draws the content of the dialog. `close` closes it. */
   children: (close: () => void) => ComponentChildren;
 }
 
@@ -129,7 +129,7 @@ interface FormDialogProps {
   title: string;
   label: string;
   act: Pick<Act, "isActing" | "fault">;
-  /** What an error means: "No token was made". */
+  /** The sentence about a failed request, like "No token was made". */
   failed: string;
   isDangerous?: boolean;
   isIncomplete?: boolean;
@@ -169,7 +169,7 @@ export function FormDialog(props: FormDialogProps) {
 interface ConfirmButtonProps {
   label: string;
   title: string;
-  /** The consequences, in words. */
+  /** The consequences of the action, as text. */
   children: ComponentChildren;
   request: { method: RequestMethod; path: PathOf<RequestMethod>; body?: unknown };
   /** The message after success. */
@@ -215,14 +215,17 @@ function ConfirmDialog(props: ConfirmButtonProps & { onClose: () => void }) {
 
 interface Act {
   isActing: boolean;
-  /** Of the last attempt; null if it succeeded or there was none. */
+  /** The fault of the last request. null if it succeeded or no request was sent. */
   fault: RequestFault | null;
-  /** Returns null if the request fails (`fault` has the error) or another one is running. */
+  /**
+   * Sends a request. Resolves with null if the request fails (`fault` has the error) or another request is running.
+   */
   run: <T>(method: RequestMethod, path: PathOf<RequestMethod>, body?: unknown) => Promise<T | null>;
 }
 
 /**
- * Sends one request at a time, however often the button is pressed. T is typically `true` if the answer has no content.
+ * Returns a function that sends one request at a time, however often the button is pressed. For an answer without
+ * content, T is typically `true`.
  */
 export function useAct(): Act {
   const { ask } = usePage();

@@ -1,4 +1,5 @@
-// A component whose code is loaded when it is first shown. If that fails, it offers to reload the page.
+// Makes a component whose code is loaded when it is first shown. If loading fails, the component offers to reload
+// the page.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Notice } from "./notice.tsx";

@@ -1,15 +1,15 @@
-// A link to another place of the page. It opens without a reload, or in a new tab like any link.
+// Draws a link to another place of the page. The link opens without a reload, or in a new tab like any link.
 import type { ComponentChildren } from "preact";
 import { usePage } from "../page.ts";
 
 interface LinkProps {
-  /** Of hrefOf or withRest. */
+  /** The address, from hrefOf or withRest. */
   href: string;
   children: ComponentChildren;
   class?: string | undefined;
   title?: string | undefined;
   isCurrent?: boolean;
-  /** Called if it opens here, and not in a new tab. */
+  /** Called if the link opens in this tab. */
   onOpen?: (() => void) | undefined;
 }
 

@@ -1,4 +1,4 @@
-// A box with a message: an error, a warning or a note.
+// Draws a box with a message: an error, a warning or a note.
 import type { ComponentChildren } from "preact";
 import type { RequestFault } from "../base/api.ts";
 
@@ -16,10 +16,10 @@ export function Notice({ kind, children }: NoticeProps) {
 }
 
 interface FaultNoticeProps {
-  /** The failed action: "The machines could not be listed". */
+  /** The sentence about the failed action, like "The machines could not be listed". */
   what: string;
   fault: RequestFault;
-  /** Absent: the caller tries again by itself. */
+  /** Called to repeat the action. Absent if the caller repeats it by itself. */
   again?: (() => void) | undefined;
 }
 

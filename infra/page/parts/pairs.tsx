@@ -1,4 +1,4 @@
-// Names and values in two columns; on a phone one below the other.
+// Draws names and values in two columns, or one below the other on a phone.
 import type { ComponentChildren } from "preact";
 
 export type Pair = readonly [name: string, value: ComponentChildren];

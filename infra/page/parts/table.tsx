@@ -1,15 +1,15 @@
-// Tables, and the box in which content that is wider than the screen scrolls.
+// Draws tables, and a box that scrolls content wider than the screen.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
 interface ScrollBoxProps {
-  /** The content's name for screen readers: "Join tokens". */
+  /** The name of the content for screen readers, like "Join tokens". */
   label: string;
   class?: string;
   children: ComponentChildren;
 }
 
-/** Scrolls by itself, and the keyboard reaches it. */
+/** Draws a box that scrolls by itself, and that the keyboard can reach if it scrolls. */
 export function ScrollBox({ label, class: className = "", children }: ScrollBoxProps) {
   const box = useRef<HTMLDivElement>(null);
   const [isScrollable, setScrollable] = useState(false);
@@ -32,10 +32,10 @@ export function ScrollBox({ label, class: className = "", children }: ScrollBoxP
 export interface Column<Row> {
   head: string;
   hint?: string;
-  /** `number` aligns the head too. */
+  /** The class of the column's cells. The class `number` also aligns the head. */
   class?: string;
   cell: (row: Row) => ComponentChildren;
-  /** The cell names its row. */
+  /** true if the cell is the heading of its row. */
   isRowHead?: true;
 }
 
@@ -44,11 +44,11 @@ interface TableProps<Row> {
   columns: readonly Column<Row>[];
   keyOf: (row: Row) => string | number;
   rowClass?: (row: Row) => string | undefined;
-  /** Buttons in a column of their own. */
+  /** Draws the buttons of a row, in a column of their own. */
   actions?: ((row: Row) => ComponentChildren) | false;
   class?: string;
   caption?: ComponentChildren;
-  /** A row with an ID can get the focus. */
+  /** Returns the ID of a row. A row with an ID can get the focus. */
   rowId?: (row: Row) => string | undefined;
 }
 
@@ -95,7 +95,7 @@ export function Table<Row>(props: TableProps<Row>) {
   );
 }
 
-/** A table in a card. */
+/** Draws a table in a card. */
 export function CardTable<Row>({ label, ...table }: TableProps<Row> & { label: string }) {
   return (
     <ScrollBox label={label} class="card flush">

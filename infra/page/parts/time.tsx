@@ -1,13 +1,16 @@
-// A time: how long ago, and as a tooltip the exact time in the operator's zone.
+// Draws a time: how long ago, with the exact time in the operator's zone as a tooltip.
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { absolute, minutesDuration, relative, shortDuration } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 
 interface TimeProps {
-  /** Milliseconds since 1970, or RFC 3339; null if not known. */
+  /** The time in milliseconds since 1970, or in RFC 3339. null if not known. */
   at: number | string | null | undefined;
-  /** `since`: without "ago", for a column. `age`: the same for a time that is known to the minute. */
+  /**
+   * The form of the text. `since` leaves out "ago", for a column. `age` is `since` for a time that is known to the
+   * minute only.
+   */
   form?: "ago" | "since" | "age" | "absolute";
 }
 
@@ -15,7 +18,7 @@ export function Time({ at, form = "ago" }: TimeProps) {
   const { clock } = usePage();
   const atMs = typeof at === "string" ? Date.parse(at) : at;
   const isKnown = typeof atMs === "number" && Number.isFinite(atMs) && atMs > 0;
-  // Only the text node changes, and only if its text does; nothing around it is drawn again.
+  // The text is a signal, so that only its text node changes, and no component is drawn again.
   const text = useMemo(
     () =>
       computed(() => {
@@ -34,7 +37,7 @@ export function Time({ at, form = "ago" }: TimeProps) {
   );
 }
 
-/** The exact time and how long ago. RFC 3339, or milliseconds since 1970. */
+/** Draws the exact time and how long ago it is. `at` is RFC 3339, or milliseconds since 1970. */
 export function Moment({ at }: { at: number | string }) {
   return (
     <>

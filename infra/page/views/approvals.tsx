@@ -1,4 +1,5 @@
-// Machines that wait for a name which another key has: both compared, and the decision.
+// Draws the machines that wait for a name which another key has: a comparison of both machines, and the buttons for
+// the decision.
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { ComponentChildren } from "preact";
@@ -98,7 +99,7 @@ function SideBySide({ machine, assessment }: { machine: PendingMachine; assessme
   );
 }
 
-/** What is compared. Keys always differ. */
+/** The IDs that are compared. Keys are not among them, because they always differ. */
 const IDS = [
   ["Machine ID", "machineID", "machineID"],
   ["System UUID", "systemUUID", "systemUUID"],
@@ -111,7 +112,7 @@ interface KnownProps {
   what: string;
   other: ComponentChildren;
   class?: string;
-  /** Of the machine that asks. */
+  /** The content about the machine that asks for the name. */
   children: ComponentChildren;
 }
 

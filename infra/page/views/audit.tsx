@@ -1,4 +1,4 @@
-// The audit logs: actions of operators, changes by machines, and refused enrolments.
+// Draws the audit logs: actions of operators, changes by machines, and refused enrolments.
 import { useState } from "preact/hooks";
 import type { AuditAnswer, AuditEntry } from "../../../shared/protocol/operator-answers.ts";
 import { hrefOf, withRest } from "../base/places.ts";

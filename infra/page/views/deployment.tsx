@@ -1,4 +1,4 @@
-// The deployment: its checks, its settings, its operators and their sessions.
+// Draws the deployment: its checks, settings, operators and sessions.
 import type {
   OperatorsAnswer,
   SessionsAnswer,
@@ -26,7 +26,10 @@ export function DeploymentView() {
   );
 }
 
-/** The Worker may read Nodes, but no other object of the cluster. */
+/**
+ * Draws the hint at `rollcall impact`. The page cannot assess the impact, because the Worker may read no object of
+ * the cluster but Nodes.
+ */
 function Impact() {
   const { live } = usePage();
   const machines = Object.values(live.counts.value).reduce((sum, count) => sum + count, 0);
@@ -162,7 +165,7 @@ function Readiness() {
   );
 }
 
-/** Passed checks are folded if another one failed. */
+/** Draws the checks. Passed checks are folded if another check has failed. */
 function Checks({ checks }: Pick<ReadinessAnswer, "checks">) {
   const wrong = URGENT_FIRST.flatMap((state) => checks.filter((each) => each.state === state));
   const others = checks.filter((each) => !wrong.includes(each));
@@ -218,7 +221,7 @@ const SESSIONS: readonly Column<ListedSession>[] = [
   { head: "Browser", class: "wrap", cell: ({ browser }) => browser || "–" },
 ];
 
-/** Admins may end any session. */
+/** Draws the sessions. An admin may end any of them. */
 function Sessions() {
   const answer = useAnswer<SessionsAnswer>("/v1/sessions");
   const end = ({ id }: ListedSession) => (

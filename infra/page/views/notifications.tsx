@@ -1,4 +1,4 @@
-// Notifications: receivers, their waiting and failed deliveries, and mutes.
+// Draws the notifications: receivers, their waiting and failed deliveries, and mutes.
 import { useState } from "preact/hooks";
 import type {
   ChangedReceiver,
@@ -150,7 +150,7 @@ function ReceiverCard({ receiver, again }: { receiver: ListedReceiver; again: ()
   );
 }
 
-/** `after 2m, again each 1h` */
+/** Returns the times of a receiver's messages, like `after 2m, again each 1h`. */
 function whenText({ delaySeconds, repeatMinutes }: ListedReceiver): string {
   const again = repeatMinutes > 0 ? `, again each ${shortDuration(repeatMinutes * 60_000)}` : "";
   return `after ${shortDuration(delaySeconds * 1000)}${again}`;
@@ -350,7 +350,7 @@ function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () => void 
   );
 }
 
-/** Describes the machines of a receiver or a mute: `not-ready, silent of edge-* with site=berlin` */
+/** Describes the machines of a receiver or a mute, like `not-ready, silent of edge-* with site=berlin`. */
 export function alertsOn({
   selector,
   names,

@@ -1,4 +1,4 @@
-// Join tokens, and the form for a new one.
+// Draws the join tokens, and the form for a new one.
 import { useState } from "preact/hooks";
 import type { TokenRequest } from "../../../shared/protocol/join-tokens.ts";
 import type { ListedToken, MintedToken, TokensAnswer } from "../../../shared/protocol/operator-answers.ts";
@@ -119,7 +119,7 @@ function Revoke({ token: { id, names }, again }: { token: ListedToken; again: ()
   );
 }
 
-/** What the token sets on its Nodes: labels, taints and roles, as kubectl writes them. */
+/** Returns the labels, taints and roles that the token sets on its Nodes, as kubectl writes them. */
 function gives({ labels = {}, taints = [], roles = [], withoutFactsOnlyTaint }: ListedToken): string {
   return [
     ...Object.entries(labels).map(([key, value]) => `${key}=${value}`),
@@ -165,11 +165,11 @@ const EMPTY = {
   uses: "1",
   expiresInSeconds: "3600",
   isRejoin: false,
-  /** Separated by spaces or commas; "": the deployment's. */
+  /** The roles, with spaces or commas between them. "" for the deployment's roles. */
   roles: "",
-  /** One `key=value` in each line. */
+  /** The labels, one `key=value` per line. */
   labels: "",
-  /** One `key=value:Effect` or `key:Effect` in each line. */
+  /** The taints, one `key=value:Effect` or `key:Effect` per line. */
   taints: "",
   isWithoutFactsOnlyTaint: false,
 };
@@ -180,7 +180,7 @@ const EXPIRIES = [
   ["2592000", "30 days"],
 ] as const;
 
-/** A wrong field and the form that it expects. */
+/** The name of a wrong field, and the form that it expects. */
 interface FieldFault {
   field: "names" | "uses" | "labels" | "taints";
   message: string;
@@ -238,7 +238,7 @@ interface OfItsNodesProps {
   checked: (name: FieldFault["field"]) => Pick<FieldProps, "value" | "onChange" | "fault">;
 }
 
-/** What the token sets on its Nodes. */
+/** Draws the fields for labels, taints and roles that the token sets on its Nodes. */
 function OfItsNodes({ field, checked }: OfItsNodesProps) {
   return (
     <details>
@@ -271,7 +271,7 @@ function OfItsNodes({ field, checked }: OfItsNodesProps) {
 }
 
 const TAINT = /^([^=:\s]+)(?:=([^:\s]*))?:(NoSchedule|PreferNoSchedule|NoExecute)$/;
-/** Omits empty parts. */
+/** Returns the parts of a text that are not empty. */
 const parts = (text: string, separator: RegExp) => text.trim().split(separator).filter(Boolean);
 const LINES = /\s*\n\s*/;
 
