@@ -42,7 +42,7 @@ const onOrOff = (isOn: boolean | undefined) => (isOn ? set("true") : byDefault("
 const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   config: {
     value: "<file>",
-    help: "KubeletConfiguration (kubelet.config.k8s.io/v1beta1) in YAML",
+    help: "the configuration file: KubeletConfiguration (kubelet.config.k8s.io/v1beta1) in YAML",
     of: "kubelet",
     // `node-shim config` shows the configuration's fields with the source of each instead.
     active: () => null,
@@ -56,7 +56,7 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   },
   nodeIp: {
     value: "<ip[,ip]>",
-    help: "the Node's InternalIP, or one of each family",
+    help: "the Node's InternalIP: one address, or one of each IP family",
     of: "kubelet",
     active: ({ nodeIPs }) =>
       nodeIPs.length > 0 ? set(nodeIPs.join(",")) : none("by the machine's name, else its default route"),
@@ -69,20 +69,20 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   },
   cloudMetadataFile: {
     value: "<file>",
-    help: "with --cloud-provider file: the metadata, instead of a metadata server's",
+    help: "the file with the cloud's metadata, for --cloud-provider file",
     of: "rollcall",
     active: (_, { cloudMetadataFile }) => (cloudMetadataFile === undefined ? null : set(cloudMetadataFile)),
   },
   containerRuntime: {
     value: "<name>",
-    help: "remote: one that speaks CRI; or docker (default: the one that is found)",
+    help: "remote (a runtime with CRI) or docker (default: a runtime that the shim finds)",
     of: "older kubelets",
     active: (_, { containerRuntime }) =>
       containerRuntime ? set(containerRuntime) : none("by containerRuntimeEndpoint"),
   },
   dockerEndpoint: {
     value: "<unix:///path>",
-    help: `where Docker listens (default: ${DOCKER_ENDPOINT})`,
+    help: `Docker's socket (default: ${DOCKER_ENDPOINT})`,
     of: "older kubelets",
     active: ({ docker }, { dockerEndpoint }) => {
       if (docker === null) return null;
@@ -97,19 +97,19 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   },
   inventoryLabels: {
     value: "",
-    help: "label the Node with the models of its hardware (rollcall.dev/cpu-model ...)",
+    help: "add labels with the models of the machine's hardware to the Node (rollcall.dev/cpu-model ...)",
     of: "rollcall",
     active: ({ settings }) => (settings.inventoryLabels ? set("") : null),
   },
   factsDir: {
     value: "<folder>",
-    help: `programs and JSON files that add facts (default: ${FACTS_FOLDER})`,
+    help: `the folder with drop-ins: programs and JSON files that add facts (default: ${FACTS_FOLDER})`,
     of: "rollcall",
     active: (_, { factsDir }) => (factsDir ? set(factsDir) : byDefault(FACTS_FOLDER)),
   },
   nodeLabels: {
     value: "<key=value,...>",
-    help: "labels of the Node; they replace those of an earlier run",
+    help: "labels of the Node; they replace the labels of an earlier run",
     repeats: true,
     of: "kubelet",
     active: ({ settings }) => {
@@ -119,7 +119,7 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   },
   rootDir: {
     value: "<folder>",
-    help: "the folder of mounted volumes; its file system is nodefs",
+    help: "the folder with mounted volumes; its file system is nodefs",
     default: ROOT_DIR,
     of: "kubelet",
     active: ({ rootDir }, flags) =>
@@ -127,48 +127,48 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   },
   keepTerminatedPodVolumes: {
     value: "[boolean]",
-    help: "annotate the Node; the shim unmounts nothing",
+    help: "set the Node's annotation for kept volumes; the shim unmounts nothing",
     alone: "true",
     of: "older kubelets",
     active: ({ settings }) => onOrOff(settings.keepTerminatedPodVolumes),
   },
   registerSchedulable: {
     value: "[boolean]",
-    help: "false: the Node is created cordoned",
+    help: "false: the Worker creates the Node cordoned",
     alone: "true",
     of: "older kubelets",
     active: ({ settings }) => (settings.registerSchedulable === false ? set("false") : byDefault("true")),
   },
   networkUnavailable: {
     value: "[boolean]",
-    help: "create the Node with NetworkUnavailable, which a route controller sets to False",
+    help: "create the Node with NetworkUnavailable True, until a route controller sets it to False",
     alone: "true",
     of: "rollcall",
     active: ({ settings }) => onOrOff(settings.networkUnavailable),
   },
   volumeLimits: {
     value: "[boolean]",
-    help: "make attach limits of CSI drivers resources of the Node, as older kubelets do",
+    help: "report the attach limits of CSI drivers as resources of the Node, as older kubelets do",
     alone: "true",
     of: "rollcall",
     active: ({ settings }) => onOrOff(settings.volumeLimits),
   },
   devicePlugins: {
     value: "[folder]",
-    help: `serve device plugins in run, if no kubelet does (alone: ${DEVICE_PLUGINS_FOLDER})`,
+    help: `let run serve device plugins in this folder (without a value: ${DEVICE_PLUGINS_FOLDER})`,
     alone: DEVICE_PLUGINS_FOLDER,
     of: "rollcall",
     active: (_, { devicePlugins }) => (devicePlugins === undefined ? none("not served") : set(devicePlugins)),
   },
   caFile: {
     value: "<file>",
-    help: "authorities (PEM) to trust for the Worker or an https proxy, in addition to the usual ones",
+    help: "a file with authorities (PEM) to trust for the Worker or an https proxy, in addition to public ones",
     of: "rollcall",
     active: (_, { caFile }) => (caFile ? set(caFile) : none("public authorities")),
   },
   transport: {
     value: "<name>",
-    help: "auto (default): a socket if one is available; http: none; socket: a fault if none is available",
+    help: "auto (default): a socket if possible; http: never a socket; socket: report a missing socket as a fault",
     of: "rollcall",
     active: ({ transport }, flags) => (flags.transport === undefined ? byDefault(transport) : set(transport)),
   },

@@ -32,9 +32,9 @@ export type PartKind = "label" | "annotation" | "taint" | "condition";
 
 /** The reaction if another writer removes or changes a part, and if its last source is gone. */
 interface Fate {
-  removed: "restored" | "stays removed" | "the Worker stops writing the Node";
-  changed: "restored" | "keeps the new value" | "the Worker stops writing the Node";
-  unset: "removed" | "stays" | "always set";
+  removed: "the Worker restores it" | "it stays removed" | "the Worker stops writing the Node";
+  changed: "the Worker restores it" | "the new value stays" | "the Worker stops writing the Node";
+  unset: "the Worker removes it" | "it stays" | "a source always sets it";
 }
 
 export interface OwnedPart extends Fate {
@@ -48,14 +48,26 @@ export interface OwnedPart extends Fate {
   source: string;
 }
 
-const ALWAYS: Fate = { removed: "restored", changed: "restored", unset: "always set" };
-const WHILE_SET: Fate = { removed: "restored", changed: "keeps the new value", unset: "removed" };
-const LIST: Fate = { removed: "restored", changed: "restored", unset: "removed" };
-const AT_CREATION: Fate = { removed: "stays removed", changed: "keeps the new value", unset: "stays" };
+const ALWAYS: Fate = {
+  removed: "the Worker restores it",
+  changed: "the Worker restores it",
+  unset: "a source always sets it",
+};
+const WHILE_SET: Fate = {
+  removed: "the Worker restores it",
+  changed: "the new value stays",
+  unset: "the Worker removes it",
+};
+const LIST: Fate = {
+  removed: "the Worker restores it",
+  changed: "the Worker restores it",
+  unset: "the Worker removes it",
+};
+const AT_CREATION: Fate = { removed: "it stays removed", changed: "the new value stays", unset: "it stays" };
 const OWNERSHIP: Fate = {
   removed: "the Worker stops writing the Node",
   changed: "the Worker stops writing the Node",
-  unset: "always set",
+  unset: "a source always sets it",
 };
 
 const oneOf =
@@ -97,12 +109,12 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     HOST_LABELS.join(", "),
     oneOf(...HOST_LABELS),
     "kubelet logic",
-    "host name and platform, on a Node for pods",
+    "the machine's host name and platform, on a Node for pods",
     ALWAYS,
   ),
   label(`${QUEUE_LABEL}=${QUEUE_REGION}`, oneOf(QUEUE_LABEL), "rollcall", "each Node without pods", {
     ...WHILE_SET,
-    unset: "always set",
+    unset: "a source always sets it",
   }),
   label(
     CLOUD_LABELS.join(", "),
@@ -111,8 +123,20 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     "the cloud's metadata, on a Node for pods",
     WHILE_SET,
   ),
-  label(BYSTANDERS.join(", "), oneOf(...BYSTANDERS), "kubelet logic", "host name and platform", ALWAYS),
-  label(PLACES.join(", "), oneOf(...PLACES), "cloud", "the cloud's metadata, a token, the machine", LIST),
+  label(
+    BYSTANDERS.join(", "),
+    oneOf(...BYSTANDERS),
+    "kubelet logic",
+    "the machine's host name and platform",
+    ALWAYS,
+  ),
+  label(
+    PLACES.join(", "),
+    oneOf(...PLACES),
+    "cloud",
+    "the cloud's metadata, a join token or the machine's configuration",
+    LIST,
+  ),
   label(
     EXCLUDE_DISRUPTION_LABEL,
     oneOf(EXCLUDE_DISRUPTION_LABEL),
@@ -130,7 +154,7 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
   label(DEPLOYMENT_LABEL, oneOf(DEPLOYMENT_LABEL), "operator", "`DEPLOYMENT`", ALWAYS),
   label(NO_LOAD_BALANCER_LABEL, oneOf(NO_LOAD_BALANCER_LABEL), "rollcall", "each Node", {
     ...WHILE_SET,
-    unset: "always set",
+    unset: "a source always sets it",
   }),
   annotation(OWNER_ANNOTATION, oneOf(OWNER_ANNOTATION), "operator", "`DEPLOYMENT`", OWNERSHIP),
   ...[

@@ -145,7 +145,7 @@ describe("the table", () => {
       const name = `owned-all-removed-${all.indexOf(what)}`;
       const machine = await withEverything(name, what);
       const before = keyedPartsOf(await getNode(name));
-      expect([...before.keys()].map((part) => fateOf(part, "removed"))).not.toContain("stays removed");
+      expect([...before.keys()].map((part) => fateOf(part, "removed"))).not.toContain("it stays removed");
       await write(name, "kubectl", () => ({}));
       await write(name, "kubectl", () => ({ "rollcall.dev/owner": "rollcall" }), "annotations");
       await machine.next();
@@ -175,7 +175,7 @@ describe("the table", () => {
     await machine.next();
     const expected = [...before].map(([part, value]) => [
       part,
-      fateOf(part, "changed") === "restored" ? value : "theirs",
+      fateOf(part, "changed") === "the Worker restores it" ? value : "theirs",
     ]);
     const after = keyedPartsOf(await getNode(name));
     // The entries of a changed list no longer belong to rollcall.
@@ -193,7 +193,7 @@ describe("the table", () => {
     machine.grant = { withoutFactsOnlyTaint: what === FOR_PODS };
     machine.say({ enableControllerAttachDetach: false }, { dropIns: null, inventory: null });
     await machine.next("start-2");
-    const expected = [...before.keys()].filter((part) => fateOf(part, "unset") !== "removed");
+    const expected = [...before.keys()].filter((part) => fateOf(part, "unset") !== "the Worker removes it");
     expect([...keyedPartsOf(await getNode(name)).keys()].toSorted()).toEqual(expected.toSorted());
   });
 });
