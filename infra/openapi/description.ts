@@ -71,7 +71,7 @@ export function grouped<Name extends RouteName>(
 }
 
 export const LINES =
-  "As CSV or JSON lines, by `format` or the header Accept, the answer has the whole list, or `limit` entries.";
+  "As CSV or JSON lines (by `format` or the header Accept) the answer has the whole list, or `limit` entries.";
 
 export const FORMAT = { format: "The format: JSON, JSON lines or CSV." };
 

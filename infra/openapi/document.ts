@@ -28,7 +28,7 @@ export interface DescribedRoute extends RouteRules, Description {
   answers: NonNullable<Description["answers"]>;
 }
 
-const DONE = { 204: { what: "It is done." } };
+const DONE = { 204: { what: "The Worker has executed the request." } };
 
 /** All routes with their descriptions, in the order of the table. */
 export const DESCRIBED: readonly DescribedRoute[] = Object.keys(ROUTES).map((key) => {

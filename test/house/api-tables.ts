@@ -27,7 +27,7 @@ function groupTable(group: DescribedRoute["group"]): string[][] {
 }
 
 function whatItDoes({ what, more, wakes }: DescribedRoute): string {
-  return [`${what}.`, more, wakes && "Wakes the machine's object."].filter(Boolean).join(" ");
+  return [`${what}.`, more, wakes && "The request wakes the machine's object."].filter(Boolean).join(" ");
 }
 
 function takes({ query, body }: DescribedRoute): string {
@@ -89,8 +89,8 @@ function commonRefusals(): string[][] {
   const rows: [string, readonly Reason[]][] = [
     ["machine", machine],
     ["view, admin", operator],
-    ["those, with a name in the path", beyond({ path: "/{name}" })],
-    ["those, with a body", beyond({ body: z.object({}) })],
+    ["view, admin; for a path with a name", beyond({ path: "/{name}" })],
+    ["view, admin; for a request with a body", beyond({ body: z.object({}) })],
   ];
   return [["who", "refuses"], ...rows.map(([of, reasons]) => [of, reasons.map(refusal).join(", ")])];
 }

@@ -34,13 +34,13 @@ const FILTER = {
   until: "Whose state began at this time or before.",
 };
 const ADDRESSES =
-  "Addresses that are private, or a metadata service's, are refused unless the deployment allows them.";
+  "The Worker refuses private addresses and those of metadata services, unless the deployment allows them.";
 
 export const FLEET_DESCRIPTIONS = {
   ...grouped("fleet", {
     "GET /v1/machines": {
       id: "listMachines",
-      what: "List the machines that match, and count them by state",
+      what: "List the machines that match the query, and count them by state",
       more: `${LINES} The answer has an ETag.`,
       about: {
         ...FILTER,
@@ -50,8 +50,8 @@ export const FLEET_DESCRIPTIONS = {
         cursor: "The cursor of the page before.",
       },
       answers: {
-        200: list("A page.", "Machines", machinesSchema),
-        304: { what: "Nothing has changed since the ETag in If-None-Match." },
+        200: list("A page of machines.", "Machines", machinesSchema),
+        304: { what: "The list is the same as with the ETag in If-None-Match." },
       },
     },
     "GET /v1/history": {
@@ -67,41 +67,41 @@ export const FLEET_DESCRIPTIONS = {
         before: "Only entries before the one with this ID: the next page.",
         ...LISTED,
       },
-      answers: { 200: list("A page.", "FleetHistory", fleetHistorySchema) },
+      answers: { 200: list("A page of the history.", "FleetHistory", fleetHistorySchema) },
     },
     "GET /v1/rollout": {
       id: "getRollout",
-      what: "Show the rollout: its version of the shim, its machines, and their results",
-      answers: { 200: json("The rollout; null without one.", "RolloutState", rolloutSchema) },
+      what: "Show the rollout with its version of the shim, its machines, and their results",
+      answers: { 200: json("The rollout. It is null if there is none.", "RolloutState", rolloutSchema) },
     },
     "PUT /v1/rollout": {
       id: "putRollout",
-      what: "Start a rollout, widen it, or continue one that has stopped",
-      more: "Machines that are silent already do not stop it again. Another version replaces the one before.",
-      answers: { 200: json("It continues.", "RolloutState", rolloutSchema) },
+      what: "Start a rollout, give it to more machines, or continue it after a stop",
+      more: "Machines that are silent at that time do not stop the rollout again. Another version replaces the present one.",
+      answers: { 200: json("The rollout continues.", "RolloutState", rolloutSchema) },
     },
     "POST /v1/rollout/stop": {
       id: "stopRollout",
-      what: "Stop the rollout: give the version to no other machine for now",
-      answers: { 200: json("It has stopped.", "RolloutState", rolloutSchema) },
+      what: "Stop the rollout: give the version to no further machine until an operator continues",
+      answers: { 200: json("The rollout has stopped.", "RolloutState", rolloutSchema) },
     },
     "DELETE /v1/rollout": {
       id: "endRollout",
-      what: "End and delete the rollout; machines keep their version",
+      what: "End and delete the rollout; machines keep the version of their shim",
     },
     "GET /v1/versions": {
       id: "getVersions",
-      what: "Count the machines by version of the shim and state, and show which versions are behind the Worker's",
-      answers: { 200: json("The versions.", "Versions", versionsSchema) },
+      what: "Count the machines by version of the shim and state, and mark versions that are older than the Worker's",
+      answers: { 200: json("The versions with their machines.", "Versions", versionsSchema) },
     },
     "GET /v1/nodes/{name}/summary": {
       id: "getMachine",
-      what: "Show what is known of a machine without waking its object",
-      answers: { 200: json("The machine.", "Machine", fleetMachineSchema) },
+      what: "Show the fleet index's summary of a machine, without waking its object",
+      answers: { 200: json("The summary.", "Machine", fleetMachineSchema) },
     },
     "GET /v1/outages": {
       id: "listOutages",
-      what: "List outages: machines of one network that fell silent together; open ones first, then the latest",
+      what: "List outages, each with the machines of one network that fell silent together. Open outages are first, then the latest",
       more: LINES,
       about: {
         since: "That had not ended at this time (RFC 3339).",
@@ -109,7 +109,7 @@ export const FLEET_DESCRIPTIONS = {
         before: "The `next` of the page before.",
         ...LISTED,
       },
-      answers: { 200: list("A page.", "Outages", outagesSchema) },
+      answers: { 200: list("A page of outages.", "Outages", outagesSchema) },
     },
     "GET /v1/outages/{id}": {
       id: "getOutage",
@@ -118,18 +118,19 @@ export const FLEET_DESCRIPTIONS = {
         after: "Only names after this one: the next page.",
         limit: LIMIT,
       },
-      answers: { 200: json("The outage.", "Outage", outageSchema) },
+      answers: { 200: json("The outage with a page of its machines.", "Outage", outageSchema) },
     },
     "GET /v1/feed": {
       id: "openFeed",
-      what: "Follow the fleet over a WebSocket: all machines, then each change within a second",
-      more: "docs/feed.md describes its messages. A ticket opens it as well.",
-      about: { cursor: "The last cursor that the client has handled." },
+      what: "Open a WebSocket that sends all machines, and then each change within a second",
+      more: "docs/feed.md describes the messages. A ticket can replace the operator's credential.",
+      about: { cursor: "The cursor of the last message that the client has processed." },
       answers: { 101: { what: "The WebSocket." } },
     },
     "POST /v1/feed/tickets": {
       id: "makeFeedTicket",
-      what: "Get a ticket that opens one feed within 30 seconds, for browsers, which cannot send a header with a WebSocket",
+      what: "Create a ticket that opens one feed within 30 seconds",
+      more: "Browsers need the ticket because they cannot send the header Authorization with a WebSocket.",
       answers: { 201: json("The ticket.", "FeedTicket", feedTicketSchema) },
     },
   }),
@@ -137,7 +138,9 @@ export const FLEET_DESCRIPTIONS = {
     "GET /v1/receivers": {
       id: "listReceivers",
       what: "List the receivers of notifications, and the state of their deliveries",
-      answers: { 200: json("All receivers, without their secrets.", "Receivers", receiversSchema) },
+      answers: {
+        200: json("All receivers without their secrets, sorted by name.", "Receivers", receiversSchema),
+      },
     },
     "POST /v1/receivers": {
       id: "addReceiver",
@@ -145,7 +148,7 @@ export const FLEET_DESCRIPTIONS = {
       more: ADDRESSES,
       answers: {
         201: json(
-          "The receiver: the only answer with its signing secret.",
+          "The receiver. No other answer has its signing secret.",
           "ChangedReceiver",
           changedReceiverSchema,
         ),
@@ -154,36 +157,36 @@ export const FLEET_DESCRIPTIONS = {
     "PUT /v1/receivers/{receiver}": {
       id: "changeReceiver",
       what: "Change a receiver",
-      more: `An absent field gets its default; an absent \`url\` or \`authorization\` does not change. ${ADDRESSES}`,
+      more: `An absent field gets its default. Only an absent \`url\` or \`authorization\` keeps its value. ${ADDRESSES}`,
       answers: { 200: json("The receiver.", "ChangedReceiver", changedReceiverSchema) },
     },
     "DELETE /v1/receivers/{receiver}": {
       id: "removeReceiver",
-      what: "Remove a receiver and its deliveries",
+      what: "Remove a receiver and all its deliveries",
     },
     "POST /v1/receivers/{receiver}/test": {
       id: "testReceiver",
-      what: "Send a test message, once",
-      answers: { 200: json("The receiver's answer.", "ReceiverTest", receiverTestSchema) },
+      what: "Send a receiver one test message",
+      answers: { 200: json("The receiver's answer to it.", "ReceiverTest", receiverTestSchema) },
     },
     "GET /v1/receivers/{receiver}/letters": {
       id: "listLetters",
-      what: "List a receiver's dead and waiting deliveries",
+      what: "List a receiver's failed deliveries, then the waiting ones",
       answers: { 200: json("The deliveries, oldest first.", "Letters", lettersSchema) },
     },
     "POST /v1/receivers/{receiver}/letters/{id}/resend": {
       id: "resendLetter",
-      what: "Send a dead delivery again, with those that belong to it",
+      what: "Send a failed delivery again, with the end of its alerts if that failed too",
     },
     "GET /v1/mutes": {
       id: "listMutes",
       what: "List the mutes that have not ended",
-      answers: { 200: json("The mutes, the one that ends last first.", "Mutes", mutesSchema) },
+      answers: { 200: json("The mutes. The latest end is first.", "Mutes", mutesSchema) },
     },
     "POST /v1/mutes": {
       id: "addMute",
-      what: "Send no notifications about machines for a time",
-      answers: { 201: json("The mute.", "Mute", listedMuteSchema) },
+      what: "Add a mute, which suppresses notifications about machines for a time",
+      answers: { 201: json("The new mute.", "Mute", listedMuteSchema) },
     },
     "DELETE /v1/mutes/{id}": {
       id: "endMute",

@@ -40,19 +40,19 @@ export const MACHINES_DESCRIPTIONS = {
   ...grouped("nodes", {
     "GET /v1/pending": {
       id: "listPending",
-      what: "List the machines that wait for a name that another key has, oldest first",
+      what: "List the machines that wait for a name that another machine has, oldest first",
       about: FORMAT,
-      answers: { 200: list("All that wait.", "Pending", pendingSchema) },
+      answers: { 200: list("All waiting machines.", "Pending", pendingSchema) },
     },
     "GET /v1/nodes/{name}": {
       id: "getNode",
-      what: "Show everything that is known of a machine",
-      answers: { 200: json("The machine.", "Node", wholeNodeSchema) },
+      what: "Show all data of a machine that its object stores",
+      answers: { 200: json("The data of the machine.", "Node", wholeNodeSchema) },
     },
     "GET /v1/nodes/{name}/history": {
       id: "getNodeHistory",
       what: "Show the history of a machine, newest first",
-      more: "At most 10,000 entries and 90 days are kept.",
+      more: "The machine's object keeps at most 10,000 entries, for at most 90 days.",
       about: {
         since: "After this time (RFC 3339).",
         until: "At this time or before.",
@@ -60,17 +60,17 @@ export const MACHINES_DESCRIPTIONS = {
         kind: "Only entries of these kinds, separated by commas.",
         ...LISTED,
       },
-      answers: { 200: list("A page.", "History", historySchema) },
+      answers: { 200: list("A page of the history.", "History", historySchema) },
     },
     "GET /v1/nodes/{name}/timeline": {
       id: "getNodeTimeline",
       what: "Show a machine's states and conditions over time, its events, and its available resources",
-      more: "A range of 90 days at most. Unknown times are absent: before `knownSince`, and between the bands of a track.",
+      more: "The range is at most 90 days. Times without data are absent: before `knownSince`, and between the bands of a track.",
       about: {
         since: "From this time on (RFC 3339); by default a day before `until`.",
         until: "Up to this time; by default now. It may not be later.",
       },
-      answers: { 200: json("The range.", "Timeline", timelineSchema) },
+      answers: { 200: json("The timeline of the range.", "Timeline", timelineSchema) },
     },
     "GET /v1/nodes/{name}/clones": {
       id: "getNodeSenders",
@@ -80,7 +80,7 @@ export const MACHINES_DESCRIPTIONS = {
     "POST /v1/nodes/{name}/approve": {
       id: "approveMachine",
       what: "Give a name to the waiting machine with this key",
-      more: "The key before it is refused for ever.",
+      more: "The Worker refuses the name's former key for ever.",
     },
     "POST /v1/nodes/{name}/reject": {
       id: "rejectMachine",
@@ -88,16 +88,16 @@ export const MACHINES_DESCRIPTIONS = {
     },
     "POST /v1/nodes/{name}/register": {
       id: "registerNode",
-      what: "Have the next report register the Node again, even a deleted one",
+      what: "Make the machine's next report register its Node again, even after the Node was deleted",
     },
     "POST /v1/nodes/{name}/believe": {
       id: "believeMachine",
-      what: "Trust the machine again: end `cloned` or `two shims`, since one machine alone has the key now",
+      what: "End the phase `cloned` or `two shims`, because only one machine uses the key again",
     },
     "POST /v1/nodes/{name}/revoke": {
       id: "revokeMachine",
-      what: "Refuse all keys of a name, for ever",
-      more: "Its Node stays and goes NotReady. It can be repeated.",
+      what: "Refuse all keys of a name for ever",
+      more: "The Node stays and becomes NotReady. The request can be repeated.",
     },
     "PATCH /v1/nodes/{name}": {
       id: "changeNode",
@@ -106,7 +106,7 @@ export const MACHINES_DESCRIPTIONS = {
     "DELETE /v1/nodes/{name}": {
       id: "forgetMachine",
       what: "Remove a machine's lease and Node, and forget the machine",
-      more: "It can be repeated, and then completes what the first request did not.",
+      more: "The request can be repeated, and then completes the removal.",
     },
   }),
   ...grouped("machines", {
@@ -120,28 +120,32 @@ export const MACHINES_DESCRIPTIONS = {
       id: "report",
       what: "Report a machine's facts and vitals",
       more: "With the header `rollcall-transport: socket` the answer may name the path of a socket.",
-      answers: { 200: json("The report is accepted; with the time of the next one.", "Report", reported) },
+      answers: {
+        200: json("The report is accepted. The answer has the time of the next report.", "Report", reported),
+      },
     },
     "POST /v1/nodes/{name}/rotate": {
       id: "rotate",
-      what: "Pin the machine's next key in addition to the one that signs",
+      what: "Pin the machine's next key in addition to its present key",
       answers: { 200: json("The next key is pinned.", "Rotation", rotated) },
     },
     "POST /v1/nodes/{name}/leave": {
       id: "leave",
       what: "Remove the machine's Node, and forget the machine",
-      answers: { 200: json("The Node is gone, and the key is refused from now on.", "Leave", left) },
+      answers: {
+        200: json("The Node is removed, and the Worker refuses the key from now on.", "Leave", left),
+      },
     },
     "POST /v1/nodes/{name}/upgrade": {
       id: "askForUpgrade",
-      what: "Ask whether to upgrade the shim, and to which version",
-      more: "A machine that gets a version counts as under way until it reports with it.",
-      answers: { 200: json("The version, or why the machine keeps its own.", "Upgrade", upgrade) },
+      what: "Request the version to which the machine should upgrade its shim",
+      more: "A machine that gets a version counts as upgrading until it reports with that version.",
+      answers: { 200: json("The version, or the reason to keep the present version.", "Upgrade", upgrade) },
     },
     "GET /v1/gateways/{gateway}/nodes/{name}": {
       id: "openSocket",
-      what: "Continue to report over a WebSocket, at the path in the last answer",
-      more: "docs/protocol.md describes its messages.",
+      what: "Open a WebSocket for reports and heartbeats, at the path in the last answer to a report",
+      more: "docs/protocol.md describes the messages.",
       about: { t: "The ticket in that path: it works once, within two minutes." },
       answers: { 101: { what: "The WebSocket." } },
     },

@@ -23,19 +23,19 @@ const MEASURED: Measured[] = [
 describe("a text", () => {
   it("of OpenMetrics → each family once, from all sources; the start of each counter; the end mark", () => {
     expect(exposition(MEASURED, "openMetrics")).toBe(`# TYPE rollcall_build info
-# HELP rollcall_build The Worker's version, and its deployment.
+# HELP rollcall_build 1, with the Worker's version and its deployment as labels.
 rollcall_build_info{version="0.1.0"} 1
 # TYPE rollcall_machines gauge
-# HELP rollcall_machines Machines by state.
+# HELP rollcall_machines The number of machines in each state. Machines with the state pending wait for an approval.
 rollcall_machines{state="ready"} 2
 rollcall_machines{state="pending"} 1
 # TYPE rollcall_machine_state gauge
-# HELP rollcall_machine_state The state of each machine.
+# HELP rollcall_machine_state 1 for the machine's present state.
 rollcall_machine_state{machine="a",state="ready"} 1
 # TYPE rollcall_clock_skew_seconds gauge
-# HELP rollcall_clock_skew_seconds How far the clock of a machine is ahead, if by more than a minute.
+# HELP rollcall_clock_skew_seconds The lead of the machine's clock, negative if it is behind. Absent up to a minute.
 # TYPE rollcall_condition_transitions counter
-# HELP rollcall_condition_transitions Transitions of conditions to this status.
+# HELP rollcall_condition_transitions The number of changes of Nodes' conditions to this status.
 rollcall_condition_transitions_total{condition="Ready",status="False"} 3
 rollcall_condition_transitions_created{condition="Ready",status="False"} 1.5
 # EOF
