@@ -7,7 +7,7 @@ import { pages, tableRows } from "./markdown.ts";
 
 const page = pages().find(({ path }) => path === "docs/protocol.md")!;
 const values = new Map(
-  tableRows(page, "of the example").map(([what = "", value = ""]) => [what, value.slice(1, -1)]),
+  tableRows(page, "part of the example").map(([what = "", value = ""]) => [what, value.slice(1, -1)]),
 );
 const valueOf = (what: string) => values.get(what) ?? "";
 

@@ -1,5 +1,5 @@
-// Compares the routes in handwritten pages with the API's description: each named route exists with its parameters,
-// and a page names each route. The generated docs/api.md is not compared.
+// Compares the routes in handwritten pages with the API's description: each named route exists with its parameters.
+// The generated docs/api.md is not compared.
 import { expect, it, test } from "vitest";
 import { ROUTES, type RouteRules } from "../../shared/protocol/routes.ts";
 import { type Page, pages } from "./markdown.ts";
@@ -41,11 +41,6 @@ it("each route that a page names is there, with the parameters that it names", (
     named(page).flatMap(({ fault }) => (fault === undefined ? [] : [`${page.path}: ${fault}`])),
   );
   expect(faults).toEqual([]);
-});
-
-it("each route is named by a page that says more of it than docs/api.md", () => {
-  const all = new Set(byHand.flatMap(named).map(({ route }) => route));
-  expect([...parametersOf.keys()].filter((route) => !all.has(route))).toEqual([]);
 });
 
 test.each<[text: string, faults: (string | undefined)[]]>([
