@@ -40,23 +40,14 @@ import type { Upkeep } from "./upkeep.ts";
  */
 const WITHDRAW_WITHIN_MS = 3000;
 const ASK_WITHIN_MS = 1000;
-/**
- * The distance, in milliseconds, from a loan's epoch to the stored upper bound of epochs. An epoch is usually the
- * time in milliseconds since 1970.
- */
+/** The distance from a loan's epoch, usually a time in milliseconds, to the stored bound of epochs. */
 const EPOCHS_AHEAD = 24 * 3600 * 1000;
-/**
- * The time for which a machine whose socket closed still counts as a machine with a socket. A new socket usually
- * opens within minutes.
- */
+/** The time for which a machine without its socket still counts as one with a socket. */
 const TRANSPORT_KEPT_MS = 120_000;
 const TOUCH_WITHIN_MS = 2000;
 /** The time between two attempts to write the lease after an unanswered withdrawal. */
 const TOUCH_AGAIN_MS = 10_000;
-/**
- * The time after which any loan has expired: its duration at most, and some seconds each for its arrival and the
- * gateway's last PUT.
- */
+/** The longest duration of a loan, with some seconds each for its arrival and the last PUT. */
 const LOAN_LASTS_MS = 1000 * GATEWAY_LIMITS.quietSeconds + 15_000;
 
 export interface LendingDependencies {
@@ -93,19 +84,14 @@ export class Lending {
   #withdrawals = 0;
   /** The number of calls that ended a loan. If it rises during a report, no loan follows the report. */
   #endings = 0;
-  /**
-   * The time since when the machine reports without a socket; undefined if it has a socket, or after an eviction.
-   */
+  /** The begin of the reports without a socket; undefined with a socket, or after an eviction. */
   #withoutSocketMs: number | undefined;
 
   constructor(dependencies: LendingDependencies) {
     this.#with = dependencies;
   }
 
-  /**
-   * Ends the loan at the begin of a report over the socket. Returns the number of endings so far, which `lend`
-   * compares.
-   */
+  /** Ends the loan at the begin of a report over the socket. Returns the number of endings, for `lend`. */
   async takeBack(gateway: number, returned: ReturnedLoan | null): Promise<number> {
     this.#endings++;
     const lent = this.#lent();
@@ -114,10 +100,7 @@ export class Lending {
     return this.#endings;
   }
 
-  /**
-   * Withdraws the lease from the gateway. Once it resolves, no gateway renews the lease. Sends nothing if the lease
-   * is not lent.
-   */
+  /** Withdraws the lease; resolves once no gateway renews it. Sends nothing if the lease is not lent. */
   async withdraw(): Promise<void> {
     this.#endings++;
     const lent = this.#lent();
@@ -169,9 +152,7 @@ export class Lending {
     return untilMs <= nowMs() ? state.records.remove("untouched") : this.#touch(name);
   }
 
-  /**
-   * Writes the lease, so that the gateway's next PUT conflicts. Never rejects: the alarm repeats a failed write.
-   */
+  /** Writes the lease, so that the gateway's next PUT conflicts. Never rejects: the alarm repeats it. */
   async #touch(name: string): Promise<void> {
     const { state, upkeep, nowMs } = this.#with;
     const { records, alarm } = state;
@@ -185,10 +166,7 @@ export class Lending {
     else await alarm.atLatest(nowMs() + TOUCH_AGAIN_MS);
   }
 
-  /**
-   * Withdraws the lease and closes the machine's sockets. `from`: the number of the gateway that had the machine's
-   * socket.
-   */
+  /** Withdraws the lease and closes the machine's sockets on the gateway with the number `from`. */
   async end(why: "left" | "refused" | "moved", from = this.#with.assigned()): Promise<void> {
     const { records } = this.#with.state;
     const number = this.#lent()?.gateway ?? (records.get("transport") === undefined ? null : from);
@@ -221,19 +199,14 @@ export class Lending {
     this.#withoutSocketMs = nowMs();
   }
 
-  /**
-   * Reads the loan from its gateway without ending it; null if there is no loan, or the gateway does not answer.
-   */
+  /** Reads the loan without ending it; null if there is none, or the gateway does not answer. */
   async heldLoan(): Promise<ReturnedLoan | null> {
     const lent = this.#lent();
     if (!lent) return null;
     return (await this.#ask(lent.gateway, (holder, name) => holder.look(name))) ?? null;
   }
 
-  /**
-   * Asks the gateway when the machine's last heartbeat came, which only the gateway knows during a loan. Call it
-   * before a check for silence.
-   */
+  /** Asks the gateway for the time of the last heartbeat. Call it before a check for silence. */
   async learnContact(): Promise<void> {
     const epoch = this.#epoch;
     if (!this.#lent() || epoch === null) return;
@@ -244,10 +217,7 @@ export class Lending {
     upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.baton.upkeep.lastReportMs) : undefined);
   }
 
-  /**
-   * Notes a report over HTTP. After TRANSPORT_KEPT_MS of reports over HTTP alone, the machine counts as a machine
-   * without a socket.
-   */
+  /** Notes a report over HTTP. After TRANSPORT_KEPT_MS, the machine counts as one without a socket. */
   noteHttp(): void {
     const { state, nowMs } = this.#with;
     if (state.records.get("transport") === undefined) return;
@@ -255,10 +225,7 @@ export class Lending {
     if (nowMs() - this.#withoutSocketMs > TRANSPORT_KEPT_MS) state.records.remove("transport");
   }
 
-  /**
-   * Makes a loan after a report over the socket was applied; returns null if the node object must receive each
-   * report itself.
-   */
+  /** Makes a loan after a report over the socket; null if the node object must get each report. */
   async lend(connection: Connection, report: Report): Promise<SocketAnswer["lent"]> {
     const { state, upkeep, requests } = this.#with;
     const { records, facts, samples } = state;
@@ -362,10 +329,7 @@ export class Lending {
     state.samples.takeBack(baton.samples, samples);
   }
 
-  /**
-   * Calls the gateway with this number; returns null without a gateway, or if the call takes longer than
-   * ASK_WITHIN_MS.
-   */
+  /** Calls the gateway; returns null if there is none, or it takes longer than ASK_WITHIN_MS. */
   async #ask<T>(
     number: number | null,
     ask: (holder: LeaseHolder, name: string) => Promise<T>,

@@ -155,10 +155,7 @@ export class NodeObject extends StoredObject {
     this.#index.update();
   }
 
-  /**
-   * Records that one process of the shim runs in two places, because a replaced socket sent a valid heartbeat. The
-   * gateway calls it.
-   */
+  /** Records a fork, because a replaced socket sent a valid heartbeat. The gateway calls it. */
   async noteReplacedBeat(): Promise<void> {
     const { senders } = this.#state;
     const nowMs = currentMs();
@@ -167,10 +164,7 @@ export class NodeObject extends StoredObject {
     await this.#lending.withdraw();
   }
 
-  /**
-   * Verifies and parses a report. `session`: the key of the socket that the report must be signed for; undefined
-   * over HTTP.
-   */
+  /** Verifies and parses a report. `session`: the socket's key for which it must be signed, if any. */
   async #checked(request: SignedRequest, session?: string): Promise<Result<CheckedReport, Refusal>> {
     const verified = await this.#verify(request, "report");
     if (!verified.ok) return verified;
@@ -304,10 +298,7 @@ export class NodeObject extends StoredObject {
     return this.#index.finish();
   }
 
-  /**
-   * Sends the fleet index everything about the machine; returns false if that failed. `tellAnew` is the name on the
-   * wire.
-   */
+  /** Sends the fleet index all data of the machine; returns false if that failed. The wire has the name. */
   async tellAnew(): Promise<boolean> {
     return !this.#state.records.get("enrolment") || this.#index.sendAll();
   }
@@ -384,17 +375,12 @@ export class NodeObject extends StoredObject {
     return this.#state.senders.list(currentMs());
   }
 
-  /**
-   * Ends the phase of duplicate senders at an operator's request; returns false if the machine has no such phase.
-   */
+  /** Ends the phase of duplicate senders for an operator; returns false if there is no such phase. */
   believe(): boolean {
     return this.#atOnce(this.#state.senders.end(currentMs()));
   }
 
-  /**
-   * Asks a machine with a socket to report at once, so that the operator sees the effect of the action. Returns
-   * `isDone`.
-   */
+  /** Makes a machine with a socket report at once, so that the operator sees the effect. */
   #atOnce(isDone: boolean): boolean {
     this.#index.update();
     if (isDone) this.ctx.waitUntil(this.#lending.reportNow());
