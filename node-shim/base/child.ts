@@ -38,7 +38,7 @@ export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions):
     const end = (reading: Result<string>) => {
       cancel();
       process.off("exit", kill);
-      // Otherwise a process that has left the group could hold the pipes open.
+      // Closes the output here, because a process that has left the group may still hold the pipe open.
       child.stdout.destroy();
       child.stderr.destroy();
       resolve(reading);

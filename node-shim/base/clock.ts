@@ -78,8 +78,8 @@ export function abortAfter(ms: number): AbortSignal {
 export const systemClock: Clock = { nowMs: () => uptime() * 1000, timer: after };
 
 /**
- * Returns `wait`, which resolves after `ms`, and `wake`, which ends the wait early. `stop` ends it too. Supports
- * one wait at a time.
+ * Returns `wait`, which resolves after `ms`, and `wake`, which ends a wait early. Aborting `stop` ends a wait too.
+ * Only one wait may run at a time.
  */
 export function wakeableWait(
   clock: Clock,

@@ -14,9 +14,9 @@ export function ownershipFault({ uid, mode }: { uid: number; mode: number }, own
 }
 
 /**
- * Returns the first untrusted path and the reason: the folder, a folder above it, or a link on the way. A user who
- * may write above the folder can replace it. Returns null if the path is missing or unreadable: using the folder
- * fails anyway.
+ * Returns the first untrusted path and the reason. Checks the folder, each folder above, and each symbolic link on
+ * its path, since a user who may write to a folder can replace its contents. Returns null if the path is missing or
+ * unreadable: using the folder fails anyway.
  */
 export function folderFault(
   folder: string,

@@ -11,7 +11,7 @@ import type { WarningSource } from "./log.ts";
 export type Reading<T> = (Success<T> & { source?: string }) | Failure<Unread>;
 
 interface Unread {
-  /** missing: the file does not exist. late: the read did not end in time. */
+  /** The reason of the failed read. missing: the file does not exist. late: the read did not end in time. */
   reason: "missing" | "late" | "failed";
   message: string;
 }
@@ -44,7 +44,7 @@ export function listKernelFolder(root: string, path: string): Reading<string[]> 
   }
 }
 
-/** Reads a file on a disk. Asynchronous, since a disk may be slow. */
+/** Reads a file on a disk, asynchronously, since a disk may be slow. */
 export async function readDiskFile(root: string, path: string): Promise<Reading<string>> {
   try {
     return success(await readFile(join(root, path), "utf8"));
@@ -56,7 +56,7 @@ export async function readDiskFile(root: string, path: string): Promise<Reading<
 /** Reports a missing fact or signal: its source, and the reason. */
 export type Warn = (source: WarningSource, message: string) => void;
 
-/** Returns a Warn that passes only the first warning of each source to `warn`. */
+/** Returns a function that passes only the first warning of each source to `warn`. */
 export function warnOncePerSource(warn: Warn): Warn {
   const warned = new Set<string>();
   return (source, message) => {
@@ -67,8 +67,8 @@ export function warnOncePerSource(warn: Warn): Warn {
 }
 
 /**
- * Returns a Warn that passes each message for one source only: a file that several sources need results in one
- * line.
+ * Returns a function that passes each message to `warn` for only one source. A missing file that several sources
+ * need then results in one line.
  */
 export function withoutEcho(warn: Warn): Warn {
   const firstOf = new Map<string, string>();

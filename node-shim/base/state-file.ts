@@ -110,7 +110,9 @@ function ownUid(): number {
   return process.geteuid?.() ?? 0;
 }
 
-/** Returns the owner's user ID of the running program: the user of a checkout, or root for a package. */
+/**
+ * Returns the user ID of the owner of the running program: root for a package, or the user who made the checkout.
+ */
 function programUid(): number {
   const [, program] = process.argv;
   try {

@@ -1,14 +1,15 @@
 #!/usr/bin/env node
-// Starts the shim's bundle with V8 settings that save memory; docs/shim.md has the measured result. CommonJS, since
-// an ES module that imports from Node.js loads whole built-in modules.
+// Starts the shim's bundle with V8 settings that save memory; docs/shim.md has the measured result. The file is
+// CommonJS, since an ES module loads also the unused parts of the built-in modules that it imports.
 const { setFlagsFromString } = require("node:v8");
 
 for (const flag of [
-  // The shim's code runs for milliseconds in ten seconds: optimizing compilers cost more than they save.
+  // Turns off the optimizing compilers: the shim's code runs for milliseconds in ten seconds, so they cost more
+  // than they save.
   "--no-opt",
   "--no-maglev",
   "--no-sparkplug",
-  // After a report, most objects are garbage: a small young generation collects them early.
+  // Keeps the young generation small, so that V8 collects it early: after a report, most objects are garbage.
   "--semi-space-growth-factor=1",
   "--optimize-for-size",
 ])

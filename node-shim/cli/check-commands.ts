@@ -1,5 +1,5 @@
-// Defines the commands that check this machine's shim and its connection to the Worker: status and doctor. They
-// change nothing.
+// Defines `status` and `doctor`, the commands that check this machine's shim and its connection to the Worker.
+// Neither changes anything.
 import type { Command } from "commander";
 import { wallMs } from "../base/clock.ts";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";
@@ -63,7 +63,7 @@ interface StatusFlags {
   json?: boolean;
 }
 
-/** Returns the text to print and the exit code. Throws if the state folder is unreadable, as statusOf does. */
+/** Returns the text to print and the exit code. Throws if the state folder is unreadable. */
 function statusCommand({ state, json }: StatusFlags, screen: Screen): { text: string; exitCode: number } {
   const nowMs = wallMs();
   const { seen, diagnosis } = statusOf(state, nowMs);

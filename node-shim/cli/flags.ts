@@ -1,4 +1,4 @@
-// Defines the flags that configure the machine's Node, most of them the kubelet's. Several commands share these
+// Defines the flags that configure the machine's Node, most of them the kubelet's. Several commands have these
 // flags.
 import { type Command, Option } from "commander";
 import { resolve } from "node:path";

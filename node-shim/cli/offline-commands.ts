@@ -72,7 +72,9 @@ export async function preview(flags: MachineFlags): Promise<string> {
   return stringify({ apiVersion: "v1", kind: "Node", ...node });
 }
 
-/** Returns the active KubeletConfiguration as YAML. Comments below it list all other settings of the shim. */
+/**
+ * Returns the active KubeletConfiguration as YAML, followed by comments that list all other settings of the shim.
+ */
 export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv = process.env): string {
   const machine = machineSettings(flags);
   const { active, sources, settings } = machine;
@@ -109,7 +111,7 @@ function proxyLines(environment: NodeJS.ProcessEnv): string[] {
   return set.map((line) => `${line} # environment`);
 }
 
-/** Returns a line for each default label that --node-labels overrides. Upstream initialNode logs the same lines. */
+/** Returns a line for each default label that --node-labels overrides, as upstream initialNode logs it. */
 function overriddenDefaults({ hostname, nodeLabels = {} }: Settings): string[] {
   const platform = { goos: process.platform, goarch: architecture(process.arch) };
   return Object.entries(defaultLabels({ hostname, ...platform })).flatMap(([key, value]) => {
@@ -147,8 +149,8 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
 }
 
 /**
- * Returns the sources in the table of fact groups. Gathering the facts notes more exact sources, which replace
- * these.
+ * Returns the source of each fact in FACT_GROUPS. A source that is noted while the fact is gathered is more exact,
+ * and replaces this one.
  */
 function tableSources(isDocker: boolean): [pointer: string, source: string][] {
   return Object.entries(FACT_GROUPS).flatMap(([group, { sources, dockerSources = {} }]) =>

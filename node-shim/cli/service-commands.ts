@@ -28,7 +28,7 @@ export function addServiceCommands(program: Command): void {
     .option("--print", "print the unit, and install nothing")
     .addHelpText("after", EXAMPLES)
     .action(async (flags: MachineFlags & { state: string; print?: true }, command: Command) => {
-      // Reading the settings throws for flags that `run` would refuse at every start.
+      // Throws for flags that `run` would refuse at every start.
       machineSettings(withSet(flags));
       if (flags.caFile !== undefined) caFileCertificates(flags.caFile);
       if (!flags.print) requireTrusted(flags.state);
@@ -51,7 +51,7 @@ Examples:
 
 If a package has installed the unit, this enables and starts that unit. Its flags are in /etc/rollcall/node-shim.env.`;
 
-/** Installs the service. Its unit starts the shim with the flags of `command`. */
+/** Installs the service. The service's unit starts the shim with the flags of `command`. */
 export async function installFrom(command: Command, state: string): Promise<void> {
   const host = thisHost();
   process.stderr.write(`node-shim: ${await installService(host, unitFrom(command, state))}\n`);
@@ -75,7 +75,7 @@ function unitFrom(command: Command, state: string): string {
 
 /**
  * Returns the text of the packaged unit: the file next to the bundle or, if the shim runs from its sources, the
- * repository's.
+ * file in the repository.
  */
 function unitTemplate(): string {
   const places = [`./${UNIT_NAME}`, `../../infra/systemd/${UNIT_NAME}`];

@@ -10,7 +10,7 @@ import { hasPackageUnit } from "../service/service.ts";
 import { machineFlags, TOKEN_FILE, TOKEN_HELP, workerFlags } from "./flags.ts";
 
 export interface Here {
-  /** The root of the file system: "/", or another folder in tests. */
+  /** The root of the file system: "/", or a test's folder. */
   root: string;
   /** The environment to which the service's variables are added. Typically process.env. */
   environment: NodeJS.ProcessEnv;
@@ -24,7 +24,7 @@ const onThisMachine: Here = {
   print: (line) => void process.stderr.write(`node-shim: ${line}\n`),
 };
 
-/** For each variable that wins over the service, the flag that it sets. */
+/** For each flag, the environment variable with the same value. The variable wins over the service's flag. */
 const VARIABLE_OF: Readonly<Record<string, string>> = {
   url: "ROLLCALL_URL",
   joinTokenFile: "ROLLCALL_JOIN_TOKEN",
@@ -41,7 +41,7 @@ export function stateOfService(command: Command): Command {
     try {
       asServiceDoes(command, [], { ...onThisMachine, environment: {}, print: () => undefined });
     } catch {
-      // The user may not read the service's files: `status` reads the folder of --state, or the default folder.
+      // `status` reads the folder of --state, or the default folder, if this user may not read the service's files.
     }
   });
 }
@@ -88,7 +88,7 @@ function takeFrom(service: InstalledService, command: Command, without: readonly
   });
   const variables = [...service.environment].flatMap(([name, value]) => {
     if (IN_UNIT.has(name) || here.environment[name] !== undefined) return [];
-    // The command line gave the flag that sets the same value as this variable: the flag wins.
+    // The command line has the flag with the same value as this variable, and so the variable is skipped.
     if (isGiven(Object.keys(VARIABLE_OF).find((flag) => VARIABLE_OF[flag] === name) ?? "")) return [];
     here.environment[name] = value;
     return [name];
@@ -98,8 +98,8 @@ function takeFrom(service: InstalledService, command: Command, without: readonly
 }
 
 /**
- * The service's variables that no command takes: NODE_SHIM_FLAGS is parsed as flags, and the other serves a
- * long-running process.
+ * The service's variables that commands ignore. The flags in NODE_SHIM_FLAGS are parsed elsewhere.
+ * MALLOC_TRIM_THRESHOLD_ matters only to a long-running process.
  */
 const IN_UNIT: ReadonlySet<string> = new Set(["NODE_SHIM_FLAGS", "MALLOC_TRIM_THRESHOLD_"]);
 

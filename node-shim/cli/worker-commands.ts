@@ -21,7 +21,8 @@ import { likeService, likeServiceThatStays } from "./service-flags.ts";
 const NAME_HELP = "the Node's name (default: the enrolment's)";
 
 /**
- * The service's flag that these commands do not take: without --hostname-override they use the enrolment's name.
+ * The service's flags that commands of an enrolled machine ignore: without --hostname-override, they use the
+ * enrolment's name.
  */
 const NAME = ["hostnameOverride"];
 
@@ -164,8 +165,8 @@ interface ProgressStream {
 const CLEAR = "\r\u{1B}[K";
 
 /**
- * Returns functions that show and clear one line on a terminal. If `stream` is no terminal, they write nothing.
- * `stream` is typically process.stderr.
+ * Returns functions that show and clear one line on a terminal. The functions write nothing if `stream` is no
+ * terminal. `stream` is typically process.stderr.
  */
 export function progressLine(
   stream: ProgressStream,
@@ -178,7 +179,7 @@ export function progressLine(
     stream.write(CLEAR + line);
   };
   return {
-    // A line that wraps could not be cleared, so it is cut at the terminal's width.
+    // Cuts the text at the terminal's width, because a line that wraps cannot be cleared.
     show: (text) => put((before + text).slice(0, (stream.columns ?? 80) - 1)),
     clear: () => put(""),
   };
@@ -187,8 +188,8 @@ export function progressLine(
 const DEADLINE_MS = 10_000;
 
 /**
- * Asks the Worker to pin a new key, which the shim uses from its next start. The first report with it ends the old
- * key. Returns one line for the operator. Throws with the remedy; a retry uses the same new key.
+ * Asks the Worker to pin a new key, which the shim uses from its next start. The first report with the new key ends
+ * the old key. Returns one line for the operator. Throws with the remedy; a retry uses the same new key.
  */
 function rotateKey(flags: EnrolledFlags): Promise<string> {
   return asEnrolled(flags, DEADLINE_MS, "join first", async (machine, { send }) => {

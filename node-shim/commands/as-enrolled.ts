@@ -1,4 +1,4 @@
-// Gives commands other than `run` the machine's key, its enrolment and a connection to the Worker.
+// Gives the commands of an enrolled machine, except `run`, its key, its enrolment and a connection to the Worker.
 import { loadEnrolment, loadKey, storedEnrolment } from "../identity/identity.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { nodeName } from "../machine/settings.ts";
@@ -17,7 +17,7 @@ export interface EnrolledFlags {
   caFile?: string;
 }
 
-/** A command's own work. `reconnect` drops the connection; the next request opens another connection. */
+/** The work of one command. `reconnect` drops the connection; the next request opens another connection. */
 type Work<T> = (
   machine: EnrolledMachine,
   connection: { send: Transport; reconnect: () => void },

@@ -57,7 +57,7 @@ export async function settled(
 }
 
 /**
- * Reports until the cluster answers, and returns the diagnosis. The Worker counts this as a start of the shim,
+ * Reports until the cluster answers, and returns the diagnosis. The Worker counts this run as a start of the shim,
  * which may delay the facts of the next start by one report interval.
  */
 async function reportOnce(flags: AnswerFlags, progress: (text: string) => void): Promise<Diagnosis> {

@@ -32,7 +32,7 @@ const WAIT_MS = 1000;
  * the remedy; the files stay for a retry.
  */
 export async function join(flags: JoinFlags): Promise<string> {
-  // Reading the settings refuses the flags that `run` would refuse, before the first request to the Worker.
+  // Throws for flags that `run` would refuse, before the first request to the Worker.
   const { name } = machineSettings(flags);
   const { origin } = findOrigin(flags, process.env);
   const outbound = outboundTo(origin, flags, process.env);

@@ -29,8 +29,7 @@ export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
       const outcome = await leave(send, machine);
       if (outcome.ok) break;
       const fault = outcome.error;
-      // The Worker answers 401 for a machine that has left. After an unanswered attempt, that attempt has
-      // succeeded.
+      // A Worker answers 401 to a machine that has left. The earlier, unanswered request has therefore succeeded.
       if (fault.reason === "refused" && fault.problem.status === 401 && wasUnanswered) break;
       const why = requestFaultText(fault);
       const isFinal = fault.reason === "refused" && fault.problem.status < 500;

@@ -40,12 +40,12 @@ export interface RunFlags extends MachineFlags {
  */
 const DEADLINE_MS = 9000;
 
-/** The longest wait for closing files and connections, so that a stopped shim ends within a second. */
+/** The longest wait for files and connections to close, so that a stopped shim ends within a second. */
 const CLOSE_MS = 400;
 const HELD_MS = 500;
 /**
- * The least number of event-loop turns before the signal ends the process. Node needs two or three turns to end by
- * itself.
+ * The least number of event-loop turns before the signal ends the process. Node.js itself needs two or three turns
+ * to end.
  */
 const HELD_TURNS = 9;
 
@@ -96,7 +96,7 @@ export async function reportUntilStopped(
   };
   try {
     const beginning = { flags, machine, origin, outbound, send, close, stop, log, board, closings };
-    // A shim that was asked to stop does not wait until `begin` is through.
+    // A shim that was asked to stop does not wait for the end of `begin`.
     const begun = await Promise.race([begin(beginning), asked]);
     if (begun) {
       const { gather, ...worker } = begun;
@@ -214,7 +214,8 @@ function onceAccepted(report: LoopDependencies["report"], accepted: () => void):
 }
 
 /**
- * Reports a failed setup to the Worker, once in each process: a restarted shim reports it again, as a kubelet does.
+ * Reports a failed setup to the Worker, once in each process. A restarted shim reports the failure again, as a
+ * kubelet does.
  */
 async function reportSetupFailure(
   { gather }: Machine,
@@ -236,8 +237,9 @@ interface Stopping {
 }
 
 /**
- * Returns a signal that SIGTERM and SIGINT abort, and the function `stopped`. `stopped` gives Node.js a number of
- * event-loop turns, so that the exit code does not depend on the machine's speed.
+ * Returns `stop`, a signal that SIGTERM and SIGINT abort, and `stopped`, which ends the process by that signal if
+ * Node.js does not end by itself. `stopped` waits for several event-loop turns, so that the exit code does not
+ * depend on the machine's speed.
  */
 function stopSignal(): Stopping {
   const controller = new AbortController();
@@ -248,8 +250,8 @@ function stopSignal(): Stopping {
       controller.abort();
     });
   }
-  // Node.js waits for its threads, even for a thread that hangs in a file system or resolver. In that case the
-  // signal ends the process.
+  // Node.js waits for its threads, even for a thread that hangs in a file system or resolver. Such a process is
+  // ended by the signal.
   const stopped = async () => {
     for (let turn = 0; turn < HELD_TURNS; turn++) await pause(HELD_MS / HELD_TURNS, { ref: false });
     if (asked) process.kill(process.pid, asked);

@@ -34,7 +34,7 @@ export interface UpgradeFlags extends EnrolledFlags {
   check?: boolean;
 }
 
-/** The parts of the machine that an upgrade uses. */
+/** The functions and values of the machine that an upgrade uses. */
 export interface UpgradeHost {
   isRoot: boolean;
   /** The path of the running program, absolute and without symbolic links. */
@@ -43,7 +43,7 @@ export interface UpgradeHost {
   service: () => ServiceShim | null;
   /** The clock that measures the wait for the first report. */
   clock: Pick<Clock, "nowMs"> & { sleep: (ms: number) => Promise<unknown> };
-  /** Returns milliseconds since 1970. */
+  /** Returns the wall clock's time in milliseconds since 1970. */
   dateMs: () => number;
   /** Called with the name of the step that begins. */
   progress: (text: string) => void;
@@ -68,12 +68,12 @@ export const REPORT_MS = 180_000;
 const CHECK_EVERY_MS = 2000;
 
 /**
- * Installs the version that the Worker allows. Returns one line for the operator. Throws with the remedy; the
- * version has not changed unless the error states it.
+ * Installs the version that the Worker allows. Returns one line for the operator. Throws with the remedy. After an
+ * error the installed version is unchanged, unless the error's text states otherwise.
  */
 export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promise<string> {
-  // This check precedes the request, because the Worker counts each machine that gets a version in its answer as
-  // being upgraded.
+  // Checks the package before the request, because the Worker counts each machine that gets a version in its answer
+  // as being upgraded.
   const former = flags.check ? "" : await upgradable(host);
   const { name, version, why } = await askedFor(flags);
   if (version === null) return `${name} stays with ${VERSION}: ${why}`;
@@ -87,7 +87,7 @@ export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promi
   return goBack(flags, { version, former }, host);
 }
 
-/** Returns the installed Debian version. Throws with what to do if this process cannot upgrade it. */
+/** Returns the installed Debian version. Throws, with the remedy, if this process cannot upgrade the package. */
 async function upgradable({ isRoot, program, packages }: UpgradeHost): Promise<string> {
   const installed = await installedVersion(packages, program);
   if (!installed.ok) throw new Error(`not upgraded: ${installed.error}`);
@@ -97,7 +97,7 @@ async function upgradable({ isRoot, program, packages }: UpgradeHost): Promise<s
 
 interface Answered {
   name: string;
-  /** A version newer than this shim's; null if the Worker allows none. */
+  /** The allowed version, newer than this shim's; null if the Worker allows none. */
   version: string | null;
   why: string;
 }
@@ -188,8 +188,7 @@ async function goBack(
   try {
     noteFailedUpgrade(state, version, dateMs());
   } catch {
-    // Without the note, the shim tries the version again in an hour. The error below is more important than the
-    // failed note.
+    // Without the note, the shim tries the version again in an hour. The error below is reported in any case.
   }
   if (installed.ok)
     throw new Error(
@@ -201,13 +200,13 @@ async function goBack(
 }
 
 /**
- * The note about a version that did not report. It keeps the shim from a new attempt, with minutes of silence,
- * every hour.
+ * The note about a version that did not report. Without the note, the shim would try the version every hour, and be
+ * silent for minutes each time.
  */
 const failedUpgradeFile = z.object({ version: z.string(), at: z.string() });
 
 /**
- * The pause before the same version is tried again: a network or Worker that was down has usually returned by then.
+ * The pause before a version that did not report is tried again. Most outages of a network or Worker are shorter.
  */
 const AGAIN_MS = 86_400_000;
 

@@ -66,7 +66,10 @@ export function readConfiguration(file: string | undefined, flags: FlagTexts): L
   return parseConfiguration(text, `--config ${file}`, flags);
 }
 
-/** Reads the configuration of a file; without a file, returns the defaults. Throws as readConfiguration does. */
+/**
+ * Reads the configuration of a file; without a file, returns the defaults. Throws one line with the field and the
+ * fault.
+ */
 export function loadConfiguration(file: string | undefined): Configuration {
   return readConfiguration(file, {}).configuration;
 }
@@ -75,7 +78,10 @@ export function defaultConfiguration(): Configuration {
   return merge(NO_FILE, {}).configuration;
 }
 
-/** Parses a configuration's text and flags. `source` names the text in errors. Throws as readConfiguration does. */
+/**
+ * Parses a configuration's text and flags. `source` names the text in errors. Throws one line with the field and
+ * the fault.
+ */
 export function parseConfiguration(text: string, source: string, flags: FlagTexts = {}): LoadedConfiguration {
   const parsed = parseYaml(text);
   if (!parsed.ok) throw new Error(`${source}: not YAML: ${parsed.error}`);
@@ -155,7 +161,7 @@ function requireAccepted(ignored: IgnoredValues, active: KubeletConfiguration, s
   if (fault !== null) throw new Error(`${source}: ${fault.field}: ${fault.message}`);
 }
 
-/** The optional settings that have the same form in a report as in a file. */
+/** The optional settings that a report contains in the same form as a file. */
 const SAME_IN_REPORT = [
   "registerNode",
   "providerID",
@@ -235,7 +241,7 @@ const DEFAULTS: KubeletConfiguration = {
   runtimeRequestTimeout: "2m",
 };
 
-/** The fields whose value 0 means "not set". */
+/** The fields where 0 means "not set". */
 const ZERO_IS_UNSET: ReadonlySet<Field> = new Set<Field>([
   "nodeStatusUpdateFrequency",
   "nodeStatusReportFrequency",
@@ -341,7 +347,7 @@ function parseYaml(text: string): Result<{ document: unknown; repeated: string[]
   }
 }
 
-/** Reads octal numbers such as `0o17`. They are YAML 1.2, but Go's reader of YAML 1.1 accepts them. */
+/** Reads octal numbers such as `0o17`. This form is YAML 1.2, but Go's reader of YAML 1.1 accepts it. */
 const OCTAL: ScalarTag = {
   tag: "tag:yaml.org,2002:int",
   default: true,

@@ -218,8 +218,8 @@ export type FeatureGates = (name: string) => boolean;
 const known = new Map(KNOWN_GATES.flatMap((gates) => gates.names.map((name) => [name, gates] as const)));
 
 /**
- * The gates that set all gates of a stage, and the stage. Gates that the configuration sets itself keep their
- * value.
+ * The gates that turn all gates of a stage on or off, each with its stage. A gate that the configuration names
+ * keeps the configuration's value.
  */
 const STAGES: ReadonlyMap<string, string> = new Map([
   ["AllAlpha", "alpha"],

@@ -7,11 +7,12 @@ import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Field, type GivenFields, kubeletConfigurationFields } from "./schema.ts";
 
 /**
- * Parses the texts of one flag in the order of the command line; a list has at least one text. Throws the fault.
+ * Parses the texts of one flag in the order of the command line. The list has at least one text. Throws an error
+ * with the fault.
  */
 type Read = (texts: string[]) => unknown;
 
-/** The flags. Each has its field, the shape of its value in --help, and its parser. */
+/** The flags by name, each with its field, the shape of its value in --help, and its parser. */
 export const CONFIGURATION_FLAGS = {
   "node-status-update-frequency": ["nodeStatusUpdateFrequency", "<duration>", last],
   "register-node": ["registerNode", "[boolean]", readBoolean],

@@ -60,7 +60,7 @@ const CHOICES: { readonly [Field in FieldsOf<string>]?: readonly string[] } = {
   showHiddenMetricsForVersion: ["1.35"],
 };
 
-/** Returns the first field that is outside its bounds; null if there is none. */
+/** Returns the first field that is outside its bounds, and the fault; null if there is none. */
 export function boundsFault(values: IgnoredValues): IgnoredFault | null {
   for (const field of Object.keys(values) as IgnoredField[]) {
     const message = outside(field, values[field]);

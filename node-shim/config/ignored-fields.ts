@@ -1,5 +1,5 @@
 // Lists the fields of a KubeletConfiguration (v1beta1, v1.36.3) that have no effect on this machine, with their
-// types. They configure pods, containers and other work of a kubelet. Source: k8s.io/kubelet/config/v1beta1
+// types. Such fields configure pods, containers and other work of a kubelet. Source: k8s.io/kubelet/config/v1beta1
 // KubeletConfiguration.
 
 /** The type of a field: a Go scalar, a list of one type, a map with free keys ("*"), or a struct. */

@@ -1,5 +1,5 @@
-// Checks the contents of ignored fields and the rules between them. The shim refuses each file that a kubelet
-// refuses (ValidateKubeletConfiguration, and the kubelet's checks at its start).
+// Checks the contents of the fields that have no effect on this machine, and the rules between them. The shim
+// refuses each file that a kubelet refuses (ValidateKubeletConfiguration, and the kubelet's checks at its start).
 import { parseBoolean } from "../../shared/go/boolean.ts";
 import { parseQuantity } from "../../shared/kubernetes/quantity/parse.ts";
 import type { FeatureGates } from "./feature-gates.ts";
@@ -27,7 +27,7 @@ const content = <Field extends IgnoredField>(
 
 const IMAGE_MINIMUM_AGE = "2m";
 const CFS_QUOTA_PERIOD = "100ms";
-/** 2^16 user IDs: the smallest number that a pod gets. */
+/** The least number of user IDs that a pod gets: 2^16. */
 const USER_NAMESPACE_UNIT = 65_536;
 const MAX_UINT32 = 2 ** 32 - 1;
 
@@ -143,7 +143,7 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
-/** Returns the fault of the first broken rule; null if the values obey all rules. */
+/** Returns the fault of the first broken rule; null if the values obey every rule. */
 export function ignoredFault(
   values: IgnoredValues,
   isOn: FeatureGates,

@@ -58,7 +58,7 @@ const RULES: readonly Rule[] = [
   ),
 ];
 
-/** Returns the fault of the first broken rule; null if the configuration obeys all rules. */
+/** Returns the fault of the first broken rule; null if the configuration obeys every rule. */
 export function configurationFault(configuration: KubeletConfiguration): ConfigurationFault | null {
   for (const rule of RULES) {
     const fault = rule(configuration);
@@ -99,8 +99,8 @@ function durationWithin(
 }
 
 /**
- * Returns a rule for a socket's address. "" means that the machine has no runtime, or that images have the same
- * endpoint; null means that the shim searches for a runtime.
+ * Returns a rule for a socket's address. "" means that the machine has no runtime, or that the image service has
+ * the runtime's endpoint. null means that the shim searches for a runtime.
  */
 function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rule {
   return ({ [field]: endpoint }) => {

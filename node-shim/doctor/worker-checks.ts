@@ -16,8 +16,8 @@ const SKEW_MS = 5000;
 const DAY_MS = 86_400_000;
 
 /**
- * Checks the way to the Worker. A check comes after the checks that it depends on. Ends after a fault that later
- * checks would only repeat.
+ * Checks the connection to the Worker. A check comes after the checks that it depends on. Ends after a fault that
+ * later checks would only repeat.
  */
 export async function checkWorker(
   origin: string,
@@ -205,7 +205,7 @@ function whyNone(environment: NodeJS.ProcessEnv): string {
   return `none: HTTPS_PROXY is not set${isPlain ? ", and HTTP_PROXY is not for https://" : ""}`;
 }
 
-/** Checks the way through the proxy, which resolves the Worker's name itself. */
+/** Checks the connection to the Worker through the proxy, which resolves the Worker's name itself. */
 async function checkProxy(url: URL, { tunnel }: WorkerProbes, outbound: Outbound): Promise<Finding> {
   const { origin = "", source = "", authorization = null } = outbound.proxy ?? {};
   try {

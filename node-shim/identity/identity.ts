@@ -1,5 +1,5 @@
-// Stores the machine's key, its enrolment and its next key in the state folder. The shim uses each of them only
-// once it is on disk.
+// Stores the machine's key, its enrolment and its next key in the state folder. The shim uses a key or enrolment
+// only once it is on disk.
 import {
   calculateJwkThumbprint,
   type CryptoKey,
@@ -62,7 +62,7 @@ export function loadEnrolment(
   return stored.thumbprint === thumbprint ? stored : null;
 }
 
-/** Reads the enrolment, for whatever name and key; null if there is none. Throws with the remedy. */
+/** Reads the enrolment, of any name and key; null if there is none. Throws with the remedy. */
 export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
   const path = join(stateFolder, "enrolment.json");
   const text = readIfThere(path);
@@ -131,8 +131,8 @@ export async function makeMachineKey(): Promise<MachineKey> {
   return machineKey(await exportJWK(privateKey));
 }
 
-// The next key of a rotation, in the state folder. It is stored before the Worker gets it. The old key stays until
-// the Worker has accepted a report with the next key.
+// The next key of a rotation, in the state folder. The shim stores the key before it sends the key to the Worker.
+// The old key stays until the Worker has accepted a report with the next key.
 
 const nextFile = z.strictObject({
   jwk: z.looseObject({}),
@@ -161,8 +161,8 @@ export async function loadNextKey(stateFolder: string): Promise<NextKey | null> 
 }
 
 /**
- * Reads the next key if the Worker has pinned it, so that the machine signs with it from now on. Otherwise returns
- * null.
+ * Reads the next key if the Worker has pinned it, so that the machine signs with it from now on; null if there is
+ * no such key.
  */
 export async function pinnedNextKey(stateFolder: string, name: string): Promise<Required<NextKey> | null> {
   const next = await loadNextKey(stateFolder);
@@ -185,7 +185,7 @@ export function storeNextEnrolment(stateFolder: string, key: MachineKey, enrolme
 
 /**
  * Makes the next key the machine's key. Must be called once the Worker has accepted a report with the next key,
- * because it then refuses the old key. After a crash, the next start calls this function again.
+ * since the Worker then refuses the old key. After a crash, the next start calls this function again.
  */
 export function adoptNextKey(stateFolder: string, { key, enrolment }: NextKey): void {
   if (!enrolment) throw new Error("a next key that was not pinned");

@@ -40,7 +40,7 @@ export interface Flips {
 }
 
 /**
- * Returns the detector of flips for these settings. A pressure begins at once and ends after
+ * Returns the detector of flips for a machine's settings. A pressure begins at once and ends after
  * evictionPressureTransitionPeriod, as in the Worker. A report carries the value with which a signal crossed its
  * threshold, since the signal may have crossed back before the report.
  */

@@ -52,8 +52,8 @@ export interface Loop {
   /** Must be called after a suspend: the loop drops the connection and reports at once. */
   resumed: () => void;
   /**
-   * Returns true until the Node's first Ready, for at most 120 s. Meanwhile a kubelet checks its status every 100
-   * ms.
+   * Returns true until the Node's first Ready, for at most 120 s. In this time a kubelet checks its status every
+   * 100 ms.
    */
   isStarting: () => boolean;
 }

@@ -44,7 +44,7 @@ export async function reportUntilAsked(
     watchSuspend(clock, stop, resumed),
   ];
   try {
-    // A watch can end before `stop` only because of a bug. Then this line throws the bug's error.
+    // Until `stop` is aborted, a watch can end only because of a bug, whose error this line throws.
     await Promise.race([asked, loop.done, Promise.all(watches)]);
     await shutdown.awaitLastReport(LAST_REPORT_MS);
   } finally {
@@ -87,8 +87,8 @@ const SUSPEND_CHECK_MS = 1000;
 const SUSPENDED_MS = 5000;
 
 /**
- * Reads a probe repeatedly until stopped. Waits before the first read, since the first report has just read the
- * same vitals.
+ * Reads a probe repeatedly until stopped. Waits before the first read, since the first report already has fresh
+ * vitals.
  */
 export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }: Watching): Promise<void> {
   const { wait } = wakeableWait(clock, stop);

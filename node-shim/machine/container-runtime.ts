@@ -11,7 +11,8 @@ import type { Warn } from "../base/reading.ts";
 import { valueOr } from "../../shared/result.ts";
 
 /**
- * The longest wait of the first report for a runtime that hangs. A working runtime answers in a few milliseconds.
+ * The longest wait of the first report for a runtime that does not answer. A working runtime answers in a few
+ * milliseconds.
  */
 const FIRST_ANSWER_MS = 1000;
 

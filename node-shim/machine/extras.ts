@@ -24,8 +24,8 @@ export const FACTS_FOLDER = "/etc/rollcall/facts.d";
 const DROP_IN_DEADLINE_MS = 10_000;
 
 /**
- * Returns a function that returns the latest of these facts; with "wait" it reads them first. Throws, with the flag
- * to change, for invalid flags.
+ * Returns a function that returns the latest cloud, hardware and drop-in facts. With "wait", it reads them first.
+ * Throws, with the flag to change, for invalid flags.
  */
 export function machineExtras(
   flags: ExtraFlags,

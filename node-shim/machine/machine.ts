@@ -52,7 +52,7 @@ export interface Machine {
   close: () => void;
 }
 
-/** Returns this machine. Throws for invalid flags, as machineSettings does. */
+/** Returns this machine. Throws, with the setting to change, for invalid flags. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
   const own = machineSettings(flags);
   const { name, configuration, active, sources, nodeIPs, rootDir, docker, transport, settings } = own;
@@ -137,7 +137,7 @@ function runtimeOnDemand(
 
 /**
  * Gathers every fact group, and warns about each unreadable group. Never rejects. Replaces control characters in
- * texts of firmware, programs and runtimes, since the Worker refuses facts with such characters.
+ * texts of firmware, programs and runtimes, since the Worker refuses facts that contain them.
  */
 export async function gatherFacts(options: FactsOptions): Promise<Facts> {
   const groups = Object.entries(FACT_GROUPS).map(
@@ -220,8 +220,8 @@ export async function requireOwnReservations(flags: MachineFlags): Promise<void>
 }
 
 /**
- * Throws, with the setting to change, if this machine has less than its configuration reserves. The kubelet's
- * container manager checks the same at its start. Skips unreadable facts: gathering warns about them.
+ * Throws, with the setting to change, if this machine has less than its configuration reserves, like the kubelet's
+ * container manager at its start. Skips unreadable facts: gathering warns about them.
  */
 async function requireReservations({
   root,

@@ -18,7 +18,10 @@ interface PreviewedNode extends InitialNode {
   allocatable: ResourceList;
 }
 
-/** Returns the Node and its setters' errors. `warn` gets the unreadable sources. Throws as thisMachine does. */
+/**
+ * Returns the Node and its setters' errors. `warn` gets the unreadable sources. Throws, with the setting to change,
+ * for invalid flags.
+ */
 export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
   // Skips the hardware inventory without --inventory-labels: reading it takes seconds, and only its labels are in
   // the Node.

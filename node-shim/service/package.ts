@@ -27,7 +27,8 @@ const APT_ENVIRONMENT = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   LC_ALL: "C.UTF-8",
   DEBIAN_FRONTEND: "noninteractive",
-  // Otherwise needrestart would find that this process runs a replaced Node.js, and restart the upgrade's own unit.
+  // Suspends needrestart, which would find that this process runs a replaced Node.js, and would restart the
+  // upgrade's own unit.
   NEEDRESTART_SUSPEND: "1",
 };
 
@@ -107,7 +108,7 @@ export function installFormer({ aptGet }: PackageManager, version: string): Prom
 interface LongRun {
   program: string;
   args: readonly string[];
-  /** All environment variables that the program gets. */
+  /** The environment variables of the program, which inherits no others. */
   environment: NodeJS.ProcessEnv;
   /** Milliseconds after which the program gets SIGTERM. The program's own children continue. */
   deadlineMs: number;
@@ -116,7 +117,9 @@ interface LongRun {
 }
 
 const ENDING = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-/** The most characters of output that an error quotes, from the last lines of both streams. */
+/**
+ * The most characters of output that an error quotes, from the last lines of standard output and standard error.
+ */
 const MAX_OUTPUT_CHARACTERS = 4096;
 const MAX_LINES = 5;
 

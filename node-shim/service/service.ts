@@ -8,7 +8,7 @@ import { codeOf, faultOf } from "../base/fault.ts";
 import { MADE_BY, UNIT_NAME } from "./unit.ts";
 
 export interface ServiceHost {
-  /** The root of the file system: "/", or another folder in tests. */
+  /** The root of the file system: "/", or a test's folder. */
   root: string;
   /** true if this process may change the system. */
   isRoot: boolean;
@@ -42,7 +42,7 @@ const packageUnit = (root: string) =>
     .map((folder) => join(root, folder, UNIT_NAME))
     .find((path) => existsSync(path));
 
-/** Returns whether a package has installed the unit. Such a unit reads its flags from a file of the package. */
+/** Returns whether a package has installed the unit. A packaged unit reads its flags from a file of the package. */
 export const hasPackageUnit = (root: string): boolean => packageUnit(root) !== undefined;
 
 /** Enables and starts the service. Returns one line for the operator. Throws with the remedy. */

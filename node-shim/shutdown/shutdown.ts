@@ -26,8 +26,8 @@ export interface ShutdownWatch {
   /** Lets the shutdown continue. Must be called once the Worker has accepted a report with the shutdown. */
   reportDelivered: () => void;
   /**
-   * Waits until the report of a shutdown is delivered, for at most `withinMs`. Resolves at once if no such report
-   * is due.
+   * Waits until the Worker has accepted the report of a shutdown, for at most `withinMs`. Resolves at once if no
+   * report of a shutdown is due.
    */
   awaitLastReport: (withinMs: number) => Promise<void>;
 }
@@ -171,7 +171,7 @@ async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
 }
 
 /**
- * Handles logind's signal. Any process on the bus can send such a signal, so this function asks the bus whether the
+ * Handles logind's signal. Any process on the bus can send this signal, so the function asks the bus whether the
  * sender is logind.
  */
 async function onPrepareForShutdown(
@@ -211,7 +211,7 @@ export function inhibitShutdown(failed: (why: string) => void): Inhibitor {
   const child = spawn("systemd-inhibit", command, {
     // systemd-inhibit runs cat, which ends and so releases the lock when this pipe is closed.
     stdio: ["pipe", "ignore", "ignore"],
-    // Passes only these two variables, since others may be secrets.
+    // Passes only PATH and the bus's address, since other variables may be secrets.
     env: { ...(PATH && { PATH }), ...(DBUS_SYSTEM_BUS_ADDRESS && { DBUS_SYSTEM_BUS_ADDRESS }) },
   });
   let isReleased = false;

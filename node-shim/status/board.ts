@@ -111,7 +111,7 @@ export function notedOf(
   };
 }
 
-/** The most characters of a drop-in's error. A status has up to 32 such errors. */
+/** The most characters of a drop-in's error. A status has the errors of up to 32 drop-ins. */
 const FAILURE_LENGTH = 200;
 const shortFailure = ({ name, error }: { name: string; error: string }) => ({
   name,
@@ -142,7 +142,10 @@ function latestFile(path: string, log: Log): { put: (text: string) => void; done
   let waiting: string | null = null;
   let writing: Promise<void> | null = null;
   let isFailing = false;
-  /** The reason why the folder is not trusted. It is checked once, so that a hung file system delays no report. */
+  /**
+   * The reason why the folder is not trusted; null if it is trusted. Checked only once, so that a hung file system
+   * delays no report.
+   */
   const distrust = distrustOf(dirname(path));
 
   async function writeAll(): Promise<void> {

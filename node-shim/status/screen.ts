@@ -19,7 +19,7 @@ export function screenOf(
   return { columns: isTerminal ? (stream.columns ?? 80) : null, hasColours: isTerminal && !isPlain };
 }
 
-/** The least width in characters at which labels and values are on the same line. */
+/** The least width of a terminal, in characters, for labels and values on the same line. */
 const WIDE = 60;
 const LABEL_WIDTH = 14;
 /** The least width that is wrapped. A narrower terminal breaks the lines itself. */

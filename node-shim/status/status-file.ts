@@ -19,7 +19,7 @@ export const MAX_STATUS_BYTES = 65_536;
 
 /**
  * The fields that every version of the shim writes in the same form. During an upgrade, the old version reads them
- * to see whether the new version reports. If it cannot, it installs the old version again.
+ * to see whether the new version reports. If the fields are unreadable, the old version is installed again.
  */
 const lastingSchema = z.object({
   /** The absolute path of the shim's state folder. */
@@ -101,7 +101,7 @@ export interface SeenStatus<File extends LastingStatus = StatusFile> {
 
 /** The functions and values of the machine that reading a status needs. */
 export interface StatusReader {
-  /** The root of the file system: "/", or another folder in tests. */
+  /** The root of the file system: "/", or a test's folder. */
   root: string;
   environment: NodeJS.ProcessEnv;
   /** Returns whether a process still runs. Typically isAlive. */
@@ -127,7 +127,7 @@ export function readStatus(state: string, reader: StatusReader): SeenStatus | nu
   return lastStatus(schema, state, reader);
 }
 
-/** Reads the status of a shim of any version; null as readStatus. */
+/** Reads the status of a shim of any version; null if this user may read no status. */
 export function readLastingStatus(state: string, reader: StatusReader): SeenStatus<LastingStatus> | null {
   return lastStatus(lastingSchema, state, reader);
 }

@@ -19,8 +19,8 @@ interface Enrolling {
 }
 
 /**
- * Enrols this machine. Tries again while the Worker is unreachable or an operator has yet to approve. Throws, with
- * the remedy, for a refusal. Returns null if `stop` was aborted before.
+ * Enrols this machine. Tries again while the Worker is unreachable or an operator has to approve the machine.
+ * Throws, with the remedy, for a refusal. Returns null if `stop` was aborted before the enrolment.
  */
 export async function enrolMachine({
   flags,

@@ -47,7 +47,9 @@ export function requestFaultText(fault: RequestFault): string {
  */
 export type IsAnswer<Answer> = (answer: Partial<Answer> | null) => answer is Answer & Partial<Answer>;
 
-/** The most challenges in a row that the shim answers at once. After them, the caller waits a random time. */
+/**
+ * The most challenges in a row that the shim answers at once. After MAX_CHALLENGES, the caller waits a random time.
+ */
 export const MAX_CHALLENGES = 2;
 
 /** Sends a request and classifies its answer. Never rejects. */

@@ -60,8 +60,8 @@ export function httpTransport(
 
   const send: Transport = async (request) => {
     const first = await attempt(request);
-    // The Worker may close an idle connection while the shim sends a report on it. Such a request is sent again:
-    // every request is safe to repeat.
+    // The Worker may close an idle connection while the shim sends a report on it. The request is then sent again,
+    // since every request is safe to repeat.
     const last = "failed" in first && first.wasIdle ? await attempt(request) : first;
     if ("failed" in last) throw new Error(last.failed);
     return last.answer;

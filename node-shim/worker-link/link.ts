@@ -219,7 +219,7 @@ export interface SocketLoss {
   why: string;
   /** Milliseconds that the Worker has asked the machine to wait before the next socket; 0 if it has not. */
   comeBackInMs: number;
-  /** true if the loss was planned, and so is no failure. */
+  /** true if the gateway asked the machine to open its socket elsewhere, so that the loss is no failure. */
   isPlanned: boolean;
 }
 

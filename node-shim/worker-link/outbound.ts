@@ -20,8 +20,8 @@ export interface Outbound {
 export const DIRECTLY: Outbound = { proxy: null, trust: undefined };
 
 /**
- * Returns the way to the Worker. Throws, with the setting to change, if the environment's proxy or the file is
- * unusable.
+ * Returns the proxy and the authorities for the connection to the Worker. Throws, with the setting to change, if
+ * the environment's proxy or the file is unusable.
  */
 export function outboundTo(
   origin: string,
@@ -57,8 +57,8 @@ const MAX_FILE_BYTES = 1024 * 1024;
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
 
 /**
- * Returns the authorities of --ca-file, Node.js's own, and those of NODE_EXTRA_CA_CERTS. Throws as
- * caFileCertificates does.
+ * Returns the authorities in the CA file, Node.js's own, and the authorities of NODE_EXTRA_CA_CERTS. Throws, with
+ * the setting to change, if the file has none or is unreadable.
  */
 export function authorities(file: string, environment: NodeJS.ProcessEnv): tls.SecureContext {
   const own = caFileCertificates(file);

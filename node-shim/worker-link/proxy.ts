@@ -29,7 +29,10 @@ export function exceptions(environment: NodeJS.ProcessEnv): string {
   return firstOf(["NO_PROXY", "no_proxy"], environment)?.text ?? "";
 }
 
-/** Returns the environment's proxy, also for hosts in NO_PROXY. Throws as proxyTo does. */
+/**
+ * Returns the environment's proxy, also for hosts in NO_PROXY. Throws, with the variable to change, for an invalid
+ * URL.
+ */
 export function environmentProxy(environment: NodeJS.ProcessEnv): Proxy | null {
   const found = firstOf(["HTTPS_PROXY", "https_proxy"], environment);
   if (found === null) return null;

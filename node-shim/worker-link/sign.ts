@@ -60,7 +60,7 @@ export function signNextKey(
     .sign(next.signing);
 }
 
-/** Signs a report, a leave, a rotation or a request for an upgrade. These requests have the same claims. */
+/** Signs a report, a leave, a rotation or a request for an upgrade. All four kinds have the claims of a report. */
 export function signReport(
   key: MachineKey,
   kid: string,

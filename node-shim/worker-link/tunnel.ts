@@ -59,8 +59,8 @@ export function openTunnel(
     },
     agent: false,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Otherwise Node.js would take the name from the host header, and verify the proxy's certificate against the
-    // Worker's name.
+    // Names the proxy for TLS. Without a name, Node.js would verify the proxy's certificate against the Worker's
+    // name in the host header.
     servername: servernameOf(url),
     ...(trust && { secureContext: trust }),
   };

@@ -42,7 +42,7 @@ export interface WebSocketConnection {
 }
 
 const CLOSE = { normal: 1000, unsupported: 1003, noStatus: 1005, abnormal: 1006 } as const;
-/** Milliseconds that the other side has to end a connection that this side has closed. */
+/** Milliseconds that the Worker has to end a connection after the shim has closed it. */
 const END_WITHIN_MS = 1000;
 
 type Opened = Result<WebSocketConnection, UpgradeFault>;
@@ -76,9 +76,7 @@ export function openWebSocket(opening: Opening): Promise<Opened> {
   });
 }
 
-/**
- * Begins the upgrade. Returns a failure for a URL or header that ws does not accept: for these, ws throws at once.
- */
+/** Begins the upgrade. Returns a failure for a URL or header that ws refuses by throwing. */
 function askFor({ url, headers, agent, signal, maxBytes }: Opening): Result<WebSocket, Error> {
   try {
     const options = { agent, headers, signal, maxPayload: maxBytes, perMessageDeflate: false };
@@ -121,7 +119,7 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
   };
   const close = (code: number, reason = "") => {
     socket.close(code, reason);
-    // Lets the process end before the other side has closed the connection.
+    // Lets the process end before the Worker has closed the connection.
     carrier?.unref();
     after(END_WITHIN_MS, () => socket.terminate(), { ref: false });
   };

@@ -40,7 +40,10 @@ afterEach(async () => {
   ending = [];
 });
 
-/** Returns a function that makes the Node from each report, as a Worker does. It remembers the earlier reports. */
+/**
+ * Returns a function that makes the Node from each report, as a Worker does. The function remembers the earlier
+ * reports.
+ */
 function cluster() {
   const memory = structuredClone(NOTHING_REMEMBERED);
   let node: DraftNode | undefined;

@@ -66,7 +66,10 @@ export function bodyOf(path: string, answer: Result<MetadataAnswer>): Result<str
   return status === 200 ? success(body.trim()) : failure(`GET ${path}: status ${status}`);
 }
 
-/** Returns "" for a 404, which means that the instance has no such value. Otherwise returns the same as bodyOf. */
+/**
+ * Returns the body of a 200, and "" for a 404, which means that the instance has no such value; an error for any
+ * other status.
+ */
 export function optionalBodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
   return answer.ok && answer.value.status === 404 ? success("") : bodyOf(path, answer);
 }

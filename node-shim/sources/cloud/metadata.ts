@@ -85,7 +85,7 @@ async function readOnce(
 }
 
 /**
- * Validates the metadata. Otherwise a metadata server's bad answer could make the Worker refuse the machine's
+ * Validates the metadata, so that a metadata server's bad answer does not make the Worker refuse the machine's
  * facts.
  */
 function checked(found: unknown): Result<CloudMetadata> {

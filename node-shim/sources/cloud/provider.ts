@@ -18,7 +18,7 @@ export interface CloudFlags {
   cloudMetadataFile?: string;
 }
 
-/** The time limit of one reading. A server on the same link answers in milliseconds. */
+/** The time limit of one reading. A server on the machine's own link answers in milliseconds. */
 const DEADLINE_MS = 2000;
 
 const SOURCES: Record<Exclude<CloudProvider, "external">, (file: string) => CloudSource> = {
@@ -43,7 +43,7 @@ export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: Cloud
   return provider ?? null;
 }
 
-/** Returns the reader of the provider's metadata; null if there is none. Throws as cloudProviderOf does. */
+/** Returns the reader of the provider's metadata; null if there is none. Throws with the flag to change. */
 export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) {
   const provider = cloudProviderOf(flags);
   if (provider === null || provider === "external") return null;

@@ -15,13 +15,13 @@ import type {
 /** Milliseconds between two readings of the status: the kubelet's interval of updateRuntimeUp. */
 const STATUS_EVERY_MS = 5000;
 /**
- * Milliseconds for which a list of images is fresh: the interval of the kubelet's image manager, less a timer's
- * possible earliness.
+ * Milliseconds for which a list of images is fresh: the interval of the kubelet's image manager (30 s), less one
+ * second, since a timer may be early.
  */
 const IMAGES_FRESH_MS = 29_000;
 /**
- * Milliseconds for which version and imagefs are fresh. They change only with a restart, which the shim detects. A
- * kubelet reads them every 10 s.
+ * Milliseconds for which version and imagefs are fresh. Only a restart changes them, and the shim detects a
+ * restart. A kubelet reads them every 10 s.
  */
 const RESTART_FRESH_MS = 300_000;
 
@@ -40,7 +40,7 @@ export interface RuntimeSnapshot {
 }
 
 interface RuntimeMonitorOptions {
-  /** Makes the client. It calls `onConnect` for every new connection. Typically runtimeClient. */
+  /** Makes the client, typically with runtimeClient. The client calls `onConnect` for every new connection. */
   client: (onConnect: () => void) => RuntimeClient;
   nodeStatusMaxImages: number;
   /** The monotonic clock in milliseconds. Typically monotonicMs. */
@@ -56,7 +56,10 @@ export interface RuntimeMonitor {
   snapshot: () => RuntimeSnapshot;
   /** Reads the status, and each other answer that is due. Never rejects. */
   refresh: () => Promise<void>;
-  /** Begins the first refresh. Waits only for the answers that the Ready condition depends on. */
+  /**
+   * Begins the first refresh. Waits only for the runtime's status and version, on which the Ready condition
+   * depends.
+   */
   begin: () => Promise<void>;
   /** Returns whether no process has listened on the socket for SYNC_THRESHOLD_MS. */
   isGone: () => boolean;
@@ -106,7 +109,7 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
     refresh,
     begin: async () => {
       void refresh();
-      // These calls join the calls that `refresh` has just begun.
+      // Waits for the calls that `refresh` has just begun, and begins no further ones.
       await Promise.all([status.at(nowMs()), version.at(nowMs())]);
     },
     isGone: () => isAbsent() && isOverdue(known.answeredMs, nowMs()),

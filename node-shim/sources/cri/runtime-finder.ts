@@ -1,5 +1,5 @@
-// Finds a container runtime if none is configured, and watches it until its socket has no server. Then searches
-// again every 10 s.
+// Finds a container runtime if none is configured. Watches the runtime until no process listens on its socket, and
+// then searches again every 10 s.
 import { statSync } from "node:fs";
 import type { Warn } from "../../base/reading.ts";
 import { grpcClient } from "../../wire/grpc/client.ts";
@@ -36,7 +36,7 @@ export interface RuntimeFinder {
 interface Found {
   path: string;
   monitor: RuntimeMonitor;
-  /** true after the runtime's first answer. Before, the runtime would count as not ready. */
+  /** true after the runtime's first answer. Without an answer, the runtime would count as not ready. */
   isKnown: boolean;
 }
 
@@ -164,7 +164,7 @@ function runtimeSearch(sockets: readonly string[], nowMs: () => number, warn: Wa
   return { search, close: () => void (isClosed = true) };
 }
 
-/** Returns the sockets that exist at these paths. Two paths to the same socket count once. */
+/** Returns the sockets that exist at some of these paths. A socket with two paths is returned once. */
 function socketsThere(paths: readonly string[]): Socket[] {
   const there = paths.flatMap((path) => {
     const identity = identityOf(path);

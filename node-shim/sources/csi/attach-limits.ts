@@ -13,7 +13,7 @@ import { faultText } from "../../wire/grpc/status.ts";
 
 /** The pause before a driver that did not answer is asked again. */
 export const ASK_AGAIN_MS = 60_000;
-/** The longest wait of the first report for drivers. Later reports do not wait. */
+/** The longest wait of the first report for drivers. Further reports do not wait. */
 const FIRST_WAIT_MS = 500;
 
 interface Registered {

@@ -301,8 +301,9 @@ function pathOf(stateFolder: string): string {
 }
 
 /**
- * Returns `gathering` and `close`. `gathering` resolves with a `gather` that adds the devices to the facts, and
- * rejects as startDeviceManager does. `close` may be called during the start, which it stops for good.
+ * Returns `gathering` and `close`. `gathering` resolves with a `gather` that adds the devices to the facts. It
+ * rejects, with the remedy, if the device manager cannot start. `close` may also be called during the start, and
+ * stops it.
  */
 export function startDevices<G extends { facts: Facts }>(
   gather: () => Promise<G>,

@@ -7,7 +7,7 @@ import { HEALTHY } from "./api.ts";
 /** Milliseconds for which the devices of a stopped plugin count as unhealthy: upstream endpointStopGracePeriod. */
 export const STOP_GRACE_MS = 5 * 60_000;
 
-/** The names of the resources. They are kept when the process ends, as in upstream's checkpoint. */
+/** The names of the resources, which are kept when the process ends, as in upstream's checkpoint. */
 export interface KnownResources {
   /** The resources whose plugin is connected, or has been lost for less than STOP_GRACE_MS. */
   registered: readonly string[];
@@ -16,7 +16,7 @@ export interface KnownResources {
 }
 
 interface Resource {
-  /** false until the plugin has sent its first list. Before, the Node does not change. */
+  /** false until the plugin has sent its first list. Without a list, the Node does not change. */
   announced: boolean;
   healthy: number;
   unhealthy: number;

@@ -5,10 +5,12 @@ import type { CriImage, RuntimeClient, RuntimeClientOptions, StatusAnswer } from
 
 type Docker = Pick<typeof import("systeminformation"), "dockerImages" | "dockerInfo">;
 
-/** Loads systeminformation. Only machines with Docker load it, which saves memory on all others. */
+/**
+ * Loads systeminformation. Only shims with --container-runtime docker load the library, which saves the memory of
+ * all other shims.
+ */
 async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
-  // systeminformation reads the socket and the timeout from these variables when it is loaded. It has no other
-  // setting for them.
+  // systeminformation reads the socket and the timeout only from these variables, once, when it is loaded.
   process.env["DOCKER_SOCKET"] = socketPath;
   process.env["DOCKER_SOCKET_TIMEOUT"] = String(deadlineMs);
   // @ts-expect-error -- the package has types for the whole of it only

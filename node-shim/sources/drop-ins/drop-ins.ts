@@ -146,7 +146,10 @@ const KINDS = [
   ["custom", CUSTOM_LIMITS.entries, "custom facts"],
 ] as const;
 
-/** Merges the outputs in their order. A drop-in that sets the same thing as an earlier drop-in fails. */
+/**
+ * Merges the outputs in their order. A drop-in fails if it sets a resource, label, condition or custom fact that an
+ * earlier drop-in has set.
+ */
 export function mergeDropIns(known: readonly Known[]): MergedDropIns {
   const merged: MergedDropIns = {
     resources: {},

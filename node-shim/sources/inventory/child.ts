@@ -4,7 +4,10 @@ import { existsSync } from "node:fs";
 import si from "systeminformation";
 import { hardwareOf } from "./hardware.ts";
 
-/** Returns the result of `read`; undefined if it fails, so that the other parts are still reported. */
+/**
+ * Returns the result of `read`; undefined if `read` fails, so that the other parts of the hardware are still
+ * reported.
+ */
 async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -21,8 +21,8 @@ const FIRST_AFTER_MS = 5000;
 const EVERY_MS = 3_600_000;
 
 /**
- * Returns a function that returns the last valid inventory; undefined before the first reading. It starts a reading
- * in the background when one is due; with `wait` it reads first. Never rejects.
+ * Returns a function that returns the last valid inventory; undefined before the first reading. The function starts
+ * a reading in the background when one is due; with `wait` it reads first. Never rejects.
  */
 export function keptInventory({ read, nowMs, warn }: InventoryOptions) {
   let good: Inventory | undefined;

@@ -66,8 +66,8 @@ function listInterfaces(networkInterfaces: () => Interfaces): Reading<Interfaces
 }
 
 /**
- * Resolves the host name, unless a node IP is given or the host name is an address. In these cases the kubelet does
- * not use a resolver either (nodestatus.NodeAddress).
+ * Resolves the host name, unless a node IP is given or the host name is an address. The kubelet makes the same
+ * exceptions (nodestatus.NodeAddress).
  */
 async function lookupIfNeeded({
   nodeIPs,

@@ -104,8 +104,8 @@ export function memory(root: string): Reading<Memory> {
 }
 
 /**
- * GOARCH for each process.arch with another name. Node.js calls both byte orders ppc64, but Linux machines are
- * little-endian.
+ * Go's name (GOARCH) of each architecture that Node.js names differently. Node.js calls both byte orders ppc64, but
+ * Linux machines are little-endian.
  */
 const ARCHITECTURES: Record<string, string> = {
   x64: "amd64",

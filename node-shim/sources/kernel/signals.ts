@@ -6,8 +6,8 @@ import { memory } from "./machine.ts";
 const CGROUPS = "/sys/fs/cgroup";
 
 /**
- * Returns [MemTotal − working set, MemTotal] in bytes. The kubelet computes the same from cAdvisor's stats of the
- * root cgroup (setMemoryStats, cadvisorInfoToCPUandMemoryStats). The result is not MemAvailable of /proc/meminfo.
+ * Returns [MemTotal − working set, MemTotal] in bytes, like the kubelet, which uses cAdvisor's stats of the root
+ * cgroup (setMemoryStats, cadvisorInfoToCPUandMemoryStats). The result is not MemAvailable of /proc/meminfo.
  */
 export function memoryAvailable(root: string): Reading<[available: number, capacity: number]> {
   const total = memory(root);

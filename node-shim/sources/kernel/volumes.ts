@@ -118,7 +118,7 @@ async function foldersIn(folder: string): Promise<string[]> {
   }
 }
 
-/** Reads a volume's file, unless `known` is of the same file; null if the file is missing. */
+/** Reads a volume's file, or returns `known` if the file has not changed; null if the file is missing. */
 async function readVolume(path: string, known: Known | undefined): Promise<Known | null> {
   try {
     const { ino, size, ctimeMs } = await lstat(path);

@@ -141,8 +141,8 @@ function resolvable<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 const MAX_LINE_BYTES = 1024;
 
 /**
- * Returns a function that takes bytes as they arrive. It throws if the bytes are not a bus's, or if the bus refuses
- * the authentication.
+ * Returns a function that takes bytes as they arrive. The function throws if the bytes are not a bus's, or if the
+ * bus refuses the authentication.
  */
 export function messageReader(
   authenticated: () => void,

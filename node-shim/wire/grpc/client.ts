@@ -226,8 +226,8 @@ function endWithoutStatus(resetCode: number): Fault {
 }
 
 /**
- * The limits of the wait before a new connection, which doubles. The kubelet's connections to the runtime have the
- * same limits (cri-client baseBackoffDelay, maxBackoffDelay).
+ * The first and the longest wait before a new connection. The wait doubles. The values are those of the kubelet's
+ * connections to the runtime (cri-client baseBackoffDelay, maxBackoffDelay).
  */
 const FIRST_BACKOFF_MS = 100;
 const MAX_BACKOFF_MS = 3000;

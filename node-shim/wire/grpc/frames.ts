@@ -21,7 +21,7 @@ export interface Deframer {
   end: () => Fault | null;
 }
 
-/** Makes a deframer. It refuses a message above `limitBytes` by its prefix, before reading the message. */
+/** Makes a deframer, which refuses a message above `limitBytes` by its prefix, before reading the message. */
 export function deframer(onMessage: (message: Buffer) => void, limitBytes: number): Deframer {
   let chunks: Buffer[] = [];
   let heldBytes = 0;

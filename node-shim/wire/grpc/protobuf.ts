@@ -40,7 +40,7 @@ function readVarint(cursor: Cursor): [low: number, high: number] {
   throw new WireError("a number has more than 64 bits");
 }
 
-/** Reads a length-delimited field. Returns a cursor for the field over the same bytes. */
+/** Reads a length-delimited field. Returns a cursor that covers the field's bytes. */
 function readSlice(cursor: Cursor): Cursor {
   const [length, high] = readVarint(cursor);
   if (high !== 0 || length > cursor.end - cursor.at)

@@ -34,7 +34,7 @@ test.each(Object.entries(RUNTIME_PACKAGES))(
 const installed = join(ROOT, "node_modules", RUNTIME_PACKAGES.amd64);
 const why = existsSync(installed) ? "" : " (skipped: npm installs it on amd64 alone)";
 test.skipIf(why !== "")(`the Node.js → needs no newer glibc than the packages ask for${why}`, () => {
-  // The first 8 MB contain the names of the linked libraries. They precede the program's code, which has 100 MB.
+  // The first 8 MB of the program, which has 100 MB, contain the names of its linked libraries.
   const start = Buffer.alloc(8_000_000);
   const file = openSync(join(installed, "bin/node"), "r");
   readSync(file, start);

@@ -15,7 +15,7 @@ const SECRETS = {
   KUBE_TOKEN: GOOD,
 };
 
-/** Returns the names of the faults that stop a deployment, such as `ORIGINS`. */
+/** Returns the faults that stop a deployment, each by the name of its variable or secret, such as `ORIGINS`. */
 function faults(args: string[], more: { variables?: object; secrets?: string } = {}): string[] {
   const files: Record<string, object> = { "wrangler.toml": WELL, "other.toml": { ...WELL, ORIGINS: "" } };
   const checks = checkBeforeDeploy(args, {

@@ -1,6 +1,6 @@
-// A made-up Cloudflare account: its Workers with their versions, and Cloudflare's refusals. The made-up API and the
-// played wrangler change the account only by these functions. No Worker runs: `deployed` is the version that would
-// run.
+// Keeps a made-up Cloudflare account: its Workers with their versions, and Cloudflare's refusals. The made-up API
+// and the played wrangler change the account only by these functions. No Worker runs: `deployed` is the version
+// that would run.
 import { randomUUID } from "node:crypto";
 
 export interface UploadedBinding {

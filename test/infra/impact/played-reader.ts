@@ -1,4 +1,5 @@
-// A played apiserver for rollcall impact. Answers by path; all other objects are absent. Compares nothing.
+// Plays an apiserver for rollcall impact. Answers each path with the test's answer, and all other paths with 404.
+// Compares nothing.
 import type { ClusterReader, ReadFault } from "../../../infra/impact/cluster-reader.ts";
 import { failure, success } from "../../../shared/result.ts";
 

@@ -1,5 +1,5 @@
-// A fetch over HTTPS that trusts one certificate authority: Node.js's own fetch has no such option. For tests and
-// tools.
+// Makes a fetch over HTTPS that trusts one certificate authority: Node.js's own fetch has no such option. For tests
+// and tools.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:https";
 import { Readable } from "node:stream";

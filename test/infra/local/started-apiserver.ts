@@ -55,8 +55,8 @@ async function waitUntilReady(url: string, children: ChildProcess[], timeoutMs: 
 }
 
 /**
- * Starts etcd and kube-apiserver, and returns once /readyz answers ok. Throws if one of them ends early or the time
- * is over, after stopping both. Their output is in `dir`/etcd.log and `dir`/kube-apiserver.log.
+ * Starts etcd and kube-apiserver, and returns once /readyz answers ok. If a process ends early or the time is over,
+ * stops both processes and throws. Their output is in `dir`/etcd.log and `dir`/kube-apiserver.log.
  */
 export async function startRealApiserver(options: RealApiserverOptions): Promise<RealApiserver> {
   const { url, caFile, tokenFile, commands } = await prepareRealApiserver(options);

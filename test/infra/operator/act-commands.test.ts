@@ -1,4 +1,5 @@
-// Tests rollcall register, revoke, forget and believe: one machine at once, several only after they were listed.
+// Tests rollcall register, revoke, forget and believe: a command acts on one machine at once, but on several
+// machines only after it has listed them.
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { type Answered, type AskedFor, type FakeWorker, fakeWorker, play, type Played } from "./played.ts";
 

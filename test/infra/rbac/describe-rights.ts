@@ -59,7 +59,7 @@ const allowed: { situation: string; sent: Sent; code: number }[] = [
     code: 200,
   },
   { situation: "list Nodes", sent: { path: `${nodes}?limit=1` }, code: 200 },
-  // A watch of all Nodes whose selector matches none: other tests have Nodes on the same server.
+  // Watches all Nodes with a selector that matches none, because other tests have Nodes on the same server.
   {
     situation: "watch Nodes",
     sent: { path: `${nodes}?watch=true&timeoutSeconds=1&labelSelector=rbac=none`, lastsMs: 1_000 },
@@ -219,8 +219,8 @@ const verbs = [
 export type WithRights = () => { server: TestServer; token: string };
 
 /**
- * Defines the tests for the server that `start` starts. `ready` runs once the server has infra/rbac. Returns the
- * server and the token for further tests.
+ * Defines the tests of infra/rbac for the server that `start` starts. `ready` runs once the server has infra/rbac.
+ * Returns the server and the token for further tests.
  */
 export function describeRights(
   start: () => Promise<StartedServer>,

@@ -17,7 +17,7 @@ const UNAUTHORIZED = 401;
 function chainOn(server: TestServer, secret: string) {
   let kept: KeptChain = {};
   const on = { aheadMs: 0, logged: [] as Record<string, unknown>[] };
-  // The time by the chain's clock. It begins when the first token was issued, and moves by `aheadMs`.
+  // Returns the time of the chain's clock, which begins at the issue of the first token, and is moved by `aheadMs`.
   const nowMs = () => tokenLife(secret)!.issuedAtMs + on.aheadMs;
   const connectWith = (token: () => string, otherToken?: HeldToken["instead"]) =>
     kubeClient({
@@ -62,7 +62,7 @@ function chainOn(server: TestServer, secret: string) {
   return Object.assign(on, { chain, renew, machine });
 }
 
-/** Defines the tests. `started` returns a server with infra/rbac. */
+/** Defines the tests of the token's renewal. `started` returns a server with infra/rbac. */
 export function describeTokens(started: () => { server: TestServer }): void {
   const firstToken = async (boundObjectRef: object | null) => {
     const body = { spec: { expirationSeconds: SECONDS, boundObjectRef } };

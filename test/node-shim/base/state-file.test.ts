@@ -42,7 +42,7 @@ afterEach(() => folder.remove());
 const state = () => join(folder.path, "state");
 const inState = (name: string) => join(state(), name);
 
-/** All functions of the shim that use the state folder. */
+/** The functions of the shim that use the state folder. */
 const uses: [what: string, use: () => unknown][] = [
   ["take its lock", () => lockFolder(state()).release()],
   ["load the key", () => loadKey(state())],
@@ -188,7 +188,7 @@ describe("files that were planted before the folder was corrected", () => {
       writeFileSync(inState("key.json.new"), "", { mode: 0o666 });
       chownSync(inState("key.json.new"), EVE, EVE);
       const { ino } = lstatSync(inState("key.json.new"));
-      // The link stands for the other user's access: the user keeps the file open, or has it under another name.
+      // The link keeps the file reachable, as if the other user had it open or under another name.
       linkSync(inState("key.json.new"), join(folder.path, "kept"));
       await loadOrMakeKey(state());
       expect(readFileSync(join(folder.path, "kept"), "utf8")).toBe("");

@@ -152,7 +152,8 @@ test.each([
 
 describe("cannot start → 1, and one line that says what to do", () => {
   const unreachable = "http://127.0.0.1:1";
-  // These refusals come after the shim has locked its state folder. program.test.ts tests the earlier refusals.
+  // Lists refusals that come after the shim has locked its state folder. program.test.ts tests the earlier
+  // refusals.
   test.each<[situation: string, args: () => string[], line: RegExp]>([
     [
       "no join token",

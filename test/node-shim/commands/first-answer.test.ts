@@ -11,7 +11,7 @@ const of = (kind: Kind): Diagnosis => ({
   passes: DIAGNOSES[kind].passes === true,
 });
 
-/** Returns the result of `settled` if these diagnoses follow each other every 200 ms, and the last one stays. */
+/** Returns the result of `settled` for these diagnoses, one every 200 ms. The last diagnosis stays. */
 async function found(kinds: Kind[]) {
   let passedMs = 0;
   let looks = 0;

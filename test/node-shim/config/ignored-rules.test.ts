@@ -1,5 +1,5 @@
-// Tests that the shim refuses the same fields as a kubelet, though they have no effect here: at each limit and just
-// over it. kubelet-verdicts.test.ts compares the refusals with a real kubelet's.
+// Tests that the shim refuses the same fields as a kubelet, though the fields have no effect on the machine: at
+// each limit and just over it. kubelet-verdicts.test.ts compares the refusals with a real kubelet's.
 import { describe, expect, it, test } from "vitest";
 import { parseConfiguration } from "../../../node-shim/config/config.ts";
 

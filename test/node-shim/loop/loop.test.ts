@@ -16,7 +16,7 @@ function start(situation?: Situation) {
   return machine;
 }
 
-/** Returns the milliseconds that the loop waits after each of these outcomes. */
+/** Returns the milliseconds that the loop waits after each outcome in `answers`. */
 async function waitsAfter(answers: ReportOutcome[], more: Omit<Situation, "answers"> = {}) {
   const { clock, times } = start({ ...more, answers: [...answers, ok({ reportInMs: HOUR_MS })] });
   await clock.pass(HOUR_MS - 1);

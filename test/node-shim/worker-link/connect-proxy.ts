@@ -1,5 +1,5 @@
-// A proxy on loopback for CONNECT, over plain sockets, which misbehaves as a test sets. The Worker behind it has
-// TLS, and a name that only the proxy can resolve.
+// Plays a proxy on loopback for CONNECT, over plain sockets, which misbehaves as a test sets. The Worker behind the
+// proxy has TLS, and a name that only the proxy can resolve.
 import type { RequestListener } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";

@@ -1,5 +1,5 @@
-// A Worker with one gateway on loopback, for tests of the shim's sockets. Answers as a test sets, checks frames
-// like a gateway, and records them with their transport. Its cryptography is Web Crypto's.
+// Plays a Worker with one gateway on loopback, for tests of the shim's sockets. The test sets the answers. The
+// gateway checks frames like a real one, and records them with their transport. Its cryptography is Web Crypto's.
 import { webcrypto } from "node:crypto";
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";

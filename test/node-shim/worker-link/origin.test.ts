@@ -1,4 +1,4 @@
-// Tests the URLs to which a machine may post: nobody on the way may read its reports.
+// Tests the URLs to which a machine may post: its reports must be unreadable for everybody but the Worker.
 import { expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { RequestFault } from "../../../node-shim/worker-link/exchange.ts";

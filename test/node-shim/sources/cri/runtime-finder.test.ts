@@ -37,7 +37,7 @@ async function listen(name: string, server: GrpcServer): Promise<GrpcServer> {
   return server;
 }
 
-/** Starts a runtime with CRI. It answers a request for its status once `answers` resolves. */
+/** Starts a runtime with CRI. The runtime answers a request for its status once `answers` resolves. */
 const runtime = (name: string, answers: () => Promise<unknown> = () => Promise.resolve()) =>
   listen(
     name,

@@ -12,7 +12,7 @@ export interface DriverWish {
   endpoint?: string;
   /** The bytes of the varint max_volumes_per_node. Absent: the field is omitted. */
   limit?: number[];
-  /** The fault of NodeGetInfo. Absent: it answers. */
+  /** The way in which NodeGetInfo fails. Absent: NodeGetInfo answers. */
   fails?: "hangs" | "error";
 }
 

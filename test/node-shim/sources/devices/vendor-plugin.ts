@@ -1,4 +1,4 @@
-// A device plugin like those of vendors, with grpc-js and hand-written bytes. Shares no code with the shim.
+// Plays a device plugin like those of vendors, with grpc-js and hand-written bytes. Shares no code with the shim.
 import { existsSync, linkSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import * as grpc from "@grpc/grpc-js";

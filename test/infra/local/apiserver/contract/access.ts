@@ -1,4 +1,5 @@
-// Contract cases about access rights: users without a token, RBAC, access reviews.
+// Lists requests about access rights that the embedded and a real apiserver must answer alike: users without a
+// token, RBAC, access reviews.
 import { expect } from "vitest";
 import { send, type TestServer } from "../test-server.ts";
 import {

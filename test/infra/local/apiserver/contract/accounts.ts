@@ -1,5 +1,5 @@
-// Makes accounts, roles and bindings for the cases about access. A real server applies them a moment later, so
-// these functions wait until they are active. Contains no case.
+// Makes accounts, roles and bindings for the cases about access, and waits until they are active: a real server
+// applies them a moment later. Contains no case.
 import { expect } from "vitest";
 import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
@@ -47,7 +47,7 @@ export function accountName(name: string): string {
   return `system:serviceaccount:default:${name}`;
 }
 
-/** A rule that no request needs. It shows whether a role is active. */
+/** A rule that no request needs. An access review of the rule shows whether a role is active. */
 const marker = { apiGroups: ["test"], resources: ["marks"], verbs: ["see"] };
 
 /** The content of an access review. A review has a path or a resource. */
@@ -107,7 +107,7 @@ export async function grant(server: TestServer, name: string, user: string, give
   expect(answer.body["status"]).toMatchObject({ allowed: true });
 }
 
-/** Creates an account with these rights in all namespaces. Returns its token. */
+/** Creates an account that has `rules` in all namespaces. Returns the account's token. */
 export async function createGrantee(server: TestServer, name: string, rules: object[]): Promise<string> {
   const token = await createAccount(server, name);
   const subjects = [{ kind: "ServiceAccount", name, namespace: "default" }];

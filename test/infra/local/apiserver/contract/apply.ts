@@ -1,5 +1,5 @@
-// Contract cases about server-side apply, as `npm start` applies infra/rbac: new objects, changes, removed fields,
-// and other managers' fields taken by force.
+// Lists requests for server-side apply that the embedded and a real apiserver must answer alike, as `npm start`
+// applies infra/rbac: new objects, changes, removed fields, and other managers' fields taken by force.
 import { expect } from "vitest";
 import { type Sent, send } from "../test-server.ts";
 import { type Case, accounts } from "./case.ts";

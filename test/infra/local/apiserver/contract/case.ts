@@ -1,4 +1,5 @@
-// Defines a case of the contract, the way it runs, and objects to send. Contains no case.
+// Defines a contract case, which an embedded and a real apiserver must answer alike: its type, its run, and objects
+// to send. Contains no case.
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
 

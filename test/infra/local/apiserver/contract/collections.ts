@@ -1,4 +1,4 @@
-// Contract cases about the deletion of all selected objects.
+// Lists deletions of all selected objects that the embedded and a real apiserver must answer alike.
 import { expect } from "vitest";
 import { send } from "../test-server.ts";
 import { accounts, type Case, leases, made, namespaces } from "./case.ts";

@@ -1,5 +1,6 @@
-// Contract cases with the steps of Kubernetes' own e2e tests for Nodes, Leases and Events: "Node Lifecycle",
-// "Lease", "Events" and "Events API". infra/local/apiserver/README.md describes how to run the original tests.
+// Lists the steps of Kubernetes' own e2e tests for Nodes, Leases and Events, which the embedded and a real
+// apiserver must answer alike: "Node Lifecycle", "Lease", "Events" and "Events API".
+// infra/local/apiserver/README.md describes how to run the original tests.
 import { expect } from "vitest";
 import { type Received, type Sent, send, type TestServer } from "../test-server.ts";
 import { type Case, events, made, namespaces, nodes } from "./case.ts";

@@ -1,4 +1,5 @@
-// Contract cases about creating objects: metadata, decoding, names, namespaces.
+// Lists requests that create objects, which the embedded and a real apiserver must answer alike: metadata,
+// decoding, names, namespaces.
 import { expect } from "vitest";
 import { type Case, created, emptyStatus, events, failure, node, nodes, notReady } from "./case.ts";
 

@@ -1,4 +1,5 @@
-// Contract cases about special deletions: propagation, finalizers, preconditions, malformed options.
+// Lists special deletions that the embedded and a real apiserver must answer alike: propagation, finalizers,
+// preconditions, malformed options.
 import type { Sent } from "../test-server.ts";
 import { type Case, invalid, made, node, nodes, patched, timestamp } from "./case.ts";
 

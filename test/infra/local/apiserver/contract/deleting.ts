@@ -1,4 +1,5 @@
-// Contract cases about deletions: preconditions, finalizers, collections, namespaces.
+// Lists deletions that the embedded and a real apiserver must answer alike: preconditions, finalizers, collections,
+// namespaces.
 import { type Case, created, failure, node, nodes, patched, timestamp } from "./case.ts";
 
 export const deleting: Case[] = [

@@ -1,5 +1,6 @@
-// Contract cases about the documents that clients read before they request objects: groups, resources, version,
-// health, and the part of OpenAPI that kubectl reads. The real server has more of each.
+// Lists the documents that clients read before they request objects: groups, resources, version, health, and the
+// part of OpenAPI that kubectl reads. The embedded apiserver must have them like a real apiserver, which has more
+// of each.
 import { expect } from "vitest";
 import { fieldsOf, listOf } from "../../../../../infra/local/apiserver/object.ts";
 import { send } from "../test-server.ts";

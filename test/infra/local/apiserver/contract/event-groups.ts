@@ -1,5 +1,5 @@
-// Contract cases about Events of the group events.k8s.io: the same objects as in the core group, with other names
-// for their fields.
+// Lists requests for Events of the group events.k8s.io, which the embedded and a real apiserver must answer alike.
+// The objects are those of the core group, with other names for their fields.
 import { expect } from "vitest";
 import { type Sent, send, type TestServer } from "../test-server.ts";
 import { type Case, events, failure, invalid, made, type Cause, type RequestCase } from "./case.ts";

@@ -1,4 +1,5 @@
-// Contract cases about the rules for the fields of Events and their changes.
+// Lists the rules for the fields of Events and their changes, which the embedded and a real apiserver must have
+// alike.
 import type { Sent } from "../test-server.ts";
 import { type Case, events, made, refused } from "./case.ts";
 import { invalidValue } from "./texts.ts";

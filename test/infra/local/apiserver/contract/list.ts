@@ -1,4 +1,5 @@
-// Contract cases about lists: selectors, and revisions in the future.
+// Lists requests for lists that the embedded and a real apiserver must answer alike: selectors, and revisions in
+// the future.
 import { expect } from "vitest";
 import { send } from "../test-server.ts";
 import { type Case, accounts, events, leases, nodes, type RequestCase } from "./case.ts";
@@ -106,7 +107,8 @@ const revisions: Case[] = [
         `${leases}?${future}&limit=5`,
         `/api/v1/namespaces/default?${future}`,
       ];
-      // Sends all requests at the same time, since a real server waits some seconds for its cache.
+      // Sends all requests at the same time, because a real server delays each answer until its cache is new
+      // enough.
       await Promise.all(
         paths.map(async (path) => expect(await send(server, { path })).toMatchObject(tooLarge)),
       );

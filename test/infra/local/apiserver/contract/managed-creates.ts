@@ -1,4 +1,4 @@
-// Contract cases about the owners of a new object's fields, by kind.
+// Lists the owners of a new object's fields, by kind, which the embedded and a real apiserver must record alike.
 import { leases, node, nodes } from "./case.ts";
 import { core, create, patch, rbac, updated, type Writes } from "./ownership.ts";
 

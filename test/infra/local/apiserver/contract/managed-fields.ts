@@ -1,4 +1,5 @@
-// Contract cases about the owners of fields after creates, updates and patches, as kube-apiserver records them.
+// Lists the owners of fields after creates, updates and patches, which the embedded and a real apiserver must
+// record alike.
 import type { ScenarioCase } from "./case.ts";
 import { creates } from "./managed-creates.ts";
 import { updates } from "./managed-updates.ts";

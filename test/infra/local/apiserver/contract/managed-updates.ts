@@ -1,4 +1,4 @@
-// Contract cases about the owners of fields after updates and patches.
+// Lists the owners of fields after updates and patches, which the embedded and a real apiserver must record alike.
 import type { Sent } from "../test-server.ts";
 import { leases, node, nodes } from "./case.ts";
 import {

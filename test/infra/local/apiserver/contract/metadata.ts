@@ -1,5 +1,5 @@
-// Contract cases about the rules for an object's metadata: names, labels, annotations, finalizers, owners,
-// managedFields.
+// Lists the rules for an object's metadata, which the embedded and a real apiserver must have alike: names, labels,
+// annotations, finalizers, owners, managedFields.
 import { type Case, type Cause, accounts, failure, invalid, made, nodes, refused } from "./case.ts";
 import { badKey, badLabel, badName, badPrefix, badSubdomain, badValue, invalidValue } from "./texts.ts";
 

@@ -1,5 +1,5 @@
-// Contract cases about the rules for Nodes and their changes, and about the fields that each of the two paths
-// ignores.
+// Lists the rules for Nodes and their changes, which the embedded and a real apiserver must have alike, and the
+// fields that each of a Node's two paths ignores.
 import { type Case, type Cause, failure, invalid, made, node, nodes, patched, refused } from "./case.ts";
 import { badName, badValue, invalidValue } from "./texts.ts";
 

@@ -1,4 +1,5 @@
-// Contract cases about the rules for leases, ServiceAccounts and Namespaces, their defaults and their changes.
+// Lists the rules for leases, ServiceAccounts and Namespaces, their defaults and their changes, which the embedded
+// and a real apiserver must have alike.
 import { type Case, failure, invalid, leases, made, namespaces, refused, accounts } from "./case.ts";
 import { badSubdomain, invalidValue } from "./texts.ts";
 

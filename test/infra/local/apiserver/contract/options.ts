@@ -1,4 +1,5 @@
-// Contract cases about the query parameters of a write: dry runs, unknown and repeated fields, the field manager.
+// Lists the query parameters of a write that the embedded and a real apiserver must treat alike: dry runs, unknown
+// and repeated fields, the field manager.
 import { expect } from "vitest";
 import { type Case, accounts, failure, invalid, made, node, nodes } from "./case.ts";
 

@@ -1,4 +1,5 @@
-// Contract cases about lists in pages, lists at one revision, and requests for a forgotten revision.
+// Lists requests for lists in pages, for lists at one revision and for a forgotten revision, which the embedded and
+// a real apiserver must answer alike.
 import { expect } from "vitest";
 import { type Received, send, type TestServer } from "../test-server.ts";
 import { type Case, failure, namespaces, node, nodes } from "./case.ts";

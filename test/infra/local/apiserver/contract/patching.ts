@@ -1,4 +1,4 @@
-// Contract cases about patches of every type.
+// Lists patches of every type that the embedded and a real apiserver must answer alike.
 import { expect } from "vitest";
 import { type Case, created, failure, modified, node, notReady, patched } from "./case.ts";
 

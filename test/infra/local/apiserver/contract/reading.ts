@@ -1,4 +1,5 @@
-// Contract cases about gets, lists, Tables and requests without an answer.
+// Lists reads that the embedded and a real apiserver must answer alike: gets, lists, Tables and requests without an
+// answer.
 import { expect, vi } from "vitest";
 import { send } from "../test-server.ts";
 import { type Case, created, events, failure, leases, node, nodes } from "./case.ts";

@@ -1,4 +1,5 @@
-// Contract cases about Tables with the columns of `kubectl get` for each kind, and the order of fields.
+// Lists Tables with the columns of `kubectl get` for each kind, which the embedded and a real apiserver must answer
+// alike, in the same order of fields.
 import { expect, vi } from "vitest";
 import { type Sent, send } from "../test-server.ts";
 import { type Case, lease, leases, node, nodes } from "./case.ts";

@@ -1,5 +1,5 @@
-// Contract cases about tokens of service accounts: how clients request them, their claims, and that only the server
-// can make them.
+// Lists requests for tokens of service accounts, which the embedded and a real apiserver must answer alike: their
+// claims, and the refusal of tokens that only look valid.
 import { expect } from "vitest";
 import { fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { send } from "../test-server.ts";

@@ -1,5 +1,5 @@
-// Contract cases about special updates and patches: preconditions, fields that only the server sets, patches that
-// cannot be applied.
+// Lists special updates and patches that the embedded and a real apiserver must answer alike: preconditions, fields
+// that only the server sets, patches that cannot be applied.
 import type { Received, Sent } from "../test-server.ts";
 import {
   type Case,

@@ -1,4 +1,5 @@
-// Contract cases about updates by PUT: preconditions, and the fields that a path may write.
+// Lists updates by PUT that the embedded and a real apiserver must answer alike: preconditions, and the fields that
+// a path may write.
 import { expect } from "vitest";
 import { type Received, send, type TestServer } from "../test-server.ts";
 import {

@@ -1,4 +1,5 @@
-// Contract cases about watches: their start, their events, their format, and their end.
+// Lists watches that the embedded and a real apiserver must answer alike: their start, their events, their format,
+// and their end.
 import { expect } from "vitest";
 import { type Sent, send, type TestServer, toRequest } from "../test-server.ts";
 import { type Case, accounts, nodes, type ScenarioCase } from "./case.ts";

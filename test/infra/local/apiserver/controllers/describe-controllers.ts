@@ -35,7 +35,10 @@ const neverHeard = types.map((type) =>
   }),
 );
 
-/** Defines the tests for the cluster that `start` starts. `timeoutMs` limits the start. */
+/**
+ * Defines the tests of the controllers, for the cluster that `start` starts. `timeoutMs` limits the time of the
+ * start.
+ */
 export function describeControllers(start: () => Promise<TestCluster>, timeoutMs?: number): void {
   let cluster: TestCluster;
   /** The names of the machines that keep renewing their leases. */

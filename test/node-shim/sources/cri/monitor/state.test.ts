@@ -1,4 +1,4 @@
-// Tests the Node's Ready condition for a container runtime. The texts are those of pkg/kubelet/runtime.go.
+// Tests the Node's Ready condition for a container runtime, with the texts of upstream pkg/kubelet/runtime.go.
 import { expect, test } from "vitest";
 import { readyCondition } from "../../../../../shared/setters/ready.ts";
 import {
