@@ -48,7 +48,7 @@ interface Observation {
    * field.
    */
   lastTimestamp?: string;
-  /** "" until the apiserver has returned the event. */
+  /** The version of the event in the apiserver; "" until the apiserver has returned the event. */
   resourceVersion: string;
 }
 

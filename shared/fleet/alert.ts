@@ -85,7 +85,7 @@ const FORMATS: Record<MessageFormat, (message: AlertMessage) => unknown> = {
   alertmanager,
 };
 
-/** The version of rollcall's JSON. It increases when a field changes its meaning. */
+/** The version of rollcall's JSON. The number increases when a field changes its meaning. */
 const VERSION = 1;
 
 function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {

@@ -94,7 +94,7 @@ interface MovingMachine {
   /** One of FLEET_STATES, or a state that only a newer Worker knows. */
   state: string;
   sinceMs: number;
-  /** null if the machine is not silent. */
+  /** The start of the silence; null if the machine is not silent. */
   silentSinceMs: number | null;
   /** The phase of the last answer to the machine; null until the first answer. */
   phase: string | null;

@@ -10,7 +10,7 @@ export const FLEET_STATES = [
   "silent",
   /** The machine reports, but the Worker cannot write to the apiserver. */
   "cluster-unreachable",
-  /** The Worker writes nothing until an operator acts; the phase is the reason. */
+  /** The Worker writes nothing until an operator acts. The phase names the reason. */
   "blocked",
   /** The machine waits for an operator's approval. */
   "pending",

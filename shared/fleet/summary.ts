@@ -1,5 +1,5 @@
-// Defines a machine's summary in the fleet index, and the node object's updates. Both are RPC values and stored
-// JSON: fields are added, and never change their meaning. Times are milliseconds since 1970.
+// Defines a machine's summary in the fleet index, and the node object's updates. The summary and the updates are
+// RPC values and stored JSON: fields are added, and never change their meaning. Times are milliseconds since 1970.
 import type { Phase } from "../protocol/answers.ts";
 import type { HistoryKind } from "../protocol/operator-api.ts";
 import type { FleetState } from "./state.ts";
@@ -13,7 +13,7 @@ export interface SummarizedCondition {
   sinceMs: number;
 }
 
-/** A machine's summary. It changes only on transitions, not with every report. */
+/** A machine's summary, which changes only on transitions, not with every report. */
 export interface MachineSummary {
   state: FleetState;
   /** The start of the state. */
@@ -75,8 +75,8 @@ export interface MachineUpdate {
   /** The generation of the registry's pin. With a newer generation the machine's history starts again. */
   generation: number;
   /**
-   * The number of the update. It increases with each attempt, so that the fleet index ignores an update that
-   * arrives late.
+   * The number of the update, which increases with each attempt. The fleet index ignores an update that arrives
+   * late.
    */
   version: number;
   summary: MachineSummary;

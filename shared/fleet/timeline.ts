@@ -124,7 +124,9 @@ class Tracks {
     return this.#bands.toSorted((a, b) => a.fromMs - b.fromMs);
   }
 
-  /** Ends the bands of all conditions: they are no longer decided, or their decision is not known. */
+  /**
+   * Ends the bands of all conditions, because the conditions are no longer decided, or their decision is not known.
+   */
   endConditions(atMs: number): void {
     for (const track of this.#open.keys()) if (track !== STATE_TRACK) this.#end(track, atMs);
     this.#decided.clear();

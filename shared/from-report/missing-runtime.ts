@@ -20,8 +20,8 @@ export function runtimeSeen(memory: RuntimeMemory, ...facts: readonly (Facts | u
 }
 
 /**
- * Returns the reason why a missing runtime keeps the Node from being Ready; null if it does not. No reason if the
- * shim is configured without a runtime; a configured runtime reports its own errors.
+ * Returns the reason why a missing runtime keeps the Node from being Ready; null if the Node can be Ready. A shim
+ * that is configured without a runtime gives no reason. A configured runtime reports its own errors.
  */
 export function missingRuntime({ settings, runtime }: Facts, memory: RuntimeMemory): string | null {
   const isMissing = settings.findRuntime === true && runtime === null;

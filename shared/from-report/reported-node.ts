@@ -71,7 +71,7 @@ export function kubeletsAllocatable(
 }
 
 /**
- * Returns setters that record the events of a registered kubelet. They run before all other setters, so that a
+ * Returns setters that record the events of a registered kubelet. These setters run before all others, so that a
  * shutdown's event precedes NotReady, and a threshold's event its condition.
  */
 export function reportedEvents({ facts, vitals, memory, recordEvent }: ReportedStatus): Setter[] {
@@ -148,8 +148,8 @@ function taintsOf(
 const NO_DROP_INS: DropIns = { resources: {}, labels: {}, conditions: [], working: 0, failures: [] };
 
 /**
- * Returns the setters that rollcall adds to a kubelet's. They keep labels and annotations up to date, which a
- * kubelet writes only at registration. They also write the results of hardware detection and drop-ins.
+ * Returns the setters that rollcall adds to a kubelet's. Labels and annotations stay up to date, although a kubelet
+ * writes them only at registration. Further setters write the results of hardware detection and drop-ins.
  */
 function factSetters({ facts, vitals, nowMs }: ReportedStatus): Setter[] {
   const { dropIns, devices } = facts;

@@ -172,8 +172,8 @@ function conditionsWithin(
   return left.map((type) => named(`condition ${type}`, ownerOf(type)));
 
   /**
-   * Returns true if rollcall added the condition, and the grant no longer allows it. Such a condition is removed,
-   * not restored.
+   * Returns true if rollcall added the condition, and the grant no longer allows the condition. The condition is
+   * then removed, not restored.
    */
   function isGone(type: string): boolean {
     return listed.includes(type) && !isAllowed(grant.mayCondition, type);

@@ -102,9 +102,9 @@ function kubeletsLabels(node: Node, labels: Labels): Record<string, string> {
 }
 
 /**
- * Returns a setter that makes the Node a bystander with labels of this form. It runs after all setters of labels
- * and resources. Each allocatable amount is an explicit 0, because the apiserver replaces a missing amount by the
- * capacity.
+ * Returns a setter that makes the Node a bystander with labels of this form. The setter runs after all setters of
+ * labels and resources. Each allocatable amount is an explicit 0, because the apiserver replaces a missing amount
+ * by the capacity.
  */
 export function bystander(
   mayGoWithoutTaint: boolean, // false if the machine's join token requires FACTS_ONLY_TAINT
@@ -163,8 +163,8 @@ interface OwnSources {
 }
 
 /**
- * Returns the setters of a deployment's own labels, and of bystanders. They run after withinGrant, which limits
- * only a machine's own parts.
+ * Returns the setters of a deployment's own labels, and of bystanders. These setters run after withinGrant, which
+ * limits only a machine's own parts.
  */
 export function ownSetters(
   { enrolment, marks }: OwnSources,

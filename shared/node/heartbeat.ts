@@ -52,7 +52,7 @@ export interface Heartbeat {
   outcome: "unchanged" | "patched" | "withheld";
   /** The Node that the apiserver returned. */
   node: Node;
-  /** The texts of the setters that failed. */
+  /** The errors of the setters that failed. */
   errors: string[];
 }
 

@@ -60,7 +60,7 @@ export interface CloudFacts {
 export interface InitialNode {
   /** The Node, after all setters have run. */
   node: DraftNode;
-  /** The texts of the setters that failed. */
+  /** The errors of the setters that failed. */
   errors: string[];
 }
 

@@ -7,11 +7,11 @@ export const NODE_LEASE_NAMESPACE = "kube-node-lease";
 export interface LeaseOptions {
   leaseName: string;
   leaseNamespace: string;
-  /** The name of the lease's holder. It is written only when the lease is created. */
+  /** The name of the lease's holder, which is written only when the lease is created. */
   holderIdentity: string;
   /**
-   * The annotations that name the deployment that owns the lease. They are written only when the lease is created;
-   * upstream has none.
+   * The annotations that name the deployment that owns the lease, written only when the lease is created. Upstream
+   * has none.
    */
   annotations?: Record<string, string>;
   leaseDurationSeconds: number;

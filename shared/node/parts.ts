@@ -228,7 +228,10 @@ export function afterWrite(
   return written;
 }
 
-/** Returns the parts that another writer has undone. They have to be stored, so that they outlive an eviction. */
+/**
+ * Returns the parts that another writer has undone. The node object stores these parts, so that they outlive an
+ * eviction.
+ */
 export function putBackParts(written: WrittenParts): WrittenParts {
   return Object.fromEntries(
     Object.entries(written).filter(

@@ -50,8 +50,8 @@ export type RevocationsAnswer = z.infer<typeof revocationsSchema>;
 const settingInForce = z.object({
   name: z.string(),
   /**
-   * The value of a variable; null if it is invalid, since it might contain a password. `present` or `absent` for a
-   * secret.
+   * The value of a variable; null if the value is invalid, since an invalid value might contain a password.
+   * `present` or `absent` for a secret.
    */
   value: z.nullable(z.string()),
   /** `default`, `variable` or `secret`. */

@@ -3,7 +3,7 @@
 import * as z from "zod/mini";
 import { BACKUP_LIMITS, LIMITS } from "./limits.ts";
 
-/** The version of the backup's format. It changes if earlier Workers cannot read the new format. */
+/** The version of the backup's format, which changes if earlier Workers cannot read the new format. */
 export const BACKUP_FORMAT = 1;
 
 /**

@@ -27,8 +27,8 @@ export const TAKEN_CONDITIONS: readonly string[] = [
 export const DROP_INS_CONDITION = "DropInsFailed";
 
 /**
- * The labels that a drop-in must not set. They follow from other facts, or keep traffic from a machine without
- * pods.
+ * The labels that a drop-in must not set: labels that follow from other facts, or keep traffic from a machine
+ * without pods.
  */
 const TAKEN_LABELS = new Set([
   "kubernetes.io/hostname",
@@ -109,7 +109,10 @@ export const dropInSchema = z.strictObject({
   resources: z._default(resources, {}),
   labels: z._default(labels, {}),
   conditions: z._default(conditions, []),
-  /** Custom facts. They are a field of the facts, not of `dropIns`, where earlier Workers refuse unknown fields. */
+  /**
+   * Custom facts, which become a field of the facts. They are not part of `dropIns`, where earlier Workers refuse
+   * unknown fields.
+   */
   custom: z._default(customSchema, {}),
 });
 export type DropIn = z.infer<typeof dropInSchema>;

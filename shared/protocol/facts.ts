@@ -22,7 +22,9 @@ const resourceCounts = z
 
 const id = plainText(FACTS_LIMITS.idLength);
 
-/** The IDs that identify a sender. They are parsed separately, so that refused facts provide IDs as well. */
+/**
+ * The IDs that identify a sender. The Worker parses the IDs separately, so that refused facts provide IDs as well.
+ */
 export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
 
 const machine = z.strictObject({

@@ -173,7 +173,7 @@ export const BULK_LIMITS = {
   confirmationSeconds: 600,
   /** The number of unfinished actions. */
   underWay: 10,
-  /** Days of silence in a query. */
+  /** The most days of silence that a query can ask for. */
   silentDays: 3650,
 } as const;
 

@@ -74,8 +74,8 @@ export const plainText = (maxLength: number) =>
   );
 
 /**
- * A text that becomes a label's value. It is checked here, because the apiserver refuses a Node with an invalid
- * value.
+ * A text that becomes a label's value. The schema checks the text, because the apiserver refuses a Node with an
+ * invalid value.
  */
 export const labelValue = z
   .string()

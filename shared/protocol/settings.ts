@@ -78,7 +78,7 @@ export const settingsSchema = z
     providerID: z.optional(plainText(SETTINGS_LIMITS.providerIDLength)),
     /** The cloud provider; absent without a cloud. For all but `external`, the facts' `cloud` has the metadata. */
     cloudProvider: z.optional(z.enum(CLOUD_PROVIDERS)),
-    /** true if the hostname was configured. It then takes precedence over the cloud's hostname. */
+    /** true if the hostname was configured, so that it takes precedence over the cloud's hostname. */
     hostnameOverridden: z.optional(z.boolean()),
     maxPods: within(SETTINGS_LIMITS.maxPods),
     /** The number of pods per core; 0 means no limit. */

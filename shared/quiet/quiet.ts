@@ -191,8 +191,8 @@ interface RecordedClock {
 }
 
 /**
- * Returns true if the skew differs so much from the recorded one that it is recorded again. A drifting clock costs
- * only a few rows.
+ * Returns true if the skew differs so much from the recorded one that it is recorded again. A drifting clock
+ * causes only a few writes.
  */
 export function isOtherSkew(skewMs: number, recordedMs: number): boolean {
   return Math.abs(skewMs - recordedMs) > sameWithinMs(recordedMs);

@@ -17,8 +17,8 @@ export function factLabels(
 }
 
 /**
- * Returns a setter of the labels of the configuration and the cloud. It runs after factLabels, and does not change
- * the labels of factLabels.
+ * Returns a setter of the labels of the configuration and the cloud. The setter runs after factLabels, and does not
+ * change the labels of factLabels.
  */
 export function nodeLabels(
   wanted: Readonly<Record<string, string>>, // lacks the labels of factLabels

@@ -1,7 +1,7 @@
 // Records an event for an image filesystem without capacity.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** The result of the last run; false if a kubelet has just started. The caller keeps the state between runs. */
+/** Whether the capacity was 0 at the last run; false if a kubelet has just started. The caller keeps the state. */
 export interface ImageFilesystemState {
   hasNoCapacity: boolean;
 }

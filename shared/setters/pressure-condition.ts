@@ -18,8 +18,8 @@ export interface Wordings {
 }
 
 /**
- * Returns the setter of one condition (upstream {Memory,Disk,PID}PressureCondition). It updates the last condition
- * of the type, or appends a missing one. Reason, message and transition time change only with the status.
+ * Returns the setter of one condition (upstream {Memory,Disk,PID}PressureCondition). The setter updates the last
+ * condition of the type, or appends a missing one. Reason, message and transition time change only with the status.
  */
 export function pressureCondition(
   type: string,

@@ -1,7 +1,7 @@
 // Records an event when the Node is cordoned or uncordoned.
 import type { RecordStatusEvent, Setter } from "./setter.ts";
 
-/** The result of the last run; false if a kubelet has just started. The caller keeps the state between runs. */
+/** Whether the Node was cordoned at the last run; false if a kubelet has just started. The caller keeps the state. */
 export interface SchedulableState {
   lastNodeUnschedulable: boolean;
 }

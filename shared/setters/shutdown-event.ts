@@ -1,7 +1,7 @@
 // Records an event when a shutdown of the machine begins or is cancelled.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** The result of the last run; false if a kubelet has just started. The caller keeps the state between runs. */
+/** Whether a shutdown was reported at the last run; false if a kubelet has just started. The caller keeps the state. */
 export interface ShutdownState {
   isShuttingDown: boolean;
 }

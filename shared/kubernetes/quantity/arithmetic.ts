@@ -91,8 +91,8 @@ function magnitude({ unscaled, scale }: Quantity): number {
 /** Rounds away from zero to a multiple of 10^scale (upstream RoundUp). `exact` is true if no digit was lost. */
 export function roundUpQuantity(quantity: Quantity, scale: number): { quantity: Quantity; exact: boolean } {
   if (quantity.scale >= scale) {
-    // A quantity that is not wide, or has distant places, stays unchanged. Upstream aligns it, which only takes
-    // memory.
+    // The amount needs no rounding. Upstream also aligns a wide quantity, which is skipped for distant places, since
+    // it takes memory and changes no amount.
     if (!quantity.wide || quantity.scale - scale > MAX_PLACES_APART) return { quantity, exact: true };
     const unscaled = timesPowerOf10(quantity.unscaled, quantity.scale - scale);
     return { quantity: { ...quantity, unscaled, scale, text: null }, exact: true };

@@ -1,4 +1,4 @@
-// Tests that samples are thinned with age. They stay in order and bounded, and each span keeps its least value.
+// Tests that samples are thinned with age. Samples stay in order and bounded, and each span keeps its least value.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

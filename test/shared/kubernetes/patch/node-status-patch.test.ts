@@ -36,10 +36,7 @@ const uniqueBy = <T>(item: fc.Arbitrary<T>, selector: (item: T) => unknown) =>
 const object = (...fields: fc.Arbitrary<object>[]) =>
   fc.tuple(...fields).map((parts): Record<string, unknown> => Object.assign({}, ...parts));
 
-/**
- * Finalizers are a set. They are sorted here, because upstream does not send a changed order if the new list is
- * sorted.
- */
+/** Finalizers are a set, sorted here because upstream does not send a changed order if the new list is sorted. */
 const finalizers = uniqueBy(text, (finalizer) => finalizer).map((list) => list.toSorted());
 const metadata = object(
   fc.constant({ name: "node-1" }),
