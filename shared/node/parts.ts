@@ -1,12 +1,12 @@
 // Decides which value a label or annotation gets if rollcall and another writer want different values:
 //
 //   part                                       another writer has set it            another writer has removed it
-//   ALWAYS_OURS                                put back                             put back
+//   ALWAYS_OURS                                restored                             restored
 //   a kubelet's label, gone from a bystander   removed again if a kubelet set it,   as wanted
 //                                              left otherwise
-//   every other label or annotation            left until that writer removes it    put back
+//   every other label or annotation            left until that writer removes it    restored
 //
-// PUT_BACK_LIMITS limits how often a part is "put back" or "removed again". If the apiserver records no field managers,
+// PUT_BACK_LIMITS limits how often a part is "restored" or "removed again". If the apiserver records no field managers,
 // no other writer is recognized.
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
@@ -124,11 +124,11 @@ function othersWhoWin(
  * part with every report.
  */
 const PUT_BACK_LIMITS = {
-  /** The number of times that a part is put back at once, within `withinMs`. */
+  /** The number of times that a part is restored without delay, within `withinMs`. */
   atOnce: 2,
-  /** The time after which an unchanged part is forgotten. */
+  /** Milliseconds after which a part that stays unchanged is forgotten. */
   withinMs: 600_000,
-  /** The shortest time between later attempts to put the part back, while another writer still undoes it. */
+  /** Milliseconds between later attempts to restore the part, while another writer still undoes it. */
   everyMs: 3_600_000,
 } as const;
 
@@ -137,11 +137,11 @@ interface Written {
   /** The written value; null if the part was removed. */
   value: string | null;
   atMs: number;
-  /** The times at which the part was last put back, at most PUT_BACK_LIMITS.atOnce. */
+  /** The times at which the part was last restored, at most PUT_BACK_LIMITS.atOnce. */
   putBackMs: readonly number[];
   /** true if the apiserver's answer to the last write already had another value. */
   isUndoneByAnswer?: true;
-  /** The writer that undoes the part, in words. Present once the part is put back hourly. */
+  /** The writer that undoes the part, in words. Present once the part is restored only hourly. */
   by?: string;
 }
 
@@ -176,7 +176,7 @@ interface SeenNode {
 }
 
 /**
- * Removes from `node` the parts that must not be put back yet. Returns the earlier writes and the parts of the
+ * Removes from `node` the parts that must not be restored yet. Returns the earlier writes and the parts of the
  * patch.
  */
 export function holdBack(node: DraftNode, before: WrittenParts, seen: SeenNode): HeldBack {
@@ -240,7 +240,7 @@ export function putBackParts(written: WrittenParts): WrittenParts {
   );
 }
 
-/** Returns the parts that are put back hourly, for people: `label example.com/rack (undone by kubelet)`. */
+/** Returns the parts that are restored only hourly, for people: `label example.com/rack (undone by kubelet)`. */
 export function hourlyParts(written: WrittenParts): string[] {
   return Object.entries(written).flatMap(([part, { by, value }]) =>
     by === undefined ? [] : `${value === null ? "no " : ""}${part} (${by})`,

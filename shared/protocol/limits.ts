@@ -203,11 +203,9 @@ export const FEED_LIMITS = {
   machines: 10_000,
   /** Milliseconds between two messages about changes. */
   intervalMs: 1000,
-  /**
-   * The number of unacknowledged messages, then the milliseconds without an acknowledgement, after which the feed
-   * is closed.
-   */
+  /** The number of unacknowledged messages at which the Worker sends no further message. */
   unacknowledged: 2,
+  /** Milliseconds without an acknowledgement after which the Worker closes the feed. */
   acknowledgedMs: 10_000,
   /** The number of pending machines in a message, which has the oldest ones. */
   pending: 200,
@@ -217,9 +215,11 @@ export const FEED_LIMITS = {
   resumedChanges: 5000,
   /** Seconds until the feed is closed, even if its credential is valid for longer. */
   lifeSeconds: 43_200,
-  /** Seconds until a ticket expires, then the number of unused tickets of all operators, and of one operator. */
+  /** Seconds until a ticket expires. */
   ticketSeconds: 30,
+  /** The number of unused tickets of all operators together. */
   tickets: 1000,
+  /** The number of unused tickets of one operator. */
   ticketsOfOperator: 100,
 } as const;
 
@@ -281,16 +281,15 @@ export const BACKUP_LIMITS = {
 
 /** Limits of sockets and gateways. */
 export const GATEWAY_LIMITS = {
-  /**
-   * The number of machines of one gateway: the default, then [least, most] of GATEWAY_SIZE. With 0, no machine has
-   * a socket.
-   */
+  /** The default number of machines of one gateway. */
   machines: 500,
+  /** The bounds of GATEWAY_SIZE, [least, most]. With 0, no machine has a socket. */
   size: [0, 1000],
   /** Seconds until a connect ticket expires. */
   ticketSeconds: 120,
-  /** Seconds until a socket without an accepted report is closed, then the number of such sockets of one name. */
+  /** Seconds until the gateway closes a socket without an accepted report. */
   unacceptedSeconds: 10,
+  /** The number of sockets without an accepted report that one name may have. */
   unacceptedOfName: 4,
   /** The number of sockets that a name may open at once, and in a minute. */
   upgradesAMinute: 20,
@@ -298,14 +297,13 @@ export const GATEWAY_LIMITS = {
   quietSeconds: 300,
   /** The number of missing heartbeats after which the gateway closes the socket. */
   missedBeats: 3,
-  /**
-   * The number of heartbeats in less than half their interval, then the number of refused frames, after which the
-   * gateway closes the socket. A report resets both numbers.
-   */
+  /** The number of heartbeats in less than half their interval at which the gateway closes the socket. */
   earlyBeats: 3,
+  /** The number of refused frames at which the gateway closes the socket. A report resets both numbers to 0. */
   refusedFrames: 3,
-  /** The number of reports over one socket: at once, then in a minute. */
+  /** The number of reports that one socket may send at once. */
   reportsAtOnce: 20,
+  /** The number of reports that one socket may send in a minute. */
   reportsAMinute: 60,
   /**
    * Seconds for which a machine uses HTTP after its gateway closed the socket, or after `failures` sockets failed.
