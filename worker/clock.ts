@@ -1,5 +1,5 @@
-// The Worker's clock and its timers: no other file of the Worker asks for the time or starts a timer, so that tests can put
-// a virtual clock in place of this file (test/worker/support/clock.ts).
+// Provides the Worker's clock and timers. No other file of the Worker reads the time or starts a timer, so that
+// tests can put a virtual clock in place of this file (test/worker/support/clock.ts).
 import { sharedTimer, type Timer } from "./kube/shared-timer.ts";
 
 /** Returns milliseconds since 1970. */

@@ -1,5 +1,5 @@
-// The Worker's environment: the optional bindings, which wrangler's generated type lacks, and functions that read variables
-// and bindings.
+// Defines the Worker's environment, with the optional bindings that wrangler's generated type lacks. Reads
+// variables and bindings.
 import { type Check, entriesOf, textOf } from "../shared/deployment/check-result.ts";
 import { BOUND_DEFAULTS, DEFAULTS } from "../shared/deployment/defaults.ts";
 import type { NumberVariable } from "../shared/deployment/numbers.ts";
@@ -33,26 +33,26 @@ export interface Environment
     Partial<Record<BoundVariable, number | string>> {
   /** The number of machines whose sockets one gateway holds. 0: no machine has a socket. Absent or empty: 500. */
   GATEWAY_SIZE?: number | string;
-  /** One of MACHINE_METRICS. Absent or empty: `on`. */
+  /** Whether GET /metrics has lines for each machine: one of MACHINE_METRICS, by default `on`. */
   MACHINE_METRICS?: string;
   /**
    * The number of requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty:
    * 20.
    */
   MACHINE_REQUESTS?: number | string;
-  /** One of NODE_HINTS. Absent or empty: `count`. */
+  /** Whether topology hints of Services skip Nodes without pods: one of NODE_HINTS, by default `count`. */
   NODE_HINTS?: string;
   /** The roles of Nodes whose join token names no role, separated by spaces. Absent or empty: no role. */
   NODE_ROLE?: string;
-  /** One of NODE_TOPOLOGY_LABELS. Absent or empty: `move`. */
+  /** Whether Nodes without pods keep a kubelet's topology labels: one of NODE_TOPOLOGY_LABELS, by default `move`. */
   NODE_TOPOLOGY_LABELS?: string;
-  /** `on` or `off`. Absent or empty: `off`. */
+  /** Whether Nodes without pods are created unschedulable: `on` or `off`, by default `off`. */
   NODE_UNSCHEDULABLE?: string;
-  /** One of NODE_WATCH. Absent or empty: `on`. */
+  /** Whether the Worker watches other writers' changes of Nodes: one of NODE_WATCH, by default `on`. */
   NODE_WATCH?: string;
-  /** One of PRIVATE_WEBHOOKS. Absent or empty: `off`. */
+  /** Whether notifications may go to private addresses: one of PRIVATE_WEBHOOKS, by default `off`. */
   PRIVATE_WEBHOOKS?: string;
-  /** One of REGISTER_AGAIN. Absent or empty: `when-silent`. */
+  /** Which deleted Nodes are registered again: one of REGISTER_AGAIN, by default `when-silent`. */
   REGISTER_AGAIN?: string;
   /** The number of days of silence after which the Worker removes a machine's Node. Absent or empty: never. */
   REMOVE_SILENT_NODES_DAYS?: number | string;

@@ -219,7 +219,10 @@ export const NODES = ["a", "b"].map((zone) => ({
 
 const ON_LINUX = { nodeSelector: { "kubernetes.io/os": "linux" }, tolerations: [{ operator: "Exists" }] };
 
-/** The objects of a Worker from before the labels moved: one machine's Node, its pods, and its volume. */
+/**
+ * The objects of a deployment whose Worker still set a kubelet's topology labels: one machine's Node, its pods, and
+ * its volume.
+ */
 export const FORMER_FLEET = [
   {
     apiVersion: "v1",

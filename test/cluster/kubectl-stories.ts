@@ -102,7 +102,7 @@ function event(name: string, node: string, type: string, reason: string) {
 }
 
 const rbac = readFileSync(join(import.meta.dirname, "../../infra/rbac/rollcall.yaml"), "utf8");
-/** The same objects of infra/rbac with other names and one more rule. */
+/** The objects of infra/rbac, with other names and one more rule. */
 const renamed = rbac
   .replaceAll(/(name|policyName): rollcall(-nodes|-leases|-tokens)?\n/g, "$1: duty$2%\n")
   .replaceAll("rollcall-system", "system%");

@@ -182,7 +182,7 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
       watched.kubectl(`label node sim-11 ${MACHINE_LABEL}-`);
       storage.backUp();
       watched.proxy.inBetween = undefined;
-      // The version rises as after a day of writes, so that the restored etcd is far behind.
+      // etcd's revision rises as in a day of writes, so that the restored etcd is far behind.
       await storage.age(1000);
       const changedMs = Date.now();
       watched.kubectl("uncordon sim-10", "cordon sim-12");

@@ -23,7 +23,8 @@ describe.skipIf(assets === "")("infra/rbac on a kube-apiserver", () => {
   describe("its policies", () => describePolicies(started));
   describe("its share of the server", () => describeFlowControl(started));
   describe("within them", () => {
-    // The policies must allow machines without the taint and of any size, as a token may.
+    // Join tokens may allow machines without the taint and machines of any size, so the policies must allow them
+    // here.
     beforeAll(async () => {
       const { server, token } = started();
       await configure(server, {

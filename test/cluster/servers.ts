@@ -40,7 +40,7 @@ export interface ServerInTurn extends ServerAddress {
    * change.
    */
   restart: (meanwhile?: () => void) => Promise<void>;
-  /** Ends the turn. */
+  /** Ends the calling file's turn on the server. */
   release: () => void;
 }
 

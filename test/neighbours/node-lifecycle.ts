@@ -46,7 +46,7 @@ async function measureCutOff(lab: Lab, fleet: Fleet) {
     most = Math.max(most, (await workersOf(lab)).filter(hasNoExecute).length);
     return most === KUBELETS ? true : undefined;
   });
-  // One Node of each zone may get NoExecute before the controller has noticed that all zones are dark.
+  // Up to one Node of each zone may get NoExecute before the controller has noticed that all zones are dark.
   const isStopped = most <= 3;
   return {
     "all-cut-off": {
@@ -64,8 +64,8 @@ export const deadKubeletExperiment: Experiment = {
 };
 
 /**
- * The eviction rate of this experiment. The controller queues all waiting Nodes again in each pass, in random order
- * (markNodeForTainting). Among 1,000 Nodes, the kubelet's Node is one of two drawn Nodes once in 500 runs.
+ * The eviction rate of this experiment. A pass of the controller draws waiting Nodes in random order
+ * (markNodeForTainting). The kubelet's Node is among the first two of 1,000 once in 500 runs.
  */
 const DEAD_KUBELET_RATE = 0.2;
 const AT_ONCE_MS = 8_000;

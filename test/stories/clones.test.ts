@@ -400,7 +400,7 @@ describe("a single machine stays registered:", () => {
     const started = new Map<string, Say>();
     for (const [startId, bootID] of processes) {
       const say = started.get(startId) ?? shim(machine, startId, bootID);
-      // A boot takes longer than a report interval.
+      // A new process reports ten seconds later: a boot takes longer than a report interval.
       if (!started.has(startId)) shift(10_000);
       started.set(startId, say);
       expect(await say()).toMatchObject(REGISTERED);

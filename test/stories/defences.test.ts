@@ -123,7 +123,7 @@ it("a client without a token learns nothing of a name: equal answers for a pinne
   for (const name of ["told-pinned", "told-free"]) {
     const request = await toSign(name, key);
     const { proof } = await signEnrolment(key, joinToken, request);
-    // The binding is a recorded one: the token has signed another name.
+    // The token's signature is for another name, as if an attacker had recorded it.
     const { binding } = await signEnrolment(key, joinToken, { ...request, name: "told-else" });
     const body = JSON.stringify({ protocol: 1, proof, binding });
     const response = await send(enrolmentPath(name), { method: "PUT", body });

@@ -32,7 +32,7 @@ const ENROLLED = { kid: expect.any(String) };
 const REFUSED = { reason: "token-refused", status: 401 };
 const STALE = [409, "challenge-stale"];
 
-// Removes the spies of a test.
+// Restores the functions that a test has replaced by spies.
 afterEach(() => {
   vi.restoreAllMocks();
 });

@@ -178,7 +178,8 @@ describe("the table", () => {
       fateOf(part, "changed") === "the Worker restores it" ? value : "theirs",
     ]);
     const after = keyedPartsOf(await getNode(name));
-    // The entries of a changed list no longer belong to rollcall.
+    // An annotation that lists rollcall's labels or roles must no longer list those that another writer has
+    // changed.
     const isList = (part: string) => part.includes("-labels") || part.endsWith("/roles");
     for (const [part, value] of expected as [string, string][])
       if (!isList(part)) expect.soft(`${part}: ${after.get(part)}`).toBe(`${part}: ${value}`);

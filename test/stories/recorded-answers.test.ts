@@ -1,7 +1,9 @@
 // Tests that the Worker answers as recorded: asks every route as each role, with valid and with wrong requests, and
-// compares the status, headers and body. In the recording, times, random IDs and secrets are placeholders. `vitest
-// -u` records again. The recording is as commit 41dc790 answered, except for later settings of an operator: /readyz
-// and /v1/settings list NODE_TOPOLOGY_LABELS, NODE_HINTS and NODE_UNSCHEDULABLE, and a Node (/v1/machines,
+// compares the status, headers and body. In the recording, times, random IDs and secrets are placeholders. Record
+// again with `vitest -u`.
+//
+// The recording is as commit 41dc790 answered, except for settings that operators have had since: /readyz and
+// /v1/settings list NODE_TOPOLOGY_LABELS, NODE_HINTS and NODE_UNSCHEDULABLE, and a Node (/v1/machines,
 // /v1/nodes/{name}) has other labels and no allocatable CPU.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";

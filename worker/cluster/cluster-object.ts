@@ -1,5 +1,5 @@
-// The Durable Object of the deployment's cluster. It renews the token that all objects send to the apiserver, and watches
-// the deployment's Nodes for all machines' objects. Each deployment has one.
+// Defines the cluster object, of which each deployment has one. It renews the token that all objects send to the
+// apiserver, and watches the deployment's Nodes for the machines' objects.
 import type { CheckResult } from "../../shared/deployment/check-result.ts";
 import type { WatchState } from "../../shared/deployment/watch.ts";
 import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
@@ -96,8 +96,8 @@ export class ClusterObject extends StoredObject {
   }
 
   /**
-   * Returns the watch's status for a machine's object, and starts the watch if it does not run. `standing` is the name on the
-   * wire.
+   * Returns the watch's status for a machine's object, and starts the watch if it does not run. The name `standing`
+   * stays, since older versions call it during a deploy.
    */
   async standing(name: string): Promise<WatchStatus> {
     if (!this.#watch) return NOT_WATCHED;
@@ -275,7 +275,7 @@ function chainStore(
 export const CLUSTER_HISTORY_LIMITS = { entries: 500, entryLength: 512 } as const;
 
 interface ClusterHistoryRequest {
-  /** Returns only entries with an ID below this one. */
+  /** Only entries with a lower ID are returned; undefined: the newest entries. */
   before?: number | undefined;
   limit: number;
 }

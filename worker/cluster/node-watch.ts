@@ -38,7 +38,7 @@ export const WAIT_LIMITS = {
   retryAfterMs: 300_000,
 } as const;
 
-/** How far a machine's object can rely on the watch of Nodes. */
+/** The two guarantees that the watch of Nodes gives to a machine's object. */
 export interface WatchStatus {
   /** true if the object was notified of every change that other writers made to its Node. */
   isWatched: boolean;
@@ -71,7 +71,7 @@ export interface WatchDependencies {
 /** A list of Nodes that has been read in part: more pages follow. */
 interface Listing {
   continue?: string;
-  /** resourceVersion of the first page. */
+  /** The resourceVersion of the list's first page. */
   version?: string | undefined;
   names: Set<string>;
   /** true if the version is older than the last seen version: the cluster's etcd was restored. */
@@ -89,7 +89,10 @@ export class NodeWatch {
   readonly #seen: SeenNodes;
   #hasNotedBeyond = false;
   #isPaused = false;
-  /** When a watch last opened or delivered an event; undefined before the first one, and after a failure. */
+  /**
+   * When a watch last opened or delivered an event, in milliseconds since 1970; undefined before that, and after a
+   * failure.
+   */
   #heardAtMs: number | undefined;
   #failures = 0;
   #failedAtMs: number | undefined;
@@ -183,7 +186,7 @@ export class NodeWatch {
     return null;
   }
 
-  /** Reads all pages, or those that fit into one turn. */
+  /** Reads the pages of the list that fit into one turn. Returns `more` if pages are left. */
   async #list(): Promise<"listed" | "more" | "failed"> {
     this.#listing ??= { names: new Set() };
     const listing = this.#listing;

@@ -130,7 +130,7 @@ export class Notices {
     return this.#waiting.size;
   }
 
-  /** Returns when the next notice is due, in milliseconds since 1970; null if none waits. */
+  /** Returns when the next notice is due, in milliseconds since 1970; null if no notice waits. */
   nextMs(): number | null {
     if (this.#waiting.size === 0) return null;
     const dueAt = this.#dueTimes();

@@ -38,7 +38,7 @@ interface ChainDependencies {
 export interface TokenStatus {
   /** `secret` if KUBE_TOKEN itself is used; `renewed` if a token that was requested with KUBE_TOKEN is used. */
   source: "secret" | "renewed";
-  /** system:serviceaccount:NAMESPACE:NAME; absent if the token does not name it. */
+  /** The token's ServiceAccount as system:serviceaccount:NAMESPACE:NAME; absent if the token names none. */
   account?: string;
   /** When the token expires; absent if the token has no expiry. */
   expiresAt?: string;
@@ -52,9 +52,9 @@ export interface RenewalFailure {
   /** The reason in the apiserver's Status, or `Unanswered`. */
   reason: string;
   message: string;
-  /** Time of the first attempt in a row that failed for this reason. */
+  /** When the first attempt in a row failed for this reason, in milliseconds since 1970. */
   sinceMs: number;
-  /** Time of the last attempt. */
+  /** When the last attempt failed, in milliseconds since 1970. */
   atMs: number;
   /** true if an event about this failure was created. */
   isSaid: boolean;
@@ -124,7 +124,10 @@ export class TokenChain {
     return newestGood(await this.#tokens(), nowMs(), refused)?.token ?? secret;
   }
 
-  /** Renews the token if it is due. Returns the time of the next check; null if no valid token can be renewed. */
+  /**
+   * Renews the token if its renewal is due. Returns the time of the next check; null if no valid token can be
+   * renewed.
+   */
   async upkeep(): Promise<number | null> {
     const dueMs = await this.nextMs();
     if (dueMs === null || this.#with.nowMs() < dueMs) return dueMs;
@@ -133,7 +136,7 @@ export class TokenChain {
     return next && Math.max(next, this.#triedAtMs + LEAST_GAP_MS);
   }
 
-  /** Returns when the next token is to be requested; null if no valid token can be renewed. */
+  /** Returns when the next token is requested, in milliseconds since 1970; null if no valid token can be renewed. */
   async nextMs(): Promise<number | null> {
     const { store, nowMs } = this.#with;
     const current = newestGood(await this.#tokens(), nowMs());

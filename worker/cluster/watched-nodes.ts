@@ -39,16 +39,16 @@ export class SeenNodes {
     return this.#hasNodeController;
   }
 
-  /** Reports whether the Node exists and its machine's object was notified of its last change. */
+  /** Reports whether the Node exists, and the machine's object was notified of the Node's last change. */
   isKnown(name: string): boolean {
     const { rows, notices } = this.#with;
     return (rows.get(name)?.seen ?? ABSENT) !== ABSENT && !notices.waits(name);
   }
 
   /**
-   * Records a Node from a list or a watch event. `isAdded`: the watch reports a new Node; if only rollcall has written it,
-   * its machine's object needs no notice. A listed Node may lack fields that its object has seen, so it does not count as
-   * added. `isRewound`: the cluster was restored, and every object is notified.
+   * Records a Node from a list or a watch event, and queues a notice if the machine's object needs one. `isAdded`:
+   * the watch reports a new Node, which needs no notice if only rollcall has written the Node. `isRewound`: the
+   * cluster was restored, and every object is notified.
    */
   see(node: Node, length: number, { isAdded = false, isRewound = false }): void {
     const { deployment, rows, notices } = this.#with;
@@ -91,7 +91,7 @@ export interface WatchedNode {
 }
 
 export const ABSENT = "";
-/** Stands for a digest if the machine's object has not yet confirmed a notice, or not the last one. */
+/** The value of `told` while the machine's object has not confirmed the notice of the last change. */
 export const UNSURE = "?";
 
 export type NodeRows = ReturnType<typeof nodeRows>;

@@ -36,7 +36,7 @@ export interface AlertSurroundings {
   isOver: (outage: string) => boolean;
   /** Returns the names of an outage's machines. */
   machinesOf: (outage: string) => string[];
-  /** Returns a new unique ID. Typically crypto.randomUUID. */
+  /** Returns a new unique ID; typically crypto.randomUUID. */
   newId: () => string;
 }
 
@@ -316,7 +316,7 @@ export class Alerts {
     Object.assign(row, { notified: row.state, alert, dueMs: null });
   }
 
-  /** Returns the rows of those machines that wait for an alert with the same cause and are not muted. */
+  /** Returns the rows of machines that wait for an alert of this cause and are not muted. */
   #waiting(
     receiver: KeptReceiver,
     names: string[],

@@ -131,7 +131,10 @@ interface FeedSurroundings {
   isGood: (credential: Credential) => Promise<boolean>;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Typically `after` of clock.ts: calls `work` once, and returns a function that cancels it. */
+  /**
+   * Calls `work` once after `ms` milliseconds. Returns a function that cancels the call. Typically `after` of
+   * clock.ts.
+   */
   after: (ms: number, work: () => void) => () => void;
 }
 

@@ -64,7 +64,7 @@ export class FleetMetrics {
   measure(isEach: boolean): Measured {
     const counts = this.#in.rows.counts();
     const receivers = this.#in.notifications.list();
-    // The registry reports the machines that wait for approval.
+    // The registry, not the fleet index, reports the number of machines that wait for approval.
     const states = FLEET_STATES.filter((state) => state !== "pending");
     return {
       rollcall_machines: states.map((state) => ({ labels: { state }, value: counts[state] ?? 0 })),

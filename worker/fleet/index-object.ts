@@ -73,7 +73,7 @@ export class IndexObject extends StoredObject {
       rollouts: this.#rollouts,
     });
     this.#repair = this.#openRepair();
-    // Call `arm` after each change that may make a task due earlier.
+    // Each change that may make a task due earlier must be followed by a call of `arm`.
     const tasks = [this.#notifications.task(), ...this.#repair.tasks];
     this.#tasks = new AlarmTasks({ tasks, storage: ctx.storage, nowMs: currentMs, log: logFailure });
   }
@@ -147,8 +147,8 @@ export class IndexObject extends StoredObject {
   }
 
   /**
-   * Returns the status of each machine in `names`; nulls if the index does not know it. The name stays: older
-   * versions call this RPC during a deploy.
+   * Returns the status of each machine in `names`, known to the index or not. The name `standings` stays, since
+   * older versions call it during a deploy.
    */
   standings(names: string[]): MachineStatus[] {
     return statusesOf(this.ctx.storage.sql, names);
@@ -156,7 +156,7 @@ export class IndexObject extends StoredObject {
 
   /**
    * Returns the status of each machine that matches, sorted by name: at most BULK_LIMITS.machines and one more. The
-   * name is on the wire.
+   * name `standingsOf` stays, since older versions call it during a deploy.
    */
   standingsOf(filter: MachineFilter): Result<MachineStatus[]> {
     return this.#search.statuses(filter, BULK_LIMITS.machines + 1);
@@ -245,12 +245,12 @@ export class IndexObject extends StoredObject {
     return this.#notifications.test(...asked);
   }
 
-  /** Returns a receiver's deliveries. The name `letters` is on the wire. */
+  /** Returns a receiver's deliveries. The name `letters` stays, since older versions call it during a deploy. */
   letters(receiver: string) {
     return this.#notifications.deliveries(receiver);
   }
 
-  /** Sends a dead delivery again. The name `resendLetter` is on the wire. */
+  /** Sends a dead delivery again. The name `resendLetter` stays, since older versions call it during a deploy. */
   resendLetter(...asked: Parameters<Notifications["resend"]>) {
     return this.#notifications.resend(...asked);
   }
@@ -378,7 +378,7 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
   NOTIFICATIONS_MIGRATION,
   `CREATE TABLE index_upkeep (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE index_log (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
-  // An older Worker ignores these tables, so it can still use the storage.
+  // An older Worker ignores the tables of this migration, so it can still use the storage.
   { sql: ROLLOUTS_MIGRATION, usableFrom: 6 },
 ];
 

@@ -223,7 +223,7 @@ function setsOf({ labels, conditions, versions }: MachineSummary): string[] {
   ];
 }
 
-/** Joins the words in lower case, each once. */
+/** Returns the words sorted, in lower case, each once, with line breaks between them. */
 const wordsText = (words: readonly string[]) => [...new Set(words)].sort().join("\n").toLowerCase();
 
 /** Joins pairs with a line break around each one, which neither a label nor a condition's type contains. */

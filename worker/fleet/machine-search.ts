@@ -245,7 +245,7 @@ function conditionTerm({ type, status, isNegated }: ConditionTerm): Where {
   return { sql: `instr(text, ?) ${isNegated ? "=" : ">"} 0`, bindings: [`\n${type}=${status}\n`] };
 }
 
-/** Mirrors apimachinery's Requirement.Matches, for the labels in `column`. */
+/** Returns a condition on the labels in `column`. Mirrors apimachinery's Requirement.Matches. */
 function labelTerm({ key, operator, values }: LabelRequirement, column: string): Where {
   const found = `instr(${column}, ?) > 0`;
   switch (operator) {

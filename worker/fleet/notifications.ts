@@ -339,7 +339,7 @@ export async function notificationRows(
   return { table, columns, rows: await Promise.all(rows) };
 }
 
-/** Adds rows that do not exist yet. Safe to repeat. Fails if no key of `macKeys` opens a row. */
+/** Adds those rows of a backup that do not exist yet. Safe to repeat. Fails if no key of `macKeys` opens a row. */
 export async function takeNotificationRows(
   storage: DurableObjectStorage,
   pages: readonly BackupRows[],

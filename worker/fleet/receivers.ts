@@ -44,7 +44,7 @@ export interface ReceiverQueue {
  */
 const REPEATED_BY_DEFAULT: Record<MessageFormat, number> = { json: 0, slack: 0, alertmanager: 60 };
 
-/** Returns `whsec_` and 32 random bytes, the form of Standard Webhooks. */
+/** Returns a new key for signing deliveries: `whsec_` and 32 random bytes, as Standard Webhooks demands. */
 export const newSigningSecret = (): string =>
   `whsec_${btoa(String.fromCharCode(...crypto.getRandomValues(new Uint8Array(32))))}`;
 

@@ -107,8 +107,8 @@ async function* machinePages(env: Environment, query: MachinesQuery, others: Fou
     if (found.next === null || query.limit !== undefined) return;
     const asked = { after: found.next, others, unlessSeq: null, isCounted: false };
     const next = await askIndex(env, query, asked);
-    // The query fails if the machine in `beside` was removed after the first page. Ending the list here would make
-    // it look complete.
+    // A later page fails if the machine in `beside` was removed after the first page. The answer must break off,
+    // since a shortened list would look complete.
     if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);
     found = next.value.found;
   }

@@ -73,7 +73,7 @@ export function readinessText({ state, checks }: ReadinessAnswer): string {
 /** The version of the state that one object has stored. */
 interface SeenVersion {
   object: string;
-  /** 0 if nothing is stored; null if the object does not answer, which other checks report. */
+  /** The version; 0 if the object has stored nothing, null if it does not answer, which other checks report. */
   version: number | null;
   /** The error of an object whose stored state is newer than this Worker; absent for other objects. */
   newer?: string;

@@ -146,7 +146,7 @@ export function csvLine(values: readonly unknown[]): string {
   return `${values.map((value) => csvCell(textOf(value))).join(",")}\r\n`;
 }
 
-/** Formats pairs and lists for one cell: `a=1,b=2`. */
+/** Formats a value for one cell. Pairs and lists become texts such as `a=1,b=2`. */
 function textOf(value: unknown): string {
   if (value === null || value === undefined) return "";
   if (Array.isArray(value)) return value.map((each) => textOf(each)).join(",");

@@ -2,7 +2,7 @@
 // signs with the token and never sends it. The registry stores the public key.
 import { thumbprintOf } from "./jwt.ts";
 
-/** The prefix of a join token, with the version of its form. The seed follows. */
+/** The prefix of a join token, with the version of its form. The token's Ed25519 seed follows the prefix. */
 export const JOIN_TOKEN_PREFIX = "rcj1_";
 
 /** Returns a token whose ID does not begin with `-`, so that a command line does not parse the ID as a flag. */

@@ -30,7 +30,7 @@ export interface KubeConnection {
   otherToken?: (refused: string) => Promise<string | null>;
   /** The field manager of all writes: rollcall.<deployment>. */
   fieldManager: string;
-  /** The time after the client was made at which all its calls end, in milliseconds. */
+  /** The time limit for all calls of a client, in milliseconds since the client was made. */
   withinMs: number;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;

@@ -2,7 +2,7 @@
 // An apiserver answers with objects; if overloaded, in plain text.
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 
-/** An answer whose body was read. */
+/** The status and headers of an answer. */
 type Answer = Pick<Response, "status" | "headers">;
 
 interface Meaning {

@@ -160,7 +160,7 @@ export async function admitRequest(
   storage: DurableObjectStorage,
   request: AdmissionRequest,
   tokenId: string | undefined,
-  origins: string[], // the configured ones
+  origins: string[], // the configured origins
 ): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
   const { sql } = storage;
   const { name, method, path, binding, challenge, challengedAtMs, machine, address } = request;

@@ -219,7 +219,10 @@ function progressOf(row: BulkRow): BulkProgress {
   };
 }
 
-/** Stops an action: no further machine begins, but each machine that has begun is completed. Safe to repeat. */
+/**
+ * Stops an action: it starts on no further machine, but is completed on machines where it has started. Safe to
+ * repeat.
+ */
 export function stopBulk(sql: SqlStorage, id: number, who: string, nowMs: number): Result<null> {
   const found = findBulk(sql, id);
   if (!found) return failure("there is no such action");
@@ -246,7 +249,7 @@ interface WaitingMachine {
   name: string;
   generation: number;
   tries: number;
-  /** The value of MachineOrder.unpinned; null if the machine has not begun. */
+  /** The value of MachineOrder.unpinned; null if the action has not started on the machine. */
   unpinned: number | null;
 }
 
@@ -258,8 +261,8 @@ function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMac
 }
 
 /**
- * Begins a machine: stores once what its object must do. Fails if nothing must be done. Call beginMachine in a
- * transaction.
+ * Starts the action on a machine: stores once what the machine's object must do. Fails if nothing must be done.
+ * Call beginMachine in a transaction.
  */
 function beginMachine(
   sql: SqlStorage,
@@ -267,7 +270,8 @@ function beginMachine(
   { name, generation, unpinned }: WaitingMachine,
   nowMs: number,
 ): Result<MachineOrder> {
-  // The machine began before an eviction: it is completed, even if it has enrolled again since.
+  // The action started on this machine before an eviction: it is completed, even if the machine has enrolled again
+  // since.
   if (unpinned !== null) return success({ act, generation, unpinned });
   const pin = findPin(sql, name);
   if (pin?.generation !== generation) return failure("its key has changed since the dry run, or it is gone");
@@ -281,7 +285,7 @@ function beginMachine(
   return success({ act, generation, unpinned: done.value });
 }
 
-/** Records that a machine has ended. `reason`: why it failed; null if it succeeded. */
+/** Records that the action on a machine has ended. `reason`: why it failed; null if it succeeded. */
 function endMachine(sql: SqlStorage, id: number, name: string, reason: string | null): void {
   if (reason === null) sql.exec("DELETE FROM bulk_machines WHERE bulk = ? AND name = ?", id, name);
   else sql.exec("UPDATE bulk_machines SET failure = ? WHERE bulk = ? AND name = ?", reason, id, name);
@@ -308,7 +312,7 @@ export const BULK_PACE = {
   atOnce: 6,
   /** The number of machines in one turn of the alarm: the platform limits the subrequests of an invocation. */
   aTurn: 400,
-  /** The time after which a turn begins no further machine. */
+  /** The time after which a turn starts the action on no further machine. */
   turnMs: 60_000,
   /** The deadline of a request to a machine's object. */
   withinMs: 20_000,

@@ -102,7 +102,7 @@ export function pinnedNames(sql: SqlStorage, after: string, limit: number): stri
   return column(sql, "SELECT name FROM pins WHERE name > ? ORDER BY name LIMIT ?", after, limit);
 }
 
-/** Returns a random sample of the names. */
+/** Returns a random sample of all names. */
 export function samplePinned(sql: SqlStorage, limit: number): string[] {
   return column(sql, "SELECT name FROM pins ORDER BY RANDOM() LIMIT ?", limit);
 }

@@ -241,7 +241,7 @@ export class RegistryObject extends StoredObject {
 
   /**
    * Sends the list of waiting machines to the fleet index, if the list has changed. A new feed calls this method
-   * too. The name `tellPending` is on the wire.
+   * too. The name `tellPending` stays, since older versions call it during a deploy.
    */
   tellPending(): void {
     this.ctx.waitUntil(this.#pending.send());

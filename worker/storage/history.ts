@@ -17,12 +17,12 @@ import type { Tables } from "./tables.ts";
 
 /** The filter of a history request. Times are milliseconds since 1970. */
 export interface HistoryRequest {
-  /** Returns only entries after this time. */
+  /** Only entries after this time are returned; undefined: no bound. */
   since?: number | undefined;
-  /** Returns only entries at this time or before. */
+  /** Only entries at this time or before are returned; undefined: no bound. */
   until?: number | undefined;
   kind?: HistoryKind[] | undefined;
-  /** Returns only entries before the entry with this ID. */
+  /** Only entries with a lower ID are returned; undefined: the newest entries. */
   before?: number | undefined;
   limit: number;
 }

@@ -35,7 +35,7 @@ export class LazyAlarm {
     if (!this.#isSet()) await this.atLatest(atMs);
   }
 
-  /** Records that the alarm has rung. Call rang first when the alarm rings. */
+  /** Records that the alarm has rung. The object's alarm handler must call rang first. */
   rang(): void {
     this.#setForMs = null;
   }

@@ -78,7 +78,7 @@ function run(sql: SqlStorage, id: number, migration: Migration): void {
   sql.exec(text);
   sql.exec("INSERT INTO migrations VALUES (?)", id);
   if (usableFrom === null) return;
-  // This number has a table of its own, since earlier versions insert rows of one column into `migrations`.
+  // `usableFrom` has a table of its own, since earlier versions insert rows of one column into `migrations`.
   sql.exec(
     "CREATE TABLE IF NOT EXISTS usable_migrations (id INTEGER PRIMARY KEY, usable_from INTEGER NOT NULL)",
   );

@@ -51,7 +51,7 @@ export const fixtures: {
         annotations: { ...OWNED.annotations, [PUBLIC_IP]: "10.0.0.1" },
       },
       spec: { unschedulable: true, taints: [FACTS_ONLY] },
-      // The Node is older than the cluster's bound on capacity.
+      // This Node was created before the cluster had a bound on capacity.
       status: { capacity: { cpu: "8" } },
     },
   },
@@ -90,7 +90,7 @@ export const fixtures: {
   { path: LEASES, body: leaseOf("easts", OWNED_BY_EAST) },
   { path: OTHER_LEASES, body: leaseOf("mine", OWNED) },
   ...[ACCOUNTS, SECRETS].map((path) => ({ path, body: { metadata: { name: "east" } } })),
-  // A Node whose name is that of the account.
+  // The name of this Node is that of the Worker's account.
   { path: NODES, body: { metadata: { name: "rollcall" } } },
 ];
 
