@@ -16,7 +16,7 @@ export interface RunRecord {
   /** Adds printed or logged text. A developer sees from `name` which program printed it. */
   log: (name: string, text: string) => void;
   secret: (what: string, secret: string) => void;
-  /** Adds all logs and secrets of a cluster's folder, before the folder is removed. */
+  /** Adds all logs and secrets of a cluster's folder. The caller then removes the folder. */
   folder: (path: string) => void;
 }
 

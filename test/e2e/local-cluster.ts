@@ -29,7 +29,7 @@ export function temporaryFolder(): { path: string; remove: () => void } {
   const path = mkdtempSync(join(tmpdir(), "rollcall-e2e-"));
   const remove = () => {
     thisRun().folder(path);
-    // A child of a killed process may still write its last line.
+    // The removal is retried, because a child of a killed process may still write its last line into the folder.
     rmSync(path, { recursive: true, force: true, maxRetries: 5 });
   };
   return { path, remove };

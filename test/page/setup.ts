@@ -67,7 +67,7 @@ function once<T>(make: () => Promise<T>) {
   let made: Promise<T> | undefined;
   return {
     start: () => (made ??= make()),
-    /** Returns the started value. undefined if it was never requested, or could not start. */
+    /** Returns the result of `make`. undefined if no test file has requested it, or if it could not start. */
     started: async () => made?.catch(() => undefined),
   };
 }

@@ -1,5 +1,5 @@
-// A small apiserver for the recordings. It stores objects, answers as the test sets, and records every request with its
-// answer in the recordings' format.
+// Plays a small apiserver for the recordings. It stores objects, answers as the test sets, and records every
+// request with its answer in the recordings' format.
 import type { ApiResult } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import type { JsonObject } from "../../shared/kubernetes/json.ts";
@@ -11,7 +11,7 @@ import { wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
 import type { Json } from "./family.ts";
 import { failure, success } from "../../shared/result.ts";
 
-/** Result of the next request: "ok", `{ code, reason, message }` or `{ network }`. */
+/** The result of the next request: "ok", `{ code, reason, message }` or `{ network }`. */
 type Outcome = Json;
 
 interface Resource {
@@ -44,18 +44,18 @@ const MERGE_PATCH = "application/strategic-merge-patch+json";
 
 export interface FakeApiserver {
   client: NodeClient & LeaseClient & EventClient;
-  /** Sets the results of the next requests; "ok" after the end of the list. */
+  /** Sets the results of the next requests. Requests after the end of the list get "ok". */
   force(outcomes: Outcome[]): void;
   /** Returns the requests since the last call, with their answers. */
   takeCalls(): Json[];
-  /** Another client reads, stores, edits or deletes an object. */
+  /** The actions of another client, which reads, stores, edits or deletes an object. */
   stored(resource: "nodes" | "leases", name: string): Json;
   store(resource: "nodes" | "leases", object: Json): void;
   edit(resource: "nodes" | "leases", name: string, patch: Json): void;
   remove(resource: "nodes" | "leases" | "events", name?: string): void;
 }
 
-/** `answersInFull: false` omits the bodies of successful answers, as some recordings do. */
+/** Makes an apiserver. `answersInFull: false` omits the bodies of successful answers, as some recordings do. */
 export function createFakeApiserver(answersInFull: boolean): FakeApiserver {
   const objects: Record<string, Map<string, Json>> = {
     nodes: new Map(),
@@ -174,7 +174,7 @@ function inNamespace(resource: Resource, { metadata }: Json) {
 }
 
 function bodyOf({ apiVersion, kind, schema }: Resource, object: Json) {
-  // Go writes an event's unset time as null.
+  // An event without a time gets null, because Go writes the unset time so.
   const unset = kind === "Event" ? { eventTime: null } : {};
   const body = { apiVersion, kind, ...unset, ...Object(wireForm(object, schema)) };
   return { contentType: "application/json", body };

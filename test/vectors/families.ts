@@ -1,4 +1,4 @@
-// Each file of recordings by name, with the family that runs it.
+// Maps the name of each file of recordings to the family that runs it.
 import type { Family } from "./family.ts";
 import { emptyFieldFamilies } from "./families/empty-fields.ts";
 import { heartbeats } from "./families/heartbeats.ts";

@@ -1,13 +1,18 @@
-// The type of a family, which runs the recordings of one file, and the comparison of an outcome with the recorded one.
+// Defines a family, which runs the recordings of one file, and compares an outcome with the recorded one.
 
 /** A JSON value of a recording. */
 // oxlint-disable-next-line typescript/no-explicit-any -- recordings have one shape per file; each family knows its own
 export type Json = any;
 
 export interface Family {
-  /** Runs the code under test on `given`; returns (or resolves to) the outcome in the shape of the file's `want`. */
+  /**
+   * Runs the code under test on `given`. Returns (or resolves to) the outcome in the shape of the file's `want`.
+   */
   run: (given: Json) => Json;
-  /** Maps both the outcome and `want` to what is compared, where texts, orders or unrecorded parts do not count. */
+  /**
+   * Returns the comparable form of the outcome or of `want`, without the texts, orders or unrecorded parts that do
+   * not count.
+   */
   comparable?: (outcome: Json, want: Json) => Json;
 }
 

@@ -1,4 +1,4 @@
-// npm run vectors -- [DIR] [--only FILE]: runs every recording of a folder against shared/.
+// Runs every recording of a folder against shared/: npm run vectors -- [DIR] [--only FILE].
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";

@@ -1,4 +1,5 @@
-// The sleeping loop in which a kubelet registers. Recordings need it; the product has alarms instead.
+// Plays the loop, with pauses, in which a kubelet registers. The recordings need it; the product has alarms in its
+// place.
 import type { NodeClient } from "../../shared/kubernetes/client.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import {
@@ -9,10 +10,10 @@ import {
 } from "../../shared/node/registration.ts";
 import { type Result, success } from "../../shared/result.ts";
 
-/** A kubelet adopts every Node of its name. */
+/** Accepts every existing Node, as a kubelet adopts every Node of its name. */
 export const mine = (existing: Node) => Promise.resolve(success(existing));
 
-/** The messages to a kubelet's startup latency tracker about an attempt. */
+/** Returns the calls of a kubelet's startup latency tracker after an attempt to register. */
 export const trackerCalls = (attempt: Registration): string[] =>
   attempt.ok && attempt.value.outcome === "created" ? ["registeredNew"] : [];
 
@@ -21,7 +22,7 @@ export function builtNode<T>(built: Result<{ node: T }>): T {
   return built.value.node;
 }
 
-/** Upstream registerWithAPIServer; it records its pauses and does not sleep. */
+/** Registers a Node like upstream's registerWithAPIServer. It records its pauses and does not sleep. */
 export async function registerWithApiserver(
   client: NodeClient,
   buildNode: () => Node,

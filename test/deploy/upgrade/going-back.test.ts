@@ -16,7 +16,7 @@ import { dump, inEach } from "./stored-rows.ts";
 
 const MACHINES = 12;
 const names = Array.from({ length: MACHINES }, (_, index) => `sim-${index + 1}`);
-/** The last outcome of a report or heartbeat, by machine. */
+/** The last outcome of a report or heartbeat of each machine, by its name. */
 const outcomes = new Map<string, string>();
 
 /** The file of an earlier Worker, whose fleet index has no rollouts. */

@@ -25,7 +25,7 @@ export interface ShimWish {
   clock?: Clock;
   /** Called when the shim's reports have changed to another transport. */
   changed?: (transport: TransportInUse) => void;
-  /** Called when the Worker requests a report, or a socket has opened. */
+  /** Called when the Worker requests a report, or when a socket has opened. */
   asked?: () => void;
   /** Called after each report and each heartbeat, with the milliseconds that it took. */
   reported?: (reported: Reported, tookMs: number) => void;

@@ -1,4 +1,4 @@
-// Runs bare-worker.ts in a workerd of its own with our configuration: the yardstick of heartbeats by HTTP and by
+// Runs bare-worker.ts in a workerd of its own with our configuration. It is the yardstick of heartbeats by HTTP and by
 // sockets, and of enrolments.
 // oxlint-disable-next-line typescript/triple-slash-reference -- an ambient declaration is no module to import
 /// <reference path="../../../infra/local/workerd-package.d.ts" />

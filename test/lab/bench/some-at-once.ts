@@ -1,4 +1,4 @@
-// Processes many items, some of them at a time.
+// Processes many items, a limited number at a time.
 
 /**
  * Runs `work` for `atOnce` items at a time, and starts the next as soon as one is done. Returns the results in the

@@ -1,4 +1,4 @@
-// Processes items, several at once, and keeps the order of the results.
+// Processes items, several at a time, and keeps the order of the results.
 export async function atOnce<Item, Result>(
   lanes: number,
   items: readonly Item[],

@@ -53,7 +53,7 @@ export function encoded(value: unknown): string {
   return Buffer.from(typeof value === "string" ? value : JSON.stringify(value)).toString("base64url");
 }
 
-/** Parses a recorded text, which is a JWT. */
+/** Parses a recorded JWT. */
 export function takenApart(jwt: string): Jwt {
   const [header = "", claims = "", signature = ""] = jwt.split(".");
   const decoded = (part: string) => JSON.parse(Buffer.from(part, "base64url").toString()) as Json;

@@ -103,7 +103,7 @@ function heldBack(
   return ours === "0" && kubelet !== undefined && allocatable[resource] === kubelet ? FACTS_ONLY : null;
 }
 
-/** Returns true for a condition's message that differs only in words which rollcall replaces. */
+/** Returns true if `ours` is the kubelet's message of a condition, in the words that rollcall uses for a machine. */
 function saysMachine(path: string, kubelet: unknown, ours: unknown): boolean {
   const type = /^status\.conditions\[([^\]]+)\]\.message$/.exec(path)?.[1];
   if (type === undefined || typeof kubelet !== "string") return false;

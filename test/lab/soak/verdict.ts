@@ -38,7 +38,7 @@ export const SOAK_BOUNDS = {
   settledMs: 600_000,
   /** The least number of milliseconds of flat memory that can be judged. */
   judgedMs: 120_000,
-  /** The largest difference from the median, up or down, as a share of the median. */
+  /** The largest allowed difference of the memory from its median, up or down, as a share of the median. */
   memory: 0.03,
   returnedMs: 60_000,
   /** The limit of workerd's CPU time for each machine, in % of a core: 40 % for three thousand machines. */

@@ -31,10 +31,13 @@ const eventsFamily: Family = {
   },
 };
 
-/** Upstream maxTriesPerEvent; upstream waits 10 s between two tries. */
+/**
+ * The maximum number of tries to write an event: upstream's maxTriesPerEvent. Upstream waits 10 s between two
+ * tries.
+ */
 const MAX_TRIES_PER_EVENT = 12;
 
-/** Upstream recordToSink without its pauses. */
+/** Writes an event like upstream's recordToSink, without its pauses. */
 async function recordToSink(
   client: EventClient,
   correlator: EventCorrelator,

@@ -40,7 +40,7 @@ function parseSettings(given: Json): Json {
   return { error: null, thresholds: printed };
 }
 
-/** Decimal strings become bigints. */
+/** Reads a recorded stats summary. Its numbers are decimal strings, which become bigints. */
 function summaryOf(json: Json): StatsSummary {
   const groups = Object.entries(json).map(([group, stats]: [string, Json]) => {
     const numbers = Object.entries(stats ?? {}).map(([name, text]: [string, Json]) => [
@@ -70,7 +70,7 @@ function runSteps(given: Json): Json {
   const configured = parsed.value;
   const thresholds = withContainerFsThresholds(configured, given.dedicatedImageFs, given.splitContainerFs);
   const first = thresholdsOfFirstPass(configured, thresholds, given);
-  // A threshold of the first pass alone stays active while it is met.
+  // A threshold that only the first pass has stays active while it is met.
   const replaced = first.filter((old) => !thresholds.some(({ id }) => id === old.id));
   const others = replaced.filter((old) => !thresholds.some((current) => asksTheSame(current, old)));
   let state: EvictionState = NO_PRESSURE;
@@ -98,8 +98,8 @@ function runSteps(given: Json): Json {
 }
 
 /**
- * In its first pass the kubelet uses the configured thresholds. Those for containerfs are added later. A replaced
- * threshold still counts, unless Go has moved the list to a larger array by then.
+ * Returns the thresholds of the kubelet's first pass, which are the configured ones: it adds those for containerfs
+ * later. A replaced threshold still counts, unless Go has moved the list to a larger array by then.
  */
 function thresholdsOfFirstPass(
   configured: readonly Threshold[],
@@ -121,7 +121,7 @@ function thresholdsOfFirstPass(
   return seen.filter((threshold) => threshold !== undefined);
 }
 
-/** Returns the capacity of Go's array, by the order in which ParseThresholdConfig appends. */
+/** Returns the capacity of Go's array, from the order in which ParseThresholdConfig appends. */
 function placesInGo(configured: readonly Threshold[], given: Json): number {
   const hard = valueOr(parseThresholds({ evictionHard: given.evictionHard }), []).length;
   const copied = given.enforceNodeAllocatable.includes("pods") ? copies(configured) : 0;
@@ -135,7 +135,9 @@ const copies = (thresholds: readonly Threshold[]): number =>
   thresholds.filter(({ signal, gracePeriodMs }) => signal === "memory.available" && gracePeriodMs === 0)
     .length;
 
-/** Returns the capacity after an append: at least doubled, and rounded up to a size of Go's allocator. */
+/**
+ * Returns the capacity of a Go array after an append: at least doubled, and rounded up to a size of Go's allocator.
+ */
 function appended(places: number, length: number, added: number): number {
   if (length + added <= places) return places;
   const bytes = Math.max(length + added, 2 * places) * 64;

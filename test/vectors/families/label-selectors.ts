@@ -1,4 +1,5 @@
-// Runs the recordings of label selectors. Of an error only its presence is compared: its text is our own.
+// Runs the recordings of label selectors. Compares only whether there is an error, because the error's text is our
+// own.
 import { parseLabelSelector } from "../../../shared/kubernetes/label-selector.ts";
 import type { Family } from "../family.ts";
 import { matchesLabels } from "../upstream/matches-labels.ts";

@@ -7,7 +7,7 @@ import { syncLease } from "../../../worker/tick/sync-lease.ts";
 import { createFakeApiserver, type FakeApiserver } from "../fake-apiserver.ts";
 import type { Family, Json } from "../family.ts";
 
-/** Upstream maxUpdateRetries. */
+/** The maximum number of tries to update a lease: upstream's maxUpdateRetries. */
 const MAX_LEASE_UPDATES = 5;
 
 const lease: Family = {

@@ -6,7 +6,7 @@ import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/s
 import { wireForm } from "../../../shared/kubernetes/patch/wire-form.ts";
 import type { Family, Json } from "../family.ts";
 
-/** `applied`, the apiserver's result of the patch, is recorded for some cases only. */
+/** Compares `applied`, the apiserver's result of the patch, only in cases that have recorded it. */
 const patchNodeStatus: Family = {
   run({ oldNode, newNode }) {
     const created = createNodeStatusPatch(oldNode, newNode);
@@ -26,7 +26,7 @@ const patchNodeStatus: Family = {
   }),
 };
 
-/** Upstream's error texts print Go maps: only "error or not" is compared. */
+/** Compares only whether there is an error, because upstream's error texts print Go maps. */
 const applyStatusPatch: Family = {
   run({ original, patch }) {
     const applied = applyStrategicMergePatch(original, patch, nodeSchema);

@@ -22,7 +22,7 @@ function reading<T>(value: T, error: string | null): Result<T> {
   return error === null ? success(value) : failure(error);
 }
 
-/** The recordings' format; times of conditions that are not set are null there. */
+/** Returns a Node in the recordings' format, in which unset times of conditions are null. */
 function wireNode(node: DraftNode): Json {
   const { conditions } = node.status;
   if (!conditions) return wireForm({ ...node }, nodeSchema);
@@ -91,7 +91,7 @@ const tryRegisterFamily: Family = {
   },
 };
 
-/** Fields that these recordings omit. */
+/** The values of fields that these recordings omit. */
 const PLAIN = {
   goos: "linux",
   goarch: "amd64",

@@ -191,7 +191,7 @@ const operation = (operations: Record<string, (given: Json) => Json>): Family =>
   },
 });
 
-/** Texts that print Go data structures are not compared. */
+/** Replaces matching error texts by "an error": texts that print Go data structures are not compared. */
 const errorOrNot = (field: string, matches: (error: string) => boolean) => (outcome: Json) => {
   const error = outcome[field];
   return typeof error === "string" && matches(error) ? { ...outcome, [field]: "an error" } : outcome;

@@ -123,7 +123,7 @@ const machineInfoFamily: Family = {
   },
 };
 
-/** Each run has a reboot, no storage without isolation, and no swap. */
+/** Runs the machine info setter. Each run has a reboot, no storage without isolation, and no swap. */
 const legacyMachineInfoFamily: Family = {
   run(given) {
     const events: Json[] = [];

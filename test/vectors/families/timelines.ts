@@ -14,7 +14,7 @@ import type { Family, Json } from "../family.ts";
 import { builtNode, registerWithApiserver } from "../registration-loop.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 
-/** A kubelet's memory, and the input of the current step so far. */
+/** The memory of the played kubelet, and the input of the current step. */
 interface Kubelet {
   given: Json;
   server: FakeApiserver;
@@ -171,7 +171,7 @@ function listed({ lister, given }: Kubelet): ApiResult<Node> {
   return failure({ kind: "status", status: { code: 404, reason: "NotFound", message } });
 }
 
-/** Upstream Kubelet.updatePodCIDR. */
+/** Sets the pod CIDR like upstream's Kubelet.updatePodCIDR. */
 function updatePodCIDR(kubelet: Kubelet, cidrs: string): Result<boolean> {
   if (kubelet.podCIDR === cidrs) return success(false);
   kubelet.heard.podCIDRUpdates.push(cidrs);
@@ -251,7 +251,7 @@ const machineInfo = (info: Json) => ({
   })),
 });
 
-/** Writes a fraction only if there is one. */
+/** Formats a time as RFC 3339, with a fraction of a second only if there is one. */
 function rfc3339(timeMs: number): string {
   return new Date(timeMs).toISOString().replace(/\.?0*Z$/, "Z");
 }

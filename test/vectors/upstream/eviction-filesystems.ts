@@ -1,16 +1,18 @@
-// Thresholds of the file system with the containers' writable layers, which operators do not set.
+// Computes the thresholds of containerfs, the file system with the containers' writable layers. Operators do not
+// set these thresholds.
 import { type Signal, type Threshold, threshold } from "../../../shared/resources/eviction.ts";
 
 /**
- * Upstream UpdateContainerFsThresholds. containerfs has the thresholds of imagefs if the runtime keeps images and
- * containers together apart from nodefs, else those of nodefs. Its configured thresholds are replaced.
+ * Adds thresholds like upstream's UpdateContainerFsThresholds. containerfs gets the thresholds of imagefs if the
+ * runtime keeps images and containers together apart from nodefs, else those of nodefs. Configured thresholds of
+ * containerfs are replaced.
  */
 export function withContainerFsThresholds(
   thresholds: readonly Threshold[],
   dedicatedImageFs: boolean,
   splitContainerFs: boolean,
 ): Threshold[] {
-  // Upstream leaves containerfs alone if only the containers have a file system of their own.
+  // Upstream adds no thresholds if only the containers have a file system of their own.
   if (splitContainerFs && !dedicatedImageFs) return [...thresholds];
   const model = dedicatedImageFs && !splitContainerFs ? "imagefs" : "nodefs";
   const replaced = new Set<Threshold | undefined>();
@@ -27,7 +29,9 @@ export function withContainerFsThresholds(
   return [...thresholds.filter((own) => !replaced.has(own)), ...copied];
 }
 
-/** A soft threshold without a grace period counts as a hard one. */
+/**
+ * Returns the last threshold of this signal and kind. A soft threshold without a grace period counts as a hard one.
+ */
 function last(
   thresholds: readonly Threshold[],
   signal: Signal,

@@ -4,7 +4,7 @@ import type { Observations } from "../../../shared/resources/eviction.ts";
 /** The parts of a stats summary that eviction reads. Numbers are unsigned 64-bit; null if unknown. */
 export interface StatsSummary {
   memory?: MemoryStats | null;
-  /** The cgroup of all pods. */
+  /** The memory of the cgroup of all pods. */
   podsMemory?: MemoryStats | null;
   nodeFs?: FsStats | null;
   imageFs?: FsStats | null;
@@ -26,7 +26,7 @@ interface FsStats {
 
 type Observation = readonly [available: bigint, capacity: bigint];
 
-/** Upstream makeSignalObservations. */
+/** Returns the signals of a stats summary, like upstream's makeSignalObservations. */
 export function observationsOfSummary(summary: StatsSummary): Observations {
   const { memory, podsMemory, nodeFs, imageFs, containerFs, rlimit } = summary;
   const observed = {
@@ -43,7 +43,10 @@ export function observationsOfSummary(summary: StatsSummary): Observations {
   return observed;
 }
 
-/** The capacity of memory is the available part plus the used part, whatever the machine has. */
+/**
+ * Returns the observation of memory. As upstream, the capacity is the available part plus the used part, not the
+ * machine's memory.
+ */
 function ofMemory(memory: MemoryStats | null | undefined): Observation | undefined {
   const available = memory?.availableBytes ?? null;
   const workingSet = memory?.workingSetBytes ?? null;
@@ -55,7 +58,7 @@ function ofPids(max: bigint | null | undefined, running: bigint | null | undefin
   return pair(max - running, max);
 }
 
-/** Go converts to int64 without a check, so larger numbers wrap. */
+/** Returns an amount and its capacity. Go converts to int64 without a check, so larger numbers wrap. */
 function pair(
   available: bigint | null | undefined,
   capacity: bigint | null | undefined,

@@ -1,4 +1,5 @@
-// apimachinery's Selector.Matches for labels. The product selects by SQL; tests compare both with this.
+// Matches labels like apimachinery's Selector.Matches. The product selects by SQL; tests compare its results with
+// this function's.
 import type { LabelRequirement } from "../../../shared/kubernetes/label-selector.ts";
 
 export function matchesLabels(

@@ -1,5 +1,5 @@
-// The kubelet's loop around updateNodeStatus. The Worker has no such loop, since reports wake it; the recordings of a
-// kubelet's life need it.
+// Plays the kubelet's loop around updateNodeStatus. The Worker has no such loop, because reports wake it; the
+// recordings of a kubelet's life need it.
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import {
   type Heartbeat,
@@ -10,7 +10,7 @@ import {
   updateNodeStatus,
 } from "../../../shared/node/heartbeat.ts";
 
-/** Upstream syncNodeStatus: registers first if needed, and updates only afterwards. */
+/** Runs one period like upstream's syncNodeStatus: registers first if needed, and updates only afterwards. */
 export async function syncNodeStatus(
   steps: HeartbeatSteps,
   state: HeartbeatState,
@@ -21,8 +21,9 @@ export async function syncNodeStatus(
 }
 
 /**
- * Upstream fastNodeStatusUpdate: right after the start, writes the status as soon as the node has become ready, before
- * the next period. Returns whether that is done, or no longer worth a try (`timeout`).
+ * Writes the first status like upstream's fastNodeStatusUpdate: right after the start, as soon as the node has
+ * become ready, before the next period. Returns true if the status is written, or no longer worth a try
+ * (`timeout`).
  */
 export async function fastNodeStatusUpdate(
   steps: HeartbeatSteps,

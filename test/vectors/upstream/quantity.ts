@@ -1,4 +1,4 @@
-// Methods of upstream's Quantity that only the recordings and the laws of arithmetic need.
+// Implements the methods of upstream's Quantity that only the recordings and the laws of arithmetic need.
 import {
   fitsInt64,
   type Integer,
@@ -24,31 +24,36 @@ export function negateQuantity(quantity: Quantity): Quantity {
   return { ...quantity, unscaled, wide: quantity.wide || !fitsInt64(unscaled), text: null };
 }
 
-/** `value × 10^scale`, in DecimalSI. */
+/** Returns `value × 10^scale` as a quantity in DecimalSI. */
 export function newScaledQuantity(value: Integer, scale: number): Quantity {
   return withAmount(newQuantity(0, "DecimalSI"), value, scale);
 }
 
-/** Returns the amount as an int64 if upstream's AsInt64 can: no inf.Dec, no fraction, no overflow. Else null. */
+/**
+ * Returns the amount as an int64 like upstream's AsInt64. null if it is an inf.Dec, has a fraction, or overflows.
+ */
 export function asInt64({ unscaled, scale, wide }: Quantity): bigint | null {
   if (wide || scale < 0) return null;
-  // No int64 but 0 survives 10^19.
+  // A larger scale always overflows: 10^19 times any int64 but 0 is no int64.
   if (scale > 18 && unscaled !== 0) return null;
   const amount = BigInt(timesPowerOf10(unscaled, scale));
   return fitsInt64(amount) ? amount : null;
 }
 
-/** Returns thousandths, rounded like upstream's MilliValue(); `valueOf` treats overflows. */
+/**
+ * Returns the thousandths of a quantity, rounded like upstream's MilliValue(). An overflow has the same result as
+ * in `valueOf`.
+ */
 export function milliValueOf(quantity: Quantity): bigint {
   return scaledValueOf(quantity, -3);
 }
 
-/** The JSON text of a quantity: its text in quotes. */
+/** Returns the JSON text of a quantity: its text in quotes. */
 export function quantityJson(quantity: Quantity): string {
   return `"${quantityText(quantity)}"`;
 }
 
-/** Reads a JSON value given as its text, quoted or not; null leaves upstream's zero value. */
+/** Parses a quantity from a JSON text, quoted or not. null gives upstream's zero value. */
 export function parseQuantityJson(json: string): Result<Quantity> {
   if (json === "null") return success(zeroQuantity);
   const quoted = json.length >= 2 && json.startsWith('"') && json.endsWith('"');

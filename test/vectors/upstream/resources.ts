@@ -1,4 +1,4 @@
-// Upstream's functions for resources, reservations and taints that only the recordings need.
+// Implements upstream's functions for resources, reservations and taints that only the recordings need.
 import { subtractQuantities } from "../../../shared/kubernetes/quantity/arithmetic.ts";
 import { signOf, withAmount, zeroQuantity } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { Reservations } from "../../../shared/resources/allocatable.ts";
@@ -6,8 +6,8 @@ import type { Quantities } from "../../../shared/kubernetes/resource-list.ts";
 import type { Taint } from "../../../shared/kubernetes/types.ts";
 
 /**
- * Upstream GetNodeAllocatableAbsolute: capacity without the reservations of system and kube, never negative. It limits
- * what pods use together; eviction does not lower it.
+ * Returns the allocatable amounts like upstream's GetNodeAllocatableAbsolute: the capacity without the reservations
+ * of system and kube, never negative. Pods may use them together; eviction does not lower them.
  */
 export function allocatableWithoutEviction(
   { systemReserved, kubeReserved }: Pick<Reservations, "systemReserved" | "kubeReserved">,
@@ -29,7 +29,7 @@ export function taintsFlag(taints: readonly Taint[]): string {
   return taints.map(({ key, value, effect }) => `${key}=${value ?? ""}:${effect}`).join(",");
 }
 
-/** Upstream IsAttachableVolumeResourceName. */
+/** Returns true for the names that upstream's IsAttachableVolumeResourceName accepts. */
 export function isAttachableVolumeResourceName(name: string): boolean {
   return name.startsWith("attachable-volumes-");
 }

@@ -3,7 +3,7 @@ import type { Every } from "../../../../infra/local/apiserver/timer.ts";
 import type { After } from "../../../../infra/local/apiserver/timer.ts";
 
 export interface SteppedTime {
-  /** Milliseconds since 1970. */
+  /** Returns the current time, in milliseconds since 1970. */
   nowMs: () => number;
   after: After;
   /** Runs the callback once in each step of the clock, of any length. */

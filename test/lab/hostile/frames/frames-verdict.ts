@@ -7,7 +7,7 @@ export interface FramePlan {
   frames: number;
   /** The seed, which determines the frames together with their indexes. */
   seed: number;
-  /** The first index. */
+  /** The index of the first frame. */
   from: number;
 }
 

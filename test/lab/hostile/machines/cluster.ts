@@ -21,7 +21,7 @@ export type Admin = (
 ) => Promise<{ status: number; body: unknown }>;
 
 export interface Cluster {
-  /** The apiserver's name in the verdict. */
+  /** A description of the apiserver for the verdict. */
   title: string;
   fetch: (request: Request) => Promise<Response>;
   /** The URL for the Worker's requests. */

@@ -91,10 +91,7 @@ export const events = changed("events", ({ vitals }, { random, salt }) => {
   if (random.chance(0.3)) vitals.setupError = long(salt, 1024);
 });
 
-/**
- * Makes reports with a device plugin's resources, which belong to the machine as a kubelet's do. No other writer sets
- * these resources.
- */
+/** Makes reports with a device plugin's resources, which come and go. Only the machine itself sets them. */
 export const devices = changed("devices that come and go", ({ facts }, { random, salt }) => {
   const names = [`example.com/d-${salt}`, "example.com/gpu", "other.example/gpu"];
   const capacity = Object.fromEntries(names.map((name) => [name, random.int(1000)]));

@@ -8,7 +8,6 @@ export interface KubeRequest {
   path: string;
   /** The kind of object. `elsewhere` is a path that no machine's Node needs. */
   kind: "nodes" | "leases" | "events" | "elsewhere";
-  /** The machine's name. */
   name: string;
   /**
    * The size of the written object in JSON bytes: etcd keeps each version for minutes. 0 if the request wrote

@@ -28,7 +28,7 @@ export interface Surroundings {
   random: Random;
   /** The earlier tickets of this machine. */
   older: readonly string[];
-  /** Another machine's name. */
+  /** The name of another machine, which a trick may put into the claims. */
   otherName: string;
 }
 

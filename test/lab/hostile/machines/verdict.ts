@@ -13,7 +13,7 @@ export interface Plan {
 
 export interface Outcomes {
   plan: Plan;
-  /** The kind of apiserver. */
+  /** A description of the apiserver. */
   apiserver: string;
   /** The number of each answer, by kind of act of hostile machines. */
   kinds: ReadonlyMap<string, ReadonlyMap<string, number>>;
