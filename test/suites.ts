@@ -19,8 +19,8 @@ const SCRIPTS: Record<string, string> = {
 };
 
 /**
- * The time limit of a suite in seconds: several times the duration of the slowest suite on two busy cores. It only
- * ends a suite that hangs.
+ * The time limit of a suite in seconds: several times the duration of the slowest suite on two busy cores. Only a
+ * suite that hangs reaches it.
  */
 const LIMIT_S = 900;
 /** Milliseconds from SIGTERM to SIGKILL. */

@@ -1,5 +1,5 @@
-// Tests that a state folder copied to another machine is found: both shims run as real processes, and both
-// machines, their operator and the cluster see the state `cloned`.
+// Tests a state folder that is copied to another machine, where a second shim runs. Both shims are real processes.
+// Both machines, their operator and the cluster must see the state `cloned`.
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -24,8 +24,8 @@ const missing =
       : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv and dbus";
 const hasNode = existsSync(join(root, "usr/bin/node"));
 /**
- * The output folder of an earlier `npm run packages`. It saves time, because packages that contain a Node.js take
- * minutes to build.
+ * The output folder of an earlier `npm run packages`. With it the test builds no packages; those with a Node.js
+ * take minutes.
  */
 const packages = process.env["DEBIAN_PACKAGES"];
 
@@ -93,8 +93,8 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
   }
   const property = (name: string) => sh(`systemctl show --value --property ${name} ${UNIT}`);
   /**
-   * Lists the files that a package could have left. Caches, journals and the databases of dpkg and apt are not
-   * listed: they belong to other programs.
+   * Lists the files that a package could have left. Caches, journals and the databases of dpkg and apt belong to
+   * other programs, so they are left out.
    */
   const files = () => {
     const others = ["lib/dpkg", "lib/apt", "cache", "log", "tmp"].map((path) => `! -path '/var/${path}/*'`);

@@ -27,8 +27,8 @@ export interface LocalWorker {
 }
 
 /**
- * Returns a Worker whose files are in `folder`. It runs after the first `deploy`. A caller outside of a test passes
- * its `record`.
+ * Returns a Worker whose files are in `folder`. The Worker runs after the first `deploy`. A caller outside of a
+ * test passes its `record`.
  */
 export async function localWorker(folder: string, record: RunRecord = thisRun()): Promise<LocalWorker> {
   const port = await freePort();

@@ -1,5 +1,5 @@
-// Tests npm start as a user runs it, from this machine's /proc to a Ready Node. One block tests the whole life of a
-// state folder, the other a cluster of the user's own. test/cluster uses a real apiserver.
+// Tests npm start as a user runs it, from this machine's /proc to a Ready Node. The first block tests the whole
+// life of a state folder, the second a cluster of the user's own. test/cluster uses a real apiserver.
 import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, release } from "node:os";

@@ -53,7 +53,7 @@ export interface Reader {
   /** The working directory of the reader. */
   cwd: string;
   env?: Readonly<Record<string, string | undefined>>;
-  /** The folder that `programsOf` has made. It comes first in PATH. */
+  /** The folder that `programsOf` has made; it is the first folder in PATH. */
   programs?: string;
 }
 

@@ -69,8 +69,8 @@ export function roomsWithoutFloor(files: Iterable<string>): string[] {
 }
 
 /**
- * Finds import cycles. Each is a path of files that returns to its first file; of several entangled cycles, at
- * least one is found.
+ * Finds import cycles. A cycle is a path of files that returns to its first file; of several entangled cycles, at
+ * least one is returned.
  */
 export function circles(graph: ImportGraph): string[][] {
   const found: string[][] = [];

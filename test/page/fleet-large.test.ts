@@ -1,5 +1,5 @@
 // Tests a large fleet in a browser, on a Worker of its own: rows, search, order, pages, CSV, the way to a machine
-// and back; and a page that cannot reach its Worker. The first story has no machine yet.
+// and back; and a page that cannot reach its Worker. In the first test, the Worker has no machine yet.
 import { text } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import type { FeedMessage } from "../../shared/protocol/feed.ts";

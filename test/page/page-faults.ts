@@ -21,7 +21,7 @@ const BINDING = "rollcallTestViolation";
 const REPORT_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) =>
   window.${BINDING}(event.violatedDirective + " forbids " + (event.blockedURI || "inline") + " at " + event.sourceFile + ":" + event.lineNumber));`;
 
-/** Matches lines that the browser logs about responses. They are already recorded as faults. */
+/** Matches lines that the browser logs about responses, which are already recorded as faults. */
 const SAID_ALREADY = /^Failed to load resource: /;
 
 /** Matches an expected answer: a check of the deployment fails, and the page shows which. */

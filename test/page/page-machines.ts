@@ -132,7 +132,10 @@ export function pageMachines({ joinToken, nodeIsLost, ...around }: Surroundings)
 
 /** The time limit for an answer, in milliseconds. A healthy machine waits less. */
 const ANSWERED_WITHIN_MS = 60_000;
-/** The first index of machines that ask for another machine's name. They are not in the list of joined machines. */
+/**
+ * The first index of machines that ask for another machine's name. These machines are not in the list of joined
+ * machines.
+ */
 const OTHERS_FROM = 100_000;
 
 /**

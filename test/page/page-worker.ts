@@ -106,8 +106,8 @@ export function pageWorker({ joinToken, cluster, ...access }: ClusterAccess, bea
 
 export interface MadeUpFleet {
   /**
-   * Fills the fleet index with machines named machine-000000 …, every fiftieth of which is silent. They have no
-   * node objects.
+   * Fills the fleet index with machines named machine-000000 …, every fiftieth of which is silent. The machines
+   * have no node objects.
    */
   fill: (count: number) => Promise<void>;
   /** Changes `count` machines that were not changed before: in turns to silent, and to ready. */

@@ -15,8 +15,8 @@ const site = mkdtempSync(join(tmpdir(), "rollcall-site-"));
 afterAll(() => rmSync(site, { recursive: true }));
 
 /**
- * The time limit of the build. It renders all pages twice, for a browser and as HTML, which takes long on a busy
- * computer.
+ * The time limit of the build, which renders all pages twice, for a browser and as HTML. A busy computer is slow at
+ * that.
  */
 const BUILT_WITHIN_MS = 600_000;
 beforeAll(() => {

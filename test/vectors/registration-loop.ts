@@ -22,7 +22,7 @@ export function builtNode<T>(built: Result<{ node: T }>): T {
   return built.value.node;
 }
 
-/** Registers a Node like upstream's registerWithAPIServer. It records its pauses and does not sleep. */
+/** Registers a Node like upstream's registerWithAPIServer, but records its pauses and does not sleep. */
 export async function registerWithApiserver(
   client: NodeClient,
   buildNode: () => Node,

@@ -65,8 +65,8 @@ export interface SocketPlace<W extends WorkerAccess = OwnWorker> {
 }
 
 /**
- * The default report interval. It is short, so that a test sees several renewals; the Worker renews a lease every
- * 4.5 s at most.
+ * The default report interval: short, so that a test sees several renewals. The Worker renews a lease every 4.5 s
+ * at most.
  */
 const INTERVAL_MS = 2000;
 const LEASE_SECONDS = 20;

@@ -135,8 +135,8 @@ async function happen(what: Happening, shim: Shim, clock: PutClock): Promise<voi
       shim.isCut = false;
       return setFault(name, "");
     case "an operator has it register again":
-      // `register` starts a new registration, which reports a waiting change of Ready again. So the event needs a
-      // Node that shows the machine's last state.
+      // The event needs a Node that shows the machine's last state: a new registration would report a waiting
+      // change of Ready a second time.
       if (shim.isCut || ((await machine.condition("Ready")) === "True") !== shim.isUp) return undefined;
       await operator("POST", `/v1/nodes/${name}/register`);
       // Two answers in one millisecond would have the same ticket, and a ticket opens only one socket.

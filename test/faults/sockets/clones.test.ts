@@ -1,5 +1,5 @@
-// Tests several machines with one key on sockets: they are found as over HTTP, and their lease is not renewed after
-// that.
+// Tests several machines with one key on sockets: the Worker finds the clones as over HTTP, and does not renew
+// their lease after that.
 import { describe, expect, it } from "vitest";
 import type { ListedSenders } from "../../../shared/protocol/operator-answers.ts";
 import { facts, operator } from "../../worker/support/machine.ts";

@@ -38,9 +38,7 @@ export const crash = (stub: DurableObjectStub): Promise<unknown> =>
 export const alarmOf = (stub: DurableObjectStub): Promise<number | null> =>
   runInDurableObject(stub, (_, { storage }) => storage.getAlarm());
 
-/**
- * The number of machines that do slow work at once. It is small because the Worker's deadlines use the real clock.
- */
+/** The number of machines that do slow work at once: small, because the Worker's deadlines use the real clock. */
 const TOGETHER = 10;
 
 async function together<T, R>(all: readonly T[], act: (each: T) => Promise<R>): Promise<R[]> {

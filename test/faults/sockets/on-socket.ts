@@ -64,7 +64,9 @@ export interface OnSocket {
   gateway: number;
 }
 
-/** Registers a machine whose first events are sent. It knows the path of a socket, but has not opened one. */
+/**
+ * Registers a machine whose first events are sent. The machine knows the path of a socket, but has not opened one.
+ */
 export async function onHttp(
   name: string,
   gateway = ownGateway(),

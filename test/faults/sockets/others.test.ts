@@ -152,7 +152,7 @@ const CHANGES: Change[] = [
   ],
 ];
 
-/** Expects the phase and the Node that follow a noticed change. */
+/** Expects the phase and the Node that follow a change which the Worker has noticed. */
 async function expectNoticed(machine: MachineOnSocket, what: string, phase: string): Promise<void> {
   expect((await machine.shown()).phase).toBe(phase);
   if (what === "loses a label of ours")
@@ -189,8 +189,8 @@ describe("an unwatched Node of a machine with quiet heartbeats", () => {
       facts: { ...told, settings: { ...told.settings, nodeStatusReportFrequencyMs: 60_000 } },
     });
     await change(machine);
-    // The change may be noticed only when the status is due: after the period, and up to half of it more after a
-    // change.
+    // The Worker may notice the change only when it writes the status: after the period, and up to half a period
+    // more after a change.
     const untilMs = Date.now() + 90_000 + 2 * BEAT_MS;
     const isOver = async () => phase !== "registered" && (await machine.shown()).phase === phase;
     while (Date.now() < untilMs && !(await isOver())) await live([machine], clock, BEAT_MS + 100);

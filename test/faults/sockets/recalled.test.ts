@@ -1,5 +1,5 @@
-// Tests a machine that loses its name while its lease is lent: no renewal follows, whatever the machine's socket
-// still sends.
+// Tests a machine that loses its name while its lease is lent: no renewal follows, although the machine's socket
+// still sends frames.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { leave, rotate } from "../../../node-shim/worker-link/requests.ts";

@@ -1,4 +1,5 @@
-// Tests machines that turn silent, however their sockets end: each is found in time, and no other counts as silent.
+// Tests machines that turn silent, however their sockets end: the Worker notices each in time, and counts no other
+// machine as silent.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -23,7 +24,10 @@ const NOTICED_MS = 45_000;
 
 afterEach(() => void vi.restoreAllMocks());
 
-/** Expects that the machine counts as silent since `heardMs`, that this was noticed in time, and not too early. */
+/**
+ * Expects that the Worker counts the machine as silent since `heardMs`, and has told the fleet index and the
+ * history.
+ */
 async function expectSilent(machine: MachineOnSocket, heardMs: number): Promise<void> {
   const { silentSince } = await machine.shown();
   expect(Math.abs(Date.parse(silentSince ?? "") - heardMs), silentSince ?? "not silent").toBeLessThan(2000);

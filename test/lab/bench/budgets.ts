@@ -55,7 +55,7 @@ export interface Budget {
   unit: Unit;
   /** The yardstick of a ratio. Absent: the budget limits the measured value itself. */
   against?: Yardstick;
-  /** The limit of the ratio or the value. null if there is no budget. */
+  /** The limit of the measured value or, with a yardstick, of the ratio. null if there is no budget. */
   budget: number | null;
   /** true if the budget is a minimum, because larger values are better. */
   atLeast?: boolean;

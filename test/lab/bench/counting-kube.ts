@@ -39,7 +39,7 @@ interface KubeChoice {
   after?: After;
   /** Milliseconds that each answer takes, by `after`. */
   answersAfterMs?: number;
-  /** Runs the controllers: they set taints, and mark a Node as Unknown after `graceMs` without a heartbeat. */
+  /** Runs the controllers, which set taints, and mark a Node as Unknown after `graceMs` without a heartbeat. */
   controllers?: { every: Every; graceMs: number };
 }
 

@@ -10,7 +10,7 @@ import { NOTHING_REMEMBERED, type ReportedMemory } from "../../../shared/from-re
 export const NAME = "edge-0042.shop-17.example.com";
 /** The time of the Node's last write, in milliseconds since 1970. */
 export const WRITTEN_AT_MS = Date.UTC(2026, 0, 1);
-/** The number of different reports before they repeat. It is even because some benchmarks alternate. */
+/** The number of different reports before the reports repeat: even, because some benchmarks alternate. */
 export const REPORTS = 64;
 
 const GIB = 2 ** 30;

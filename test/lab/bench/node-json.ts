@@ -1,4 +1,5 @@
-// Measures the yardstick of decisions: a JSON round trip of the same Node. Both take longer with a larger Node.
+// Measures the yardstick of decisions: a JSON round trip of the same Node. A larger Node makes both the decision
+// and the round trip slower.
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Operation } from "./side-by-side.ts";
 

@@ -1,5 +1,5 @@
-// Relays between machines and a Worker on loopback. It counts bytes, and cuts connections like a lost network: no
-// data arrives, and neither side gets an end.
+// Relays between machines and a Worker on loopback. The relay counts bytes, and cuts connections like a lost
+// network: no data arrives, and neither side gets an end.
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Relay {

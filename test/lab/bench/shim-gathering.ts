@@ -11,7 +11,7 @@ import { inTurns } from "./rounds.ts";
 
 const ROUNDS = 11;
 const GATHERINGS_EACH = 20;
-/** The number of readings. It makes the CPU time exact enough, which the kernel counts in ticks. */
+/** The number of readings: many, because the kernel counts CPU time in ticks. */
 const READS = 500;
 
 interface Gatherings {

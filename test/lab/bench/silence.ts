@@ -1,6 +1,6 @@
-// Measures how long silence stays unnoticed: the network of machines on sockets is cut without an end of
-// connections, until the fleet index has each of them as `silent`. Real: the clock, workerd, the Worker, the shim's
-// link, TCP through a relay that then drops everything.
+// Measures the time from a machine's silence until the Worker notices it. A relay cuts the network of machines on
+// sockets without an end of connections, until the fleet index has each machine as `silent`. Real: the clock,
+// workerd, the Worker, the shim's link, TCP through the relay.
 import { setTimeout as wait } from "node:timers/promises";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import type { Benchmark, Progress, Round } from "./benchmark.ts";

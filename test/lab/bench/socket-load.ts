@@ -13,7 +13,7 @@ export const SOCKETS = 256;
 const BEAT_MS = 9600;
 /** The number of requests at once, which is the same as over HTTP. */
 export const AT_ONCE = 32;
-/** The number of machines that start at once. It is small because the apiserver in this process registers them. */
+/** The number of machines that start at once: small, because the apiserver in this process registers them. */
 const STARTS_AT_ONCE = 8;
 const ATTEMPTS = 3;
 

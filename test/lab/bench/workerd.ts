@@ -19,8 +19,8 @@ import { cpuMicrosecondsOf } from "./process-weight.ts";
 export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 /**
- * Variables with the defaults of wrangler.toml. They are set because the local cluster lets machines report more
- * often.
+ * Variables with the defaults of wrangler.toml. The local cluster, whose Worker the benchmark starts, lets machines
+ * report more often.
  */
 export const DEPLOYED = {
   MACHINE_REQUESTS: "20",

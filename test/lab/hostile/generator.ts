@@ -16,7 +16,7 @@ export interface Hostile extends Attack {
   kind: string;
 }
 
-/** Returns a function that makes the request of an index. It returns null if the request would still be valid. */
+/** Returns a function that makes the request of an index, or returns null if the request would still be valid. */
 export async function hostileGenerator(
   recording: Recording,
   seed: number,

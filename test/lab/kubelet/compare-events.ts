@@ -48,7 +48,7 @@ const IN_ANY_ORDER = new Set(["EvictionThresholdMet", ...Object.values(OPPOSITES
 
 const STARTING: readonly [kubelet: string, ours: string] = ["Starting kubelet.", "Starting node-shim."];
 
-/** Returns the rows in the kubelet's order. Both lists are in the order of the events' first times. */
+/** Returns the rows in the kubelet's order. Both given lists are in the order of the events' first times. */
 export function compareEvents(kubelet: readonly ToldEvent[], ours: readonly ToldEvent[]): EventRow[] {
   const [theirs, own] = [processesOf(kubelet), processesOf(ours)];
   return Array.from({ length: Math.max(theirs.length, own.length) }, (_, at) =>
@@ -108,7 +108,7 @@ type Pair = [theirs: ToldEvent | null, own: ToldEvent | null];
 /** Pairs equal events in the same order (the longest common subsequence). All other events stay alone. */
 function aligned(theirs: readonly ToldEvent[], own: readonly ToldEvent[]): Pair[] {
   const isSame = (at: number, ownAt: number) => wordsOf(theirs[at]!) === wordsOf(own[ownAt]!);
-  // The number of pairs from each two positions on.
+  // common[at][ownAt] is the largest number of pairs from these two positions to the ends of both lists.
   const common = Array.from({ length: theirs.length + 1 }, () => own.map(() => 0).concat(0));
   for (let at = theirs.length - 1; at >= 0; at--)
     for (let ownAt = own.length - 1; ownAt >= 0; ownAt--)

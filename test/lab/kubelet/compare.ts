@@ -51,7 +51,7 @@ const ALLOWED_WITHOUT_RUNTIME: typeof ALLOWED = [
   [/^status\.(images|runtimeHandlers|features)\b/, NO_RUNTIME],
 ];
 
-/** The key of an entry in these lists. Entries of other lists are found by position. */
+/** The key of an entry in these lists. An entry of another list is identified by its position. */
 const LIST_KEYS: readonly [path: RegExp, key: (entry: Record<string, unknown>) => string][] = [
   [/^status\.conditions$/, ({ type }) => String(type)],
   [/^status\.addresses$/, ({ type, address }) => `${String(type)} ${String(address)}`],
@@ -116,7 +116,7 @@ function saysMachine(path: string, kubelet: unknown, ours: unknown): boolean {
 function fieldsOf(node: NodeJson): Map<string, unknown> {
   const fields = new Map<string, unknown>();
   const walk = (path: string, value: unknown): void => {
-    // managedFields are left out: they are the apiserver's own records.
+    // managedFields are left out, because they are the apiserver's own records.
     if (path === "metadata.managedFields") return;
     if (Array.isArray(value)) {
       const key = LIST_KEYS.find(([pattern]) => pattern.test(path))?.[1];

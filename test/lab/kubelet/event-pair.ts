@@ -1,5 +1,5 @@
 // Runs a real kubelet, and a shim with a Worker of its own, on one computer with one container runtime and one
-// cluster. Each has a Node of its own. Both get the same restarts and the same changes.
+// cluster. The kubelet and the shim have a Node each, and get the same restarts and changes.
 import { createHash, randomBytes } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -21,8 +21,8 @@ const LOOK_EVERY_MS = 250;
 const SETTLED_MS = 3000;
 
 /**
- * The times of the kubelet and the shim. They are short, so that a story is fast: a pressure ends soon after its
- * threshold is no longer met.
+ * The times of the kubelet and the shim: short, so that a story is fast. A pressure ends soon after its threshold
+ * is no longer met.
  */
 const FREQUENCIES = `nodeStatusUpdateFrequency: 2s
 nodeStatusReportFrequency: 2s

@@ -28,7 +28,7 @@ export interface RealKubelet {
   /** Starts the kubelet again with the same flags, and with more. */
   startKubelet: (more?: readonly string[]) => void;
   apiserver: RealApiserver;
-  /** The kubelet's container runtime. It has an unused network, so that the kubelet reports NetworkReady. */
+  /** The kubelet's container runtime, with an unused network, so that the kubelet reports NetworkReady. */
   runtime: Containerd;
   /** Ends everything, and restores what the kubelet has changed on this computer. */
   stop: () => Promise<void>;

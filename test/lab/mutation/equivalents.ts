@@ -1,8 +1,8 @@
-// Finds the mutants without an observable effect, each with the reason. They are counted separately.
+// Finds the mutants without an observable effect, each with the reason. The score does not count these mutants.
 import type { Candidate } from "./candidates.ts";
 import { table } from "./table.ts";
 
-/** A mutant, identified by the text of its line, so that it is found again when lines move. */
+/** A mutant, identified by the text of its line, so that the mutant is recognised when lines move. */
 export interface Equivalent {
   file: string;
   lineText: string;

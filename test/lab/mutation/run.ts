@@ -28,7 +28,7 @@ const PROCESSES = 2;
  * loop, and the test fails.
  */
 const PATIENCE_MS = 10_000;
-/** The time limit for all tests without a mutant. They take about two minutes on two free cores. */
+/** The time limit for all tests without a mutant. The tests take about two minutes on two free cores. */
 const FIRST_RUN_MINUTES = 30;
 
 export async function runMutants(chosen: readonly Candidate[], tests: readonly string[]): Promise<Verdict[]> {

@@ -169,7 +169,7 @@ export function usageAt(counted: CountedTransport, machines: number): UsageByKin
     // The CPU time of the objects is added: the clock of the measurement stood still while they computed.
     usage.awakeSeconds += (usage.objectRequests + usage.alarmsRung) * (counted.cpuMs / 1000);
     if (share === "gateways" && counted.gateways) Object.assign(usage, ofGateways(counted, machines));
-    // Such a class has one object, which is awake at most all the time.
+    // Each class of the deployment's share has one object, which is awake at most all the time.
     if (share === "deployment") usage.awakeSeconds = Math.min(usage.awakeSeconds, HOUR_SECONDS);
     return [kind, usage];
   });

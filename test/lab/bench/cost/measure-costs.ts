@@ -24,7 +24,7 @@ export const SMALL = 1;
 export const LARGE = 5;
 /** The number of machines per gateway, which is the default of wrangler.toml. */
 const GATEWAY_SIZE = 500;
-/** The times of a measured gateway. One minute is enough, because heartbeats overlap equally in each minute. */
+/** The times of a measured gateway. A minute is enough, because heartbeats overlap equally in each minute. */
 const GATEWAY_TIMES = { firstMs: 30_000, hours: 1 / 60 };
 /** The fleet sizes whose bill is printed. */
 export const FLEETS = [1, 100, 10_000] as const;

@@ -1,5 +1,5 @@
-// Lists the public prices of Cloudflare's Workers Paid plan, in dollars before taxes. They come from copies of the
-// pages below on the day of PRICES_OF.
+// Lists the public prices of Cloudflare's Workers Paid plan, in dollars before taxes, copied from the pages below
+// on the day of PRICES_OF.
 
 export const PRICES_OF = "2026-11-23";
 
@@ -15,8 +15,8 @@ interface Price {
   per: number;
   forWhat: string;
   /**
-   * The amount that a plan of $5 a month includes. It is not subtracted: other Workers of the account may use it
-   * up.
+   * The amount that a plan of $5 a month includes. The bill does not subtract it: other Workers of the account may
+   * use it up.
    */
   included: string;
   source: string;

@@ -1,5 +1,5 @@
-// Plays the network between machines and the Worker: TLS as on the internet, and a relay that counts its bytes.
-// Headers of TCP and IP cannot be seen on loopback: they are computed.
+// Plays the network between machines and the Worker: TLS as on the internet, and a relay that counts its bytes. The
+// headers of TCP and IP are computed, because loopback does not show them.
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { generate } from "selfsigned";
@@ -38,7 +38,7 @@ export function segmentsOf(bytes: number): number {
   return carrying + Math.ceil(carrying / 2);
 }
 
-/** Starts the relay. It measures the idle time of connections by `nowMs`. */
+/** Starts the relay, which measures the idle time of connections by `nowMs`. */
 export async function startWire(nowMs: () => number): Promise<Wire> {
   let workerPort = 0;
   const { private: key, cert } = await generate([{ name: "commonName", value: "worker.test" }], {

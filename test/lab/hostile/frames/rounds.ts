@@ -36,7 +36,7 @@ export interface RoundMachines {
   accepted: readonly Joined[];
   /** The machines that have no accepted socket. */
   bare: readonly Joined[];
-  /** A machine that is not attacked. It has its socket all the time. */
+  /** A machine that is not attacked, and has its socket all the time. */
   beside: FramedMachine;
 }
 

@@ -1,5 +1,5 @@
-// Opens a machine's WebSocket for hostile input. It sends any bytes, also invalid ones, and keeps the answers. It
-// has no sessions.
+// Opens a machine's WebSocket for hostile input. The socket sends any bytes, also invalid ones, and keeps the
+// answers. It knows no sessions.
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";

@@ -1,5 +1,5 @@
-// Compares a Node with the join token of its machine, field by field. It follows docs/protocol.md and
-// docs/cluster.md, not the Worker's own comparison, so that a mistake of the Worker is found here.
+// Compares a Node with the join token of its machine, field by field. The comparison follows docs/protocol.md and
+// docs/cluster.md, not the Worker's code, so that it finds a mistake of the Worker.
 import { BlockList, isIP } from "node:net";
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import type { TokenRequest } from "../../../../shared/protocol/join-tokens.ts";
@@ -7,7 +7,7 @@ import type { TokenRequest } from "../../../../shared/protocol/join-tokens.ts";
 /** The part of a join token that limits its machines. */
 export type Granted = Partial<Omit<TokenRequest, "names" | "uses" | "expiresInSeconds" | "rejoin">>;
 
-/** The parts that an operator or an agent has set on this Node: they do not belong to the machine. */
+/** The parts that an operator or an agent has set on this Node, which do not belong to the machine. */
 export interface SetByOthers {
   labels: ReadonlySet<string>;
   annotations: ReadonlySet<string>;

@@ -1,5 +1,5 @@
-// Runs honest machines that report all the time, and measures the duration of each report. They record faults and
-// continue.
+// Runs honest machines that report all the time, and measures the duration of each report. A machine records its
+// faults and continues.
 import { setTimeout as wait } from "node:timers/promises";
 import type { MachineKey } from "../../../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";

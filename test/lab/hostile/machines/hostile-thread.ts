@@ -29,8 +29,8 @@ function say(said: Said): void {
 const { seed, url, forMs, acts, machines } = workerData as HostileOrders;
 const untilMs = performance.now() + forMs;
 /**
- * The time limit of a request in milliseconds. It is longer than the Worker's own deadlines, so a later answer
- * never comes.
+ * The time limit of a request in milliseconds: longer than the Worker's own deadlines, so that no answer can come
+ * later.
  */
 const DEADLINE_MS = 30_000;
 

@@ -186,8 +186,8 @@ export const tricks: Kind = (draw) => {
 };
 
 /**
- * Makes ten reports one after the other, without a pause. They do not overtake each other, because the Worker would
- * count that as a copy's.
+ * Makes ten reports one after the other, without a pause. No report overtakes another: the Worker would take that
+ * for a copy of the machine.
  */
 export const floods: Kind = (draw) => ({
   kind: "ten without a pause",

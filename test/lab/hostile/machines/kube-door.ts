@@ -1,5 +1,5 @@
-// Opens a proxy for the Worker's requests to the apiserver. It records the number of requests, their machines, and
-// the resulting Nodes. Changes nothing.
+// Opens a proxy for the Worker's requests to the apiserver. The proxy records the number of requests, their
+// machines, and the resulting Nodes. Changes nothing.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { type JsonPort, openJsonPort } from "../../bench/json-port.ts";
 import type { Cluster } from "./cluster.ts";

@@ -195,7 +195,10 @@ function costLines({ costs, etcdBytesAnHour }: Outcomes): Line[] {
   ];
 }
 
-/** Returns a line about an hourly rate. It allows the saved budget in addition, which dominates a short run. */
+/**
+ * Returns a line about an hourly rate. The limit includes the saved budget, which is most of the cost of a short
+ * run.
+ */
 function lasting(what: string, bytes: number, { name, hours }: Pick<Cost, "name" | "hours">): Line {
   const { bytesAnHour, savedBytes } = BOUNDS;
   const text = `${what}: ${mib(bytes)} (${name}), at most ${mib(bytesAnHour)} and ${mib(savedBytes)} once`;

@@ -1,5 +1,5 @@
-// Builds the packages in a folder of their own, so that the dist/ of other tests does not change. A path of this
-// folder that gets into a package is found.
+// Builds the packages in a folder of their own, so that the dist/ of other tests does not change. The tests notice
+// if the path of this folder gets into a package.
 import { execFile, execFileSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";

@@ -236,7 +236,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       expect([machine.enabled(), timer()]).toEqual([true, undefined]);
       const config = at("etc/rollcall/kubelet.yaml");
       writeFileSync(config, `${readFileSync(config, "utf8")}maxPods: 7\n`);
-      // These files are left by the service and by an administrator.
+      // The service and an administrator leave these files.
       mkdirSync(at("var/lib/rollcall"));
       writeFileSync(at("var/lib/rollcall/key.json"), "{}");
       writeFileSync(at("etc/rollcall/join-token"), "rcj1_");

@@ -49,7 +49,8 @@ const TOOLS =
   );
 
 /**
- * The played programs of a 64-bit machine with glibc 2.31 and systemd, whose user is root. Some record their calls.
+ * The played programs of a 64-bit machine with glibc 2.31 and systemd, whose user is root. systemctl records its
+ * calls.
  */
 const PLAYED: Readonly<Record<string, string>> = {
   uname: 'if [ "$1" = -s ]; then echo Linux; else echo x86_64; fi',

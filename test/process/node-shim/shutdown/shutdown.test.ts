@@ -221,7 +221,7 @@ describe.skipIf(!hasDbusDaemon)(`on a real bus (else: ${WITHOUT_DBUS})`, () => {
       const said = watch.awaitLastReport(600);
       watch.reportDelivered();
       await said;
-      // One timer has ended since: the lock's own.
+      // The delivered report has ended the lock's own timer as well.
       expect(clock.timers()).toBe(timers - 1);
     });
   });
