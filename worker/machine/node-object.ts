@@ -298,7 +298,7 @@ export class NodeObject extends StoredObject {
     return this.#index.finish();
   }
 
-  /** Sends the fleet index all data of the machine; returns false if that failed. The wire has the name. */
+  /** Sends the fleet index all data of the machine; returns false if that failed. `tellAnew` is the name on the wire. */
   async tellAnew(): Promise<boolean> {
     return !this.#state.records.get("enrolment") || this.#index.sendAll();
   }

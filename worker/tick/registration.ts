@@ -366,7 +366,7 @@ function restoreOthers(
 ): void {
   const { facts, enrolment, records } = machine;
   const holder = grantHolder(machine);
-  // The labels are reconciled again from a kubelet's view: the existing Node may be a Node for pods, or have the
+  // The labels are reconciled again as a kubelet would see them: the existing Node may be for pods, or have the
   // earlier form.
   reconciled.metadata.labels = { ...existing.metadata?.labels };
   asKubelets(reconciled);
