@@ -189,7 +189,8 @@ const DEADLINE_MS = 10_000;
 
 /**
  * Asks the Worker to pin a new key, which the shim uses from its next start. The first report with the new key ends
- * the old key. Returns one line for the operator. Throws with the remedy; a retry uses the same new key.
+ * the old key. Returns one line for the operator. Throws, with the remedy, if that fails; a retry uses the same new
+ * key.
  */
 function rotateKey(flags: EnrolledFlags): Promise<string> {
   return asEnrolled(flags, DEADLINE_MS, "join first", async (machine, { send }) => {

@@ -28,8 +28,8 @@ const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
 /**
- * Enrols this machine, unless that Worker has enrolled it already. Returns one line for the operator. Throws with
- * the remedy; the files stay for a retry.
+ * Enrols this machine, unless that Worker has enrolled it already. Returns one line for the operator. Throws, with
+ * the remedy, if that fails; the files stay for a retry.
  */
 export async function join(flags: JoinFlags): Promise<string> {
   // Throws for flags that `run` would refuse, before the first request to the Worker.

@@ -68,8 +68,8 @@ export const REPORT_MS = 180_000;
 const CHECK_EVERY_MS = 2000;
 
 /**
- * Installs the version that the Worker allows. Returns one line for the operator. Throws with the remedy. After an
- * error the installed version is unchanged, unless the error's text states otherwise.
+ * Installs the version that the Worker allows. Returns one line for the operator. Throws, with the remedy, if that
+ * fails. After an error the installed version is unchanged, unless the error's text states otherwise.
  */
 export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promise<string> {
   // Checks the package before the request, because the Worker counts each machine that gets a version in its answer

@@ -155,7 +155,7 @@ export const KNOWN_GATES: readonly Gates[] = [
   },
 ];
 
-/** For each gate, the gates that it needs. */
+/** For each feature gate, the other gates that must be on too. */
 export const NEEDED_GATES: Readonly<Record<string, readonly string[]>> = {
   AuthorizeNodeWithSelectors: ["AuthorizeWithSelectors"],
   ClusterTrustBundleProjection: ["ClusterTrustBundle"],

@@ -44,7 +44,10 @@ export type ConfigurationFlag = keyof typeof CONFIGURATION_FLAGS;
 /** The texts of each flag on the command line, where a flag may come more than once. */
 export type FlagTexts = Partial<Record<ConfigurationFlag, string[]>>;
 
-/** Returns the fields that flags set, and the flag of each field. Throws with flag and fault. */
+/**
+ * Returns the fields that flags set, and the flag of each field. Throws, with the flag and its fault, for an
+ * invalid flag.
+ */
 export function readFlags(texts: FlagTexts): { given: GivenFields; flagOf: ReadonlyMap<Field, string> } {
   const given: Record<string, unknown> = {};
   const flagOf = new Map<Field, string>();

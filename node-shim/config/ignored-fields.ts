@@ -147,5 +147,5 @@ type ValueOf<Type> = Type extends "bool"
             : { [Field in keyof Type]?: ValueOf<Type[Field]> };
 
 export type IgnoredField = keyof typeof IGNORED_FIELDS;
-/** The ignored fields that a file sets. */
+/** The values of the fields without an effect, as a file sets them. */
 export type IgnoredValues = { [Field in IgnoredField]?: ValueOf<(typeof IGNORED_FIELDS)[Field]> };

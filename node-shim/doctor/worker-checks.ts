@@ -11,7 +11,10 @@ import type { Livez, SeenCertificate, WorkerProbes } from "./worker-probes.ts";
 
 /** Days before its expiry at which a certificate should have been renewed. */
 const RENEWED_BEFORE_DAYS = 14;
-/** The largest difference between the clocks that is no fault. The Date header has whole seconds. */
+/**
+ * The largest difference between this machine's clock and the Worker's that is no fault. The Date header has whole
+ * seconds.
+ */
 const SKEW_MS = 5000;
 const DAY_MS = 86_400_000;
 

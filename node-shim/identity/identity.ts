@@ -23,7 +23,10 @@ const enrolmentFile = z.strictObject({
 });
 type StoredEnrolment = z.infer<typeof enrolmentFile>;
 
-/** Reads the machine's key from the locked folder, or makes and stores a key. Throws with the remedy. */
+/**
+ * Reads the machine's key from the locked folder, or makes and stores a key. Throws, with the remedy, if that
+ * fails.
+ */
 export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
   const stored = await loadKey(stateFolder);
   if (stored !== null) return stored;
@@ -32,7 +35,10 @@ export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
   return key;
 }
 
-/** Reads the machine's key; null if there is none. Throws with the remedy. */
+/**
+ * Reads the machine's key; null if there is none. Throws, with the remedy, if the file is unreadable or not
+ * trusted.
+ */
 export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   const path = join(stateFolder, "key.json");
   const text = readIfThere(path);
@@ -62,7 +68,10 @@ export function loadEnrolment(
   return stored.thumbprint === thumbprint ? stored : null;
 }
 
-/** Reads the enrolment, of any name and key; null if there is none. Throws with the remedy. */
+/**
+ * Reads the enrolment, of any name and key; null if there is none. Throws, with the remedy, if the file is
+ * unreadable or not trusted.
+ */
 export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
   const path = join(stateFolder, "enrolment.json");
   const text = readIfThere(path);
@@ -83,8 +92,8 @@ const LEFT = "left.json";
 const leftFile = z.strictObject({ name: z.string() });
 
 /**
- * Reads the name under which this machine has left; null if the machine is enrolled, or never was. Throws with the
- * remedy.
+ * Reads the name under which this machine has left; null if the machine is enrolled, or never was. Throws, with the
+ * remedy, if the file is unreadable or not trusted.
  */
 export function leftName(stateFolder: string): string | null {
   const text = readIfThere(join(stateFolder, LEFT));
@@ -145,7 +154,10 @@ interface NextKey {
   enrolment: StoredEnrolment | undefined;
 }
 
-/** Reads the next key of a rotation; null without a rotation. Throws with the remedy. */
+/**
+ * Reads the next key of a rotation; null without a rotation. Throws, with the remedy, if the file is unreadable or
+ * not trusted.
+ */
 export async function loadNextKey(stateFolder: string): Promise<NextKey | null> {
   const path = join(stateFolder, "next.json");
   const text = readIfThere(path);

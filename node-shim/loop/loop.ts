@@ -14,7 +14,7 @@ import type { RequestFault } from "../worker-link/exchange.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { conditionFlips, type Flips, ofConditions, type ReportDraft } from "./flips.ts";
 
-/** One report and its outcome. */
+/** A report, its outcome, and the wait that follows. */
 export interface Reported {
   facts: Facts;
   vitals: Vitals;
@@ -200,8 +200,8 @@ function describe(outcome: ReportOutcome): LogMessage {
 }
 
 /**
- * The number of flips that may end a wait at once; five more are allowed each minute. Further flips wait for the
- * next report.
+ * The number of flips that the shim may report at once, in a burst. FLIPS_PER_SECOND limits further flips to five a
+ * minute; the others wait for the next report.
  */
 const FLIPS_AT_ONCE = 5;
 const FLIPS_PER_SECOND = 5 / 60;

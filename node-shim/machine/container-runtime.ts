@@ -52,8 +52,8 @@ const NONE: ContainerRuntime = {
 };
 
 /**
- * Returns the socket's path with `--container-runtime docker`; null if the runtime speaks CRI. Throws with the flag
- * to change.
+ * Returns the socket's path with `--container-runtime docker`; null if the runtime speaks CRI. Throws, with the
+ * flag to change, for invalid flags.
  */
 export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: RuntimeFlags): string | null {
   if (containerRuntime === "remote" && dockerEndpoint !== undefined)

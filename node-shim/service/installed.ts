@@ -102,7 +102,7 @@ function variableNames(path: string): Set<string> {
   try {
     text = readFileSync(path, "utf8");
   } catch {
-    // The file is missing, or this user may not read it.
+    // A missing or unreadable file counts as a file without variables.
   }
   return new Set(environmentIn(text).map(([name]) => name.toUpperCase()));
 }

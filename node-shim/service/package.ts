@@ -85,7 +85,7 @@ const INSTALL = [
   "-qq",
   "-o",
   "DPkg::Lock::Timeout=120",
-  // Keeps configuration files that the operator has changed, without a question.
+  // Keeps configuration files that the operator has changed, and asks no question about them.
   "-o",
   "Dpkg::Options::=--force-confold",
 ] as const;
@@ -95,12 +95,12 @@ export function updateLists({ aptGet }: PackageManager): Promise<Result<null>> {
   return aptGet(["update", "-qq", "-o", "DPkg::Lock::Timeout=120"]);
 }
 
-/** Installs a newer Debian version. */
+/** Installs a newer Debian version of the shim's package. */
 export function installVersion({ aptGet }: PackageManager, version: string): Promise<Result<null>> {
   return aptGet([...INSTALL, `${PACKAGE}=${version}`]);
 }
 
-/** Installs a Debian version that may be older. */
+/** Installs a Debian version of the shim's package that may be older than the installed version. */
 export function installFormer({ aptGet }: PackageManager, version: string): Promise<Result<null>> {
   return aptGet([...INSTALL, "--allow-downgrades", `${PACKAGE}=${version}`]);
 }

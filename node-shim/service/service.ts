@@ -45,7 +45,7 @@ const packageUnit = (root: string) =>
 /** Returns whether a package has installed the unit. A packaged unit reads its flags from a file of the package. */
 export const hasPackageUnit = (root: string): boolean => packageUnit(root) !== undefined;
 
-/** Enables and starts the service. Returns one line for the operator. Throws with the remedy. */
+/** Enables and starts the service. Returns one line for the operator. Throws, with the remedy, if that fails. */
 export async function installService(host: ServiceHost, unit: string): Promise<string> {
   requireSystemd(host, "install-service");
   const { root, systemctl } = host;

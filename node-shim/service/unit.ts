@@ -3,7 +3,7 @@
 export const UNIT_NAME = "rollcall-node-shim.service";
 /** The first line of each unit that install-service makes. The shim changes no other unit. */
 export const MADE_BY = "# Made by node-shim install-service; uninstall-service removes it.";
-/** The folder of the unit's StateDirectory=. */
+/** The state folder that systemd makes for the unit's StateDirectory=. */
 const DEFAULT_STATE = "/var/lib/rollcall";
 
 export interface Installation {

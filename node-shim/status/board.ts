@@ -43,7 +43,7 @@ interface BoardOptions {
   state: string;
   bootID: string;
   environment: NodeJS.ProcessEnv;
-  /** Milliseconds since 1970. */
+  /** Returns the wall clock's time in milliseconds since 1970. */
   nowMs: () => number;
   log: Log;
 }

@@ -25,7 +25,10 @@ const OTHER_REFUSALS = new Map<string, Kind>([
   ["wrong-origin", "wrong origin"],
 ]);
 
-/** The longest time between the moment when a report is due and its answer. */
+/**
+ * The longest time from the moment when a report is due to its answer. After a longer time, the shim counts as
+ * hung.
+ */
 const LATE_MS = 60_000;
 
 /**

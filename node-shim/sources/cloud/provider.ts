@@ -29,8 +29,8 @@ const SOURCES: Record<Exclude<CloudProvider, "external">, (file: string) => Clou
 };
 
 /**
- * Returns the provider; null if the flags name none. "" names none, as for a kubelet. Throws with the flag to
- * change.
+ * Returns the provider; null if the flags name none. "" names none, as for a kubelet. Throws, with the flag to
+ * change, for invalid flags.
  */
 export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: CloudFlags): CloudProvider | null {
   const provider = CLOUD_PROVIDERS.find((name) => name === cloudProvider);
@@ -43,7 +43,10 @@ export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: Cloud
   return provider ?? null;
 }
 
-/** Returns the reader of the provider's metadata; null if there is none. Throws with the flag to change. */
+/**
+ * Returns the reader of the provider's metadata; null if there is none. Throws, with the flag to change, for
+ * invalid flags.
+ */
 export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) {
   const provider = cloudProviderOf(flags);
   if (provider === null || provider === "external") return null;

@@ -199,7 +199,7 @@ const DIAL_GIVE_UP_MS = 10_000;
 const DIAL_EVERY_MS = 500;
 
 interface PluginOptions {
-  /** The folder of the registration socket. */
+  /** The folder of kubelet.sock. */
   folder: string;
   /** The name of the plugin's socket in `folder`. */
   endpoint: string;
@@ -276,7 +276,7 @@ const recordSchema = z.strictObject({ registered: names, removed: names });
 /**
  * Reads the record of the resources that device plugins have announced, which upstream calls a checkpoint. Returns
  * null without a record, or for a damaged record. Reading it as an empty record would leave a removed plugin's
- * resource in the Node for ever. Throws with the remedy.
+ * resource in the Node for ever. Throws, with the remedy, if the file is unreadable or not trusted.
  */
 export function readRecord(
   stateFolder: string,

@@ -1,4 +1,4 @@
-// Finds the machine's own address of each family, as apimachinery's util/net ResolveBindAddress does.
+// Finds the machine's own IPv4 and IPv6 address, as apimachinery's util/net ResolveBindAddress does.
 import {
   type Ip,
   isIpv4,

@@ -120,8 +120,8 @@ export function architecture(nodeArch: string): string {
 }
 
 /**
- * Reads the version of control groups, and whether the kernel can cap their CPU, as the kubelet's
- * validateSystemRequirements does. undefined if no cgroup file system with the CPU controller is mounted.
+ * Reads the version of control groups, and whether the kernel can limit their CPU time, as the kubelet's
+ * validateSystemRequirements does. Returns undefined if no cgroup file system with the CPU controller is mounted.
  */
 export function cgroups(root: string): Facts["cgroups"] {
   const mounts = readKernelFile(root, "proc/mounts");

@@ -18,7 +18,7 @@ import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
 import { type Fault, fault, faultOfHttpStatus, faultOfReset, statusOf, timeoutHeader } from "./status.ts";
 
 export interface Method<Q extends Schema, A extends Schema> {
-  /** "/package.Service/Method" */
+  /** The method's path: "/package.Service/Method" */
   readonly path: string;
   readonly request: Q;
   readonly answer: A;
@@ -130,7 +130,7 @@ function decoded<S extends Schema>(schema: S, bytes: Buffer): Result<ProtoMessag
 
 /** One gRPC call on a session. Its messages are bytes. */
 interface GrpcCall {
-  /** "/package.Service/Method" */
+  /** The method's path: "/package.Service/Method" */
   path: string;
   request: Buffer;
   /** Milliseconds until the call's deadline; null if the call lasts until the client or the server ends it. */
@@ -186,7 +186,7 @@ function startCall(session: ClientHttp2Session, call: GrpcCall): (why?: Fault) =
     status = statusOf(headers);
   });
   stream.on("error", (error) => {
-    // Node.js wraps the connection's error, which is the cause.
+    // When a session was destroyed, Node.js wraps the connection's error in the stream's error, as its cause.
     if (session.destroyed) loss ??= { code: "Unavailable", message: faultOf(error.cause ?? error) };
   });
   stream.on("close", () => {
@@ -261,7 +261,7 @@ function connection(socketPath: string, nowMs: () => number, onConnect: () => vo
       failures = 0;
     });
     session.on("error", (error) => lost(session, error));
-    // The server may still answer earlier calls, but new calls need a new session.
+    // After a GOAWAY the server may still answer earlier calls, but new calls need a new session.
     session.on("goaway", (code: number) => {
       lost(session, new Error(`the server sent GOAWAY with error code: ${code}`));
     });

@@ -1,5 +1,5 @@
 // A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. Limits the requests
-// of broken clients. A faulty call ends alone.
+// of broken clients. A faulty call ends without its connection.
 import { after } from "../../base/clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import {

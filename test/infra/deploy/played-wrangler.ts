@@ -1,6 +1,6 @@
-// A played wrangler for the tests of infra/deploy, on a made-up account. Reads the generated configuration, makes a
+// Plays wrangler for the tests of infra/deploy, on a made-up account. Reads the generated configuration, makes a
 // bundle of one line, and prints the real wrangler's output. Supports only the flags that infra/deploy uses.
-// test/deploy/deploy.test.ts compares the played wrangler with the real one.
+// test/deploy/deploy.test.ts compares the output with the real wrangler's.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";

@@ -43,7 +43,7 @@ export function workersUpTo(count: number, made: MadeUpNode = {}): V1Node[] {
   return Array.from({ length: count }, (_, index) => worker(`worker-${index + 1}`, made));
 }
 
-/** Returns the Node of a machine of rollcall, with its labels at their earlier places. */
+/** Returns the Node of a machine of rollcall, with the labels of an earlier version of rollcall. */
 export function formerMachine(name: string, labels: Record<string, string> = {}): V1Node {
   return {
     metadata: {

@@ -1,4 +1,4 @@
-// Replaces the timers of code that takes no clock as an argument. Each function lasts until the end of one test.
+// Replaces the timers of code that takes no clock as an argument. The real timers return when the test ends.
 import { onTestFinished, vi } from "vitest";
 
 /**

@@ -66,7 +66,7 @@ const V1BETA1 = {
   localStorageCapacityIsolation: true,
   shutdownGracePeriod: "0s",
   shutdownGracePeriodCriticalPods: "0s",
-  // Unlike upstream's default, null: the shim searches for a runtime.
+  // Unlike in upstream, null by default: the shim searches for a runtime.
   containerRuntimeEndpoint: null,
   imageServiceEndpoint: "",
   runtimeRequestTimeout: "2m",

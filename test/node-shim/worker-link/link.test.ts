@@ -31,7 +31,7 @@ async function worker(behaviour: Partial<Behaviour> = {}): Promise<FakeGateway> 
   return gateway;
 }
 
-/** Opens the socket that is due. */
+/** Waits until the socket that is due has opened. */
 async function opens({ clock, link }: LinkedMachine): Promise<void> {
   await clock.pass(0);
   await eventually(() => link.socket()).not.toBeNull();

@@ -49,7 +49,7 @@ afterEach(() => {
 const hello = { type: "hello", resumed: true, why: "" };
 const snapshot = { type: "snapshot", cursor: "a_1", rows: 0, machines: {}, isLast: true };
 
-/** Returns the milliseconds until the next reading. */
+/** Returns the milliseconds until the fleet is read again. */
 async function nextLook(): Promise<number> {
   const began = Date.now();
   const ended = { afterMs: NaN };

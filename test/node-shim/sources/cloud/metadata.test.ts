@@ -23,7 +23,7 @@ function cloud() {
   });
   const answer = async (reading: Result<unknown>) => {
     readings.at(-1)?.answer(reading);
-    // Processing an answer takes a few turns of the event loop.
+    // Lets the event loop process the answer.
     await new Promise((resolve) => void setImmediate(resolve));
   };
   return { read, readings, said, clock, answer };

@@ -54,7 +54,7 @@ test.each([true, false])("messages from protobufjs (packed: %s) → the same mes
   const type = peer(packed);
   fc.assert(
     fc.property(outer, (message) => {
-      // protobufjs encodes 64-bit numbers without conversion.
+      // protobufjs encodes the 64-bit numbers of the message without a conversion.
       const bytes = type.encode(type.create(message)).finish();
       expect(decode(OUTER, Buffer.from(bytes))).toEqual(ours(message));
     }),
