@@ -34,8 +34,8 @@ export interface Alert {
   /** The address that the machines report from; "" if it is unknown, or the machines have several. */
   address: string;
   /**
-   * Why the machine is in the state, or why the cluster cannot be written. In the resolution of one machine's alert: its
-   * present state. "" if not known.
+   * The reason for the machine's state, or why the Worker cannot write to the cluster. In the resolution of a
+   * machine's alert, the machine's present state. "" if not known.
    */
   why: string;
 }

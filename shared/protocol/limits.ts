@@ -203,7 +203,7 @@ export const FEED_LIMITS = {
   machines: 10_000,
   /** Milliseconds between two messages about changes. */
   intervalMs: 1000,
-  /** The number of unacknowledged messages at which the Worker sends no further message. */
+  /** The number of unacknowledged messages at which a snapshot pauses, and a further change closes the feed. */
   unacknowledged: 2,
   /** Milliseconds without an acknowledgement after which the Worker closes the feed. */
   acknowledgedMs: 10_000,
@@ -297,9 +297,9 @@ export const GATEWAY_LIMITS = {
   quietSeconds: 300,
   /** The number of missing heartbeats after which the gateway closes the socket. */
   missedBeats: 3,
-  /** The number of heartbeats in less than half their interval at which the gateway closes the socket. */
+  /** The number of heartbeats after less than half their interval, since the last report, that closes the socket. */
   earlyBeats: 3,
-  /** The number of refused frames at which the gateway closes the socket. A report resets both numbers to 0. */
+  /** The number of refused frames at which the gateway closes the socket. A report resets the number to 0. */
   refusedFrames: 3,
   /** The number of reports that one socket may send at once. */
   reportsAtOnce: 20,
@@ -310,11 +310,9 @@ export const GATEWAY_LIMITS = {
    */
   awaySeconds: 600,
   failures: 3,
-  /**
-   * Milliseconds within which a lost machine connects again, at a random time: the first limit, or the second times
-   * the machines of its gateway, whichever is longer.
-   */
+  /** Milliseconds within which a machine with a lost socket connects again, at a random time. */
   comeBackMs: 5000,
+  /** Milliseconds for each machine of the gateway, which replace comeBackMs if their sum is longer. */
   comeBackMsOfMachine: 60,
   /** Seconds for which a gateway remembers a replaced session. */
   replacedSeconds: 600,
