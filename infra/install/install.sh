@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs, upgrades or removes rollcall's shim with a Node.js of its own: the .deb where the system is a Debian or an
-# Ubuntu, the .tar.gz elsewhere. All of it is functions, and the last line calls the first: half a script does nothing.
+# Installs, upgrades or removes rollcall's shim with its own Node.js: the .deb on Debian and Ubuntu, the .tar.gz on other
+# systems. Only the last line calls a function, so that a script that arrived in part does nothing.
 
 VERSION="0.1.0"
 PACKAGE=rollcall-node-shim
@@ -9,7 +9,7 @@ UNIT=$PACKAGE.service
 main() {
   set -eu
   umask 022
-  # Another folder than /, for tests.
+  # Tests install into another folder than /.
   root=${ROLLCALL_ROOT:-}
   home=$root/opt/$PACKAGE
   command_link=$root/usr/local/bin/node-shim
@@ -39,8 +39,8 @@ Installs or upgrades rollcall's shim, which brings its own Node.js: x86_64 and a
   --from PLACE     where the packages are: an https:// or file:// URL, or a folder
                    (default: ROLLCALL_PACKAGES, or the folder that this script is in)
   --sha256 DIGEST  the SHA-256 sum that PLACE's SHA256SUMS must have; an http:// URL needs it
-  --uninstall      list what goes, stop the service and remove the shim; configuration, key and enrolment stay. The Node
-                   stays in the cluster, not Ready. Where the machine is to go for good, run this first:
+  --uninstall      list the files to remove, stop the service and remove the shim; configuration, key and enrolment
+                   stay. The Node stays in the cluster, not Ready. To remove the machine for good, run this first:
                    systemctl stop rollcall-node-shim && node-shim leave
   --purge          with --uninstall: remove configuration, key and enrolment as well
   --dry-run        with --uninstall: only list it
@@ -79,13 +79,13 @@ parse() {
 check_place() {
   [ -z "$purge" ] || misuse "--purge is for --uninstall"
   [ -z "$dry_run" ] || misuse "--dry-run is for --uninstall"
-  # A script that comes through a pipe is in no folder: $0 is the shell's.
+  # A script from a pipe has no folder: $0 is then the name of the shell.
   case $0 in
     install.sh | */install.sh) : "${from:=$(dirname -- "$0")}" ;;
   esac
   case $from in
     '') misuse "--from is missing: where are the packages?" ;;
-    http://*) [ -n "$digest" ] || misuse "who is on the way can change what http:// brings: use https:// or --sha256" ;;
+    http://*) [ -n "$digest" ] || misuse "an attacker on the network can change what http:// brings: use https:// or --sha256" ;;
     https://* | file:///*) ;;
     *://*) misuse "--from: ${from%%:*} is none of https, http and file" ;;
   esac
@@ -93,14 +93,14 @@ check_place() {
 }
 
 find_architecture() {
-  [ "$(uname -s)" = Linux ] || fail "there is no package for $(uname -s), but for Linux alone"
+  [ "$(uname -s)" = Linux ] || fail "there is no package for $(uname -s): packages exist for Linux only"
   machine=$(uname -m)
   case $machine in
     x86_64) architecture=amd64 ;;
     aarch64) architecture=arm64 ;;
-    *) fail "there is no package for $machine, but for x86_64 and aarch64 alone" ;;
+    *) fail "there is no package for $machine: packages exist for x86_64 and aarch64 only" ;;
   esac
-  # A 64-bit kernel may well run a 32-bit system.
+  # uname names the kernel, but a 64-bit kernel may run a 32-bit system.
   [ "$(getconf LONG_BIT)" = 64 ] || fail "there is no package for this system: it has 32 bits, though its kernel has 64"
   libc=$(getconf GNU_LIBC_VERSION 2> /dev/null) ||
     fail "there is no package for this system: its C library is not glibc, but musl or another one"
@@ -111,7 +111,7 @@ find_architecture() {
     fail "there is no package for this system: it has glibc $libc, and Node.js needs 2.28 or newer"
 }
 
-# As it was installed; else as the system installs things.
+# Sets form: the form of the installed shim. For a new installation, deb if the system has apt, otherwise tar.gz.
 find_form() {
   form=tar.gz
   if have dpkg-query && [ "$(dpkg-query -W -f '${db:Status-Status}' "$PACKAGE" 2> /dev/null)" = installed ]; then
@@ -127,23 +127,23 @@ install() {
   if [ "$form" = deb ]; then install_deb; else install_folder; fi
 }
 
-# Into a folder of its own: nothing is changed before all of it is there, and is what SHA256SUMS says. What has been
-# unpacked before is not fetched again.
+# Downloads the package into a temporary folder and verifies its sum in SHA256SUMS, before the system is changed. A release
+# that is already unpacked is not downloaded again.
 download() {
   work=$(mktemp -d "${TMPDIR:-/var/tmp}/$PACKAGE.XXXXXX")
-  # apt reads the package as another user. Nothing in here is a secret.
+  # apt reads the package as another user. The folder contains no secret.
   chmod 755 "$work"
   fetch SHA256SUMS
   [ -z "$digest" ] || [ "$(sum_of SHA256SUMS)" = "$digest" ] ||
     fail "$from/SHA256SUMS does not have the SHA-256 sum $digest: nothing was changed"
   name=$(sed -n "s/^[0-9a-f]\{64\}  \(${PACKAGE}_[0-9][^/]*_$architecture\.$form\)\$/\1/p" "$work/SHA256SUMS")
   [ "$(echo "$name" | wc -w)" -eq 1 ] ||
-    fail "$from/SHA256SUMS has to name one $form for $architecture, and names: ${name:-none}: nothing was changed"
+    fail "$from/SHA256SUMS must name exactly one $form for $architecture, but names: ${name:-none}: nothing was changed"
   sum=$(sed -n "s/^\([0-9a-f]\{64\}\)  $name\$/\1/p" "$work/SHA256SUMS")
   release=${name%.tar.gz}-$(echo "$sum" | cut -c 1-12)
   if [ "$form" = tar.gz ] && [ -d "$home/$release" ]; then return; fi
   fetch "$name"
-  [ "$(sum_of "$name")" = "$sum" ] || fail "$from/$name is not what SHA256SUMS says: nothing was changed"
+  [ "$(sum_of "$name")" = "$sum" ] || fail "$from/$name does not have the sum in SHA256SUMS: nothing was changed"
 }
 
 fetch() {
@@ -165,14 +165,14 @@ fetch() {
 
 sum_of() { sha256sum < "$work/$1" | cut -d ' ' -f 1; }
 
-# apt-get and not dpkg, which would leave the package unpacked where a library is missing.
+# Installs the .deb with apt-get: dpkg would leave the package half-installed if a library is missing.
 install_deb() {
   DEBIAN_FRONTEND=noninteractive apt-get install -y -q --no-install-recommends -o Dpkg::Use-Pty=0 \
     -o Dpkg::Options::=--force-confdef -o Dpkg::Options::=--force-confold "$work/$name" ||
-    fail "apt-get has not installed $name: it says why above"
+    fail "apt-get has not installed $name: its output above has the reason"
 }
 
-# npm puts one there as well.
+# Returns 0 if the command node-shim belongs to this installation. npm installs a command of this name, too.
 is_own_command() {
   [ "$(readlink "$command_link" || true)" = "${home#"$root"}/current/bin/node-shim" ]
 }
@@ -180,13 +180,13 @@ is_own_command() {
 refuse_others() {
   if [ -e "$command_link" ] || [ -L "$command_link" ]; then
     is_own_command ||
-      fail "$command_link is of another installation: remove that first (npm uninstall -g @rollcall/node-shim)"
+      fail "$command_link belongs to another installation: remove that one first (npm uninstall -g @rollcall/node-shim)"
   fi
   [ ! -e "$root/etc/systemd/system/$UNIT" ] ||
-    fail "$root/etc/systemd/system/$UNIT would win over this one: run \"node-shim uninstall-service\" first"
+    fail "$root/etc/systemd/system/$UNIT takes precedence over the installed unit: run \"node-shim uninstall-service\" first"
 }
 
-# Each release has its folder. Which one is in force is one link, and that is changed last, at once.
+# Installs the .tar.gz. Each release has its own folder. The link `current` names the active release and is changed last.
 install_folder() {
   previous=$(readlink "$home/current" || true)
   if [ -z "$previous" ]; then undo=remove_files; fi
@@ -200,7 +200,7 @@ install_folder() {
   link "${home#"$root"}/current/man/node-shim.8.gz" "$manual_link"
   cp "$home/$release/systemd/$UNIT" "$unit_file.new"
   mv "$unit_file.new" "$unit_file"
-  # An administrator's "disable" outlives an upgrade.
+  # Only a first installation enables the service, so that an administrator's "disable" outlasts an upgrade.
   if [ -z "$previous" ] && have systemctl; then systemctl enable --quiet "$UNIT"; fi
   link "$release" "$home/current"
   undo=''
@@ -219,7 +219,7 @@ writable() {
   done
 }
 
-# It has to run here before anything is changed.
+# Unpacks the release, and checks that its shim runs on this machine, before the installed release is changed.
 unpack() {
   stage=$home/.new.$$
   mkdir "$stage"
@@ -228,7 +228,7 @@ unpack() {
   mv "$stage" "$home/$release"
 }
 
-# A link is replaced at once: nobody finds none.
+# Makes or replaces a link in one step, so that the link exists at any time.
 link() {
   ln -s "$1" "$2.new.$$"
   mv -T "$2.new.$$" "$2"
@@ -241,7 +241,7 @@ start_service() {
     say "systemd does not run here: the service starts with the machine"
   else
     systemctl daemon-reload
-    # It starts where the machine is enrolled. One that an administrator has stopped stays so.
+    # The unit starts only on an enrolled machine. An upgrade does not start a service that an administrator has stopped.
     if [ -z "$previous" ]; then set -- start; else set -- try-restart; fi
     [ "$previous" = "$release" ] || systemctl "$1" "$UNIT" ||
       fail "the shim is installed, but its service does not start: journalctl -u $UNIT"
@@ -262,7 +262,7 @@ uninstall() {
   if [ -n "$dry_run" ]; then return; fi
   if [ "$form" = deb ]; then
     if [ -n "$purge" ]; then set -- purge; else set -- remove; fi
-    DEBIAN_FRONTEND=noninteractive apt-get "$1" -y -q "$PACKAGE" || fail "apt-get has not removed it: it says why above"
+    DEBIAN_FRONTEND=noninteractive apt-get "$1" -y -q "$PACKAGE" || fail "apt-get has not removed $PACKAGE: its output above has the reason"
   else
     remove_files
   fi
@@ -274,7 +274,7 @@ uninstall() {
   fi
 }
 
-# What is there of all that goes, also of what the package's own scripts remove.
+# Lists the existing files that --uninstall removes, including those that the package's own scripts remove.
 list() {
   if [ "$form" = deb ]; then
     echo "  the package $PACKAGE"
@@ -289,7 +289,7 @@ list() {
   done
 }
 
-# The folder last: whoever is interrupted can do it again.
+# Removes the files of the .tar.gz. The folder is last, so that an interrupted removal can be repeated.
 remove_files() {
   if have systemctl && [ -e "$unit_file" ]; then systemctl disable --now --quiet "$UNIT" || true; fi
   if is_own_command; then rm -f "$command_link"; fi

@@ -56,7 +56,7 @@ function checkAdminSecret(hashes: string, configured: Configured): DeploymentFau
     (name) => !isEmpty(textOf(configured, name)),
   );
   if (isEmpty(hashes))
-    return isByAccess ? null : failed("it is empty: nobody can change anything", HASH_CURE);
+    return isByAccess ? null : failed("it is empty: no operator can make changes", HASH_CURE);
   return checkHashes(hashes);
 }
 

@@ -64,11 +64,14 @@ export const VARIABLES = {
   ACCESS_TEAM: checkAccessTeam,
   ACCESS_AUD: (audience, configured) =>
     isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))
-      ? failed("it is empty, although ACCESS_TEAM is set: nobody gets in through Access", AUD_CURE)
+      ? failed("it is empty, although ACCESS_TEAM is set: no operator can sign in through Access", AUD_CURE)
       : null,
   ACCESS_ADMINS: (admins, configured) =>
     !isEmpty(admins) && isEmpty(textOf(configured, "ACCESS_TEAM"))
-      ? warning("it names people, although ACCESS_TEAM is empty: none of them gets in", AUD_CURE)
+      ? warning(
+          "it names people, although ACCESS_TEAM is empty: no person can sign in through Access",
+          AUD_CURE,
+        )
       : null,
 } as const satisfies Record<string, Check>;
 
@@ -78,7 +81,7 @@ function checkDeployment(deployment: string): DeploymentFault | null {
   const isLabelValue = deployment.length <= NAME_LIMITS.labelValueLength;
   if (isLabelValue && dnsSubdomainErrors(deployment).length === 0) return null;
   return stopping(
-    `it is ${JSON.stringify(deployment)}, which no ServiceAccount is called: Nodes would belong to nobody`,
+    `it is ${JSON.stringify(deployment)}, which is no name of a ServiceAccount: no account could write the Nodes`,
     'set it to the name of the Worker\'s ServiceAccount: "rollcall"',
   );
 }
@@ -160,7 +163,7 @@ function checkAccessTeam(team: string, configured: Configured): DeploymentFault 
   if (isEmpty(team))
     return isEmpty(textOf(configured, "ACCESS_AUD"))
       ? null
-      : failed("it is empty, although ACCESS_AUD is set: nobody gets in through Access", AUD_CURE);
+      : failed("it is empty, although ACCESS_AUD is set: no operator can sign in through Access", AUD_CURE);
   return /^[a-z\d-]+$/.test(team)
     ? null
     : failed(

@@ -137,7 +137,7 @@ describe("what a deployment writes on its Nodes", () => {
   });
 
   const isNoAccount = (text: string) =>
-    `DEPLOYMENT: it is "${text}", which no ServiceAccount is called: Nodes would belong to nobody; ` +
+    `DEPLOYMENT: it is "${text}", which is no name of a ServiceAccount: no account could write the Nodes; ` +
     'set it to the name of the Worker\'s ServiceAccount: "rollcall"';
   const ROLES = 'set it to roles such as "edge", at most 8 of them, separated by spaces';
   test.each<[configured: object, error: string]>([

@@ -1,4 +1,4 @@
-# The apiserver's hostname: the Worker's service token, and nobody else.
+# Access at the apiserver's hostname lets only the Worker's service token through.
 resource "cloudflare_zero_trust_access_service_token" "worker" {
   count      = var.kube_hostname == "" ? 0 : 1
   account_id = var.account_id
@@ -14,7 +14,7 @@ resource "cloudflare_zero_trust_access_policy" "worker" {
   count      = var.kube_hostname == "" ? 0 : 1
   account_id = var.account_id
   name       = "rollcall: the Worker"
-  # Service Auth. With any other, Access would ask for a login.
+  # non_identity is Service Auth. With any other decision, Access would ask for a login.
   decision = "non_identity"
   include = [{
     service_token = {
@@ -30,14 +30,14 @@ resource "cloudflare_zero_trust_access_application" "apiserver" {
   type                 = "self_hosted"
   domain               = var.kube_hostname
   app_launcher_visible = false
-  # 401 in place of a redirect to a login: nobody logs in here.
+  # Answers 401 in place of a redirect to a login, because only programs use this hostname.
   service_auth_401_redirect = true
   policies = [{
     id = cloudflare_zero_trust_access_policy.worker[0].id
   }]
 }
 
-# The Worker's own hostname. Machines sign what they send: Access would only keep them out.
+# At the Worker's own hostname, machines bypass Access: they sign their requests, and cannot log in.
 locals {
   machine_paths = var.rollcall_hostname == "" ? [] : jsondecode(file("${path.module}/machine-paths.json"))
 }
@@ -50,7 +50,7 @@ resource "cloudflare_zero_trust_access_policy" "machines" {
   include    = [{ everyone = {} }]
 }
 
-# The more specific path counts: https://developers.cloudflare.com/cloudflare-one/access-controls/policies/app-paths/
+# Of two matching applications, the one with the more specific path counts: https://developers.cloudflare.com/cloudflare-one/access-controls/policies/app-paths/
 resource "cloudflare_zero_trust_access_application" "machines" {
   for_each             = toset(local.machine_paths)
   account_id           = var.account_id
@@ -73,13 +73,13 @@ resource "cloudflare_zero_trust_access_policy" "operators" {
   lifecycle {
     precondition {
       condition     = length(var.operators) > 0
-      error_message = "With rollcall_hostname set, name at least one of operators: else nobody gets to the page."
+      error_message = "With rollcall_hostname set, name at least one operator: without operators, Access lets no person through to the page."
     }
   }
 }
 
-# What watches the Worker or works for operators logs in nowhere: it brings a service token. To the Worker that is an operator
-# with the role view; admin is whose client ID stands in ACCESS_ADMINS.
+# Programs that monitor the Worker or work for operators cannot log in, so each has a service token. To the Worker such a
+# program is an operator with the role view, or admin if ACCESS_ADMINS has its client ID.
 resource "cloudflare_zero_trust_access_service_token" "programs" {
   for_each   = var.rollcall_hostname == "" ? toset([]) : var.programs
   account_id = var.account_id
@@ -95,7 +95,7 @@ resource "cloudflare_zero_trust_access_policy" "programs" {
   count      = var.rollcall_hostname == "" || length(var.programs) == 0 ? 0 : 1
   account_id = var.account_id
   name       = "rollcall: programs"
-  # Service Auth, as for the apiserver.
+  # non_identity is Service Auth, as at the apiserver's hostname.
   decision = "non_identity"
   include = [for token in cloudflare_zero_trust_access_service_token.programs : {
     service_token = { token_id = token.id }
@@ -116,6 +116,6 @@ resource "cloudflare_zero_trust_access_application" "operators" {
     ) : { id = policy.id }
   ]
 
-  # Machines are let through before anybody is kept out.
+  # The applications that let machines through exist before this one, which asks for a login.
   depends_on = [cloudflare_zero_trust_access_application.machines]
 }

@@ -2,7 +2,8 @@ resource "random_bytes" "tunnel_secret" {
   length = 32
 }
 
-# local: what it reaches is in infra/cloudflare/tunnel/config.yaml. Whoever has the account alone cannot point it elsewhere.
+# config_src is local: infra/cloudflare/tunnel/config.yaml names what the Tunnel reaches. An attacker with the Cloudflare
+# account alone cannot change that.
 resource "cloudflare_zero_trust_tunnel_cloudflared" "apiserver" {
   account_id    = var.account_id
   name          = "rollcall-apiserver"
@@ -16,11 +17,11 @@ resource "cloudflare_dns_record" "apiserver" {
   name    = var.kube_hostname
   type    = "CNAME"
   content = "${cloudflare_zero_trust_tunnel_cloudflared.apiserver.id}.cfargotunnel.com"
-  # Access stands before what is proxied alone.
+  # Access protects proxied records only.
   proxied = true
   ttl     = 1
 
-  # The hostname is never there without what refuses strangers.
+  # The Access application exists before the hostname, so that the hostname is never open to strangers.
   depends_on = [cloudflare_zero_trust_access_application.apiserver]
 }
 
@@ -29,7 +30,7 @@ resource "cloudflare_connectivity_directory_service" "apiserver" {
   account_id = var.account_id
   name       = "rollcall-apiserver"
   type       = "http"
-  # No http_port: nothing goes through without TLS.
+  # Without an http_port, the service accepts no connection without TLS.
   https_port = 443
   host = {
     hostname = "apiserver-proxy.rollcall-way.svc.cluster.local"

@@ -11,7 +11,7 @@ variable "zone_id" {
 variable "kube_hostname" {
   type        = string
   default     = ""
-  description = "The apiserver's hostname, kube.example.com: a Tunnel behind Access. Empty: there is none."
+  description = "The apiserver's hostname, such as kube.example.com, for a Tunnel behind Access. Empty: no such hostname is made."
 }
 
 variable "with_vpc_service" {
@@ -23,23 +23,23 @@ variable "with_vpc_service" {
 variable "rollcall_hostname" {
   type        = string
   default     = ""
-  description = "The Worker's hostname, rollcall.example.com: machines get through, operators by Access. Empty: Access is left alone there."
+  description = "The Worker's hostname, rollcall.example.com: machines are let through, operators log in to Access. Empty: Access is not changed at this hostname."
 }
 
 variable "operators" {
   type        = set(string)
   default     = []
-  description = "Mail addresses of whom Access lets to the Worker's page and API; ACCESS_ADMINS says who of them may change things."
+  description = "Mail addresses of the people whom Access lets through to the Worker's page and API. ACCESS_ADMINS lists those who may make changes."
 }
 
 variable "programs" {
   type        = set(string)
   default     = []
-  description = "What gets to the Worker's API without a login, deploying and prometheus for example: each name has a service token of its own."
+  description = "Names of programs that use the Worker's API without a login, such as deploying and prometheus. Each gets its own service token."
 }
 
 variable "service_token_duration" {
   type        = string
   default     = "8760h"
-  description = "After so long the service tokens end, unless they are renewed."
+  description = "The time after which service tokens expire, unless they are renewed."
 }

@@ -1,5 +1,5 @@
-# The account's side of the way to the apiserver: docs/apiserver.md. Its state holds the Tunnel's and the service tokens'
-# secrets: keep it where you keep such things.
+# Makes the objects of the Cloudflare account for the connection to the apiserver (docs/apiserver.md). Terraform's state
+# contains the secrets of the Tunnel and the service tokens: store it like other secrets.
 terraform {
   required_version = ">= 1.6"
   required_providers {
@@ -14,6 +14,6 @@ terraform {
   }
 }
 
-# CLOUDFLARE_API_TOKEN: of the account, edit Cloudflare Tunnel, Access: Apps and Policies, Access: Service Tokens, and
-# Connectivity Directory for a VPC service; of the zone, edit DNS.
+# CLOUDFLARE_API_TOKEN needs these permissions: in the account, to edit Cloudflare Tunnel, Access: Apps and Policies, Access:
+# Service Tokens, and, for a VPC service, Connectivity Directory; in the zone, to edit DNS.
 provider "cloudflare" {}

@@ -270,7 +270,7 @@ describe("nothing is changed", () => {
     [
       "a package of other bytes",
       () => writeFileSync(tarball(), "half"),
-      /\.tar\.gz is not what SHA256SUMS says/,
+      /\.tar\.gz does not have the sum in SHA256SUMS/,
     ],
     ["the package is missing", () => rmSync(tarball()), /\.tar\.gz cannot be fetched/],
     ["no sums", () => rmSync(join(release, "SHA256SUMS")), /SHA256SUMS cannot be fetched/],
