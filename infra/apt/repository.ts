@@ -21,7 +21,7 @@ interface Publication {
   /** The packages to add. */
   debs: readonly string[];
   key: KeyText;
-  /** The date of the repository. apt refuses a repository that is older than the one it knows. */
+  /** The date of the repository. apt refuses a repository that is older than the version it read last. */
   date: Date;
 }
 
@@ -136,8 +136,8 @@ interface IndexFile {
 }
 
 /**
- * The architectures with an index. amd64 and arm64 have their own packages; the others use the package of
- * architecture `all` and the machine's nodejs.
+ * The architectures with an index. amd64 and arm64 have their own packages; machines of other architectures use the
+ * package of architecture `all` and their own nodejs.
  */
 const ARCHITECTURES = ["amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"] as const;
 

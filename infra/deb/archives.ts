@@ -46,8 +46,8 @@ export async function makeDeb(
   name: string,
 ): Promise<string> {
   const deb = join(out, name);
-  // xz uses one thread, because with more its output depends on the number of cores. xz, because older releases of
-  // dpkg do not support zstd.
+  // xz is used because older releases of dpkg do not support zstd, and with one thread because its output otherwise
+  // depends on the number of cores.
   const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree, deb];
   await run("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(epochSeconds) });
   return deb;

@@ -35,7 +35,10 @@ export function fileOf(root: string, name: string): Buffer {
   return readFileSync(join(root, "infra/deb/files", name));
 }
 
-/** Copies the shim as npm packs it. With a runtime, also writes the Node.js and a launcher that runs it. */
+/**
+ * Copies the shim as npm packs it. With a runtime, also writes the Node.js and a launcher that runs the shim with
+ * it.
+ */
 export function fillHome(home: string, { npmPackage, runtime, root }: Build): void {
   cpSync(npmPackage, home, { recursive: true });
   if (!runtime) return;

@@ -9,8 +9,9 @@ export const MAINTAINER = "The rollcall authors";
 export type Architecture = "all" | RuntimeArchitecture;
 
 /**
- * The packages that a .deb depends on, by architecture. `all` uses the machine's nodejs. The others contain a
- * Node.js, whose build needs glibc 2.28, and libstdc++ with GLIBCXX_3.4.21 and CXXABI_1.3.11, as from GCC 7.
+ * The packages that a .deb depends on, by architecture. `all` uses the machine's nodejs. The packages of amd64 and
+ * arm64 contain a Node.js, whose build needs glibc 2.28, and libstdc++ with GLIBCXX_3.4.21 and CXXABI_1.3.11, as
+ * from GCC 7.
  */
 const DEPENDS = {
   all: "nodejs (>= 20)",
@@ -25,8 +26,8 @@ export interface Control {
 }
 
 /**
- * Returns the control file. The packages of all architectures have one name, so dpkg replaces one by the other and
- * no Conflicts field is needed.
+ * Returns the control file. The packages of all architectures have one name, so that dpkg replaces one by another
+ * without a Conflicts field.
  */
 export function controlText({ version, architecture, sizeKib }: Control): string {
   return `Package: ${PACKAGE}

@@ -132,7 +132,7 @@ const SEGMENT = { p_offset: 8, p_filesz: 32 } as const;
 
 /**
  * Removes symbols and debugging information, which follow the loaded segments: an eighth of Node.js. strip(1) is
- * not used, because its output depends on its version and it supports the builder's architecture alone. Throws if
+ * not used, because its output depends on its version and it supports only the builder's architecture. Throws if
  * `program` is not a 64-bit ELF program.
  */
 export function withoutSymbols(program: Buffer): Buffer {

@@ -20,8 +20,8 @@ export interface DeploySurroundings {
 }
 
 /**
- * Checks what `wrangler deploy` with the arguments `args` would deploy. Throws an error of one line if a file that
- * `args` names cannot be read.
+ * Checks the variables and secrets that `wrangler deploy` with the arguments `args` would deploy. Throws an error
+ * of one line if a file that `args` names cannot be read.
  */
 export function checkBeforeDeploy(args: string[], surroundings: DeploySurroundings): CheckResult[] {
   const { values } = parseArgs({

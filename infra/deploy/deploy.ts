@@ -1,6 +1,6 @@
 // Deploys one environment of an operator's settings file: checks the settings, generates the configuration, prints
-// the plan, and carries it out. Before the plan is printed, this program only reads. It replaces no other program's
-// Worker, and no DNS record unless the operator allows it.
+// the plan, and carries it out. Before the plan is printed, nothing is written at Cloudflare. Never replaces
+// another program's Worker, or a DNS record that the operator has not allowed to be replaced.
 import { createHash } from "node:crypto";
 import { resolve4, resolve6, resolveCname } from "node:dns/promises";
 import { existsSync, globSync, readFileSync, rmSync } from "node:fs";
@@ -107,7 +107,7 @@ async function mayAsk(
   if (admin?.from === "made") return success(null);
   const connection = connectionTo(program, settings, null);
   if (!connection.ok) return connection;
-  // Credentials that this deployment sets may not work before it, so they are not tried.
+  // Credentials that this deployment will set may not work yet, so they are not tried.
   if (isDryRun || admin !== undefined) return success(null);
   const answer = await ask(connection.value, readyRequest);
   return !answer.ok && answer.error.reason === "refused"

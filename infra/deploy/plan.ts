@@ -1,5 +1,5 @@
-// Plans a deployment before anything is sent, and renders the plan as text. Pure. The deployment does exactly what
-// the text lists. The text has only the names of secrets.
+// Plans a deployment before anything is sent, and renders the plan as text. Pure. The deployment does exactly the
+// listed steps. The text has only the names of secrets.
 import { relative } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -39,7 +39,7 @@ export interface DeployPlan {
   keptSecrets: string[];
   /** The tags of the Durable Object migrations that the Worker does not have. */
   migrations: string[];
-  /** The version to roll back to if the new one does not work; null if no rollback is possible. */
+  /** The version to roll back to if the new version does not work. null if no rollback is possible. */
   back: string | null;
   /** true if the migrations are deployed first, alone, so that the other changes can be rolled back. */
   migratesFirst: boolean;
@@ -84,7 +84,7 @@ function missingSecrets(
     .filter((secret) => !kept.has(secret))
     .map((secret) => {
       const file = secretFiles[secret];
-      // New keys never replace the Worker's KID_MAC_KEYS: with new ones the Worker would recognise no machine.
+      // New KID_MAC_KEYS never replace the Worker's: with new keys the Worker would recognise no machine.
       const mayBeMade = secret === "KID_MAC_KEYS" && !again.includes(secret);
       if (file !== undefined && (isThere(file) || !mayBeMade)) return { secret, from: "file", file };
       return { secret, from: secret === "KUBE_TOKEN" ? "cluster" : "made", file };

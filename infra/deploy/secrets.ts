@@ -26,7 +26,8 @@ export async function gatherSecrets(
   kubectl: Kubectl,
 ): Promise<Result<NewSecrets, OperatorFault>> {
   const gathered: NewSecrets = { secrets: {}, toShow: null, adminSecret: null };
-  // Sources that may fail come first. If one fails, no secret has been made and written to a file for nothing.
+  // Secrets whose source may fail are gathered first. If one fails, no new secret has been made and written to a
+  // file.
   const inOrder = missing.toSorted((a, b) => Number(a.from === "made") - Number(b.from === "made"));
   for (const each of inOrder) {
     const value = await secretOf(each, { settings, gathered, kubectl });

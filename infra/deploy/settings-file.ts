@@ -22,7 +22,7 @@ const written = (pattern: RegExp, write: string) =>
 const someText = (write: string) => written(/^\S(.*\S)?$/, write);
 const ORIGIN = "write the origin by which machines reach the Worker: https://rollcall.example.com";
 const PLACEMENT = "write smart, or region: aws:eu-central-1, or host: kube.example.com:6443";
-/** Cloudflare's rule for a Worker's name: a label of the hostname under workers.dev. */
+/** The form of a Worker's name at Cloudflare: a label of the hostname under workers.dev. */
 const WORKER_NAME = /^[a-z\d]([a-z\d-]{0,61}[a-z\d])?$/;
 
 const known = (names: readonly string[]) => (issue: { code: string; keys?: readonly string[] }) =>

@@ -34,7 +34,7 @@ export interface ListedObjects {
   persistentVolumes: V1PersistentVolume[];
 }
 
-/** An object of a custom resource. */
+/** The fields of a custom resource's object that the checks read. */
 export interface CustomObject {
   apiVersion?: string;
   kind?: string;
@@ -125,8 +125,8 @@ const WORKLOADS: Readonly<Record<WorkloadKind, (cluster: ClusterObjects) => read
   ReplicaSet: ({ replicaSets }) => replicaSets.filter((each) => owners(each).length === 0),
   CronJob: ({ cronJobs }) =>
     cronJobs.map(({ metadata = {}, spec }) => ({ metadata, spec: spec?.jobTemplate?.spec ?? {} })),
-  // Only static pods, which come from a file on their Node, are listed as pods. A workload lists the pods that
-  // belong to it.
+  // Only static pods, which come from a file on their Node, are listed as pods. Other pods belong to a listed
+  // workload.
   Pod: ({ systemPods }) =>
     systemPods
       .filter((pod) => owners({ metadata: pod.metadata ?? {} }).every(({ kind }) => kind === "Node"))

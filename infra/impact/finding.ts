@@ -29,7 +29,7 @@ export interface Finding extends Found {
 export interface Plan {
   /** The number of Nodes to add. */
   machines: number;
-  /** A Node like those to add. */
+  /** An example of the Nodes to add. */
   node: MachineNode;
 }
 

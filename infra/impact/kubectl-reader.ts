@@ -36,8 +36,8 @@ const UNREACHABLE =
 const INVALID = /^The (request|\S+ ".*") is invalid/;
 
 /**
- * Turns a failure of kubectl into a fault. `stderr` is kubectl's output; if that is empty, `fault` describes how
- * kubectl ended.
+ * Turns a failure of kubectl into a fault. `stderr` is kubectl's output; if that is empty, `fault` describes the
+ * failure.
  */
 export function kubectlFault(stderr: string, fault: string): ReadFault {
   const text = stderr.trim();

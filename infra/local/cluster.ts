@@ -35,21 +35,21 @@ import { prepareWorker } from "./workerd.ts";
 const DEPLOYMENT = "rollcall";
 
 /**
- * Returns true if the shim's configuration replaces the taint. That is allowed here, because the operator of this
- * cluster wrote the file.
+ * Returns true if the shim's configuration replaces the taint. The local cluster allows that, because its operator
+ * wrote the file.
  */
 function replacesTaint({ active }: LoadedConfiguration): boolean {
   return active.registerWithTaints !== null;
 }
 
 interface StartedCluster extends Apiserver {
-  /** The link to the page. It signs in one browser. */
+  /** The link to the page, which signs in one browser. */
   page: string;
   /** Returns the number of machines on sockets, or undefined if the Worker does not answer. */
   sockets: () => Promise<number | undefined>;
 }
 
-/** Starts all parts in order: each part needs those before it. */
+/** Starts all parts, each after the parts that it needs. */
 export async function startCluster(place: Place): Promise<StartedCluster> {
   const { flags, progress, folder } = place;
   if (flags.config !== undefined) loadConfiguration(flags.config);
@@ -274,8 +274,8 @@ async function startReal(place: Place, port: number, assets: string): Promise<Cr
 }
 
 /**
- * Starts kube-controller-manager if `assets` has it: it marks silent Nodes Unknown, taints them, and deletes their
- * leases. setup-envtest does not install it.
+ * Starts kube-controller-manager, if `assets` has the program, to mark silent Nodes Unknown, taint them, and delete
+ * their leases. setup-envtest does not install this program.
  */
 function startControllers(
   { folder, parts, progress }: Place,

@@ -67,7 +67,7 @@ export async function applyFile({ url, admin }: Cluster, file: string): Promise<
 }
 
 /**
- * Returns the path of an object, like `/apis/rbac.authorization.k8s.io/v1/clusterroles/rollcall`. Its rule for
+ * Returns the path of an object, like `/apis/rbac.authorization.k8s.io/v1/clusterroles/rollcall`. The rule for
  * plurals fits only the kinds in infra/rbac.
  */
 export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubernetesObject): string {

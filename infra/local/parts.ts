@@ -10,7 +10,7 @@ export interface Part {
   command: string[];
   logFile: string;
   process: ChildProcess;
-  /** Resolves with a text about how the process ended, when it ends. */
+  /** Resolves when the process ends, with a text about its end. */
   ended: Promise<string>;
 }
 

@@ -1,5 +1,5 @@
-// Prepares the commands of a real etcd and kube-apiserver on loopback, for tests and local runs. Both programs are
-// in one folder (KUBEBUILDER_ASSETS).
+// Prepares the commands of a real etcd and kube-apiserver on loopback, for tests and local runs. One folder
+// contains both programs (KUBEBUILDER_ASSETS).
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -19,7 +19,7 @@ export interface RealApiserverOptions {
   assets: string;
   /** The port of kube-apiserver, by default a free one. */
   port?: number;
-  /** Further flags of kube-apiserver. */
+  /** Further flags for kube-apiserver. */
   flags?: string[];
 }
 

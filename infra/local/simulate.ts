@@ -1,4 +1,5 @@
-// Runs simulated machines in one process. Their keys, enrolment and reports are real; their facts are invented.
+// Runs simulated machines in one process. The machines' keys, enrolment and reports are real, but their facts are
+// invented.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -31,7 +31,7 @@ Examples:
   npm start -- --kubeconfig ~/.kube/config --remove`;
 
 const REDRAW_MS = 1000;
-/** The number of redraws per count of sockets: for a count the Worker asks all gateways. */
+/** The number of redraws of the table per count of sockets. For each count the Worker asks all gateways. */
 const SOCKETS_EVERY = 5;
 const ROOT = resolve(import.meta.dirname, "../..");
 /** The exit codes for signals, as in shells: 128 + the signal's number. */
@@ -88,7 +88,7 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
       hasStarted = started !== null;
       return started ? await showNodes(started, table) : 0;
     } catch (error) {
-      // If a signal has ended a part, the wait for that part fails. That error is not printed, and the signal
+      // If a signal has ended a part, the wait for that part fails. The error is not printed, and the signal
       // decides the exit code.
       if (!isInterrupted) console.error(`npm start: ${fullDisk(folder) ?? apiFault(error)}`);
       return 1;

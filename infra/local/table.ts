@@ -99,10 +99,7 @@ function tableLines(rows: NodeRow[], nowMs: number, columns: number): string[] {
   );
 }
 
-/**
- * Returns the lines while the apiserver does not answer. They leave out the last known Nodes, which may have
- * changed.
- */
+/** Returns the lines while the apiserver does not answer, without the last known Nodes, which may have changed. */
 function awayLines({ sinceMs, fault, nowMs }: View & { kind: "away" }, { columns }: Size): string[] {
   const since = age(new Date(sinceMs).toISOString(), nowMs);
   const lines = [
@@ -226,7 +223,7 @@ function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
   };
 }
 
-/** Returns a time in RFC 3339. Its type is Date, but in JSON it is a text. */
+/** Returns a time in RFC 3339. In JSON a time is a text, although its type is Date. */
 function timeText(time: Date | string | undefined): string | undefined {
   return time === undefined ? undefined : new Date(time).toISOString();
 }

@@ -5,7 +5,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { build } from "esbuild";
 
-// With createRequire, the import of this CommonJS package gives the same value in Node and in a test runner.
+// A test runner imports CommonJS in another way than Node, so the package is loaded with createRequire.
 const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
 
 export interface WorkerSettings {
@@ -62,7 +62,7 @@ export default {
 `;
 
 /**
- * The network service of the Worker. It also allows local addresses, so that notifications reach receivers on this
+ * The network service of the Worker. Local addresses are allowed, so that notifications reach receivers on this
  * computer.
  */
 const INTERNET =

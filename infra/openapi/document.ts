@@ -30,7 +30,7 @@ export interface DescribedRoute extends RouteRules, Description {
 
 const DONE = { 204: { what: "The Worker has executed the request." } };
 
-/** All routes with their descriptions, in the order of the table. */
+/** The routes with their descriptions, in the order of the table. */
 export const DESCRIBED: readonly DescribedRoute[] = Object.keys(ROUTES).map((key) => {
   const name = key as RouteName;
   const [method = "", path = ""] = name.split(" ");

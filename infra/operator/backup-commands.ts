@@ -181,8 +181,8 @@ async function send(
 }
 
 /**
- * Warns if machines would report to an origin that is not in ORIGINS: they sign for the origin, so the Worker would
- * refuse their reports.
+ * Warns if machines of the backup report to an origin that is not in ORIGINS. Machines sign for the origin, so the
+ * Worker would refuse their reports.
  */
 async function warnOfOrigins(
   program: OperatorProgram,

@@ -177,7 +177,7 @@ function candidatesOf(program: Command, words: readonly string[]): Completed {
   return { candidates: [...subcommands, ...values.candidates], wants: values.wants };
 }
 
-/** Returns the common flags among the words, with their values. They choose the Worker. */
+/** Returns those words that are common flags or their values. The common flags choose the Worker. */
 const commonWords = (program: Command, words: readonly string[]): string[] =>
   walk(program, words.slice(0, -1)).common;
 
@@ -201,8 +201,8 @@ function walk(program: Command, words: readonly string[]): Walked {
   let operands = 0;
   let pending: Option | undefined;
   const common: string[] = [];
-  // A command's copies of common flags are hidden. A visible flag of the same name is the command's own, as in
-  // `nodes --state silent`.
+  // A command's copies of common flags are hidden. A visible flag of such a name is the command's own, as in `nodes
+  // --state silent`.
   const isCommon = (option: Option) => program.options.includes(option) || option.hidden;
   for (const word of words) {
     if (pending) {

@@ -140,7 +140,7 @@ function followLine(
   });
 }
 
-/** Opens a WebSocket to the feed of a Worker. Call it only if canFollow(). */
+/** Opens a WebSocket to the feed of a Worker. Callers check canFollow() first. */
 export function feedLine(
   { url, headers }: { url: string; headers: Record<string, string> },
   cursor: string | null,
@@ -206,7 +206,7 @@ const POLL_MS = 2000;
 /** Milliseconds between two requests while the feed is open but reports nothing. The connection may be broken. */
 const POLL_WITH_FEED_MS = 60_000;
 
-/** Returns changes that are found by polling alone. `pause` is typically a timer. */
+/** Returns changes that are found only by polling. `pause` is typically a timer. */
 export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChanges => ({
   next: (mostMs) => pause(Math.min(mostMs, POLL_MS)),
   end: () => undefined,

@@ -22,7 +22,7 @@ export function positiveDuration(text: string): number {
   throw new InvalidArgumentError("must be a duration such as 90s, 15m, 24h or 7d.");
 }
 
-/** Checks that a flag's value is a time in the past, and returns the value unchanged. timeOf converts it. */
+/** Checks that a flag's value is a time in the past, and returns the text unchanged. timeOf converts it later. */
 export function timeText(text: string): string {
   if (!Number.isNaN(atTime(text, 0))) return text;
   throw new InvalidArgumentError(
@@ -34,8 +34,8 @@ export function timeText(text: string): string {
 export const timeOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs)).toISOString();
 
 /**
- * Checks that a flag's value is a time in the future, like `4h` for in four hours, and returns the value unchanged.
- * laterOf converts it.
+ * Checks that a flag's value is a time in the future, like `4h` for in four hours, and returns the text unchanged.
+ * laterOf converts it later.
  */
 export function laterText(text: string): string {
   if (!Number.isNaN(atTime(text, 0))) return text;

@@ -12,7 +12,7 @@ export interface KubectlFlags {
 export interface KubectlEnd {
   stdout: string;
   stderr: string;
-  /** Describes how kubectl failed, or null after exit code 0. */
+  /** The failure of kubectl as a text, or null after exit code 0. */
   fault: string | null;
 }
 
@@ -20,7 +20,8 @@ export interface KubectlEnd {
 export type RunKubectl = (args: readonly string[], input: string) => Promise<KubectlEnd>;
 
 /**
- * The time limit of one request of kubectl, in milliseconds. It also ends a request that waits for a login program.
+ * The time limit of one request of kubectl, in milliseconds. The limit also ends a request that waits for a login
+ * program.
  */
 const REQUEST_MS = 60_000;
 /** The time limit of one kubectl process, in milliseconds. Longer than any `--timeout` that a command passes. */

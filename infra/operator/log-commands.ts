@@ -157,7 +157,10 @@ async function answerLog<Entry extends { id: number }>(
   await print(program, () => success(show(entries)), { entries });
 }
 
-/** The rank and least width of a text column: it is never left out, but may be cut to this width. */
+/**
+ * The rank and least width of a text column. Such a column is never left out, but its text may be cut to this
+ * width.
+ */
 const TEXT = { rank: 0, least: 24 };
 
 const AUDIT_COLUMNS: readonly TableColumn<AuditEntry>[] = [

@@ -1,5 +1,6 @@
 // Makes the commander program of rollcall: its surroundings, and the flags that every command has. Common flags may
-// stand before or behind the command. A command's own flag of the same name (`nodes --state silent`) stands behind.
+// stand before or behind the command. A command's own flag with a common flag's name (`nodes --state silent`)
+// stands behind.
 import { Command, Option } from "commander";
 import type { WorkerConnection } from "./client.ts";
 import type { Terminal } from "./confirm.ts";

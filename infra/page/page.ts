@@ -14,7 +14,7 @@ interface Page extends Messages, Places {
   ask: SendRequest;
   session: SessionStore;
   live: LiveFleet;
-  /** The present time in milliseconds since 1970. It changes each second while the page is visible. */
+  /** The present time in milliseconds since 1970, which changes each second while the page is visible. */
   clock: ReadonlySignal<number>;
   preferences: ReturnType<typeof preferencesIn>;
   /** The shortcuts of the shown view, which the view sets. */
@@ -34,7 +34,7 @@ const TICK_MS = 1000;
 /** Milliseconds between two checks that the session still exists: another browser may have ended it. */
 const SESSION_REFRESH_MS = 60_000;
 
-/** Makes the shared state for the browser's window. Its first request reads the session. */
+/** Makes the shared state for the browser's window. The session is read in the first request. */
 export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
   const clock = signal(nowMs());

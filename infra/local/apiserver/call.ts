@@ -8,7 +8,9 @@ import type { TokenSigner } from "./access/service-account-tokens.ts";
 import * as refuse from "./status.ts";
 import { keyOf, type Surroundings } from "./write/write.ts";
 
-/** Signs tokens and decides access reviews. Not for the call itself, which is authorised before. */
+/**
+ * The functions that sign tokens and decide access reviews. A call itself is authorised before its handler runs.
+ */
 export interface AccessControl {
   signer: TokenSigner;
   decide: Authorizer;

@@ -10,7 +10,7 @@ export interface ListItem {
   [field: string]: unknown;
 }
 
-/** Any object that the apiserver stores. */
+/** An object that the apiserver stores. Every kind has these fields. */
 export interface ApiObject extends ListItem {
   kind: string;
   apiVersion: string;

@@ -117,7 +117,8 @@ const core = inGroup("", [
 ]);
 
 /**
- * The events of events.k8s.io. They are the objects of the core group's events (withEventGroups in apiserver.ts).
+ * The events of events.k8s.io, which are the same objects as the core group's events (withEventGroups in
+ * apiserver.ts).
  */
 const eventsV1 = inGroup(eventsGroup, [
   {

@@ -26,7 +26,7 @@ interface ServeOptions {
   dir: string;
   /** The port. 0 means a free port. */
   port: number;
-  /** Settings that differ from kube-controller-manager's defaults. */
+  /** The settings that differ from kube-controller-manager's defaults. */
   nodeLifecycle?: Partial<NodeLifecycleSettings>;
 }
 

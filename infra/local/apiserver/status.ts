@@ -2,7 +2,7 @@
 import { quote as goQuote } from "../../../shared/go/strings.ts";
 import type { Status } from "../../../shared/kubernetes/types.ts";
 
-/** One fault of a field. Mirrors field.Error. */
+/** A fault of one field. Mirrors field.Error. */
 export interface FieldError {
   reason:
     | "FieldValueInvalid"

@@ -24,7 +24,7 @@ export interface Store {
   list: (resource: string, namespace?: string) => ApiObject[];
   /** Writes the object to disk with the next revision as its resourceVersion, and returns the written object. */
   put: (key: ObjectKey, object: ApiObject) => ApiObject;
-  /** Deletes the object. Returns `last` with the deletion's revision, as watches get it. */
+  /** Deletes the object. Returns `last` with the deletion's revision, which watches receive too. */
   remove: (key: ObjectKey, last: ApiObject) => ApiObject;
   changesSince: History["changesSince"];
   subscribe: History["subscribe"];
@@ -83,7 +83,8 @@ function atRevision(object: ApiObject, revision: number): ApiObject {
 }
 
 /**
- * Returns a function that reads objects. It caches the last object, because a write reads its object several times.
+ * Returns a function that reads objects. The function caches the last object, because a write reads its object
+ * several times.
  */
 function createReader(statements: ReturnType<typeof prepareObjects>, revision: () => number): Store["get"] {
   let last: { key: ObjectKey; object: ApiObject; revision: number } | undefined;
@@ -197,8 +198,8 @@ function indexAfter(changes: Change[], revision: number): number {
 }
 
 /**
- * Makes a history of changes after `startRevision`. It drops the oldest changes when all exceed `maxLength`
- * characters of JSON.
+ * Makes a history of changes after `startRevision`. The history drops its oldest changes when all exceed
+ * `maxLength` characters of JSON.
  */
 export function createHistory(startRevision: number, maxLength: number): History {
   let changes: Change[] = [];

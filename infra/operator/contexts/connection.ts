@@ -25,7 +25,7 @@ export interface OperatorEnvironment extends ConfigPlace, CommandEnvironment {
   ROLLCALL_SECRET?: string | undefined;
   ROLLCALL_SECRET_FILE?: string | undefined;
   ROLLCALL_CONTEXT?: string | undefined;
-  /** The former names of ROLLCALL_SECRET and ROLLCALL_SECRET_FILE, which still work. */
+  /** The former names of ROLLCALL_SECRET and ROLLCALL_SECRET_FILE. Both still work. */
   ROLLCALL_ADMIN_SECRET?: string | undefined;
   ROLLCALL_ADMIN_SECRET_FILE?: string | undefined;
   CF_ACCESS_CLIENT_ID?: string | undefined;

@@ -46,7 +46,7 @@ export function accessToken(origin: string, environment: CommandEnvironment): Re
 }
 
 /**
- * Runs a program and returns its stdout. Its stdin and stderr are the terminal, so that the program may ask for a
+ * Runs a program and returns its stdout. The program's stdin and stderr are the terminal, so that it may ask for a
  * password.
  */
 function output(
@@ -79,7 +79,7 @@ const OTHERS = 0o077;
 export function readPrivate(path: string, what: string): Result<string | null> {
   try {
     const found = statSync(path);
-    // Only regular files are checked: a pipe, as of <(pass show rollcall), belongs to this process alone.
+    // Only regular files are checked: no other process can read a pipe, as of <(pass show rollcall).
     if (found.isFile() && (found.mode & OTHERS) !== 0)
       return failure(`${what} ${path} can be read by others: chmod 600 ${path}`);
     return success(readFileSync(path, "utf8"));

@@ -25,7 +25,7 @@ interface AskedMachines extends FoundMachines {
 
 /**
  * Reads pages until `limit` machines are read. The counts are from the first page. `etag` is from the last answer
- * to the same query.
+ * to this query.
  */
 export async function askMachines(
   connection: WorkerConnection,

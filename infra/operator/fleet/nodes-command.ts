@@ -95,7 +95,7 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
   await print(program, () => success(machineList(found.value, columns)), { machines, counts });
 }
 
-/** Prints all machines, and then each changed row below the same column heads. */
+/** Prints all machines, and then each row that changes, without the column heads. */
 async function watchRows(
   program: OperatorProgram,
   poll: MachinePoll,
@@ -132,7 +132,7 @@ const changedRows = (text: string, machines: readonly PartialMachine[], before: 
     .map((line) => `${line}\n`)
     .join("");
 
-/** Returns the fields of the shown columns. They are a tenth of a page of 10,000 machines. */
+/** Returns only the fields of the shown columns: a tenth of the bytes, for a page of 10,000 machines. */
 function neededFields(program: OperatorProgram, chosen: readonly string[] | undefined): string {
   const format = formatOf(program);
   const isWide = format === "wide" || format === "csv";

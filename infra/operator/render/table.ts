@@ -70,7 +70,10 @@ interface Measured {
   width: number;
 }
 
-/** Cuts texts, and leaves out the columns of the highest rank, until the table fits or only rank 0 is left. */
+/**
+ * Cuts texts, and leaves out the columns of the highest rank, until the table fits or only columns with rank 0 are
+ * left.
+ */
 function fitting<Each extends Measured>(columns: readonly Each[], room: number, gap: number): Each[] {
   const needed = (each: readonly Measured[]) =>
     each.reduce((sum, { width }) => sum + width, 0) + gap * Math.max(each.length - 1, 0);

@@ -40,8 +40,8 @@ export function painted(text: string, paint: Paint | undefined, { isColored }: T
 }
 
 /**
- * Returns the text with its control characters replaced: they could move a terminal's cursor and overwrite other
- * lines.
+ * Returns the text with its control characters replaced. Control characters could move a terminal's cursor and
+ * overwrite other lines.
  */
 export function harmless(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\u{FFFD}");

@@ -45,7 +45,7 @@ export interface FoundInCluster {
   leases: string[];
   /** The objects that all deployments share. Empty if another deployment needs them. */
   shared: ObjectGroup[];
-  /** The names of the other deployments. */
+  /** The names of the deployments other than this one. */
   others: string[];
   /** The objects of infra/cloudflare that the cluster has. */
   way: FoundWay;
@@ -178,7 +178,10 @@ export async function findWay(kubectl: Kubectl, others: readonly string[]): Prom
   });
 }
 
-/** Lists the objects of all removable kinds in the namespace. Removing the namespace would remove all of them. */
+/**
+ * Lists the objects of all removable kinds in the namespace. Removing the namespace would remove every object in
+ * it.
+ */
 async function objectsInside(kubectl: Kubectl): Promise<Result<WayObject[]>> {
   const said = await kubectl(["api-resources", "--namespaced", "--verbs=list,delete", "-o", "name"]);
   if (!said.ok) return said;

@@ -1,8 +1,8 @@
-// Watches for the page being printed.
+// Reports when the page is printed.
 
 /**
- * Calls `act` before the browser lays the page out for paper, and after printing. Changes that `act` makes at once
- * are printed. The media query alone would report too late, except in a print preview.
+ * Calls `act` before the browser lays the page out for paper, and after printing. The paper has all changes that
+ * `act` makes at once. The media query alone would report too late, except in a print preview.
  */
 export function watchPaper(act: (isPaper: boolean) => void): () => void {
   const media = matchMedia("print");

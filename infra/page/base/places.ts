@@ -1,5 +1,5 @@
-// Keeps the page's place in the browser's history. The URL's query names the view, so that a link shows each
-// operator the same view.
+// Keeps the page's place in the browser's history. The URL's query names the view, so that each operator who opens
+// a link sees the linked view.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { later } from "./clock.ts";
 
@@ -40,7 +40,7 @@ export function withRest(route: PageRoute, changes: Readonly<Record<string, stri
   return hrefOf(place, { ...Object.fromEntries(route.rest), ...changes });
 }
 
-/** The state of a place when the operator left it: scroll positions and focus. */
+/** The state of a place at the time when the operator left it: scroll positions and focus. */
 export interface LeftPlace {
   /** The scroll positions by the name of the scrolled element. `page` is the name of the page itself. */
   scrolled: Readonly<Record<string, number>>;
@@ -59,7 +59,7 @@ export interface Places {
   route: ReadonlySignal<PageRoute>;
   /** Opens the place of a query (hrefOf). `replace` adds no entry to the history. */
   go: (href: string, how?: "replace") => void;
-  /** How the operator came to the present place. null if the page was opened there. */
+  /** The way in which the operator came to the present place. null if the page was opened there. */
   arrival: ReadonlySignal<Arrival | null>;
   /** Returns the last query of the fleet view, with its search, filters and order. */
   fleetHref: () => string;
@@ -144,10 +144,10 @@ export function leftPlace(): LeftPlace {
  * view is drawn.
  */
 const TRIED_FOR_MS = 3000;
-/** The events of an operator who scrolls, clicks or types. They end the restoration. */
+/** The events of an operator who scrolls, clicks or types. Any of these events ends the restoration. */
 const OWN_ACTS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
 
-/** Restores scroll positions and focus. Returns a function that stops the restoration. */
+/** Restores the scroll positions and the focus of a place. Returns a function that stops the restoration. */
 export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
   const attempt = () => {
     for (const element of document.querySelectorAll<HTMLElement>(NAMED))

@@ -40,7 +40,7 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(source, "main.tsx"), join(source, "page.css")],
     absWorkingDir: source,
-    // esbuild writes no file. It returns contents with paths relative to this folder.
+    // esbuild returns the files' contents without writing them. The paths are relative to this folder.
     outdir: source,
     write: false,
     metafile: true,

@@ -10,7 +10,7 @@ import type { FleetQuery } from "./fleet-query.ts";
 import { counted } from "./needs-words.ts";
 
 export interface BulkBarProps {
-  /** The names of the selected machines. */
+  /** The names of the machines that the operator has selected. */
   selected: ReadonlySignal<ReadonlySet<string>>;
   /** The names of all machines that match the query, in the table's order. */
   matching: readonly string[];

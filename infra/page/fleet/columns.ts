@@ -141,7 +141,7 @@ export function rolesOf(labels: Readonly<Record<string, string>>): string[] {
 const EVERY_NODES =
   /^(?:(?:beta\.)?kubernetes\.io|rollcall\.dev|node\.kubernetes\.io\/exclude-[a-z-]+)(?:\/|$)(?!zone$|region$)/;
 
-/** Returns the labels that describe this machine alone. */
+/** Returns the labels that describe this machine, and not every Node. */
 export function ownLabels(labels: Readonly<Record<string, string>>): [key: string, value: string][] {
   return Object.entries(labels).filter(
     ([key, value]) =>

@@ -69,7 +69,10 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   return { matching: before.list.rows, key };
 }
 
-/** The number of rows that the table shows at most. With more machines the operator has to narrow the search. */
+/**
+ * The number of rows that the table shows at most. For more machines the page asks the operator to narrow the
+ * search.
+ */
 export const MOST_ROWS = 50_000;
 
 /**
@@ -88,7 +91,7 @@ export class FleetList {
     this.#begin(machines);
   }
 
-  /** The matching machines: a new array after each change. */
+  /** The matching machines, as a new array after each change. */
   get rows(): readonly FeedMachine[] {
     return this.#rows;
   }
@@ -193,7 +196,7 @@ type SortKey = string | number;
 /** Returns the rank of a state by urgency. An unknown state, from a newer Worker, comes first. */
 const rankOf = (state: string) => (URGENCY as readonly string[]).indexOf(state);
 
-/** The sort key of unknown values. They come last, in ascending and descending order. */
+/** The sort key of unknown values, which come last in ascending and descending order. */
 const NOT_KNOWN = Number.POSITIVE_INFINITY;
 
 const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
@@ -233,7 +236,7 @@ export function fleetOrder(sort: FleetSort, isDescending: boolean) {
         return a.key < b.key ? -sign : sign;
       }
       if (a.machine.name === b.machine.name) return 0;
-      // Among equal keys, names are always in ascending order.
+      // Machines with equal keys are always in ascending order of their names.
       return (a.machine.name < b.machine.name ? -1 : 1) * (sort === "name" ? sign : 1);
     },
   };

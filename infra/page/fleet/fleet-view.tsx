@@ -41,7 +41,7 @@ function Machines() {
   const { rest } = route.value;
   const query = useMemo(() => fleetQueryOf(rest), [rest]);
   const read = useRead(query.text);
-  // While the typed search is invalid, the last valid search stays active.
+  // While the typed search is invalid, the table uses the last valid search.
   const good = useRef({ text: "", search: EVERY });
   if (read?.ok && good.current.text !== query.text) good.current = { text: query.text, search: read.value };
   const { text, search } = good.current;
@@ -158,5 +158,8 @@ function PendingCount() {
   );
 }
 
-/** The steps for a fleet without machines. They are seldom shown, so they are not in the first load. */
+/**
+ * The steps for a fleet without machines. The steps are seldom shown, so their code is not in the page's first
+ * load.
+ */
 const NoMachines = lazyView(async () => (await import("./no-machines-steps.tsx")).NoMachinesSteps);

@@ -58,7 +58,7 @@ export class MachineRow extends Component<MachineRowProps> {
   }
 }
 
-/** The cells of a row. They are not drawn again if only the row's index or selection changes. */
+/** The cells of a row, which are drawn again only if the machine or the columns change. */
 class Cells extends Component<Pick<MachineRowProps, "machine" | "columns">> {
   override shouldComponentUpdate(next: Pick<MachineRowProps, "machine" | "columns">): boolean {
     return next.machine !== this.props.machine || next.columns !== this.props.columns;

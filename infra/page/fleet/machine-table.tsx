@@ -217,7 +217,7 @@ interface MachineTableHeadProps {
   sort: FleetSort;
   isDescending: boolean;
   onSort: (sort: FleetSort) => void;
-  /** How many of the matching machines are selected. null if rows cannot be selected. */
+  /** Whether all, some or none of the matching machines are selected. null if rows cannot be selected. */
   selected: "all" | "some" | "none" | null;
   onSelectAll: (isChosen: boolean) => void;
 }
@@ -272,7 +272,7 @@ function MachineTableHead(props: MachineTableHeadProps) {
   );
 }
 
-/** The bulk actions. They are needed after the table, so they are not in the first load. */
+/** The bulk actions. Operators need them only after the table, so their code is not in the page's first load. */
 const BulkActions = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkActions);
 
 /** The names of the selected machines. */

@@ -1,5 +1,5 @@
-// Tests if a machine of the feed matches a filter, like the search of the fleet index (worker/fleet). One
-// difference: the feed does not contain Node addresses of type Hostname.
+// Tests if a machine of the feed matches a filter, like the search of the fleet index (worker/fleet). The results
+// differ in one case: the feed does not contain Node addresses of type Hostname.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../../shared/fleet/search-filter.ts";
 import {

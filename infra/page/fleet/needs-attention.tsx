@@ -78,7 +78,7 @@ function Groups() {
   const letGo = () => {
     held.value = NOTHING_HELD;
   };
-  // If the focus only moves to another line, the lines are still held.
+  // If the focus only moves to another line, the lines still keep their places.
   const leave = ({ relatedTarget, currentTarget }: TargetedFocus) => {
     if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget))) letGo();
   };
@@ -138,7 +138,7 @@ function Calm() {
   );
 }
 
-/** The remedies. Their texts are long and seldom read, so they are not in the first load. */
+/** The remedies. These texts are long and seldom read, so they are not in the page's first load. */
 const TodoText = lazyView<TodoTextProps>(async () => (await import("./needs-todo.tsx")).TodoText);
 
 interface GroupSectionProps {

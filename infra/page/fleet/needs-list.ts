@@ -177,7 +177,10 @@ export function sinceOf(entry: NeedsEntry): number {
   return entry.state === "silent" ? silentMs(entry) : entry.sinceMs;
 }
 
-/** An entry with its place, which is Infinity if the entry is not held. */
+/**
+ * An entry, and the place that it keeps while the operator points at the list. The place is Infinity for an entry
+ * without one.
+ */
 type Placed<T> = { entry: T; place: number; sinceMs: number };
 
 /** Returns the first entries without sorting all of them, because an outage may have thousands. */

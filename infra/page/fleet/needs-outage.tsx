@@ -114,7 +114,7 @@ function ClockTime({ atMs }: { atMs: number }) {
 }
 
 interface TableLinkProps {
-  /** The parameters of the fleet's URL that the link sets. All other filters are removed. */
+  /** The parameters of the fleet's URL that the link sets. Clicking the link removes all other filters. */
   shows: Readonly<Record<string, string>>;
   children: ComponentChildren;
 }

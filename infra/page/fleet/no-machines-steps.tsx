@@ -45,7 +45,9 @@ export function NoMachinesSteps() {
 
 const LOOK_EVERY_MS = 15_000;
 
-/** Draws the failed checks of the Worker. They come before the steps, because the Worker would refuse a machine. */
+/**
+ * Draws the failed checks of the Worker, before the steps: with a failed check the Worker would refuse a machine.
+ */
 function FailedChecks() {
   // If a check has failed, the status is 503, and the body still has all checks.
   const { value: readiness } = usePolled<ReadinessAnswer>("/readyz", () => LOOK_EVERY_MS, 503);

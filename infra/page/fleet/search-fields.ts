@@ -1,5 +1,5 @@
-// Lists the terms of a search, with an example of each. The parser of searches is not in the first load; this file
-// is.
+// Lists the terms of a search, with an example of each. This file is in the page's first load; the parser of
+// searches is not.
 
 /** The names of the terms: parameters of the API. `selector` and `text` are written without a name. */
 export const SEARCH_FIELDS = [

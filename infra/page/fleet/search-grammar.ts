@@ -5,7 +5,10 @@ import { filterShape } from "../../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { EXAMPLES, SEARCH_FIELDS, type SearchField, type SearchParameter } from "./search-fields.ts";
 
-/** The terms that may occur several times. They are joined with commas, and a machine must match all of them. */
+/**
+ * The terms that may occur several times in a search. Their values are joined with commas, and a machine must match
+ * all of them.
+ */
 const ADDED_UP: ReadonlySet<SearchParameter> = new Set(["condition", "version", "selector"]);
 
 /** An invalid term. */

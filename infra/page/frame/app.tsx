@@ -164,7 +164,10 @@ function Messages() {
   );
 }
 
-/** The component of each view. The fleet is in the first load; other views are loaded when they are opened. */
+/**
+ * The component of each view. The fleet's code is in the page's first load; the code of other views is loaded when
+ * they are opened.
+ */
 const COMPONENTS: Readonly<Record<ViewName, ComponentType>> = {
   fleet: FleetView,
   approvals: lazyView(async () => (await import("../views/approvals.tsx")).ApprovalsView),
@@ -241,7 +244,7 @@ function ConnectionBanner() {
   }
   return (
     <div class="notice notice-warning banner">
-      {/* The age is outside the alert: it changes each second, and a screen reader would read each change of an alert. */}
+      {/* The age is outside the alert, because the age changes each second, and a screen reader would read each change of an alert. */}
       <span role="alert">
         <strong>Stale</strong>: no word from the Worker since <Time at={connection.sinceMs} form="absolute" />
         . The page shows the fleet of that time

@@ -8,7 +8,7 @@ import { usePage } from "../page.ts";
 
 interface SignInProps {
   ways: Extract<Session, { kind: "out" }>["ways"];
-  /** The one-time code of a link (useLinkCode). It is used once. */
+  /** The one-time code of a link (useLinkCode), which is used once. */
   code: Signal<string | null>;
 }
 

@@ -4,7 +4,7 @@ import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/pro
 import type { FeedMessage, FeedTicket } from "../../../shared/protocol/feed.ts";
 import type { SendRequest, RequestFault } from "../base/api.ts";
 
-/** Milliseconds between two pings. Their answers cost the Worker nothing. */
+/** Milliseconds between two pings. The answers to pings cost the Worker nothing. */
 export const PING_EVERY_MS = 2000;
 /** Milliseconds without a message until the client opens another WebSocket. */
 export const DEAD_AFTER_MS = 8000;

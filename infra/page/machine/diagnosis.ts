@@ -16,7 +16,7 @@ import { shortDuration } from "../base/relative-time.ts";
 import { type ConditionRow, conditionRows, conditionText } from "./condition-rows.ts";
 import type { ActName } from "./machine-acts.ts";
 
-/** How serious the problem is. `off`: the machine is out of use, and nothing is urgent. */
+/** The severity of the problem. `off`: the machine is out of use, and nothing is urgent. */
 type Severity = "good" | "warning" | "bad" | "off";
 
 /** A detail below the sentence: a text, or a time. */
@@ -61,7 +61,7 @@ export interface DiagnosisInput {
   /** When `whole` arrived, in milliseconds since 1970. 0 before the first answer. */
   answeredMs: number;
   neighbours: MachineNeighbours | null;
-  /** true if another machine asks for the machine's name. */
+  /** true if another machine asks for this machine's name. */
   isContested: boolean;
 }
 

@@ -29,7 +29,7 @@ export function HardwareSection({ whole }: { whole: WholeNode }) {
   );
 }
 
-/** Returns the text of a leaf. A number stands behind its name; any other text stands alone. */
+/** Returns the text of a leaf. A number gets its name before it; any other text is shown without its name. */
 const leafText = (name: string, text: string | undefined) =>
   text === undefined ? name : /^\d+$/.test(text) ? `${name} ${text}` : text;
 

@@ -175,7 +175,7 @@ function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): voi
     ctx.stroke();
     ctx.textAlign = "right";
     haloed(ctx, text, { x: labelRight - 4 * ratio, y: y - 2 * ratio, ground: ink.ground });
-    // The next threshold's text is drawn further to the left, because both lines may be at the same height.
+    // The next threshold's text is drawn further to the left, because both thresholds may be at one height.
     labelRight -= ctx.measureText(text).width + 12 * ratio;
   }
   ctx.fillStyle = ink.quiet;

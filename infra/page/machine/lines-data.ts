@@ -141,8 +141,8 @@ export interface AmountTick {
 }
 
 /**
- * Returns about `wanted` ticks from 0 to `top`. Their distance is 1, 2 or 5 times a power of ten, in the unit of
- * `top`.
+ * Returns about `wanted` ticks from 0 to `top`. The distance between ticks is 1, 2 or 5 times a power of ten, in
+ * the unit of `top`.
  */
 export function amountTicks(top: number, unit: AmountUnit, wanted: number): AmountTick[] {
   if (!(top > 0)) return [{ amount: 0, text: "0" }];
@@ -181,8 +181,8 @@ interface KnownAmounts {
   hard: number | null;
   soft: number | null;
   /**
-   * true if the machine is under pressure now. An amount below a threshold alone does not mean that: its grace
-   * period may last.
+   * true if the machine is under pressure now. An amount below a soft threshold means pressure only after the grace
+   * period.
    */
   isUnder: boolean;
 }

@@ -11,7 +11,7 @@ interface ActWords {
   description: string;
   /** The effects of the action, like `["Node", "stays, and goes NotReady"]`. */
   effects: readonly (readonly [thing: string, becomes: string])[];
-  /** Whether and how the action can be undone, as a sentence. */
+  /** A sentence that states whether and how the action can be undone. */
   undo: string;
   /**
    * true if the action cannot be undone: its button is red. With `mustTypeName` the operator types the machine's
@@ -19,7 +19,7 @@ interface ActWords {
    */
   isDangerous?: true;
   mustTypeName?: true;
-  /** The message after success. It follows the machine's name and a colon. */
+  /** The message after success, which follows the machine's name and a colon. */
   outcome: string;
   /** The request. `path` follows the machine's path. */
   request: {

@@ -192,7 +192,7 @@ export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRa
   );
 }
 
-/** Returns the URL's parameters for withRest. undefined removes a parameter. */
+/** Returns the parameters that show the range in the URL, for withRest. undefined removes a parameter. */
 export function restOf(range: TimeRange): Record<"range" | "from" | "to", string | undefined> {
   if (range.kind === "fixed")
     return { range: undefined, from: secondText(range.fromMs), to: secondText(range.toMs) };

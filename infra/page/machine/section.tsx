@@ -28,7 +28,7 @@ interface FoldProps {
   isOpenFirst?: boolean;
 }
 
-/** Draws a fold. Its content is drawn, and its data requested, only when the fold is opened. */
+/** Draws a fold. The content is drawn, and its data requested, only when the fold is opened. */
 export function Fold({ title, children, isOpenFirst = false }: FoldProps) {
   const [isOpen, setOpen] = useState(isOpenFirst);
   return (

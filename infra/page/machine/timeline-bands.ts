@@ -81,7 +81,7 @@ function labelOf({ of, width }: Omit<PlacedBand, "label">): string {
   if (room < band.status.length) return "";
   const whole = band.text === "" ? band.status : `${band.status} · ${band.text}`;
   if (whole.length <= room) return whole;
-  // With too little room the text is left out, because its first letters alone mean nothing.
+  // With too little room the text is left out, because its first letters would mean nothing.
   return room < band.status.length + 12 ? band.status : `${whole.slice(0, room - 1).trimEnd()}…`;
 }
 
@@ -90,14 +90,14 @@ export function bandAt(placed: readonly PlacedBand[], x: number): PlacedBand | n
   return placed.findLast((each) => each.x <= x && x <= each.x + each.width) ?? null;
 }
 
-/** A mark on the axis. It stands for one event, or for several whose marks would overlap. */
+/** A mark on the axis, for one event or for several events whose marks would overlap. */
 interface PlacedMark {
   x: number;
   /** The events of the mark, in order of time. Never empty. */
   of: readonly DrawnMark[];
 }
 
-/** Places the marks. They are at least `apartBy` pixels from each other, and half as much from the ends. */
+/** Places the marks at least `apartBy` pixels from each other, and half as much from the ends. */
 export function placedMarks(
   marks: readonly DrawnMark[],
   window: TimeWindow,

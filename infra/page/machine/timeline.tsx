@@ -113,8 +113,8 @@ function useTimeline(name: string, chosen: TimeRange | null) {
   const { value, fault, isLoading, again } = answer;
   const lastMs = useRef(requestedMs);
   useEffect(() => {
-    // The request of the latest range changes with the time by itself. A fixed range has the same request, so it is
-    // repeated explicitly.
+    // The request for the latest range changes with the time. The request for a fixed range does not change, so it
+    // is repeated explicitly.
     if (!isLatest && lastMs.current !== requestedMs) again();
     lastMs.current = requestedMs;
   }, [requestedMs]);
@@ -184,7 +184,7 @@ function useRequestTime(name: string, isLatest: boolean): number {
 /** The number of samples in the table at most. */
 const MOST_SAMPLES = 200;
 
-/** The event whose row the table scrolls to. A new object scrolls again. */
+/** The event whose row the table scrolls to. A new object for an event scrolls to its row again. */
 interface WantedLine {
   mark: DrawnMark;
 }

@@ -15,7 +15,7 @@ export type WatchedMachine = ReturnType<typeof useMachine>;
 export function useMachine(name: string) {
   const page = usePage();
   const { value: whole, fault, isLoading, again } = useAnswer<WholeNode>(machinePath(name));
-  // null if the feed does not contain the machine yet, or any more.
+  // null if the feed does not contain the machine.
   const live = useComputed(() => {
     void page.live.revision.value;
     return page.live.machines().get(name) ?? null;

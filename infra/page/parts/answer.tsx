@@ -70,7 +70,7 @@ export function useAnswer<T>(
   const key = JSON.stringify([path, query]);
   useEffect(() => {
     const stop = new AbortController();
-    // Another path names another thing, so the former value is dropped.
+    // The value of another path is about another thing, so the former value is dropped.
     const isSame = former.current === path;
     former.current = path;
     setState((before) => ({ value: isSame ? before.value : null, fault: null, isLoading: path !== null }));

@@ -8,7 +8,7 @@ interface MarkedTextProps {
   text: string;
   /** The machine's name, which replaces NAME in the text. Absent if NAME stays. */
   name?: string;
-  /** true if a machine may have written the text. Such a text gets no copy buttons. */
+  /** true if a machine may have written the text. Such texts get no copy buttons. */
   isOfMachine?: boolean;
 }
 

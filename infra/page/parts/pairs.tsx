@@ -1,4 +1,4 @@
-// Draws names and values in two columns, or one below the other on a phone.
+// Draws names and values in two columns, or each value below its name on a phone.
 import type { ComponentChildren } from "preact";
 
 export type Pair = readonly [name: string, value: ComponentChildren];

@@ -1,5 +1,6 @@
-// Authorises requests: allows members of system:masters everything, and other users what the store's RBAC objects
-// allow. Mirrors rbac.RuleAllows, apis/rbac/v1 evaluation_helpers and registry/rbac/validation.DefaultRuleResolver.
+// Authorises requests: allows members of system:masters everything, and other users the requests that the store's
+// RBAC objects allow. Mirrors rbac.RuleAllows, apis/rbac/v1 evaluation_helpers and
+// registry/rbac/validation.DefaultRuleResolver.
 import { quote } from "../../../../shared/go/strings.ts";
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
@@ -97,8 +98,8 @@ function resourceMatches(rule: PolicyRule, resource: string, subresource: string
 }
 
 /**
- * Returns true if the rule's URL `owner` covers the path: they are equal, or `owner` ends with `*` and the text
- * before it begins the path.
+ * Returns true if the rule's URL `owner` covers the path: both are equal, or the path begins with the part of
+ * `owner` before `*`.
  */
 function urlCovers(owner: string, path: string): boolean {
   return owner === path || (owner.endsWith("*") && path.startsWith(owner.replace(/\*+$/, "")));

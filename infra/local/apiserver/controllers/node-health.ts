@@ -68,7 +68,9 @@ function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   return [...kept, ...[...silenced.values()].filter(({ type }) => !present.has(type))];
 }
 
-/** Compares the Node's status with the last check, and returns the new state. The lease is compared afterwards. */
+/**
+ * Returns the Node's state after a comparison of its status with the last check. The lease is compared afterwards.
+ */
 function healthFromStatus(
   node: NodeView,
   ready: NodeCondition | undefined,

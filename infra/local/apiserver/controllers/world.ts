@@ -1,4 +1,5 @@
-// Defines what the controllers use: requests to the apiserver, the store's changes, a clock, and a queue of tasks.
+// Defines the functions and data that the controllers use: requests to the apiserver, the store's changes, a clock,
+// and a queue of tasks.
 import { correlateEvent, newEventCorrelator } from "../../../../shared/events/correlator.ts";
 import { makeEvent } from "../../../../shared/events/events.ts";
 import type { ApiObject } from "../object.ts";
@@ -6,7 +7,7 @@ import type { Store } from "../store.ts";
 import { type Every, nextTurn } from "../timer.ts";
 
 export interface ControllerOptions {
-  /** The apiserver's store, which controllers only read. They write with `fetch`. */
+  /** The apiserver's store. Controllers only read the store, and write with `fetch`. */
   store: Pick<Store, "get" | "list" | "subscribe">;
   fetch: (request: Request) => Promise<Response>;
   /** The bearer token of a member of system:masters. */

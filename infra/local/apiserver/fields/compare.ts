@@ -83,7 +83,10 @@ function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElem
   return items;
 }
 
-/** Compares the items of one element. Several such items are owned together and compared as a whole. */
+/**
+ * Compares the items of one element. If several items have the element, they are owned together and compared as a
+ * whole.
+ */
 function compareItems(left: Json[], right: Json[], schema: FieldSchema): Differences {
   const [old, next] = [left[0], right[0]];
   if (left.length <= 1 && right.length <= 1) return compareValues(old, next, schema);

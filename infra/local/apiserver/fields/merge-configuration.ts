@@ -169,8 +169,8 @@ function indexList(list: Json[], schema: ListFields): IndexedList {
 }
 
 /**
- * Merges two lists in the order of visitListItems: the configuration's items keep their order. An item of the live
- * list alone keeps its place between the shared items.
+ * Merges two lists in the order of visitListItems: the configuration's items keep their order. An item that only
+ * the live list has keeps its place between the shared items.
  */
 function mergeLists(live: IndexedList, config: IndexedList, schema: ListFields): Json[] {
   const shared = config.elements.filter((element) => live.byElement.has(element));

@@ -49,7 +49,7 @@ const atomicStructs = new Set([
 ]);
 
 /**
- * The lists marked `+listType=set` (value "") or `+listType=map` (value: their `+listMapKey`). All other lists are
+ * The lists marked `+listType=set` (value "") or `+listType=map` (value: their `+listMapKey`). Unlisted lists are
  * atomic.
  */
 export const listKeys = new Map([

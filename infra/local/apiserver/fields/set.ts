@@ -62,7 +62,7 @@ export function union(left: FieldSet, right: FieldSet): FieldSet {
 
 type Subtract = (left: FieldSet, right: FieldSet) => FieldSet | undefined;
 
-/** Subtracts the children of `right` from the equal children of `left`. */
+/** Subtracts from each child of `left` the child of `right` with the same key. */
 function withoutEach(left: FieldSet, right: FieldSet, subtract: Subtract): FieldSet {
   let result = left;
   for (const element in left) {

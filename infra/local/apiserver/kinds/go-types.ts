@@ -124,7 +124,7 @@ const types: StructTables = {
   "v1.Secret": {
     ...object,
     "immutable?": "*bool",
-    // Go decodes these values to bytes. The apiserver here stores their base64 as the client sent it.
+    // Go decodes these values to bytes. This apiserver stores their base64 as the client sent it.
     "data?": "map[string]string",
     "type?": "v1.SecretType",
   },
@@ -134,7 +134,7 @@ const types: StructTables = {
     "data?": "map[string]string",
     "binaryData?": "map[string]string",
   },
-  // Only the fields that the Service `kubernetes` has are listed.
+  // The type has only the fields that the Service `kubernetes` uses.
   "v1.Service": { ...object, spec: "v1.ServiceSpec", status: "v1.ServiceStatus" },
   "v1.ServiceSpec": {
     "ports?": "[]v1.ServicePort",

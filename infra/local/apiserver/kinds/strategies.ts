@@ -24,7 +24,7 @@ function normaliseSpec(spec: JsonObject): JsonObject {
   return { ...rest, ...(list[0] && { podCIDR: list[0] }), podCIDRs: list };
 }
 
-/** Sets a Node's defaults. Returns the same object if nothing changes. */
+/** Sets a Node's defaults. Returns the passed object if nothing changes. */
 export function normaliseNode(node: ApiObject, sent: JsonObject): ApiObject {
   const [spec, status] = [fieldsOf(node["spec"]), fieldsOf(node["status"])];
   const [newSpec, newStatus] = [normaliseSpec(spec), normaliseStatus(status, sent)];

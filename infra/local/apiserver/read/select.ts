@@ -14,7 +14,7 @@ function selectableFields(type: ResourceType, object: ApiObject): Record<string,
   return { "metadata.name": name, "metadata.namespace": namespace, ...type.selectableFields?.(object) };
 }
 
-/** An object without fields. Its selectable fields have all possible names. */
+/** An object without fields, for the names of the fields that a selector may use. */
 const nothing: ApiObject = { kind: "", apiVersion: "", metadata: {} };
 
 function unknownField(type: ResourceType, terms: FieldTerm[]): string | undefined {
