@@ -79,8 +79,8 @@ function createCommand(program: OperatorProgram, token: Command): void {
       collect,
     )
     .option(
-      "--may-address <cidr>",
-      "a range that a machine's addresses must be in: 10.0.0.0/8; repeatable",
+      "--may-address <range>",
+      "a range of its addresses, 10.0.0.0/8, or an ending of its DNS names, .shop.example.com; repeatable",
       collect,
     )
     .option(
@@ -107,7 +107,12 @@ function createCommand(program: OperatorProgram, token: Command): void {
 
 const TOKEN_COLUMNS: readonly TableColumn<ListedToken>[] = [
   { head: "ID", of: ({ id }) => id, rank: 0 },
-  { head: "NAMES", of: ({ names, rejoin }) => names + (rejoin ? " (rejoin)" : ""), rank: 1 },
+  {
+    head: "NAMES",
+    of: ({ names, rejoin, namesBelow }) =>
+      names + (rejoin ? " (rejoin)" : "") + (namesBelow ? " (any DNS name below it)" : ""),
+    rank: 1,
+  },
   { head: "STATE", of: ({ state }) => state, rank: 2 },
   {
     head: "USED",

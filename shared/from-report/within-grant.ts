@@ -2,6 +2,7 @@
 // that each source of a value is covered: settings, drop-ins, device plugins, a cloud, the host's name. The token's
 // own values and those of other writers stay.
 import { contains, parseCidr } from "../kubernetes/cidr.ts";
+import { canonicalName, isAddressInDisguise } from "../kubernetes/dns-names.ts";
 import {
   type Ip,
   isLinkLocalUnicast,
@@ -35,6 +36,8 @@ export interface GrantHolder {
   grant: Grant;
   /** This deployment's field manager. A field with another owner belongs to another writer. */
   fieldManager: string;
+  /** Returns true if another Node may have this name. Typically otherNodeNames of the machine's records. */
+  isOtherNode: (name: string) => boolean;
 }
 
 /** The labels that the platform and rollcall itself determine. No grant limits these labels. */
@@ -61,7 +64,7 @@ export function withinGrant(
     ...(before ? [] : [...taintsWithin(node, holder), ...providerIDWithin(node, holder)]),
     ...conditionsWithin(before, node, facts, holder),
     ...resourcesWithin(before, node, facts, holder),
-    ...addressesWithin(node, holder),
+    ...addressesWithin(before, node, holder),
   ];
 }
 
@@ -218,15 +221,48 @@ function changedResources(before: Node | undefined, node: DraftNode): string[] {
   return changed.filter(isExtendedResourceName);
 }
 
-function addressesWithin(node: DraftNode, { grant, name }: GrantHolder): string[] {
-  const ranges = grant.mayAddress?.flatMap((text) => parseCidr(text) ?? []);
+/** Returns the DNS names among the machine's addresses for which `isOtherNode` has to know the answer. */
+export function namesToCheck(
+  { settings, cloud }: Facts,
+  { grant, name }: Omit<GrantHolder, "isOtherNode">,
+): string[] {
+  if (grant.mayAddress !== undefined) return [];
+  const all = [settings.hostname, ...(cloud?.addresses ?? []).map(({ address }) => address)];
+  const names = all
+    .filter((text) => parseIpSloppy(text) === null && isQualified(text, name))
+    .map(canonicalName);
+  return [...new Set(names)];
+}
+
+/** Returns true for a name of several labels that leads to no address of the machine's choice, other than its own. */
+function isQualified(text: string, name: string): boolean {
+  return text !== name && canonicalName(text).includes(".") && !isAddressInDisguise(text);
+}
+
+function isNameWithin(text: string, { grant, name, isOtherNode }: GrantHolder): boolean {
+  if (text === name) return true;
+  const { mayAddress, exactNames } = grant;
+  if (mayAddress === undefined) return isQualified(text, name) && !isOtherNode(canonicalName(text));
+  if (mayAddress.some((suffix) => suffix.startsWith(".") && text === `${name}${suffix}`)) return true;
+  // A token of an earlier version has no suffixes.
+  return exactNames !== true && text.startsWith(`${name}.`) && !isAddressInDisguise(text);
+}
+
+function addressesWithin(before: Node | undefined, node: DraftNode, holder: GrantHolder): string[] {
+  const ranges = holder.grant.mayAddress?.flatMap((text) => parseCidr(text) ?? []);
   const isWithin = (text: string) => {
     const ip = parseIpSloppy(text);
-    if (ip === null) return ranges === undefined || text === name || text.startsWith(`${name}.`);
+    if (ip === null) return isNameWithin(text, holder);
     return ranges === undefined ? isOrdinary(ip) : ranges.some((range) => contains(range, ip));
   };
   const addresses = node.status.addresses ?? [];
-  const left = new Set(addresses.filter(({ address }) => !isWithin(address)).map(({ address }) => address));
+  const pathOf = (type: string) => ["f:status", "f:addresses", `k:{"type":${JSON.stringify(type)}}`];
+  // A cloud's controller may have set an address, which stays.
+  const isOthers = ({ type, address }: (typeof addresses)[number]) =>
+    (before?.status?.addresses ?? []).some((was) => was.type === type && was.address === address) &&
+    otherOwner(before?.metadata, pathOf(type), holder.fieldManager) !== null;
+  const beyond = addresses.filter((each) => !isWithin(each.address) && !isOthers(each));
+  const left = new Set(beyond.map(({ address }) => address));
   if (left.size > 0) node.status.addresses = addresses.filter(({ address }) => !left.has(address));
   const { [PROVIDED_NODE_IP_ANNOTATION]: provided, ...annotations } = node.metadata.annotations ?? {};
   const isProvidedWithin = (provided ?? "").split(",").every((ip) => ip === "" || isWithin(ip));

@@ -2,6 +2,8 @@
 import * as z from "zod/mini";
 import { LIMITS, NAME_LIMITS, SETTINGS_LIMITS, TOKEN_LIMITS } from "./limits.ts";
 import { parseCidr } from "../kubernetes/cidr.ts";
+import { isAddressInDisguise } from "../kubernetes/dns-names.ts";
+import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import { roleFault } from "../kubernetes/roles.ts";
 import { isRollcallLabel } from "./drop-ins.ts";
 import { plainText } from "./schema.ts";
@@ -19,11 +21,20 @@ const keyPattern = z
   );
 const keyPatterns = z.array(keyPattern).check(z.maxLength(TOKEN_LIMITS.entries));
 
-const cidrs = z
+/** Ranges of IP addresses, and the endings of DNS names, which begin with a dot. */
+const addressLimits = z
   .array(
     z.string().check(
-      z.maxLength(TOKEN_LIMITS.cidrLength),
-      z.refine((text) => parseCidr(text) !== null, "must be a range such as 10.0.0.0/8"),
+      z.superRefine((text, context) => {
+        const isSuffix = text.startsWith(".");
+        const most = isSuffix ? LIMITS.nameLength : TOKEN_LIMITS.cidrLength;
+        const isSound = isSuffix
+          ? dnsSubdomainErrors(text.slice(1)).length === 0 && !isAddressInDisguise(text)
+          : parseCidr(text) !== null;
+        const message =
+          "must be a range such as 10.0.0.0/8, or the ending of DNS names such as .shop.example.com";
+        if (text.length > most || !isSound) context.addIssue({ code: "custom", message });
+      }),
     ),
   )
   .check(z.maxLength(TOKEN_LIMITS.entries));
@@ -61,17 +72,21 @@ export const grantShape = {
   /** The extended resources that device plugins and drop-ins may announce. If absent, all. */
   mayResource: z.optional(keyPatterns),
   /**
-   * The ranges of a Node's IP addresses. DNS names are then limited to the Node's name and its subdomains. If
-   * absent, all addresses except loopback, link-local, multicast and unspecified.
+   * The ranges of a Node's IP addresses, and the endings of its DNS names: with `.shop.example.com` the Node may have the
+   * name `NAME.shop.example.com`. The Node's own name is always allowed. If absent, all addresses except loopback,
+   * link-local, multicast and unspecified, and all names of several labels except other Nodes'.
    */
-  mayAddress: z.optional(cidrs),
+  mayAddress: z.optional(addressLimits),
   /** The provider IDs that machines may register with. If absent, all. */
   mayCloud: z.optional(providerIDs),
 };
 
 const grantSchema = z.strictObject(grantShape);
 /** The grant of a join token. The registry stores the grant with the machine's key. */
-export type Grant = z.infer<typeof grantSchema>;
+export type Grant = z.infer<typeof grantSchema> & {
+  /** true if DNS names need an ending in `mayAddress`. Absent in tokens of earlier versions, which allow all below the name. */
+  exactNames?: boolean;
+};
 
 export const tokenRequestSchema = z
   .strictObject({

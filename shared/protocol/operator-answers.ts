@@ -21,6 +21,8 @@ const listedToken = z.object({
   createdBy: z.string(),
   expiresAt: z.string(),
   revokedAt: z.optional(z.string()),
+  /** true for a token of an earlier version with `mayAddress`: it allows all DNS names below the Node's name. */
+  namesBelow: z.optional(z.boolean()),
   ...grantShape,
 });
 /** A join token without its secret. */

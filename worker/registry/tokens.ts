@@ -10,7 +10,7 @@ export type TokenState = "valid" | "used up" | "expired" | "revoked";
 
 export interface Token extends Omit<
   ListedToken,
-  keyof Grant | "state" | "createdAt" | "expiresAt" | "revokedAt"
+  keyof Grant | "namesBelow" | "state" | "createdAt" | "expiresAt" | "revokedAt"
 > {
   state: TokenState;
   /** The `x` of the token's public JWK. */
@@ -32,7 +32,8 @@ export interface NewToken {
 }
 
 export function insertToken(sql: SqlStorage, { id, key, request, createdBy, nowMs }: NewToken): void {
-  const { names, rejoin, uses, expiresInSeconds, ...grant } = request;
+  const { names, rejoin, uses, expiresInSeconds, ...asked } = request;
+  const grant: Grant = { ...asked, ...(asked.mayAddress && { exactNames: true }) };
   sql.exec(
     "INSERT INTO tokens VALUES (?, ?, ?, ?, ?, 0, ?, ?, ?, ?, NULL)",
     id,
@@ -76,10 +77,12 @@ export function countUse(sql: SqlStorage, id: string): void {
 
 export function listedToken(token: Token): ListedToken {
   const { key: _, grant, createdAtMs, createdBy, expiresAtMs, revokedAtMs, ...listed } = token;
+  const { exactNames, ...limits } = grant;
   return {
     ...listed,
     createdBy,
-    ...grant,
+    ...limits,
+    ...(limits.mayAddress && exactNames !== true && { namesBelow: true }),
     createdAt: new Date(createdAtMs).toISOString(),
     expiresAt: new Date(expiresAtMs).toISOString(),
     ...(revokedAtMs !== null && { revokedAt: new Date(revokedAtMs).toISOString() }),

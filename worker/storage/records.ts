@@ -131,6 +131,11 @@ export interface NodeRecords {
   requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
   /** The parts that the machine's join token does not allow, and that its Node therefore lacks. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
+  /**
+   * DNS names that the machine reports: true if another Node has the name, null if the apiserver has not answered. Known
+   * for one process of the shim, since Nodes come and go.
+   */
+  nodeNames: { startId: string; names: Readonly<Record<string, boolean | null>> };
   /** Parts of the Node that the Worker sets, but that other writers have set: the Worker keeps their values. */
   others: OthersParts;
   /** Parts of the Node that the Worker has set and another writer has undone. */

@@ -2,8 +2,9 @@
 // that other writers undo, and parts that the join token does not grant. Each change is a line of history and a
 // message to the machine.
 import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
-import type { GrantHolder } from "../../shared/from-report/within-grant.ts";
+import { type GrantHolder, namesToCheck } from "../../shared/from-report/within-grant.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
+import { dnsSubdomainErrors } from "../../shared/kubernetes/validation.ts";
 import { movedTo } from "../../shared/node/ownership.ts";
 import {
   afterWrite,
@@ -15,10 +16,14 @@ import {
 } from "../../shared/node/parts.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Report } from "../../shared/protocol/report.ts";
 import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
 import type { Stored } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
+import type { RequestBudget } from "./budgets.ts";
+import { isNodeMissing } from "./own-node.ts";
 
 interface RecordingMachine extends Stored {
   nowMs: () => number;
@@ -92,14 +97,51 @@ export function othersMessage(records: NodeRecordStore): string | undefined {
   return sentences.length === 0 ? undefined : sentences.join("; ");
 }
 
-interface GrantedMachine {
+interface GrantedMachine extends Pick<Stored, "records"> {
   name: string;
   enrolment: Grant;
   deployment: string;
 }
 
-export function grantHolder({ name, enrolment, deployment }: GrantedMachine): GrantHolder {
-  return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment) };
+export function grantHolder({ name, enrolment, deployment, records }: GrantedMachine): GrantHolder {
+  const { names = {} } = records.get("nodeNames") ?? {};
+  const isOtherNode = (text: string) => Object.hasOwn(names, text) && names[text] !== false;
+  return { name, grant: enrolment, fieldManager: fieldManagerOf(deployment), isOtherNode };
+}
+
+interface NamingMachine extends GrantedMachine {
+  facts: Facts;
+  report: Pick<Report, "startId">;
+  requests: Pick<RequestBudget, "allows">;
+  client: (withinMs: number) => KubeClient;
+}
+
+/** The time limit of all the requests about one report's names. */
+const NAMES_WITHIN_MS = 2000;
+
+/** Asks the apiserver which DNS names of the machine are other Nodes' names. Most machines report only their own name. */
+export async function learnNames(machine: NamingMachine): Promise<void> {
+  const { records, report, facts, requests } = machine;
+  const asked = namesToCheck(facts, grantHolder(machine));
+  const stored = records.get("nodeNames");
+  const known = stored?.startId === report.startId ? stored.names : {};
+  if (asked.length === 0) {
+    if (stored) records.remove("nodeNames");
+    return;
+  }
+  if (asked.every((name) => typeof known[name] === "boolean")) return;
+  const client = machine.client(NAMES_WITHIN_MS);
+  const names: Record<string, boolean | null> = {};
+  for (const name of asked)
+    names[name] = known[name] ?? (requests.allows("node") ? await isNode(client, name) : null);
+  records.put("nodeNames", { startId: report.startId, names });
+}
+
+/** Returns null if the apiserver does not answer. */
+async function isNode(client: KubeClient, name: string): Promise<boolean | null> {
+  if (dnsSubdomainErrors(name).length > 0) return false;
+  const found = await client.getNode(name, true);
+  return found.ok ? true : isNodeMissing(found.error, name) ? false : null;
 }
 
 /** Returns a list with one text if the machine has more images than its Node may list; otherwise an empty list. */

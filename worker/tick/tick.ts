@@ -20,7 +20,7 @@ import { takeTurn } from "./decide-status.ts";
 import { lastContact, renewedAtOf, type RenewingMachine, renewLease } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
 import { type Loss, type Noticed, recordLoss, takeNotice } from "./own-node.ts";
-import { leftOutMessage, othersMessage } from "./parts.ts";
+import { learnNames, leftOutMessage, othersMessage } from "./parts.ts";
 import { isReady, phaseAfter, refusalMessage } from "./phase.ts";
 import { staysDeleted } from "./register-again.ts";
 import { register, type RegisteringMachine } from "./registration.ts";
@@ -84,6 +84,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const wasEvicted = isRegistered && memory.lease === undefined;
 
   await takeTurn(machine, machine.formTurn);
+  await learnNames(machine);
   const registered = await register(machine, memory, REGISTRATION_DEADLINE_MS);
   Object.assign(memory, registered.memory);
   const { phase, message, retryInMs, created } = registered;

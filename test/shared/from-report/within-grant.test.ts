@@ -3,12 +3,13 @@ import * as fc from "fast-check";
 import { describe, expect, it, test } from "vitest";
 import { reportedInitialNode, reportedSetters } from "../../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
-import { withinGrant } from "../../../shared/from-report/within-grant.ts";
+import { namesToCheck, withinGrant } from "../../../shared/from-report/within-grant.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { leaveOthers } from "../../../shared/node/parts.ts";
 import { updateNode } from "../../../shared/node/update-node.ts";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
+import type { DraftNode } from "../../../shared/setters/setter.ts";
 import { success } from "../../../shared/result.ts";
 import { facts, HEALTHY } from "../../worker/support/facts.ts";
 
@@ -28,12 +29,20 @@ const reportedBy = (what: Facts) => ({
   recordEvent: () => undefined,
 });
 
+/** `db.internal` is free; `edge-8.shop.example.com` is another Node's name. */
+const holderOf = (grant: Grant) => ({
+  name: NAME,
+  grant,
+  fieldManager: OURS,
+  isOtherNode: (name: string) => name === "edge-8.shop.example.com",
+});
+
 /** Returns the Node that a machine with these facts registers, and the parts that the grant did not allow. */
 function created(what: Facts, grant: Grant): { node: Node; left: string[] } {
   const initial = reportedInitialNode(reportedBy(what), grant);
   if (!initial.ok) throw new Error(initial.error);
   const { node } = initial.value;
-  const left = withinGrant(undefined, node, what, { name: NAME, grant, fieldManager: OURS });
+  const left = withinGrant(undefined, node, what, holderOf(grant));
   return { node: structuredClone(node), left };
 }
 
@@ -43,7 +52,7 @@ function updated(before: Node, what: Facts, grant: Grant): { node: Node; left: s
   const { node, changed } = updateNode(before, () => success(false), "linux", "amd64", [
     ...reportedSetters(reportedBy(what)),
     (draft) => {
-      left = withinGrant(before, draft, what, { name: NAME, grant, fieldManager: OURS });
+      left = withinGrant(before, draft, what, holderOf(grant));
       leaveOthers(before, draft, OURS);
       return null;
     },
@@ -210,6 +219,82 @@ test.each([
   expect(addresses({ ...NOTHING, mayAddress: [`${address}/${address.includes(":") ? 128 : 32}`] })).toEqual([
     address,
   ]);
+});
+
+describe("a DNS name of the machine", () => {
+  const SHOP: Grant = { ...NOTHING, mayAddress: ["10.0.0.0/8", ".shop.example.com"], exactNames: true };
+  const RANGE: Grant = { ...NOTHING, mayAddress: ["10.0.0.0/8"], exactNames: true };
+  const OLD: Grant = { ...NOTHING, mayAddress: ["10.0.0.0/8"] };
+  it.each<[name: string, grant: Grant, isIn: boolean]>([
+    // Without a limit of addresses.
+    [NAME, NOTHING, true],
+    ["db.internal", NOTHING, true],
+    ["localhost", NOTHING, false],
+    ["localhost.", NOTHING, false],
+    ["edge-8", NOTHING, false],
+    ["edge-8.shop.example.com", NOTHING, false],
+    ["Edge-8.shop.example.com.", NOTHING, false],
+    ["a.localhost", NOTHING, false],
+    ["edge-7.169.254.169.254.nip.io", NOTHING, false],
+    ["edge-7.0x7f.1", NOTHING, false],
+    // A range allows the Node's own name alone, and an ending one name more.
+    [NAME, RANGE, true],
+    ["edge-7.shop.example.com", RANGE, false],
+    ["edge-7.attacker.example", RANGE, false],
+    [NAME, SHOP, true],
+    ["edge-7.shop.example.com", SHOP, true],
+    ["edge-7.attacker.example", SHOP, false],
+    ["x.edge-7.shop.example.com", SHOP, false],
+    ["edge-8.shop.example.com", SHOP, false],
+    ["edge-7.x.shop.example.com", SHOP, false],
+    // A token of an earlier version allows all names below the Node's that lead to no address of the machine's choice.
+    [NAME, OLD, true],
+    ["edge-7.shop.example.com", OLD, true],
+    ["edge-7.169.254.169.254.nip.io", OLD, false],
+    ["edge-7.10-0-0-1.sslip.io", OLD, false],
+    ["edge-7.127.0.0.1", OLD, false],
+    ["edge-7.0x7f000001", OLD, false],
+    ["edge-8.shop.example.com", OLD, false],
+  ])("%s under %j → in the Node: %s", (name, grant, isIn) => {
+    const { node, left } = created(facts(NAME, settings({ hostname: name })), grant);
+    const found = node.status?.addresses?.some(({ address }) => address === name);
+    expect([found, left.includes(`address ${name}`)]).toEqual([isIn, !isIn]);
+  });
+
+  it("that a cloud's controller has set → stays", () => {
+    const { node } = created(facts(NAME), NOTHING);
+    const addresses = [...(node.status?.addresses ?? []), { type: "InternalDNS", address: "edge-8" }];
+    const managedFields = [
+      { manager: "cloud", fieldsV1: { "f:status": { "f:addresses": { 'k:{"type":"InternalDNS"}': {} } } } },
+    ];
+    const before = {
+      ...node,
+      metadata: { ...node.metadata, managedFields },
+      status: { ...node.status, addresses },
+    };
+    const held = structuredClone(before) as DraftNode;
+    expect([withinGrant(before, held, facts(NAME), holderOf(NOTHING)), held.status.addresses]).toEqual([
+      [],
+      addresses,
+    ]);
+    const own = structuredClone({ ...before, metadata: node.metadata }) as DraftNode;
+    expect(withinGrant(own, structuredClone(own), facts(NAME), holderOf(NOTHING))).toEqual([
+      "address edge-8",
+    ]);
+  });
+
+  it("names to ask the apiserver about: of several labels, not its own, in one spelling, without a limit only", () => {
+    const addresses = ["a.example", "A.example.", "localhost", NAME, "10.0.0.5", "b.nip.io"];
+    const what = facts(NAME, {
+      ...settings({ hostname: "db.internal" }),
+      cloud: {
+        ...cloud.cloud,
+        addresses: addresses.map((address) => ({ type: "InternalDNS" as const, address })),
+      },
+    });
+    expect(namesToCheck(what, holderOf(NOTHING))).toEqual(["db.internal", "a.example"]);
+    expect(namesToCheck(what, holderOf(OLD))).toEqual([]);
+  });
 });
 
 describe.each([

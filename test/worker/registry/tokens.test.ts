@@ -1,4 +1,6 @@
 // Tests what join tokens give, allow and forbid, and how operators list and revoke them.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { ListedToken, MintedToken } from "../../../shared/protocol/operator-answers.ts";
@@ -10,8 +12,10 @@ import {
   kube,
   mintToken,
   operator,
+  requestsAbout,
   shimOf,
 } from "../support/machine.ts";
+import { registry } from "../../../worker/env.ts";
 import { shift } from "../support/clock.ts";
 
 const GOOD = { names: "token-*", expiresInSeconds: 60, uses: 1 };
@@ -50,6 +54,25 @@ describe("a token with labels and taints", () => {
     expect(node.spec?.taints).toContainEqual({ key: "rollcall.dev/facts-only", effect: "NoSchedule" });
   });
 
+  it("without a limit of addresses → no other Node's name, asked once for each process of the shim", async () => {
+    const [other, name] = ["token-other.shop", "token-names"];
+    await kube("POST", "/api/v1/nodes", { metadata: { name: other } });
+    const report = shimOf(await enrolled(name));
+    const named = (hostname: string) => facts(name, { settings: { ...facts(name).settings, hostname } });
+    expect(await report(named(other), HEALTHY)).toMatchObject({
+      value: { phase: "registered", message: expect.stringContaining(`address ${other}`) },
+    });
+    const names = async () =>
+      ((await kube("GET", `/api/v1/nodes/${name}`)).status?.addresses ?? []).map(({ address }) => address);
+    expect(await names()).not.toContain(other);
+    await requestsAbout(other);
+    await report(named(other), HEALTHY);
+    expect(await requestsAbout(other)).toEqual([]);
+    await report(named("free.shop"), HEALTHY);
+    expect(await names()).toContain("free.shop");
+    expect((await requestsAbout("free.shop")).length).toBe(1);
+  });
+
   it.each<[string, object, string]>([
     ["a label only the cluster may set", { labels: { "kubernetes.io/role": "x" } }, "/labels"],
     ["a role", { labels: { "node-role.kubernetes.io/master": "" } }, "/labels"],
@@ -67,6 +90,10 @@ describe("a token with labels and taints", () => {
     ["a range that is none", { mayAddress: ["10.0.0.0/33"] }, "/mayAddress/0"],
     ["an address without a range", { mayAddress: ["10.0.0.1"] }, "/mayAddress/0"],
     ["a range with more characters than one has", { mayAddress: [`::/${"0".repeat(50)}`] }, "/mayAddress/0"],
+    ["an ending of names that is none", { mayAddress: [".shop..example"] }, "/mayAddress/0"],
+    ["an ending that resolves to any address", { mayAddress: [".nip.io"] }, "/mayAddress/0"],
+    ["an ending that reads as an address", { mayAddress: [".0.0.1"] }, "/mayAddress/0"],
+    ["an ending that is too long", { mayAddress: [`.${"a.".repeat(126)}ab`] }, "/mayAddress/0"],
     ["a provider ID with * in its middle", { mayCloud: ["aws:///*/i-0"] }, "/mayCloud/0"],
     ["a provider ID that is too long", { mayCloud: ["a".repeat(1025)] }, "/mayCloud/0"],
     ["a label of rollcall's own", { labels: { "rollcall.dev/machine": "x" } }, "/labels"],
@@ -100,7 +127,7 @@ describe("a token with labels and taints", () => {
   it("64 keys, the longest provider ID → 201", async () => {
     await minted({
       mayLabel: Array.from({ length: 64 }, () => "a"),
-      mayAddress: ["2001:db8::/32"],
+      mayAddress: ["2001:db8::/32", `.${"a.".repeat(126)}`.slice(0, -1)],
       mayCloud: ["a".repeat(1024)],
     });
   });
@@ -133,6 +160,16 @@ describe("GET /v1/tokens", () => {
     const { body } = await operator("GET", "/v1/tokens");
     expect(JSON.stringify(body)).not.toContain(token);
     expect(JSON.stringify(body)).not.toContain(token.slice("rcj1_".length));
+  });
+
+  it("marks a token of an earlier version with ranges, which allows all DNS names below a Node's name", async () => {
+    const { id } = await minted({ mayAddress: ["10.0.0.0/8"] });
+    expect(await listed(id)).not.toHaveProperty("namesBelow");
+    await runInDurableObject(registry(env), (_, { storage }) => {
+      storage.sql.exec("UPDATE tokens SET allowed = json_remove(allowed, '$.exactNames') WHERE id = ?", id);
+    });
+    expect(await listed(id)).toMatchObject({ mayAddress: ["10.0.0.0/8"], namesBelow: true });
+    expect(await listed(id)).not.toHaveProperty("exactNames");
   });
 
   it("marks an expired token", async () => {

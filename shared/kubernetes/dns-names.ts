@@ -1,0 +1,23 @@
+// Recognizes DNS names that lead to an address of the name-giver's choice: a limit on IP addresses must not be evaded by a
+// name.
+
+/**
+ * Matches names of public services that resolve a name to the address in the name, or to a loopback address:
+ * `10.0.0.1.nip.io`.
+ */
+const EVADING =
+  /(^|\.)(nip\.io|sslip\.io|xip\.io|backname\.io|traefik\.me|localtest\.me|lvh\.me|vcap\.me|lacolhost\.com|fuf\.me|local\.gd|localhost)$/;
+
+/** Matches a name whose last label is a number. URL parsers read such a name as an IPv4 address: `127.1`, `0x7f000001`. */
+const ENDS_IN_A_NUMBER = /(^|\.)(\d+|0x[0-9a-f]*)$/;
+
+/** Returns the name in lower case, without the dot of the root. */
+export function canonicalName(name: string): string {
+  return name.toLowerCase().replace(/\.$/, "");
+}
+
+/** Returns true if the name reads as an address, or belongs to a public service that resolves it to one. */
+export function isAddressInDisguise(name: string): boolean {
+  const canonical = canonicalName(name);
+  return EVADING.test(canonical) || ENDS_IN_A_NUMBER.test(canonical);
+}
