@@ -1,4 +1,5 @@
-// Defines an experiment: the rows of the table that one real program decides, measured together next to one fleet.
+// Defines an experiment: it runs one real program next to a fleet of our Nodes, and measures the rows of rows.ts that
+// the program decides.
 import type { Fleet } from "./fleet.ts";
 import type { Lab } from "./lab.ts";
 import type { RowName } from "./rows.ts";

@@ -20,7 +20,7 @@ export const REPAIR_LIMITS = {
   withinMs: 4000,
   /** The deadline of a request to the registry. */
   registryWithinMs: 3000,
-  /** The number of names without an answer that are stored, to be asked again at the end. */
+  /** The number of machines without an answer whose names a repair stores, to ask them again at its end. */
   missed: 1000,
   checkEveryMs: 24 * 3600_000,
   sample: 50,

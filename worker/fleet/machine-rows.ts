@@ -139,7 +139,7 @@ export class MachineRows {
     return this.#sql.exec<Known>(query, name).toArray()[0];
   }
 
-  /** Returns the lowest generation that is not out of date, for a removed machine as well. */
+  /** Returns the generation below which updates of a machine are out of date, even if the machine was removed. */
   #generationOf(name: string, known: Known | undefined): number {
     if (known) return known.generation;
     const query = "SELECT generation FROM gone WHERE name = ?";
