@@ -108,7 +108,7 @@ export class Lab {
     this.#acts.push(acting);
   }
 
-  /** Ends an experiment: its acts, programs, heartbeats and objects. */
+  /** Ends an experiment: aborts what `during` runs, stops programs and heartbeats, and deletes all objects. */
   async clear(): Promise<void> {
     this.#ending.abort();
     const acts = await Promise.allSettled(this.#acts);

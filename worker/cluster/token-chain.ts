@@ -113,10 +113,7 @@ export class TokenChain {
     this.#first = life && { token: secret, life };
   }
 
-  /**
-   * Returns the newest valid token. If that is `refused`, which the apiserver answered with 401, a renewal is tried
-   * first.
-   */
+  /** Returns the newest valid token. Renews first if the apiserver answered that token (`refused`) with 401. */
   async tokenFor(refused: string | undefined): Promise<string> {
     const { nowMs, secret } = this.#with;
     const newest = newestGood(await this.#tokens(), nowMs());

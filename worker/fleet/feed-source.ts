@@ -226,7 +226,7 @@ export function cursorText({ index, seq, through }: FeedCursor): string {
   return through === null ? `${index}_${seq}` : `${index}_${seq}_${through}`;
 }
 
-/** Parses a cursor's text, whose form the caller has checked, by a schema or since cursorText wrote it. */
+/** Parses a cursor's text. The text must have the right form: a schema has checked it, or cursorText wrote it. */
 export function readCursor(text: string): FeedCursor {
   const [index = "", seq, through] = text.split("_");
   return { index, seq: Number(seq), through: through === undefined ? null : Number(through) };

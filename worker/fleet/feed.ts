@@ -57,7 +57,7 @@ export class Feed {
     this.#source.note(change);
   }
 
-  /** Sends changes to the feeds. Call flush after the transaction. If the sending fails, the next change repeats it. */
+  /** Sends changes to the feeds. Call flush after the transaction. A failed sending is repeated at the next change. */
   flush(): void {
     try {
       this.#feeds.flush();

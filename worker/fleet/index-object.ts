@@ -342,7 +342,7 @@ export class IndexObject extends StoredObject {
 /** Longer than the registry waits for the apiserver. */
 const PROBE_ANSWER_MS = 5000;
 
-/** Returns the fault that the registry's probe of the apiserver finds, without the texts of a single answer. */
+/** Returns the fault that the registry's probe of the apiserver found, up to the first colon; null if it found none. */
 async function clusterFault(env: Environment): Promise<string | null> {
   const { finding } = (await registry(env).readiness()).apiserver;
   if (finding.state === "ok") return null;
@@ -396,7 +396,7 @@ const STORED_AHEAD_MS = 1000;
 
 export class FormTurns {
   readonly #sql: SqlStorage;
-  /** The next time that is free, in milliseconds since 1970. */
+  /** The next time at which a machine may change its Node's form, in milliseconds since 1970. */
   #nextMs: number;
   #storedMs: number;
 

@@ -36,7 +36,7 @@ export interface FreshlyAsking extends Asking {
 interface Pin {
   name: string;
   thumbprint: string;
-  /** The thumbprint of the next key, which replaces `thumbprint` with the machine's next signed report. */
+  /** The thumbprint of the next key, which replaces the present key with its first report; null without a rotation. */
   nextThumbprint: string | null;
   generation: number;
   /** The ID of the join token. */
