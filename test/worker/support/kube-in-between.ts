@@ -46,7 +46,7 @@ export function countingRecords(texts = new Map<string, string>()): NodeRecordSt
   };
 }
 
-/** Returns a machine without keys or enrolment. `report` runs one tick; `evict` deletes the memory. */
+/** Returns a simulated node object without keys and signatures. `report` runs one tick; `evict` deletes the memory. */
 export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
   const records = countingRecords();
   const budget = () => new RequestBudget(records, requestsAMinute, () => machine.nowMs);

@@ -162,7 +162,7 @@ describe("after an eviction", () => {
       await made.beat(socket!);
       made.evict();
       made.asked.length = 0;
-      // The alarm wakes the gateway, which then sleeps again, because no socket is active.
+      // The alarm wakes the gateway, and nothing keeps the gateway awake afterwards.
       await made.pass(SILENT_MS - INTERVAL_MS);
       expect(made.asked).toMatchObject([{ name: "edge-1", what: "ended", returned: null }]);
       made.evict();
