@@ -42,9 +42,9 @@ export function systemSources(
 }
 
 /**
- * Returns a function that calls `call` each time, but waits only for an argument's first result. Afterwards it
- * returns the latest result, so that a slow source delays only the first report. `call` must not reject, and must
- * end (see oneAtATime).
+ * Returns a function that calls `call` each time, and returns the latest result for the argument. Only the first
+ * call for an argument waits for its result, so that a slow source delays only the first report. `call` must not
+ * reject, and must end (see oneAtATime).
  */
 export function inBackground<R>(
   call: (argument: string) => Promise<Reading<R>>,

@@ -33,7 +33,7 @@ export interface RuntimeSnapshot {
   images?: NonNullable<Facts["images"]>;
   /** The path of a folder on imagefs. */
   imageFsPath?: string;
-  /** The path of the socket where the shim found a runtime without configuration. */
+  /** The path of the socket of a runtime that the shim found itself, without a configured endpoint. */
   foundAt?: string;
   /** The errors that keep the Node from being Ready at present. */
   errors: NonNullable<Vitals["errors"]>;

@@ -1,5 +1,5 @@
 // Tests the embedded apiserver's own behaviour, and the cases where a clock, a restart or a limit matters.
-// contract.test.ts tests the behaviour of a real apiserver.
+// contract.test.ts tests the behaviour that a real apiserver has too.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Helps the contract cases about managedFields: owners of fields, and sequences of writes with the expected owners.
-// Contains no case.
+// Defines owners of fields, and sequences of writes with the expected owners, for the cases about managedFields
+// that the embedded and a real apiserver must answer alike. Contains no case.
 import { expect } from "vitest";
 import { type Received, type Sent, send } from "../test-server.ts";
 import type { ScenarioCase } from "./case.ts";
