@@ -150,7 +150,7 @@ export function conditionOf(node: Node, wanted: string): NodeCondition | undefin
   return node.status?.conditions?.find(({ type }) => type === wanted);
 }
 
-/** Returns the number of events of a Node by reason, each with its count. */
+/** Returns the number of a Node's events by reason. A repeated event adds its count. */
 export async function eventsAbout(name: string): Promise<Record<string, number>> {
   const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
   const { items } = await kube<{ items: Event[] }>("GET", path);

@@ -74,7 +74,7 @@ describe.skipIf(!hasChromium)("signing in", () => {
       expect(page.url()).toBe(`${worker.url}/?view=tokens`);
       await page.evaluate(`location.hash = "code=${code}"`);
       await expect.poll(() => page.url()).toBe(`${worker.url}/?view=tokens`);
-      // After a reload the page still asks for a secret: a remembered one would sign the operator in again.
+      // The page must not keep the code: it would sign the operator in again after a sign-out and a reload.
       await page.getByRole("button", { name: "Sign out" }).click();
       await page.getByRole("button", { name: "Sign in" }).waitFor();
       await page.reload();

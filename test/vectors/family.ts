@@ -1,7 +1,7 @@
 // Defines a family, which runs the recordings of one file, and compares an outcome with the recorded one.
 
 /** A JSON value of a recording. */
-// oxlint-disable-next-line typescript/no-explicit-any -- recordings have one shape per file; each family knows its own
+// oxlint-disable-next-line typescript/no-explicit-any -- recordings have one shape per file, which only its family knows
 export type Json = any;
 
 export interface Family {

@@ -254,6 +254,6 @@ export async function lentMachines<const Names extends readonly string[]>(
     expect(machine.socket.session, `${machine.name} is lent nothing`).not.toBeNull();
     await machine.asked();
   });
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as many as names
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- each name has made one machine
   return machines as unknown as LentMachines<Names>;
 }

@@ -47,7 +47,7 @@ export class BareGatewayObject extends DurableObject<BareKube> {
 
   /** Reads the key and the lease into memory at the first heartbeat. */
   async #hold(socket: WebSocket): Promise<Held> {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what fetch wrote
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- `fetch` has written this attachment
     const { name, key } = socket.deserializeAttachment() as Attachment;
     const raw = new Uint8Array(base64url.decode(key));
     const imported = await crypto.subtle.importKey("raw", raw, HMAC, false, ["verify"]);

@@ -57,7 +57,7 @@ test("colours → only the verdicts are coloured", () => {
   const table = tableText(all, true);
   expect(table).toContain("\u001B[31mMISSED\u001B[39m\n");
   expect(table).toContain("\u001B[32mok\u001B[39m\n");
-  // oxlint-disable-next-line no-control-regex -- what a terminal takes for colours
+  // oxlint-disable-next-line no-control-regex -- a terminal changes colours by these control characters
   expect(table.replaceAll(/\u001B\[\d+m/g, "")).toBe(tableText(all));
 });
 

@@ -33,7 +33,7 @@ export const DEPLOYED = {
 /** A Worker that machines can enrol with. */
 export interface RunningWorker {
   url: string;
-  /** A join token for the names that the caller has requested. */
+  /** A join token for the names that the caller of `startBenchWorker` has passed. */
   joinToken: string;
   /** Returns the CPU time that workerd has used since its start, in microseconds. */
   cpuMicroseconds: () => number;

@@ -64,7 +64,7 @@ export function billRows(transports: readonly [name: string, counted: CountedTra
   return [["machines", ...transports.map(([name]) => name), "lease PUTs a second"], ...rows];
 }
 
-/** Returns the rows that compare a fleet's monthly cost with the cost of an own cluster. */
+/** Returns the rows that compare a fleet's monthly cost with the cost of a cluster of its own. */
 export function controlPlaneRows([name, counted]: readonly [name: string, counted: CountedTransport]): Rows {
   const rows = [...FLEETS, 100_000].map((machines) => {
     const { clusters, cores, dollars } = controlPlaneOf(machines);

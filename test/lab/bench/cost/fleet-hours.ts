@@ -15,7 +15,10 @@ import type { WireCount } from "./wire.ts";
 
 /** The start of the played time: noon, when no daily work is due. */
 const START_MS = Date.UTC(2026, 0, 1, 12);
-/** Milliseconds in which the machines start one after the other, so that their heartbeats never coincide. */
+/**
+ * The machines start one after the other within this number of milliseconds, so that their heartbeats never
+ * coincide.
+ */
 const SPREAD_MS = 9600;
 /** Milliseconds for enrolment, registration and their follow-up work, which are counted separately. */
 const FIRST_MS = 6 * 60_000;

@@ -94,7 +94,8 @@ export class Rounds {
     await this.#beat();
     const { bare } = this.#machines;
     const unaccepted = [
-      // Half of these machines open one such socket: in total, as many sockets as of the other sort.
+      // Every second machine with an accepted socket also opens one without a report: in total, both sorts of
+      // sockets are equally many.
       ...this.#machines.accepted.filter((_, at) => at % 2 === 0),
       ...bare.flatMap((each) => Array<Joined>(GATEWAY_LIMITS.unacceptedOfName).fill(each)),
     ];

@@ -33,7 +33,7 @@ function sent(draw: Draw, body: Uint8Array | string, more: Partial<Attack> = {})
 
 const LEAVES = [null, true, -1, 0.5, "", "\u0000", [], {}, "a".repeat(200), [[[]]], { length: 1 }];
 
-/** Returns a copy of the value with another value in one place. */
+/** Returns a copy of a JSON value in which `another` replaces the value at one random place. */
 export function withAnother(value: unknown, another: unknown, { random }: Pick<Draw, "random">): unknown {
   if (typeof value !== "object" || value === null || random.chance(0.2)) return another;
   const keys = Object.keys(value);

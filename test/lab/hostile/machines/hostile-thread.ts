@@ -22,7 +22,7 @@ export interface Said {
 }
 
 function say(said: Said): void {
-  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- a thread's port has no origins, a window's has
+  // oxlint-disable-next-line unicorn/require-post-message-target-origin -- only a window's messages have an origin, not a thread's
   parentPort?.postMessage(said);
 }
 
