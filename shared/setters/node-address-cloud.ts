@@ -13,8 +13,8 @@ import type { Setter } from "./setter.ts";
 import { type Result, success } from "../result.ts";
 
 /**
- * Returns the setter (upstream nodestatus.NodeAddress of 1.16). The setter accepts one node IP, and treats an
- * unspecified address like any other.
+ * Returns the setter of the addresses (upstream nodestatus.NodeAddress of 1.16). The setter accepts one node IP,
+ * and treats an unspecified address like any other.
  */
 export function nodeAddressCloud(
   nodeIP: Ip | null,

@@ -14,8 +14,8 @@ export type LookupIP = (host: string) => readonly Ip[];
 export type ResolveAddress = (ip: Ip | null) => Result<Ip | null>;
 
 /**
- * Returns the setter (upstream nodestatus.NodeAddress). The DNS lookup is an argument. With an external cloud
- * provider, existing addresses stay until the provider replaces them.
+ * Returns the setter of the addresses (upstream nodestatus.NodeAddress). The DNS lookup is an argument. With an
+ * external cloud provider, existing addresses stay until the provider replaces them.
  */
 export function nodeAddress(
   nodeIPs: readonly (Ip | null)[], // typically the facts' addresses.nodeIPs; at most two count

@@ -6,8 +6,8 @@ export interface RuntimeFeatures {
 }
 
 /**
- * Returns the setter (upstream nodestatus.NodeFeatures with its feature gate, which is always on). While the
- * features are unknown, the last ones stay.
+ * Returns the setter of the features (upstream nodestatus.NodeFeatures with its feature gate, which is always on).
+ * While the features are unknown, the last ones stay.
  */
 export function nodeFeatures(
   readFeatures: () => RuntimeFeatures | null, // typically the facts' runtime features

@@ -9,8 +9,8 @@ const REQUIRED_CAPACITIES = ["cpu", "memory", "pods"];
 const REQUIRED_CAPACITIES_WITH_ISOLATION = [...REQUIRED_CAPACITIES, "ephemeral-storage"];
 
 /**
- * Returns the setter (upstream nodestatus.ReadyCondition). The last argument is for older releases, which also
- * checked AppArmor.
+ * Returns the setter of Ready (upstream nodestatus.ReadyCondition). The last argument is for older releases, which
+ * also checked AppArmor.
  */
 export function readyCondition(
   now: string,

@@ -1,7 +1,9 @@
 // Records an event when a shutdown of the machine begins or is cancelled.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** Whether a shutdown was reported at the last run; false if a kubelet has just started. The caller keeps the state. */
+/**
+ * Whether a shutdown was reported at the last run; false if a kubelet has just started. The caller keeps the state.
+ */
 export interface ShutdownState {
   isShuttingDown: boolean;
 }

@@ -8,8 +8,8 @@ import type { Result } from "../result.ts";
 export type VolumeLimits = Readonly<Record<string, number>>;
 
 /**
- * Returns the setter (upstream nodestatus.VolumeLimits of 1.16). A plugin that fails is skipped. If two plugins
- * have an equal name, the later one counts.
+ * Returns the setter of the attach limits (upstream nodestatus.VolumeLimits of 1.16). A plugin that fails is
+ * skipped. If two plugins have an equal name, the later one counts.
  */
 export function volumeLimits(
   volumePluginLimits: () => readonly Result<VolumeLimits>[], // typically CSI's NodeGetInfo of each plugin
