@@ -139,7 +139,7 @@ export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result
   );
 }
 
-/** Returns the path of a machine. `what` is a part of it like `/timeline`, or "" for the machine itself. */
+/** Returns the path of a machine. `what` is "" for the machine itself, or a part like `/timeline`. */
 export const nodePath = <What extends string = "">(name: string, what = "" as What) =>
   `/v1/nodes/${encodeURIComponent(name)}${what}` as const;
 

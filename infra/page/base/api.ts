@@ -86,7 +86,7 @@ function noAnswer(error: unknown, withinMs: number): RequestFault {
 }
 
 /**
- * Returns the path of a machine in the API. `what` is a part of it like `/timeline`, or "" for the machine itself.
+ * Returns the path of a machine in the API. `what` is "" for the machine itself, or a part like `/timeline`.
  */
 export const machinePath = <What extends string = "">(name: string, what = "" as What) =>
   `/v1/nodes/${encodeURIComponent(name)}${what}` as const;

@@ -180,10 +180,7 @@ interface KnownAmounts {
   capacity: number | null;
   hard: number | null;
   soft: number | null;
-  /**
-   * true if the machine is under pressure now. An amount below a soft threshold means pressure only after the grace
-   * period.
-   */
+  /** true if the machine is under pressure now, and not only below a threshold whose grace period lasts. */
   isUnder: boolean;
 }
 

@@ -134,8 +134,8 @@ function mergeValue(
 }
 
 /**
- * Merges a list whose patch has a `$setElementOrder`. Removes both fields from `changes`, so that they are not
- * merged again. Returns an error text, or null. Mirrors upstream mergePatchIntoOriginal.
+ * Merges a list whose patch has a `$setElementOrder`. Removes the list and the order from `changes`, so that
+ * no other step merges the list. Returns an error text, or null. Mirrors upstream mergePatchIntoOriginal.
  */
 function mergeOrderedList(
   merged: JsonObject,
