@@ -38,14 +38,16 @@ Examples:
 export function backupCommands(program: OperatorProgram): void {
   program
     .command("export [file]")
-    .description("Write a backup of the deployment to a file that only you can read, or to a pipe.")
+    .description(
+      "Write a backup of the deployment to a file that only you can read, or to a pipe on standard output.",
+    )
     .addHelpText("after", EXPORT_HELP)
     .action((file?: string) => exportTo(program, file));
   program
     .command("import [file]")
     .description("Import a backup into a deployment without machines. The imported machines keep their keys.")
-    .option("--status", "show what was imported, and which machines have not reported since")
-    .option("--abandon", "end a running import; the Worker keeps nothing of it")
+    .option("--status", "show the progress of the last import, and the machines that have not reported since")
+    .option("--abandon", "end a running import; the Worker deletes its pages")
     .addHelpText("after", IMPORT_HELP)
     .action((file: string | undefined, flags: ImportFlags) => importFrom(program, file, flags));
 }

@@ -43,7 +43,7 @@ export function explainCommand(program: OperatorProgram): void {
   program
     .command("explain [word...]")
     .description(
-      "What a state, a phase or a condition means, and what to do about it; without a word, all of them.",
+      "Show the meaning and the remedy of a state, a phase or a condition, or of all of them without a word.",
     )
     .addHelpText("after", HELP)
     .action((words: string[]) => {

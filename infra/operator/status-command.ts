@@ -37,7 +37,7 @@ export function statusCommand(program: OperatorProgram): void {
   program
     .command("status")
     .description(
-      "Whether the Worker works, machines by state, outages, the fleet index, and the versions in use.",
+      "Show whether the Worker works, the number of machines by state, outages, the fleet index, and versions in use.",
     )
     .addHelpText("after", HELP)
     .action(() => status(program));
@@ -170,7 +170,7 @@ export function readyCommand(program: OperatorProgram): void {
   program
     .command("ready")
     .description(
-      "Whether the Worker is configured, its token is valid and the apiserver answers. Exits with 1 if a check fails.",
+      "Check that the Worker is configured, its token is valid and the apiserver answers. Exits with 1 if a check fails.",
     )
     .addHelpText("after", READY_HELP)
     .action(() => {

@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
       await worker.deleteNode("again-1");
       await signIn(page, worker.adminSecret);
       await page.goto("/?machine=again-1");
-      await says(page, /The Node was deleted while the machine was Ready/);
+      await says(page, /The Node was deleted while it was Ready/);
       await page.locator(".machine-diagnosis").getByRole("button", { name: "Register again …" }).click();
       const dialog = page.getByRole("dialog", { name: "Register again: again-1" });
       await dialog.getByText("is created with the next report").waitFor();

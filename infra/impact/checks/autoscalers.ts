@@ -19,8 +19,8 @@ export function selects(selector: string | undefined, { labels }: MachineNode): 
 
 export const clusterAutoscaler: Check = {
   name: "cluster-autoscaler",
-  reads: "flags of cluster-autoscaler: how many Nodes may be unready, and its limits",
-  follows: "silent machines count as unready Nodes, and all of them count for its limits",
+  reads: "flags of cluster-autoscaler: the allowed number of unready Nodes, and the limits of its size",
+  follows: "cluster-autoscaler counts silent machines as unready Nodes, and all machines for its limits",
   find: (cluster, plan) =>
     programsNamed(cluster, "cluster-autoscaler").flatMap((program) => [
       healthFinding(program, workers(cluster.nodes).length, plan),
@@ -101,8 +101,8 @@ function capacity(nodes: readonly V1Node[], resource: string): number {
 
 export const proportionalAutoscaler: Check = {
   name: "proportional-autoscaler",
-  reads: "cluster-proportional-autoscaler: which Nodes it counts, its parameters",
-  follows: "more replicas, as of CoreDNS, for Nodes without pods",
+  reads: "the parameters of cluster-proportional-autoscaler, and the Nodes that it counts",
+  follows: "cluster-proportional-autoscaler adds replicas, for example of CoreDNS, for Nodes without pods",
   find: (cluster, plan) =>
     programsNamed(cluster, ...CONFIGURED.proportional)
       .filter(({ flags }) => selects(flags["nodelabels"], plan.node))
@@ -172,7 +172,7 @@ function linearParameters(
 export const descheduler: Check = {
   name: "descheduler",
   reads: "descheduler's policy: LowNodeUtilization",
-  follows: "Nodes without pods count as underused, and pods are evicted elsewhere",
+  follows: "descheduler counts Nodes without pods as underused, and evicts pods from other Nodes",
   find: (cluster, { node }) => {
     const programs = programsNamed(cluster, ...CONFIGURED.descheduler);
     return programs.flatMap(({ object, namespace, spec }) => {
@@ -206,7 +206,7 @@ function selectorIn(policy: string): string | undefined {
 export const karpenter: Check = {
   name: "karpenter",
   reads: "NodePools of Karpenter",
-  follows: "nothing: it keeps Nodes in memory that it did not create",
+  follows: "none; Karpenter keeps rollcall's Nodes in memory, although it did not create them",
   find: ({ nodePools }, { machines }) =>
     nodePools.length === 0
       ? []

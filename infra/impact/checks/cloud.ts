@@ -55,7 +55,8 @@ export function copiesRegion(cluster: ClusterObjects): boolean {
 export const cloudController: Check = {
   name: "cloud-controller",
   reads: "cloud controller managers, provider IDs of Nodes",
-  follows: "a Node that the cloud does not know is deleted as soon as it is not Ready",
+  follows:
+    "the cloud controller deletes a Node that the cloud does not have, as soon as the Node is not Ready",
   find: (cluster) => {
     const programs = programsNamed(cluster, ...CLOUD_CONTROLLERS).filter(({ flags }) => hasLifecycle(flags));
     const cloud = cloudOf(cluster.nodes);

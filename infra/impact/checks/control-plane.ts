@@ -14,9 +14,8 @@ const LEAST_FEASIBLE = { nodes: 100, percentage: 5 };
 
 export const schedulerThroughput: Check = {
   name: "scheduler",
-  reads: "kube-scheduler, and how many Nodes there are",
-  follows:
-    "without `percentageOfNodesToScore` it seeks more Nodes than there are workers, and walks all for each pod",
+  reads: "flags of kube-scheduler, and the number of Nodes",
+  follows: "without `percentageOfNodesToScore` kube-scheduler may search all Nodes for each pod",
   find: (cluster, { machines }) => {
     const [scheduler] = programsNamed(cluster, "kube-scheduler");
     const others = workers(cluster.nodes).length;
@@ -55,7 +54,8 @@ const SKEW = 3;
 export const versionSkew: Check = {
   name: "version-skew",
   reads: "the apiserver's version",
-  follows: "checks before an upgrade take the Nodes' kubelet version for one that is too new or too old",
+  follows:
+    "checks before an upgrade of the cluster report that the Nodes' kubelet version is too new or too old",
   find: ({ version }) => {
     const [server, ours] = [minorOf(version ?? ""), minorOf(KUBELET_VERSION)];
     if (server === null || ours === null || (ours <= server && server - ours <= SKEW)) return [];
@@ -83,7 +83,7 @@ const HOSTNAME = "kubernetes.io/hostname";
 export const upgradePlans: Check = {
   name: "upgrade-plans",
   reads: "Plans of system-upgrade-controller",
-  follows: "a Job for a Node that runs no pod: the plan never ends",
+  follows: "the controller creates a Job for a Node that runs no pods, so that the plan never ends",
   find: ({ upgradePlans }, { node }) => {
     // Upstream's NodeSelector requires the label of HOSTNAME on each Node in addition to the plan's own selector.
     if (!(HOSTNAME in node.labels)) return [];

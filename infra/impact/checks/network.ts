@@ -20,7 +20,7 @@ const IPAM_REMEDY =
 export const nodeCidrs: Check = {
   name: "node-cidrs",
   reads: "flags of kube-controller-manager, kubeadm's configuration, `spec.podCIDRs` of Nodes",
-  follows: "each Node takes a range of pods' addresses; where none is left, a real Node gets none",
+  follows: "each Node takes a range of pods' addresses; when no range is left, a real Node gets none",
   find: (cluster, plan) => {
     const [manager] = programsNamed(cluster, CONTROLLER_MANAGER);
     const taken = cluster.nodes.flatMap(({ spec }) => spec?.podCIDRs ?? spec?.podCIDR ?? []);
@@ -93,7 +93,7 @@ function unknownRange(taken: readonly string[], { nodes }: ClusterObjects, { mac
 export const routes: Check = {
   name: "routes",
   reads: "flags of kube-controller-manager and cloud controllers",
-  follows: "a route in the cloud's table for each Node with a pod CIDR; tables are short",
+  follows: "the cloud's route table gets a route for each Node with a pod CIDR, and its size is limited",
   find: (cluster, { machines }) =>
     programsNamed(cluster, CONTROLLER_MANAGER, ...CLOUD_CONTROLLERS)
       .filter(({ flags }) => hasRouteController(flags))
@@ -135,7 +135,7 @@ const AGENTS: readonly (readonly [names: readonly string[], takes: string])[] = 
 export const nodeAgents: Check = {
   name: "network-agents",
   reads: "kube-router, OVN-Kubernetes, Kube-OVN, Antrea",
-  follows: "something for each Node: a peer, a subnet, an address, a tunnel",
+  follows: "the agent makes a peer, a subnet, an address or a tunnel for each Node",
   find: (cluster, { machines }) =>
     AGENTS.flatMap(([names, takes]) =>
       programsNamed(cluster, ...names).map(({ object }) => ({
@@ -155,7 +155,7 @@ const ROLES = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io
 export const topologyHints: Check = {
   name: "topology-hints",
   reads: "Services with `topology-mode: Auto`",
-  follows: "one Ready Node without a zone ends the hints of all of them",
+  follows: "one Ready Node without a zone ends the topology hints of all these Services",
   find: ({ services, nodes }, { node }) => {
     const isPassedOver = ROLES.some((role) => role in node.labels);
     if (isPassedOver) return [];

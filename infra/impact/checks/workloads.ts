@@ -12,7 +12,7 @@ export const AFFINITY_PATCH =
 export const daemonSets: Check = {
   name: "daemon-sets",
   reads: "DaemonSets that tolerate the taint and select rollcall's Nodes",
-  follows: "a Pending pod on each of them; one such pod blocks every later rolling update",
+  follows: "each of these Nodes gets a Pending pod, and one such pod blocks every later rolling update",
   find: ({ daemonSets }, { node, machines }) =>
     daemonSets
       .filter(({ spec }) => spec?.template.spec && runsDaemonPod(spec.template.spec, node))
@@ -34,7 +34,8 @@ export const daemonSets: Check = {
 export const topologySpread: Check = {
   name: "topology-spread",
   reads: "Deployments, StatefulSets and ReplicaSets with topologySpreadConstraints",
-  follows: "a Node with their topology key is a domain without pods: replicas stay Pending, or spread worse",
+  follows:
+    "a Node with their topology key is a domain without pods, so that replicas stay Pending or spread worse",
   find: (cluster, { node }) =>
     workloadsOf(cluster, "Deployment", "StatefulSet", "ReplicaSet").flatMap(({ object, spec }) => {
       const all = spec.topologySpreadConstraints ?? [];

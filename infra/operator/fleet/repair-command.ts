@@ -21,7 +21,7 @@ export function repairCommand(program: OperatorProgram): void {
     .description("Rebuild data that the Worker derives.")
     .command("index")
     .description("Rebuild the fleet index from each machine's object, and wait for the end.")
-    .option("--no-wait", "start the repair and do not wait")
+    .option("--no-wait", "start the repair, and do not wait for its end")
     .addHelpText("after", HELP)
     .action(({ wait }: { wait: boolean }) => repair(program, wait));
 }

@@ -21,7 +21,7 @@ Examples:
 export function versionsCommand(program: OperatorProgram): void {
   program
     .command("versions")
-    .description("The number of machines with each version of the shim, by state.")
+    .description("Show the number of machines with each version of the shim, by state.")
     .addHelpText("after", HELP)
     .action(() =>
       answer(program, { method: "GET", path: "/v1/versions" }, shown(versionsSchema, versionList)),
