@@ -66,7 +66,7 @@ export function concernOf(
   return summary && state && filterMatches(settings, name, state, summary) ? state : null;
 }
 
-/** Evidence that the cluster itself fails, and not one machine's Node. */
+/** The evidence for deciding whether the whole cluster cannot be written, or only single Nodes. */
 export interface ClusterEvidence {
   /** The fault that the Worker's own probe of the apiserver found; null if the apiserver serves the Worker. */
   fault: string | null;
@@ -76,12 +76,21 @@ export interface ClusterEvidence {
   machines: number;
 }
 
-/** Without a fault of the probe, this share of the fleet shows that the cluster fails; at least LEAST_UNREACHABLE. */
+/**
+ * The share of the fleet in the state `cluster-unreachable` from which the cluster counts as failed, although the
+ * probe found no fault.
+ */
 const UNREACHABLE_SHARE = 0.1;
-/** One machine can bring about refusals of its own Node: it must not raise an alert about the cluster, or keep it open. */
+/**
+ * The least number of machines for UNREACHABLE_SHARE. One machine can cause refusals of its own Node, which must
+ * not raise an alert about the cluster.
+ */
 const LEAST_UNREACHABLE = 2;
 
-/** Returns why the cluster cannot be written; null if only single Nodes are concerned. `isOpen`: an alert says so already. */
+/**
+ * Returns why the cluster cannot be written; null if at most single Nodes cannot. `isOpen`: true if an alert about
+ * the cluster is open.
+ */
 export function clusterCause(
   { fault, unreachable, machines }: ClusterEvidence,
   isOpen: boolean,
@@ -93,7 +102,7 @@ export function clusterCause(
   return isMany ? "the apiserver answers the Worker, and refuses these Nodes" : null;
 }
 
-/** An open alert that has grown by this factor since its last message is sent again. */
+/** The factor by which an open alert must grow since its last message to be sent again. */
 export const GROWTH = 2;
 
 /** A machine in an alert. */
@@ -108,7 +117,7 @@ interface AlertCause {
   outage: KnownOutage | null;
   /** The summary of the alert's first machine. */
   summary: MachineSummary;
-  /** Of the kind `cluster`: why the cluster cannot be written. */
+  /** Why the cluster cannot be written, for the kind `cluster`; "" otherwise. */
   why: string;
   deployment: string;
   id: string;

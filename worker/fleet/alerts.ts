@@ -32,7 +32,7 @@ export interface AlertSurroundings {
   summary: (name: string) => MachineSummary | null;
   /** Returns the outage that a silent machine belongs to; null if the machine is silent alone. */
   outageOf: (name: string, summary: MachineSummary) => KnownOutage | null;
-  /** Returns true if the outage has ended, even if a single machine of it is still silent. */
+  /** Reports whether the outage has ended. One machine of an ended outage may still be silent. */
   isOver: (outage: string) => boolean;
   /** Returns the names of an outage's machines. */
   machinesOf: (outage: string) => string[];
@@ -42,7 +42,10 @@ export interface AlertSurroundings {
 
 /** The number of rows that one transaction handles. */
 const AT_ONCE = 500;
-/** Time between two checks of an open alert about the cluster: one machine may stay in it by its own fault. */
+/**
+ * The time between two checks of an open alert about the cluster, since one machine may stay in its state by its
+ * own fault.
+ */
 const CHECK_CLUSTER_MS = 5 * 60_000;
 const CLUSTER = "cluster";
 /** The wait before a new alert is tried again, for a receiver with too many waiting deliveries. */
@@ -81,12 +84,12 @@ interface Batch {
   alerts: { alert: Alert; row: number; follows: number | null }[];
 }
 
-/** What the machines of one turn are alerted with. */
+/** The common data for all alerts of one turn. */
 interface Turn {
-  /** The rows of this turn. */
+  /** The receiver's rows that are due in this turn. */
   due: WatchedRow[];
   isFull: boolean;
-  /** Why the cluster cannot be written; null if it can. */
+  /** Why the cluster cannot be written; null if the cluster can be written. */
   cause: string | null;
   /** The open alerts that machines have joined in this turn. */
   joined: Set<number>;
@@ -96,9 +99,9 @@ interface Turn {
 export class Alerts {
   readonly #in: AlertSurroundings;
   readonly #sql: SqlStorage;
-  /** The receivers that have an open alert about the cluster; undefined until it is read from storage. */
+  /** The names of the receivers with an open alert about the cluster; undefined until they are read from storage. */
   #clusterOpen: Set<string> | undefined;
-  /** The time of the last check of these alerts. An eviction loses it, and the check is due at once. */
+  /** The time of the last check of the alerts about the cluster. After an eviction the next check is due at once. */
   #clusterCheckedMs = 0;
 
   constructor(surroundings: AlertSurroundings) {
@@ -131,7 +134,7 @@ export class Alerts {
     return Math.min(dueMs ?? Infinity, this.#clusterCheckedMs + CHECK_CLUSTER_MS);
   }
 
-  /** Returns true if the next flush needs the cluster's evidence. */
+  /** Reports whether the next flush needs a ClusterEvidence. */
   needsEvidence(nowMs: number): boolean {
     const query = "SELECT 1 FROM watched WHERE due_ms <= ? AND state = 'cluster-unreachable' LIMIT 1";
     return this.#openOnCluster().size > 0 || hasRow(this.#sql, query, nowMs);
@@ -209,14 +212,14 @@ export class Alerts {
     this.#end(batch, alert, { untilMs: row.sinceMs, now: this.#in.summary(row.machine), nowMs });
   }
 
-  /** Ends the receiver's alert about the cluster, while single machines may still be in its state. */
+  /** Ends the receiver's alert about the cluster, even if single machines still cannot be written. */
   #endCluster(batch: Batch, nowMs: number): void {
     const query = "SELECT * FROM alerts WHERE receiver = ? AND key = ?";
     const [alert] = this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER);
     if (alert) this.#end(batch, alert, { untilMs: nowMs, now: null, nowMs });
   }
 
-  /** Ends an alert. A machine that is still in it gets an alert of its own after the receiver's delay. */
+  /** Ends an alert. Each machine that is still in the alert becomes due for a new alert after the receiver's delay. */
   #end(
     { receiver, alerts }: Batch,
     alert: AlertRow,
@@ -233,7 +236,7 @@ export class Alerts {
     alerts.push({ alert: over, row: alert.id, follows });
   }
 
-  /** Opens or joins an alert for a due machine, unless it is muted or the queue is full. */
+  /** Opens or joins an alert for a machine that is due, unless the machine is muted or the queue is full. */
   #enter(batch: Batch, row: WatchedRow, turn: Turn): void {
     const { receiver } = batch;
     const { due, isFull, cause, joined, nowMs } = turn;
@@ -285,7 +288,10 @@ export class Alerts {
     batch.alerts.push({ alert, row: id, follows: null });
   }
 
-  /** Sends an alert again that has grown since its last message: a few machines must not hide that many follow. */
+  /**
+   * Sends an alert again if it has grown by GROWTH since its last message, so that the first machines do not hide
+   * many later ones.
+   */
   #sendGrown(batch: Batch, id: number, isFull: boolean): void {
     const [row] = this.#sql.exec<AlertRow>("SELECT * FROM alerts WHERE id = ?", id);
     if (!row || isFull) return;
@@ -293,7 +299,7 @@ export class Alerts {
     if (row.open >= GROWTH * firing.machines) this.#sendAgain(batch, row, firing);
   }
 
-  /** Sends the alert about the cluster again if its cause has changed. */
+  /** Sends the receiver's alert about the cluster again if `why` differs from the alert's cause. */
   #sendCause(batch: Batch, why: string): void {
     const query = "SELECT * FROM alerts WHERE receiver = ? AND key = ?";
     const [row] = this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER);
@@ -301,7 +307,7 @@ export class Alerts {
     if (firing && firing.why !== why) this.#sendAgain(batch, row, { ...firing, why });
   }
 
-  /** Sends an open alert again, with its present machines. */
+  /** Sends an open alert again, with the machines that are in the alert now. */
   #sendAgain({ alerts }: Batch, row: AlertRow, firing: Alert): void {
     const query =
       "SELECT machine FROM watched WHERE receiver = ? AND alert = ? ORDER BY since_ms, machine LIMIT ?";

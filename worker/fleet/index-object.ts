@@ -339,7 +339,7 @@ export class IndexObject extends StoredObject {
   }
 }
 
-/** Longer than the registry waits for the apiserver. */
+/** The deadline of the registry's answer about its probe: longer than the registry waits for the apiserver. */
 const PROBE_ANSWER_MS = 5000;
 
 /** Returns the fault that the registry's probe of the apiserver found, up to the first colon; null if it found none. */

@@ -66,7 +66,10 @@ interface NotificationSurroundings
   transaction: <T>(work: () => T) => T;
   /** Returns the number of machines in each state. */
   counts: () => FleetCounts;
-  /** Probes the apiserver and returns its fault; null if it serves the Worker, or if nothing is known. Never rejects. */
+  /**
+   * Returns the fault that a probe of the apiserver found; null if the apiserver serves the Worker, or without a
+   * result. Never rejects.
+   */
   clusterFault: () => Promise<string | null>;
   /** Returns a random number from 0 to 1; typically Math.random. */
   random: () => number;

@@ -137,7 +137,7 @@ export class Outages {
     return { id: String(row.id), address: row.network, sinceMs: row.started_ms };
   }
 
-  /** Returns true if the outage has ended or was deleted. */
+  /** Reports whether the outage has ended or was deleted. */
   isOver(id: number): boolean {
     const [row] = this.#sql.exec<OutageRow>("SELECT * FROM outages WHERE id = ?", id);
     return row?.ended_ms !== null;
@@ -162,7 +162,7 @@ export class Outages {
     outage.silent += known && known.how === null ? 0 : 1;
     outage.started_ms = Math.min(outage.started_ms, sinceMs);
     outage.last_ms = Math.max(outage.last_ms, sinceMs);
-    // One machine that falls silent again does not reopen an outage.
+    // An ended outage begins again only if several of its machines are silent, not for a single one.
     if (outage.machines < OUTAGE_MACHINES || outage.silent >= OUTAGE_MACHINES) outage.ended_ms = null;
     this.#put(outage, known?.how ?? null, -1, seq);
   }
@@ -174,7 +174,8 @@ export class Outages {
     this.#sql.exec(update, backMs, how, outage.id, name);
     outage.silent -= 1;
     const lastBackMs = this.#lastBackMs(outage.id);
-    // One machine that stays silent does not keep an outage open. If it is back soon, it is part of the outage's end.
+    // A single machine that stays silent does not keep the outage open. If that machine recovers soon afterwards,
+    // its recovery becomes the outage's end.
     const least = outage.machines < OUTAGE_MACHINES ? 1 : OUTAGE_MACHINES;
     const isEnd = outage.ended_ms === null || lastBackMs - outage.ended_ms <= OUTAGE_SPAN_MS;
     if (outage.silent < least && isEnd) outage.ended_ms = lastBackMs;
