@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { VARIABLES } from "../../shared/deployment/variables.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** The variables that an own key of the settings file sets, rather than the key `variables`. */
+/** The variables that have a key of their own in the settings file, outside the key `variables`. */
 const OWN_KEYS = { DEPLOYMENT: "deployment", ORIGINS: "origin", KUBE_URL: "apiserver" } as const;
 
 /** Returns the key of the settings file that sets a variable of the Worker. */
