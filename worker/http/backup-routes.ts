@@ -1,6 +1,7 @@
 // Serves a backup to admins: exports it page by page, and imports it into a deployment without machines. Each page
 // has a MAC by KID_MAC_KEYS, so that the Worker refuses a changed page or a page made with other keys.
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import * as z from "zod/mini";
 import {
   BACKUP_FORMAT,

@@ -1,6 +1,7 @@
 // Serves the feed: a WebSocket to the fleet index, and tickets for clients that cannot send a header with a
 // WebSocket.
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import { createMiddleware } from "hono/factory";
 import { FEED_PROTOCOL, TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import { type FeedTicket } from "../../shared/protocol/feed.ts";

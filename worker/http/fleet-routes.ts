@@ -1,6 +1,7 @@
 // Serves the operators' routes that the fleet index answers, without waking a machine's object: machines, history,
 // outages, rollout.
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import { base64url } from "jose";
 import * as z from "zod/mini";
 import { MACHINE_FIELDS } from "../../shared/fleet/machine-fields.ts";

@@ -1,6 +1,7 @@
 // Serves GET /readyz, with the state, age and remedy of each check of the deployment, and GET /metrics. Only
 // /readyz wakes a machine's object: one, whose stored version it checks.
-import { type Context, Hono, type MiddlewareHandler } from "hono";
+import type { Context, MiddlewareHandler } from "hono";
+import { Hono } from "hono/tiny";
 import { type CheckResult, failed, warning } from "../../shared/deployment/check-result.ts";
 import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
 import { checkWatch } from "../../shared/deployment/watch.ts";

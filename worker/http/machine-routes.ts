@@ -1,6 +1,7 @@
 // Serves the machines' routes: checks the kid and the size of the body, and passes the request to the object that
 // decides.
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import type { EnrolmentAnswer, ReportAnswer } from "../../shared/protocol/answers.ts";
 import { enrolmentSchema } from "../../shared/protocol/claims.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";

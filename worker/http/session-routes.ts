@@ -1,6 +1,7 @@
 // Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads and sets the
 // cookie.
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import { bodyLimit } from "hono/body-limit";
 import type {
   ListedSession,
