@@ -1,5 +1,4 @@
-// Builds the messages of a feed from the rows of the fleet index: first a snapshot, then the changes after a
-// cursor.
+// Builds the messages of a feed from the rows of the fleet index: first a snapshot, then the changes after a cursor.
 import { ColumnsBuilder } from "../../shared/fleet/columns.ts";
 import {
   ALL_FIELDS,

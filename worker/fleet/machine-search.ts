@@ -1,5 +1,4 @@
-// Searches machines in the fleet index: returns pages in any order, which continue after any row, and counts by
-// state.
+// Searches machines in the fleet index: returns pages in any order, which continue after any row, and counts by state.
 import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/search-filter.ts";
 import { neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";

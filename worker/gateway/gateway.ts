@@ -36,9 +36,7 @@ export class Gateway {
     this.#reports = new Reports(this.#in, this.#endings);
   }
 
-  /**
-   * Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket.
-   */
+  /** Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket. */
   refusal({ name, ticket }: { name: string; ticket: string }): GatewayRefusal | null {
     return this.#openings.refusal(name, ticket);
   }
@@ -134,9 +132,7 @@ export class Gateway {
     return Promise.resolve();
   }
 
-  /**
-   * Returns the values of the gauges; null if the gateway has no machine, because it then does not know its number.
-   */
+  /** Returns the values of the gauges; null if the gateway has no machine, because it then does not know its number. */
   status(): GatewayStatus | null {
     const { members } = this.#in;
     const gateway = members.number;
@@ -243,9 +239,7 @@ class Openings {
     this.#endings = endings;
   }
 
-  /**
-   * Returns the reason why a socket must not be opened; null if it may be opened. Uses the ticket up in both cases.
-   */
+  /** Returns the reason why a socket must not be opened; null if it may be opened. Uses the ticket up in both cases. */
   refusal(name: string, ticket: string): GatewayRefusal | null {
     const { members, nowMs, size } = this.#in;
     if (this.#usedMs.has(ticket)) return "used ticket";

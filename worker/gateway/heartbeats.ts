@@ -58,8 +58,7 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   if (isOver(held, nowMs)) return again("over");
   const vitals = expanded(heartbeat, held.loan.vitals);
   const skewMs = heartbeat.at - nowMs;
-  // This check is before `early`, because a machine sends a changed value at once, and that value must not be
-  // dropped.
+  // This check is before `early`, because a machine sends a changed value at once, and that value must not be dropped.
   if (!isQuiet(held.loan.quiet, vitals, skewMs)) return again("not quiet");
   if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;

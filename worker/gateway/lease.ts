@@ -70,9 +70,7 @@ export function holdLoan(loan: LeaseLoan, nowMs: number): HeldLoan {
   };
 }
 
-/**
- * Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured.
- */
+/** Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured. */
 export function isOver(held: HeldLoan, nowMs: number): boolean {
   const { loan, receivedMs, askedMs, renewedMs, heardMs } = held;
   if (held.isEnded || nowMs < Math.max(receivedMs, askedMs ?? 0, heardMs ?? 0)) return true;
@@ -127,9 +125,7 @@ interface AskedOnce {
   isProbe: boolean;
 }
 
-/**
- * Suspends the gateway's requests while the apiserver fails: then only one request at a time probes the apiserver.
- */
+/** Suspends the gateway's requests while the apiserver fails: then only one request at a time probes the apiserver. */
 export class Suspension {
   #begun = 0;
   /** The number of the latest successful request. */

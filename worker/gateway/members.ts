@@ -16,9 +16,7 @@ export interface Member {
   lastTurn: Promise<unknown>;
 }
 
-/**
- * The migrations of a gateway's SQLite. Only append to the list: existing objects have run the earlier migrations.
- */
+/** The migrations of a gateway's SQLite. Only append to the list: existing objects have run the earlier migrations. */
 export const GATEWAY_MIGRATIONS: readonly Migration[] = [
   "CREATE TABLE members (name TEXT PRIMARY KEY, gateway INTEGER NOT NULL) WITHOUT ROWID",
 ];

@@ -1,5 +1,4 @@
-// Serves the feed: a WebSocket to the fleet index, and tickets for clients that cannot send a header with a
-// WebSocket.
+// Serves the feed: a WebSocket to the fleet index, and tickets for clients that cannot send a header with a WebSocket.
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { createMiddleware } from "hono/factory";

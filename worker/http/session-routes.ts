@@ -1,5 +1,4 @@
-// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads and sets the
-// cookie.
+// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads and sets the cookie.
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { bodyLimit } from "hono/body-limit";

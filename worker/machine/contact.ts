@@ -37,9 +37,7 @@ function recordClock({ records, journal }: Stored, skewMs: number, nowMs: number
   journal.note("clock", `the machine's clock ${text}`, nowMs);
 }
 
-/**
- * Ends the machine's silence, also for a report that is not applied. Writes no row if the machine was not silent.
- */
+/** Ends the machine's silence, also for a report that is not applied. Writes no row if the machine was not silent. */
 export function recordReturn(
   { records, journal }: Stored,
   nowMs: number,

@@ -134,9 +134,7 @@ export class DuplicateSenders {
     return isTrusted(this.#seen, startId) ? undefined : notice;
   }
 
-  /**
-   * Ends the phase of duplicate senders at an operator's request; returns false if the machine has no such phase.
-   */
+  /** Ends the phase of duplicate senders at an operator's request; returns false if the machine has no such phase. */
   end(nowMs: number): boolean {
     if (!currentSenders(this.#seen, nowMs).double) return false;
     this.update(NO_SENDERS, nowMs, "an operator has ended it");

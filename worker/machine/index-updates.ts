@@ -58,9 +58,7 @@ export class IndexUpdates {
   #address = "";
   #lastVersion = 0;
   #mustSendAll = false;
-  /**
-   * true if the fleet index has requested an update: it is reachable now, although earlier updates may have failed.
-   */
+  /** true if the fleet index has requested an update: it is reachable now, although earlier updates may have failed. */
   #isRequested = false;
   #bucket: TokenBucket | undefined;
   #isSending = false;
@@ -104,9 +102,7 @@ export class IndexUpdates {
     return !this.#mustSendAll;
   }
 
-  /**
-   * Returns the machine's summary if the fleet index has it; null if an update is left, or no machine is enrolled.
-   */
+  /** Returns the machine's summary if the fleet index has it; null if an update is left, or no machine is enrolled. */
   sentSummary(): MachineSummary | null {
     const { records, history } = this.#with.state;
     const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];

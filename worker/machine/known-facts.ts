@@ -39,9 +39,7 @@ export class KnownFacts {
   readonly #bounds: () => SettingsBounds;
   #refused: { digest: string; fault: BodyFault } | undefined;
   #active: ActiveFacts | undefined;
-  /**
-   * The shim's process whose report was applied last; undefined after an eviction, unless a lease loan restores it.
-   */
+  /** The shim's process whose report was applied last; undefined after an eviction, unless a lease loan restores it. */
   incumbent: Incumbent | undefined;
 
   /** `bounds` is typically settingsBounds, which throws if a variable of the Worker is invalid. */
@@ -50,9 +48,7 @@ export class KnownFacts {
     this.#bounds = bounds;
   }
 
-  /**
-   * Returns true if the facts with this digest are stored, or were refused. Otherwise the machine must send them.
-   */
+  /** Returns true if the facts with this digest are stored, or were refused. Otherwise the machine must send them. */
   has(digest: string): boolean {
     return this.#stored.records.get("facts")?.digest === digest || this.#refused?.digest === digest;
   }

@@ -38,9 +38,7 @@ export interface LeaseLoan {
   baton: HandoffState;
 }
 
-/**
- * A loan that the gateway returns. Times are durations before now, because the clocks of two objects may differ.
- */
+/** A loan that the gateway returns. Times are durations before now, because the clocks of two objects may differ. */
 export interface ReturnedLoan {
   epoch: number;
   /**
@@ -110,9 +108,7 @@ export interface SocketAnswer {
 /** The methods that a gateway calls on a node object. */
 export interface LeaseLender {
   reportBySocket: (report: SocketReport) => Promise<SocketAnswer>;
-  /**
-   * Reports that the socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan.
-   */
+  /** Reports that the socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan. */
   socketEnded: (gateway: number, returned: ReturnedLoan | null) => Promise<void>;
   /**
    * Reports that a valid heartbeat came over a socket that a later socket has replaced: two processes use the

@@ -1,5 +1,4 @@
-// Keeps a machine's keys in the records of its node object: follows the registry's pins, and verifies signed
-// requests.
+// Keeps a machine's keys in the records of its node object: follows the registry's pins, and verifies signed requests.
 import type { CryptoKey } from "jose";
 import { type Result, success } from "../../shared/result.ts";
 import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
@@ -69,9 +68,7 @@ export class PinnedKeys {
     this.#records = records;
   }
 
-  /**
-   * Stores a pin as a new enrolment and returns true, if the pin is newer than all known pins; else returns false.
-   */
+  /** Stores a pin as a new enrolment and returns true, if the pin is newer than all known pins; else returns false. */
   follow(pin: GrantedPin, newId: string, nowMs: number): boolean {
     const { generation, name, thumbprint, token, machine, grant } = pin;
     if (!this.#isNewest(generation)) return false;
@@ -94,9 +91,7 @@ export class PinnedKeys {
     return !known || generation > generationOf(known);
   }
 
-  /**
-   * Makes pins before this generation out of date; returns true if the enrolled machine's pin is out of date now.
-   */
+  /** Makes pins before this generation out of date; returns true if the enrolled machine's pin is out of date now. */
   outdate(generation: number): boolean {
     this.#records.put("outdated", Math.max(generation, this.#records.get("outdated") ?? 0));
     const enrolment = this.#records.get("enrolment");

@@ -15,9 +15,7 @@ import type { MachineState } from "./machine-state.ts";
 import { type SignedRequest, type VerifiedRequest, verifySigned } from "./pinned-keys.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 
-/**
- * The time between two updates of an origin's last use in the registry, and so the precision that operators see.
- */
+/** The time between two updates of an origin's last use in the registry, and so the precision that operators see. */
 const NOTED_EVERY_MS = 24 * 3600 * 1000;
 /**
  * The shorter time between two such updates for an origin that a machine returns to. Two origins that alternate must not

@@ -303,8 +303,7 @@ async function removeSilentNode(
   const isOurs = records.get("deletion")?.silentDays !== undefined;
   const phase = records.get("registration")?.phase;
   if (phase !== "registered" && !(phase === "node deleted" && isOurs)) return "it has no Node";
-  // The deletion is recorded before it happens, so that the watch of the Nodes does not take it for another
-  // writer's.
+  // The deletion is recorded before it happens, so that the watch of the Nodes does not take it for another writer's.
   noteRemoved(state, days);
   if (!(await removal.removeNode(name))) throw new Error("the Node could not be removed");
   // A report may have registered the machine during the removal. The record makes the next report register the

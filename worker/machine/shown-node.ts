@@ -80,9 +80,7 @@ function allocatableOf(records: MachineState["records"], { report, reportMs }: L
   return kubeletsAllocatable(reported, known.node);
 }
 
-/**
- * Returns the view of a machine; null if no machine is enrolled. `alarmMs`: the time of the object's next alarm.
- */
+/** Returns the view of a machine; null if no machine is enrolled. `alarmMs`: the time of the object's next alarm. */
 export function shownNode(
   { records, facts, outbox, keys }: MachineState,
   latest: LatestOfMachine,

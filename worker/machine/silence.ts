@@ -40,9 +40,7 @@ export interface SilenceCheck {
   lastReportMs: number | undefined;
   /** The time at which the machine enrolled; null if it has reported since. */
   unusedSinceMs: number | null;
-  /**
-   * The time until the next check of a machine in contact; null to check when the machine would count as silent.
-   */
+  /** The time until the next check of a machine in contact; null to check when the machine would count as silent. */
   everyMs: number | null;
   /** The client for reading the lease; null if no apiserver is configured. */
   client: KubeClient | null;

@@ -92,9 +92,7 @@ export class Upkeep {
     }
   }
 
-  /**
-   * Runs a tick with this report. If a tick is already in progress, another tick with the newest report follows it.
-   */
+  /** Runs a tick with this report. If a tick is already in progress, another tick with the newest report follows it. */
   keepTrue(report: Report, nowMs: number): Promise<TickOutcome> {
     // The facts are stored in SQLite already.
     const { facts: _, ...latest } = report;
@@ -168,8 +166,7 @@ export class Upkeep {
   ): void {
     this.#memory = { ...tick, lease };
     this.#latest = latest;
-    // During a loan the gateway forwards each report that changes anything, so the report of the loan needs no
-    // tick.
+    // During a loan the gateway forwards each report that changes anything, so the report of the loan needs no tick.
     this.#applied = latest;
     this.#latestMs = latestMs;
     this.#lastReportMs = lastReportMs;
@@ -238,9 +235,7 @@ export class Upkeep {
     this.#following = Promise.all([sent, this.#askWatch(name)]).then(() => undefined);
   }
 
-  /**
-   * Sends events and records silence. Must not renew the lease, write the status or register. The alarm calls it.
-   */
+  /** Sends events and records silence. Must not renew the lease, write the status or register. The alarm calls it. */
   async betweenReports(name: string): Promise<void> {
     const { alarm, outbox } = this.#state;
     const inAWhile = () => currentMs() + SILENCE_CHECK_MS;
@@ -364,9 +359,7 @@ export class Upkeep {
     await this.flush(enrolment.name);
   }
 
-  /**
-   * Sets the alarm to one lease duration after the last contact, or checks for silence now if that time has passed.
-   */
+  /** Sets the alarm to one lease duration after the last contact, or checks for silence now if that time has passed. */
   async watchForSilence(name: string): Promise<void> {
     const { facts, alarm } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
@@ -414,8 +407,7 @@ export function singleFlight<Result>(work: () => Promise<Result>): () => Promise
   }
 
   return () => {
-    // Between two runs `running` is undefined. A call in that moment must join the next run instead of starting
-    // one.
+    // Between two runs `running` is undefined. A call in that moment must join the next run instead of starting one.
     if (next) return next;
     if (!running) return start();
     next = running

@@ -63,8 +63,7 @@ export function journal(
     begin({ process, events, isFresh }: ProcessStart, nowMs: number): void {
       storage.transactionSync(() => {
         records.put("process", process);
-        // The removal of an absent record costs nothing. A new object writes one row less than with an empty
-        // record.
+        // The removal of an absent record costs nothing. A new object writes one row less than with an empty record.
         records.remove("decided");
         if (isFresh) records.remove("correlator");
         outbox.add(events, nowMs);

@@ -133,9 +133,7 @@ export class RequestBudget {
     return this.#now();
   }
 
-  /**
-   * Counts the renewals of a gateway. `before`: the budget when the lease was lent, from which time on it refills.
-   */
+  /** Counts the renewals of a gateway. `before`: the budget when the lease was lent, from which time on it refills. */
   spendMeanwhile(renewals: number, before: RequestsLeft): void {
     const spent = requestsAt(
       { ...before, renewals: before.renewals - renewals },
@@ -158,9 +156,7 @@ export class RequestBudget {
     return left.others >= 0 && asks(left, "renewals") + asks(left, "others") + count <= most;
   }
 
-  /**
-   * Returns the number of attempts of a status update: upstream's, or one if upstream's could use up the budget.
-   */
+  /** Returns the number of attempts of a status update: upstream's, or one if upstream's could use up the budget. */
   tries(): number {
     return this.allows("node", NODE_STATUS_UPDATE_TRIES * STATUS_REQUESTS) ? NODE_STATUS_UPDATE_TRIES : 1;
   }
@@ -200,9 +196,7 @@ export class RequestBudget {
 export const STATUS_BUDGET = {
   /** The size of a burst in bytes: about six writes of a Node with many images. */
   bytesAtOnce: 128 * 1024,
-  /**
-   * The bytes that refill in an hour. A Node of 20 KiB that is written every five minutes needs a ninth of them.
-   */
+  /** The bytes that refill in an hour. A Node of 20 KiB that is written every five minutes needs a ninth of them. */
   bytesAnHour: 2 * 1024 * 1024,
   /** The number of urgent writes in a burst: writes that must not wait (isUrgent). */
   urgentAtOnce: 2,
@@ -213,9 +207,7 @@ export const MAX_NODE_BYTES = 64 * 1024;
 
 /** The rest of STATUS_BUDGET. An absent budget is full. */
 export interface StatusBudget {
-  /**
-   * The bytes that are left. Negative after urgent writes: later writes wait until the number is positive again.
-   */
+  /** The bytes that are left. Negative after urgent writes: later writes wait until the number is positive again. */
   bytes: number;
   urgent: number;
   /** Milliseconds since 1970. */
@@ -300,9 +292,7 @@ export const emptyBudget = (nowMs: number): StatusBudget => ({ bytes: 0, urgent:
  */
 export const REGISTRATION_APART_MS = 10_000;
 
-/**
- * The size of a Node up to which its registration costs one token. The cost of a larger Node rises in proportion.
- */
+/** The size of a Node up to which its registration costs one token. The cost of a larger Node rises in proportion. */
 const NODE_BYTES = 32 * 1024;
 
 /**
@@ -340,9 +330,7 @@ export interface BackOff {
   everyMs: number;
 }
 
-/**
- * Returns the back-off after a step; undefined if the step succeeded, or the apiserver refused only this request.
- */
+/** Returns the back-off after a step; undefined if the step succeeded, or the apiserver refused only this request. */
 export function backOffAfter(
   before: BackOff | undefined,
   error: ApiError | null,

@@ -242,9 +242,7 @@ export function renewedAtOf(lease: Lease | null): number | undefined {
   return time === undefined ? undefined : parseMicroTime(time) / 1000;
 }
 
-/**
- * Returns the lease that a gateway may write next, except for its renewTime; null if the lease must be read first.
- */
+/** Returns the lease that a gateway may write next, except for its renewTime; null if the lease must be read first. */
 export function lentLease({
   memory: { lease, status, budget },
   facts,

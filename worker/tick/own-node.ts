@@ -32,9 +32,7 @@ interface NodeOwner {
   nowMs: () => number;
 }
 
-/**
- * Reads Node and lease for functions of shared/, which only know errors of the apiserver. Keeps a loss in `lost`.
- */
+/** Reads Node and lease for functions of shared/, which only know errors of the apiserver. Keeps a loss in `lost`. */
 export class OwnReader {
   readonly #owner: NodeOwner;
   readonly #client: Pick<KubeClient, "getNode" | "getLease">;
@@ -190,9 +188,7 @@ interface ClaimingMachine extends NodeOwner, Stored {
 /** The time limit for reading the lease: an unreadable lease must not keep an owned Node from being registered. */
 const LEASE_READ_MS = 1000;
 
-/**
- * Checks that an existing Node may be registered. Adopts the Node if an operator has offered it to this deployment.
- */
+/** Checks that an existing Node may be registered. Adopts the Node if an operator has offered it to this deployment. */
 export async function claimNode(
   machine: ClaimingMachine,
   client: Pick<KubeClient, "patchNode">,

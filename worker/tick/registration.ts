@@ -302,8 +302,7 @@ function retry({ random }: RegisteringMachine, before: RegistrationMemory) {
   const registrationDelayMs = nextRegistrationDelayMs(
     before.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
   );
-  // The delay is random, so that a fleet's machines do not all return at the same moment after an apiserver's
-  // restart.
+  // The delay is random, so that a fleet's machines do not all return at the same moment after an apiserver's restart.
   const retryInMs = Math.round(registrationDelayMs * (1 - 0.25 * random()));
   return { retryInMs, memory: { registrationDelayMs } };
 }

@@ -315,9 +315,7 @@ export function isContestable({ metadata, status, spec }: JsonObject): boolean {
   );
 }
 
-/**
- * Returns the patch with the version as a precondition; without a version, the patch has none, like a kubelet's.
- */
+/** Returns the patch with the version as a precondition; without a version, the patch has none, like a kubelet's. */
 export function ofVersion(patch: JsonObject, resourceVersion: string | undefined): JsonObject {
   if (resourceVersion === undefined) return patch;
   return { ...patch, metadata: { ...objectOf(patch["metadata"]), resourceVersion } };

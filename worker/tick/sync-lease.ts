@@ -20,9 +20,7 @@ export interface LeaseSteps {
   options: LeaseOptions;
   /** Returns the next renewTime. Typically nextRenewTime of `base`; upstream: now. */
   renewTime(base: Lease | null): string;
-  /**
-   * Returns the Node that owns the lease. Called while the lease has no owner; upstream reads the Node by a GET.
-   */
+  /** Returns the Node that owns the lease. Called while the lease has no owner; upstream reads the Node by a GET. */
   readOwner(): Promise<ApiResult<Node>>;
   /** true for a new Node, whose lease is created without a GET. Upstream: false. */
   isNew: boolean;
