@@ -1,5 +1,4 @@
-// Defines the Worker's environment, with the optional bindings that wrangler's generated type lacks. Reads
-// variables and bindings.
+// Defines and reads the Worker's environment, with the optional bindings that wrangler's generated type lacks.
 import { type Check, entriesOf, textOf } from "../shared/deployment/check-result.ts";
 import { BOUND_DEFAULTS, DEFAULTS } from "../shared/deployment/defaults.ts";
 import type { NumberVariable } from "../shared/deployment/numbers.ts";
@@ -35,10 +34,7 @@ export interface Environment
   GATEWAY_SIZE?: number | string;
   /** Whether GET /metrics has lines for each machine: one of MACHINE_METRICS, by default `on`. */
   MACHINE_METRICS?: string;
-  /**
-   * The number of requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty:
-   * 20.
-   */
+  /** The number of apiserver requests that one machine may cause at once, and in a minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
   /** Whether topology hints of Services skip Nodes without pods: one of NODE_HINTS, by default `count`. */
   NODE_HINTS?: string;
@@ -62,10 +58,7 @@ export interface Environment
   VIEW_SECRET_SHA256?: string;
   /** The SHA-256 of a separate secret for GET /metrics, in the form of ADMIN_SECRET_SHA256. */
   METRICS_SECRET_SHA256?: string;
-  /**
-   * The ID of Cloudflare Access's service token, for requests to the apiserver. A deployment sets the ID and the
-   * secret, or neither.
-   */
+  /** The ID of Access's service token for the apiserver. A deployment sets the ID and the secret, or neither. */
   KUBE_ACCESS_CLIENT_ID?: string;
   KUBE_ACCESS_CLIENT_SECRET?: string;
   /** A Workers VPC service, or another service binding, that reaches the apiserver at KUBE_URL. */
@@ -79,10 +72,7 @@ export function origins({ ORIGINS }: { ORIGINS?: string }): string[] {
 
 type MarkVariable = "DEPLOYMENT" | "NODE_HINTS" | "NODE_ROLE" | "NODE_TOPOLOGY_LABELS" | "NODE_UNSCHEDULABLE";
 
-/**
- * Returns the settings that change the form of Nodes. Throws if a variable is invalid, so that a misspelt word does
- * not change any Node.
- */
+/** Returns the settings that change the form of Nodes. Throws if a variable is invalid, before any Node changes. */
 export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   return {
     deployment: checkedText("DEPLOYMENT", env.DEPLOYMENT),
@@ -93,10 +83,7 @@ export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   };
 }
 
-/**
- * Returns the number of requests to the apiserver that one machine may cause at once, and in a minute. Throws if
- * invalid.
- */
+/** Returns how many apiserver requests one machine may cause at once, and in a minute. Throws if invalid. */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, DEFAULTS.MACHINE_REQUESTS);
 }
@@ -129,10 +116,7 @@ export function isMachineMetricsOn({ MACHINE_METRICS }: Pick<Environment, "MACHI
 
 export type PrivateWebhooks = (typeof PRIVATE_WEBHOOKS)[number];
 
-/**
- * Returns which private addresses webhooks of receivers may have. An invalid value allows none; GET /readyz reports
- * it.
- */
+/** Returns the private addresses that webhooks may have. An invalid value allows none; GET /readyz reports it. */
 export function privateWebhooks(env: Pick<Environment, "PRIVATE_WEBHOOKS">): PrivateWebhooks {
   return PRIVATE_WEBHOOKS.find((each) => each === env.PRIVATE_WEBHOOKS) ?? DEFAULTS.PRIVATE_WEBHOOKS;
 }

@@ -9,10 +9,7 @@ import type { KeptReceiver } from "./receivers.ts";
 
 /** The state of one machine for one receiver: the last notified state, and the next state to notify of. */
 export interface Watched {
-  /**
-   * The state that the receiver is or will be notified of; null if the machine is well or does not concern the
-   * receiver.
-   */
+  /** The state of which the receiver is or will be notified; null if the machine is well or outside its filter. */
   state: AlertState | null;
   /** When `state` began. */
   sinceMs: number;
@@ -76,21 +73,12 @@ export interface ClusterEvidence {
   machines: number;
 }
 
-/**
- * The share of the fleet in the state `cluster-unreachable` from which the cluster counts as failed, although the
- * probe found no fault.
- */
+/** The share of `cluster-unreachable` machines from which the cluster counts as failed, even if the probe succeeded. */
 const UNREACHABLE_SHARE = 0.1;
-/**
- * The least number of machines for UNREACHABLE_SHARE. One machine can cause refusals of its own Node, which must
- * not raise an alert about the cluster.
- */
+/** The least number of machines for UNREACHABLE_SHARE: one machine's refused Node must not raise a cluster alert. */
 const LEAST_UNREACHABLE = 2;
 
-/**
- * Returns why the cluster cannot be written; null if at most single Nodes cannot. `isOpen`: true if an alert about
- * the cluster is open.
- */
+/** Returns why the cluster cannot be written; null if at most single Nodes fail. `isOpen`: a cluster alert is open. */
 export function clusterCause(
   { fault, unreachable, machines }: ClusterEvidence,
   isOpen: boolean,

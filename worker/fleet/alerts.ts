@@ -42,10 +42,7 @@ export interface AlertSurroundings {
 
 /** The number of rows that one transaction handles. */
 const AT_ONCE = 500;
-/**
- * The time between two checks of an open alert about the cluster, since one machine may stay in its state by its
- * own fault.
- */
+/** The time between two checks of an open cluster alert, since one machine may stay in its state by its own fault. */
 const CHECK_CLUSTER_MS = 5 * 60_000;
 const CLUSTER = "cluster";
 /** The wait before a new alert is tried again, for a receiver with too many waiting deliveries. */
@@ -60,10 +57,7 @@ type WatchedRow = Row<Watched> & {
 };
 const WATCHED = `SELECT receiver, machine, state, since_ms AS sinceMs, told AS notified, alert, due_ms AS dueMs, muted
   FROM watched`;
-/**
- * A row of `alerts`. `said`: the Alert as JSON. `open`: the number of machines in the alert now. `letter`: the ID
- * of the delivery with its firing message.
- */
+/** A row of `alerts`. `said`: Alert as JSON. `open`: its machines now. `letter`: its firing message's delivery ID. */
 type AlertRow = {
   id: number;
   receiver: string;
@@ -77,10 +71,7 @@ type AlertRow = {
 /** The alerts that one receiver is notified of together. */
 interface Batch {
   receiver: KeptReceiver;
-  /**
-   * The alerts in order, each with the ID of its row. `follows`: the undelivered firing message of a resolved
-   * alert, or REPETITION.
-   */
+  /** The alerts in order. `row`: its ID. `follows`: a resolved alert's undelivered firing message, or REPETITION. */
   alerts: { alert: Alert; row: number; follows: number | null }[];
 }
 
@@ -288,10 +279,7 @@ export class Alerts {
     batch.alerts.push({ alert, row: id, follows: null });
   }
 
-  /**
-   * Sends an alert again if it has grown by GROWTH since its last message, so that the first machines do not hide
-   * many later ones.
-   */
+  /** Sends an alert again if it grew by GROWTH, so that its first machines do not hide many later ones. */
   #sendGrown(batch: Batch, id: number, isFull: boolean): void {
     const [row] = this.#sql.exec<AlertRow>("SELECT * FROM alerts WHERE id = ?", id);
     if (!row || isFull) return;

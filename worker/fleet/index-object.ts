@@ -1,5 +1,4 @@
-// Defines the fleet index: one Durable Object with a row for each machine. The machines' objects update it on
-// transitions only, so that a steady fleet causes no write.
+// The fleet index: one Durable Object with a row per machine, updated by the machines' objects on transitions only.
 import type { MachineFilter } from "../../shared/fleet/search-filter.ts";
 import type { MachineSummary, MachineUpdate, UpdatedUntil } from "../../shared/fleet/summary.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
@@ -146,10 +145,7 @@ export class IndexObject extends StoredObject {
     return this.#metrics.measure(isEach);
   }
 
-  /**
-   * Returns the status of each machine in `names`, known to the index or not. The name `standings` stays, since
-   * older versions call it during a deploy.
-   */
+  /** Returns each machine's status, in the index or not. Older versions call the name `standings` during a deploy. */
   standings(names: string[]): MachineStatus[] {
     return statusesOf(this.ctx.storage.sql, names);
   }
@@ -188,10 +184,7 @@ export class IndexObject extends StoredObject {
     return this.#rollouts.ask(name, version);
   }
 
-  /**
-   * Assigns the time at which a machine may change the form of its Node. Returns the wait until then in
-   * milliseconds.
-   */
+  /** Assigns the time at which a machine may change its Node's form. Returns the wait in milliseconds. */
   formTurn(): number {
     return this.#formTurns.take(currentMs());
   }
@@ -352,8 +345,7 @@ async function clusterFault(env: Environment): Promise<string | null> {
 
 /** The migrations of the fleet index. Append only: existing objects have run the earlier entries. */
 export const INDEX_MIGRATIONS: readonly Migration[] = [
-  // `summaries` is a separate table, so that a search does not read the summaries. With rowids, a row up to a page
-  // in size stays in one page; without rowids, only up to a quarter of a page.
+  // `summaries` is a separate table that a search does not read. With rowids, a row up to a page in size stays in one.
   `CREATE TABLE machines (
      name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
      seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,
@@ -383,10 +375,7 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
 ];
 
 export const FORM_TURNS = {
-  /**
-   * The number of Nodes that change their form in a second. Each change writes a whole Node, which the apiserver
-   * sends to every watcher.
-   */
+  /** The number of Nodes that change form per second: the apiserver sends each whole Node to every watcher. */
   aSecond: 10,
 } as const;
 

@@ -69,10 +69,7 @@ export class MachineRows {
     this.#sql = sql;
   }
 
-  /**
-   * Stores an update of a machine's object. `change` is null if the update is repeated, out of date, or without
-   * news, as most are during a repair. Call take in a transaction.
-   */
+  /** Stores an update; call it in a transaction. `change`: null if the update is repeated, outdated or without news. */
   take(update: MachineUpdate): { until: UpdatedUntil; change: FleetChange | null } {
     const { name, generation, version, summary } = update;
     const known = this.#known(name);
@@ -147,10 +144,7 @@ export class MachineRows {
     return gone ? gone.generation + 1 : 0;
   }
 
-  /**
-   * Returns the number of a new change, and updates the stored counts of states. Both arguments are null if no
-   * machine changed.
-   */
+  /** Returns a new change's number, and updates the counts of states. Both arguments: null if no machine changed. */
   nextSeq(before: MachineSummary | null, after: MachineSummary | null): number {
     const counts = this.counts();
     for (const [summary, change] of [[before, -1] as const, [after, 1] as const]) {
@@ -182,8 +176,7 @@ export class MachineRows {
       SELECT value ->> 'atMs', ?, value ->> 'kind', value ->> 'text' FROM json_each(?) RETURNING id`;
     const ids = column<number>(this.#sql, insert, name, JSON.stringify(entries));
     if (!ids.some((id) => id % prunedEvery === 0)) return;
-    // An update may insert more lines than prunedAtOnce: twice its lines are deleted, so that the table shrinks to
-    // its limit.
+    // An update may insert more lines than prunedAtOnce: twice its lines are deleted, so that the table shrinks.
     prune(this.#sql, "history", { entries: lines, atOnce: Math.max(prunedAtOnce, 2 * ids.length) });
   }
 }

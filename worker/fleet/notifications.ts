@@ -1,5 +1,4 @@
-// Connects the parts of the notifications: receivers, alerts, mutes and deliveries. Each change stores its messages
-// in its own transaction; the alarm sends them.
+// Connects receivers, alerts, mutes and deliveries. Each change stores its messages in its transaction.
 import * as z from "zod/mini";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { messageText, testAlert } from "../../shared/fleet/alert.ts";
@@ -66,10 +65,7 @@ interface NotificationSurroundings
   transaction: <T>(work: () => T) => T;
   /** Returns the number of machines in each state. */
   counts: () => FleetCounts;
-  /**
-   * Returns the fault that a probe of the apiserver found; null if the apiserver serves the Worker, or without a
-   * result. Never rejects.
-   */
+  /** Returns the fault that a probe of the apiserver found; null without a fault or a result. Never rejects. */
   clusterFault: () => Promise<string | null>;
   /** Returns a random number from 0 to 1; typically Math.random. */
   random: () => number;
@@ -134,10 +130,7 @@ export class Notifications {
     return this.#receivers.all().map(({ name }) => this.#shown(name));
   }
 
-  /**
-   * Adds a receiver (`isNew`) or changes one. Fails with the invalid field, or with null if no receiver has the
-   * name.
-   */
+  /** Adds (`isNew`) or changes a receiver. Fails with the invalid field, or with null if it does not exist. */
   async put(
     name: string,
     change: ReceiverChange,
@@ -272,10 +265,7 @@ export class Notifications {
     return this.#receivers.find(name)?.settings.repeatMinutes ?? 0;
   }
 
-  /**
-   * Returns the normalized address of a new or changed receiver. Fails with the invalid field, or with null if no
-   * receiver has the name.
-   */
+  /** Returns a receiver's normalized address. Fails with the invalid field, or with null if it does not exist. */
   #addressFor(name: string, { url }: ReceiverChange, isNew: boolean): Result<string, FieldFault | null> {
     const known = this.#receivers.target(name);
     if (isNew && known) return failure({ path: "/name", message: "there is a receiver of this name" });

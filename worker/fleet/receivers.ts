@@ -38,10 +38,7 @@ export interface ReceiverQueue {
   dropped: number;
 }
 
-/**
- * The default interval between repetitions, in minutes. Alertmanager forgets its alerts at a restart, so it needs
- * repetitions.
- */
+/** The default minutes between repetitions. Alertmanager forgets its alerts at a restart, so it needs repetitions. */
 const REPEATED_BY_DEFAULT: Record<MessageFormat, number> = { json: 0, slack: 0, alertmanager: 60 };
 
 /** Returns a new key for signing deliveries: `whsec_` and 32 random bytes, as Standard Webhooks demands. */
@@ -142,8 +139,7 @@ const MOST_WAIT_MS = 3_600_000;
 export const GIVEN_UP_MS = 24 * 3_600_000;
 
 /**
- * Returns the wait after this number of failed attempts: 30 s, doubled up to an hour, plus up to a quarter that
- * spreads the receivers. The wait is at least the Retry-After, `askedMs`.
+ * Returns the wait: 30 s, doubled per failure up to an hour, plus up to a quarter; at least `askedMs` (Retry-After).
  */
 export function waitMs(failed: number, askedMs: number, random: () => number): number {
   const doubled = backOff(failed, LEAST_WAIT_MS, MOST_WAIT_MS);
