@@ -1,4 +1,3 @@
-// The version of rollcall in package.json. `npm run generate` writes it as a constant, so that no program reads a
-// file for it.
+// The version of rollcall in package.json, which `npm run generate` writes, so that no program reads the file.
 
 export const VERSION = "0.1.0";

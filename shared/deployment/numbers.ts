@@ -14,9 +14,7 @@ export const NUMBER_RANGES = {
 } as const satisfies Record<string, readonly [least: number, most: number]>;
 export type NumberVariable = keyof typeof NUMBER_RANGES;
 
-/**
- * Returns the form that the variable needs; null if `text` is valid. An empty text is valid and means the default.
- */
+/** Returns the form that the variable needs; null if `text` is valid. An empty text is valid and means the default. */
 export function numberCure(name: NumberVariable, text: string): string | null {
   if (text === "") return null;
   const [least, most] = NUMBER_RANGES[name];

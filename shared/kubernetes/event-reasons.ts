@@ -1,5 +1,4 @@
-// Lists the reasons of the events that rollcall records. `npm run generate` writes them into docs/reporting.md.
-// Custom setters may record other events.
+// Lists the reasons of the events that rollcall records, which `npm run generate` writes into docs/reporting.md.
 
 export interface EventReasonRow {
   type: "Normal" | "Warning";
@@ -60,10 +59,7 @@ export const EVENT_REASONS = {
 
 export type EventReason = keyof typeof EVENT_REASONS;
 
-/**
- * The reasons of events with the type Warning. The Worker itself records some of these events; setters record the
- * others.
- */
+/** The reasons of Warning events, which setters or the Worker itself record. */
 export type WarningReason = {
   [Reason in EventReason]: (typeof EVENT_REASONS)[Reason]["type"] extends "Warning" ? Reason : never;
 }[EventReason];

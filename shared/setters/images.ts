@@ -45,10 +45,7 @@ function nodeImage({ repoDigests, repoTags, sizeBytes }: ContainerImage): NodeIm
   return sizeBytes === 0 ? { names } : { names, sizeBytes };
 }
 
-/**
- * Returns true if `listed` equals the result of `nodeImage`, without making the result: most reports change no
- * image.
- */
+/** Returns true if `listed` equals the result of `nodeImage`, without making it: most reports change no image. */
 function isListed(
   { repoDigests, repoTags, sizeBytes }: ContainerImage,
   listed: NodeImage | undefined,

@@ -8,9 +8,7 @@ import { type Result, success } from "../result.ts";
 export type ValidateNodeIP = (ip: Ip) => string | null;
 /** Returns the addresses of a name in DNS, in the answer's order; none if the lookup fails. */
 export type LookupIP = (host: string) => readonly Ip[];
-/**
- * Returns the address of the default route's interface, in the family of the given address, which is unspecified.
- */
+/** Returns the address of the default route's interface, in the family of the given address, which is unspecified. */
 export type ResolveAddress = (ip: Ip | null) => Result<Ip | null>;
 
 /**
@@ -55,10 +53,7 @@ export function nodeAddress(
   };
 }
 
-/**
- * Returns the address by the last steps of upstream's search: the hostname if it is an address, then DNS, then the
- * default route.
- */
+/** Returns the address by upstream's last steps: the hostname if an address, then DNS, then the default route. */
 export function findAddress(
   node: DraftNode,
   nodeIP: Ip | null,

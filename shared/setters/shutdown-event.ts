@@ -1,17 +1,12 @@
 // Records an event when a shutdown of the machine begins or is cancelled.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/**
- * Whether a shutdown was reported at the last run; false if a kubelet has just started. The caller keeps the state.
- */
+/** Whether a shutdown was reported at the last run; false if a kubelet has just started. The caller keeps the state. */
 export interface ShutdownState {
   isShuttingDown: boolean;
 }
 
-/**
- * Returns a setter that records the events of upstream's node shutdown manager (managerImpl.start), and updates
- * `state`.
- */
+/** Returns a setter that records upstream's events of a shutdown (managerImpl.start), and updates `state`. */
 export function shutdownEvent(
   state: ShutdownState,
   isShuttingDown: boolean, // typically from the vitals
