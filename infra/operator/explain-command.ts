@@ -43,7 +43,7 @@ export function explainCommand(program: OperatorProgram): void {
   program
     .command("explain [word...]")
     .description(
-      "Show the meaning and the remedy of a state, a phase or a condition, or of all of them without a word.",
+      "Show the meaning and the remedy of a state, a phase or a condition; without a word, of all states, phases and conditions.",
     )
     .addHelpText("after", HELP)
     .action((words: string[]) => {

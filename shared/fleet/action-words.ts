@@ -14,7 +14,7 @@ export interface ActionWords {
 export const ACTION_WORDS: Readonly<Record<ActionName, ActionWords>> = {
   revoke: {
     description:
-      "Refuse all keys of this name for ever. The Node stays, and becomes NotReady; to remove it, use forget.",
+      "Refuse all keys of this name for ever. The Node stays, and becomes NotReady; to remove the Node, use forget.",
     consequence: "its keys are refused for ever, and its Node goes NotReady",
     outcome: "its keys are refused for ever",
   },

@@ -17,8 +17,8 @@ export const STATE_EXPLANATIONS: Readonly<Record<FleetState, Explanation>> = {
   },
   silent: {
     means:
-      "The machine has not reported for the duration of its lease, although the Worker and the apiserver work. Its Node becomes Unknown.",
-    todo: "`rollcall nodes --beside NAME` shows the machines of the same network. If these are silent too, check the site's power and network. Otherwise run `node-shim status` on the machine. After its next report, `rollcall history NAME` shows whether the machine was down or only cut off.",
+      "The machine has not reported for the duration of its lease, although the Worker and the apiserver work. The machine's Node becomes Unknown.",
+    todo: "`rollcall nodes --beside NAME` shows the machines of the same network. If all of these machines are silent, check the site's power and network. If only this machine is silent, run `node-shim status` on the machine. After its next report, `rollcall history NAME` shows whether the machine was down or only cut off.",
   },
   "cluster-unreachable": {
     means: "The machine reports, but the Worker cannot write to the apiserver. The machine has no fault.",
@@ -63,12 +63,12 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
   },
   cloned: {
     means:
-      "Several machines report with one key, for example copies of a disk. The Worker ignores the reports of all of them.",
-    todo: "`rollcall node clones NAME` lists the machines. Give each copy an empty state folder and its own join token. Then run `rollcall trust NAME`.",
+      "Several machines report with one key, for example copies of a disk. The Worker ignores the reports of all these machines.",
+    todo: "`rollcall node clones NAME` lists the machines. Give each copy an empty state folder and its own join token. At the end, run `rollcall trust NAME`.",
   },
   "two shims": {
     means: "Two shims run on one machine. Only the reports of the first shim count.",
-    todo: "Stop one of them: `pgrep -af node-shim` on the machine lists both. `rollcall trust NAME` ends the phase at once; otherwise it ends after ten minutes.",
+    todo: "Stop one of the shims: `pgrep -af node-shim` on the machine lists both. `rollcall trust NAME` ends the phase at once; otherwise it ends after ten minutes.",
   },
   "name taken": {
     means:
@@ -91,7 +91,7 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
   },
   "apiserver not configured": {
     means: "The Worker has no address of an apiserver, or no token for it.",
-    todo: "Set KUBE_URL and KUBE_TOKEN; `rollcall status` shows which of them is missing.",
+    todo: "Set KUBE_URL and KUBE_TOKEN; `rollcall status` shows which one is missing.",
   },
 };
 

@@ -93,7 +93,7 @@ function unknownRange(taken: readonly string[], { nodes }: ClusterObjects, { mac
 export const routes: Check = {
   name: "routes",
   reads: "flags of kube-controller-manager and cloud controllers",
-  follows: "the cloud's route table gets a route for each Node with a pod CIDR, and its size is limited",
+  follows: "the cloud's route table, whose size is limited, gets a route for each Node with a pod CIDR",
   find: (cluster, { machines }) =>
     programsNamed(cluster, CONTROLLER_MANAGER, ...CLOUD_CONTROLLERS)
       .filter(({ flags }) => hasRouteController(flags))

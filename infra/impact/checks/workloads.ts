@@ -12,7 +12,7 @@ export const AFFINITY_PATCH =
 export const daemonSets: Check = {
   name: "daemon-sets",
   reads: "DaemonSets that tolerate the taint and select rollcall's Nodes",
-  follows: "each of these Nodes gets a Pending pod, and one such pod blocks every later rolling update",
+  follows: "each Node of rollcall gets a Pending pod, and one such pod blocks every later rolling update",
   find: ({ daemonSets }, { node, machines }) =>
     daemonSets
       .filter(({ spec }) => spec?.template.spec && runsDaemonPod(spec.template.spec, node))

@@ -72,7 +72,7 @@ export const FLEET_DESCRIPTIONS = {
     "GET /v1/rollout": {
       id: "getRollout",
       what: "Show the rollout with its version of the shim, its machines, and their results",
-      answers: { 200: json("The rollout. It is null if there is none.", "RolloutState", rolloutSchema) },
+      answers: { 200: json("The rollout, or null if there is none.", "RolloutState", rolloutSchema) },
     },
     "PUT /v1/rollout": {
       id: "putRollout",
@@ -148,7 +148,7 @@ export const FLEET_DESCRIPTIONS = {
       more: ADDRESSES,
       answers: {
         201: json(
-          "The receiver. No other answer has its signing secret.",
+          "The receiver, whose signing secret no other answer has.",
           "ChangedReceiver",
           changedReceiverSchema,
         ),
