@@ -1,3 +1,3 @@
-// The version of rollcall in package.json, which `npm run generate` writes, so that no program reads the file.
+// The version of rollcall, which `npm run generate` copies from package.json, so that no program reads a file for it.
 
 export const VERSION = "0.1.0";

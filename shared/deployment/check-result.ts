@@ -3,7 +3,7 @@
 export interface CheckResult {
   /** The subject of the check: `ORIGINS`, `token`, `apiserver`. */
   check: string;
-  /** `failed`: a part does not work now. `warning`: a part will fail later, or is probably unintended. */
+  /** `failed`: a part of the deployment fails now. `warning`: a part will fail later, or is probably unintended. */
   state: "ok" | "warning" | "failed";
   message: string;
   /** The remedy for the operator; absent if the check passed. */

@@ -32,7 +32,7 @@ export interface UpgradeSituation {
   underway: () => number;
 }
 
-/** Decides the answer to a machine. Functions of `situation` are called only if needed: rollouts are rare. */
+/** Decides the answer to a machine. Calls functions of `situation` only if needed, since rollouts are rare. */
 export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
   const { rollout, isStopped, name, version, summary, isGiven, underway } = situation;
   if (!rollout) return stay("no rollout");

@@ -242,7 +242,7 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
     const [was, is] = [original.metadata?.[field], node.metadata[field]];
     if (was === is) return [];
     const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
-    // A kubelet's label is removed each time, because a bystander never has one. Any other label is removed once.
+    // A kubelet's label is removed whenever it appears: a bystander never has one. Other labels are removed once.
     const gone = Object.keys(was ?? {}).filter(
       (key) => is?.[key] === undefined && movedTo(key) !== undefined,
     );

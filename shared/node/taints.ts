@@ -37,7 +37,7 @@ export function askedTaints(
   };
 }
 
-/** Returns all taints that machine and token have requested since the Node's creation. Other taints are others'. */
+/** Returns all taints that machine and token have requested since the Node's creation; other writers set the rest. */
 export function everAsked({ taints = [], formerTaints = [] }: Partial<AskedTaints> = {}): Taint[] {
   return [...taints, ...formerTaints];
 }

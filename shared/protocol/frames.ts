@@ -31,7 +31,7 @@ export type HeartbeatFrame = z.infer<typeof heartbeatSchema>;
 /** The number of characters of a heartbeat's MAC: base64url of the first 16 bytes of HMAC-SHA-256. */
 export const HEARTBEAT_MAC_LENGTH = 22;
 
-/** Returns the text that the MAC protects: `nonce` is the socket's last one, `payload` the frame's first line. */
+/** Returns the text that the MAC protects. `nonce`: from the socket's last answer; `payload`: the first line. */
 export function heartbeatText(nonce: string, payload: string): string {
   return `rollcall-heartbeat\n${nonce}\n${payload}`;
 }

@@ -154,7 +154,7 @@ const shownEvent = z.object({
 });
 export type ShownEvent = z.infer<typeof shownEvent>;
 
-/** The body of a 200 answer to GET /v1/nodes/{name}, which wakes the node object: all about the machine. */
+/** The 200 answer to GET /v1/nodes/{name}, which wakes the node object: all that the Worker knows of a machine. */
 export const wholeNodeSchema = z.extend(shownNodeSchema, {
   /** The machine's summary in the fleet index; null if the index has none yet. */
   summary: z.nullable(fleetMachineSchema),
