@@ -54,10 +54,7 @@ export type ReportStep =
   | { kind: "suspend"; phase: DuplicatePhase; senders: SeenSenders }
   /** The node object doubts which sender the facts belong to. It stores nothing of the report before `untilMs`. */
   | { kind: "wait"; untilMs: number; senders: SeenSenders }
-  /**
-   * The shim could not set up and ends. The node object records an event and a line of history, and does not renew
-   * the lease.
-   */
+  /** The shim could not set up and ends. The node object records that, and does not renew the lease. */
   | { kind: "record setup failure"; setupError: string; senders: SeenSenders }
   /** The node object has the registry confirm the key, stores the report, and runs a tick. */
   | { kind: "apply"; senders: SeenSenders };

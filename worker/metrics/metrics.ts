@@ -133,10 +133,7 @@ export const METRICS = {
 } as const satisfies Record<string, readonly [MetricType, string, readonly string[]]>;
 export type MetricName = keyof typeof METRICS;
 
-/**
- * A histogram: a count for each bucket of DURATION_BUCKETS, and one for longer durations. The counts are not
- * cumulative.
- */
+/** A histogram, not cumulative: a count per bucket of DURATION_BUCKETS, and one for longer durations. */
 interface Distribution {
   counts: number[];
   sum: number;
@@ -222,10 +219,7 @@ interface Taken {
   sinceMs: number;
 }
 
-/**
- * Measures the durations of requests to the apiserver, by verb and code, while this object is in memory. The
- * durations are not stored.
- */
+/** Measures in memory the durations of requests to the apiserver, by verb and code. The durations are not stored. */
 export class Durations {
   readonly #nowMs: () => number;
   /** The durations by verb and code. */

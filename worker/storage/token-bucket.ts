@@ -15,10 +15,7 @@ export const RATE_LIMITS = {
    * kubelet does. At most 24 processes do so in an hour; each may send 25 events of each type.
    */
   freshEvents: { atOnce: 12, everyMs: 300_000 },
-  /**
-   * Writes of the status between reports. If two writers fight over a value, they cause no more writes than reports
-   * would.
-   */
+  /** Status writes between reports: two writers that fight over a value cause no more writes than reports would. */
   statusBetweenReports: { atOnce: 3, everyMs: 10_000 },
   /** Lines of history about outages that machines report. */
   outageLines: { atOnce: 6, everyMs: 600_000 },

@@ -24,16 +24,10 @@ const MINUTE_MS = 60_000;
 const PART_MS = 2000;
 /** The share of the burst that events must leave for writes of the Node. */
 const KEPT_FROM_EVENTS = 0.2;
-/**
- * The share of the burst that may be spent without a stored row: slightly more than what refills before an eviction
- * (10 s).
- */
+/** The share of the burst to spend without a stored row: slightly more than the refill before an eviction (10 s). */
 const UNRECORDED = 0.2;
 
-/**
- * The number of requests that must be left to start a registration: the Node is created or read, adopted and
- * written.
- */
+/** The requests that a registration needs to start: the Node is created or read, adopted and written. */
 export const REGISTRATION_REQUESTS = 4;
 /** The number of requests of a removal, which reads Node and lease twice and deletes both. */
 export const REMOVAL_REQUESTS = 6;
@@ -62,10 +56,7 @@ export function requestsAt(
   };
 }
 
-/**
- * Returns the number of requests of a kind that may be made now, which may be a fraction. The burst and the minute
- * each limit it.
- */
+/** Returns how many requests of a kind are left, maybe a fraction. The burst and the minute each limit them. */
 export function allowance(left: RequestsLeft, asked: RequestKind, aMinute: number): number {
   const share = shareOf(asked);
   const { within } = share === "renewals" ? RENEWALS : OTHERS;
@@ -111,10 +102,7 @@ export class RequestBudget {
     this.#left = records.get("requestsLeft");
   }
 
-  /**
-   * Takes one request from the budget; returns false if the request must not be made. Call it before each request,
-   * including a retry.
-   */
+  /** Takes one request from the budget; returns false if it must not be made. Call it before each request or retry. */
   take(asked: RequestKind): boolean {
     const isAllowed = this.allows(asked);
     if (isAllowed) this.#left = afterRequest(this.#now(), asked);
@@ -242,10 +230,7 @@ export function spendWrite(
   return urgent && left.urgent >= 1 ? { ...left, bytes: left.bytes - bytes, urgent: left.urgent - 1 } : null;
 }
 
-/**
- * Returns the budget that is left after a registration's write, which never waits for this budget: registrations
- * have their own.
- */
+/** Returns the budget after a registration's write, which never waits: registrations have a budget of their own. */
 export function spendAnyway(budget: StatusBudget | undefined, bytes: number, nowMs: number): StatusBudget {
   const left = budgetAt(budget, nowMs);
   return { ...left, bytes: left.bytes - bytes };
@@ -256,10 +241,7 @@ export function sizeOf(node: Node): number {
   return new TextEncoder().encode(JSON.stringify(node)).length;
 }
 
-/**
- * Returns true if the write ends a Node's readiness, or ends the Unknown of the node controller. A Node that
- * becomes Ready can wait, which bounds the number of urgent writes.
- */
+/** Returns true if the write ends a Node's Ready or Unknown. Becoming Ready can wait, which bounds urgent writes. */
 export function isUrgent(original: Node, next: Node): boolean {
   const [was, is] = [readyConditionOf(original)?.status, readyConditionOf(next)?.status];
   return was === "Unknown" || (was === "True" && is !== "True");
@@ -270,10 +252,7 @@ export function budgetText({ bytes, urgent, atMs }: StatusBudget): string {
   return [Math.floor(bytes), Math.floor(urgent * 1000) / 1000, atMs].join(" ");
 }
 
-/**
- * Returns the budget in the lease's annotation; undefined (full) without an annotation, and an empty budget for an
- * invalid one.
- */
+/** Returns the budget in the lease's annotation; undefined (full) without one; an empty one if it is invalid. */
 export function parseBudget(text: string | undefined, nowMs: number): StatusBudget | undefined {
   if (text === undefined) return undefined;
   const [bytes = Number.NaN, urgent = -1, atMs = -1, ...rest] = text.split(" ").map(Number);
@@ -286,19 +265,13 @@ export function parseBudget(text: string | undefined, nowMs: number): StatusBudg
 /** Returns the budget of a machine whose lease cannot be read: empty. */
 export const emptyBudget = (nowMs: number): StatusBudget => ({ bytes: 0, urgent: 0, atMs: nowMs });
 
-/**
- * The least time between two registrations with the lowest MACHINE_REQUESTS. A higher MACHINE_REQUESTS shortens the
- * time in proportion.
- */
+/** The least time between two registrations at the lowest MACHINE_REQUESTS. Higher values shorten it in proportion. */
 export const REGISTRATION_APART_MS = 10_000;
 
 /** The size of a Node up to which its registration costs one token. The cost of a larger Node rises in proportion. */
 const NODE_BYTES = 32 * 1024;
 
-/**
- * Returns the token bucket that is left after a registration, or a failure with the milliseconds to wait.
- * `aMinute`: the deployment's MACHINE_REQUESTS.
- */
+/** Returns the bucket after a registration, or a failure with the wait in ms. `aMinute`: MACHINE_REQUESTS. */
 export function spendRegistration(
   budget: TokenBucket | undefined,
   nowMs: number,
@@ -342,8 +315,7 @@ export function backOffAfter(
 ): BackOff | undefined {
   if (!error || !isFailing(error)) return undefined;
   const nowMs = machine.nowMs();
-  // The time is shorter than a report interval, so that each periodic report may try. It is random, so that objects
-  // do not retry at the same moment.
+  // A random time below a report interval: each periodic report may try, and objects do not retry together.
   const everyMs = reportIntervalMs(facts.settings) * (0.5 + 0.4 * random());
   return { error, tries: Math.max(0, triesAt(before, nowMs) - 1), atMs: nowMs, everyMs };
 }
@@ -362,10 +334,7 @@ function triesAt(backOff: BackOff | undefined, nowMs: number): number {
 /** The number of updates that failed right after another one had failed, since this object woke. */
 export type RepeatedFailures = Readonly<Record<"lease" | "status", number>>;
 
-/**
- * Counts and logs a repeated failure, and returns the counts. Upstream's onRepeatedHeartbeatFailure closes
- * connections instead.
- */
+/** Counts and logs a repeated failure. Upstream's onRepeatedHeartbeatFailure closes connections instead. */
 export function repeatedHeartbeatFailure(
   before: RepeatedFailures | undefined,
   what: keyof RepeatedFailures,

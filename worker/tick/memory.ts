@@ -1,5 +1,4 @@
-// The memory of a tick for the next tick, which an eviction may lose. Each step takes the fields that it needs and
-// returns the fields that have changed; only tick.ts writes them here.
+// A tick's memory for the next tick, which an eviction may lose. Steps return changed fields; only tick.ts writes.
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
