@@ -81,13 +81,14 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const registered = await register(machine, memory, REGISTRATION_DEADLINE_MS);
   Object.assign(memory, registered.memory);
   const { phase, message, retryInMs, created } = registered;
-  if (phase !== "registered") {
+  // A registration that conflicted keeps the phase, and is tried again with the next report.
+  if (phase !== "registered" || retryInMs !== undefined) {
     // While a restarted shim cannot register, the lease of its known Node is still renewed.
     const wasRegistered = records.get("registration")?.phase === "registered";
     if (retryInMs !== undefined && wasRegistered) await renew(machine, memory, created);
     return {
       phase,
-      ready: false,
+      ready: phase === "registered" && isReady(records.get("node")?.node),
       ...(message !== undefined && { message }),
       ...(retryInMs !== undefined && { reportInMs: retryInMs }),
     };
