@@ -118,7 +118,7 @@ function silentNodesCommand(program: OperatorProgram): void {
   program
     .command("silent-nodes")
     .description(
-      "List machines that have been silent for a number of days. With it, REMOVE_SILENT_NODES_DAYS would remove their Nodes.",
+      "List machines that have been silent for a number of days, whose Nodes REMOVE_SILENT_NODES_DAYS would remove.",
     )
     .requiredOption(
       "--days <n>",

@@ -57,7 +57,7 @@ export function operatorCommands(program: OperatorProgram): void {
   operators
     .command("revoke")
     .addArgument(new Argument("<operator>", "the operator's name"))
-    .description("Revoke an operator's secret. The Worker refuses it everywhere within 10 seconds.")
+    .description("Revoke an operator. The Worker refuses the operator's secret everywhere within 10 seconds.")
     .action((name: string) => {
       const path = `/v1/operators/${encodeURIComponent(name)}` as const;
       return answer(

@@ -56,7 +56,7 @@ export function sessionCommands(program: OperatorProgram): void {
   sessions
     .command("revoke")
     .addArgument(new Argument("<session>", "the session's ID"))
-    .description("End a session in a browser. The Worker refuses it everywhere within 10 seconds.")
+    .description("End a session in a browser. The Worker refuses the session everywhere within 10 seconds.")
     .action((id: string) =>
       answer(
         program,

@@ -35,7 +35,7 @@ export function tokenCommands(program: OperatorProgram): void {
   token
     .command("revoke <id>")
     .description(
-      "Revoke a join token: no machine can enrol with it any more. Enrolled machines continue; revoke these by name.",
+      "Revoke a join token: no machine can enrol with it any more. Enrolled machines continue; revoke such machines by name.",
     )
     .action((id: string) =>
       answer(

@@ -8,7 +8,7 @@ export const webhooks: Check = {
   name: "webhooks",
   reads: "webhook configurations that match Nodes or their leases",
   follows:
-    "the apiserver calls the webhook for each write of the Worker; if the webhook does not answer, it may block these writes",
+    "the apiserver calls the webhook for each write of the Worker; a webhook that does not answer may block the Worker's writes",
   find: ({ validatingWebhooks, mutatingWebhooks }, { node }) => {
     const all = [
       ...validatingWebhooks.flatMap((each) =>

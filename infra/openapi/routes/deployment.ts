@@ -52,7 +52,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "DELETE /v1/tokens/{id}": {
       id: "revokeToken",
       what: "Revoke a join token",
-      more: "No machine can enrol with the token any more. Machines that have enrolled with it continue.",
+      more: "No machine can enrol with the token any more. Machines that have enrolled with the token continue.",
     },
     "GET /v1/revocations": {
       id: "listRevocations",
@@ -215,7 +215,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /v1/silent-nodes": {
       id: "listSilentNodes",
       what: "List the Nodes of machines that have been silent for `days`",
-      more: "With this number of days, the variable REMOVE_SILENT_NODES_DAYS would remove these Nodes. The longest silence is first.",
+      more: "The Worker would remove these Nodes if the variable REMOVE_SILENT_NODES_DAYS had this number. The longest silence is first.",
       about: { days: "1 to 3,650." },
       answers: { 200: json("At most 10,000 Nodes.", "SilentNodes", silentNodesSchema) },
     },
@@ -264,14 +264,14 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /readyz": {
       id: "getReadiness",
       what: "Check the deployment, and show the remedy for each problem",
-      more: "The Worker sends the apiserver at most one request in 10 s for this.",
+      more: "The Worker checks the apiserver at most once in 10 s.",
       about: { verbose: "With any value: lines of text instead of JSON." },
       answers: { 200: readinessAnswer("No check has failed."), 503: readinessAnswer("A check has failed.") },
     },
     "GET /metrics": {
       id: "getMetrics",
       what: "Get the fleet's metrics for Prometheus",
-      more: "The scrape secret opens this path as well. The answer is in OpenMetrics, or in plain text if the header Accept has only that.",
+      more: "The scrape secret opens `/metrics` as well. The answer is in OpenMetrics, or in plain text if the header Accept has only that.",
       answers: {
         200: {
           what: "The metrics.",
