@@ -68,9 +68,7 @@ Examples:
   rollcall ${action} edge-7 edge-8 --dry-run
   rollcall ${action} -l site=b --state blocked`;
 
-/**
- * Adds the command of an action. The action's name in the API, which was the command's former name, still works.
- */
+/** Adds the command of an action. The action's name in the API, which was the command's former name, still works. */
 export function actionCommand(parent: Command, action: ActionName, argument: string): Command {
   const { [action]: word = action } = COMMAND_WORDS;
   const command = parent.command(`${word} ${argument}`);

@@ -150,10 +150,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/**
- * Returns the end of an error text about a line: "" unless the line is of a newer format. Every format has the
- * field rollcallBackup, with its version.
- */
+/** Returns the end of an error text about a line if its rollcallBackup is a newer format, otherwise "". */
 function newer(line: string): string {
   const page = parsed(line);
   const isNewer =
@@ -182,10 +179,7 @@ async function send(
   return warnOfOrigins(program, connection, pages);
 }
 
-/**
- * Warns if machines of the backup report to an origin that is not in ORIGINS. Machines sign for the origin, so the
- * Worker would refuse their reports.
- */
+/** Warns of origins missing in ORIGINS, because the Worker would refuse reports that machines sign for them. */
 async function warnOfOrigins(
   program: OperatorProgram,
   connection: WorkerConnection,

@@ -1,5 +1,4 @@
-// Runs rollcall settings, silent-nodes and origin …: prints the deployment's settings, and the machines that two of
-// the settings concern.
+// Runs rollcall settings, silent-nodes and origin …: prints the settings, and machines that two of them concern.
 import {
   type SettingInForce,
   settingsSchema,

@@ -1,5 +1,4 @@
-// Runs rollcall explain: prints the meaning of a state, phase or condition, and the advice for it. Sends no
-// request.
+// Runs rollcall explain: prints the meaning of a state, phase or condition, and the advice for it. Sends no request.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,

@@ -1,5 +1,4 @@
-// Runs rollcall impact: prints the effects of more Nodes on a cluster. Reads the cluster with the operator's
-// kubectl, and sends the Worker nothing.
+// Runs rollcall impact: prints the effects of more Nodes on the cluster of the operator's kubectl.
 import { InvalidArgumentError } from "commander";
 import { parseNodeLabels, validateNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { success } from "../../shared/result.ts";

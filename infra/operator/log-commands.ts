@@ -163,10 +163,7 @@ async function answerLog<Entry extends { id: number }>(
   await print(program, () => success(show(entries)), { entries });
 }
 
-/**
- * The rank and least width of a text column. Such a column is never left out, but its text may be cut to this
- * width.
- */
+/** A text column's rank and least width: it is never left out, but may be cut to this width. */
 const TEXT = { rank: 0, least: 24 };
 
 const AUDIT_COLUMNS: readonly TableColumn<AuditEntry>[] = [

@@ -158,10 +158,7 @@ export function senderList({ double, senders }: ListedSenders): Shown {
 
 type Line = readonly [name: string, text: string, paint?: Paint | undefined];
 
-/**
- * Renders the screen of one machine. `entries` are the last lines of its history, newest first. `page` is the
- * machine's address in the page.
- */
+/** Renders one machine's screen. `entries`: its latest history, newest first. `page`: its address in the page. */
 export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[], page: string): Shown =>
   textOf(({ screen, nowMs }) => {
     const parts = [

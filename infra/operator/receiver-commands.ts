@@ -251,10 +251,7 @@ interface ReceiverFlags extends ScopeFlags {
   authorizationFile?: string;
 }
 
-/**
- * The fields of a receiver that the flags set. For a new receiver the Worker chooses absent fields; a change leaves
- * absent fields unchanged.
- */
+/** A receiver's fields from flags. For absent fields, a new receiver gets defaults, a changed one keeps its values. */
 type ReceiverSettings = Partial<Omit<ReceiverChange, "states"> & { states: string[] }>;
 
 const FORMATS = ["json", "slack", "alertmanager"] as const satisfies readonly MessageFormat[];
@@ -315,10 +312,7 @@ function receiverSettings(flags: ReceiverFlags): Result<ReceiverSettings> {
   });
 }
 
-/**
- * Returns all settings of a changed receiver, with the former values where no flag is given. A new format has its
- * own default for --repeat.
- */
+/** Returns a changed receiver's settings: former values without a flag, but a new format's default for --repeat. */
 function changedSettings(before: ListedReceiver, settings: ReceiverSettings): ReceiverSettings {
   const { selector, names, states, outagesOnly, delaySeconds, repeatMinutes } = before;
   const format = before.format as MessageFormat;

@@ -1,5 +1,4 @@
-// Runs rollcall status and ready: shows whether the Worker works, by its own checks, and the deployment on one
-// screen.
+// Runs rollcall status and ready: shows whether the Worker works, by its own checks, and the deployment on one screen.
 import type * as z from "zod/mini";
 import {
   type IndexState,
@@ -43,10 +42,7 @@ export function statusCommand(program: OperatorProgram): void {
     .action(() => status(program));
 }
 
-/**
- * An answer of the Worker, or the fault of its request. A fault is shown in the answer's place; other answers are
- * still shown.
- */
+/** The Worker's answer, or the fault of its request, which is shown in the answer's place. */
 type Part<T> = T | { fault: string };
 
 interface WorkerStatus {

@@ -51,10 +51,7 @@ function matchesNodes({ apiGroups = [], operations = [], resources = [] }: V1Rul
   );
 }
 
-/**
- * Mirrors upstream Matcher.resource: `*` matches each resource without a subresource, and either side of a slash
- * may be `*`.
- */
+/** Mirrors upstream Matcher.resource: `*` matches all but subresources; each side of a slash may be `*`. */
 function matchesResource(rule: string, written: string): boolean {
   const [resource = "", subresource = ""] = written.split("/");
   const [wanted = "", wantedSub = ""] = rule.split("/");

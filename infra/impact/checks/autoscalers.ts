@@ -31,10 +31,7 @@ export const clusterAutoscaler: Check = {
 /** The defaults of cluster-autoscaler's flags for unready Nodes. */
 const UNREADY = { percentage: 45, count: 3 };
 
-/**
- * Returns the number of silent machines at which cluster-autoscaler stops scaling, as a finding. Mirrors upstream
- * IsClusterHealthy: a cluster is unhealthy if both bounds are exceeded.
- */
+/** Finds at how many silent machines cluster-autoscaler stops scaling. Mirrors upstream IsClusterHealthy. */
 function healthFinding({ object, flags }: Program, others: number, { machines }: Plan): Found {
   const percentage = Number(flags["max-total-unready-percentage"] ?? UNREADY.percentage);
   const count = Number(flags["ok-total-unready-count"] ?? UNREADY.count);
@@ -64,10 +61,7 @@ interface Limit {
   now: number;
 }
 
-/**
- * Returns a finding for each total limit of cluster-autoscaler, as in `--cores-total=0:320`. Without the flag no
- * limit can be reached.
- */
+/** Returns a finding for each total limit of cluster-autoscaler, as in `--cores-total=0:320`. */
 function limitFindings({ object, flags }: Program, nodes: readonly V1Node[], { machines }: Plan): Found[] {
   const mostOf = (flag: string) => Number(flags[flag]?.split(":").at(-1));
   const limits: Limit[] = [
@@ -129,10 +123,7 @@ interface LinearParameters {
   max?: number;
 }
 
-/**
- * Returns the number of added replicas. Mirrors upstream LinearController. null if the program's parameters are not
- * known or of another kind.
- */
+/** Returns the number of added replicas, or null for unknown parameters. Mirrors upstream LinearController. */
 function moreReplicas(
   program: Program,
   { configMaps, nodes }: ClusterObjects,

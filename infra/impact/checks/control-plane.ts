@@ -1,5 +1,4 @@
-// Finds programs that read all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade
-// plans.
+// Finds programs that read all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade plans.
 import type { V1LabelSelector } from "@kubernetes/client-node";
 import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts";
 import { type Check } from "../finding.ts";
@@ -38,10 +37,7 @@ export const schedulerThroughput: Check = {
   },
 };
 
-/**
- * Returns the number of feasible Nodes that the scheduler looks for. Mirrors upstream numFeasibleNodesToFind
- * without a configured percentage.
- */
+/** Returns how many feasible Nodes the scheduler looks for. Mirrors upstream numFeasibleNodesToFind. */
 function feasibleNodes(all: number): number {
   if (all < LEAST_FEASIBLE.nodes) return all;
   const percentage = Math.max(50 - Math.floor(all / 125), LEAST_FEASIBLE.percentage);
@@ -102,10 +98,7 @@ export const upgradePlans: Check = {
   },
 };
 
-/**
- * Returns true if the selector matches the labels. Mirrors upstream LabelSelectorAsSelector: no selector matches
- * nothing, an empty one everything.
- */
+/** Mirrors upstream LabelSelectorAsSelector: no selector matches nothing, an empty selector everything. */
 export function matchesSelector(
   selector: V1LabelSelector | undefined,
   labels: Readonly<Record<string, string>>,

@@ -20,10 +20,7 @@ export const kubeletService: Check = {
       })),
 };
 
-/**
- * Returns the prometheus-operators that write a kubelet Service. If the cluster shows no such operator, returns the
- * kubelet Services themselves.
- */
+/** Returns the prometheus-operators that write a kubelet Service, or if there are none the kubelet Services. */
 function kubeletServices(cluster: ClusterObjects): { object: string; selector?: string | undefined }[] {
   const operators = programsNamed(cluster, "prometheus-operator").filter(
     ({ flags }) => "kubelet-service" in flags,

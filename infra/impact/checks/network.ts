@@ -1,5 +1,4 @@
-// Finds network resources that each Node takes (a range of pods' addresses, a route, a peer), and topology hints of
-// Services, which end when one Node has no zone.
+// Finds network resources that each Node takes, and Services' topology hints, which end when one Node has no zone.
 import type { V1ConfigMap, V1Node, V1Service } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { type Cidr, contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
@@ -107,10 +106,7 @@ export const routes: Check = {
       })),
 };
 
-/**
- * Returns true if the route controller runs: a cloud is configured, node CIDRs are allocated, and routes are not
- * disabled.
- */
+/** Returns true if a cloud is configured, node CIDRs are allocated, and the route controller is not disabled. */
 function hasRouteController(flags: Program["flags"]): boolean {
   const cloud = flags["cloud-provider"] ?? "";
   return (
@@ -177,10 +173,7 @@ function isAuto({ metadata }: V1Service): boolean {
   return MODES.some((mode) => metadata?.annotations?.[mode]?.toLowerCase() === "auto");
 }
 
-/**
- * Returns true if the cluster has topology hints now. Mirrors upstream TopologyCache.SetNodes: each Ready Node has
- * a zone, and there are at least two zones.
- */
+/** Mirrors upstream TopologyCache.SetNodes: hints need a zone on each Ready Node, and two zones in all. */
 function hasHintsNow(nodes: readonly V1Node[]): boolean {
   const counted = nodes.filter(
     (node) => isReady(node) && !ROLES.some((role) => role in (node.metadata?.labels ?? {})),

@@ -1,5 +1,4 @@
-// Finds objects that select rollcall's Nodes by labels that a newer Worker moves to its own keys. Matters to
-// existing fleets only.
+// Finds objects that select existing rollcall Nodes by labels that a newer Worker moves to its own keys.
 import type { V1Node, V1NodeSelectorTerm, V1PodSpec } from "@kubernetes/client-node";
 import { movedTo } from "../../../shared/node/ownership.ts";
 import { isMachine, objectName, type Workload, workloadsOf } from "../cluster-objects.ts";

@@ -1,5 +1,4 @@
-// Finds workloads that would get a pod on a Node of rollcall's, or would count such a Node as a domain for their
-// pods.
+// Finds workloads that would get a pod on a Node of rollcall's, or would count such a Node as a domain for their pods.
 import type { V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
 import { objectName, workloadsOf } from "../cluster-objects.ts";
 import { type Check, type Found } from "../finding.ts";
@@ -48,10 +47,7 @@ export const topologySpread: Check = {
     }),
 };
 
-/**
- * Returns the constraints for which the Node counts as a domain. Mirrors upstream calPreFilterState: the Node must
- * have the topology keys of all constraints of one kind.
- */
+/** Returns the constraints for which the Node counts as a domain. Mirrors upstream calPreFilterState. */
 function counting(
   all: readonly V1TopologySpreadConstraint[],
   whenUnsatisfiable: string,

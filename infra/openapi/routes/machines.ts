@@ -1,5 +1,4 @@
-// Describes the routes about one machine, for operators and for machines. docs/protocol.md is normative for
-// machines.
+// Describes the routes about one machine, for operators and for machines. docs/protocol.md is normative for machines.
 import {
   type EnrolmentAnswer,
   type LeaveAnswer,

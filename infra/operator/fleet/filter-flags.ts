@@ -137,8 +137,6 @@ export const scopeOf = ({ selector, names, state }: ScopeFlags) => ({
   ...(state !== undefined && { states: state.split(",") }),
 });
 
-/**
- * Returns the machines of a scope as text, like `site=b edge-*`, or `all` if the scope does not limit the machines.
- */
+/** Returns the machines of a scope as text, like `site=b edge-*`, or `all` if the scope does not limit the machines. */
 export const machinesOf = ({ selector, names }: { selector: string; names: string }) =>
   [selector, names].filter((text) => text !== "").join(" ") || "all";

@@ -1,5 +1,4 @@
-// Runs rollcall repair index: makes each node object send its entry to the fleet index again, and prints the
-// progress.
+// Runs rollcall repair index: makes each node object send its entry to the fleet index again, and prints the progress.
 import { type IndexState, indexStateSchema } from "../../../shared/protocol/fleet-answers.ts";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, print } from "../answer.ts";
@@ -52,10 +51,7 @@ async function repair(program: OperatorProgram, waits: boolean): Promise<void> {
 
 const isOver = ({ repair }: IndexState) => repair === null || repair.endedAtMs !== null;
 
-/**
- * Returns a text with the number of machines in the fleet index, and the result of its last comparison with the
- * machines.
- */
+/** Returns the number of machines in the fleet index, and the result of its last comparison, as text. */
 export function indexWords({ names, machines, repair, check }: IndexState, nowMs: number): string {
   const known = names === machines ? `has all ${names} machines` : `has ${machines} of ${names} machines`;
   const words = [known];

@@ -1,5 +1,4 @@
-// Runs rollcall rollout …: gives a new version of the shim to a growing part of the machines, and shows the
-// progress.
+// Runs rollcall rollout …: gives a new version of the shim to a growing part of the machines, and shows the progress.
 import type { Command } from "commander";
 import {
   type RolloutAnswer,

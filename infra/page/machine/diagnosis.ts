@@ -1,5 +1,4 @@
-// Finds the problem of one machine: a sentence about it, and a remedy. The result does not depend on the present
-// time.
+// Finds the problem of one machine: a sentence about it, and a remedy. The result does not depend on the present time.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
