@@ -47,7 +47,7 @@ export function tokenCommands(program: OperatorProgram): void {
 }
 
 function createCommand(program: OperatorProgram, token: Command): void {
-  token
+  const create = token
     .command("create")
     .description("Create a join token and print only the token, so that you can redirect it into a file.")
     .requiredOption(
@@ -62,7 +62,28 @@ function createCommand(program: OperatorProgram, token: Command): void {
         .argParser(seconds)
         .default(3600, "1h"),
     )
-    .option("--uses <n>", "the number of machines that may enrol with the token", wholeNumber, 1)
+    .option("--uses <n>", "the number of machines that may enrol with the token", wholeNumber, 1);
+  nodeOptions(create)
+    .option("--rejoin", "let the machine take over a name that another machine has (one name, one use)")
+    .option(
+      "--without-facts-only-taint",
+      "let a machine replace the taint rollcall.dev/facts-only by its own taints",
+    )
+    .addHelpText("after", HELP)
+    .action((flags: TokenFlags) => {
+      const { stderr } = program.surroundings.process;
+      for (const line of movedLines(flags)) stderr.write(`${line}\n`);
+      return answer(
+        program,
+        { method: "POST", path: "/v1/tokens", body: tokenRequest(flags), typed: TYPED },
+        shown(mintedTokenSchema, (minted) => textOf(() => `${minted.token}\n`)),
+      );
+    });
+}
+
+/** Adds the options that decide on the machines' Nodes. */
+function nodeOptions(command: Command): Command {
+  return command
     .option(
       "--label <key=value>",
       "a label of the machines' Nodes, which machines cannot change; repeatable",
@@ -107,22 +128,7 @@ function createCommand(program: OperatorProgram, token: Command): void {
       "--may-cloud <id>",
       "a provider ID that a machine may have: aws:///eu-west-1a/*; repeatable",
       collect,
-    )
-    .option("--rejoin", "let the machine take over a name that another machine has (one name, one use)")
-    .option(
-      "--without-facts-only-taint",
-      "let a machine replace the taint rollcall.dev/facts-only by its own taints",
-    )
-    .addHelpText("after", HELP)
-    .action((flags: TokenFlags) => {
-      const { stderr } = program.surroundings.process;
-      for (const line of movedLines(flags)) stderr.write(`${line}\n`);
-      return answer(
-        program,
-        { method: "POST", path: "/v1/tokens", body: tokenRequest(flags), typed: TYPED },
-        shown(mintedTokenSchema, (minted) => textOf(() => `${minted.token}\n`)),
-      );
-    });
+    );
 }
 
 const TOKEN_COLUMNS: readonly TableColumn<ListedToken>[] = [
