@@ -345,7 +345,7 @@ async function clusterFault(env: Environment): Promise<string | null> {
 
 /** The migrations of the fleet index. Append only: existing objects have run the earlier entries. */
 export const INDEX_MIGRATIONS: readonly Migration[] = [
-  // `summaries` is a separate table that a search does not read. With rowids, a row up to a page in size stays in one.
+  // `summaries` is separate, so that a search does not read it. With rowids, a row of up to a page stays in one page.
   `CREATE TABLE machines (
      name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
      seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,

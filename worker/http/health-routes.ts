@@ -245,7 +245,7 @@ async function metricsOf(source: string, ask: () => Promise<Measured>): Promise<
   return found ? [up(source, true), found] : [up(source, false)];
 }
 
-/** Returns all gateways' samples. If any gateway does not answer, the source `gateways` is down; the others' stay. */
+/** Returns all gateways' samples. The source `gateways` is down if any does not answer; the others' are returned. */
 async function gatewaysMetrics(env: Environment): Promise<Measured[]> {
   const numbers = await answerIn(GATEWAYS_WITHIN_MS, async () => registry(env).gatewaysInUse());
   const asked = (numbers ?? []).map((number) =>

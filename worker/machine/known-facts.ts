@@ -150,7 +150,7 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
     ...(custom && { custom }),
   };
   records.put("facts", { digest, facts });
-  // Counts the facts before this report, because earlier Worker versions stored facts without the record `runtime`.
+  // The facts before this report count too: earlier Worker versions stored facts without the record `runtime`.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);
   if (runtime !== known) records.put("runtime", runtime);

@@ -109,7 +109,7 @@ export interface LeaseLender {
 export interface LeaseHolder {
   /** Adds the machine to the gateway's members, whose socket ends it reports. Call it before the first loan. */
   noteMember: (name: string, gateway: number) => Promise<true>;
-  /** Ends and drops loans up to epoch `floor`, even later ones. Resolves after the last PUT; null without a loan. */
+  /** Ends and drops loans up to epoch `floor`, also late arrivals. Resolves after the last PUT; null without a loan. */
   recall: (name: string, floor: number) => Promise<ReturnedLoan | null>;
   /** Reads the loan for an operator's view, without ending it; null if there is no loan. */
   look: (name: string) => Promise<ReturnedLoan | null>;
