@@ -27,7 +27,7 @@ export const EVENT_REASONS = {
   NodeNotSchedulable: { type: "Normal", when: "the Node is cordoned", isUpstream: true },
   Shutdown: {
     type: "Normal",
-    when: "the machine begins to shut down, or cancels that",
+    when: "the machine begins to shut down, or the shutdown is cancelled",
     isUpstream: true,
   },
   Rebooted: { type: "Warning", when: "the boot ID has changed", isUpstream: true },
@@ -45,7 +45,7 @@ export const EVENT_REASONS = {
   KubeletSetupFailed: { type: "Warning", when: "the shim ends instead of reporting", isUpstream: true },
   NodeNameTaken: {
     type: "Warning",
-    when: "another owner has the Node, or another writer keeps it alive",
+    when: "the Node has another owner, or another writer renews its lease",
     isUpstream: false,
   },
   MachineCloned: { type: "Warning", when: "several machines report with one key", isUpstream: false },
