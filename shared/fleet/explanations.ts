@@ -45,7 +45,7 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
     todo: "Wait. If the phase does not end, `rollcall history NAME` shows the reason.",
   },
   registered: {
-    means: "The Worker keeps the Node up to date. The Node is Ready, or a condition has the reason why not.",
+    means: "The Worker keeps the Node up to date. If the Node is not Ready, a condition has the reason.",
     todo: "",
   },
   "facts refused": {
