@@ -1,4 +1,4 @@
-// Gathers the secrets that a Worker lacks: makes them, has kubectl create them, or reads the operator's files.
+// Gathers secrets that a Worker lacks: made, from kubectl or from files. Prints only an admin secret without a file.
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";

@@ -1,4 +1,4 @@
-// Writes an environment's wrangler.toml with the operator's settings, in a folder that git ignores.
+// Writes an environment's wrangler.toml, with the operator's settings, in an ignored folder. Writes no tracked file.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";

@@ -1,4 +1,4 @@
-// Reads an operator's secret from a file, a command or cloudflared. Reads and writes files for their owner alone.
+// Reads an operator's secret from a file, a command or cloudflared, and never prints it. Also handles private files.
 import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
