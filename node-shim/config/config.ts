@@ -11,6 +11,7 @@ import { DEFAULT_SETTINGS, type Settings, settingsSchema } from "../../shared/pr
 import { effectiveEvictionHard } from "../../shared/resources/eviction.ts";
 import { failure, type Result, success, valueOr } from "../../shared/result.ts";
 import { codeOf } from "../base/fault.ts";
+import { withTrustedFile } from "../base/ownership.ts";
 import { featureGates } from "./feature-gates.ts";
 import { type FlagTexts, readFlags } from "./flags.ts";
 import { IGNORED_FIELDS, type IgnoredField, type IgnoredType, type IgnoredValues } from "./ignored-fields.ts";
@@ -55,15 +56,16 @@ const TAINT_FIELDS = ["key", "value", "effect"];
 /** Reads an optional file and flags. Throws one line with the file or flag, the field and the fault. */
 export function readConfiguration(file: string | undefined, flags: FlagTexts): LoadedConfiguration {
   if (file === undefined) return merge(NO_FILE, flags);
-  let text: string;
+  let text: Result<string>;
   try {
-    text = readFileSync(file, "utf8");
+    text = withTrustedFile(file, (descriptor) => readFileSync(descriptor, "utf8"));
   } catch (error) {
     throw new Error(`--config ${file} cannot be read (${codeOf(error)}): pass a file of configuration`, {
       cause: error,
     });
   }
-  return parseConfiguration(text, `--config ${file}`, flags);
+  if (!text.ok) throw new Error(`--config ${file} is not trusted: ${text.error}`);
+  return parseConfiguration(text.value, `--config ${file}`, flags);
 }
 
 /**

@@ -8,10 +8,9 @@ import {
   importJWK,
   type JWK,
 } from "jose";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { parseJson, readIfThere, writeDurably } from "../base/state-file.ts";
+import { parseJson, readIfThere, removeFiles, writeDurably } from "../base/state-file.ts";
 
 const enrolmentFile = z.strictObject({
   name: z.string(),
@@ -83,7 +82,7 @@ export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
 }
 
 export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment): void {
-  rmSync(join(stateFolder, LEFT), { force: true });
+  removeFiles(stateFolder, [LEFT]);
   writeDurably(join(stateFolder, "enrolment.json"), JSON.stringify(enrolment));
 }
 
@@ -107,8 +106,7 @@ export function leftName(stateFolder: string): string | null {
  */
 export function forgetIdentity(stateFolder: string, name: string): void {
   if (leftName(stateFolder) === null) writeDurably(join(stateFolder, LEFT), JSON.stringify({ name }));
-  for (const file of ["next.json", "enrolment.json", "key.json", "status.json", "failed-upgrade.json"])
-    rmSync(join(stateFolder, file), { force: true });
+  removeFiles(stateFolder, ["next.json", "enrolment.json", "key.json", "status.json", "failed-upgrade.json"]);
 }
 
 export interface MachineKey {
@@ -203,5 +201,5 @@ export function adoptNextKey(stateFolder: string, { key, enrolment }: NextKey): 
   if (!enrolment) throw new Error("a next key that was not pinned");
   storeEnrolment(stateFolder, enrolment);
   writeDurably(join(stateFolder, "key.json"), JSON.stringify(key.jwk));
-  rmSync(join(stateFolder, "next.json"), { force: true });
+  removeFiles(stateFolder, ["next.json"]);
 }

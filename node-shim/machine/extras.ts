@@ -36,8 +36,7 @@ export function machineExtras(
   const cloud = machineCloud(flags, intervalMs, warn);
   const look = machineInventory(flags, warn);
   const folder = flags.factsDir ?? FACTS_FOLDER;
-  const uid = process.getuid?.() ?? 0;
-  const options = { folder, run: runChild, uid, deadlineMs: DROP_IN_DEADLINE_MS, wallMs, nowMs: monotonicMs };
+  const options = { folder, run: runChild, deadlineMs: DROP_IN_DEADLINE_MS, wallMs, nowMs: monotonicMs };
   const dropInsOf = dropInFolder(options);
   if (cloud) note?.("/cloud", cloud.where);
   note?.("/inventory", look ? "systeminformation, in a process of its own" : "--inventory off");

@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../base/fault.ts";
+import { withTrustedFile } from "../base/ownership.ts";
 import { environmentIn, runArguments, serviceOf, UNIT_NAME } from "./unit.ts";
 
 export interface InstalledService {
@@ -30,7 +31,7 @@ export function installedService(root: string): InstalledService | null {
   if (unit[0] === undefined) return null;
   const units = [unit[0], ...dropIns(root)];
   const { execStart, environment: set, environmentFiles } = serviceOf(units.map(({ text }) => text));
-  const files = environmentFiles.flatMap((path) => fileAt(join(root, path)) ?? []);
+  const files = environmentFiles.flatMap((path) => trustedFileAt(join(root, path)) ?? []);
   const environment = new Map([...set, ...files.flatMap(({ text }) => environmentIn(text))]);
   const flags = runArguments(execStart, environment);
   if (flags === undefined) return null;
@@ -61,6 +62,13 @@ function namesIn(folder: string): string[] {
 function fileAt(path: string): TextFile | null {
   const text = orNull(() => readFileSync(path, "utf8"), path);
   return text === null ? null : { path, text };
+}
+
+/** Reads a file that the unit names. Throws if another user can have written the file. */
+function trustedFileAt(path: string): TextFile | null {
+  const text = orNull(() => withTrustedFile(path, (descriptor) => readFileSync(descriptor, "utf8")), path);
+  if (text?.ok === false) throw new Error(`${path}, which the service reads, is not trusted: ${text.error}`);
+  return text && { path, text: text.value };
 }
 
 /** Returns the result of `read`; null if its file or folder is missing. */

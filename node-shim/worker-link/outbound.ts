@@ -1,12 +1,14 @@
 // Decides how this machine connects to the Worker: directly or through a proxy, and with which certificate
 // authorities.
 import { X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import tls from "node:tls";
 import type { SecureContext } from "node:tls";
 import { codeOf, faultOf } from "../base/fault.ts";
+import { withTrustedFile } from "../base/ownership.ts";
+import type { Result } from "../../shared/result.ts";
 import { type Proxy, proxyTo } from "./proxy.ts";
 import { ProxyFault, TunnelAgent } from "./tunnel.ts";
 
@@ -29,6 +31,8 @@ export function outboundTo(
   environment: NodeJS.ProcessEnv,
 ): Outbound {
   const proxy = proxyTo(origin, environment);
+  // Node.js itself trusts these authorities already, also if the shim needs no others.
+  extraAuthorities(environment["NODE_EXTRA_CA_CERTS"]);
   return { proxy, trust: caFile === undefined ? undefined : authorities(caFile, environment) };
 }
 
@@ -86,19 +90,20 @@ function isReadable(certificate: string): boolean {
 }
 
 function textOf(file: string): string {
-  let isFile: boolean;
-  let size: number;
-  let text = "";
+  let read: Result<string>;
   try {
-    const stats = statSync(file);
-    [isFile, size] = [stats.isFile(), stats.size];
-    if (isFile && size <= MAX_FILE_BYTES) text = readFileSync(file, "latin1");
+    read = withTrustedFile(file, (descriptor, stats) => {
+      if (!stats.isFile()) throw new Error(`--ca-file ${file} is not a file`);
+      if (stats.size > MAX_FILE_BYTES)
+        throw new Error(`--ca-file ${file}: ${stats.size} bytes, more than ${MAX_FILE_BYTES}`);
+      return readFileSync(descriptor, "latin1");
+    });
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new Error(`--ca-file ${file} cannot be read (${codeOf(error)})`, { cause: error });
   }
-  if (!isFile) throw new Error(`--ca-file ${file} is not a file`);
-  if (size > MAX_FILE_BYTES) throw new Error(`--ca-file ${file}: ${size} bytes, more than ${MAX_FILE_BYTES}`);
-  return text;
+  if (!read.ok) throw new Error(`--ca-file ${file} is not trusted: ${read.error}`);
+  return read.value;
 }
 
 /**
@@ -114,13 +119,16 @@ function usualAuthorities(environment: NodeJS.ProcessEnv): readonly string[] {
 
 /**
  * Returns the certificates in NODE_EXTRA_CA_CERTS's file; none if it is unreadable, about which Node.js has warned
- * at its start.
+ * at its start. Throws, with the remedy, if another user can have written the file.
  */
 function extraAuthorities(file: string | undefined): string[] {
   if (!file) return [];
+  let read: Result<string>;
   try {
-    return readFileSync(file, "latin1").match(CERTIFICATE) ?? [];
+    read = withTrustedFile(file, (descriptor) => readFileSync(descriptor, "latin1"));
   } catch {
     return [];
   }
+  if (!read.ok) throw new Error(`NODE_EXTRA_CA_CERTS ${file} is not trusted: ${read.error}`);
+  return read.value.match(CERTIFICATE) ?? [];
 }

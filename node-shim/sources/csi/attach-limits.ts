@@ -1,11 +1,12 @@
 // Asks each CSI driver that registers on this machine, once, for the number of volumes that it can attach here.
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { labelValueErrors } from "../../../shared/kubernetes/validation.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { codeOf } from "../../base/fault.ts";
+import { type Opened, openTrusted } from "../../base/ownership.ts";
 import type { Warn } from "../../base/reading.ts";
 import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";
@@ -98,14 +99,25 @@ async function askAll(
  */
 async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string>> {
   const sockets = new Map<string, string>();
+  let opened: Opened | undefined;
   try {
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
+    // A file system that hangs holds a thread here, and not the shim.
+    await stat(folder);
+    const trusted = openTrusted(folder, "folder");
+    if (!trusted.ok) {
+      warn("attach limits", `${folder} is not trusted: ${trusted.error}`);
+      return sockets;
+    }
+    opened = trusted.value;
+    for (const entry of await readdir(opened.at("."), { withFileTypes: true })) {
       if (!entry.isSocket() || entry.name.startsWith(".")) continue;
-      const { ino, ctimeMs } = await lstat(join(folder, entry.name));
+      const { ino, ctimeMs } = await lstat(opened.at(entry.name));
       sockets.set(join(folder, entry.name), `${ino} ${ctimeMs}`);
     }
   } catch (error) {
     if (codeOf(error) !== "ENOENT") warn("attach limits", `${folder} cannot be read (${codeOf(error)})`);
+  } finally {
+    opened?.close();
   }
   return sockets;
 }

@@ -1,6 +1,7 @@
 // Reads a Docker daemon through systeminformation, and returns its answers in the form of a CRI runtime. Warns once
 // in each outage.
 import type { Systeminformation } from "systeminformation";
+import { openTrusted } from "../../base/ownership.ts";
 import type { CriImage, RuntimeClient, RuntimeClientOptions, StatusAnswer } from "../cri/runtime-client.ts";
 
 type Docker = Pick<typeof import("systeminformation"), "dockerImages" | "dockerInfo">;
@@ -28,19 +29,22 @@ export function dockerClient({
   warn,
   onConnect,
 }: Pick<RuntimeClientOptions, "socketPath" | "deadlineMs" | "warn" | "onConnect">): RuntimeClient {
-  const docker = load(socketPath, deadlineMs);
+  let loading: Promise<Docker> | undefined;
+  const docker = () => (loading ??= load(socketPath, deadlineMs));
   let isAbsent = false;
   let isClosed = false;
   let before = "";
 
   async function info() {
-    const { serverVersion, dockerRootDir, images } = await (await docker).dockerInfo();
-    if (serverVersion) {
+    const distrust = socketFault(socketPath);
+    const daemon = distrust === null ? await (await docker()).dockerInfo() : null;
+    if (daemon?.serverVersion) {
       isAbsent = false;
+      const { serverVersion, dockerRootDir, images } = daemon;
       return { serverVersion, dockerRootDir, images };
     }
-    if (!isAbsent && !isClosed)
-      warn("container runtime", `${socketPath}: Docker does not answer: start it, or set --docker-endpoint`);
+    const why = distrust ?? "Docker does not answer: start it, or set --docker-endpoint";
+    if (!isAbsent && !isClosed) warn("container runtime", `${socketPath}: ${why}`);
     isAbsent = true;
     return null;
   }
@@ -60,7 +64,7 @@ export function dockerClient({
     },
     async images() {
       const answer = await info();
-      const images = answer === null ? [] : (await (await docker).dockerImages()).flatMap(imageOf);
+      const images = answer === null ? [] : (await (await docker()).dockerImages()).flatMap(imageOf);
       // systeminformation returns an empty list also for a failure: an empty list is wrong if the daemon counts
       // images.
       return answer === null || (images.length === 0 && answer.images > 0) ? null : images;
@@ -69,6 +73,18 @@ export function dockerClient({
     isAbsent: () => isAbsent,
     close: () => void (isClosed = true),
   };
+}
+
+/** Returns the reason why Docker's socket is not trusted; null if it is trusted or missing. */
+function socketFault(path: string): string | null {
+  try {
+    const opened = openTrusted(path, "socket");
+    if (!opened.ok) return `the socket is not trusted: ${opened.error}`;
+    opened.value.close();
+  } catch {
+    // The request to Docker fails as well, and is reported.
+  }
+  return null;
 }
 
 /**

@@ -3,6 +3,7 @@ import { createConnection, type Socket } from "node:net";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after } from "../../base/clock.ts";
 import { faultOf } from "../../base/fault.ts";
+import { connectTrusted } from "../../base/trusted-socket.ts";
 import { type BusMessage, decodeMessage, encodeMessage, MESSAGE, type Value } from "./wire.ts";
 
 interface BusCall {
@@ -36,7 +37,9 @@ export async function connectBus(
 ): Promise<Result<Bus>> {
   const path = socketPath(address ?? SYSTEM_BUS);
   if (path === null) return failure(`${address} is no address of a unix socket`);
-  const socket = createConnection({ path });
+  // The system's own bus belongs to the distribution's user of the bus.
+  const isOwn = address === undefined || path.startsWith("\0");
+  const socket = isOwn ? createConnection({ path }) : connectTrusted(path);
   const bus = busOn(socket, onSignal);
   const hello = { ...DBUS, interface: DBUS.destination, member: "Hello" };
   const answer = await bus.call(hello);

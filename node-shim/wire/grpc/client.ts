@@ -7,11 +7,11 @@ import {
   constants,
   type IncomingHttpHeaders,
 } from "node:http2";
-import { connect as connectSocket } from "node:net";
 import { backOff } from "../../../shared/back-off.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after, nextTurn } from "../../base/clock.ts";
 import { faultOf } from "../../base/fault.ts";
+import { connectTrusted } from "../../base/trusted-socket.ts";
 import { deframer, frame, MAX_MESSAGE_BYTES } from "./frames.ts";
 import { decode, encode, WireError } from "./protobuf.ts";
 import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
@@ -252,7 +252,7 @@ function connection(socketPath: string, nowMs: () => number, onConnect: () => vo
   function open(): ClientHttp2Session {
     let greeted = false;
     const session = connect("http://localhost", {
-      createConnection: () => connectSocket(socketPath),
+      createConnection: () => connectTrusted(socketPath),
       settings: { enablePush: false },
     });
     session.on("remoteSettings", () => {
