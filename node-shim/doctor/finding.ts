@@ -19,7 +19,7 @@ export const CHECKS = {
   Worker: ["`GET /livez`", "the Worker does not answer `ok`"],
   clock: [
     "this machine's clock, compared with the Worker's header `Date`",
-    "the two differ by more than 5 s",
+    "the two clocks differ by more than 5 s",
   ],
   origin: [
     "a request that is signed for the URL's origin with a key that is not enrolled",
