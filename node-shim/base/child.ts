@@ -24,10 +24,7 @@ export type RunProgram = (options: ChildOptions) => Promise<Result<string>>;
 /** The most characters of standard error that the result of a failed program quotes. */
 const MAX_ERROR_CHARACTERS = 512;
 
-/**
- * Runs `program`. Resolves with its standard output, or with a failure if it does not end with exit code 0. Never
- * rejects.
- */
+/** Runs `program`. Resolves with its standard output, or a failure unless it ends with exit code 0. Never rejects. */
 export function runChild(options: ChildOptions): Promise<Result<string>> {
   const { program, folder, args, deadlineMs, maxBytes } = options;
   return new Promise((resolve) => {

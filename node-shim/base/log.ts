@@ -212,10 +212,7 @@ export type Log = (level: "info" | "warn", message: LogMessage) => void;
 export const LOG_FORMATS = ["text", "json"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/**
- * Returns a log that writes text on a terminal and JSON elsewhere, unless `format` is given. `now` returns RFC
- * 3339.
- */
+/** Returns a log that writes text on a terminal and JSON elsewhere, unless `format` is given. `now` gives RFC 3339. */
 export function stderrLog(now: () => string, format?: LogFormat): Log {
   const chosen = format ?? (process.stderr.isTTY ? "text" : "json");
   return (level, message) => console.error(logLine(chosen, now(), level, message));

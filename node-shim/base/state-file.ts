@@ -1,5 +1,4 @@
-// Reads and writes the files of the state folder. Files have mode 0600 and survive power cuts. Refuses files that
-// another user can have put there.
+// Reads and durably writes the state folder's files (mode 0600). Refuses files that another user can have put there.
 import { failure, type Result, success } from "../../shared/result.ts";
 import {
   closeSync,
@@ -37,10 +36,7 @@ export function openState(stateFolder: string, makeMode?: number): Opened {
   return opened.value;
 }
 
-/**
- * Writes a new file, renames it to `path`, and fsyncs the file and the folder: a power cut leaves the old or the
- * new file.
- */
+/** Writes a new file, renames it to `path`, and fsyncs file and folder: a power cut leaves the old or the new file. */
 export function writeDurably(path: string, text: string): void {
   const name = basename(path);
   try {
@@ -121,10 +117,7 @@ export function readIfThere(path: string): string | null {
 
 const NO_FILE = "is not a file (links are not followed): remove it";
 
-/**
- * Reads a file if its owner and mode are trusted. Checks the opened file, since another file may have the path by
- * now.
- */
+/** Reads a file of trusted owner and mode. Checks the opened file, since another file may have the path by now. */
 function readTrusted(path: string): Result<string> {
   const file = openSync(path, FOR_READING);
   try {

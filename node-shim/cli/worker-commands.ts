@@ -20,10 +20,7 @@ import { likeService, likeServiceThatStays } from "./service-flags.ts";
 
 const NAME_HELP = "the Node's name (default: the enrolment's)";
 
-/**
- * The service's flags that commands of an enrolled machine ignore: without --hostname-override, they use the
- * enrolment's name.
- */
+/** The service's flags that commands of an enrolled machine ignore: their default is the enrolment's name. */
 const NAME = ["hostnameOverride"];
 
 const print = (line: string) => void process.stderr.write(`node-shim: ${line}\n`);
@@ -166,10 +163,7 @@ interface ProgressStream {
 
 const CLEAR = "\r\u{1B}[K";
 
-/**
- * Returns functions that show and clear one line on a terminal. The functions write nothing if `stream` is no
- * terminal. `stream` is typically process.stderr.
- */
+/** Returns functions that show and clear one line on `stream` if `stream` is a terminal, and else write nothing. */
 export function progressLine(
   stream: ProgressStream,
   before: string,

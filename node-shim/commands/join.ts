@@ -76,10 +76,7 @@ async function enrolOnce(
   }
 }
 
-/**
- * Returns whether a retry is useless: the Worker refused the request itself. A stale challenge means only that the
- * network was slow.
- */
+/** Returns whether a retry is useless, unlike after a stale challenge, which means only that the network was slow. */
 const isFinal = (fault: RequestFault) =>
   fault.reason === "refused" && fault.problem.status < 500 && fault.problem.reason !== "challenge-stale";
 

@@ -1,9 +1,6 @@
 // Lists the checks of `node-shim doctor`, and formats their findings as text.
 
-/**
- * The checks, in the order of their execution. `npm run generate` writes docs/shim.md from this table. A name in
- * angle brackets stands for several checks.
- */
+/** The checks in order, for docs/shim.md too (`npm run generate`). A name in angle brackets is several checks. */
 export const CHECKS = {
   URL: ["the Worker's URL and its source", "no URL is set, or the URL is invalid"],
   proxy: [

@@ -53,10 +53,7 @@ async function checkToken(
 
 const TRUST = "first check its files: a user who may write there may have put another machine's key there";
 
-/**
- * Checks that no other user can read the state folder: a user who reads key and enrolment can report as this
- * machine.
- */
+/** Checks that no other user can read the state folder: its key and enrolment suffice to report as this machine. */
 function checkFolder(folder: string): Finding {
   try {
     requireTrusted(folder);

@@ -1,5 +1,4 @@
-// Reads a join token from a file, standard input or the environment, and makes its key. No flag takes a token,
-// since every user of the machine can read a process's command line.
+// Reads a join token and makes its key. No flag takes a token, since every user can read a process's command line.
 import { readSync } from "node:fs";
 import { base64url, calculateJwkThumbprint, type CryptoKey, exportJWK, importPKCS8, type JWK } from "jose";
 import type { Result } from "../../shared/result.ts";
@@ -7,9 +6,7 @@ import { codeOf } from "../base/fault.ts";
 import type { LogMessage } from "../base/log.ts";
 import { othersReadBits, withTrustedFile } from "../base/ownership.ts";
 
-/**
- * The most bytes that the shim reads of a token's file. A token has 48 characters; a larger file is a wrong file.
- */
+/** The most bytes that the shim reads of a token's file. A token has 48 characters; a larger file is a wrong file. */
 const MAX_BYTES = 4096;
 
 /**

@@ -8,10 +8,7 @@ import { hasCode, openState, readIfThere, writeNew } from "../base/state-file.ts
 
 const LOCK = "lock";
 
-/**
- * Makes the folder if needed, and takes its lock, also from a process that has ended. Throws with the holder's
- * process ID and the remedy.
- */
+/** Makes and locks the folder; an ended holder does not count. Throws with the holder's process ID and the remedy. */
 export function lockFolder(folder: string): { release: () => void } {
   const path = join(folder, LOCK);
   const mine = thisProcess();
@@ -41,18 +38,12 @@ function inUse(folder: string, holder: string): never {
   throw new Error(`${folder} is in use by process ${pid}: stop it${how}, or pass another --state`);
 }
 
-/**
- * Returns whether a process is of the shim's own service, not of a cron job or container. `cgroups` is the
- * process's list as in cgroups(7).
- */
+/** Returns whether `cgroups`, a process's list as in cgroups(7), has the shim's service, no cron job or container. */
 export function isOfService(cgroups: string): boolean {
   return /\/rollcall-node-shim\.service$/m.test(cgroups);
 }
 
-/**
- * Takes the lock, and returns false if another process has it. Links a complete file, so that no process reads a
- * lock without its holder.
- */
+/** Takes the lock; false if another process has it. Links a complete file, so that a lock always has its holder. */
 function take({ at }: Opened, mine: string): boolean {
   const beside = at(`${LOCK}.${process.pid}`);
   writeNew(beside, mine);
@@ -67,10 +58,7 @@ function take({ at }: Opened, mine: string): boolean {
   }
 }
 
-/**
- * Removes the lock of an ended process. Renames the lock file first, and puts it back if another process has just
- * taken the lock.
- */
+/** Removes an ended process's lock. Renames the file first, and puts it back if another process has just taken it. */
 function discard({ at }: Opened, path: string, holder: string): void {
   const aside = `${LOCK}.${process.pid}.stale`;
   try {

@@ -23,10 +23,7 @@ export interface Extras {
 export const FACTS_FOLDER = "/etc/rollcall/facts.d";
 const DROP_IN_DEADLINE_MS = 10_000;
 
-/**
- * Returns a function that returns the latest cloud, hardware and drop-in facts. With "wait", it reads them first.
- * Throws, with the flag to change, for invalid flags.
- */
+/** Returns a getter of cloud, hardware and drop-in facts ("wait": reads them first). Throws with the flag to change. */
 export function machineExtras(
   flags: ExtraFlags,
   intervalMs: number, // typically nodeStatusUpdateFrequency

@@ -1,5 +1,4 @@
-// Lists the fact groups: the meaning of each, its sources, and how it is read. Gathering, `node-shim facts` and
-// docs/facts.md use this table.
+// Lists the fact groups with their meaning, sources and readers, for gathering, `node-shim facts` and docs/facts.md.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { VERSION } from "../../shared/version.ts";
 import { orWarn, type Reading, type Warn } from "../base/reading.ts";
@@ -202,10 +201,7 @@ async function readStorage({ nodefsPath, readFileSystem, warn }: FactsOptions) {
 /** Takes the JSON Pointer of a fact with several possible sources, and the source that the fact was read from. */
 export type Note = (pointer: string, source: string) => void;
 
-/**
- * Reads the whole group, or returns undefined after a warning: an unreadable file must not result in a capacity of
- * zero.
- */
+/** Reads the whole group; undefined after a warning: an unreadable file must not result in a capacity of zero. */
 export async function gatherMachine(root: string, warn: Warn, note?: Note): Promise<Facts["machine"]> {
   const id = noted(await machineID(root), "/machine/machineID", note);
   const uuid = noted(await systemUUID(root), "/machine/systemUUID", note);

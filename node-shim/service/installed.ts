@@ -22,10 +22,7 @@ const FOLDERS = [
   "lib/systemd/system",
 ];
 
-/**
- * Reads the installed service; null if no service runs `node-shim run`. Throws, with the remedy, if this user may
- * not read the service's files.
- */
+/** Reads the installed service; null if none runs `node-shim run`. Throws, with the remedy, if reading is forbidden. */
 export function installedService(root: string): InstalledService | null {
   const unit = FOLDERS.map((folder) => join(root, folder, UNIT_NAME)).flatMap((path) => fileAt(path) ?? []);
   if (unit[0] === undefined) return null;
@@ -90,10 +87,7 @@ const ENVIRONMENT_FILE = "etc/rollcall/node-shim.env";
 /** The environment variables that the connection to the Worker depends on. */
 const VARIABLES = ["HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"];
 
-/**
- * Returns one line with the names of variables that this shell has and the service lacks, without values; null if
- * there are none.
- */
+/** Names, in one line, the variables that this shell has and the service lacks, without values; null if none. */
 export function missingVariables(root: string, environment: NodeJS.ProcessEnv): string | null {
   const set = variableNames(join(root, ENVIRONMENT_FILE));
   const missing = VARIABLES.flatMap((name) => {

@@ -1,5 +1,4 @@
-// Writes the running shim's status to a small file after each report. Never fsyncs, and keeps faults of the file
-// from the loop.
+// Writes the running shim's status to a file after each report. Never fsyncs; the file's faults stay out of the loop.
 import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
@@ -167,9 +166,7 @@ function latestFile(path: string, log: Log): { put: (text: string) => void; done
   };
 }
 
-/**
- * Replaces the file, so that readers get the old or the new text. Returns the fault; null if the file is written.
- */
+/** Replaces the file, so that readers get the old or the new text. Returns the fault; null if the file is written. */
 async function replace(folder: Opened | null, path: string, text: string): Promise<string | null> {
   if (folder === null) return `${path} cannot be written (ENOENT)`;
   const beside = folder.at(`${basename(path)}.new`);
@@ -197,10 +194,7 @@ function openedFolder(path: string): Opened | string | null {
   }
 }
 
-/**
- * Runs the Worker's setters on this machine's own facts, to find the reason why its Node is not Ready. Returns
- * undefined if the Node is Ready or the Worker did not answer.
- */
+/** Runs the Worker's setters on own facts to find why the Node is not Ready; undefined if Ready or without answer. */
 function notReadyOf(
   name: string,
   facts: Facts,

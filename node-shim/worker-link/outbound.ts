@@ -1,5 +1,4 @@
-// Decides how this machine connects to the Worker: directly or through a proxy, and with which certificate
-// authorities.
+// Decides how this machine connects to the Worker: directly or through a proxy, and with which certificate authorities.
 import { X509Certificate } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { Agent as HttpAgent } from "node:http";
@@ -21,10 +20,7 @@ export interface Outbound {
 
 export const DIRECTLY: Outbound = { proxy: null, trust: undefined };
 
-/**
- * Returns the proxy and the authorities for the connection to the Worker. Throws, with the setting to change, if
- * the environment's proxy or the file is unusable.
- */
+/** Returns proxy and authorities for the Worker. Throws, with the setting to change, for an unusable proxy or file. */
 export function outboundTo(
   origin: string,
   { caFile }: { caFile?: string },
@@ -36,10 +32,7 @@ export function outboundTo(
   return { proxy, trust: caFile === undefined ? undefined : authorities(caFile, environment) };
 }
 
-/**
- * Returns an agent that makes and keeps the connections of HTTP and sockets; `destroy` ends them. A proxy must open
- * a connection within `deadlineMs`.
- */
+/** Returns an agent that keeps the connections until `destroy`. A proxy must open a connection within `deadlineMs`. */
 export function agentTo(origin: string, { proxy, trust }: Outbound, deadlineMs: number): HttpAgent {
   if (proxy) return new TunnelAgent(proxy, trust, deadlineMs);
   const kept = { keepAlive: true, maxSockets: 2 };
@@ -60,18 +53,13 @@ const MAX_FILE_BYTES = 1024 * 1024;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
 
-/**
- * Returns the authorities in the CA file, Node.js's own, and the authorities of NODE_EXTRA_CA_CERTS. Throws, with
- * the setting to change, if the file has none or is unreadable.
- */
+/** Returns the authorities of the CA file, Node.js and NODE_EXTRA_CA_CERTS. Throws, with the setting, if unusable. */
 export function authorities(file: string, environment: NodeJS.ProcessEnv): tls.SecureContext {
   const own = caFileCertificates(file);
   return tls.createSecureContext({ ca: [...usualAuthorities(environment), ...own] });
 }
 
-/**
- * Reads the certificates in a PEM file. Throws, with the setting to change, if the file has none or is unreadable.
- */
+/** Reads the certificates in a PEM file. Throws, with the setting to change, if the file has none or is unreadable. */
 export function caFileCertificates(file: string): string[] {
   const certificates = textOf(file).match(CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new Error(`--ca-file ${file} holds no certificate in PEM`);
@@ -106,10 +94,7 @@ function textOf(file: string): string {
   return read.value;
 }
 
-/**
- * Returns Node.js's own authorities, which a list of authorities would otherwise replace. Node.js 20 has no
- * function that lists them.
- */
+/** Returns Node.js's own authorities, which any list would replace. Node.js 20 has no function that lists them. */
 function usualAuthorities(environment: NodeJS.ProcessEnv): readonly string[] {
   // The types claim that the function always exists, but only newer versions of Node.js have it.
   const { getCACertificates } = tls as { getCACertificates?: typeof tls.getCACertificates };

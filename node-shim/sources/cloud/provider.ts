@@ -29,10 +29,7 @@ const SOURCES: Record<Exclude<CloudProvider, "external">, (file: string) => Clou
   file: fileSource,
 };
 
-/**
- * Returns the provider; null if the flags name none. "" names none, as for a kubelet. Throws, with the flag to
- * change, for invalid flags.
- */
+/** Returns the provider; null if none or "", as for a kubelet. Throws, with the flag to change, for invalid flags. */
 export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: CloudFlags): CloudProvider | null {
   const provider = CLOUD_PROVIDERS.find((name) => name === cloudProvider);
   if (cloudProvider !== "" && provider === undefined)
@@ -44,10 +41,7 @@ export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: Cloud
   return provider ?? null;
 }
 
-/**
- * Returns the reader of the provider's metadata; null if there is none. Throws, with the flag to change, for
- * invalid flags.
- */
+/** Returns the provider's metadata reader; null if none. Throws, with the flag to change, for invalid flags. */
 export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) {
   const provider = cloudProviderOf(flags);
   if (provider === null || provider === "external") return null;
@@ -68,10 +62,7 @@ export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) 
 
 const MAX_FILE_BYTES = 64 * 1024;
 
-/**
- * Reads metadata from a YAML or JSON file, for clouds without a metadata server. A missing provider ID or instance
- * type counts as "".
- */
+/** Reads a YAML or JSON file, for clouds without a metadata server. A missing provider ID or instance type is "". */
 export function fileSource(path: string): CloudSource {
   return async () => {
     // A file system that hangs holds a thread here, and not the shim.

@@ -93,10 +93,7 @@ async function askAll(
   await Promise.all([...sockets].map(ask));
 }
 
-/**
- * Returns the sockets in a folder by name, with their stamps. Skips names that begin with a dot, as upstream's
- * plugin watcher does.
- */
+/** Returns a folder's sockets by name, with their stamps; skips dot files, as upstream's plugin watcher does. */
 async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string>> {
   const sockets = new Map<string, string>();
   let opened: Opened | undefined;
@@ -124,10 +121,7 @@ async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string
 
 /** The time limit of GetInfo, from upstream GenerateRegisterPluginFunc. */
 const GET_INFO_DEADLINE_MS = 1000;
-/**
- * The time limit of NodeGetInfo. A driver that sends requests to its cloud takes seconds. The kubelet waits two
- * minutes.
- */
+/** The time limit of NodeGetInfo: a driver that asks its cloud takes seconds. The kubelet waits two minutes. */
 const NODE_GET_INFO_DEADLINE_MS = 10_000;
 
 interface Driver {
@@ -175,8 +169,7 @@ function clientOf(nowMs: () => number, stop: AbortSignal) {
   };
 }
 
-// The messages of CSI drivers. Sources: k8s.io/kubelet pluginregistration/v1/api.proto (whose package name has no
-// v1), and container-storage-interface csi.proto.
+// The messages of CSI drivers, from kubelet pluginregistration/v1/api.proto (package without v1) and CSI's csi.proto.
 
 const CSI_PLUGIN = "CSIPlugin";
 

@@ -1,5 +1,4 @@
-// Takes kubelet.sock, where device plugins register, if no kubelet has it. Gives the socket up if a kubelet takes
-// it.
+// Takes kubelet.sock, where device plugins register, if no kubelet has it. Gives the socket up if a kubelet takes it.
 import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
@@ -9,19 +8,13 @@ import { type Opened, openTrusted, type OpenTrusted } from "../../base/ownership
 import { grpcServer, type Served } from "../../wire/grpc/server.ts";
 
 const SOCKET = "kubelet.sock";
-/**
- * The name that the server binds before the shim renames the socket. A closing server removes the path that it has
- * bound.
- */
+/** The name that the server binds before the renaming, because a closing server removes the path that it bound. */
 const UNNAMED = "shim.sock";
 /** The file that a kubelet keeps in the folder: upstream kubeletDeviceManagerCheckpoint. */
 const CHECKPOINT = "kubelet_internal_checkpoint";
 /** The most bytes of a socket's path: sockaddr_un has 108 bytes, the last of which is NUL. */
 export const SOCKET_PATH_BYTES = 107;
-/**
- * The longest wait for a connection. A stopped process accepts no connection but keeps its socket: without an
- * answer, the socket counts as taken.
- */
+/** The longest wait to connect. No answer counts as taken: a stopped process keeps its socket but does not accept. */
 const CONNECT_GIVE_UP_MS = 2000;
 
 export interface RegistrationSocket {
@@ -30,10 +23,7 @@ export interface RegistrationSocket {
   close: () => Promise<void>;
 }
 
-/**
- * Takes the socket, or throws with its owner and the remedy. Removes the folder's other sockets, as the kubelet
- * does at its start: plugins notice the removal and register again.
- */
+/** Takes the socket, or throws with owner and remedy. Removes the folder's other sockets: plugins register again. */
 export async function takeRegistrationSocket(
   folder: string, // typically /var/lib/kubelet/device-plugins
   methods: readonly Served[],

@@ -1,5 +1,4 @@
-// Runs the drop-ins once a minute, one after the other and in the background. Keeps the last output of each
-// drop-in.
+// Runs the drop-ins once a minute, one after the other and in the background. Keeps the last output of each drop-in.
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import {
@@ -49,9 +48,7 @@ interface Remembered extends Partial<Output> {
 
 const EVERY_MS = 60_000;
 
-/**
- * Returns a function that returns the last output of all drop-ins. With `wait`, it reads them first. Never rejects.
- */
+/** Returns a function that returns the last output of all drop-ins. With `wait`, it reads them first. Never rejects. */
 export function dropInFolder(given: DropInsOptions): (wait: boolean) => Promise<DropInFacts> {
   const { nowMs } = given;
   // The drop-ins run in "/", where a relative path would name another folder.
@@ -178,10 +175,7 @@ const KINDS = [
   ["custom", CUSTOM_LIMITS.entries, "custom facts"],
 ] as const;
 
-/**
- * Merges the outputs in their order. A drop-in fails if it sets a resource, label, condition or custom fact that an
- * earlier drop-in has set.
- */
+/** Merges outputs in order. A drop-in fails if it sets a resource, label, condition or fact of an earlier drop-in. */
 export function mergeDropIns(known: readonly Known[]): MergedDropIns {
   const merged: MergedDropIns = {
     resources: {},
@@ -232,10 +226,7 @@ interface Output {
 /** The most bytes of a file, or of a program's output. */
 const MAX_BYTES = 64 * 1024;
 
-/**
- * Reads a drop-in whose name ends in .json, and runs every other drop-in. Does not trust files that other users can
- * change. Never rejects.
- */
+/** Reads a .json drop-in, and runs any other. Does not trust files that other users can change. Never rejects. */
 async function readDropIn(name: string, opened: Opened, options: DropInsOptions): Promise<Result<Output>> {
   let file: FileHandle | undefined;
   try {

@@ -1,5 +1,4 @@
-// Finds the CSI volumes that are mounted on this machine, by the files that a kubelet writes next to the mounts.
-// Follows no symbolic link.
+// Finds this machine's mounted CSI volumes by the files that a kubelet writes next to them. Follows no symbolic link.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { constants } from "node:fs";
 import { lstat, open, readdir, stat } from "node:fs/promises";
@@ -88,10 +87,7 @@ function firstThatFit(names: readonly string[]): string[] {
   return tooMany < 0 ? [...names] : names.slice(0, tooMany);
 }
 
-/**
- * Reads every new vol_data.json below the plugin's folder. A missing folder has no volumes. Adds each file to
- * `known` at once, so that a scan that takes too long keeps its progress.
- */
+/** Reads a plugin's new vol_data.json files into `known` one by one, so that a slow scan keeps its progress. */
 async function readVolumes(folder: string, known: Map<string, Known>): Promise<Map<string, Known>> {
   const opened = await openedFolder(folder);
   if (opened === null) return new Map();

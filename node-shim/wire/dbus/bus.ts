@@ -143,10 +143,7 @@ function resolvable<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 /** The most bytes of the line before the first message. */
 const MAX_LINE_BYTES = 1024;
 
-/**
- * Returns a function that takes bytes as they arrive. The function throws if the bytes are not a bus's, or if the
- * bus refuses the authentication.
- */
+/** Returns a function that takes arriving bytes, and throws if they are not a bus's, or authentication is refused. */
 export function messageReader(
   authenticated: () => void,
   received: (message: BusMessage) => void,
