@@ -13,7 +13,10 @@ import { filesIn, md5sums, sizeKibOf } from "./tree.ts";
 
 export const CLI_PACKAGE = "rollcall-cli";
 const PROGRAM = "rollcall";
-/** The program's names. kubectl finds the second as a plugin, and the third as the plugin's completion. */
+/**
+ * The names of the program: kubectl finds a plugin and the plugin's completion by the second and third
+ * (docs/rollcall.md).
+ */
 const COMMANDS = [PROGRAM, "kubectl-rollcall", "kubectl_complete-rollcall"] as const;
 
 /** Makes the three packages from one bundle. Returns their file names. */

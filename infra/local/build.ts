@@ -1,4 +1,5 @@
-// Builds the shim's bundle for npm start. Without write access, npm start uses the checkout's bundle.
+// Builds the shim's bundle for npm start. Without write access, npm start uses the bundle that the checkout has. A
+// failure prints one line.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { join, resolve } from "node:path";

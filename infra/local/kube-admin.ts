@@ -1,4 +1,5 @@
-// Sends requests as the cluster's administrator, without the Kubernetes client, which takes half a second to load.
+// Sends requests as the cluster's administrator. Does not load the Kubernetes client, which takes half a second and
+// is needed for the user's own kubeconfig only (infra/local/kubeconfig.ts).
 import type { IncomingMessage } from "node:http";
 import { Agent, request, type RequestOptions } from "node:https";
 import { faultOf } from "../../node-shim/base/fault.ts";

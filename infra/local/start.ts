@@ -1,4 +1,5 @@
-// Runs npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes. Ctrl-C ends all.
+// Runs npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes. Ctrl-C ends all of
+// them.
 import { terminal } from "../operator/confirm.ts";
 import { runStart } from "./start-program.ts";
 

@@ -1,4 +1,5 @@
-// Runs rollcall explain: prints the meaning of a state, phase or condition, and the advice for it. Sends no request.
+// Runs rollcall explain: prints the meaning of a state, phase or condition, and the advice for it. Sends no
+// request.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
@@ -42,7 +43,7 @@ export function explainCommand(program: OperatorProgram): void {
   program
     .command("explain [word...]")
     .description(
-      "Show the meaning and the remedy of a state, a phase or a condition; without a word, of all states, phases and conditions.",
+      "What a state, a phase or a condition means, and what to do about it; without a word, all of them.",
     )
     .addHelpText("after", HELP)
     .action((words: string[]) => {

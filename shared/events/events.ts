@@ -1,4 +1,5 @@
-// Makes events of decisions, and sends an event in one attempt. Mirrors recorder and sink of client-go/tools/record.
+// Makes the Kubernetes events of decisions, and sends an event in one attempt. Mirrors the recorder and the sink of
+// client-go/tools/record.
 import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
 import type { EventClient } from "../kubernetes/client.ts";
 import type { EventReason } from "../kubernetes/event-reasons.ts";
@@ -65,7 +66,9 @@ export async function recordEvent(
   return answer;
 }
 
-/** Returns true if the event to patch does not exist (upstream IsKeyNotFoundError, which compares the code alone). */
+/**
+ * Returns true if the event to patch does not exist (upstream IsKeyNotFoundError, which compares the code alone).
+ */
 function isGone(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404;
 }

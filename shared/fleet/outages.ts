@@ -1,4 +1,5 @@
-// Groups machines of one network whose silences began within a minute into an outage, and decides how it ended.
+// Decides which machines belong to one outage, and how it ended. An outage is a group of machines in one network
+// whose silences began within a minute.
 import { networkOf } from "./sort-keys.ts";
 import type { MachineSummary } from "./summary.ts";
 
@@ -37,7 +38,10 @@ export function silenceOf(summary: MachineSummary | null): Silence | null {
   return network === "" ? null : { network, sinceMs: summary.silentSinceMs ?? summary.sinceMs };
 }
 
-/** Returns how a silence ended. A machine that is silent again has reported in between, even if no update shows it. */
+/**
+ * Returns how a silence ended. If the machine is silent again, it reported in between, even if no update shows the
+ * report.
+ */
 export function endOfSilence(before: MachineSummary, after: MachineSummary | null): OutageEnd {
   if (after === null || after.state === "revoked") return "left";
   if (before.boot === "" || after.boot === "") return "unknown";

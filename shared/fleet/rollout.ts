@@ -1,4 +1,5 @@
-// Decides which machines get a new version of the shim, and when the rollout stops automatically.
+// Decides which machines get a new version of the shim, and when the rollout stops automatically. The fleet index
+// stores the rollout.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { matchesLabels } from "../kubernetes/label-match.ts";
@@ -28,11 +29,17 @@ export interface UpgradeSituation {
   summary: () => Pick<MachineSummary, "labels"> | null;
   /** Returns true if the machine was already given the rollout's version. */
   isGiven: () => boolean;
-  /** Returns the number of machines given the version recently that neither reported with it nor fell silent. */
+  /**
+   * Returns the number of machines that were given the version recently, and have neither reported with it nor
+   * fallen silent.
+   */
   underway: () => number;
 }
 
-/** Decides the answer to a machine. Calls functions of `situation` only if needed, since rollouts are rare. */
+/**
+ * Decides the answer to a machine. The functions of `situation` are called only if needed, since most machines ask
+ * while there is no rollout.
+ */
 export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
   const { rollout, isStopped, name, version, summary, isGiven, underway } = situation;
   if (!rollout) return stay("no rollout");
@@ -47,7 +54,10 @@ export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
 
 const stay = (why: ReasonToStay): UpgradeAnswer => ({ version: null, why });
 
-/** Returns true if the machine is in the rollout's share. A larger share includes the machines of a smaller one. */
+/**
+ * Returns true if the machine is part of the rollout's share. A larger share includes the machines of a smaller
+ * one. The order of machines depends on the version.
+ */
 function isChosen(
   { version, percent, selector }: NewRollout,
   name: string,
@@ -70,7 +80,8 @@ export function statusAfter(
   summary: Pick<MachineSummary, "state" | "versions"> | null,
 ): RolloutStatus | null {
   if (!summary) return null;
-  // Every silent machine counts: the Worker cannot distinguish a site without power from a version that does not run.
+  // Every silent machine counts: the Worker cannot distinguish a site without power from a version that does not
+  // run.
   if (summary.state === "silent") return before === "accepted" ? "accepted" : "silent";
   const { shim } = summary.versions;
   return shim !== "" && !isBehind(shim, version) ? "upgraded" : "underway";
@@ -79,7 +90,10 @@ export function statusAfter(
 /** One machine alone must not stop a rollout: its owner may have unplugged it. */
 const LEAST_SILENT = 2;
 
-/** Returns why the rollout has to stop; null if it continues. `names` are the names of some silent machines. */
+/**
+ * Returns the reason why the rollout has to stop; null if it continues. `names` are the names of some silent
+ * machines.
+ */
 export function reasonToStop(
   { version, mostSilentPercent }: NewRollout,
   counts: RolloutCounts,

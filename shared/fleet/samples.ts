@@ -37,7 +37,10 @@ export const MAX_SAMPLES = 2000;
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
-/** An age of samples: under `underS` seconds, one is kept per `everyS` seconds; beyond the largest age, none. */
+/**
+ * An age of samples. Samples younger than `underS` seconds are kept one for each `everyS` seconds. Samples beyond
+ * the largest age are deleted.
+ */
 interface SampleAge {
   underS: number;
   everyS: number;
@@ -108,7 +111,10 @@ export function joinSamples(older: KeptSamples, newer: KeptSamples, nowS: number
   };
 }
 
-/** Removes samples up to `sinceMs` (an earlier machine's of this name), and the capacity if no sample is left. */
+/**
+ * Removes the samples up to `sinceMs`, which belong to an earlier machine with this name. If no sample is left,
+ * removes the capacity too.
+ */
 export function samplesAfter({ capacity, samples }: KeptSamples, sinceMs: number): KeptSamples {
   const own = samples.filter(({ atS }) => atS * 1000 > sinceMs);
   return own.length === 0 ? NO_SAMPLES : { capacity, samples: own };

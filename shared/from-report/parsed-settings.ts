@@ -1,4 +1,5 @@
-// Parses a machine's validated settings into thresholds and reservations, once for all decisions.
+// Parses a machine's settings into thresholds and reservations, once for all decisions. The schema has already
+// validated the settings.
 import {
   capacityQuantities,
   type MachineInfo,
@@ -42,7 +43,8 @@ function readSettings(settings: Settings): ParsedSettings {
   const texts = withReservedCpus(
     { systemReserved: settings.systemReserved ?? {}, kubeReserved: settings.kubeReserved ?? {} },
     settings.reservedSystemCPUs ?? DEFAULT_SETTINGS.reservedSystemCPUs,
-    // The number of CPUs is not checked here: the shim checks it at its start (reservationFault), as the kubelet does.
+    // The number of CPUs is not checked here: the shim checks it at its start (reservationFault), as the kubelet
+    // does.
     Infinity,
   );
   const thresholds = parseThresholds({
@@ -67,7 +69,10 @@ function accepted<T>(result: Result<T>): T {
   return result.value;
 }
 
-/** Returns the capacity (upstream containerManagerImpl.GetCapacity), ephemeral storage only if it is isolated. */
+/**
+ * Returns the machine's capacity (upstream containerManagerImpl.GetCapacity). Without isolation of local storage,
+ * it has no ephemeral storage.
+ */
 export function capacityOf(
   machine: MachineInfo | undefined,
   nodefsCapacityBytes: number | undefined,
@@ -80,7 +85,10 @@ export function capacityOf(
   return capacity;
 }
 
-/** Checks the reserved CPUs and amounts, as a kubelet does before it starts. Returns an error's text or null. */
+/**
+ * Checks the reserved CPUs and amounts, as a kubelet does before it starts. Returns an error's text; null if the
+ * machine has enough.
+ */
 export function reservationFault(
   settings: Settings,
   machine: MachineInfo,

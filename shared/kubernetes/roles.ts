@@ -1,4 +1,5 @@
-// Handles a Node's roles, which kubectl shows in the column ROLES. NodeRestriction refuses role labels to a kubelet.
+// Handles the roles of a Node, which kubectl shows in the column ROLES. NodeRestriction refuses role labels to a
+// kubelet.
 import { labelKeyErrors } from "./validation.ts";
 
 const ROLE_PREFIX = "node-role.kubernetes.io/";

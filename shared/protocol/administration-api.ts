@@ -1,4 +1,5 @@
-// Defines the schemas of requests about operators, their sessions, rollouts, and actions on many machines.
+// Defines the schemas of the requests about operators, their sessions, rollouts, and actions on many machines. The
+// answers are in administration-answers.ts and fleet-answers.ts.
 import * as z from "zod/mini";
 import { filterShape } from "./fleet-api.ts";
 import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS, ROLLOUT_LIMITS } from "./limits.ts";

@@ -13,7 +13,10 @@ import { isSameLasting, type LastingVitals } from "./heartbeat-vitals.ts";
 
 type SignalName = (typeof SIGNALS)[number];
 
-/** The range of a signal in which no decision changes: `from` to `to`, both included, with this capacity. */
+/**
+ * The range of a signal in which no decision changes: with this capacity, and an available amount from `from` to
+ * `to`, both included.
+ */
 interface QuietSignal {
   capacity: number;
   from: number;
@@ -90,7 +93,10 @@ function quietSignals(signals: Vitals["signals"], thresholds: readonly Threshold
 
 const MOST = newQuantity(Number.MAX_SAFE_INTEGER, "DecimalSI");
 
-/** Returns the least whole amount that meets no threshold of the signal; Infinity if no amount can be enough. */
+/**
+ * Returns the least whole amount that meets none of the signal's thresholds; Infinity if no amount in a report can
+ * be enough.
+ */
 function leastUnmet(name: SignalName, capacity: number, thresholds: readonly Threshold[]): number {
   let least = 0;
   for (const { signal, value } of thresholds) {
@@ -117,7 +123,10 @@ function quietConditions(
 const isAhead = (remaining: NonNullable<Vitals["remainingSeconds"]>, type: string) =>
   (remaining[type] ?? 0) > 0;
 
-/** Returns true if the vitals are quiet. `skewMs` is how far the machine's clock is ahead. Allocates nothing. */
+/**
+ * Returns true if the vitals are quiet. `skewMs` is how far the machine's clock is ahead. Allocates nothing, since
+ * a gateway calls it for each heartbeat.
+ */
 export function isQuiet(quiet: Quiet, vitals: Vitals, skewMs: number): boolean {
   return (
     skewMs >= quiet.skewMs[0] &&
@@ -156,7 +165,10 @@ interface QuietTime {
   intervalMs: number;
 }
 
-/** Returns for how many milliseconds after the report heartbeats may be quiet, before a drop-in's condition expires. */
+/**
+ * Returns the whole milliseconds after the report for which heartbeats may be quiet. The time ends before a
+ * drop-in's condition can expire between two heartbeats.
+ */
 export function quietForMs(
   { remaining }: Quiet,
   { remainingSeconds = {} }: Vitals,
@@ -178,7 +190,10 @@ interface RecordedClock {
   skewMs: number;
 }
 
-/** Returns true if the skew differs enough to be recorded again, so that a drifting clock causes few writes. */
+/**
+ * Returns true if the skew differs so much from the recorded one that it is recorded again. A drifting clock
+ * causes only a few writes.
+ */
 export function isOtherSkew(skewMs: number, recordedMs: number): boolean {
   return Math.abs(skewMs - recordedMs) > sameWithinMs(recordedMs);
 }

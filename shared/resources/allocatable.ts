@@ -45,7 +45,10 @@ export function parseReserved(texts: Record<string, string>): Result<Quantities>
   return success(reserved);
 }
 
-/** Returns the total reservation of each resource, absent if none (upstream GetNodeAllocatableReservation). */
+/**
+ * Returns the total reservation of each resource in `capacity` (upstream GetNodeAllocatableReservation). A resource
+ * without a reservation is absent.
+ */
 export function nodeAllocatableReservation(reservations: Reservations, capacity: Quantities): Quantities {
   const { systemReserved, kubeReserved, hardEvictionThresholds } = reservations;
   const eviction = hardEvictionReservation(hardEvictionThresholds, capacity);
@@ -76,7 +79,10 @@ function whole(quantity: Quantity = zeroQuantity): bigint {
   return valueOf(quantity);
 }
 
-/** Returns an error with all reservations that exceed the capacity, or null (upstream validateNodeAllocatable). */
+/**
+ * Returns an error with all resources whose reservation exceeds their capacity; null if there is none (upstream
+ * validateNodeAllocatable).
+ */
 export function validateNodeAllocatable(reservations: Reservations, capacity: Quantities): string | null {
   const kept = nodeAllocatableReservation(reservations, capacity);
   const faults = Object.entries(kept).flatMap(([name, amount]) => {

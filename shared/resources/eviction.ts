@@ -25,7 +25,10 @@ export const CONDITION_OF_SIGNAL = {
 export type Signal = keyof typeof CONDITION_OF_SIGNAL;
 export type PressureCondition = (typeof CONDITION_OF_SIGNAL)[Signal];
 
-/** A threshold's value: an amount, or a share of the capacity as a 32-bit float (10 % is 0.10000000149011612). */
+/**
+ * The value of a threshold: an amount, or a fraction of the capacity as a 32-bit float (10 % is
+ * 0.10000000149011612).
+ */
 export type ThresholdValue =
   { quantity: Quantity; percentage: null } | { quantity: null; percentage: number };
 
@@ -62,7 +65,10 @@ const DEFAULT_EVICTION_HARD = {
   "imagefs.inodesFree": "5%",
 };
 
-/** Returns the hard thresholds: configured or default ones. `mergeDefaults` adds the defaults of missing signals. */
+/**
+ * Returns the configured hard thresholds; the defaults if there are none. With `mergeDefaults`, defaults fill the
+ * missing signals.
+ */
 export function effectiveEvictionHard(
   evictionHard: Statements,
   mergeDefaults: boolean,
@@ -71,7 +77,10 @@ export function effectiveEvictionHard(
   return mergeDefaults ? { ...DEFAULT_EVICTION_HARD, ...evictionHard } : evictionHard;
 }
 
-/** Returns the hard, soft and pods' memory thresholds, each sorted by signal (upstream ParseThresholdConfig). */
+/**
+ * Returns the hard thresholds, the soft ones, then those of the pods' memory (upstream ParseThresholdConfig).
+ * Unlike upstream's, the signals are sorted. Errors are upstream's texts.
+ */
 export function parseThresholds(settings: EvictionSettings): Result<Threshold[]> {
   const hard = readThresholds(settings.evictionHard);
   if (!hard.ok) return hard;
@@ -200,7 +209,10 @@ function int64(value: number): Integer {
   return fits ? BigInt(whole) : MIN_INT64;
 }
 
-/** Returns true if thresholds differ at most in their reclaim (upstream compareThresholdValue, hasThreshold). */
+/**
+ * Returns true if two thresholds differ in nothing but their reclaim (upstream compareThresholdValue and
+ * hasThreshold).
+ */
 export function asksTheSame(a: Threshold, b: Threshold): boolean {
   if (a.signal !== b.signal || a.gracePeriodMs !== b.gracePeriodMs) return false;
   if (a.value.quantity && b.value.quantity)
@@ -208,7 +220,9 @@ export function asksTheSame(a: Threshold, b: Threshold): boolean {
   return a.value.percentage !== null && a.value.percentage === b.value.percentage;
 }
 
-/** The observed signals in bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent. */
+/**
+ * The observed signals in bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent.
+ */
 export type Observations = {
   readonly [Name in Signal]?: readonly [available: Integer, capacity: Integer] | undefined;
 };
@@ -270,7 +284,10 @@ export function isCalm({ conditions, lastMetAt, firstMetAt, metThresholds }: Evi
 
 const CONDITIONS: readonly PressureCondition[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/** Returns the thresholds met, and earlier ones not yet reclaimed (upstream thresholdsMet and mergeThresholds). */
+/**
+ * Returns the thresholds that are met, and earlier ones whose reclaim is not reached yet (upstream thresholdsMet
+ * and mergeThresholds).
+ */
 function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,

@@ -9,7 +9,10 @@ import type { KeptReceiver } from "./receivers.ts";
 
 /** The state of one machine for one receiver: the last notified state, and the next state to notify of. */
 export interface Watched {
-  /** The state of which the receiver is or will be notified; null if the machine is well or outside its filter. */
+  /**
+   * The state that the receiver is or will be notified of; null if the machine is well or does not concern the
+   * receiver.
+   */
   state: AlertState | null;
   /** When `state` began. */
   sinceMs: number;
@@ -63,7 +66,7 @@ export function concernOf(
   return summary && state && filterMatches(settings, name, state, summary) ? state : null;
 }
 
-/** The evidence for deciding whether the whole cluster cannot be written, or only single Nodes. */
+/** Evidence that the cluster itself fails, and not one machine's Node. */
 export interface ClusterEvidence {
   /** The fault that the Worker's own probe of the apiserver found; null if the apiserver serves the Worker. */
   fault: string | null;
@@ -73,12 +76,12 @@ export interface ClusterEvidence {
   machines: number;
 }
 
-/** The share of `cluster-unreachable` machines from which the cluster counts as failed, even if the probe succeeded. */
+/** Without a fault of the probe, this share of the fleet shows that the cluster fails; at least LEAST_UNREACHABLE. */
 const UNREACHABLE_SHARE = 0.1;
-/** The least number of machines for UNREACHABLE_SHARE: one machine's refused Node must not raise a cluster alert. */
+/** One machine can bring about refusals of its own Node: it must not raise an alert about the cluster, or keep it open. */
 const LEAST_UNREACHABLE = 2;
 
-/** Returns why the cluster cannot be written; null if at most single Nodes fail. `isOpen`: a cluster alert is open. */
+/** Returns why the cluster cannot be written; null if only single Nodes are concerned. `isOpen`: an alert says so already. */
 export function clusterCause(
   { fault, unreachable, machines }: ClusterEvidence,
   isOpen: boolean,
@@ -90,7 +93,7 @@ export function clusterCause(
   return isMany ? "the apiserver answers the Worker, and refuses these Nodes" : null;
 }
 
-/** The factor by which an open alert must grow since its last message to be sent again. */
+/** An open alert that has grown by this factor since its last message is sent again. */
 export const GROWTH = 2;
 
 /** A machine in an alert. */
@@ -105,7 +108,7 @@ interface AlertCause {
   outage: KnownOutage | null;
   /** The summary of the alert's first machine. */
   summary: MachineSummary;
-  /** Why the cluster cannot be written, for the kind `cluster`; "" otherwise. */
+  /** Of the kind `cluster`: why the cluster cannot be written. */
   why: string;
   deployment: string;
   id: string;

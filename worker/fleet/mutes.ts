@@ -1,4 +1,5 @@
-// Stores mutes: filters whose machines and states cause no notification for a time. Also matches receivers' filters.
+// Stores mutes: filters whose machines and states cause no notification from one time until another. Also matches
+// the filters of receivers.
 import type { AlertState } from "../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { matchesLabels } from "../../shared/kubernetes/label-match.ts";

@@ -1,4 +1,5 @@
-// Connects receivers, alerts, mutes and deliveries. Each change stores its messages in its transaction.
+// Connects the parts of the notifications: receivers, alerts, mutes and deliveries. Each change stores its messages
+// in its own transaction; the alarm sends them.
 import * as z from "zod/mini";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { messageText, testAlert } from "../../shared/fleet/alert.ts";
@@ -24,6 +25,7 @@ import {
   sendDelivery,
   webhookAddress,
 } from "./deliveries.ts";
+import { DeliveryRates } from "./delivery-rates.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import { type FieldFault, Mutes } from "./mutes.ts";
 import { newSigningSecret, Receivers } from "./receivers.ts";
@@ -60,12 +62,14 @@ const AT_ONCE = 4;
 const TURN_MS = 5000;
 
 interface NotificationSurroundings
-  extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries">, SendDependencies {
+  extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries" | "rates">, SendDependencies {
+  /** Returns the deployment's SHARED_LIMITS_FACTOR. */
+  limitsFactor: () => number;
   /** Runs `work` in one transaction; typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
   /** Returns the number of machines in each state. */
   counts: () => FleetCounts;
-  /** Returns the fault that a probe of the apiserver found; null without a fault or a result. Never rejects. */
+  /** Probes the apiserver and returns its fault; null if it serves the Worker, or if nothing is known. Never rejects. */
   clusterFault: () => Promise<string | null>;
   /** Returns a random number from 0 to 1; typically Math.random. */
   random: () => number;
@@ -101,6 +105,7 @@ export class Notifications {
       receivers: this.#receivers,
       mutes: this.#mutes,
       deliveries: this.#deliveries,
+      rates: new DeliveryRates(sql, surroundings.limitsFactor),
     });
   }
 
@@ -130,7 +135,10 @@ export class Notifications {
     return this.#receivers.all().map(({ name }) => this.#shown(name));
   }
 
-  /** Adds (`isNew`) or changes a receiver. Fails with the invalid field, or with null if it does not exist. */
+  /**
+   * Adds a receiver (`isNew`) or changes one. Fails with the invalid field, or with null if no receiver has the
+   * name.
+   */
   async put(
     name: string,
     change: ReceiverChange,
@@ -265,7 +273,10 @@ export class Notifications {
     return this.#receivers.find(name)?.settings.repeatMinutes ?? 0;
   }
 
-  /** Returns a receiver's normalized address. Fails with the invalid field, or with null if it does not exist. */
+  /**
+   * Returns the normalized address of a new or changed receiver. Fails with the invalid field, or with null if no
+   * receiver has the name.
+   */
   #addressFor(name: string, { url }: ReceiverChange, isNew: boolean): Result<string, FieldFault | null> {
     const known = this.#receivers.target(name);
     if (isNew && known) return failure({ path: "/name", message: "there is a receiver of this name" });

@@ -1,5 +1,6 @@
-// Serves the operators' routes about the deployment: join tokens, operators, waiting machines, logs, origins, settings.
-import { Hono } from "hono/tiny";
+// Serves the operators' routes about the deployment: join tokens, operators, waiting machines, logs, origins,
+// settings.
+import { Hono } from "hono";
 import { DEFAULTS } from "../../shared/deployment/defaults.ts";
 import { settingsInForce } from "../../shared/deployment/settings-in-force.ts";
 import type {

@@ -10,7 +10,10 @@ import { logNote } from "../log.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, macKeysOf, refuse } from "./responses.ts";
 
-/** An isolate trusts a secret or session this long without asking the registry, even after its revocation. */
+/**
+ * The time for which an isolate trusts a secret or a session without asking the registry. A revoked credential
+ * works no longer than this.
+ */
 export const OPERATOR_KEPT_MS = 10_000;
 /** The number of operators that an isolate remembers. */
 const MAX_OPERATORS = 1000;
@@ -103,7 +106,10 @@ async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | B
   return operator ?? "session over";
 }
 
-/** Returns an operator from the cache, or from `ask`. An operator is cached for OPERATOR_KEPT_MS; a failure never. */
+/**
+ * Returns an operator from the cache, or from `ask`. An operator is cached for OPERATOR_KEPT_MS; a failure is not
+ * cached.
+ */
 async function keptFor(
   c: Context<App>,
   key: string,
@@ -146,7 +152,10 @@ export function clearSessionCookie(c: Context<App>): void {
   setSessionCookie(c, "", 0);
 }
 
-/** Returns the cookie's name. PLAIN_NAME needs an http origin among ORIGINS: other deployments never use it. */
+/**
+ * Returns the cookie's name for a request. PLAIN_NAME needs an http origin among ORIGINS, so that other deployments
+ * never use it over http.
+ */
 function nameFor(c: Context<App>): string {
   const isPlain = c.req.url.startsWith("http:") && origins(c.env).some((each) => each.startsWith("http:"));
   return isPlain ? PLAIN_NAME : SECURE_NAME;

@@ -1,6 +1,6 @@
-// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads and sets the cookie.
-import type { Context } from "hono";
-import { Hono } from "hono/tiny";
+// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads and sets the
+// cookie.
+import { type Context, Hono } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import type {
   ListedSession,
@@ -59,7 +59,8 @@ serve(
   },
   {
     access: smallBody,
-    // Refuses another site's page, since that site could sign the browser in as an operator of its choice.
+    // A request of another site's page is refused: the other site could sign the browser in as an operator of its
+    // choice.
     before: (c) => refuseEarly(c) ?? (isCrossSite(c.req.raw, c.env) ? refuseUnproven(c, "forbidden") : null),
   },
 );
@@ -86,7 +87,10 @@ function noSession(c: Context<App>, reason: NoSession): Response | Promise<Respo
   return refuseForNow(detail, 3600);
 }
 
-/** Returns the browser's session. The page asks before a sign-in: a request without credentials is no failure. */
+/**
+ * Returns the browser's session. The page asks before a sign-in, so a request without credentials does not count as
+ * a failed attempt.
+ */
 serve(sessionRoutes, "GET /v1/session", async (c) => {
   const found = await findOperator(c);
   const answer = (operator: SessionAnswer["operator"]) =>

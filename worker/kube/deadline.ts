@@ -1,7 +1,10 @@
 // Limits how long a caller waits for a promise that may never settle.
 import { after, type Timer } from "../clock.ts";
 
-/** Returns the result of `work`; after `leftMs` returns `late`, aborts `signal` and ignores the result of `work`. */
+/**
+ * Returns the result of `work`, or `late` if `work` takes longer than `leftMs`. After the deadline, `signal` is
+ * aborted and the result of `work` is ignored.
+ */
 export async function withDeadline<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,
@@ -22,7 +25,10 @@ export async function withDeadline<T>(
   }
 }
 
-/** Returns the result of `work`. Rejects with this message after `leftMs`, and then ignores the result. */
+/**
+ * Returns the result of `work`. Rejects with this message if `work` takes longer than `leftMs`, and then ignores
+ * its result.
+ */
 export async function inTime<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,

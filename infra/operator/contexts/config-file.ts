@@ -1,4 +1,5 @@
-// Reads and writes the operator's configuration: Workers by name, and each secret's source, but no secret.
+// Reads and writes the operator's configuration: Workers by name, and the source of each Worker's secret. The file
+// contains no secret.
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { parseJson } from "../../../node-shim/base/state-file.ts";

@@ -14,7 +14,10 @@ function isForField(event: KeyboardEvent): boolean {
   );
 }
 
-/** Runs a key's shortcut, and returns true if it has one. Keys with Ctrl, Alt or Meta are the browser's. */
+/**
+ * Runs the shortcut of a key. Returns true if the key has a shortcut. Keys with Ctrl, Alt or Meta are left to the
+ * browser.
+ */
 export function pressed(event: KeyboardEvent, bindings: readonly KeyBinding[]): boolean {
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || isForField(event))
     return false;

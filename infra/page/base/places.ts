@@ -1,4 +1,5 @@
-// Keeps the page's place in the browser's history. The URL's query names the view, so that links can be shared.
+// Keeps the page's place in the browser's history. The URL's query names the view, so that each operator who opens
+// a link sees the linked view.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { later } from "./clock.ts";
 
@@ -94,7 +95,8 @@ export function placesOf({ location, history, readPlace, onPopState }: PlacesSur
   };
   onPopState(() => {
     const next = numberOf(history.state);
-    // An entry without a place is the browser's, after a change of the fragment, as by the link to the content.
+    // An entry without a place is the browser's own, after a change of the URL's fragment: typically by the link to
+    // the content.
     if (next === null) history.replaceState({ place: current }, "");
     if (next === null || next === current) return;
     left.set(current, readPlace());
@@ -137,7 +139,10 @@ export function leftPlace(): LeftPlace {
   return { scrolled, link: link && link.getAttribute("href") };
 }
 
-/** Milliseconds during which scroll positions are restored again, because content may arrive late. */
+/**
+ * Milliseconds during which scroll positions are restored again and again, because content may arrive after the
+ * view is drawn.
+ */
 const TRIED_FOR_MS = 3000;
 /** The events of an operator who scrolls, clicks or types. Any of these events ends the restoration. */
 const OWN_ACTS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
@@ -151,7 +156,8 @@ export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
     const link = [...main.querySelectorAll("a")].find((each) => each.getAttribute("href") === left.link);
     if (document.activeElement === main) link?.focus({ preventScroll: true });
   };
-  // Answers arrive late, and the table draws rows when it is scrolled to them, so each change needs an attempt.
+  // Each change of the content calls for another attempt: answers arrive late, and the table draws rows only when
+  // it is scrolled to them.
   const drawn = new MutationObserver(attempt);
   const end = () => {
     drawn.disconnect();

@@ -1,4 +1,5 @@
-// Draws a button that opens a small box below it. Escape, or the focus or a click elsewhere, closes the box.
+// Draws a button that opens a small box below it. The box closes with Escape, and when the focus or a click goes
+// elsewhere.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 

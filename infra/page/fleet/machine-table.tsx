@@ -68,7 +68,10 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
   );
 }
 
-/** Returns a reference for the table. With a filter in the URL, the page scrolls to a table below the screen. */
+/**
+ * Returns a reference for the table. If the URL has a filter and the table is below the screen, the page scrolls to
+ * the table.
+ */
 function useSeen({ text, states, outage }: FleetQuery) {
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -92,7 +95,9 @@ function useColumns() {
   return { columns, choose };
 }
 
-/** Returns a function that sorts by a column, or reverses the order if the table is already sorted by that column. */
+/**
+ * Returns a function that sorts by a column, or reverses the order if the table is already sorted by that column.
+ */
 function useSort(query: FleetQuery) {
   const { go, route } = usePage();
   return useCallback(
@@ -104,7 +109,10 @@ function useSort(query: FleetQuery) {
   );
 }
 
-/** Returns the selection, and functions that change it. A machine that leaves the fleet leaves the selection. */
+/**
+ * Returns the selection, and functions that change it. When a machine leaves the fleet, it also leaves the
+ * selection.
+ */
 function useSelection(rows: readonly { name: string }[]) {
   const { live } = usePage();
   const selected = useSignal<Selection>(NOTHING_SELECTED);
@@ -276,7 +284,10 @@ export function toggled(selection: Selection, name: string): Selection {
   return withNames(selection, [name], !selection.has(name));
 }
 
-/** Returns the selection where the rows up to `name` have the value of `anchor`, the row changed last. */
+/**
+ * Returns the selection in which all rows from `anchor` to `name` have the anchor's value. `anchor` is the row that
+ * the operator changed last.
+ */
 export function extended(
   selection: Selection,
   rows: readonly { name: string }[],

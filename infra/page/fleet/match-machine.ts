@@ -12,7 +12,10 @@ import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 
 export type MachineTest = (machine: FeedMachine) => boolean;
 
-/** Returns a function that tests a machine. `addressOf` returns the address from which a machine reports. */
+/**
+ * Returns a function that tests a machine. `addressOf` returns the address from which a machine reports. A machine
+ * without an address has no neighbours.
+ */
 export function machineTest(
   filter: MachineFilter,
   addressOf: (name: string) => string | undefined,

@@ -1,4 +1,5 @@
-// Draws the tools above the table (search, order, columns, mode, CSV, number of machines), and page links below.
+// Draws the tools above the table (search, order, columns, mode, CSV, and the number of machines), and the links to
+// pages below it.
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { withRest } from "../base/places.ts";

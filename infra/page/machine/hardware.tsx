@@ -114,7 +114,10 @@ function nameOf(value: unknown, index: number): string {
 
 const ACRONYMS: Readonly<Record<string, string>> = { cpu: "CPU", gpus: "GPUs", mac: "MAC" };
 
-/** Returns a key as words: `physicalCores` becomes `physical cores`. Drops a unit, which the value has. */
+/**
+ * Returns a key as words: `physicalCores` becomes `physical cores`. A unit at the end is dropped, because the value
+ * has it.
+ */
 function words(key: string): string {
   const bare = key.replace(/(Bytes|MiB)$/, "");
   return (

@@ -30,7 +30,10 @@ export function quantitiesEqual(a: string, b: string): boolean {
   return left.ok && right.ok && compareQuantities(left.value, right.value) === 0;
 }
 
-/** Parses a Node's usual quantities fast: up to 15 digits and a common suffix. Returns null for all other texts. */
+/**
+ * Parses a Node's usual quantities fast: up to 15 digits and a common suffix. Returns null for all other texts,
+ * which need parseAny.
+ */
 function parsePlain(text: string): Quantity | null {
   const length = text.length;
   let digits = 0;
@@ -62,7 +65,10 @@ function decimal(unscaled: number, scale: number, text: string): Quantity {
   return { unscaled, scale, wide: false, format: "DecimalSI", text: canonical ? text : null };
 }
 
-/** Returns a quantity with a binary suffix. The caller passes only digits that fit an int64. */
+/**
+ * Returns a quantity with a binary suffix. The caller passes only digits that fit an int64, since more would make
+ * the quantity wide.
+ */
 function binary(value: number, unit: number, text: string): Quantity {
   return {
     unscaled: value * unit,
@@ -137,7 +143,10 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ]),
 ]);
 
-/** Returns a suffix's unit, or null (upstream's suffixer). Only the lower 32 bits of a 64-bit exponent count. */
+/**
+ * Returns the unit of a suffix; null if there is none (upstream's suffixer). Only the lower 32 bits of a 64-bit
+ * exponent count.
+ */
 function unitOf(suffix: string): Unit | null {
   const known = UNITS.get(suffix);
   if (known) return known;
@@ -149,7 +158,10 @@ function unitOf(suffix: string): Unit | null {
 
 const NANO = -9;
 
-/** Returns an int64 quantity (upstream's fast path); null unless the amount fits and has at most nine decimals. */
+/**
+ * Returns a quantity with an int64 by upstream's fast path: the amount fits an int64 and has at most nine decimals.
+ * Otherwise null.
+ */
 function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: string): Quantity | null {
   const { integer, fraction } = parts;
   const digits = integer + fraction;
@@ -173,7 +185,10 @@ function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: s
 const MAX_AT_NANO = MAX_INT64 * 10n ** 9n;
 const ONE_AT_NANO = 10n ** 9n;
 
-/** Returns a wide quantity like upstream's inf.Dec: rounded up to nano, binary at most int64; null without digits. */
+/**
+ * Returns a wide quantity by upstream's path with inf.Dec: rounds up to nano, and caps binary amounts at the
+ * largest int64. null if there are no digits.
+ */
 function asWideQuantity(parts: Parts, { base, exponent, format }: Unit): Quantity | null {
   const digits = parts.written + parts.fraction;
   if (digits === "") return null;

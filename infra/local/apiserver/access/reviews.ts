@@ -24,7 +24,10 @@ function refuseExpiration(seconds: number): Status | undefined {
   return refuse.invalid(group, "TokenRequest", "", [error]);
 }
 
-/** Returns an error for a foreign audience: the token would have all rights of the account at this apiserver. */
+/**
+ * Returns an error for any audience but the apiserver's own, because the token would have all rights of the account
+ * here.
+ */
 function refuseAudiences({ audiences }: JsonObject): Status | undefined {
   const isForUs = listOf(audiences).every((audience) => audience === issuer);
   return isForUs ? undefined : refuse.badRequest("tokens for other audiences are not supported");

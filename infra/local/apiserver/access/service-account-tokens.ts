@@ -22,7 +22,10 @@ export interface TokenClaims {
 
 export interface TokenSigner {
   sign: (claims: TokenClaims) => string;
-  /** Returns a token's claims, or undefined if another key signed it, it is for another server, or has expired. */
+  /**
+   * Returns the claims of a token. undefined if another key signed the token, it is for another server, or it has
+   * expired.
+   */
   verify: (token: string, now: Date) => TokenClaims | undefined;
 }
 

@@ -1,4 +1,5 @@
-// Decides whether a Node still reports, and its conditions if not. Mirrors nodelifecycle's tryUpdateNodeHealth.
+// Decides whether a Node still reports, and the conditions of a Node that does not. Mirrors nodelifecycle's
+// tryUpdateNodeHealth.
 import type { NodeCondition } from "../../../../shared/kubernetes/types.ts";
 import { timeOf } from "../write/write.ts";
 import { conditionOfType, type NodeView } from "./node-view.ts";
@@ -51,7 +52,10 @@ function unknownCondition(known: NodeCondition | undefined, type: string, node: 
   return { ...known, status, reason: "NodeStatusUnknown", message, lastTransitionTime };
 }
 
-/** Returns a silent Node's conditions: the existing conditions in their order, then new ones. */
+/**
+ * Returns the conditions of a Node whose grace period is over. Existing conditions keep their order; new ones
+ * follow.
+ */
 function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   const silenced = new Map(
     silencedTypes.map((type) => [
@@ -64,7 +68,9 @@ function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   return [...kept, ...[...silenced.values()].filter(({ type }) => !present.has(type))];
 }
 
-/** Returns the Node's state after a comparison of its status with the last check. The lease is compared afterwards. */
+/**
+ * Returns the Node's state after a comparison of its status with the last check. The lease is compared afterwards.
+ */
 function healthFromStatus(
   node: NodeView,
   ready: NodeCondition | undefined,

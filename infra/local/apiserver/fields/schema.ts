@@ -1,4 +1,5 @@
-// Compiles a Go type's parts for field ownership: maps and lists owned as a whole, and keys of items in other lists.
+// Compiles the parts of a Go type that field ownership depends on: the maps and lists owned as a whole, and the
+// keys of items in other lists.
 import { isJsonObject, type Json, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { escapeHtml } from "../answers/answer.ts";
 import type { GoStruct, GoType } from "../kinds/go-type.ts";
@@ -18,7 +19,10 @@ export interface MapFields {
   item: FieldSchema | undefined;
 }
 
-/** A list's schema. `atomic` is owned as a whole; items are known by their value (`set`) or a field (`key`). */
+/**
+ * The schema of a list. An "atomic" list is owned as a whole. Items of other lists are identified by their value
+ * ("set") or by a field ("key").
+ */
 export interface ListFields {
   kind: "list";
   merge: "atomic" | "set" | "key";
@@ -44,7 +48,10 @@ const atomicStructs = new Set([
   "Variable",
 ]);
 
-/** The lists marked `+listType=set` (value "") or `+listType=map` (value: `+listMapKey`). Others are atomic. */
+/**
+ * The lists marked `+listType=set` (value "") or `+listType=map` (value: their `+listMapKey`). Unlisted lists are
+ * atomic.
+ */
 export const listKeys = new Map([
   ["NamespaceStatus.conditions", "type"],
   ["NodeSpec.podCIDRs", ""],

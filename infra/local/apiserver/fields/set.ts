@@ -29,7 +29,10 @@ function withSelf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 
-/** Returns the set with sorted elements. Upstream's order of fields, keys and values is that of the texts. */
+/**
+ * Returns the set with sorted elements. Upstream's order (fields, keys, values) is also the order of the elements'
+ * texts.
+ */
 function sorted(set: FieldSet): FieldSet {
   const keys = Object.keys(set);
   if (keys.every((key, index) => index === 0 || keys[index - 1]! < key)) return set;
@@ -83,7 +86,10 @@ function differenceNode(left: FieldSet, right: FieldSet): FieldSet | undefined {
   return isEmptySet(rest) ? undefined : rest;
 }
 
-/** Returns the members of `left` that are not in `right`. A member of `right` removes no members below it. */
+/**
+ * Returns the members of `left` that are not in `right`. A member of `right` does not remove members below its own
+ * path.
+ */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
   return withoutEach(left, right, differenceNode);
 }

@@ -43,7 +43,8 @@ function compile(type: GoType, place: string): PatchSchema {
     case "struct":
       return compileStruct(type);
     case "slice": {
-      // Except for validationActions, the patch keys (`patchMergeKey`) equal server-side apply's keys (`listMapKey`).
+      // The patch keys (`patchMergeKey`) equal the keys of server-side apply (`listMapKey`), except for
+      // validationActions.
       const key = place.endsWith(".validationActions") ? undefined : listKeys.get(place);
       if (key === undefined) return atomicList;
       return type.item.kind === "struct" ? keyedList(key, compileStruct(type.item)) : setList;

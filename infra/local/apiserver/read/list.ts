@@ -14,7 +14,10 @@ import { type Asked, readListRequest } from "./select.ts";
 export interface ObjectList {
   kind: string;
   apiVersion: string;
-  /** `continue` is the next page's token. Without a selector, a page has the number of items after it. */
+  /**
+   * The metadata of a list. A page also has the token of the next page and, without a selector, the number of items
+   * after the page.
+   */
   metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
   items: ListItem[];
 }
@@ -38,7 +41,10 @@ function withoutKind(object: ApiObject): ListItem {
 }
 
 const listExpired = "The resourceVersion for the provided list is too old.";
-/** The message for a page whose revision has expired. The Status has a token for the latest revision. */
+/**
+ * The message if a later page's revision has expired. The Status has a token that continues with the latest
+ * revision.
+ */
 const continueExpired =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list " +
   "without the continue parameter, or use the continue token in this response to retrieve the remainder of the " +
@@ -73,7 +79,10 @@ function readRest(store: Store, type: ResourceType, info: RequestInfo, options: 
   return success({ revision, entries: entries.filter(({ key }) => key >= startKey) });
 }
 
-/** Lists objects. A full page has a token if any object follows, matching or not. Mirrors cacher.GetList. */
+/**
+ * Lists objects. A full page has a token if any object follows, even an object that no selector matches. Mirrors
+ * cacher.GetList.
+ */
 export function listObjects(
   store: Store,
   type: ResourceType,

@@ -201,7 +201,10 @@ function timedErrors(event: ApiObject, controllerName: string): FieldError[] {
   ];
 }
 
-/** Validates a core event. `controllerName` names reportingComponent in errors. Mirrors legacyValidateEvent. */
+/**
+ * Validates an event of the core group. `controllerName` is the field's name in errors for reportingComponent.
+ * Mirrors legacyValidateEvent.
+ */
 function legacyErrors(event: ApiObject, controllerName: string): FieldError[] {
   const namespace = event.metadata.namespace ?? "";
   return [
