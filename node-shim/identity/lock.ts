@@ -1,35 +1,57 @@
 // Locks a state folder for one process: two shims with one key would make each other's tickets invalid.
-import { linkSync, renameSync, unlinkSync } from "node:fs";
+import { linkSync, mkdirSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { cgroupsOf, isAlive, thisProcess } from "../base/process-id.ts";
-import type { Opened } from "../base/ownership.ts";
-import { hasCode, openState, readIfThere, writeNew } from "../base/state-file.ts";
+import { readIfThere, requireTrusted, writeNew } from "../base/state-file.ts";
 
-const LOCK = "lock";
-
-/** Makes and locks the folder; an ended holder does not count. Throws with the holder's process ID and the remedy. */
+/**
+ * Makes the folder if needed, and takes its lock, also from a process that has ended. Throws with the holder's
+ * process ID and the remedy.
+ */
 export function lockFolder(folder: string): { release: () => void } {
-  const path = join(folder, LOCK);
+  const path = join(folder, "lock");
   const mine = thisProcess();
-  let opened: Opened | undefined;
+  // Checks the folders above first, because the shim is about to make a folder in them.
+  requireTrusted(folder);
   try {
-    opened = openState(folder, 0o700);
+    makeFolder(folder);
+    // Checks again, because another user may have made the folder after the first check, in /tmp for example.
+    requireTrusted(folder);
     for (let attempt = 0; attempt < 3; attempt++) {
-      if (take(opened, mine)) return { release: releaser(opened, path, mine) };
+      if (take(path, mine)) return { release: () => release(path, mine) };
       const holder = readIfThere(path) ?? "";
       if (isAlive(holder)) return inUse(folder, holder);
-      discard(opened, path, holder);
+      discard(path, holder);
     }
-    throw new Error(`${path} cannot be taken: remove it if nothing uses ${folder}`);
   } catch (error) {
-    opened?.close();
-    if (!hasCode(error)) throw error;
+    if (!(error as NodeJS.ErrnoException).code) throw error;
     const code = codeOf(error);
     const cure =
       code === "ENOSPC" || code === "EDQUOT" ? "free some space there" : "run as a user who may write there";
     throw new Error(`${folder} cannot be used (${code}): pass another --state, or ${cure}`, { cause: error });
   }
+  throw new Error(`${path} cannot be taken: remove it if nothing uses ${folder}`);
+}
+
+/**
+ * Makes a folder and the folders above. Node's recursive mkdir never returns in /proc, and reports a read-only file
+ * system as ENOENT.
+ */
+function makeFolder(path: string): void {
+  const make = () => {
+    try {
+      mkdirSync(path, { mode: 0o700 });
+      return "made";
+    } catch (error) {
+      const code = codeOf(error);
+      if (code === "EEXIST" || code === "ENOENT") return code;
+      throw error;
+    }
+  };
+  if (make() !== "ENOENT") return;
+  if (dirname(path) !== path) makeFolder(dirname(path));
+  mkdirSync(path, { mode: 0o700 });
 }
 
 function inUse(folder: string, holder: string): never {
@@ -38,17 +60,23 @@ function inUse(folder: string, holder: string): never {
   throw new Error(`${folder} is in use by process ${pid}: stop it${how}, or pass another --state`);
 }
 
-/** Returns whether `cgroups`, a process's list as in cgroups(7), has the shim's service, no cron job or container. */
+/**
+ * Returns whether a process is of the shim's own service, not of a cron job or container. `cgroups` is the
+ * process's list as in cgroups(7).
+ */
 export function isOfService(cgroups: string): boolean {
   return /\/rollcall-node-shim\.service$/m.test(cgroups);
 }
 
-/** Takes the lock; false if another process has it. Links a complete file, so that a lock always has its holder. */
-function take({ at }: Opened, mine: string): boolean {
-  const beside = at(`${LOCK}.${process.pid}`);
+/**
+ * Takes the lock, and returns false if another process has it. Links a complete file, so that no process reads a
+ * lock without its holder.
+ */
+function take(path: string, mine: string): boolean {
+  const beside = `${path}.${process.pid}`;
   writeNew(beside, mine);
   try {
-    linkSync(beside, at(LOCK));
+    linkSync(beside, path);
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
@@ -58,34 +86,28 @@ function take({ at }: Opened, mine: string): boolean {
   }
 }
 
-/** Removes an ended process's lock. Renames the file first, and puts it back if another process has just taken it. */
-function discard({ at }: Opened, path: string, holder: string): void {
-  const aside = `${LOCK}.${process.pid}.stale`;
+/**
+ * Removes the lock of an ended process. Renames the lock file first, and puts it back if another process has just
+ * taken the lock.
+ */
+function discard(path: string, holder: string): void {
+  const aside = `${path}.${process.pid}.stale`;
   try {
-    renameSync(at(LOCK), at(aside));
+    renameSync(path, aside);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return;
     throw error;
   }
   try {
-    if ((readIfThere(join(dirname(path), aside)) ?? "") !== holder) linkSync(at(aside), at(LOCK));
+    if ((readIfThere(aside) ?? "") !== holder) linkSync(aside, path);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   } finally {
-    unlinkSync(at(aside));
+    unlinkSync(aside);
   }
 }
 
-/** Returns a function that removes this process's lock, once. */
-function releaser(opened: Opened, path: string, mine: string): () => void {
-  let isHeld = true;
-  return () => {
-    if (!isHeld) return;
-    isHeld = false;
-    try {
-      if (readIfThere(path) === mine) unlinkSync(opened.at(LOCK));
-    } finally {
-      opened.close();
-    }
-  };
+function release(path: string, mine: string): void {
+  if (readIfThere(path) !== mine) return;
+  unlinkSync(path);
 }

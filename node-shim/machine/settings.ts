@@ -55,7 +55,10 @@ export interface MachineSettings extends LoadedConfiguration {
   settings: Settings;
 }
 
-/** Returns this machine's settings. Throws, with the setting to change, for invalid flags or configuration. */
+/**
+ * Returns this machine's settings. Throws, with the setting to change, if the flags or the configuration are
+ * invalid.
+ */
 export function machineSettings(flags: MachineFlags): MachineSettings {
   const loaded = withNamedRuntime(readConfiguration(flags.config, flags.set ?? {}), flags);
   const name = nodeName(flags);
@@ -102,7 +105,10 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   };
 }
 
-/** Adds upstream's default endpoint if `--container-runtime remote`, which requires a CRI runtime, has none. */
+/**
+ * Adds upstream's default endpoint if `--container-runtime remote` is given, which requires a CRI runtime, without
+ * an endpoint.
+ */
 function withNamedRuntime(
   loaded: LoadedConfiguration,
   { containerRuntime }: RuntimeFlags,

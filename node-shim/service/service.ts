@@ -1,4 +1,5 @@
-// Implements `node-shim install-service` and `uninstall-service` with the unit and systemctl. The state folder stays.
+// Implements `node-shim install-service` and `uninstall-service`: writes or removes the unit, and runs systemctl.
+// The state folder stays.
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,7 +65,10 @@ export async function installService(host: ServiceHost, unit: string): Promise<s
     : `${fromPackage}, which a package installed, is enabled and started; its flags are in /etc/rollcall/node-shim.env`;
 }
 
-/** Stops, disables and removes install-service's unit, if there is one. Returns one line for the operator. */
+/**
+ * Stops and disables the service, and removes the unit that install-service wrote. Succeeds without a service too.
+ * Returns one line for the operator.
+ */
 export async function uninstallService(host: ServiceHost): Promise<string> {
   requireSystemd(host, "uninstall-service");
   const { root, systemctl } = host;
@@ -89,7 +93,10 @@ function removalOf(packageUnit: string | undefined): string {
     : "apt-get remove rollcall-node-shim";
 }
 
-/** Throws unless systemd is the init system and this process is root. systemd alone makes the folder (sd_booted(3)). */
+/**
+ * Throws unless systemd is the init system and this process is root. As in sd_booted(3), systemd alone makes the
+ * folder.
+ */
 function requireSystemd({ root, isRoot }: ServiceHost, command: string): void {
   if (!existsSync(join(root, "run/systemd/system")))
     throw new Error(

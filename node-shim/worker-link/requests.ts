@@ -58,7 +58,10 @@ export function leave(send: Transport, machine: EnrolledMachine): Promise<Result
   return ask(send, machine, request, isLeaveAnswer);
 }
 
-/** Asks the Worker to pin the next key. The present key is valid until the next has signed a report. */
+/**
+ * Asks the Worker to pin the next key. The present key is valid until the next key has signed a report. The request
+ * may be repeated.
+ */
 export async function rotate(
   send: Transport,
   machine: EnrolledMachine,
@@ -123,7 +126,10 @@ function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnsw
   return answer?.left === true;
 }
 
-/** Checks an answer, whose version becomes an argument of apt-get. Accepts reasons that only a newer Worker knows. */
+/**
+ * Checks an answer, since its version becomes an argument of apt-get. Accepts any reason for no version: a newer
+ * Worker may have new reasons.
+ */
 function isUpgradeAnswer(answer: Partial<UpgradeAnswer> | null): answer is UpgradeAnswer {
   if (answer?.version === null) return typeof answer.why === "string";
   return typeof answer?.version === "string" && RELEASE.test(answer.version);

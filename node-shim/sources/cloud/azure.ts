@@ -47,7 +47,10 @@ function read({ compute, network }: Document): CloudMetadata {
   };
 }
 
-/** Returns the resource ID with its group in lower case (convertResourceGroupNameToLower), as Azure varies the case. */
+/**
+ * Returns the resource ID with its group in lower case, as convertResourceGroupNameToLower does: Azure ignores the
+ * case, and varies it in its answers.
+ */
 function withLowerCaseGroup(resourceId: string): string {
   return resourceId.replace(
     /(\/resourceGroups\/)([^/]+)/i,

@@ -1,4 +1,5 @@
-// Describes the messages and methods of deviceplugin/v1beta1 (k8s.io/kubelet/pkg/apis) that the Node depends on.
+// Describes the messages and methods of deviceplugin/v1beta1 that the Node depends on. Source:
+// k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto.
 import type { Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";
 

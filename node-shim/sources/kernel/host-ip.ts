@@ -61,7 +61,10 @@ function loopbackIP(interfaces: Interfaces, family: Family): Ip | undefined {
   return globalIP(addresses, family);
 }
 
-/** Returns the first global address of an interface, no loopback or point to point (chooseIPFromHostInterfaces). */
+/**
+ * Returns the first global address on an interface that is neither loopback nor point to point: upstream
+ * chooseIPFromHostInterfaces.
+ */
 function fromAnyInterface(root: string, interfaces: Interfaces, family: Family): Ip | undefined {
   for (const [name, addresses = []] of Object.entries(interfaces)) {
     if (addresses.some(({ internal }) => internal) || isPointToPoint(root, name)) continue;
@@ -98,7 +101,10 @@ function globalIP(addresses: InterfaceAddress[], family: Family): Ip | undefined
   return undefined;
 }
 
-/** Returns whether an address is global unicast, as Go's net.IP.IsGlobalUnicast: private addresses count too. */
+/**
+ * Returns whether an address is global unicast, as Go's net.IP.IsGlobalUnicast does: private addresses count as
+ * global.
+ */
 function isGlobalUnicast(ip: Ip): boolean {
   if (ip === "255.255.255.255") return false;
   return !isUnspecified(ip) && !isLoopback(ip) && !isMulticast(ip) && !isLinkLocalUnicast(ip);
@@ -114,7 +120,10 @@ interface DefaultRoutes {
   ipv6: string[];
 }
 
-/** Reads the IPv4 and IPv6 default routes (getAllDefaultRoutes); an IPv6 table that cannot be read counts as empty. */
+/**
+ * Reads the default routes of the IPv4 and IPv6 tables, as apimachinery util/net getAllDefaultRoutes does. A
+ * missing or unreadable IPv6 table counts as empty.
+ */
 function defaultRoutes(root: string): Reading<DefaultRoutes> {
   const table4 = readKernelFile(root, IPV4_ROUTES);
   if (!table4.ok) return table4;
@@ -125,7 +134,10 @@ function defaultRoutes(root: string): Reading<DefaultRoutes> {
   return success({ ipv4, ipv6: ipv6 ?? [] });
 }
 
-/** Returns the default routes' interfaces, or null if malformed. Columns: interface, destination, gateway. */
+/**
+ * Returns the interfaces of the default routes; null if a line is malformed. The columns are interface,
+ * destination, gateway (getIPv4DefaultRoutes).
+ */
 function ipv4Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {
@@ -137,7 +149,10 @@ function ipv4Interfaces(table: string): string[] | null {
   return interfaces;
 }
 
-/** Returns the default routes' interfaces, or null if malformed. Columns: 1 destination, 5 gateway, last interface. */
+/**
+ * Returns the interfaces of the default routes; null if a line is malformed. The first column is the destination,
+ * the fifth the gateway, the last the interface (getIPv6DefaultRoutes).
+ */
 function ipv6Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {
