@@ -1,4 +1,4 @@
-// The suites by name (CONTRIBUTING.md, "Tests"). `npm test` runs the quick ones: `node` and `workerd`.
+// Defines the suites (CONTRIBUTING.md, "Tests"). `npm test` runs the quick suites: `node` and `workerd`.
 import { fileURLToPath } from "node:url";
 import { dirname, resolve } from "node:path";
 import { cloudflareTest } from "@cloudflare/vitest-plugin";
@@ -6,9 +6,9 @@ import { defineConfig, type Plugin, type TestProjectInlineConfiguration } from "
 import { testSecrets, testVariables } from "./test/worker/support/bindings.ts";
 
 Object.assign(process.env, testSecrets);
-// Most tests of whole processes spend their time on loading the same modules repeatedly.
+// A compile cache: tests of whole processes would otherwise spend most of their time on compiling the same modules.
 process.env["NODE_COMPILE_CACHE"] ??= fileURLToPath(new URL("node_modules/.cache/compiled", import.meta.url));
-// kube-apiserver, kubectl and esbuild run for seconds here: Go collects garbage more often than they gain by it.
+// Go programs of the tests run for seconds only, and a rarer garbage collection makes them faster.
 process.env["GOGC"] ??= "400";
 
 /** Loaded on demand: the suites that need no apiserver do not depend on one. */
@@ -20,7 +20,7 @@ async function testKube(request: Request): Promise<Response> {
 
 /** The seed of fast-check: the same in each run, or one that is drawn and printed with ROLLCALL_SEED=random. */
 if (process.env["ROLLCALL_SEED"] === "random") {
-  // Vitest evaluates this file several times in a run.
+  // Vitest evaluates this file several times in one run.
   process.env["ROLLCALL_SEED"] = String(Math.floor(Math.random() * 2 ** 31));
   console.log(`The seed of this run: ROLLCALL_SEED=${process.env["ROLLCALL_SEED"]}`);
 }
@@ -78,12 +78,12 @@ const inWorkerd = (name: string, include: string[]): TestProjectInlineConfigurat
       miniflare: { bindings: testVariables, serviceBindings: { KUBE: testKube } },
     }),
   ],
-  // Files share a workerd: starting one for each would be half of the time.
+  // Test files share one workerd: a workerd for each file would take half of the time.
   test: {
     ...common,
     name,
     isolate: false,
-    // Vitest waits for the answer to each line that it sends along. One that an object writes, which then ends, has none.
+    // Vitest waits for an answer to each forwarded log line. A line of an object that ends at once gets no answer.
     disableConsoleIntercept: true,
     include,
     setupFiles: [common.setupFiles, "test/worker/support/set-up.ts"],
@@ -103,7 +103,7 @@ const leaks = { globalSetup: "test/e2e/leaks-setup.ts" };
 
 export default defineConfig({
   test: {
-    // Often a test waits for a process of its own: two workers would leave two cores idle now and then.
+    // More workers than cores: a test often waits for its own process, and leaves a core idle.
     maxWorkers: 3,
     projects: [
       {
@@ -113,7 +113,7 @@ export default defineConfig({
           setupFiles: [common.setupFiles, "test/no-processes.ts"],
           include: ["test/**/*.test.ts"],
           exclude: [...WORKER, ...OWN_FOLDERS.map((folder) => `test/${folder}/**`)],
-          // No module of ours holds state: nothing to keep apart, and loading all of them once per file is a third of the time.
+          // The modules of the project hold no state, so files need no isolation. Loading the modules once per file takes a third more time.
           isolate: false,
         },
       },
@@ -128,11 +128,11 @@ export default defineConfig({
       ofPrograms("deploy", leaks),
       ofPrograms("cluster", {
         globalSetup: [leaks.globalSetup, "test/cluster/servers-setup.ts"],
-        // Files wait for each other's turns on a server: one that waits must not keep another one from a worker.
+        // A file waits for its turn on a server. The number of workers lets the other files run meanwhile.
         maxWorkers: 10,
         sequence: { groupOrder: 1 },
       }),
-      // Each file has a cluster of its own, and mostly waits for what its programs do.
+      // Each file has its own cluster, and mostly waits for the programs of that cluster.
       ofPrograms("neighbours", { maxWorkers: 2, sequence: { groupOrder: 2 } }),
       inWorkerd("shared-in-workerd", SHARED),
       ofPrograms("runtimes"),

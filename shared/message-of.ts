@@ -1,10 +1,6 @@
-// Turns a pattern of messages, such as `lease of NAME`, into the type of the texts that match. The file has types
-// only.
+// Turns a pattern of messages, such as `lease of NAME`, into the type of the texts that match. The file has types only.
 
-/**
- * The texts that the pattern `Line` stands for: `lease of NAME` is `lease of ${string}`. A word in capitals stands
- * for a value.
- */
+/** The texts of the pattern `Line`, whose capitals stand for values: `lease of NAME` is `lease of ${string}`. */
 export type MessageOf<Line extends string> = Line extends `${infer Word} ${infer Rest}`
   ? `${WordOf<Word>} ${MessageOf<Rest>}`
   : WordOf<Line>;

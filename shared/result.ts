@@ -1,9 +1,6 @@
 // Defines the result of an operation that can fail as expected: a value, or an error. A bug is thrown instead.
 
-/**
- * The result of an operation. `error` is a text if callers only pass it on, and an object with a `reason` if
- * callers distinguish errors.
- */
+/** The result of an operation. `error` is a text, or an object with a `reason` if callers distinguish errors. */
 export type Result<T, E = string> = Success<T> | Failure<E>;
 
 export interface Success<T> {

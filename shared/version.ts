@@ -1,4 +1,3 @@
-// The version of rollcall in package.json. `npm run generate` writes it as a constant, so that no program reads a
-// file for it.
+// The version of rollcall, which `npm run generate` copies from package.json, so that no program reads a file for it.
 
 export const VERSION = "0.1.0";

@@ -7,10 +7,7 @@ export const currentMs = (): number => Date.now();
 
 export type { Timer };
 
-/**
- * Calls `ring` after `ms` milliseconds. workerd keeps about 270 bytes of a cancelled timer until the object leaves
- * memory: use oneTimer for many calls.
- */
+/** Calls `ring` after `ms` milliseconds. workerd keeps each cancelled timer in memory: use oneTimer for many calls. */
 export const after: Timer = (ms, ring) => {
   const timer = setTimeout(ring, ms);
   return () => clearTimeout(timer);

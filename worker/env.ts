@@ -1,5 +1,4 @@
-// Defines the Worker's environment, with the optional bindings that wrangler's generated type lacks. Reads
-// variables and bindings.
+// Defines and reads the Worker's environment, with the optional bindings that wrangler's generated type lacks.
 import { type Check, entriesOf, textOf } from "../shared/deployment/check-result.ts";
 import { BOUND_DEFAULTS, DEFAULTS } from "../shared/deployment/defaults.ts";
 import type { NumberVariable } from "../shared/deployment/numbers.ts";
@@ -28,7 +27,6 @@ export interface Environment
       | "REGISTER_AGAIN"
       | "PRIVATE_WEBHOOKS"
       | "REMOVE_SILENT_NODES_DAYS"
-      | "SHARED_LIMITS_FACTOR"
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
@@ -36,10 +34,7 @@ export interface Environment
   GATEWAY_SIZE?: number | string;
   /** Whether GET /metrics has lines for each machine: one of MACHINE_METRICS, by default `on`. */
   MACHINE_METRICS?: string;
-  /**
-   * The number of requests to the apiserver that one machine may cause at once, and in a minute. Absent or empty:
-   * 20.
-   */
+  /** The number of apiserver requests that one machine may cause at once, and in a minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
   /** Whether topology hints of Services skip Nodes without pods: one of NODE_HINTS, by default `count`. */
   NODE_HINTS?: string;
@@ -57,18 +52,13 @@ export interface Environment
   REGISTER_AGAIN?: string;
   /** The number of days of silence after which the Worker removes a machine's Node. Absent or empty: never. */
   REMOVE_SILENT_NODES_DAYS?: number | string;
-  /** Multiplies the limits of all machines of a join token, and of the deployment. Absent or empty: 1. */
-  SHARED_LIMITS_FACTOR?: number | string;
   /** Counts failed attempts by address. Cloudflare provides this binding; workerd alone does not. */
   FAILURES?: RateLimit;
   /** The SHA-256 of the secret for the role `view`, in the form of ADMIN_SECRET_SHA256. */
   VIEW_SECRET_SHA256?: string;
   /** The SHA-256 of a separate secret for GET /metrics, in the form of ADMIN_SECRET_SHA256. */
   METRICS_SECRET_SHA256?: string;
-  /**
-   * The ID of Cloudflare Access's service token, for requests to the apiserver. A deployment sets the ID and the
-   * secret, or neither.
-   */
+  /** The ID of Access's service token for the apiserver. A deployment sets the ID and the secret, or neither. */
   KUBE_ACCESS_CLIENT_ID?: string;
   KUBE_ACCESS_CLIENT_SECRET?: string;
   /** A Workers VPC service, or another service binding, that reaches the apiserver at KUBE_URL. */
@@ -82,10 +72,7 @@ export function origins({ ORIGINS }: { ORIGINS?: string }): string[] {
 
 type MarkVariable = "DEPLOYMENT" | "NODE_HINTS" | "NODE_ROLE" | "NODE_TOPOLOGY_LABELS" | "NODE_UNSCHEDULABLE";
 
-/**
- * Returns the settings that change the form of Nodes. Throws if a variable is invalid, so that a misspelt word does
- * not change any Node.
- */
+/** Returns the settings that change the form of Nodes. Throws if a variable is invalid, before any Node changes. */
 export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   return {
     deployment: checkedText("DEPLOYMENT", env.DEPLOYMENT),
@@ -96,19 +83,9 @@ export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
   };
 }
 
-/**
- * Returns the number of requests to the apiserver that one machine may cause at once, and in a minute. Throws if
- * invalid.
- */
+/** Returns how many apiserver requests one machine may cause at once, and in a minute. Throws if invalid. */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, DEFAULTS.MACHINE_REQUESTS);
-}
-
-/** Returns the factor of the limits that machines of a token, and of the deployment, share. Throws if invalid. */
-export function sharedLimitsFactor({
-  SHARED_LIMITS_FACTOR,
-}: Pick<Environment, "SHARED_LIMITS_FACTOR">): number {
-  return wholeNumber("SHARED_LIMITS_FACTOR", SHARED_LIMITS_FACTOR, DEFAULTS.SHARED_LIMITS_FACTOR);
 }
 
 /** Returns the number of machines whose sockets one gateway holds; 0 if no machine has a socket. Throws if invalid. */
@@ -139,10 +116,7 @@ export function isMachineMetricsOn({ MACHINE_METRICS }: Pick<Environment, "MACHI
 
 export type PrivateWebhooks = (typeof PRIVATE_WEBHOOKS)[number];
 
-/**
- * Returns which private addresses webhooks of receivers may have. An invalid value allows none; GET /readyz reports
- * it.
- */
+/** Returns the private addresses that webhooks may have. An invalid value allows none; GET /readyz reports it. */
 export function privateWebhooks(env: Pick<Environment, "PRIVATE_WEBHOOKS">): PrivateWebhooks {
   return PRIVATE_WEBHOOKS.find((each) => each === env.PRIVATE_WEBHOOKS) ?? DEFAULTS.PRIVATE_WEBHOOKS;
 }

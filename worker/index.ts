@@ -1,5 +1,5 @@
 // The Worker's entry: connects all routes, and exports the Durable Object classes.
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
 import { methodNotAllowed } from "hono/method-not-allowed";

@@ -1,5 +1,4 @@
-// Holds the caches that an isolate keeps between requests. Each cache may be lost at any time. index.ts creates the
-// caches once.
+// Holds the caches that an isolate keeps between requests and may lose at any time. index.ts creates them once.
 import type { FetchImplementation, JWTVerifyGetKey } from "jose";
 import { type CheckedConfiguration, checkConfiguration } from "../shared/deployment/configuration.ts";
 import type { Environment } from "./env.ts";
@@ -14,10 +13,7 @@ export interface Isolate {
   macKeys: (configured: string) => readonly MacKey[];
   /** Returns the public keys of a team of Cloudflare Access. jose caches fetched keys for ten minutes. */
   accessKeys: (team: string) => JWTVerifyGetKey;
-  /**
-   * Until when each address is above the limit of failures, as far as this isolate knows. A question to the
-   * platform's counter would count as a failure.
-   */
+  /** Until when each address is above the limit. Asking the platform's counter would count as a failure. */
   overLimitUntilMs: Map<string, number>;
   /** Named operators, by the SHA-256 of their secret or by the ID of their session, with the expiry of the entry. */
   operators: Map<string, { operator: Operator; untilMs: number }>;

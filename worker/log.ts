@@ -1,5 +1,4 @@
-// Writes the Worker's log: lines of JSON without secrets. LOG_LINES has every message, and `npm run generate` writes
-// docs/operations.md from it.
+// Writes the Worker's log as lines of JSON without secrets. `npm run generate` writes docs/operations.md from it.
 import type { CheckResult } from "../shared/deployment/check-result.ts";
 import { type ApiError, apiErrorText } from "../shared/kubernetes/api-error.ts";
 import type { MessageOf } from "../shared/message-of.ts";
@@ -187,10 +186,7 @@ export function logClusterLine(message: string): void {
 /** Logs a line about one machine. */
 export type MachineLog = (message: LogMessage, error?: ApiError) => void;
 
-/**
- * Returns a function that logs lines about one machine. The log contains the whole error; the machine's answer only
- * a phase.
- */
+/** Returns a function that logs one machine's lines. The log has the whole error; the machine's answer only a phase. */
 export function machineLog(name: string): MachineLog {
   return (message, error) => logNote({ node: name, message, ...(error && { error: apiErrorText(error) }) });
 }

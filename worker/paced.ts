@@ -7,10 +7,7 @@ export interface Pace {
   atOnce: number;
 }
 
-/**
- * Runs `works` at this pace, and resolves once all have ended. The iterable begins a work when it yields the work's
- * promise.
- */
+/** Runs `works` at this pace, and resolves once all have ended. The iterable begins a work as it yields its promise. */
 export async function paced(
   works: Iterable<Promise<unknown>>,
   { aSecond, atOnce }: Pace,

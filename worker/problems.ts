@@ -1,5 +1,4 @@
-// Makes the problem document for a reason. Its texts are for the machine's operator and reveal nothing about the
-// cluster. worker/http and worker/gateway answer with problem documents.
+// Makes the problem document for a reason. Its texts are for the machine's operator and reveal no cluster details.
 import { LIMITS } from "../shared/protocol/limits.ts";
 import { type Problem, type Reason, REASON_STATUSES } from "../shared/protocol/answers.ts";
 import type { Refusal } from "./machine/answers.ts";

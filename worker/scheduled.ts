@@ -29,10 +29,7 @@ export async function scheduled({ scheduledTime }: ScheduledController, env: Env
   ]);
 }
 
-/**
- * Checks the alarms of all gateways that have machines. A failure is logged, and the other gateways are checked all
- * the same.
- */
+/** Checks the alarms of all gateways that have machines. Logs a failure, and checks the other gateways nevertheless. */
 async function careForGateways(env: Environment): Promise<void> {
   const logged = (what: object) => (error: unknown) =>
     logFailure({ message: "a gateway was not cared for", ...what, error: String(error) });

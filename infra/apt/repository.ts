@@ -25,10 +25,7 @@ interface Publication {
   date: Date;
 }
 
-/**
- * Adds packages to the repository. Writes the signed files last, so that clients read the former version until
- * then.
- */
+/** Adds packages to the repository. Writes the signed files last: until then clients read the former version. */
 export async function publish(
   { folder, debs, key, date }: Publication,
   controlOf: ControlOf = controlOfDeb,
@@ -70,10 +67,7 @@ function poolFile(deb: string, controlOf: ControlOf): string {
   return `pool/main/${name}/${name}_${version}_${architecture}.deb`;
 }
 
-/**
- * Throws if the pool has a package of this name and version with other contents: machines and caches would keep the
- * former contents.
- */
+/** Throws if the pool has this package and version with other contents, which machines and caches would keep. */
 function refuseOther(deb: string, pooled: string): void {
   if (!existsSync(pooled) || readFileSync(pooled).equals(readFileSync(deb))) return;
   throw new Error(
@@ -135,10 +129,7 @@ interface IndexFile {
   sha256: string;
 }
 
-/**
- * The architectures with an index. amd64 and arm64 have their own packages; machines of other architectures use the
- * package of architecture `all` and their own nodejs.
- */
+/** The architectures with an index. All but amd64 and arm64 use the package of architecture `all`. */
 const ARCHITECTURES = ["amd64", "arm64", "armhf", "i386", "ppc64el", "riscv64", "s390x"] as const;
 
 /** The suites. `stable` has releases only; `testing` also has release candidates. */
@@ -175,10 +166,7 @@ interface ReleaseContents {
   indexes: readonly IndexFile[];
 }
 
-/**
- * Returns the text of a Release file. Acquire-By-Hash lets a client that has read a Release still find its indexes
- * while the next Release is uploaded.
- */
+/** Returns the text of a Release file. Acquire-By-Hash lets clients of the previous Release find its indexes. */
 function releaseFile({ suite, date, indexes }: ReleaseContents): string {
   const sums = indexes.map(({ sha256, bytes, path }) => ` ${sha256} ${bytes} ${path}\n`).join("");
   return `Origin: rollcall

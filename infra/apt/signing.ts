@@ -29,10 +29,7 @@ export interface KeyEnvironment {
   ROLLCALL_APT_KEY_PASSPHRASE?: string | undefined;
 }
 
-/**
- * Returns the key in the file, or the key in the environment if no file is named, or undefined without a key.
- * Throws if the file cannot be read.
- */
+/** Returns the key from the file, else from the environment, else undefined. Throws if the file cannot be read. */
 export function keyText(file: string | undefined, environment: KeyEnvironment): KeyText | undefined {
   const armored = file === undefined ? environment.ROLLCALL_APT_KEY : readFileSync(file, "utf8");
   return armored ? { armored, passphrase: environment.ROLLCALL_APT_KEY_PASSPHRASE } : undefined;
@@ -62,10 +59,7 @@ async function unlocked(privateKey: PrivateKey, passphrase: string | undefined):
   }
 }
 
-/**
- * Returns `text` with an inline signature, as InRelease has it. The signature's time is not before the key's
- * creation, because verifiers refuse an earlier one.
- */
+/** Returns `text` signed inline, as InRelease is, and not before the key's creation, which verifiers refuse. */
 export async function inlineSigned(text: string, key: PrivateKey, date: Date): Promise<string> {
   const message: CleartextMessage = await createCleartextMessage({ text });
   const at = laterOf(date, key.getCreationTime());

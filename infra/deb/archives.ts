@@ -22,10 +22,7 @@ export const npmTarballName = (name: string = PACKAGE) => `${name}-${VERSION}.tg
 export const debName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}.deb`;
 export const folderName = (architecture: Architecture) => `${PACKAGE}_${VERSION}_${architecture}`;
 
-/**
- * Packs a folder for npm, which normalizes modes and times, and returns the tarball's path. Also unpacks the
- * tarball for the other packages.
- */
+/** Packs a folder for npm and returns the tarball's path. Also unpacks the tarball for the other packages. */
 export function packNpm({ out, work }: Destination, folder = "node-shim", name: string = PACKAGE): string {
   const made = output("npm", ["pack", "--silent", `./${folder}`, "--pack-destination", out]);
   const tarball = join(out, npmTarballName(name));
@@ -46,8 +43,7 @@ export async function makeDeb(
   name: string,
 ): Promise<string> {
   const deb = join(out, name);
-  // xz is used because older releases of dpkg do not support zstd, and with one thread because its output otherwise
-  // depends on the number of cores.
+  // Older releases of dpkg do not support zstd. With several threads, xz's output depends on the number of cores.
   const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree, deb];
   await run("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(epochSeconds) });
   return deb;

@@ -13,10 +13,7 @@ import { filesIn, md5sums, sizeKibOf } from "./tree.ts";
 
 export const CLI_PACKAGE = "rollcall-cli";
 const PROGRAM = "rollcall";
-/**
- * The names of the program: kubectl finds a plugin and the plugin's completion by the second and third
- * (docs/rollcall.md).
- */
+/** The program's names. kubectl finds the second as a plugin, and the third as the plugin's completion. */
 const COMMANDS = [PROGRAM, "kubectl-rollcall", "kubectl_complete-rollcall"] as const;
 
 /** Makes the three packages from one bundle. Returns their file names. */

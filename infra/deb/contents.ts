@@ -1,5 +1,4 @@
-// Writes the contents that all packages of the shim have: the shim with or without a Node.js, its unit, manual page
-// and licences.
+// Writes the files that all packages of the shim have: shim, unit, manual page, licences, and Node.js if included.
 import { chmodSync, cpSync, lutimesSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -35,10 +34,7 @@ export function fileOf(root: string, name: string): Buffer {
   return readFileSync(join(root, "infra/deb/files", name));
 }
 
-/**
- * Copies the shim as npm packs it. With a runtime, also writes the Node.js and a launcher that runs the shim with
- * it.
- */
+/** Copies the shim as npm packs it. With a runtime, also writes the Node.js and a launcher for the shim. */
 export function fillHome(home: string, { npmPackage, runtime, root }: Build): void {
   cpSync(npmPackage, home, { recursive: true });
   if (!runtime) return;
@@ -52,9 +48,7 @@ export function unitOf(root: string, name: string): string {
   return readFileSync(join(root, "infra/systemd", name), "utf8");
 }
 
-/**
- * Returns the systemd unit of a service that runs the shim in `home` (an absolute path) with the program `node`.
- */
+/** Returns the systemd unit of a service that runs the shim in `home` (an absolute path) with the program `node`. */
 export function serviceUnit(root: string, name: string, node: string, home: string): string {
   const template = unitOf(root, name);
   const start = "ExecStart=/usr/bin/node /usr/share/rollcall-node-shim/bin/node-shim.cjs ";

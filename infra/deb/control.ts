@@ -25,10 +25,7 @@ export interface Control {
   sizeKib: number;
 }
 
-/**
- * Returns the control file. The packages of all architectures have one name, so that dpkg replaces one by another
- * without a Conflicts field.
- */
+/** Returns the control file. All architectures share one package name, so that dpkg replaces one by another. */
 export function controlText({ version, architecture, sizeKib }: Control): string {
   return `Package: ${PACKAGE}
 Version: ${packageVersion(version)}

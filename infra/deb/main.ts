@@ -1,5 +1,4 @@
-// Runs `npm run packages`: builds the packages of the shim for machines, and the packages of the command line for
-// operators.
+// Runs `npm run packages`: builds the shim's packages for machines and the command line's packages for operators.
 import { createHash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -60,10 +59,7 @@ function sourceDateEpoch(): number {
   return seconds;
 }
 
-/**
- * Makes the .deb and the .tar.gz of an architecture. Without a Node.js for the architecture, prints a line and
- * makes no package.
- */
+/** Makes an architecture's .deb and .tar.gz. Without a Node.js for it, prints a line and makes no package. */
 async function packWithRuntime(place: Destination, architecture: RuntimeArchitecture): Promise<string[]> {
   try {
     const runtime = findRuntime(architecture);

@@ -68,10 +68,7 @@ function globalPart({ options }: Command): string[] {
   return shown.length === 0 ? [] : [".SH OPTIONS", ...shown.flatMap(optionPart)];
 }
 
-/**
- * Returns the section of the grouped options, or nothing if there are none. Several commands share these options,
- * so the page lists each once.
- */
+/** Returns the section of the options that several commands share, or nothing if there are none. */
 function configurationPart(commands: readonly Command[]): string[] {
   if (!commands.some(({ options }) => options.some(isGrouped))) return [];
   const grouped = commands.flatMap(({ options }) => options.filter(isGrouped));

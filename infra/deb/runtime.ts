@@ -1,5 +1,4 @@
-// Finds the Node.js that a package will contain: in the npm package of Node.js that package-lock.json names, with
-// that version and integrity.
+// Finds the Node.js for a package: npm's package of Node.js with the version and integrity of package-lock.json.
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -54,10 +53,7 @@ function lockedPackage(name: string): Locked {
   return { name, version: entry.version, integrity: entry.integrity };
 }
 
-/**
- * Returns the folder of the package in node_modules, or undefined: npm installs only the package of the builder's
- * own architecture.
- */
+/** Returns the package's folder in node_modules, or undefined for another architecture than the builder's. */
 function installedFolder({ name, version }: Locked): string | undefined {
   const folder = join(ROOT, "node_modules", name);
   const manifest = join(folder, "package.json");
@@ -72,10 +68,7 @@ function cacheFolder(): string {
   return folder;
 }
 
-/**
- * Returns the path of the package's tarball in the cache, and downloads the tarball first if needed. Verifies a
- * cached tarball too.
- */
+/** Returns the path of the package's tarball in the cache, verified, and downloaded first if needed. */
 function fetchPackage(locked: Locked): string {
   const specifier = `${locked.name}@${locked.version}`;
   const cached = join(cacheFolder(), `${locked.name}-${locked.version}.tgz`);

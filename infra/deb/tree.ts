@@ -1,5 +1,4 @@
-// Writes the files of the .deb, including those that dpkg reads, and the files of the .tar.gz for install.sh, which
-// serves systems without dpkg.
+// Writes the files of the .deb, and the files of the .tar.gz that install.sh unpacks on systems without dpkg.
 import { createHash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
@@ -88,10 +87,7 @@ export function md5sums(tree: string, files: string[]): string {
     .join("");
 }
 
-/**
- * The path of the active release. install.sh unpacks each release into its own folder and points this link at the
- * active one.
- */
+/** The path of the active release: a link that install.sh points at the folder of one release. */
 const HOME = "/opt/rollcall-node-shim/current";
 
 export function fillFolder(build: Build): void {

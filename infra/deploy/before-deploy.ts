@@ -1,5 +1,4 @@
-// Checks a deployment's variables, and the secrets in its files, before wrangler uploads anything. Secrets that the
-// Worker already has cannot be read; wrangler checks that they exist.
+// Checks a deployment's variables and secret files before wrangler uploads anything.
 import { parseArgs, parseEnv } from "node:util";
 import { decodeJwt } from "jose";
 import { faultOf } from "../../node-shim/base/fault.ts";
@@ -8,10 +7,7 @@ import { checkDeployment } from "../../shared/deployment/configuration.ts";
 import { checkToken, knownToken } from "../../shared/deployment/token.ts";
 
 export interface DeploySurroundings {
-  /**
-   * Returns the variables of wrangler's configuration, typically by asking wrangler. Throws if there is no
-   * configuration.
-   */
+  /** Returns the variables in wrangler's configuration, usually by asking wrangler. Throws without a configuration. */
   readVariables: (named: { config?: string; env?: string }) => Configured;
   /** Reads a file, typically readFileSync. */
   readText: (file: string) => string;
@@ -19,10 +15,7 @@ export interface DeploySurroundings {
   nowMs: number;
 }
 
-/**
- * Checks the variables and secrets that `wrangler deploy` with the arguments `args` would deploy. Throws an error
- * of one line if a file that `args` names cannot be read.
- */
+/** Checks the variables and secrets that `wrangler deploy` would deploy. Throws if a file in `args` is unreadable. */
 export function checkBeforeDeploy(args: string[], surroundings: DeploySurroundings): CheckResult[] {
   const { values } = parseArgs({
     args,
@@ -81,10 +74,7 @@ function tokenOf(secrets: Configured, variables: Configured, nowMs: number): Che
   return checkToken(knownToken("KUBE_TOKEN", claims), String(variables["DEPLOYMENT"]), nowMs);
 }
 
-/**
- * Returns a line with the remedy for each check that is not ok, or "" if all are ok. `named` returns the operator's
- * name of a variable.
- */
+/** Returns a line with the remedy for each failed check. `named` returns the operator's name of a variable. */
 export function faultLines(checks: readonly CheckResult[], named = (check: string) => check): string {
   return checks
     .filter(({ state }) => state !== "ok")

@@ -1,5 +1,4 @@
-// Carries out a printed plan: sets secrets, uploads, asks /readyz until the Worker works, and rolls back if it does
-// not.
+// Carries out a printed plan: sets secrets, uploads, asks /readyz until the Worker works, or else rolls back.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
@@ -55,8 +54,7 @@ export async function carryOut(
   if (!gathered.ok) return gathered;
   const checked = checkAll(program, settings, gathered.value);
   if (!checked.ok) return checked;
-  // The admin secret is printed before the deployment, so that the operator has it even if the deployment is
-  // interrupted.
+  // The operator gets the admin secret first, because the deployment may be interrupted.
   const { toShow } = gathered.value;
   if (toShow !== null) program.print(`The admin secret, which is shown this once: ${toShow}\n`);
   const done = await deployInSteps(program, order, gathered.value);
@@ -84,10 +82,7 @@ async function deployInSteps(
   return deployOnce(program, order, { ...gathered, secrets: {} }, found.value?.id ?? null);
 }
 
-/**
- * Returns the connection of an operator to the Worker: with the admin secret just made, with the one in its file,
- * or with the credentials in the environment.
- */
+/** Returns an operator's connection to the Worker, with a new or stored admin secret, or with the environment's. */
 export function connectionTo(
   { environment }: DeployProgram,
   { origins: [url = ""], adminSecretFile }: DeploySettings,
@@ -114,10 +109,7 @@ function asDeployed(settings: DeploySettings, { variables }: RunningVersion): De
   };
 }
 
-/**
- * Uploads a version and waits until it works. If it does not work, rolls back to the version `back`, or leaves it
- * if `back` is null.
- */
+/** Uploads a version and waits until it works. Otherwise rolls back to `back`, or leaves it if `back` is null. */
 async function deployOnce(
   program: DeployProgram,
   order: DeployOrder,
@@ -203,10 +195,7 @@ interface ReadinessPatience {
   pause: (ms: number) => Promise<unknown>;
 }
 
-/**
- * The number of good answers in a row that prove a deployment. A version reaches all of Cloudflare's locations
- * within seconds; until then the former version may answer.
- */
+/** The number of good answers in a row that prove a deployment: at first a former version may still answer. */
 const IN_SUCCESSION = 3;
 const BETWEEN_MS = 2000;
 /** The HTTP status of /readyz if a check has failed; the body names the check. */
@@ -221,10 +210,7 @@ export const readyRequest: OperatorRequest = {
     "(Service Auth)",
 };
 
-/**
- * Asks /readyz until the Worker gives IN_SUCCESSION good answers in a row. Otherwise returns an error with the last
- * faults and their remedies, one per line.
- */
+/** Asks /readyz until IN_SUCCESSION good answers in a row. Otherwise returns the last faults with remedies. */
 async function untilReady(
   connection: WorkerConnection,
   { waitSeconds, now, pause }: ReadinessPatience,

@@ -25,9 +25,7 @@ import { type Deployed, readDeployed, wranglerFault } from "./wrangler-run.ts";
 
 interface DeployChoice {
   isDryRun: boolean;
-  /**
-   * Asks whether a hostname has DNS records. null if the operator allows replacing the records of the hostnames.
-   */
+  /** Asks whether a hostname has DNS records. null if the operator allows replacing the records of the hostnames. */
   askDns: AskDns | null;
   /** The secrets to set again although the Worker has them. */
   put: readonly WorkerSecret[];
@@ -93,10 +91,7 @@ function check(
     : success(null);
 }
 
-/**
- * Checks that the operator's credentials allow asking /readyz. Without its answer, a deployment would be rolled
- * back.
- */
+/** Checks that the operator may ask /readyz, because a deployment without its answer would be rolled back. */
 async function mayAsk(
   program: DeployProgram,
   settings: DeploySettings,

@@ -1,5 +1,4 @@
-// Runs `npm run deploy`: deploys the Worker of one settings file. With wrangler's own flags, checks variables and
-// secrets and then runs `wrangler deploy`.
+// Runs `npm run deploy` for one settings file, or checks and runs `wrangler deploy` for wrangler's own flags.
 import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -18,10 +17,7 @@ import { wranglerOf } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const args = process.argv.slice(2);
-/**
- * The default of --wait: seconds until a version that does not work is rolled back. A new domain may need minutes
- * for its certificate.
- */
+/** Seconds until a failing version is rolled back (--wait). A new domain's certificate may need minutes. */
 const WAIT_SECONDS = 180;
 
 const HELP = `npm run deploy -- --config FILE.yaml [--env NAME] [--dry-run] [--wait SECONDS] [--replace-dns]
@@ -140,10 +136,7 @@ async function deployByFlags(): Promise<number> {
   return spawnSync(wrangler, ["deploy", ...args], { stdio: "inherit" }).status ?? EXIT_CODES.failed;
 }
 
-/**
- * Builds the page and the API's description again: a deployment uploads them, and the built files may be of an
- * older checkout.
- */
+/** Builds the page and the API's description again, because the built files may be of an older checkout. */
 async function writeStaticFiles(): Promise<void> {
   writeDocument();
   const page = await writePage();

@@ -1,5 +1,4 @@
-// Plans a deployment before anything is sent, and renders the plan as text. Pure. The deployment does exactly the
-// listed steps. The text has only the names of secrets.
+// Plans a deployment before anything is sent, and renders the plan as text, which has only the names of secrets.
 import { relative } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -10,9 +9,7 @@ import type { Deployed, RunningVersion } from "./wrangler-run.ts";
 /** The source of a secret that the Worker does not have, or that the operator sets again. */
 export interface MissingSecret {
   secret: WorkerSecret;
-  /**
-   * `made`: this program makes the secret. `cluster`: kubectl creates it. `file`: a file of the operator has it.
-   */
+  /** `made`: this program makes the secret. `cluster`: kubectl creates it. `file`: a file of the operator has it. */
   from: "made" | "cluster" | "file";
   /** The path of the secret's file: read if `from` is `file`, and written if `from` is `made`. */
   file: string | undefined;
@@ -45,10 +42,7 @@ export interface DeployPlan {
   migratesFirst: boolean;
   /** The differences from the deployed version, one per line. */
   changes: string[];
-  /**
-   * The path of the file that should hold the Worker's KID_MAC_KEYS but does not exist. null if the file exists or
-   * the Worker has no keys.
-   */
+  /** The path of the missing file for the Worker's KID_MAC_KEYS. null if the file exists or the Worker has no keys. */
   keysNotIn: string | null;
 }
 
@@ -109,10 +103,7 @@ export function secretsToPut(
 
 const putAgain = (again: readonly WorkerSecret[]) => again.map((secret) => `~ ${secret}, a secret`);
 
-/**
- * Returns the tags of the migrations that the Worker has not run. If wrangler does not report the last one, the
- * Worker's classes show it.
- */
+/** Returns the tags of migrations not run yet, judged by the Worker's classes if wrangler reports no last tag. */
 function pendingMigrations({ migrations = [] }: RawConfig, running: Deployed): string[] {
   const tags = migrations.map(({ tag }) => tag);
   if (running === null) return tags;
@@ -244,10 +235,7 @@ function secretText(
     : `make the admin secret, unless it is there, kept in ${at(adminSecretFile)} (0600), and ${set}`;
 }
 
-/**
- * Returns the arguments of kubectl that create the Worker's token. The token is bound to a Secret and ends when the
- * Secret is deleted (docs/cluster.md).
- */
+/** Returns kubectl's arguments that create the Worker's token, bound to a Secret (docs/cluster.md). */
 export function tokenCommand({ kubeContext, deployment }: DeploySettings): string[] {
   const create = ["create", "token", deployment, "-n", "rollcall-system", "--duration", "8760h"];
   const bound = ["--bound-object-kind", "Secret", "--bound-object-name", deployment];

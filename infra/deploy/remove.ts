@@ -62,8 +62,7 @@ async function remove(
   if (!agreed.ok) return fault("failed", agreed.error);
   const ended = await wrangler(["delete", "--force", "--config", configuration]);
   const left = await readDeployed(wrangler, configuration);
-  // After deleting the Worker, wrangler lists KV namespaces. If the API token may not do that, wrangler fails
-  // although the Worker is gone.
+  // If the API token may not list KV namespaces, wrangler fails although it has deleted the Worker.
   const isGone = left.ok && left.value === null;
   if (ended.code !== 0 && !isGone) return failure(wranglerFault("removing", ended));
   if (!left.ok) return left;

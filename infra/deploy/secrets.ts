@@ -1,5 +1,4 @@
-// Gathers the secrets that a Worker does not have: makes them, has kubectl create them, or reads them from the
-// operator's files. Prints only the admin secret, once, if no file keeps it.
+// Gathers secrets that a Worker lacks: made, from kubectl or from files. Prints only an admin secret without a file.
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync } from "node:fs";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -26,8 +25,7 @@ export async function gatherSecrets(
   kubectl: Kubectl,
 ): Promise<Result<NewSecrets, OperatorFault>> {
   const gathered: NewSecrets = { secrets: {}, toShow: null, adminSecret: null };
-  // Secrets whose source may fail are gathered first. If one fails, no new secret has been made and written to a
-  // file.
+  // Secrets whose source may fail are gathered first. If one fails, no new secret has been made and written to a file.
   const inOrder = missing.toSorted((a, b) => Number(a.from === "made") - Number(b.from === "made"));
   for (const each of inOrder) {
     const value = await secretOf(each, { settings, gathered, kubectl });
@@ -76,10 +74,7 @@ export function adminSecretOf({
   return word.ok ? word : fault("usage", word.error);
 }
 
-/**
- * Writes a new secret to its file and returns the secret. Never replaces an existing file, because a backup may
- * need its keys.
- */
+/** Writes a new secret to its file and returns it. Never replaces a file: a backup may need its keys. */
 function kept(value: string, file: string | undefined): Result<string, OperatorFault> {
   if (file === undefined) return success(value);
   const written = writeNewPrivate(file, `${value}\n`);

@@ -6,7 +6,7 @@ import * as z from "zod/mini";
 import { VARIABLES } from "../../shared/deployment/variables.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
-/** The variables that an own key of the settings file sets, rather than the key `variables`. */
+/** The variables that have a key of their own in the settings file, outside the key `variables`. */
 const OWN_KEYS = { DEPLOYMENT: "deployment", ORIGINS: "origin", KUBE_URL: "apiserver" } as const;
 
 /** Returns the key of the settings file that sets a variable of the Worker. */
@@ -150,10 +150,7 @@ export interface DeploySettings {
   failureCounter: string | undefined;
   kubeContext: string | undefined;
   adminSecretFile: string | undefined;
-  /**
-   * The path of each secret's file. KID_MAC_KEYS always has one: Cloudflare does not show the keys again, and an
-   * import needs them.
-   */
+  /** The path of each secret's file. KID_MAC_KEYS always has one: Cloudflare never shows it, and imports need it. */
   secretFiles: Partial<Record<WorkerSecret, string>>;
   variables: Record<string, string | number>;
 }
@@ -206,8 +203,7 @@ function ofEnvironment(
     );
   return success({
     ...base,
-    // An environment does not inherit the name, origin and admin secret of the file itself, which belong to another
-    // Worker.
+    // The file's own name, origin and admin secret belong to another Worker, so an environment does not inherit them.
     name: `${base.name ?? WORKER}-${name}`,
     origin: undefined,
     adminSecretFile: undefined,
@@ -246,17 +242,12 @@ function wholeSettings(
   };
 }
 
-/**
- * Returns the default name of the file for KID_MAC_KEYS: `rollcall.staging.kid-mac-keys` for rollcall.yaml. Two
- * settings files in one folder get different names.
- */
+/** Returns the default file name for KID_MAC_KEYS, like `rollcall.staging.kid-mac-keys` for rollcall.yaml. */
 function keysFile(file: string, environment: string | null): string {
   return [parse(file).name, ...(environment === null ? [] : [environment]), "kid-mac-keys"].join(".");
 }
 
-/**
- * Returns the values that two environments share but must not, since each Worker would take them from the other.
- */
+/** Returns the values that two environments share but must not, since each Worker would take them from the other. */
 function clashesWith(one: DeploySettings, other: DeploySettings): string[] {
   const named = (settings: DeploySettings) =>
     settings.environment === null ? "the file's own environment" : `environment ${settings.environment}`;

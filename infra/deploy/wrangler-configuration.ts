@@ -1,5 +1,4 @@
-// Writes the wrangler configuration of an environment: wrangler.toml with the operator's settings, in a folder that
-// git ignores. Never writes a tracked file.
+// Writes an environment's wrangler.toml, with the operator's settings, in an ignored folder. Writes no tracked file.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import type { Unstable_RawConfig as RawConfig } from "wrangler";
@@ -10,9 +9,7 @@ export function generatedFolder(root: string, environment: string | null): strin
   return join(root, ".rollcall/deploy", environment ?? "default");
 }
 
-/**
- * Returns true for a hostname of the local computer: Cloudflare makes neither a domain nor a certificate for it.
- */
+/** Returns true for a hostname of the local computer: Cloudflare makes neither a domain nor a certificate for it. */
 const isLoopback = (hostname: string) => ["127.0.0.1", "[::1]", "localhost"].includes(hostname);
 
 /** Returns the hostnames that become custom domains of the Worker, each with a DNS record. */
@@ -23,10 +20,7 @@ export function customDomains(settings: DeploySettings): string[] {
 const hostsOf = ({ origins }: DeploySettings) => origins.map((origin) => URL.parse(origin)?.hostname ?? "");
 const isWorkersDev = (host: string) => host.endsWith(".workers.dev");
 
-/**
- * Returns the wrangler configuration of an environment. `toRoot` is the relative path from the generated file's
- * folder to the project.
- */
+/** Returns an environment's wrangler configuration. `toRoot`: the path from the generated file to the project. */
 export function wranglerConfiguration(
   tracked: RawConfig,
   settings: DeploySettings,

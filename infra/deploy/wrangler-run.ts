@@ -1,5 +1,4 @@
-// Runs wrangler without questions, explains its errors, and reads the deployed version. Wrangler uses its own login
-// or CLOUDFLARE_API_TOKEN.
+// Runs wrangler without questions, explains its errors, and reads the deployed version.
 import { spawn } from "node:child_process";
 import { join } from "node:path";
 import { stripVTControlCharacters } from "node:util";
@@ -22,8 +21,7 @@ export function wranglerOf(root: string, environment: NodeJS.ProcessEnv): Wrangl
     new Promise((resolve, reject) => {
       const child = spawn(process.execPath, [program, ...args], {
         cwd: root,
-        // With CI set, wrangler asks no question and opens no browser. Without colours, its output can be searched
-        // and printed.
+        // With CI, wrangler asks no question and opens no browser. Without colours, its output can be searched.
         env: { WRANGLER_SEND_METRICS: "false", ...environment, CI: "true", NO_COLOR: "1" },
         stdio: ["ignore", "pipe", "pipe"],
       });
@@ -49,10 +47,7 @@ interface KnownFault {
 const TOKEN =
   'make an API token with the template "Edit Cloudflare Workers" and set CLOUDFLARE_API_TOKEN to it, or: npm exec -- wrangler login';
 
-/**
- * The known failures of wrangler, with remedies. The first matching entry applies. The codes are those of
- * Cloudflare's API.
- */
+/** The known failures of wrangler, by codes of Cloudflare's API, with remedies. The first match applies. */
 const KNOWN: readonly KnownFault[] = [
   {
     is: /necessary to set a CLOUDFLARE_API_TOKEN|not logged in|Not logged in|You must be logged in/,
@@ -123,10 +118,7 @@ export function wranglerFault(doing: string, end: WranglerEnd): OperatorFault {
   return { reason, message: `${doing}: ${words}${cure === undefined ? "" : `\n  → ${cure}`}` };
 }
 
-/**
- * Returns the text after the first [ERROR], without the advice to report a bug. Without an [ERROR], returns the
- * last lines.
- */
+/** Returns the text after the first [ERROR], without the advice to report a bug; or else the last lines. */
 function ownWords(text: string): string {
   const [, block = ""] = /\[ERROR\] ([^]*?)(?:\n\s*If you think this is a bug|✘|🪵|$)/.exec(text) ?? [];
   const lines = (block === "" ? text : block)
@@ -143,9 +135,7 @@ export interface RunningVersion {
   message: string | undefined;
   /** The digest of the version's code and static files. undefined if another program deployed the version. */
   contents: string | undefined;
-  /**
-   * The tag of the last migration of the Worker's Durable Object classes. undefined if wrangler does not report it.
-   */
+  /** The tag of the last migration of the Worker's Durable Object classes. undefined if wrangler does not report it. */
   migrationTag: string | undefined;
   classes: string[];
   /** The values of the variables as they were set. A value that is not a text is written as JSON. */
@@ -176,10 +166,7 @@ const INCOMPREHENSIBLE: OperatorFault = {
     "what wrangler says of the deployment cannot be understood\n  → npm ci, so that it is the version that the project has",
 };
 
-/**
- * Reads the deployed version with wrangler. `configuration` is the path of the generated file, which names Worker
- * and account.
- */
+/** Reads the deployed version with wrangler. `configuration` is the generated file, which names the Worker. */
 export async function readDeployed(
   wrangler: Wrangler,
   configuration: string,

@@ -125,8 +125,7 @@ const WORKLOADS: Readonly<Record<WorkloadKind, (cluster: ClusterObjects) => read
   ReplicaSet: ({ replicaSets }) => replicaSets.filter((each) => owners(each).length === 0),
   CronJob: ({ cronJobs }) =>
     cronJobs.map(({ metadata = {}, spec }) => ({ metadata, spec: spec?.jobTemplate?.spec ?? {} })),
-  // Only static pods, which come from a file on their Node, are listed as pods. Other pods belong to a listed
-  // workload.
+  // Only static pods, which come from a file on their Node, are listed as pods. Other pods belong to a listed workload.
   Pod: ({ systemPods }) =>
     systemPods
       .filter((pod) => owners({ metadata: pod.metadata ?? {} }).every(({ kind }) => kind === "Node"))

@@ -13,10 +13,7 @@ import {
 } from "./cluster-objects.ts";
 import { configMapsOf } from "./programs.ts";
 
-/**
- * The reason why a request failed. `unreachable`: no apiserver answered. `usage`: the kubeconfig or its context is
- * wrong.
- */
+/** The reason of a failed request. `unreachable`: no apiserver answered. `usage`: wrong kubeconfig or context. */
 type ReadReason =
   | "forbidden"
   | "unauthorized"
@@ -42,10 +39,7 @@ export interface ClusterReader {
 
 /** The number of objects per page. Nodes are the largest objects, with about 20 kB each. */
 const PAGE_SIZE = 500;
-/**
- * The number of attempts to read a list whose pages expire. An apiserver forgets the state of a list after five
- * minutes.
- */
+/** The number of attempts to read a list, whose pages expire after five minutes. */
 const ATTEMPTS = 2;
 
 interface ListPage {
@@ -102,10 +96,7 @@ const FATAL: ReadonlySet<ReadFault["reason"]> = new Set([
   "not-kubernetes",
 ]);
 
-/**
- * Reads the cluster with GET requests alone, one after the other. `hasVolumes` is true if PersistentVolumes are
- * read as well.
- */
+/** Reads the cluster with GET requests, one after the other; PersistentVolumes only if `hasVolumes` is true. */
 export async function readCluster(
   reader: ClusterReader,
   { hasVolumes }: { hasVolumes: boolean },

@@ -2,10 +2,7 @@
 import type { ClusterObjects } from "./cluster-objects.ts";
 import type { MachineNode } from "./machine-node.ts";
 
-/**
- * The severities of findings. `breaks`: something that works now stops. `costs`: more work, money or alerts.
- * `note`: worth knowing.
- */
+/** `breaks`: something that works now stops. `costs`: more work, money or alerts. `note`: worth knowing. */
 export const SEVERITIES = ["breaks", "costs", "note"] as const;
 export type Severity = (typeof SEVERITIES)[number];
 

@@ -62,10 +62,7 @@ export async function assessImpact(
   });
 }
 
-/**
- * Returns the Node that would be added, with the labels of existing machines and the labels that a cloud's
- * controller copies.
- */
+/** Returns the added Node, with the labels of existing machines and those that a cloud's controller copies. */
 function plannedNode(cluster: ClusterObjects, labels: Readonly<Record<string, string>>): MachineNode {
   const there = cluster.nodes.filter(isMachine).map(({ metadata }) => ownLabels(metadata?.labels ?? {}));
   const copied = copiesRegion(cluster) ? { "topology.kubernetes.io/region": QUEUE_REGION } : {};

@@ -29,16 +29,10 @@ const REASONS: Readonly<Record<string, ReadFault["reason"]>> = {
 const UNREACHABLE =
   /^(Unable to connect to the server|The connection to the server|Error from server \(Timeout\)|error: .*(timeout|deadline exceeded|no such host|connection refused))/im;
 
-/**
- * The message of kubectl for the reason Invalid, which policies of the apiserver give. This message has no "Error
- * from server".
- */
+/** kubectl's message for the reason Invalid, from policies of the apiserver, without "Error from server". */
 const INVALID = /^The (request|\S+ ".*") is invalid/;
 
-/**
- * Turns a failure of kubectl into a fault. `stderr` is kubectl's output; if that is empty, `fault` describes the
- * failure.
- */
+/** Turns a failure of kubectl into a fault, from kubectl's output `stderr`, or from `fault` if that is empty. */
 export function kubectlFault(stderr: string, fault: string): ReadFault {
   const text = stderr.trim();
   if (/\(Unauthorized\)/.test(text)) return { reason: "unauthorized", message: text };

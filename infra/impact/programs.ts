@@ -3,17 +3,11 @@ import type { V1Container } from "@kubernetes/client-node";
 import { type ClusterObjects, type Workload, workloadsOf } from "./cluster-objects.ts";
 
 export interface Program extends Workload {
-  /**
-   * The values of the program's flags by their names without dashes. A flag without a value has "true"; a repeated
-   * flag has its last value.
-   */
+  /** The flags' values by name without dashes: "true" for a flag without value, the last for a repeated flag. */
   flags: Readonly<Record<string, string>>;
 }
 
-/**
- * Returns each workload that runs a program with one of these names. Of static pods with equal flags, returns only
- * the first.
- */
+/** Returns each workload that runs a program with one of these names, and only one of equal static pods. */
 export function programsNamed(cluster: ClusterObjects, ...names: readonly string[]): Program[] {
   const workloads = workloadsOf(cluster, "Deployment", "DaemonSet", "StatefulSet", "CronJob", "Pod");
   const found = workloads.flatMap((workload) => programOf(workload, names));
@@ -42,10 +36,7 @@ function isNamed({ name, image = "", command = [] }: V1Container, names: readonl
   return names.some((each) => [name, ofImage, ofCommand].includes(each));
 }
 
-/**
- * Reads flags `--name=value`, `--name value` and `--name`, with two dashes or one, and also inside a shell's
- * command line.
- */
+/** Reads flags `--name=value`, `--name value`, `--name` and `-name`, also inside a shell's command line. */
 function flagsIn(words: readonly string[]): Record<string, string> {
   const all = words.flatMap((word) => (/\s--/.test(word) ? word.split(/\s+/) : [word]));
   const flags: Record<string, string> = {};
@@ -63,10 +54,7 @@ export const CONFIGURED = {
   proportional: ["cluster-proportional-autoscaler"],
 } as const;
 
-/**
- * Returns the names of the ConfigMaps with these programs' configuration: those mounted as a volume, or named by
- * --configmap.
- */
+/** Returns the ConfigMaps with these programs' configuration, mounted as a volume or named by --configmap. */
 export function configMapsOf(cluster: ClusterObjects): { namespace: string; name: string }[] {
   const mounted = programsNamed(cluster, ...CONFIGURED.descheduler).flatMap(({ namespace, spec }) =>
     (spec.volumes ?? []).flatMap(({ configMap }) =>
@@ -78,7 +66,6 @@ export function configMapsOf(cluster: ClusterObjects): { namespace: string; name
       ? []
       : [{ namespace: flags["namespace"] ?? namespace, name: flags["configmap"] }],
   );
-  // The ConfigMap kubeadm-config has the range of pods' addresses, which the flags of a managed control plane do
-  // not show.
+  // kubeadm-config has the range of pods' addresses, which the flags of a managed control plane do not show.
   return [...mounted, ...named, { namespace: "kube-system", name: "kubeadm-config" }];
 }

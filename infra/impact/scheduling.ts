@@ -18,9 +18,7 @@ const OPERATORS: Readonly<Record<string, LabelRequirement["operator"]>> = {
   Lt: "<",
 };
 
-/**
- * The tolerations that the DaemonSet controller adds to its pods. Mirrors upstream AddOrUpdateDaemonPodTolerations.
- */
+/** The tolerations that the DaemonSet controller adds to its pods. Mirrors upstream AddOrUpdateDaemonPodTolerations. */
 const DAEMON_TOLERATIONS: readonly V1Toleration[] = [
   { key: "node.kubernetes.io/not-ready", operator: "Exists", effect: "NoExecute" },
   { key: "node.kubernetes.io/unreachable", operator: "Exists", effect: "NoExecute" },
@@ -30,30 +28,21 @@ const DAEMON_TOLERATIONS: readonly V1Toleration[] = [
   { key: "node.kubernetes.io/unschedulable", operator: "Exists", effect: "NoSchedule" },
 ];
 
-/**
- * Returns true if a DaemonSet's pod should run on the Node. Mirrors the first result of upstream
- * NodeShouldRunDaemonPod.
- */
+/** Returns true if a DaemonSet's pod should run on the Node. Mirrors upstream NodeShouldRunDaemonPod. */
 export function runsDaemonPod(spec: V1PodSpec, node: MachineNode): boolean {
   if (spec.nodeName !== undefined && spec.nodeName !== "" && spec.nodeName !== node.name) return false;
   const tolerations = [...(spec.tolerations ?? []), ...DAEMON_TOLERATIONS];
   return matchesNodeAffinity(spec, node) && toleratesTaints(tolerations, node.taints);
 }
 
-/**
- * Returns true if the Node matches the pod's node selector and required node affinity. Mirrors upstream
- * GetRequiredNodeAffinity and Match.
- */
+/** Returns true if the Node matches the pod's node selector and affinity. Mirrors GetRequiredNodeAffinity. */
 export function matchesNodeAffinity({ nodeSelector = {}, affinity }: V1PodSpec, node: MachineNode): boolean {
   if (Object.entries(nodeSelector).some(([key, value]) => node.labels[key] !== value)) return false;
   const terms = requiredTerms({ affinity } as V1PodSpec);
   return terms === null || terms.some((term) => matchesTerm(term, node));
 }
 
-/**
- * Returns the terms of the required node affinity, of which a Node must match one. null if the pod has no such
- * affinity.
- */
+/** Returns the terms of the required node affinity, one of which must match, or null without such affinity. */
 export function requiredTerms({ affinity }: V1PodSpec): V1NodeSelectorTerm[] | null {
   return affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms ?? null;
 }
@@ -75,10 +64,7 @@ function requirementOf({ key, operator, values = [] }: V1NodeSelectorRequirement
   return { key, operator: OPERATORS[operator] ?? "absent", values };
 }
 
-/**
- * Returns true if a pod with these tolerations may run on a Node with these taints. A taint with PreferNoSchedule
- * allows every pod.
- */
+/** Returns true if the tolerations allow a pod on Nodes with these taints. PreferNoSchedule allows every pod. */
 export function toleratesTaints(
   tolerations: readonly V1Toleration[],
   taints: readonly ComparedTaint[],

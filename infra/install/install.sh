@@ -1,6 +1,6 @@
 #!/bin/sh
-# Installs, upgrades or removes rollcall's shim with its own Node.js: the .deb on Debian and Ubuntu, the .tar.gz on other
-# systems. Only the last line calls a function, so that a script that arrived in part does nothing.
+# Installs, upgrades or removes rollcall's shim with its own Node.js: the .deb on Debian and Ubuntu, the .tar.gz on
+# other systems. Only the last line calls a function, so that a script that arrived in part does nothing.
 
 VERSION="0.1.0"
 PACKAGE=rollcall-node-shim
@@ -127,8 +127,8 @@ install() {
   if [ "$form" = deb ]; then install_deb; else install_folder; fi
 }
 
-# Downloads the package into a temporary folder and verifies its sum in SHA256SUMS, before the system is changed. A release
-# that is already unpacked is not downloaded again.
+# Downloads the package into a temporary folder and verifies its sum in SHA256SUMS, before the system is changed. A
+# release that is already unpacked is not downloaded again.
 download() {
   work=$(mktemp -d "${TMPDIR:-/var/tmp}/$PACKAGE.XXXXXX")
   # apt reads the package as another user. The folder contains no secret.
@@ -186,7 +186,8 @@ refuse_others() {
     fail "$root/etc/systemd/system/$UNIT takes precedence over the installed unit: run \"node-shim uninstall-service\" first"
 }
 
-# Installs the .tar.gz. Each release has its own folder. The link `current` names the active release and is changed last.
+# Installs the .tar.gz. Each release has its own folder. The link `current` names the active release and is changed
+# last.
 install_folder() {
   previous=$(readlink "$home/current" || true)
   if [ -z "$previous" ]; then undo=remove_files; fi
@@ -241,7 +242,8 @@ start_service() {
     say "systemd does not run here: the service starts with the machine"
   else
     systemctl daemon-reload
-    # The unit starts only on an enrolled machine. An upgrade does not start a service that an administrator has stopped.
+    # The unit starts only on an enrolled machine. An upgrade does not start a service that an administrator has
+    # stopped.
     if [ -z "$previous" ]; then set -- start; else set -- try-restart; fi
     [ "$previous" = "$release" ] || systemctl "$1" "$UNIT" ||
       fail "the shim is installed, but its service does not start: journalctl -u $UNIT"

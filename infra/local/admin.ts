@@ -1,5 +1,4 @@
-// Sends the local cluster's requests to its Worker, as an operator: makes join tokens and the link to the page, and
-// counts machines on sockets.
+// Sends the local cluster's requests to its Worker: join tokens, the link to the page, and socket counts.
 import type * as z from "zod/mini";
 import { abortAfter } from "../../node-shim/base/clock.ts";
 import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
@@ -13,10 +12,7 @@ interface TokenWish {
   withoutFactsOnlyTaint: boolean;
 }
 
-/**
- * Seconds until a join token expires. The token is needed for a machine's first start only; the machine's own key
- * does not expire.
- */
+/** Seconds until a join token expires. Each machine needs the token for its first start only. */
 const EXPIRES_IN_SECONDS = 3600;
 
 /** Makes a join token. Returns its secret text. */

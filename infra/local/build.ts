@@ -1,5 +1,4 @@
-// Builds the shim's bundle for npm start. Without write access, npm start uses the bundle that the checkout has. A
-// failure prints one line.
+// Builds the shim's bundle for npm start. Without write access, npm start uses the checkout's bundle.
 import { spawnSync } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
 import { join, resolve } from "node:path";

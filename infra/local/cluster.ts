@@ -1,5 +1,4 @@
-// Starts the parts of the local cluster: apiserver (the embedded one, a real etcd and kube-apiserver, or the user's
-// own), RBAC and token, Worker, join tokens, shim, and simulated machines.
+// Starts the parts of the local cluster: apiserver, RBAC and token, Worker, join tokens, shim, simulated machines.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import {
@@ -34,10 +33,7 @@ import { prepareWorker } from "./workerd.ts";
 
 const DEPLOYMENT = "rollcall";
 
-/**
- * Returns true if the shim's configuration replaces the taint. The local cluster allows that, because its operator
- * wrote the file.
- */
+/** Returns true if the shim's configuration replaces the taint, as the local cluster's operator may. */
 function replacesTaint({ active }: LoadedConfiguration): boolean {
   return active.registerWithTaints !== null;
 }
@@ -94,10 +90,7 @@ async function announce(place: Place, { cluster: { url, admin } }: Apiserver): P
   await confirm(`${objects.length + 1 + flags.nodes} objects are put into ${url}`);
 }
 
-/**
- * Adds an explanation to a failed read of the user's cluster: the kubeconfig may be wrong, and nothing has been
- * written yet.
- */
+/** Explains a failed read of the user's cluster, before anything is written: the kubeconfig may be wrong. */
 async function readAt<T>(url: string, read: Promise<T>): Promise<T> {
   return read.catch((error: unknown) => {
     if (error instanceof OthersNeedIt) throw error;
@@ -273,10 +266,7 @@ async function startReal(place: Place, port: number, assets: string): Promise<Cr
   return { caFile, tokenFile };
 }
 
-/**
- * Starts kube-controller-manager, if `assets` has the program, to mark silent Nodes Unknown, taint them, and delete
- * their leases. setup-envtest does not install this program.
- */
+/** Starts kube-controller-manager, which setup-envtest does not install, if `assets` has the program. */
 function startControllers(
   { folder, parts, progress }: Place,
   assets: string,

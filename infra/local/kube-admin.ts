@@ -1,5 +1,4 @@
-// Sends requests as the cluster's administrator. Does not load the Kubernetes client, which takes half a second and
-// is needed for the user's own kubeconfig only (infra/local/kubeconfig.ts).
+// Sends requests as the cluster's administrator, without the Kubernetes client, which takes half a second to load.
 import type { IncomingMessage } from "node:http";
 import { Agent, request, type RequestOptions } from "node:https";
 import { faultOf } from "../../node-shim/base/fault.ts";

@@ -1,5 +1,4 @@
-// Connects to the cluster of the user's own kubeconfig. Supports every way of authentication that the Kubernetes
-// client supports.
+// Connects to the cluster of the user's own kubeconfig, with every authentication of the Kubernetes client.
 import { readFileSync } from "node:fs";
 import type { RequestOptions } from "node:https";
 import { KubeConfig } from "@kubernetes/client-node";
@@ -30,10 +29,7 @@ export function readKubeconfig(file: string): Cluster {
   return { url, ca: ca || undefined, admin: configAdmin(config, url) };
 }
 
-/**
- * Returns a KubeAdmin that reads the credentials again for each request, because a program in the kubeconfig may
- * renew them.
- */
+/** Returns a KubeAdmin that reads the credentials for each request, because the kubeconfig's program may renew them. */
 function configAdmin(config: KubeConfig, url: string): KubeAdmin {
   return async (asked) => {
     const options: RequestOptions = {};

@@ -1,5 +1,4 @@
-// Sends administrator's requests to Kubernetes: applies rollcall's RBAC and requests the Worker's token. Also
-// writes the kubeconfig.
+// Sends the administrator's requests: applies rollcall's RBAC, requests the Worker's token, writes the kubeconfig.
 import { readFileSync, writeFileSync } from "node:fs";
 import { parseAllDocuments } from "yaml";
 import { apiFault, type KubeAdmin, tokenAdmin } from "./kube-admin.ts";
@@ -20,10 +19,7 @@ export interface KubernetesObject {
 const NAMESPACE = "/api/v1/namespaces/rollcall-system";
 const WITHOUT_TAINT = "rollcall.dev/without-facts-only-taint";
 const WORKERS_TOKEN = `${NAMESPACE}/serviceaccounts/rollcall/token`;
-/**
- * The requested lifetime of the Worker's token, in seconds. Each start requests a new token; a cluster may grant a
- * shorter lifetime.
- */
+/** The requested lifetime of the Worker's token, which each start renews. A cluster may grant less. */
 const TOKEN_SECONDS = 30 * 24 * 3600;
 
 /** Writes a kubeconfig for the administrator of a local apiserver, for kubectl. Returns the cluster in it. */
@@ -45,10 +41,7 @@ export function objectsOf(file: string): KubernetesObject[] {
   return parseAllDocuments(readFileSync(file, "utf8")).map((found) => found.toJSON() as KubernetesObject);
 }
 
-/**
- * The field managers of `npm start`: the first for objects of the YAML file, the second for decisions of the
- * operator.
- */
+/** The field managers of `npm start`: first for the YAML file's objects, second for the operator's decisions. */
 export const FIELD_MANAGERS = ["rollcall-local", "rollcall-local-decisions"] as const;
 
 /** Applies each object of a YAML file with server-side apply. */
@@ -66,19 +59,14 @@ export async function applyFile({ url, admin }: Cluster, file: string): Promise<
   }
 }
 
-/**
- * Returns the path of an object, like `/apis/rbac.authorization.k8s.io/v1/clusterroles/rollcall`. The rule for
- * plurals fits only the kinds in infra/rbac.
- */
+/** Returns an object's path, like `/apis/…/clusterroles/rollcall`. The plurals fit only the kinds in infra/rbac. */
 export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: KubernetesObject): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const scope = namespace === undefined ? "" : `/namespaces/${namespace}`;
   return `${group}${scope}/${kind.toLowerCase().replace(/y$/, "ie")}s/${name}`;
 }
 
-/**
- * Allows the deployment's machines to replace the taint, by the annotation that operators set (docs/cluster.md).
- */
+/** Allows the deployment's machines to replace the taint, by the annotation that operators set (docs/cluster.md). */
 export async function allowWithoutFactsOnlyTaint(admin: KubeAdmin, deployment: string): Promise<void> {
   const found = (await admin({ method: "GET", path: NAMESPACE })) as KubernetesObject;
   const allowed = found.metadata.annotations?.[WITHOUT_TAINT]?.split(/[, ]+/).filter(Boolean) ?? [];

@@ -1,5 +1,4 @@
-// Runs the processes of the local cluster. Each is a child of this process with a log file. A process that ends is
-// not started again.
+// Runs the local cluster's processes, each with a log file. A process that ends is not started again.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
 import { after, monotonicMs, pause } from "../../node-shim/base/clock.ts";
@@ -71,9 +70,7 @@ async function stopPart({ process: child, ended }: Part): Promise<void> {
   cancel();
 }
 
-/**
- * Polls until `ready` returns true. Throws with a line of the log if the part ends first, or is not ready in time.
- */
+/** Polls until `ready` returns true. Throws with a line of the log if the part ends first, or is not ready in time. */
 export async function untilReady(
   part: Part,
   ready: () => Promise<boolean>,
@@ -95,10 +92,7 @@ export function endText({ name, logFile }: Part, how: string): string {
   return `${name} ${how}: ${faultLine(logFile)}`;
 }
 
-/**
- * Returns the last line of a log file that reports a fault. After a crash the following lines are the stack and
- * Node's version.
- */
+/** Returns the last line of a log that reports a fault. After a crash, the stack and Node's version follow it. */
 function faultLine(file: string): string {
   const lines = readFileSync(file, "utf8").trim().split("\n");
   const fault = lines.findLast((line) => /error|fail|cannot|denied/i.test(line) && !/^\s+at /.test(line));

@@ -12,10 +12,7 @@ function listens(port: number): Promise<number | null> {
   });
 }
 
-/**
- * Returns a free port: `asked` if given, or `last` if free, or any other. Throws if `asked` is taken; the error
- * names `flag`, which sets it.
- */
+/** Returns the port `asked`, or `last` if free, or any free port. Throws, naming `flag`, if `asked` is taken. */
 export async function freePort(flag = "", asked?: number, last?: number): Promise<number> {
   if (asked !== undefined) {
     if ((await listens(asked)) === null)

@@ -1,5 +1,4 @@
-// Prepares the commands of a real etcd and kube-apiserver on loopback, for tests and local runs. One folder
-// contains both programs (KUBEBUILDER_ASSETS).
+// Prepares the commands of a real etcd and kube-apiserver on loopback, from one folder (KUBEBUILDER_ASSETS).
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:https";
@@ -25,10 +24,7 @@ export interface RealApiserverOptions {
 
 const adminUser = "admin";
 
-/**
- * Makes the keys and the administrator's token, unless the folder has them. A later start therefore accepts earlier
- * tokens.
- */
+/** Makes the keys and the administrator's token if missing, so that later starts accept earlier tokens. */
 function prepareFolder(dir: string): void {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const keyFile = join(dir, "service-account.key");
@@ -101,10 +97,7 @@ export async function isReady(url: string): Promise<boolean> {
 /** The commands that start both programs, and the credentials for clients. */
 export interface PreparedApiserver {
   url: string;
-  /**
-   * The path of the PEM file that clients trust: kube-apiserver's self-signed certificate, which kube-apiserver
-   * makes when it starts.
-   */
+  /** The path of the PEM file that clients trust: the self-signed certificate that kube-apiserver makes. */
   caFile: string;
   /** The path of the bearer token of a member of system:masters. */
   tokenFile: string;

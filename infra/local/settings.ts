@@ -1,5 +1,4 @@
-// Defines the settings of a start (flags, folders, running parts), and the state that one start keeps for the next:
-// ports and the Worker's random secrets.
+// Defines a start's settings (flags, folders, parts), and the state for the next start: ports and the Worker's secrets.
 import { createHash, randomBytes } from "node:crypto";
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -18,15 +17,9 @@ type State = z.infer<typeof stateFile>;
 
 const FILE = "state.json";
 
-/**
- * Returns true for the lock file of a running start, and for the lock's temporary files
- * (node-shim/identity/lock.ts).
- */
+/** Returns true for a running start's lock file and the lock's temporary files (node-shim/identity/lock.ts). */
 const isLock = (name: string) => name === "lock" || name.startsWith("lock.");
-/**
- * The folder that `npm run deploy` writes in the default state folder (infra/deploy/wrangler-configuration.ts).
- * --fresh does not remove it.
- */
+/** The folder of `npm run deploy` (infra/deploy/wrangler-configuration.ts), which --fresh does not remove. */
 const DEPLOYMENTS = "deploy";
 /** The files and folders that a start writes. --fresh removes them. */
 const OURS = new Set([
@@ -59,10 +52,7 @@ export function openState(folder: string, fresh: boolean): State {
   return parsed.data;
 }
 
-/**
- * Empties the folder. Throws if it has files that no start writes: another program's folder may have a state.json
- * too.
- */
+/** Empties the folder. Throws for a file that no start writes, because the folder may be another program's. */
 function empty(folder: string, entries: string[]): void {
   const foreign = entries.find((name) => !OURS.has(name));
   if (foreign !== undefined) {

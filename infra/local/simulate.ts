@@ -1,5 +1,4 @@
-// Runs simulated machines in one process. The machines' keys, enrolment and reports are real, but their facts are
-// invented.
+// Runs simulated machines in one process, with real keys, enrolment and reports, but invented facts.
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,26 +63,17 @@ const configuration = values.config === undefined ? defaultConfiguration() : loa
 const faults = simulatedFaults(join(values.state, "faults.json"), stop.signal, (line) => console.log(line));
 
 const DEADLINE_MS = 9000;
-/**
- * The number of machines that enrol and register at the same time: enough to keep the Worker busy, and few enough
- * for each to be on time.
- */
+/** The number of machines that enrol at once: enough for a busy Worker, few enough for each to be on time. */
 const ENROLMENTS_AT_ONCE = 32;
 
-/**
- * Makes and stores the machines' keys before they enrol. After an interruption each pinned key therefore still
- * exists.
- */
+/** Makes and stores the machines' keys before enrolment, so that each pinned key outlives an interruption. */
 async function makeKeys(): Promise<void> {
   for (const index of indices)
     machines[`sim-${index}`] ??= { jwk: { ...(await makeMachineKey()).jwk }, kid: "" };
   save();
 }
 
-/**
- * Enrols the waiting machines one after the other. Each reports at once, and the next machine enrols after this
- * first report.
- */
+/** Enrols the waiting machines; the next machine enrols after the first report of the one before. */
 async function enrolAndRun(waiting: number[]): Promise<void> {
   const running: Promise<void>[] = [];
   const { send, close } = httpTransport(origin, DEADLINE_MS);

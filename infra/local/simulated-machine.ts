@@ -19,9 +19,7 @@ export const SIMULATED_FAULTS = [
   "not ready",
   /** A copy of the machine's disk reports with its key. */
   "cloned",
-  /**
-   * The machine's configuration forbids a Node (registerNode: false). Takes effect only before the first report.
-   */
+  /** The machine's configuration forbids a Node (registerNode: false). Takes effect only before the first report. */
   "waiting for Node",
   /** Another machine asks for the machine's name. */
   "another asks",
@@ -132,10 +130,7 @@ export function simulatedFacts(
   };
 }
 
-/**
- * Returns vitals with random available memory, at least half of the machine's. Under memory pressure little is
- * available.
- */
+/** Returns vitals with at least half of the memory available at random, or little under memory pressure. */
 export function simulatedVitals(index: number, fault?: SimulatedFault): Vitals {
   const { memoryBytes } = sizeOf(index);
   const available = Math.floor(memoryBytes * (0.5 + Math.random() / 2));

@@ -1,5 +1,4 @@
-// Runs npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes until a signal ends
-// them. Prints useful commands at its start and end.
+// Runs npm start until a signal ends its apiserver, Worker, shim and live table. Prints useful commands.
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { Console } from "node:console";
 import { existsSync, rmSync, statfsSync } from "node:fs";
@@ -60,8 +59,7 @@ interface StartSurroundings {
 /** Runs all parts until a signal ends them. Returns the exit code after all parts have ended. */
 async function start(flags: StartFlags, surroundings: StartSurroundings): Promise<number> {
   const { stdout, stderr, terminal, onSignal } = surroundings;
-  // With Ctrl-C, `| tee` ends before this program. A console ignores writes to the closed pipe; a stream would
-  // fail.
+  // With Ctrl-C, `| tee` ends before this program. A console ignores writes to the closed pipe; a stream would fail.
   const console = new Console(stdout, stderr);
   const folder = resolve(flags.state);
   const table = liveTable(stdout, nodeName({}));
@@ -72,8 +70,7 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   let lock: ReturnType<typeof lockFolder> | undefined;
   let isInterrupted = false;
   let hasStarted = false;
-  // The listeners stay after the first signal: npm repeats Ctrl-C, and the repetition must not end this process
-  // before its parts.
+  // npm repeats Ctrl-C, so the listeners stay: the repetition must not end this process before its parts.
   const interrupted = new Promise<number>((end) => {
     for (const [signal, code] of SIGNALS)
       onSignal(signal, () => {
@@ -88,8 +85,7 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
       hasStarted = started !== null;
       return started ? await showNodes(started, table) : 0;
     } catch (error) {
-      // If a signal has ended a part, the wait for that part fails. The error is not printed, and the signal
-      // decides the exit code.
+      // If a signal has ended a part, the signal decides the exit code, and the part's error is not printed.
       if (!isInterrupted) console.error(`npm start: ${fullDisk(folder) ?? apiFault(error)}`);
       return 1;
     }
@@ -191,9 +187,7 @@ function startProgram(action: (flags: StartFlags) => Promise<void>): Command {
     });
 }
 
-/**
- * Runs `npm start` with the arguments `args`, typically process.argv without the program. Returns the exit code.
- */
+/** Runs `npm start` with the arguments `args`, typically process.argv without the program. Returns the exit code. */
 export async function runStart(args: readonly string[], surroundings: StartSurroundings): Promise<number> {
   const { stdout, stderr } = surroundings;
   let code = 0;

@@ -1,5 +1,4 @@
-// Runs npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes. Ctrl-C ends all of
-// them.
+// Runs npm start: an apiserver, the Worker, this machine's shim, and a live table of the Nodes. Ctrl-C ends all.
 import { terminal } from "../operator/confirm.ts";
 import { runStart } from "./start-program.ts";
 

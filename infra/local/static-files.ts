@@ -48,10 +48,7 @@ async function etagOf(contents: ArrayBuffer): Promise<string> {
   return `"${[...digest.subarray(0, 16)].map((byte) => byte.toString(16).padStart(2, "0")).join("")}"`;
 }
 
-/**
- * Returns true if the client already has the file. Also accepts weak ETags, since a proxy may have weakened the
- * ETag.
- */
+/** Returns true if the client already has the file, also by a weak ETag, as a proxy makes it. */
 function isKnown(ifNoneMatch: string | null, etag: string): boolean {
   const tags = new Set((ifNoneMatch ?? "").split(",").map((tag) => tag.trim().replace(/^W\//, "")));
   return tags.has(etag) || tags.has("*");

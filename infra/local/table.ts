@@ -1,5 +1,4 @@
-// Draws the live table of `npm start`: a line for each Node, like kubectl. Redraws in place on a terminal;
-// otherwise prints a line for each change.
+// Draws the live table of `npm start`: a line per Node, redrawn in place, or without a terminal a line per change.
 import type { V1Lease, V1Node } from "@kubernetes/client-node";
 import { clearScreenDown, cursorTo, moveCursor } from "node:readline";
 import { styleText } from "node:util";
@@ -17,10 +16,7 @@ export interface NodeRow {
   kernel: string;
 }
 
-/**
- * The Nodes and, if known, the number of machines on sockets; or the time since which the apiserver does not
- * answer.
- */
+/** The Nodes and the number of machines on sockets, or the time since which the apiserver does not answer. */
 export type View =
   | { kind: "nodes"; rows: NodeRow[]; nowMs: number; sockets?: number | undefined }
   | { kind: "away"; sinceMs: number; fault: string; nowMs: number };
@@ -44,10 +40,7 @@ const COLUMNS: [head: string, cell: (row: NodeRow, nowMs: number) => string][] =
 /** The number of columns that are always shown: NAME and STATUS. Other columns are left out if they do not fit. */
 const ALWAYS = 2;
 const BETWEEN = "   ";
-/**
- * The number of lines that are not Nodes: the head, the number of hidden Nodes, the number of Ready Nodes, and the
- * cursor's line.
- */
+/** The number of lines beside the Nodes: the head, the counts of hidden and Ready Nodes, and the cursor's line. */
 const OTHER_LINES = 4;
 
 /** Returns an age like `12s`, `4m`, `3h` or `9d`, or `-` for an unknown time. */
@@ -207,8 +200,7 @@ async function list<T>(admin: KubeAdmin, path: string): Promise<T[]> {
 
 function nodeRow(node: V1Node, lease: V1Lease | undefined): NodeRow {
   const ready = node.status?.conditions?.find(({ type }) => type === "Ready")?.status;
-  // The status is kubectl's: Unknown without a Ready condition, but NotReady for a condition with the status
-  // Unknown.
+  // The status is kubectl's: Unknown without a Ready condition, but NotReady for a condition with the status Unknown.
   const word = ready === undefined ? "Unknown" : ready === "True" ? "Ready" : "NotReady";
   const info = node.status?.nodeInfo;
   return {

@@ -1,5 +1,4 @@
-// Lists the objects that `npm start` puts into the user's own cluster (--kubeconfig), and removes them again. A
-// local apiserver needs no removal: its data is in the state folder.
+// Lists and removes the objects that `npm start` puts into the user's own cluster (--kubeconfig).
 import type { V1Node, V1ObjectMeta } from "@kubernetes/client-node";
 import { join } from "node:path";
 import { after } from "../../node-shim/base/clock.ts";
@@ -20,10 +19,7 @@ function titleOf({ kind, metadata: { name, namespace } }: KubernetesObject): str
   return `${kind} ${namespace === undefined ? "" : `${namespace}/`}${name}`;
 }
 
-/**
- * Returns a line for each object of the file, and marks objects that exist and would change. Throws if a request
- * fails.
- */
+/** Returns a line per object of the file, marking those that exist and would change. Throws if a request fails. */
 export async function plannedLines(admin: KubeAdmin, file: string): Promise<string[]> {
   const lines = [];
   for (const object of objectsOf(file)) {
@@ -33,10 +29,7 @@ export async function plannedLines(admin: KubeAdmin, file: string): Promise<stri
   return lines;
 }
 
-/**
- * Returns the findings of `rollcall impact` with the severity `breaks` as text. null if there are none, or the
- * cluster cannot be read.
- */
+/** Returns the `breaks` findings of `rollcall impact` as text, or null if there are none or the read failed. */
 export async function breakageText(admin: KubeAdmin, machines: number): Promise<string | null> {
   const assessed = await assessImpact(adminReader(admin), { machines, isUpgrade: false, labels: {} });
   if (!assessed.ok) return null;
@@ -128,9 +121,7 @@ const LEASES = `/apis/coordination.k8s.io/v1/namespaces/${NODE_LEASE_NAMESPACE}/
 /** The apiserver's field manager for fields set before the first apply, such as a namespace's finalizers. */
 const DEFAULTS = "before-first-apply";
 
-/**
- * Returns true if only npm start has written the object. Status fields do not count, since controllers write them.
- */
+/** Returns true if only npm start has written the object. Status fields do not count, since controllers write them. */
 function isOursAlone({ managedFields = [] }: V1ObjectMeta): boolean {
   return managedFields
     .filter(({ subresource }) => !subresource)

@@ -61,17 +61,11 @@ export default {
 };
 `;
 
-/**
- * The network service of the Worker. Local addresses are allowed, so that notifications reach receivers on this
- * computer.
- */
+/** The Worker's network service. Local addresses let notifications reach receivers on this computer. */
 const INTERNET =
   '(name = "internet", network = (allow = ["public", "local"], tlsOptions = (trustBrowserCas = true)))';
 
-/**
- * Returns workerd's configuration as Cap'n Proto text. Takes the compatibility date from wrangler.toml, and throws
- * without one.
- */
+/** Returns workerd's configuration as Cap'n Proto text. Throws without a compatibility date in wrangler.toml. */
 export function workerConfiguration(settings: WorkerSettings): string {
   const { folder, root, port, kubeUrl, kubeCa } = settings;
   const variables = {
@@ -86,7 +80,6 @@ export function workerConfiguration(settings: WorkerSettings): string {
     ACCESS_ADMINS: "",
     // The user of this cluster also configures the machine, so the machine may report each second.
     MACHINE_REQUESTS: "1000",
-    SHARED_LIMITS_FACTOR: "1000",
     MIN_REPORT_INTERVAL_SECONDS: "1",
     MIN_STATUS_PERIOD_SECONDS: "1",
     MIN_LEASE_SECONDS: "1",

@@ -1,5 +1,4 @@
-// Defines the form of a route's description, which completes its rules (shared/protocol/routes.ts). Descriptions
-// are not in the Worker's bundle.
+// Defines the form of route descriptions, which add to shared/protocol/routes.ts outside of the Worker's bundle.
 import type * as z from "zod/mini";
 import type { RouteName, ROUTES } from "../../shared/protocol/routes.ts";
 

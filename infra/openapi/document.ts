@@ -188,9 +188,7 @@ export function refusalsOf({ who, path, body, reasons: own = [] }: DescribedRout
 const MACHINE_REFUSALS: readonly Reason[] = ["unauthenticated", "wrong-origin"];
 const OPERATOR_REFUSALS: readonly Reason[] = ["forbidden", "invalid-query"];
 
-/**
- * Returns the refusals of a route by status. If the route also answers with this status, either body may be sent.
- */
+/** Returns the refusals of a route by status. If the route also answers with this status, either body may be sent. */
 function problemsOf(route: DescribedRoute): Json {
   const byStatus = Map.groupBy(refusalsOf(route), (reason) => REASON_STATUSES[reason]);
   return Object.fromEntries(
@@ -221,9 +219,7 @@ function componentSchemas(routes: readonly DescribedRoute[]): Json {
   return Object.fromEntries(all) as Json;
 }
 
-/**
- * Returns the JSON schema. An answer's schema allows unknown members, so that a newer Worker's answers are valid.
- */
+/** Returns the JSON schema. An answer's schema allows unknown members, so that a newer Worker's answers are valid. */
 function jsonSchema(schema: z.core.$ZodType, io: "input" | "output"): Json {
   const { $schema: _, ...made } = z.toJSONSchema(schema, {
     io,

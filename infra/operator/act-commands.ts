@@ -68,9 +68,7 @@ Examples:
   rollcall ${action} edge-7 edge-8 --dry-run
   rollcall ${action} -l site=b --state blocked`;
 
-/**
- * Adds the command of an action. The action's name in the API, which was the command's former name, still works.
- */
+/** Adds the command of an action. The action's name in the API, which was the command's former name, still works. */
 export function actionCommand(parent: Command, action: ActionName, argument: string): Command {
   const { [action]: word = action } = COMMAND_WORDS;
   const command = parent.command(`${word} ${argument}`);
@@ -88,8 +86,8 @@ function actCommand(program: OperatorProgram, action: ActionName): void {
   const asks = consequence === "" ? "Asks first if there are several." : "Asks first.";
   const command = actionCommand(program, action, "[name...]").description(`${description} ${asks}`);
   withFilterFlags(command)
-    .option("--dry-run", "list the machines that would be changed, and change nothing")
-    .option("--yes", "do not ask (for scripts)")
+    .option("--dry-run", "list the machines that the command would change, and change nothing")
+    .option("--yes", "do not ask for confirmation (for scripts)")
     .addHelpText("after", help(command.name()))
     .action((names: string[], flags: ActFlags) => {
       const filter = filterOf(flags, program.surroundings.now());
@@ -121,7 +119,7 @@ export function bulkCommands(program: OperatorProgram): void {
     .description("Actions on many machines: those that run now, and those that have ended.");
   bulk
     .command("list")
-    .description("All bulk actions, newest first.")
+    .description("List the latest 100 actions on many machines, newest first.")
     .action(() =>
       answer(
         program,
@@ -131,7 +129,7 @@ export function bulkCommands(program: OperatorProgram): void {
     );
   bulk
     .command("stop <id>")
-    .description("Stop a bulk action. Machines that it has not reached stay as they are.")
+    .description("Stop an action on many machines. Machines where it has not begun do not change.")
     .action((id: string) =>
       answer(
         program,

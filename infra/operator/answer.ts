@@ -49,10 +49,7 @@ export async function answer(
   if (hasFailed(sent.value)) program.surroundings.process.exitCode = EXIT_CODES.failed;
 }
 
-/**
- * Prints in the format of -o. With -o json, prints the answer unchanged, even if this version does not know its
- * shape.
- */
+/** Prints in the format of -o. With -o json, prints the answer unchanged, even one of unknown shape. */
 export async function print(
   program: OperatorProgram,
   show: () => Result<Shown, OperatorFault>,

@@ -38,14 +38,16 @@ Examples:
 export function backupCommands(program: OperatorProgram): void {
   program
     .command("export [file]")
-    .description("Write a backup of the deployment to a file that only you can read, or to a pipe.")
+    .description(
+      "Write a backup of the deployment to a file that only you can read, or to a pipe on standard output.",
+    )
     .addHelpText("after", EXPORT_HELP)
     .action((file?: string) => exportTo(program, file));
   program
     .command("import [file]")
     .description("Import a backup into a deployment without machines. The imported machines keep their keys.")
-    .option("--status", "show what was imported, and which machines have not reported since")
-    .option("--abandon", "end a running import; the Worker keeps nothing of it")
+    .option("--status", "show the progress of the last import, and the machines that have not reported since")
+    .option("--abandon", "end a running import; the Worker deletes its pages")
     .addHelpText("after", IMPORT_HELP)
     .action((file: string | undefined, flags: ImportFlags) => importFrom(program, file, flags));
 }
@@ -148,10 +150,7 @@ function parsed(line: string): unknown {
   }
 }
 
-/**
- * Returns the end of an error text about a line: "" unless the line is of a newer format. Every format has the
- * field rollcallBackup, with its version.
- */
+/** Returns the end of an error text about a line if its rollcallBackup is a newer format, otherwise "". */
 function newer(line: string): string {
   const page = parsed(line);
   const isNewer =
@@ -180,10 +179,7 @@ async function send(
   return warnOfOrigins(program, connection, pages);
 }
 
-/**
- * Warns if machines of the backup report to an origin that is not in ORIGINS. Machines sign for the origin, so the
- * Worker would refuse their reports.
- */
+/** Warns of origins missing in ORIGINS, because the Worker would refuse reports that machines sign for them. */
 async function warnOfOrigins(
   program: OperatorProgram,
   connection: WorkerConnection,

@@ -40,9 +40,7 @@ export type OperatorRequest = Target & {
 /** The time limit of a request in milliseconds, so that a request without an answer does not block a script. */
 const DEADLINE_MS = 30_000;
 
-/**
- * Sends a request. Returns the body of the answer, or null if it has none. The error has the Worker's own message.
- */
+/** Sends a request. Returns the body of the answer, or null if it has none. The error has the Worker's own message. */
 export async function ask(
   connection: WorkerConnection,
   request: OperatorRequest,
@@ -51,9 +49,7 @@ export async function ask(
   return response.ok ? bodyOf(connection, request, response.value) : response;
 }
 
-/**
- * Sends a request with the ETag `etag`. Returns the answer with its ETag, or null if the answer has not changed.
- */
+/** Sends a request with the ETag `etag`. Returns the answer with its ETag, or null if the answer has not changed. */
 export async function askUnlessSame(
   connection: WorkerConnection,
   request: OperatorRequest,
@@ -139,7 +135,7 @@ export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result
   );
 }
 
-/** Returns the path of a machine. `what` is a part of it like `/timeline`, or "" for the machine itself. */
+/** Returns the path of a machine. `what` is "" for the machine itself, or a part like `/timeline`. */
 export const nodePath = <What extends string = "">(name: string, what = "" as What) =>
   `/v1/nodes/${encodeURIComponent(name)}${what}` as const;
 

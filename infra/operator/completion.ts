@@ -34,10 +34,7 @@ export function completionScript(shell: Shell): string {
   return { bash: BASH, zsh: ZSH, fish: FISH }[shell];
 }
 
-/**
- * The script for bash. `rollcall __complete` prints each candidate with a tab and a description, and last `:4`, or
- * `:0` to complete files.
- */
+/** The script for bash. `rollcall __complete` prints candidates with descriptions, then `:4`, or `:0` for files. */
 const BASH = `# bash completion of rollcall: source <(rollcall completion bash)
 _rollcall() {
   local line candidates=() current="\${COMP_WORDS[COMP_CWORD]}"
@@ -201,8 +198,7 @@ function walk(program: Command, words: readonly string[]): Walked {
   let operands = 0;
   let pending: Option | undefined;
   const common: string[] = [];
-  // A command's copies of common flags are hidden. A visible flag of such a name is the command's own, as in `nodes
-  // --state silent`.
+  // A command's copies of common flags are hidden; a visible flag is its own, like `nodes --state silent`.
   const isCommon = (option: Option) => program.options.includes(option) || option.hidden;
   for (const word of words) {
     if (pending) {

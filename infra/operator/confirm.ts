@@ -1,5 +1,4 @@
-// Asks the operator before a change that cannot be undone. In a script or a pipe the answer is no, unless --yes is
-// passed.
+// Asks the operator before a change that cannot be undone. Without a terminal the answer is no, unless --yes is passed.
 import { createInterface } from "node:readline/promises";
 import { failure, type Result, success } from "../../shared/result.ts";
 
@@ -24,10 +23,7 @@ export const terminal: Terminal = {
   },
 };
 
-/**
- * Asks the operator for a yes. `consequence` is a sentence without a full stop, like "edge-7: its Node and lease
- * are removed". Returns an error with advice if the answer is no.
- */
+/** Asks for a yes to `consequence`, like "edge-7: its Node and lease are removed". Returns an error for a no. */
 export async function confirmed(
   consequence: string,
   { yes = false }: { yes?: boolean },

@@ -1,5 +1,4 @@
-// Runs rollcall settings, silent-nodes and origin …: prints the deployment's settings, and the machines that two of
-// the settings concern.
+// Runs rollcall settings, silent-nodes and origin …: prints the settings, and machines that two of them concern.
 import {
   type SettingInForce,
   settingsSchema,
@@ -26,7 +25,7 @@ export function administrationCommands(program: OperatorProgram): void {
   program
     .command("settings")
     .description(
-      "The deployment's active settings and the source of each. Of secrets only whether they are set.",
+      "List the deployment's active settings with their sources. For a secret, shows only whether it is set.",
     )
     .action(() =>
       answer(
@@ -47,7 +46,9 @@ export function originCommands(program: OperatorProgram): void {
     .description("The origins that machines report to, to see whether one can be given up.");
   origin
     .command("list")
-    .description("How many machines report to each origin now, and when it was last used, to within a day.")
+    .description(
+      "List the Worker's origins with the number of machines that report to each, and the day of its last use.",
+    )
     .action(() =>
       answer(
         program,
@@ -57,9 +58,9 @@ export function originCommands(program: OperatorProgram): void {
     );
   origin
     .command("machines <origin>")
-    .description("The machines that report to this origin, sorted by name.")
-    .option("--limit <n>", "the most machines to print", wholeNumber, 100)
-    .option("--after <name>", "only names after this one: the next page", "")
+    .description("List the machines that report to this origin, sorted by name.")
+    .option("--limit <n>", "the number of machines to print at most", wholeNumber, 100)
+    .option("--after <name>", "only names after this name, to get the next page", "")
     .action((name: string, { limit, after }: { limit: number; after: string }) => {
       const query = new URLSearchParams({ origin: name, limit: String(limit), after });
       return answer(
@@ -116,9 +117,13 @@ function silentNodesCommand(program: OperatorProgram): void {
   program
     .command("silent-nodes")
     .description(
-      "Machines that have been silent for a number of days: REMOVE_SILENT_NODES_DAYS would remove their Nodes.",
+      "List machines that have been silent for a number of days, whose Nodes REMOVE_SILENT_NODES_DAYS would remove.",
     )
-    .requiredOption("--days <n>", "silent for at least this number of days", wholeNumber)
+    .requiredOption(
+      "--days <n>",
+      "only machines that have been silent for at least this number of days",
+      wholeNumber,
+    )
     .action(({ days }: { days: number }) =>
       answer(
         program,

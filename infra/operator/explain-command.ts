@@ -1,5 +1,4 @@
-// Runs rollcall explain: prints the meaning of a state, phase or condition, and the advice for it. Sends no
-// request.
+// Runs rollcall explain: prints the meaning of a state, phase or condition, and the advice for it. Sends no request.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
@@ -43,7 +42,7 @@ export function explainCommand(program: OperatorProgram): void {
   program
     .command("explain [word...]")
     .description(
-      "What a state, a phase or a condition means, and what to do about it; without a word, all of them.",
+      "Show the meaning and the remedy of a state, a phase or a condition; without a word, of all states, phases and conditions.",
     )
     .addHelpText("after", HELP)
     .action((words: string[]) => {

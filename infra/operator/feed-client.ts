@@ -13,20 +13,14 @@ import type { WorkerConnection } from "./client.ts";
 export interface FeedLine {
   send: (text: string) => void;
   close: () => void;
-  /**
-   * Registers callbacks: `onText` is called with each text, `onClose` once. The code is 1006 if the WebSocket never
-   * opened.
-   */
+  /** Calls `onText` with each text, and `onClose` once; the code is 1006 if the WebSocket never opened. */
   listen: (onText: (text: string) => void, onClose: (code: number, reason: string) => void) => void;
 }
 
 export interface Following {
   /** Opens a WebSocket, typically with feedLine. `cursor` is null for the first WebSocket. */
   open: (cursor: string | null) => FeedLine;
-  /**
-   * Asks over HTTP whether the Worker would open the feed, since a WebSocket reports no status. An error ends
-   * followFeed.
-   */
+  /** Asks over HTTP whether the Worker would open the feed: a WebSocket has no status. An error ends followFeed. */
   mayOpen: () => Promise<Result<null>>;
   /** Called when the WebSocket has opened. The view is current, or becomes so with the next message. */
   onOpen?: () => void;
@@ -39,23 +33,14 @@ export interface Following {
   random: () => number;
   /** Waits for `ms` milliseconds. Typically a timer that the signal cancels. */
   wait: (ms: number) => Promise<void>;
-  /**
-   * Calls `work` after `ms` milliseconds, and returns a function that cancels the call. Typically `after` of
-   * node-shim/base/clock.ts.
-   */
+  /** Calls `work` after `ms` milliseconds; returns a function that cancels. Typically `after` of base/clock.ts. */
   after: (ms: number, work: () => void) => () => void;
 }
 
-/**
- * The bounds of the random delay before the next WebSocket, in milliseconds. The bound starts with `first`, doubles
- * with each attempt, and ends with `most`.
- */
+/** The bounds of the random delay before the next WebSocket: the bound doubles from `first` up to `most`. */
 export const AGAIN_MS = { first: 1000, most: 30_000 } as const;
 
-/**
- * Milliseconds without a message until a ping is sent. After the same time without an answer, the WebSocket is
- * closed.
- */
+/** Milliseconds without a message until a ping is sent, and then without an answer until the WebSocket closes. */
 export const QUIET_MS = 30_000;
 
 /** Follows the feed until the signal ends it. Returns an error if the Worker refuses the feed. */
@@ -169,10 +154,7 @@ export function feedLine(
 /** Returns true if this Node.js has a WebSocket: Node 20 and older do not. */
 export const canFollow = () => typeof globalThis.WebSocket === "function";
 
-/**
- * Asks over HTTP whether the Worker would open its feed. A failed request counts as yes, because the Worker may
- * answer later.
- */
+/** Asks whether the Worker would open its feed. A failed request is a yes: the Worker may answer later. */
 async function mayFollow({
   url,
   headers,
@@ -212,10 +194,7 @@ export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChange
   end: () => undefined,
 });
 
-/**
- * Returns changes that the feed reports. While the feed is open and reports nothing, commands send no request.
- * Callers check canFollow() first.
- */
+/** Returns changes from the feed. Without changes, commands send no request. Callers check canFollow() first. */
 export function fedChanges(connection: WorkerConnection): FleetChanges {
   const ended = new AbortController();
   const { signal } = ended;

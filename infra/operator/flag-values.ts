@@ -5,10 +5,7 @@ import { valueOr } from "../../shared/result.ts";
 
 const DAY_MS = 86_400_000;
 
-/**
- * Returns the milliseconds of `90m`, `24h`, `7d` or `1d12h`, or NaN if the text is no duration. Unlike in Go, a
- * duration may have days.
- */
+/** Returns the milliseconds of `90m`, `7d` or `1d12h`, or NaN. Unlike in Go, a duration may have days. */
 export function durationMs(text: string): number {
   const [, days, rest] = /^(?:(\d+)d)?(.*)$/.exec(text) ?? [];
   const restMs = rest === "" && days !== undefined ? 0 : valueOr(parseDuration(rest ?? ""), Number.NaN);
@@ -33,10 +30,7 @@ export function timeText(text: string): string {
 /** Returns a time in the past in RFC 3339. */
 export const timeOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs)).toISOString();
 
-/**
- * Checks that a flag's value is a time in the future, like `4h` for in four hours, and returns the text unchanged.
- * laterOf converts it later.
- */
+/** Checks that a flag's value is a future time, like `4h`, and returns the text for laterOf to convert. */
 export function laterText(text: string): string {
   if (!Number.isNaN(atTime(text, 0))) return text;
   throw new InvalidArgumentError(
@@ -46,10 +40,7 @@ export function laterText(text: string): string {
 
 export const laterOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs, 1)).toISOString();
 
-/**
- * Returns milliseconds since 1970, or NaN. `direction` is -1 if a duration means a time before now, 1 for a time
- * after now.
- */
+/** Returns milliseconds since 1970, or NaN. `direction`: -1 for a duration before now, 1 for one after now. */
 function atTime(text: string, nowMs: number, direction: 1 | -1 = -1): number {
   const length = durationMs(text);
   if (length >= 0) return nowMs + direction * length;

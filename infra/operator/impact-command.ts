@@ -1,5 +1,4 @@
-// Runs rollcall impact: prints the effects of more Nodes on a cluster. Reads the cluster with the operator's
-// kubectl, and sends the Worker nothing.
+// Runs rollcall impact: prints the effects of more Nodes on the cluster of the operator's kubectl.
 import { InvalidArgumentError } from "commander";
 import { parseNodeLabels, validateNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { success } from "../../shared/result.ts";
@@ -46,13 +45,13 @@ export function impactCommand(program: OperatorProgram, run?: RunKubectl): void 
   program
     .command("impact")
     .description(
-      "What more Nodes would do to a cluster, before it happens. Exits with 1 where something would break.",
+      "Report the effects that additional Nodes would have on a cluster. Exits with 1 if a function would break.",
     )
-    .option("--machines <n>", `how many more Nodes: 1 to ${MOST_MACHINES}`, machineCount, 300)
-    .option("--node-labels <labels>", "labels that your join tokens set: site=b,rack=r7", nodeLabels, {})
-    .option("--upgrade", "also list what selects Nodes by labels that an upgrade moves")
-    .option("--kubeconfig <file>", "kubectl's kubeconfig, instead of its default")
-    .option("--kube-context <name>", "kubectl's context, instead of the current one")
+    .option("--machines <n>", `the number of additional Nodes: 1 to ${MOST_MACHINES}`, machineCount, 300)
+    .option("--node-labels <labels>", "labels that your join tokens will set: site=b,rack=r7", nodeLabels, {})
+    .option("--upgrade", "also list objects that select rollcall's Nodes by labels that an upgrade renamed")
+    .option("--kubeconfig <file>", "the kubeconfig for kubectl, instead of kubectl's default")
+    .option("--kube-context <name>", "the context for kubectl, instead of the current context")
     .addHelpText("after", HELP)
     .action((flags: ImpactFlags) => impact(program, flags, run));
 }

@@ -15,7 +15,9 @@ import type { TableColumn } from "./render/table.ts";
 export function pendingCommands(program: OperatorProgram, parent: Command, list: string): void {
   parent
     .command(list)
-    .description("Machines that wait for a name that another machine has, with the IDs of both.")
+    .description(
+      "List machines that wait for a name that another machine has, with the data of both machines.",
+    )
     .action(() =>
       answer(
         program,
@@ -42,10 +44,10 @@ export function pendingCommands(program: OperatorProgram, parent: Command, list:
       );
   byKey(
     "approve",
-    "Give the name to the waiting machine with this key. The machine that has it now loses it for ever.",
+    "Give the name to the waiting machine with this key. The Worker refuses the name's former key for ever.",
     "has the name now",
   );
-  byKey("reject", "Refuse this key for ever.", "is refused for ever");
+  byKey("reject", "Refuse the waiting machine with this key for ever.", "is refused for ever");
 }
 
 interface PendingLine {
@@ -98,8 +100,8 @@ const REVOCATION_COLUMNS: readonly TableColumn<Revocation>[] = [
 export function revocationsCommand(program: OperatorProgram): void {
   program
     .command("revocations")
-    .description("Keys that the Worker refuses for ever, newest first, with the reason.")
-    .option("--limit <n>", "the most entries to print", wholeNumber, 100)
+    .description("List the keys that the Worker refuses for ever, with the reasons, newest first.")
+    .option("--limit <n>", "the number of entries to print at most", wholeNumber, 100)
     .action(async ({ limit }: { limit: number }) => {
       const connection = connect(program);
       if (!connection.ok) return fail(program, connection.error);

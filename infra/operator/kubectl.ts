@@ -19,10 +19,7 @@ export interface KubectlEnd {
 /** Runs `kubectl` with these arguments and the standard input `input`. */
 export type RunKubectl = (args: readonly string[], input: string) => Promise<KubectlEnd>;
 
-/**
- * The time limit of one request of kubectl, in milliseconds. The limit also ends a request that waits for a login
- * program.
- */
+/** The time limit of a kubectl request, which may wait for a login program. */
 const REQUEST_MS = 60_000;
 /** The time limit of one kubectl process, in milliseconds. Longer than any `--timeout` that a command passes. */
 const COMMAND_MS = 10 * 60_000;

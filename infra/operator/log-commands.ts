@@ -42,9 +42,9 @@ const fleetHistoryList = (entries: readonly FleetHistoryEntry[]): Shown =>
 export function historyCommand(program: OperatorProgram): void {
   const command = program
     .command("history [name]")
-    .description("The changes of one machine, or of all machines, oldest first.");
+    .description("List the changes of one machine, or of all machines, oldest first.");
   withLogFlags(command)
-    .option("--text <text>", "only lines with this text")
+    .option("--text <text>", "only entries with this text")
     .addHelpText("after", HISTORY_HELP)
     .action((name: string | undefined, flags: LogFlags) => {
       if (name !== undefined && flags.text === undefined) return machineHistory(program, name, flags);
@@ -78,7 +78,12 @@ export function withLogFlags(command: Command): Command {
     .option("--since <time>", "only entries after this time: 15m, 2h, 3d, or 2026-01-31T12:00:00Z", timeText)
     .option("--until <time>", "only entries before this time", timeText)
     .option("--kind <kinds>", `only of these kinds: ${HISTORY_KINDS.join(", ")}`)
-    .option("--limit <n>", "the most lines to print, the latest", wholeNumber, 100);
+    .option(
+      "--limit <n>",
+      "the number of lines to print at most; the latest lines are printed",
+      wholeNumber,
+      100,
+    );
 }
 
 function logQuery({ since, until, kind, text }: LogFlags, nowMs: number): URLSearchParams {
@@ -105,14 +110,15 @@ The Worker keeps operators' entries for a year; machines' entries do not push th
 export function auditCommand(program: OperatorProgram): void {
   program
     .command("audit")
-    .description(
-      "The audit log, oldest first: changes by operators, changes by machines, or refused enrolments.",
+    .description("List operators' actions, machines' actions, or refused enrolments, oldest first.")
+    .option(
+      "--machines",
+      "the log of machines' actions: the latest enrolments, key rotations and leaves of each name",
     )
-    .option("--machines", "changes by machines: enrolments, key rotations, leaves; the latest of each name")
-    .option("--refused", "the latest refused enrolments, with the IDs of their tokens")
+    .option("--refused", "the log of refused enrolments, with the IDs of their tokens")
     .option("--target <name>", "only entries about this Node, or about the token with this ID")
-    .option("--limit <n>", "the most entries to print", wholeNumber, 100)
-    .option("--all", "all entries that the Worker keeps")
+    .option("--limit <n>", "the number of entries to print at most", wholeNumber, 100)
+    .option("--all", "print all entries that the Worker keeps")
     .addHelpText("after", AUDIT_HELP)
     .action(({ machines = false, refused = false, target, limit, all = false }: AuditFlags) => {
       const caused = machines ? "machines" : "operators";
@@ -157,10 +163,7 @@ async function answerLog<Entry extends { id: number }>(
   await print(program, () => success(show(entries)), { entries });
 }
 
-/**
- * The rank and least width of a text column. Such a column is never left out, but its text may be cut to this
- * width.
- */
+/** A text column's rank and least width: it is never left out, but may be cut to this width. */
 const TEXT = { rank: 0, least: 24 };
 
 const AUDIT_COLUMNS: readonly TableColumn<AuditEntry>[] = [
@@ -196,10 +199,10 @@ export function clusterCommand(program: OperatorProgram): void {
   program
     .command("cluster")
     .description(
-      "When and why the Worker did not watch the cluster's Nodes, oldest first. The state now: rollcall ready.",
+      "List the times when the Worker did not watch the cluster's Nodes, with the reasons, oldest first. For the present state, use rollcall ready.",
     )
-    .option("--limit <n>", "the most entries to print", wholeNumber, 100)
-    .option("--all", "all entries that the Worker keeps")
+    .option("--limit <n>", "the number of entries to print at most", wholeNumber, 100)
+    .option("--all", "print all entries that the Worker keeps")
     .action(({ limit, all = false }: { limit: number; all?: boolean }) => {
       const log = { path: "/v1/cluster/history", limit: all ? Infinity : limit } as const;
       return answerLog(program, log, clusterHistorySchema, clusterList);

@@ -40,7 +40,7 @@ export function muteCommands(program: OperatorProgram): void {
     .addHelpText("after", HELP);
   mutes
     .command("list")
-    .description("Mutes that have not ended; the one that ends last is first.")
+    .description("List mutes that have not ended. The mute with the latest end is first.")
     .action(() =>
       answer(
         program,
@@ -68,15 +68,21 @@ export function muteCommands(program: OperatorProgram): void {
 }
 
 function addCommand(program: OperatorProgram, mutes: Command): void {
-  const command = mutes.command("add").description("Mute the machines that match, or all, for a time.");
+  const command = mutes
+    .command("add")
+    .description("Suppress messages about the matching machines, or about all machines, for a time.");
   withScopeFlags(command)
     .option(
       "--from <time>",
-      "the begin: 15m or 2h from now, or 2026-01-31T12:00:00Z; default: now",
+      "the begin of the mute: 15m or 2h from now, or 2026-01-31T12:00:00Z; default: now",
       laterText,
     )
-    .requiredOption("--until <time>", "the end: 4h or 3d from now, or 2026-01-31T12:00:00Z", laterText)
-    .option("--comment <text>", "the reason, for other operators")
+    .requiredOption(
+      "--until <time>",
+      "the end of the mute: 4h or 3d from now, or 2026-01-31T12:00:00Z",
+      laterText,
+    )
+    .option("--comment <text>", "the reason for the mute, for other operators")
     .action((flags: MuteFlags) => {
       const { from, until, comment } = flags;
       const now = program.surroundings.now();

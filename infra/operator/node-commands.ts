@@ -39,7 +39,7 @@ export function nodeCommands(program: OperatorProgram): void {
     .command("node")
     .argument("[name]")
     .allowExcessArguments()
-    .description("One machine: its state, why its Node is not ready, and what to do.")
+    .description("Show a machine's state, the reason why its Node is not Ready, and the remedy.")
     .addHelpText("after", HELP)
     .action((name: string | undefined) => {
       if (name === undefined) return node.help({ error: true });
@@ -48,7 +48,7 @@ export function nodeCommands(program: OperatorProgram): void {
     });
   node
     .command("get <name>")
-    .description("The same as node NAME, also for a machine whose name is one of these commands.")
+    .description("The same as node NAME, for a machine whose name is also the name of a command.")
     .action((name: string) => getNode(program, name));
   pendingCommands(program, node, "pending");
   actionCommands(program, node);
@@ -88,7 +88,10 @@ function actionCommands(program: OperatorProgram, node: Command): void {
     const { description, consequence } = ACTIONS[action];
     const command = actionCommand(node, action, "<name>");
     if (consequence === "") command.description(description);
-    else command.description(`${description} Asks first.`).option("--yes", "do not ask (for scripts)");
+    else
+      command
+        .description(`${description} Asks first.`)
+        .option("--yes", "do not ask for confirmation (for scripts)");
     command.action((name: string, flags: { yes?: boolean }) => actOnOne(program, action, name, flags));
   }
 }
@@ -97,20 +100,20 @@ function actionCommands(program: OperatorProgram, node: Command): void {
 function senderCommands(program: OperatorProgram, node: Command): void {
   node
     .command("clones <name>")
-    .description(
-      "The processes that reported with this machine's key lately, newest first. Several are duplicates.",
-    )
+    .description("List the senders that reported with this machine's key recently, newest first.")
     .action((name: string) => answer(program, get(name, "/clones"), shown(sendersSchema, senderList)));
 }
 
 function setCommand(program: OperatorProgram, node: Command): void {
   const runtime = new Option(
     "--runtime <need>",
-    "none: the Node is Ready also without a container runtime; auto: a runtime that is gone makes it not Ready",
+    "none: the Node can be Ready without a container runtime; auto: the Node is not Ready after the loss of its runtime",
   );
   node
     .command("set <name>")
-    .description("Set what the machine needs for its Node to be Ready. It takes effect with the next report.")
+    .description(
+      "Set whether the machine needs a container runtime for its Node to be Ready. Takes effect with the next report.",
+    )
     .addOption(runtime.choices(RUNTIME_NEEDS).makeOptionMandatory())
     .action((name: string, change: { runtime: RuntimeNeed }) =>
       answer(
@@ -124,7 +127,7 @@ function setCommand(program: OperatorProgram, node: Command): void {
 function historyCommand(program: OperatorProgram, node: Command): void {
   const command = node
     .command("history <name>")
-    .description("The changes of this machine, oldest first: the same as history NAME.");
+    .description("List the changes of a machine, oldest first. The same as history NAME.");
   withLogFlags(command).action((name: string, flags: LogFlags) => machineHistory(program, name, flags));
 }
 
@@ -155,10 +158,7 @@ export function senderList({ double, senders }: ListedSenders): Shown {
 
 type Line = readonly [name: string, text: string, paint?: Paint | undefined];
 
-/**
- * Renders the screen of one machine. `entries` are the last lines of its history, newest first. `page` is the
- * machine's address in the page.
- */
+/** Renders one machine's screen. `entries`: its latest history, newest first. `page`: its address in the page. */
 export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[], page: string): Shown =>
   textOf(({ screen, nowMs }) => {
     const parts = [

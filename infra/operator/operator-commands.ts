@@ -41,7 +41,9 @@ export function operatorCommands(program: OperatorProgram): void {
     .addHelpText("after", HELP);
   operators
     .command("list")
-    .description("All operators, sorted by name, and when each was last used, to within an hour.")
+    .description(
+      "List operators, sorted by name, with the time of each one's last request, accurate to an hour.",
+    )
     .action(() =>
       answer(
         program,
@@ -55,7 +57,7 @@ export function operatorCommands(program: OperatorProgram): void {
   operators
     .command("revoke")
     .addArgument(new Argument("<operator>", "the operator's name"))
-    .description("Revoke an operator's secret. The Worker refuses it everywhere within 10 seconds.")
+    .description("Revoke an operator. The Worker refuses the operator's secret everywhere within 10 seconds.")
     .action((name: string) => {
       const path = `/v1/operators/${encodeURIComponent(name)}` as const;
       return answer(
@@ -70,14 +72,14 @@ function addCommand(program: OperatorProgram, operators: Command): void {
   operators
     .command("add")
     .addArgument(new Argument("<operator>", "the operator's name"))
-    .description("Make an operator and print the secret, once and nothing else.")
+    .description("Create an operator and print only the secret, which the Worker never shows again.")
     .addOption(
-      new Option("--role <role>", "view reads, admin also changes, metrics only reads /metrics")
+      new Option("--role <role>", "view may read, admin may also change, metrics may only read /metrics")
         .choices(["view", "admin", "metrics"])
         .makeOptionMandatory(),
     )
     .addOption(
-      new Option("--expires-in <duration>", "how long the secret is valid: 90d, at most 365d")
+      new Option("--expires-in <duration>", "the time for which the secret is valid: 90d; at most 365d")
         .argParser(positiveDuration)
         .default(90 * 86_400_000, "90d"),
     )

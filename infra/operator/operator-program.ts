@@ -31,10 +31,7 @@ export interface Surroundings {
   changesOf: (connection: WorkerConnection) => FleetChanges;
 }
 
-/**
- * A commander program that prints only to its surroundings. A wrong command line and --help throw a CommanderError,
- * and do not end the process.
- */
+/** A commander program that prints only to its surroundings, and throws a CommanderError instead of exiting. */
 export class OperatorProgram extends Command {
   readonly surroundings: Surroundings;
 

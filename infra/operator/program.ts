@@ -118,10 +118,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
 /** The command that shells run to complete a command line: `rollcall __complete WORDS`. */
 export const COMPLETE = "__complete";
 
-/**
- * Runs a command line. A failure becomes one line and an exit code. `args` is typically process.argv without the
- * program.
- */
+/** Runs a command line. A failure becomes one line and an exit code. `args`: process.argv without the program. */
 export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<void> {
   const program = operatorProgram(surroundings);
   try {
@@ -133,10 +130,7 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
   }
 }
 
-/**
- * Returns the arguments with thumbprints moved behind `--`, since one thumbprint in 64 begins with `-` like a flag.
- * A thumbprint is always the last operand.
- */
+/** Returns the arguments with a thumbprint moved behind `--`, since one in 64 begins with `-` like a flag. */
 function withThumbprintsLast(args: readonly string[]): string[] {
   const isThumbprint = (text: string) => /^-[\w-]{42}$/.test(text);
   const thumbprints = args.filter(isThumbprint);

@@ -84,7 +84,7 @@ export function receiverCommands(program: OperatorProgram): void {
     .addHelpText("after", HELP);
   receivers
     .command("list")
-    .description("All receivers, sorted by name, with their waiting and failed deliveries.")
+    .description("List receivers, sorted by name, with their waiting and failed deliveries.")
     .action(() =>
       answer(
         program,
@@ -100,7 +100,9 @@ export function receiverCommands(program: OperatorProgram): void {
   receivers
     .command("test")
     .addArgument(receiverArgument())
-    .description("Send a test message and print the answer. Exits with 1 if the message did not arrive.")
+    .description(
+      "Send a receiver a test message and print its answer. Exits with 1 if the message did not arrive.",
+    )
     .action((name: string) =>
       answer(
         program,
@@ -129,7 +131,7 @@ function addCommand(program: OperatorProgram, receivers: Command): void {
   const command = receivers
     .command("add")
     .addArgument(receiverArgument())
-    .description("Add a receiver and print its signing secret, once and nothing else.");
+    .description("Add a receiver and print only its signing secret, which the Worker never shows again.");
   withReceiverFlags(command).action((name: string, flags: ReceiverFlags) => {
     const settings = receiverSettings(flags);
     if (!settings.ok) return fail(program, { reason: "usage", message: settings.error });
@@ -148,9 +150,12 @@ function changeCommand(program: OperatorProgram, receivers: Command): void {
   const command = receivers
     .command("change")
     .addArgument(receiverArgument())
-    .description("Change the settings that you pass, for later messages.");
+    .description("Change a receiver's settings. A setting without a flag does not change.");
   withReceiverFlags(command)
-    .option("--new-secret", "make a new signing secret and print it; the former one is no longer used")
+    .option(
+      "--new-secret",
+      "make a new signing secret and print it; the Worker stops using the former secret",
+    )
     .action((name: string, { newSecret, ...flags }: ReceiverFlags & { newSecret?: boolean }) => {
       const settings = receiverSettings(flags);
       if (!settings.ok) return fail(program, { reason: "usage", message: settings.error });
@@ -184,7 +189,7 @@ function removeCommand(program: OperatorProgram, receivers: Command): void {
     .command("remove")
     .addArgument(receiverArgument())
     .description("Remove a receiver and all its deliveries. Asks first.")
-    .option("--yes", "do not ask (for scripts)")
+    .option("--yes", "do not ask for confirmation (for scripts)")
     .action(async (name: string, flags: { yes?: boolean }) => {
       const consequence = `${name}: it gets no messages any more, and its deliveries are removed`;
       const agreed = await confirmed(consequence, flags, program.surroundings.terminal);
@@ -202,7 +207,9 @@ function deliveryCommands(program: OperatorProgram, receivers: Command): void {
     .command("deliveries")
     .alias("letters")
     .addArgument(receiverArgument())
-    .description("Failed deliveries with the error, and deliveries that wait; oldest first.")
+    .description(
+      "List a receiver's failed deliveries with their errors, and its waiting deliveries, oldest first.",
+    )
     .action((name: string) =>
       answer(
         program,
@@ -244,25 +251,33 @@ interface ReceiverFlags extends ScopeFlags {
   authorizationFile?: string;
 }
 
-/**
- * The fields of a receiver that the flags set. For a new receiver the Worker chooses absent fields; a change leaves
- * absent fields unchanged.
- */
+/** A receiver's fields from flags. For absent fields, a new receiver gets defaults, a changed one keeps its values. */
 type ReceiverSettings = Partial<Omit<ReceiverChange, "states"> & { states: string[] }>;
 
 const FORMATS = ["json", "slack", "alertmanager"] as const satisfies readonly MessageFormat[];
 
 function withReceiverFlags(command: Command): Command {
   command
-    .option("--to <address>", "the address for messages: https://example.com/hook")
-    .option("--to-file <file>", "file with that address, if the address is secret, as Slack's is")
+    .option("--to <address>", "the receiver's address: https://example.com/hook")
+    .option("--to-file <file>", "file with the receiver's address, if the address is a secret, as Slack's is")
     .addOption(new Option("--format <format>", "the format of messages").choices(FORMATS));
   return withScopeFlags(command)
-    .option("--outages-only", "send only messages about a whole site, or about the cluster")
+    .option("--outages-only", "send only messages about outages and about the cluster")
     .option("--no-outages-only", "send messages about single machines as well")
-    .option("--delay <duration>", "how long a state must last before a message is sent: 0s, 2m", lengthOfTime)
-    .option("--repeat <duration>", "send the message again after this time: 1h; 0s: never", lengthOfTime)
-    .option("--authorization-file <file>", "file with each message's authorization header: Bearer SECRET");
+    .option(
+      "--delay <duration>",
+      "the time for which a state must last before a message is sent: 0s, 2m",
+      lengthOfTime,
+    )
+    .option(
+      "--repeat <duration>",
+      "the interval at which an active alert is repeated: 1h; 0s: never",
+      lengthOfTime,
+    )
+    .option(
+      "--authorization-file <file>",
+      "file with the header authorization of each message: Bearer SECRET",
+    );
 }
 
 /** The flag that sets each field of the request's body, for error messages. */
@@ -297,10 +312,7 @@ function receiverSettings(flags: ReceiverFlags): Result<ReceiverSettings> {
   });
 }
 
-/**
- * Returns all settings of a changed receiver, with the former values where no flag is given. A new format has its
- * own default for --repeat.
- */
+/** Returns a changed receiver's settings: former values without a flag, but a new format's default for --repeat. */
 function changedSettings(before: ListedReceiver, settings: ReceiverSettings): ReceiverSettings {
   const { selector, names, states, outagesOnly, delaySeconds, repeatMinutes } = before;
   const format = before.format as MessageFormat;

@@ -40,7 +40,7 @@ export function sessionCommands(program: OperatorProgram): void {
     .addHelpText("after", SESSIONS_HELP);
   sessions
     .command("list")
-    .description("All sessions, newest first.")
+    .description("List operators' sessions in browsers, newest first.")
     .action(() =>
       answer(
         program,
@@ -56,7 +56,7 @@ export function sessionCommands(program: OperatorProgram): void {
   sessions
     .command("revoke")
     .addArgument(new Argument("<session>", "the session's ID"))
-    .description("Sign a browser out, everywhere within 10 seconds.")
+    .description("End a session in a browser. The Worker refuses the session everywhere within 10 seconds.")
     .action((id: string) =>
       answer(
         program,
@@ -73,7 +73,9 @@ export function sessionCommands(program: OperatorProgram): void {
 function pageCommand(program: OperatorProgram): void {
   program
     .command("page")
-    .description("Print a link that signs a browser in at the page. It works once, within 10 minutes.")
+    .description(
+      "Print a link that opens the page and signs the browser in. The link works once, within 10 minutes.",
+    )
     .addHelpText("after", PAGE_HELP)
     .action(async () => {
       const connection = connect(program);

@@ -1,5 +1,4 @@
-// Runs rollcall status and ready: shows whether the Worker works, by its own checks, and the deployment on one
-// screen.
+// Runs rollcall status and ready: shows whether the Worker works, by its own checks, and the deployment on one screen.
 import type * as z from "zod/mini";
 import {
   type IndexState,
@@ -37,16 +36,13 @@ export function statusCommand(program: OperatorProgram): void {
   program
     .command("status")
     .description(
-      "Whether the Worker works, machines by state, outages, the fleet index, and the versions in use.",
+      "Show whether the Worker works, the number of machines by state, outages, the fleet index, and versions in use.",
     )
     .addHelpText("after", HELP)
     .action(() => status(program));
 }
 
-/**
- * An answer of the Worker, or the fault of its request. A fault is shown in the answer's place; other answers are
- * still shown.
- */
+/** The Worker's answer, or the fault of its request, which is shown in the answer's place. */
 type Part<T> = T | { fault: string };
 
 interface WorkerStatus {
@@ -170,7 +166,7 @@ export function readyCommand(program: OperatorProgram): void {
   program
     .command("ready")
     .description(
-      "Whether the Worker is configured, its token is valid and the apiserver answers. Exits with 1 if a check fails.",
+      "Check that the Worker is configured, its token is valid and the apiserver answers. Exits with 1 if a check fails.",
     )
     .addHelpText("after", READY_HELP)
     .action(() => {

@@ -23,7 +23,7 @@ export function tokenCommands(program: OperatorProgram): void {
   token
     .command("list")
     .description(
-      "All tokens, newest first. USED is the number of enrolled machines, plus those that wait, of those allowed.",
+      "List join tokens, newest first. USED has the number of enrolled machines, of waiting machines, and of allowed machines.",
     )
     .action(() =>
       answer(
@@ -35,7 +35,7 @@ export function tokenCommands(program: OperatorProgram): void {
   token
     .command("revoke <id>")
     .description(
-      "Revoke a token: no machine enrols with it any more. Machines that have enrolled stay; revoke those by name.",
+      "Revoke a join token: no machine can enrol with it any more. Enrolled machines continue; revoke such machines by name.",
     )
     .action((id: string) =>
       answer(
@@ -47,51 +47,27 @@ export function tokenCommands(program: OperatorProgram): void {
 }
 
 function createCommand(program: OperatorProgram, token: Command): void {
-  token
+  const create = token
     .command("create")
-    .description(
-      "Create a token and print it, once and nothing else, so that you can redirect it into a file.",
+    .description("Create a join token and print only the token, so that you can redirect it into a file.")
+    .requiredOption(
+      "--names <pattern>",
+      "the names that the token allows: one name, or a pattern (* matches any text without a dot)",
     )
-    .requiredOption("--names <pattern>", "one Node's name, or a pattern: * matches anything without a dot")
     .addOption(
-      new Option("--expires-in <duration>", "how long machines may enrol with it: 90m, 24h, 7d")
+      new Option(
+        "--expires-in <duration>",
+        "the time for which machines may enrol with the token: 90m, 24h, 7d",
+      )
         .argParser(seconds)
         .default(3600, "1h"),
     )
-    .option("--uses <n>", "how many machines may enrol with it", wholeNumber, 1)
-    .option("--label <key=value>", "a label of its Nodes, which machines cannot change; repeatable", label)
-    .option("--taint <key=value:effect>", "a taint with which its Nodes are created; repeatable", taint)
-    .option("--role <name>", "a role of its Nodes, instead of NODE_ROLE; '' for none; repeatable", collect)
-    .option(
-      "--may-label <key>",
-      "a label that a machine may set, example.com/* for many, '' for none; repeatable",
-      collect,
-    )
-    .option("--may-taint <key>", "a taint that a machine may set, as above; repeatable", collect)
-    .option(
-      "--may-condition <type>",
-      "a condition that a machine's drop-ins may set, as above; repeatable",
-      collect,
-    )
-    .option(
-      "--may-resource <name>",
-      "an extended resource that a machine may announce, as above; repeatable",
-      collect,
-    )
-    .option(
-      "--may-address <range>",
-      "a range of its addresses, 10.0.0.0/8, or an ending of its DNS names, .shop.example.com; repeatable",
-      collect,
-    )
-    .option(
-      "--may-cloud <id>",
-      "a provider ID that a machine may have: aws:///eu-west-1a/*; repeatable",
-      collect,
-    )
+    .option("--uses <n>", "the number of machines that may enrol with the token", wholeNumber, 1);
+  nodeOptions(create)
     .option("--rejoin", "let the machine take over a name that another machine has (one name, one use)")
     .option(
       "--without-facts-only-taint",
-      "let its machines replace the taint rollcall.dev/facts-only by their own taints",
+      "let a machine replace the taint rollcall.dev/facts-only by its own taints",
     )
     .addHelpText("after", HELP)
     .action((flags: TokenFlags) => {
@@ -103,6 +79,56 @@ function createCommand(program: OperatorProgram, token: Command): void {
         shown(mintedTokenSchema, (minted) => textOf(() => `${minted.token}\n`)),
       );
     });
+}
+
+/** Adds the options that decide on the machines' Nodes. */
+function nodeOptions(command: Command): Command {
+  return command
+    .option(
+      "--label <key=value>",
+      "a label of the machines' Nodes, which machines cannot change; repeatable",
+      label,
+    )
+    .option(
+      "--taint <key=value:effect>",
+      "a taint that the machines' Nodes get when they are created; repeatable",
+      taint,
+    )
+    .option(
+      "--role <name>",
+      "a role of the machines' Nodes, instead of NODE_ROLE; '' for none; repeatable",
+      collect,
+    )
+    .option(
+      "--may-label <key>",
+      "the key of a label that a machine may set; example.com/* for all such keys, '' for none; repeatable",
+      collect,
+    )
+    .option(
+      "--may-taint <key>",
+      "the key of a taint that a machine may set, in the form of --may-label; repeatable",
+      collect,
+    )
+    .option(
+      "--may-condition <type>",
+      "a condition that a machine's drop-ins may set, in the form of --may-label; repeatable",
+      collect,
+    )
+    .option(
+      "--may-resource <name>",
+      "an extended resource that a machine may report, in the form of --may-label; repeatable",
+      collect,
+    )
+    .option(
+      "--may-address <range>",
+      "a range of a machine's addresses, 10.0.0.0/8, or an ending of its DNS names, .shop.example.com; repeatable",
+      collect,
+    )
+    .option(
+      "--may-cloud <id>",
+      "a provider ID that a machine may have: aws:///eu-west-1a/*; repeatable",
+      collect,
+    );
 }
 
 const TOKEN_COLUMNS: readonly TableColumn<ListedToken>[] = [

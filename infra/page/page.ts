@@ -1,5 +1,4 @@
-// Provides the state that all views share as a context: the place, the operator, the fleet, the clock, preferences
-// and messages.
+// Provides the views' shared state as a context: place, operator, fleet, clock, preferences and messages.
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
@@ -99,10 +98,7 @@ type Theme = (typeof THEMES)[number];
 
 const PREFIX = "rollcall.";
 
-/**
- * Returns the preferences of this browser. `storage` is typically localStorage. Without storage, preferences last
- * as long as the page.
- */
+/** Returns this browser's preferences. Without `storage`, they last as long as the page. */
 function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined) {
   const kept = new Map<string, string>();
   const get = (name: string) => {
@@ -124,10 +120,7 @@ function preferencesIn(storage: Pick<Storage, "getItem" | "setItem"> | undefined
   return { theme, get, set };
 }
 
-/**
- * A line about a finished or failed action. A success disappears after a while; a fault stays until the operator
- * closes it.
- */
+/** A line about an action. A success disappears after a while; a fault stays until the operator closes it. */
 type Message = { id: number; text: string; isFault: boolean };
 
 interface Messages {

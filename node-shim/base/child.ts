@@ -1,11 +1,17 @@
 // Runs a short-lived program, and kills its process group if it hangs or writes too much.
 import { after } from "./clock.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
 import { faultOf } from "./fault.ts";
 
 interface ChildOptions {
   program: string;
+  /**
+   * The descriptor of the opened folder in which `program` is a name. Absent: `program` is a path. The program finds
+   * its own folder by $0.
+   */
+  folder?: number;
   args: readonly string[];
   /** Milliseconds after which the program and its process group are killed. */
   deadlineMs: number;
@@ -18,19 +24,19 @@ export type RunProgram = (options: ChildOptions) => Promise<Result<string>>;
 /** The most characters of standard error that the result of a failed program quotes. */
 const MAX_ERROR_CHARACTERS = 512;
 
-/**
- * Runs `program`. Resolves with its standard output, or with a failure if it does not end with exit code 0. Never
- * rejects.
- */
-export function runChild({ program, args, deadlineMs, maxBytes }: ChildOptions): Promise<Result<string>> {
+/** Runs `program`. Resolves with its standard output, or a failure unless it ends with exit code 0. Never rejects. */
+export function runChild(options: ChildOptions): Promise<Result<string>> {
+  const { program, folder, args, deadlineMs, maxBytes } = options;
   return new Promise((resolve) => {
-    const child = spawn(program, args, {
+    // The child has the folder as descriptor 3, so that a later change of the folder's path has no effect.
+    const path = folder === undefined ? program : `/proc/self/fd/3/${program}`;
+    const child = spawn(path, args, {
       // The program gets its own process group, so that killGroup reaches every process that the program starts.
       detached: true,
       cwd: "/",
       env: environment(),
-      stdio: ["ignore", "pipe", "pipe"],
-    });
+      stdio: ["ignore", "pipe", "pipe", ...(folder === undefined ? [] : [folder])],
+    }) as ChildProcessByStdio<null, Readable, Readable>;
     const chunks: Buffer[] = [];
     let bytes = 0;
     let errors = "";

@@ -1,14 +1,10 @@
-// Reads the clocks and starts the timers of the shim. No other module does, so that a test replaces time in one
-// place.
+// Reads the clocks and starts the timers of the shim. No other module does, so that a test replaces time in one place.
 import { uptime } from "node:os";
 
 export interface Clock {
   /** Returns milliseconds since a fixed moment. Never goes back, and continues while the machine is suspended. */
   nowMs: () => number; // typically os.uptime
-  /**
-   * Calls `callback` once, after `ms` in which the machine was not suspended. Returns a function that cancels the
-   * call.
-   */
+  /** Calls `callback` after `ms` in which the machine was not suspended. Returns a function that cancels the call. */
   timer: (ms: number, callback: () => void) => () => void;
 }
 
@@ -77,10 +73,7 @@ export function abortAfter(ms: number): AbortSignal {
 /** The machine's clock. os.uptime is CLOCK_BOOTTIME on Linux, which continues during a suspend. */
 export const systemClock: Clock = { nowMs: () => uptime() * 1000, timer: after };
 
-/**
- * Returns `wait`, which resolves after `ms`, and `wake`, which ends a wait early. Aborting `stop` ends a wait too.
- * Only one wait may run at a time.
- */
+/** Returns `wait` (ends after `ms` or with `stop`; only one may run at a time) and `wake`, which ends it early. */
 export function wakeableWait(
   clock: Clock,
   stop: AbortSignal,

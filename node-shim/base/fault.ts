@@ -1,9 +1,6 @@
 // Describes a thrown value in one line, without a stack.
 
-/**
- * Returns an error's first line. For several failed connection attempts, returns the first line of the first
- * attempt's error.
- */
+/** Returns an error's first line; for several failed connection attempts, the first line of the first error. */
 export function faultOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   if (error.message === "" && error instanceof AggregateError) return faultOf(error.errors[0]);

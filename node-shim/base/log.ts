@@ -86,6 +86,11 @@ export const LOG_LINES = {
     "the shim cannot write the file that `status` reads",
     "free disk space, or give the folder to the shim's user",
   ],
+  "--join-token-file FILE can be read by other users (mode MODE): chmod 600 FILE, and ask your operator for another token":
+    [
+      "another user of the machine can enrol a machine with the token",
+      "run the command that the line names; an operator revokes the token and makes another",
+    ],
   "SOURCE: MESSAGE": [
     "the shim cannot read a part of the machine's facts, and omits that part from its reports",
     "[the remedy for SOURCE](#sources)",
@@ -207,10 +212,7 @@ export type Log = (level: "info" | "warn", message: LogMessage) => void;
 export const LOG_FORMATS = ["text", "json"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/**
- * Returns a log that writes text on a terminal and JSON elsewhere, unless `format` is given. `now` returns RFC
- * 3339.
- */
+/** Returns a log that writes text on a terminal and JSON elsewhere, unless `format` is given. `now` gives RFC 3339. */
 export function stderrLog(now: () => string, format?: LogFormat): Log {
   const chosen = format ?? (process.stderr.isTTY ? "text" : "json");
   return (level, message) => console.error(logLine(chosen, now(), level, message));

@@ -7,10 +7,7 @@ export function thisProcess(): string {
   return `${process.pid} ${startTimeOf(process.pid)}`;
 }
 
-/**
- * Returns whether the process that called thisProcess(), which returned `named`, still runs. `named` must be of the
- * machine's current boot.
- */
+/** Returns whether the process that thisProcess() named still runs. `named` must be of the machine's current boot. */
 export function isAlive(named: string): boolean {
   const [pid, startTime] = named.split(" ");
   if (!(Number(pid) > 0)) return false;
@@ -22,10 +19,7 @@ export function isAlive(named: string): boolean {
   return startTimeOf(Number(pid)) === (startTime ?? "");
 }
 
-/**
- * Reads field 22 of /proc/PID/stat, the start time (proc(5)); "" without /proc. The name in field 2 may contain
- * spaces.
- */
+/** Reads field 22 of /proc/PID/stat, the start time (proc(5)); "" without /proc. Field 2 may contain spaces. */
 function startTimeOf(pid: number): string {
   const stat = processFile(pid, "stat");
   return stat.slice(stat.lastIndexOf(")") + 2).split(" ")[19] ?? "";

@@ -5,9 +5,7 @@ import { join } from "node:path";
 import { type Failure, failure, type Result, type Success, success } from "../../shared/result.ts";
 import type { WarningSource } from "./log.ts";
 
-/**
- * A fact, or the reason why it could not be read. `source` names the file if the fact may come from one of several.
- */
+/** A fact, or the reason why it could not be read. `source` names the file if the fact may come from one of several. */
 export type Reading<T> = (Success<T> & { source?: string }) | Failure<Unread>;
 
 interface Unread {
@@ -66,10 +64,7 @@ export function warnOncePerSource(warn: Warn): Warn {
   };
 }
 
-/**
- * Returns a function that passes each message to `warn` for only one source. A missing file that several sources
- * need then results in one line.
- */
+/** Returns a function that passes each message to `warn` for one source only, even if several sources have it. */
 export function withoutEcho(warn: Warn): Warn {
   const firstOf = new Map<string, string>();
   return (source, message) => {

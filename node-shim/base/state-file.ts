@@ -1,5 +1,4 @@
-// Reads and writes the files of the state folder. Files have mode 0600 and survive power cuts. Refuses files that
-// another user can have put there.
+// Reads and durably writes the state folder's files (mode 0600). Refuses files that another user can have put there.
 import { failure, type Result, success } from "../../shared/result.ts";
 import {
   closeSync,
@@ -9,13 +8,12 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  statSync,
   unlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname } from "node:path";
+import { basename, dirname } from "node:path";
 import { codeOf } from "./fault.ts";
-import { folderFault, ownershipFault } from "./ownership.ts";
+import { folderFault, type Opened, openTrusted, ownershipFault } from "./ownership.ts";
 
 /** Open flags for a read: follows no symbolic link, and does not wait for a writer if the file is a pipe. */
 const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -24,24 +22,33 @@ const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | 
 
 /** Throws, with the remedy, if users other than root and the current user can change the folder. */
 export function requireTrusted(stateFolder: string): void {
-  const fault = folderFault(stateFolder, ownUid(), programUid());
+  const fault = folderFault(stateFolder);
   if (fault !== null) throw new Error(refusal(stateFolder, fault));
 }
 
 /**
- * Writes a new file, renames it to `path`, and fsyncs the file and the folder: a power cut leaves the old or the
- * new file.
+ * Opens the state folder, with `makeMode` also a missing one. Throws, with the remedy, if the folder is not trusted,
+ * and the system's error if the folder cannot be opened.
  */
+export function openState(stateFolder: string, makeMode?: number): Opened {
+  const opened = openTrusted(stateFolder, "folder", makeMode === undefined ? {} : { makeMode });
+  if (!opened.ok) throw new Error(refusal(stateFolder, opened.error));
+  return opened.value;
+}
+
+/** Writes a new file, renames it to `path`, and fsyncs file and folder: a power cut leaves the old or the new file. */
 export function writeDurably(path: string, text: string): void {
-  requireTrusted(dirname(path));
-  const beside = `${path}.new`;
+  const name = basename(path);
   try {
-    writeNew(beside, text);
-    renameSync(beside, path);
-    const folder = openSync(dirname(path), "r");
-    fsyncSync(folder);
-    closeSync(folder);
+    inFolder(dirname(path), ({ at }) => {
+      writeNew(at(`${name}.new`), text);
+      renameSync(at(`${name}.new`), at(name));
+      const folder = openSync(at("."), "r");
+      fsyncSync(folder);
+      closeSync(folder);
+    });
   } catch (error) {
+    if (!hasCode(error)) throw error;
     throw new Error(
       `${path} cannot be written (${codeOf(error)}): make room and let this user write there, or pass another --state`,
       { cause: error },
@@ -49,9 +56,26 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
+/** Removes files of the state folder by their names, in this order. A missing file or folder is no error. */
+export function removeFiles(stateFolder: string, names: readonly string[]): void {
+  ignoringAbsence(() => inFolder(stateFolder, ({ at }) => names.forEach((name) => removeFile(at(name)))));
+}
+
+/** Returns whether the system, not the shim, refused an operation on a file. */
+export const hasCode = (error: unknown): boolean => (error as NodeJS.ErrnoException).code !== undefined;
+
+function inFolder<T>(folder: string, use: (opened: Opened) => T): T {
+  const opened = openState(folder);
+  try {
+    return use(opened);
+  } finally {
+    opened.close();
+  }
+}
+
 /** Writes a new file with mode 0600 and fsyncs it. Replaces a file that a crash has left at `path`. */
 export function writeNew(path: string, text: string): void {
-  remove(path);
+  removeFile(path);
   const file = openSync(path, FOR_WRITING, 0o600);
   try {
     writeFileSync(file, text);
@@ -61,9 +85,11 @@ export function writeNew(path: string, text: string): void {
   }
 }
 
-function remove(path: string): void {
+const removeFile = (path: string) => ignoringAbsence(() => unlinkSync(path));
+
+function ignoringAbsence(remove: () => void): void {
   try {
-    unlinkSync(path);
+    remove();
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }
@@ -71,11 +97,11 @@ function remove(path: string): void {
 
 /** Reads a file; null if it does not exist. Throws, with the remedy, if it is unreadable or not trusted. */
 export function readIfThere(path: string): string | null {
-  requireTrusted(dirname(path));
   let read: Result<string>;
   try {
-    read = readTrusted(path);
+    read = inFolder(dirname(path), ({ at }) => readTrusted(at(basename(path))));
   } catch (error) {
+    if (!hasCode(error)) throw error;
     const code = codeOf(error);
     if (code === "ENOENT") return null;
     if (code !== "ELOOP")
@@ -91,34 +117,15 @@ export function readIfThere(path: string): string | null {
 
 const NO_FILE = "is not a file (links are not followed): remove it";
 
-/**
- * Reads a file if its owner and mode are trusted. Checks the opened file, since another file may have the path by
- * now.
- */
+/** Reads a file of trusted owner and mode. Checks the opened file, since another file may have the path by now. */
 function readTrusted(path: string): Result<string> {
   const file = openSync(path, FOR_READING);
   try {
     const stats = fstatSync(file);
-    const fault = stats.isFile() ? ownershipFault(stats, ownUid()) : NO_FILE;
+    const fault = stats.isFile() ? ownershipFault(stats) : NO_FILE;
     return fault === null ? success(readFileSync(file, "utf8")) : failure(fault);
   } finally {
     closeSync(file);
-  }
-}
-
-function ownUid(): number {
-  return process.geteuid?.() ?? 0;
-}
-
-/**
- * Returns the user ID of the owner of the running program: root for a package, or the user who made the checkout.
- */
-function programUid(): number {
-  const [, program] = process.argv;
-  try {
-    return program === undefined ? 0 : statSync(program).uid;
-  } catch {
-    return 0;
   }
 }
 

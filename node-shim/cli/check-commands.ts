@@ -1,5 +1,4 @@
-// Defines `status` and `doctor`, the commands that check this machine's shim and its connection to the Worker.
-// Neither changes anything.
+// Defines `status` and `doctor`, which check this machine's shim and its connection to the Worker, and change nothing.
 import type { Command } from "commander";
 import { wallMs } from "../base/clock.ts";
 import { doctor, type DoctorFlags } from "../doctor/doctor.ts";

@@ -9,10 +9,7 @@ import { addOfflineCommands } from "./offline-commands.ts";
 import { addServiceCommands } from "./service-commands.ts";
 import { addWorkerCommands } from "./worker-commands.ts";
 
-/**
- * Runs the command that `args` names, typically the process's own arguments. An unknown command or flag ends the
- * process at once.
- */
+/** Runs the command that `args` names. An unknown command or flag ends the process at once. */
 export async function runCommandLine(args: readonly string[]): Promise<void> {
   try {
     await shimProgram().parseAsync([...args], { from: "user" });
@@ -25,8 +22,7 @@ export async function runCommandLine(args: readonly string[]): Promise<void> {
   }
 }
 
-// Defines the command line: every command with its flags and help. The manual page is generated from this
-// definition.
+// Defines the command line: every command with its flags and help. The manual page is generated from this definition.
 
 const AFTER = `
 Examples:

@@ -1,5 +1,4 @@
-// Defines the flags that configure the machine's Node, most of them the kubelet's. Several commands have these
-// flags.
+// Defines the flags that configure the machine's Node, most of them the kubelet's. Several commands have these flags.
 import { type Command, Option } from "commander";
 import { resolve } from "node:path";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";

@@ -61,10 +61,7 @@ export function addOfflineCommands(program: Command): void {
     });
 }
 
-/**
- * Returns the Node in YAML, like `kubectl get node -o yaml` after a registration, without the apiserver's own
- * fields.
- */
+/** Returns the Node in YAML, as `kubectl get node -o yaml` after a registration, without the apiserver's own fields. */
 export async function preview(flags: MachineFlags): Promise<string> {
   const print = (message: string) => console.error(`node-shim: ${message}`);
   const { node, errors } = await previewNode(flags, (source, message) => print(`${source}: ${message}`));
@@ -72,9 +69,7 @@ export async function preview(flags: MachineFlags): Promise<string> {
   return stringify({ apiVersion: "v1", kind: "Node", ...node });
 }
 
-/**
- * Returns the active KubeletConfiguration as YAML, followed by comments that list all other settings of the shim.
- */
+/** Returns the active KubeletConfiguration as YAML, followed by comments that list all other settings of the shim. */
 export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv = process.env): string {
   const machine = machineSettings(flags);
   const { active, sources, settings } = machine;
@@ -148,10 +143,7 @@ export async function printFacts(flags: MachineFlags): Promise<string> {
   return `${JSON.stringify(withSources(facts, sources), null, 2)}\n`;
 }
 
-/**
- * Returns the source of each fact in FACT_GROUPS. A source that is noted while the fact is gathered is more exact,
- * and replaces this one.
- */
+/** Returns each fact's source in FACT_GROUPS. A source that is noted while gathering is more exact, and replaces it. */
 function tableSources(isDocker: boolean): [pointer: string, source: string][] {
   return Object.entries(FACT_GROUPS).flatMap(([group, { sources, dockerSources = {} }]) =>
     Object.entries({ ...sources, ...(isDocker ? dockerSources : {}) }).map(

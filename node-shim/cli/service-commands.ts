@@ -73,10 +73,7 @@ function unitFrom(command: Command, state: string): string {
   });
 }
 
-/**
- * Returns the text of the packaged unit: the file next to the bundle or, if the shim runs from its sources, the
- * file in the repository.
- */
+/** Returns the packaged unit's text, from the file next to the bundle or, when run from sources, the repository. */
 function unitTemplate(): string {
   const places = [`./${UNIT_NAME}`, `../../infra/systemd/${UNIT_NAME}`];
   const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));

@@ -46,10 +46,7 @@ export function stateOfService(command: Command): Command {
   });
 }
 
-/**
- * Prepares `join`: with --install-service the unit gets this command's flags, unless a package has installed the
- * unit.
- */
+/** Prepares `join`: --install-service gives the unit this command's flags, unless a package has installed the unit. */
 export function likeServiceThatStays(command: Command): Command {
   return command.hook("preAction", () => {
     const isReplaced = command.getOptionValue("installService") === true && !hasPackageUnit("/");
@@ -97,10 +94,7 @@ function takeFrom(service: InstalledService, command: Command, without: readonly
   here.print(`as the service does: ${what} (${service.files.join(", ")})`);
 }
 
-/**
- * The service's variables that commands ignore. The flags in NODE_SHIM_FLAGS are parsed elsewhere.
- * MALLOC_TRIM_THRESHOLD_ matters only to a long-running process.
- */
+/** The service's variables that commands ignore: parsed elsewhere, or of use only to a long-running process. */
 const IN_UNIT: ReadonlySet<string> = new Set(["NODE_SHIM_FLAGS", "MALLOC_TRIM_THRESHOLD_"]);
 
 /** Parses the service's flags as `run` does. Ignores flags that only another version of the shim knows. */

@@ -20,11 +20,10 @@ import { likeService, likeServiceThatStays } from "./service-flags.ts";
 
 const NAME_HELP = "the Node's name (default: the enrolment's)";
 
-/**
- * The service's flags that commands of an enrolled machine ignore: without --hostname-override, they use the
- * enrolment's name.
- */
+/** The service's flags that commands of an enrolled machine ignore: their default is the enrolment's name. */
 const NAME = ["hostnameOverride"];
+
+const print = (line: string) => void process.stderr.write(`node-shim: ${line}\n`);
 
 export function addWorkerCommands(program: Command): void {
   machineFlags(workerFlags(likeServiceThatStays(program.command("join"))))
@@ -35,7 +34,7 @@ export function addWorkerCommands(program: Command): void {
     .option("--install-service", "install, enable and start the systemd service with the same flags")
     .addHelpText("after", JOIN_EXAMPLES)
     .action(async (flags: JoinFlags & { installService?: true }, command: Command) => {
-      process.stderr.write(`node-shim: ${await join(withSet(flags))}\n`);
+      print(await join(withSet(flags), print));
       if (flags.installService) await installFrom(command, flags.state);
       process.exitCode = await endWithAnswer(withSet(flags), flags.installService === true);
     });
@@ -64,7 +63,7 @@ export function addWorkerCommands(program: Command): void {
         `  systemctl stop ${UNIT} && node-shim rotate; systemctl start ${UNIT}`,
     )
     .action(async (flags: EnrolledFlags) => {
-      process.stderr.write(`node-shim: ${await rotateKey(flags)}\n`);
+      print(await rotateKey(flags));
     });
 
   workerFlags(likeService(program.command("upgrade"), NAME))
@@ -76,7 +75,7 @@ export function addWorkerCommands(program: Command): void {
     .action(async (flags: UpgradeFlags) => {
       const { show, clear } = progressLine(process.stderr, "waiting: ");
       const done = await upgradeShim(flags, thisUpgradeHost(flags, show)).finally(clear);
-      process.stderr.write(`node-shim: ${done}\n`);
+      print(done);
     });
 
   workerFlags(likeService(program.command("leave"), NAME))
@@ -87,7 +86,7 @@ export function addWorkerCommands(program: Command): void {
     .addOption(flagOption(MACHINE_FLAGS.caFile))
     .addHelpText("after", LEAVE_EXAMPLE)
     .action(async (flags: EnrolledFlags) => {
-      process.stderr.write(`node-shim: ${await leaveWorker(flags)}\n`);
+      print(await leaveWorker(flags));
     });
 }
 
@@ -164,10 +163,7 @@ interface ProgressStream {
 
 const CLEAR = "\r\u{1B}[K";
 
-/**
- * Returns functions that show and clear one line on a terminal. The functions write nothing if `stream` is no
- * terminal. `stream` is typically process.stderr.
- */
+/** Returns functions that show and clear one line on `stream` if `stream` is a terminal, and else write nothing. */
 export function progressLine(
   stream: ProgressStream,
   before: string,

@@ -23,10 +23,7 @@ type Work<T> = (
   connection: { send: Transport; reconnect: () => void },
 ) => Promise<T>;
 
-/**
- * Does `work` while holding the lock of the state folder, so that no shim runs. Throws what `work` throws or, if
- * the machine is not enrolled, an error that ends with `otherwise`.
- */
+/** Does `work` while no shim runs (state folder locked). Throws an error ending with `otherwise` if not enrolled. */
 export function asEnrolled<T>(
   flags: EnrolledFlags,
   deadlineMs: number,
@@ -36,10 +33,7 @@ export function asEnrolled<T>(
   return connected(flags, deadlineMs, otherwise, work, () => lockFolder(flags.state));
 }
 
-/**
- * Does `work` as asEnrolled does, but without the lock: a shim may run. `work` must write no file of the state
- * folder.
- */
+/** Does `work` like asEnrolled, but without the lock: a shim may run. `work` must write no file of the state folder. */
 export function besideShim<T>(
   flags: EnrolledFlags,
   deadlineMs: number,

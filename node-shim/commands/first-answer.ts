@@ -1,15 +1,11 @@
-// Waits, at the end of `join`, until the cluster has answered. Reads the status of a running shim; without one,
-// this process sends reports as `run` does.
+// Waits, at the end of `join`, for the cluster's answer: reads a running shim's status, or sends reports as `run` does.
 import { type Clock, after, monotonicMs, pause, wallMs } from "../base/clock.ts";
 import type { MachineFlags } from "../machine/settings.ts";
 import type { Log } from "../base/log.ts";
 import { diagnose, type Diagnosis, statusOf } from "../status/diagnosis.ts";
 import { reportUntilStopped } from "./run.ts";
 
-/**
- * The longest wait for the cluster's answer: enough for a registration at a slow apiserver, and bearable for an
- * operator.
- */
+/** The longest wait for the cluster's answer: enough to register at a slow apiserver, bearable for an operator. */
 export const ANSWER_MS = 10_000;
 const READ_EVERY_MS = 200;
 
@@ -24,10 +20,7 @@ interface AnswerFlags extends MachineFlags {
   state: string;
 }
 
-/**
- * Returns the cluster's answer. Must be called after the enrolment. Throws, with the remedy, if this machine cannot
- * report.
- */
+/** Returns the cluster's answer. Call after the enrolment. Throws, with the remedy, if this machine cannot report. */
 export async function firstAnswer(
   flags: AnswerFlags,
   isServiceStarted: boolean,
@@ -56,10 +49,7 @@ export async function settled(
   }
 }
 
-/**
- * Reports until the cluster answers, and returns the diagnosis. The Worker counts this run as a start of the shim,
- * which may delay the facts of the next start by one report interval.
- */
+/** Reports until the cluster answers. The Worker counts this run as a start, which may delay the next start's facts. */
 async function reportOnce(flags: AnswerFlags, progress: (text: string) => void): Promise<Diagnosis> {
   const stopping = new AbortController();
   const stop = () => stopping.abort();

@@ -1,5 +1,6 @@
 // Enrols this machine once, and stores its key, its enrolment and the Worker's URL: `node-shim join`.
 import { pause } from "../base/clock.ts";
+import type { LogMessage } from "../base/log.ts";
 import { gatherMachine } from "../machine/fact-groups.ts";
 import {
   loadEnrolment,
@@ -28,10 +29,10 @@ const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
 /**
- * Enrols this machine, unless that Worker has enrolled it already. Returns one line for the operator. Throws, with
- * the remedy, if that fails; the files stay for a retry.
+ * Enrols this machine, unless that Worker has enrolled it already. Returns one line for the operator. Calls `warn` for
+ * a token file that others can read. Throws, with the remedy, if that fails; the files stay for a retry.
  */
-export async function join(flags: JoinFlags): Promise<string> {
+export async function join(flags: JoinFlags, warn: (message: LogMessage) => void): Promise<string> {
   // Throws for flags that `run` would refuse, before the first request to the Worker.
   const { name } = machineSettings(flags);
   const { origin } = findOrigin(flags, process.env);
@@ -44,7 +45,7 @@ export async function join(flags: JoinFlags): Promise<string> {
   try {
     const key = await loadOrMakeKey(flags.state);
     const { thumbprint } = key;
-    const joinToken = await readJoinToken(flags.joinTokenFile);
+    const joinToken = await readJoinToken(flags.joinTokenFile, warn);
     const kid = await enrolOnce(key, { name, origin, joinToken }, outbound);
     storeEnrolment(flags.state, { name, thumbprint, kid, origin });
     return `enrolled as ${name} at ${origin}, key ${thumbprint}`;
@@ -75,10 +76,7 @@ async function enrolOnce(
   }
 }
 
-/**
- * Returns whether a retry is useless: the Worker refused the request itself. A stale challenge means only that the
- * network was slow.
- */
+/** Returns whether a retry is useless, unlike after a stale challenge, which means only that the network was slow. */
 const isFinal = (fault: RequestFault) =>
   fault.reason === "refused" && fault.problem.status < 500 && fault.problem.reason !== "challenge-stale";
 

@@ -6,19 +6,14 @@ import { lockFolder } from "../identity/lock.ts";
 import { requestFaultText } from "../worker-link/exchange.ts";
 import { leave } from "../worker-link/requests.ts";
 
-/**
- * The time limit of one request. Longer than the Worker needs to end a tick and to send requests to the apiserver.
- */
+/** The time limit of one request. Longer than the Worker needs to end a tick and to send requests to the apiserver. */
 const DEADLINE_MS = 20_000;
 const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
 
 const NOT_ENROLLED = "nothing to leave; if another folder keeps the enrolment, pass --state";
 
-/**
- * Removes this machine from the Worker. Returns one line for the operator. Throws, with the remedy, if the machine
- * has not left; the files stay for a retry.
- */
+/** Removes this machine from the Worker. Returns the operator's line. Throws, with the remedy; files stay for retry. */
 export async function leaveWorker(flags: EnrolledFlags): Promise<string> {
   const left = leftName(flags.state);
   if (left !== null) return forgetLeft(flags.state, left);

@@ -34,19 +34,13 @@ export interface RunFlags extends MachineFlags {
   logFormat?: LogFormat;
 }
 
-/**
- * The time limit of one request: longer than the Worker's own deadline for a tick (8 s), shorter than a report
- * interval.
- */
+/** The time limit of a request: longer than the Worker's deadline for a tick (8 s), shorter than a report interval. */
 const DEADLINE_MS = 9000;
 
 /** The longest wait for files and connections to close, so that a stopped shim ends within a second. */
 const CLOSE_MS = 400;
 const HELD_MS = 500;
-/**
- * The least number of event-loop turns before the signal ends the process. Node.js itself needs two or three turns
- * to end.
- */
+/** The least event-loop turns before the signal ends the process; Node.js itself needs two or three to end. */
 const HELD_TURNS = 9;
 
 /** Reports until SIGTERM or SIGINT. Throws, with the remedy, if the shim cannot begin to report. */
@@ -133,10 +127,7 @@ interface Beginning {
 
 type Begun = Pick<LoopDependencies, "report" | "gather" | "reconnect" | "listen">;
 
-/**
- * Does all steps before the first report. Returns null if `stop` was aborted before. Reports a failed setup to the
- * Worker, then throws.
- */
+/** Does all steps before the first report; null if `stop` aborted. Reports failed setup to the Worker, then throws. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
   const { flags, machine, origin, send, close, stop, log, board, closings } = beginning;
   const { name } = machine;
@@ -213,10 +204,7 @@ function onceAccepted(report: LoopDependencies["report"], accepted: () => void):
   };
 }
 
-/**
- * Reports a failed setup to the Worker, once in each process. A restarted shim reports the failure again, as a
- * kubelet does.
- */
+/** Reports a failed setup to the Worker once per process; a restarted shim reports it again, as a kubelet does. */
 async function reportSetupFailure(
   { gather }: Machine,
   report: LoopDependencies["report"],
@@ -250,8 +238,7 @@ function stopSignal(): Stopping {
       controller.abort();
     });
   }
-  // Node.js waits for its threads, even for a thread that hangs in a file system or resolver. Such a process is
-  // ended by the signal.
+  // Node.js waits for its threads, also one that hangs in a file system or resolver; the signal ends such a process.
   const stopped = async () => {
     for (let turn = 0; turn < HELD_TURNS; turn++) await pause(HELD_MS / HELD_TURNS, { ref: false });
     if (asked) process.kill(process.pid, asked);

@@ -60,10 +60,7 @@ export const thisUpgradeHost = ({ state }: UpgradeFlags, progress: UpgradeHost["
 });
 
 const DEADLINE_MS = 10_000;
-/**
- * The longest wait for the new version's first report. Most shims report within seconds, but a machine may be slow,
- * or the Worker may send a challenge.
- */
+/** The longest wait for the new version's first report, which a slow machine or a challenge may delay. */
 export const REPORT_MS = 180_000;
 const CHECK_EVERY_MS = 2000;
 
@@ -72,8 +69,7 @@ const CHECK_EVERY_MS = 2000;
  * fails. After an error the installed version is unchanged, unless the error's text states otherwise.
  */
 export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promise<string> {
-  // Checks the package before the request, because the Worker counts each machine that gets a version in its answer
-  // as being upgraded.
+  // Checks the package first, because the Worker counts each machine that gets a version as being upgraded.
   const former = flags.check ? "" : await upgradable(host);
   const { name, version, why } = await askedFor(flags);
   if (version === null) return `${name} stays with ${VERSION}: ${why}`;
@@ -125,10 +121,7 @@ const STAYS: Readonly<Record<ReasonToStay, string>> = {
   "not known": "the Worker does not know enough of this machine yet",
 };
 
-/**
- * Returns the version in the Worker's answer. Throws if it is older: an attacker who controls the Worker must not
- * install a version with known faults.
- */
+/** Returns the answer's version. Throws if it is older: a hostile Worker must not install a version with faults. */
 function newerOf(answer: UpgradeAnswer): Omit<Answered, "name"> {
   if (answer.version === null) {
     const known = Object.hasOwn(STAYS, answer.why) ? STAYS[answer.why] : undefined;
@@ -163,9 +156,7 @@ async function install(version: string, { packages, progress }: UpgradeHost): Pr
   );
 }
 
-/**
- * Waits until the Worker has answered the service's shim in this version. Returns false if REPORT_MS pass first.
- */
+/** Waits until the Worker has answered the service's shim in this version. Returns false if REPORT_MS pass first. */
 async function reports(version: string, { service, clock, progress }: UpgradeHost): Promise<boolean> {
   const untilMs = clock.nowMs() + REPORT_MS;
   for (;;) {
@@ -199,23 +190,15 @@ async function goBack(
   );
 }
 
-/**
- * The note about a version that did not report. Without the note, the shim would try the version every hour, and be
- * silent for minutes each time.
- */
+/** The note on a version that did not report: else the shim would retry it hourly, each time silent for minutes. */
 const failedUpgradeFile = z.object({ version: z.string(), at: z.string() });
 
-/**
- * The pause before a version that did not report is tried again. Most outages of a network or Worker are shorter.
- */
+/** The pause before a version that did not report is tried again. Most outages of a network or Worker are shorter. */
 const AGAIN_MS = 86_400_000;
 
 export const failedUpgradePath = (stateFolder: string): string => join(stateFolder, "failed-upgrade.json");
 
-/**
- * Returns the time of the next attempt to install `version`, in milliseconds since 1970; null if an attempt may
- * begin at once.
- */
+/** Returns when to attempt `version` again, in milliseconds since 1970; null if an attempt may begin at once. */
 export function triedAgainAt(stateFolder: string, version: string, nowMs: number): number | null {
   const text = readIfThere(failedUpgradePath(stateFolder));
   const failed = text === null ? undefined : failedUpgradeFile.safeParse(parseJson(text)).data;
@@ -248,10 +231,7 @@ function serviceShim(state: string): ServiceShim | null {
   }
 }
 
-/**
- * Returns the shim that wrote the status `seen`; null if the service does not run that shim. `cgroups` is typically
- * cgroupsOf.
- */
+/** Returns the shim that wrote the status `seen`; null if the service does not run that shim. */
 export function shimOfService(
   seen: SeenStatus<LastingStatus> | null,
   cgroups: (pid: string) => string,

@@ -1,5 +1,4 @@
-// Reads the shim's configuration: a KubeletConfiguration file and the kubelet's flags, with the kubelet's defaults
-// and the source of each value. An unknown field is an error.
+// Reads a KubeletConfiguration file (no unknown fields) and the kubelet's flags, with defaults and each value's source.
 import { readFileSync } from "node:fs";
 import { parseDocument, type ScalarTag, type Tags } from "yaml";
 import * as z from "zod/mini";
@@ -11,6 +10,7 @@ import { DEFAULT_SETTINGS, type Settings, settingsSchema } from "../../shared/pr
 import { effectiveEvictionHard } from "../../shared/resources/eviction.ts";
 import { failure, type Result, success, valueOr } from "../../shared/result.ts";
 import { codeOf } from "../base/fault.ts";
+import { withTrustedFile } from "../base/ownership.ts";
 import { featureGates } from "./feature-gates.ts";
 import { type FlagTexts, readFlags } from "./flags.ts";
 import { IGNORED_FIELDS, type IgnoredField, type IgnoredType, type IgnoredValues } from "./ignored-fields.ts";
@@ -55,21 +55,19 @@ const TAINT_FIELDS = ["key", "value", "effect"];
 /** Reads an optional file and flags. Throws one line with the file or flag, the field and the fault. */
 export function readConfiguration(file: string | undefined, flags: FlagTexts): LoadedConfiguration {
   if (file === undefined) return merge(NO_FILE, flags);
-  let text: string;
+  let text: Result<string>;
   try {
-    text = readFileSync(file, "utf8");
+    text = withTrustedFile(file, (descriptor) => readFileSync(descriptor, "utf8"));
   } catch (error) {
     throw new Error(`--config ${file} cannot be read (${codeOf(error)}): pass a file of configuration`, {
       cause: error,
     });
   }
-  return parseConfiguration(text, `--config ${file}`, flags);
+  if (!text.ok) throw new Error(`--config ${file} is not trusted: ${text.error}`);
+  return parseConfiguration(text.value, `--config ${file}`, flags);
 }
 
-/**
- * Reads the configuration of a file; without a file, returns the defaults. Throws one line with the field and the
- * fault.
- */
+/** Reads a file's configuration; without a file, the defaults. Throws one line with the field and the fault. */
 export function loadConfiguration(file: string | undefined): Configuration {
   return readConfiguration(file, {}).configuration;
 }
@@ -78,10 +76,7 @@ export function defaultConfiguration(): Configuration {
   return merge(NO_FILE, {}).configuration;
 }
 
-/**
- * Parses a configuration's text and flags. `source` names the text in errors. Throws one line with the field and
- * the fault.
- */
+/** Parses a configuration's text and flags; errors name `source`. Throws one line with the field and the fault. */
 export function parseConfiguration(text: string, source: string, flags: FlagTexts = {}): LoadedConfiguration {
   const parsed = parseYaml(text);
   if (!parsed.ok) throw new Error(`${source}: not YAML: ${parsed.error}`);
@@ -330,10 +325,7 @@ function isList(type: IgnoredType): type is readonly [IgnoredType] {
 /** The YAML types that Go reads as text: dates, and numbers to the base of 60. */
 const NO_TYPE_IN_GO = new Set(["tag:yaml.org,2002:timestamp", "TIME"]);
 
-/**
- * Reads YAML as a kubelet does: YAML 1.1, where yes and on are true. The last of equal keys counts. `repeated` has
- * lines such as "Map keys must be unique at line 4, column 1".
- */
+/** Reads YAML 1.1 as a kubelet does: yes is true, the last of equal keys counts. `repeated` describes such keys. */
 function parseYaml(text: string): Result<{ document: unknown; repeated: string[] }> {
   const parsed = parseDocument(text, { version: "1.1", logLevel: "error", customTags: asInGo });
   const isRepeated = ({ code }: { code: string }) => code === "DUPLICATE_KEY";

@@ -217,19 +217,13 @@ export type FeatureGates = (name: string) => boolean;
 
 const known = new Map(KNOWN_GATES.flatMap((gates) => gates.names.map((name) => [name, gates] as const)));
 
-/**
- * The gates that turn all gates of a stage on or off, each with its stage. A gate that the configuration names
- * keeps the configuration's value.
- */
+/** The gates that turn all gates of a stage on or off, except gates that the configuration names. */
 const STAGES: ReadonlyMap<string, string> = new Map([
   ["AllAlpha", "alpha"],
   ["AllBeta", "beta"],
 ]);
 
-/**
- * Returns the gates that the configuration `set` turns on, or a fault. Mirrors upstream featureGate.SetFromMap, at
- * the version that is compiled in.
- */
+/** Returns the gates that `set` turns on, or a fault, like the compiled-in version's featureGate.SetFromMap. */
 export function featureGates(set: Readonly<Record<string, boolean>>): Result<FeatureGates> {
   for (const [name, isOn] of Object.entries(set)) {
     if (STAGES.has(name)) continue;

@@ -1,15 +1,11 @@
-// Reads the kubelet's flags that are fields of its configuration. A flag takes precedence over the file
-// (kubeletConfigFlagPrecedence).
+// Reads the kubelet's flags that are configuration fields. A flag overrides the file (kubeletConfigFlagPrecedence).
 import { parseTaintsFlag } from "../../shared/kubernetes/taints.ts";
 import { parseBoolean } from "../../shared/go/boolean.ts";
 import { parseInteger } from "../../shared/go/integer.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Field, type GivenFields, kubeletConfigurationFields } from "./schema.ts";
 
-/**
- * Parses the texts of one flag in the order of the command line. The list has at least one text. Throws an error
- * with the fault.
- */
+/** Parses the texts (at least one) of a flag, in the command line's order. Throws an error with the fault. */
 type Read = (texts: string[]) => unknown;
 
 /** The flags by name, each with its field, the shape of its value in --help, and its parser. */
@@ -44,10 +40,7 @@ export type ConfigurationFlag = keyof typeof CONFIGURATION_FLAGS;
 /** The texts of each flag on the command line, where a flag may come more than once. */
 export type FlagTexts = Partial<Record<ConfigurationFlag, string[]>>;
 
-/**
- * Returns the fields that flags set, and the flag of each field. Throws, with the flag and its fault, for an
- * invalid flag.
- */
+/** Returns the fields that flags set, and each field's flag. Throws, with flag and fault, for an invalid flag. */
 export function readFlags(texts: FlagTexts): { given: GivenFields; flagOf: ReadonlyMap<Field, string> } {
   const given: Record<string, unknown> = {};
   const flagOf = new Map<Field, string>();
@@ -100,10 +93,7 @@ function readAssignments(texts: string[]): Record<string, string> {
   return readPairs(texts, "=");
 }
 
-/**
- * Parses a map, as upstream MapStringString and LangleSeparatedMapStringString do: the flag replaces the file's
- * whole map.
- */
+/** Parses a map that replaces the file's whole map (upstream MapStringString, LangleSeparatedMapStringString). */
 function readPairs(texts: string[], separator: "=" | "<"): Record<string, string> {
   const pairs: [string, string][] = [];
   for (const pair of readList(texts)) {

@@ -182,10 +182,7 @@ function cpuOptionsFault(
   return null;
 }
 
-/**
- * Returns the fault of the first bad pattern; null if all are good. A pattern is an image's name without tag and
- * digest, or a registry or folder that ends with /*.
- */
+/** Returns the first bad pattern's fault, or null. A pattern is an image without tag and digest, or ends with /*. */
 function imagePatternFault(patterns: string[]): string | null {
   const wrong = patterns.find((pattern) => !/^[^*\s@:/]+(?::\d+)?(?:\/[^*\s@:/]+)*(?:\/\*)?$/.test(pattern));
   return wrong === undefined
@@ -244,10 +241,7 @@ function loggingFault({
   return oneOf("format", format, ["text", "json"]);
 }
 
-/**
- * Returns the fault of the folder; null if the kubelet accepts it. The kubelet resolves and normalizes a relative
- * path.
- */
+/** Returns the folder's fault, or null. A relative path needs no normal form: the kubelet normalizes it. */
 function podLogsDirFault(folder: string): string | null {
   if (/[^\0-\x7f]/.test(folder)) return "must contain ASCII characters only";
   const isNormal =
@@ -300,10 +294,7 @@ const NAMESPACED = new Set([
 ]);
 const NAMESPACED_FOLDERS = ["net.", "fs.mqueue."];
 
-/**
- * Returns the fault of a sysctl pattern; null if the kubelet allows it. A kubelet allows namespaced sysctls
- * (upstream NewAllowlist), also by a prefix and an asterisk.
- */
+/** Returns a sysctl pattern's fault; null if namespaced, also by a prefix and an asterisk (upstream NewAllowlist). */
 function sysctlFault(pattern: string): string | null {
   if (pattern.length > MAX_LENGTH || !PATTERN.test(pattern) || !/^[^*]*\*?$/.test(pattern))
     return `"${pattern}" is no sysctl, and no pattern of some`;
@@ -329,8 +320,5 @@ const TLS_CIPHER_SUITES: ReadonlySet<string> = new Set([
   ...RSA_CIPHERS.map((cipher) => `TLS_RSA_WITH_${cipher}`),
 ]);
 
-/**
- * The TLS curves that the kubelet accepts, by CurveID in Go 1.26's crypto/tls: P-256, P-384, P-521, X25519, and the
- * three hybrids with ML-KEM.
- */
+/** The kubelet's TLS curves, by Go 1.26 CurveID: P-256, P-384, P-521, X25519, and the three hybrids with ML-KEM. */
 const TLS_CURVES: ReadonlySet<number> = new Set([23, 24, 25, 29, 4587, 4588, 4589]);

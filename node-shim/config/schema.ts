@@ -23,10 +23,7 @@ const duration = textWithout((text) =>
 const int32 = z.int().check(z.minimum(-(2 ** 31)), z.maximum(2 ** 31 - 1));
 const texts = z.record(z.string(), z.string());
 
-/**
- * Accepts a taint as CheckTaintValidation does. The effect is required, since the apiserver refuses a Node whose
- * taint has no effect.
- */
+/** Accepts a taint as CheckTaintValidation does. Requires an effect, as the apiserver does for a Node's taints. */
 const taint = z.strictObject({
   key: textWithout((text) => labelKeyErrors(text)[0]),
   value: z.optional(textWithout((text) => labelValueErrors(text)[0])),

@@ -1,5 +1,4 @@
-// Checks the fields of a KubeletConfiguration that have an effect on the Node (ValidateKubeletConfiguration, and
-// the kubelet's checks at its start).
+// Checks the KubeletConfiguration fields that affect the Node, as ValidateKubeletConfiguration and a kubelet do.
 import { parseDuration } from "../../shared/go/duration.ts";
 import { SETTINGS_LIMITS } from "../../shared/protocol/limits.ts";
 import { textFault } from "../../shared/protocol/settings.ts";
@@ -84,9 +83,7 @@ function milliseconds(duration: string): number {
   return valueOr(parseDuration(duration), 0);
 }
 
-/**
- * Returns a rule that applies the protocol's bounds, which protect the apiserver. The kubelet has no such bounds.
- */
+/** Returns a rule that applies the protocol's bounds, which protect the apiserver. The kubelet has no such bounds. */
 function durationWithin(
   field: "nodeStatusUpdateFrequency" | "nodeStatusReportFrequency" | "evictionPressureTransitionPeriod",
   [least, most]: readonly [number, number],
@@ -98,10 +95,7 @@ function durationWithin(
   };
 }
 
-/**
- * Returns a rule for a socket's address. "" means that the machine has no runtime, or that the image service has
- * the runtime's endpoint. null means that the shim searches for a runtime.
- */
+/** Returns a rule for a socket's address: "" means no runtime (for images: the runtime's socket), null a search. */
 function socket(field: "containerRuntimeEndpoint" | "imageServiceEndpoint"): Rule {
   return ({ [field]: endpoint }) => {
     const socket = endpoint === "" || endpoint === null ? null : socketPathOf(endpoint);
@@ -119,10 +113,7 @@ const ENFORCEMENTS: ReadonlyMap<string, "systemReservedCgroup" | "kubeReservedCg
   ["none", null],
 ]);
 
-/**
- * Returns the fault in enforceNodeAllocatable; null if there is none. The shim enforces nothing, but refuses each
- * list that a kubelet refuses.
- */
+/** Returns enforceNodeAllocatable's fault, or null. Refuses what a kubelet refuses, but the shim enforces nothing. */
 function enforcement(configuration: KubeletConfiguration): ConfigurationFault | null {
   const { enforceNodeAllocatable: levels } = configuration;
   const message =

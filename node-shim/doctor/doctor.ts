@@ -68,10 +68,7 @@ export async function doctor(flags: DoctorFlags): Promise<{ text: string; exitCo
 /** The diagnoses that stay until an operator acts. */
 const NEEDS_OPERATOR: ReadonlySet<Kind> = new Set(["refused", "wrong origin", "node deleted"]);
 
-/**
- * Checks the shim's status file. Returns nothing for a machine that is not enrolled or an unreadable state folder:
- * other checks report these faults.
- */
+/** Checks the shim's status file. Not enrolled or unreadable state folder: no finding, as other checks report that. */
 function checkShim(state: string, nowMs: number): Finding[] {
   let found: ReturnType<typeof statusOf>;
   try {
@@ -95,9 +92,7 @@ const UPGRADE =
   "upgrade it as it was installed: from an apt repository by `node-shim upgrade`, once a rollout gives it the version, or by " +
   "apt-get install --only-upgrade rollcall-node-shim; else by install.sh again";
 
-/**
- * Returns a warning if the shim is older than the Worker: only then the last answer contains the Worker's version.
- */
+/** Returns a warning if the shim is older than the Worker: only then the last answer contains the Worker's version. */
 function versionFindings({ shim, answer }: StatusFile): Finding[] {
   const { workerVersion } = answer ?? {};
   if (workerVersion === undefined) return [];

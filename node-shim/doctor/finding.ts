@@ -1,9 +1,6 @@
 // Lists the checks of `node-shim doctor`, and formats their findings as text.
 
-/**
- * The checks, in the order of their execution. `npm run generate` writes docs/shim.md from this table. A name in
- * angle brackets stands for several checks.
- */
+/** The checks in order, for docs/shim.md too (`npm run generate`). A name in angle brackets is several checks. */
 export const CHECKS = {
   URL: ["the Worker's URL and its source", "no URL is set, or the URL is invalid"],
   proxy: [
@@ -19,7 +16,7 @@ export const CHECKS = {
   Worker: ["`GET /livez`", "the Worker does not answer `ok`"],
   clock: [
     "this machine's clock, compared with the Worker's header `Date`",
-    "the two differ by more than 5 s",
+    "the two clocks differ by more than 5 s",
   ],
   origin: [
     "a request that is signed for the URL's origin with a key that is not enrolled",

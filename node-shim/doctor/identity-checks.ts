@@ -36,8 +36,10 @@ async function checkToken(
     return isEnrolled
       ? ok("join token", "none given, none needed: this machine is enrolled")
       : warn("join token", "none given", "pass --join-token-file, or set ROLLCALL_JOIN_TOKEN, to check it");
+  let shared = "";
+  const note = (message: string) => (shared = message);
   try {
-    const fault = joinTokenFault(await readJoinToken(joinTokenFile, environment));
+    const fault = joinTokenFault(await readJoinToken(joinTokenFile, note, environment));
     if (fault !== null)
       return fail("join token", fault, "copy it again, or ask your operator for another one");
   } catch (error) {
@@ -45,15 +47,13 @@ async function checkToken(
     if (isEnrolled) return ok("join token", "cannot be read, and is not needed: this machine is enrolled");
     return fail("join token", faultOf(error), "let the user who runs the shim read the file");
   }
+  if (shared !== "") return warn("join token", shared, "let only the user who runs the shim read the file");
   return ok("join token", "well formed; only an enrolment shows whether it is still valid");
 }
 
 const TRUST = "first check its files: a user who may write there may have put another machine's key there";
 
-/**
- * Checks that no other user can read the state folder: a user who reads key and enrolment can report as this
- * machine.
- */
+/** Checks that no other user can read the state folder: its key and enrolment suffice to report as this machine. */
 function checkFolder(folder: string): Finding {
   try {
     requireTrusted(folder);

@@ -11,17 +11,11 @@ import type { Livez, SeenCertificate, WorkerProbes } from "./worker-probes.ts";
 
 /** Days before its expiry at which a certificate should have been renewed. */
 const RENEWED_BEFORE_DAYS = 14;
-/**
- * The largest difference between this machine's clock and the Worker's that is no fault. The Date header has whole
- * seconds.
- */
+/** The largest clock difference to the Worker that is no fault. The Date header has whole seconds. */
 const SKEW_MS = 5000;
 const DAY_MS = 86_400_000;
 
-/**
- * Checks the connection to the Worker. A check comes after the checks that it depends on. Ends after a fault that
- * later checks would only repeat.
- */
+/** Checks the connection to the Worker in order of dependence. Ends after a fault that later checks would repeat. */
 export async function checkWorker(
   origin: string,
   probes: WorkerProbes,
@@ -119,10 +113,7 @@ async function checkAnswer(url: URL, probes: WorkerProbes, outbound: Outbound): 
   ];
 }
 
-/**
- * Checks that the Worker accepts the origin of this machine's URL. The machine signs for that origin, and the
- * Worker accepts only its own origins.
- */
+/** Checks that the origin of this machine's URL, for which the machine signs, is one that the Worker accepts. */
 async function checkOrigin(url: URL, { refusal }: WorkerProbes, outbound: Outbound): Promise<Finding> {
   const { origin } = url;
   let reason: string;
@@ -170,10 +161,7 @@ function clockFinding(dateMs: number | null, nowMs: number): Finding {
   );
 }
 
-/**
- * Returns the proxy and certificate authorities that `run` would use for this origin. `outbound` is null if `run`
- * would end with a fault.
- */
+/** Returns the proxy and certificate authorities of `run` for this origin. `outbound` is null if `run` would fail. */
 export function findOutbound(
   origin: string,
   { caFile }: { caFile?: string },
@@ -198,10 +186,7 @@ export function findOutbound(
   return { outbound: isUsable ? outbound : null, findings };
 }
 
-/**
- * Returns the reason why no proxy is used. An operator needs to see it: sudo and systemd do not pass on a shell's
- * variables.
- */
+/** Returns why no proxy is used, which operators need: sudo and systemd do not pass on a shell's variables. */
 function whyNone(environment: NodeJS.ProcessEnv): string {
   if (environmentProxy(environment)) return "none: NO_PROXY excepts the Worker, or it is this machine";
   const isPlain = Boolean(environment["HTTP_PROXY"] || environment["http_proxy"]);

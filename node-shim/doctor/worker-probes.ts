@@ -1,5 +1,4 @@
-// Sends the requests of `node-shim doctor` to the Worker: name, certificate, answer. No request has data about the
-// machine.
+// Sends `node-shim doctor`'s requests to the Worker: name, certificate, answer. No request has data about the machine.
 import { lookup as dnsLookup } from "node:dns/promises";
 import { get as httpGet, type IncomingMessage } from "node:http";
 import { get as httpsGet } from "node:https";
@@ -29,10 +28,7 @@ export interface WorkerProbes {
   /** Reads a host's certificate, and the reason if it is not trusted; rejects if the host does not speak TLS. */
   certificate: (url: URL, outbound: Outbound) => Promise<SeenCertificate>;
   livez: (url: URL, outbound: Outbound) => Promise<Livez>;
-  /**
-   * Sends an enrolment that an unknown key signs for this origin. Returns the reason of the refusal; rejects if the
-   * answer has none.
-   */
+  /** Sends an enrolment that an unknown key signs. Returns why the Worker refuses; rejects if no reason is given. */
   refusal: (url: URL, outbound: Outbound) => Promise<string>;
   /** Requests a socket with an unknown key. Returns the refusal, and whether the Worker itself sent it. */
   upgrade: (url: URL, outbound: Outbound) => Promise<UpgradeRefusal>;
@@ -111,10 +107,7 @@ async function readCertificate(url: URL, outbound: Outbound): Promise<SeenCertif
   });
 }
 
-/**
- * Returns the error's code or first line. Node.js passes an error or its code here, though its types name only the
- * error.
- */
+/** Returns the error's code or first line. Node.js passes errors or codes, though its types name only errors. */
 function codeText(error: unknown): string {
   return typeof error === "string" ? error : codeOf(error);
 }
@@ -143,15 +136,10 @@ function readLivez(origin: URL, { proxy, trust }: Outbound): Promise<Livez> {
   }).finally(() => agent?.destroy());
 }
 
-/**
- * Returns whether an enrolment's answer is missing. The Worker refuses an unknown key, so no other answer can come.
- */
+/** Returns whether an enrolment's answer is missing. The Worker refuses an unknown key, so no other answer can come. */
 const isNone = (answer: unknown): answer is never => answer === undefined;
 
-/**
- * Sends an enrolment that a new key and a new token sign, without a challenge, so that it can enrol no machine.
- * Returns the refusal's reason.
- */
+/** Sends an enrolment without a challenge, which can enrol no machine. Returns the refusal's reason. */
 async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
   const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   try {

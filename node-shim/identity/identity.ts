@@ -1,5 +1,4 @@
-// Stores the machine's key, its enrolment and its next key in the state folder. The shim uses a key or enrolment
-// only once it is on disk.
+// Stores the machine's key, enrolment and next key in the state folder, on disk before the shim uses them.
 import {
   calculateJwkThumbprint,
   type CryptoKey,
@@ -8,10 +7,9 @@ import {
   importJWK,
   type JWK,
 } from "jose";
-import { rmSync } from "node:fs";
 import { join } from "node:path";
 import * as z from "zod/mini";
-import { parseJson, readIfThere, writeDurably } from "../base/state-file.ts";
+import { parseJson, readIfThere, removeFiles, writeDurably } from "../base/state-file.ts";
 
 const enrolmentFile = z.strictObject({
   name: z.string(),
@@ -23,10 +21,7 @@ const enrolmentFile = z.strictObject({
 });
 type StoredEnrolment = z.infer<typeof enrolmentFile>;
 
-/**
- * Reads the machine's key from the locked folder, or makes and stores a key. Throws, with the remedy, if that
- * fails.
- */
+/** Reads the machine's key from the locked folder, or makes and stores one. Throws, with the remedy, if that fails. */
 export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
   const stored = await loadKey(stateFolder);
   if (stored !== null) return stored;
@@ -35,10 +30,7 @@ export async function loadOrMakeKey(stateFolder: string): Promise<MachineKey> {
   return key;
 }
 
-/**
- * Reads the machine's key; null if there is none. Throws, with the remedy, if the file is unreadable or not
- * trusted.
- */
+/** Reads the machine's key; null if there is none. Throws, with the remedy, for an unreadable or untrusted file. */
 export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   const path = join(stateFolder, "key.json");
   const text = readIfThere(path);
@@ -53,10 +45,7 @@ export async function loadKey(stateFolder: string): Promise<MachineKey | null> {
   }
 }
 
-/**
- * Reads the enrolment of this name and key; null if there is none. Throws if the folder has the enrolment of
- * another name.
- */
+/** Reads this name's and key's enrolment; null if there is none. Throws if the folder has another name's enrolment. */
 export function loadEnrolment(
   stateFolder: string,
   { name, thumbprint }: Pick<StoredEnrolment, "name" | "thumbprint">,
@@ -68,10 +57,7 @@ export function loadEnrolment(
   return stored.thumbprint === thumbprint ? stored : null;
 }
 
-/**
- * Reads the enrolment, of any name and key; null if there is none. Throws, with the remedy, if the file is
- * unreadable or not trusted.
- */
+/** Reads the enrolment, of any name and key, or null. Throws, with the remedy, for an unreadable or untrusted file. */
 export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
   const path = join(stateFolder, "enrolment.json");
   const text = readIfThere(path);
@@ -83,7 +69,7 @@ export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
 }
 
 export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment): void {
-  rmSync(join(stateFolder, LEFT), { force: true });
+  removeFiles(stateFolder, [LEFT]);
   writeDurably(join(stateFolder, "enrolment.json"), JSON.stringify(enrolment));
 }
 
@@ -91,10 +77,7 @@ export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment):
 const LEFT = "left.json";
 const leftFile = z.strictObject({ name: z.string() });
 
-/**
- * Reads the name under which this machine has left; null if the machine is enrolled, or never was. Throws, with the
- * remedy, if the file is unreadable or not trusted.
- */
+/** Reads the name of a machine that has left, or null. Throws, with the remedy, for an unreadable or untrusted file. */
 export function leftName(stateFolder: string): string | null {
   const text = readIfThere(join(stateFolder, LEFT));
   return text === null ? null : (leftFile.safeParse(parseJson(text)).data?.name ?? "this machine");
@@ -107,8 +90,7 @@ export function leftName(stateFolder: string): string | null {
  */
 export function forgetIdentity(stateFolder: string, name: string): void {
   if (leftName(stateFolder) === null) writeDurably(join(stateFolder, LEFT), JSON.stringify({ name }));
-  for (const file of ["next.json", "enrolment.json", "key.json", "status.json", "failed-upgrade.json"])
-    rmSync(join(stateFolder, file), { force: true });
+  removeFiles(stateFolder, ["next.json", "enrolment.json", "key.json", "status.json", "failed-upgrade.json"]);
 }
 
 export interface MachineKey {
@@ -140,8 +122,7 @@ export async function makeMachineKey(): Promise<MachineKey> {
   return machineKey(await exportJWK(privateKey));
 }
 
-// The next key of a rotation, in the state folder. The shim stores the key before it sends the key to the Worker.
-// The old key stays until the Worker has accepted a report with the next key.
+// A rotation's next key, stored before it is sent. The old key stays until a report with the next key is accepted.
 
 const nextFile = z.strictObject({
   jwk: z.looseObject({}),
@@ -154,10 +135,7 @@ interface NextKey {
   enrolment: StoredEnrolment | undefined;
 }
 
-/**
- * Reads the next key of a rotation; null without a rotation. Throws, with the remedy, if the file is unreadable or
- * not trusted.
- */
+/** Reads a rotation's next key; null if there is none. Throws, with the remedy, for an unreadable or untrusted file. */
 export async function loadNextKey(stateFolder: string): Promise<NextKey | null> {
   const path = join(stateFolder, "next.json");
   const text = readIfThere(path);
@@ -172,10 +150,7 @@ export async function loadNextKey(stateFolder: string): Promise<NextKey | null> 
   }
 }
 
-/**
- * Reads the next key if the Worker has pinned it, so that the machine signs with it from now on; null if there is
- * no such key.
- */
+/** Reads the next key if the Worker has pinned it, so that the machine now signs with it; null if there is none. */
 export async function pinnedNextKey(stateFolder: string, name: string): Promise<Required<NextKey> | null> {
   const next = await loadNextKey(stateFolder);
   return next?.enrolment?.name === name ? next : null;
@@ -187,10 +162,7 @@ export async function makeNextKey(stateFolder: string): Promise<NextKey> {
   return { key, enrolment: undefined };
 }
 
-/**
- * Stores the enrolment of the next key, once the Worker has pinned it. The shim signs with that key from its next
- * start.
- */
+/** Stores the enrolment of the pinned next key, with which the shim signs from its next start. */
 export function storeNextEnrolment(stateFolder: string, key: MachineKey, enrolment: StoredEnrolment): void {
   writeDurably(join(stateFolder, "next.json"), JSON.stringify({ jwk: key.jwk, enrolment }));
 }
@@ -203,5 +175,5 @@ export function adoptNextKey(stateFolder: string, { key, enrolment }: NextKey): 
   if (!enrolment) throw new Error("a next key that was not pinned");
   storeEnrolment(stateFolder, enrolment);
   writeDurably(join(stateFolder, "key.json"), JSON.stringify(key.jwk));
-  rmSync(join(stateFolder, "next.json"), { force: true });
+  removeFiles(stateFolder, ["next.json"]);
 }

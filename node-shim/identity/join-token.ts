@@ -1,26 +1,25 @@
-// Reads a join token from a file, standard input or the environment, and makes its key. No flag takes a token,
-// since every user of the machine can read a process's command line.
-import { createReadStream } from "node:fs";
+// Reads a join token and makes its key. No flag takes a token, since every user can read a process's command line.
+import { readSync } from "node:fs";
 import { base64url, calculateJwkThumbprint, type CryptoKey, exportJWK, importPKCS8, type JWK } from "jose";
+import type { Result } from "../../shared/result.ts";
 import { codeOf } from "../base/fault.ts";
+import type { LogMessage } from "../base/log.ts";
+import { othersReadBits, withTrustedFile } from "../base/ownership.ts";
 
-/**
- * The most bytes that the shim reads of a token's file. A token has 48 characters; a larger file is a wrong file.
- */
+/** The most bytes that the shim reads of a token's file. A token has 48 characters; a larger file is a wrong file. */
 const MAX_BYTES = 4096;
 
 /**
- * Reads a join token from `file` ("-" is standard input), else from ROLLCALL_JOIN_TOKEN. Throws with the remedy if
- * there is no token.
+ * Reads a join token from `file` ("-" is standard input), else from ROLLCALL_JOIN_TOKEN. Calls `warn` for a file that
+ * other users can read. Throws with the remedy if there is no token.
  */
 export async function readJoinToken(
   file: string | undefined,
+  warn: (message: LogMessage) => void,
   environment: NodeJS.ProcessEnv = process.env,
   stdin: AsyncIterable<Buffer | string> = process.stdin,
 ): Promise<string> {
-  const token = file
-    ? await readAll(file, file === "-" ? stdin : createReadStream(file))
-    : environment["ROLLCALL_JOIN_TOKEN"]?.trim();
+  const token = file ? await textOf(file, warn, stdin) : environment["ROLLCALL_JOIN_TOKEN"]?.trim();
   if (token) return token;
   if (file) throw new Error(`--join-token-file ${file} is empty: put the join token there`);
   throw new Error(
@@ -28,20 +27,51 @@ export async function readJoinToken(
   );
 }
 
-async function readAll(file: string, stream: AsyncIterable<Buffer | string>): Promise<string> {
-  let text = "";
+async function textOf(
+  file: string,
+  warn: (message: LogMessage) => void,
+  stdin: AsyncIterable<Buffer | string>,
+): Promise<string> {
+  let read: Result<string>;
   try {
-    for await (const chunk of stream) {
-      text += chunk.toString();
-      if (text.length > MAX_BYTES) break;
-    }
+    if (file === "-") return (await beginningOf(stdin)).trim();
+    read = withTrustedFile(file, (descriptor, stats) => {
+      const text = firstBytes(descriptor);
+      const isShared = stats.isFile() && (stats.mode & othersReadBits(stats)) !== 0;
+      if (isShared && joinTokenFault(text) === null)
+        warn(
+          `--join-token-file ${file} can be read by other users (mode ${(stats.mode & 0o777).toString(8)}): chmod 600 ${file}, and ask your operator for another token`,
+        );
+      return text;
+    });
   } catch (error) {
     throw new Error(
       `--join-token-file ${file} cannot be read (${codeOf(error)}): put the token there, or set ROLLCALL_JOIN_TOKEN`,
       { cause: error },
     );
   }
-  return text.trim();
+  if (!read.ok)
+    throw new Error(
+      `--join-token-file ${file} is not trusted: ${read.error}, or pass the token to --join-token-file - (standard input)`,
+    );
+  return read.value.trim();
+}
+
+async function beginningOf(stream: AsyncIterable<Buffer | string>): Promise<string> {
+  let text = "";
+  for await (const chunk of stream) {
+    text += chunk.toString();
+    if (text.length > MAX_BYTES) break;
+  }
+  return text;
+}
+
+function firstBytes(descriptor: number): string {
+  const bytes = Buffer.alloc(MAX_BYTES);
+  let length = 0;
+  for (let read = -1; read !== 0 && length < MAX_BYTES; length += read)
+    read = readSync(descriptor, bytes, length, MAX_BYTES - length, null);
+  return bytes.toString("utf8", 0, length);
 }
 
 const JOIN_TOKEN = /^rcj1_([\w-]{43})$/;

@@ -1,5 +1,4 @@
-// Detects flips, which are changes of a Node condition's inputs since the last delivered report. The loop sends the
-// reports.
+// Detects flips: changes of a Node condition's inputs since the last delivered report. The loop sends the reports.
 import {
   CONDITION_OF_SIGNAL,
   NO_PRESSURE,
@@ -32,10 +31,7 @@ export interface Flips {
   /** Returns the content of a report that the loop sends now, without its facts. */
   draft: (gathered: Vitals, hasRuntime: boolean) => ReportDraft;
   delivered: (draft: ReportDraft) => void;
-  /**
-   * Returns whether the input of a condition has changed since the last delivered report. Before the first Ready,
-   * new errors do not count, but the end of errors does.
-   */
+  /** Returns whether a condition's input changed since the delivered report. Before Ready, new errors do not count. */
   isNews: (wasReady: boolean) => boolean;
 }
 

@@ -1,5 +1,4 @@
-// Runs the shim's loop: gathers, sends a report, and waits until the next report is due or a condition flips. Sends
-// one request at a time.
+// Runs the shim's loop: gathers, sends one report at a time, and waits until the next is due or a condition flips.
 import { backOff } from "../../shared/back-off.ts";
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
@@ -45,25 +44,17 @@ export interface LoopDependencies {
 export interface Loop {
   /** Resolves once the loop has stopped. */
   done: Promise<void>;
-  /**
-   * Takes the vitals that a probe has read. The loop reports a flip at once, or right after the present request.
-   */
+  /** Takes the vitals that a probe has read. The loop reports a flip at once, or right after the present request. */
   see: (seen: Seen) => void;
   /** Must be called after a suspend: the loop drops the connection and reports at once. */
   resumed: () => void;
-  /**
-   * Returns true until the Node's first Ready, for at most 120 s. In this time a kubelet checks its status every
-   * 100 ms.
-   */
+  /** Returns true until the Node's first Ready, at most 120 s, in which a kubelet checks its status every 100 ms. */
   isStarting: () => boolean;
 }
 
 /** The least wait after a refused signature: an operator may approve the key in that time. */
 const UNAUTHENTICATED_WAIT_MS = 60_000;
-/**
- * The upper limit of the first wait after an error. The limit doubles with each further error, up to one report
- * interval.
- */
+/** The upper limit of the first wait after an error; each further error doubles it, up to one report interval. */
 const FIRST_BACKOFF_MS = 1000;
 /** The least wait after any answer: a kubelet that starts checks its status no more often. */
 const LEAST_WAIT_MS = 100;
@@ -141,10 +132,7 @@ async function reportUntilStopped(
   }
 }
 
-/**
- * Returns the milliseconds to wait after an error: random from 0 to a limit that doubles, up to one interval, but
- * at least Retry-After.
- */
+/** Returns the milliseconds to wait after an error: random, under a doubling limit, but at least Retry-After. */
 function waitAfterError(
   fault: RequestFault,
   failures: number,
@@ -199,10 +187,7 @@ function describe(outcome: ReportOutcome): LogMessage {
   return `phase: ${phase}, node ${ready ? "Ready" : "not Ready"}${message ? `; ${message}` : ""}${refused}`;
 }
 
-/**
- * The number of flips that the shim may report at once, in a burst. FLIPS_PER_SECOND limits further flips to five a
- * minute; the others wait for the next report.
- */
+/** The flips that the shim may report in a burst; FLIPS_PER_SECOND limits further flips to five a minute. */
 const FLIPS_AT_ONCE = 5;
 const FLIPS_PER_SECOND = 5 / 60;
 

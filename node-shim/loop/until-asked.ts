@@ -52,9 +52,7 @@ export async function reportUntilAsked(
   }
 }
 
-/**
- * Adds `shuttingDown` to the vitals. Lets the shutdown continue once a report with `shuttingDown` was delivered.
- */
+/** Adds `shuttingDown` to the vitals. Lets the shutdown continue once a report with `shuttingDown` was delivered. */
 function withShutdown(
   { gather, report }: Pick<LoopDependencies, "gather" | "report">,
   { isShuttingDown, reportDelivered }: ShutdownWatch,
@@ -86,10 +84,7 @@ const SUSPEND_CHECK_MS = 1000;
 /** The least delay of a timer that a suspend or SIGSTOP causes. A busy machine delays a timer by less. */
 const SUSPENDED_MS = 5000;
 
-/**
- * Reads a probe repeatedly until stopped. Waits before the first read, since the first report already has fresh
- * vitals.
- */
+/** Reads a probe repeatedly until stopped. Waits first, since the first report already has fresh vitals. */
 export async function watchProbe(probe: Probe, { clock, stop, see, isStarting }: Watching): Promise<void> {
   const { wait } = wakeableWait(clock, stop);
   const isOver = () => probe.everyMs === null && !isStarting();

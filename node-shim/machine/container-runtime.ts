@@ -10,10 +10,7 @@ import { dockerClient } from "../sources/docker/client.ts";
 import type { Warn } from "../base/reading.ts";
 import { valueOr } from "../../shared/result.ts";
 
-/**
- * The longest wait of the first report for a runtime that does not answer. A working runtime answers in a few
- * milliseconds.
- */
+/** The first report's longest wait for a runtime that does not answer; a working one answers in milliseconds. */
 const FIRST_ANSWER_MS = 1000;
 
 export interface ContainerRuntime {
@@ -30,10 +27,7 @@ export interface RuntimeFlags {
   dockerEndpoint?: string;
 }
 
-/**
- * Upstream's default endpoint, in SetDefaults_KubeletConfiguration. The shim requires no runtime unless an operator
- * configures one.
- */
+/** Upstream's default endpoint (SetDefaults_KubeletConfiguration). The shim requires a runtime only if configured. */
 export const CRI_ENDPOINT = "unix:///run/containerd/containerd.sock";
 
 /** The default endpoint of the kubelets that used Docker directly. */
@@ -51,10 +45,7 @@ const NONE: ContainerRuntime = {
   close: () => undefined,
 };
 
-/**
- * Returns the socket's path with `--container-runtime docker`; null if the runtime speaks CRI. Throws, with the
- * flag to change, for invalid flags.
- */
+/** Returns Docker's socket path, or null for a CRI runtime. Throws, with the flag to change, for invalid flags. */
 export function dockerSocket({ containerRuntime = "remote", dockerEndpoint }: RuntimeFlags): string | null {
   if (containerRuntime === "remote" && dockerEndpoint !== undefined)
     throw new Error("--docker-endpoint: needs --container-runtime docker");

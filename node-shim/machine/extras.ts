@@ -23,10 +23,7 @@ export interface Extras {
 export const FACTS_FOLDER = "/etc/rollcall/facts.d";
 const DROP_IN_DEADLINE_MS = 10_000;
 
-/**
- * Returns a function that returns the latest cloud, hardware and drop-in facts. With "wait", it reads them first.
- * Throws, with the flag to change, for invalid flags.
- */
+/** Returns a getter of cloud, hardware and drop-in facts ("wait": reads them first). Throws with the flag to change. */
 export function machineExtras(
   flags: ExtraFlags,
   intervalMs: number, // typically nodeStatusUpdateFrequency
@@ -36,8 +33,7 @@ export function machineExtras(
   const cloud = machineCloud(flags, intervalMs, warn);
   const look = machineInventory(flags, warn);
   const folder = flags.factsDir ?? FACTS_FOLDER;
-  const uid = process.getuid?.() ?? 0;
-  const options = { folder, run: runChild, uid, deadlineMs: DROP_IN_DEADLINE_MS, wallMs, nowMs: monotonicMs };
+  const options = { folder, run: runChild, deadlineMs: DROP_IN_DEADLINE_MS, wallMs, nowMs: monotonicMs };
   const dropInsOf = dropInFolder(options);
   if (cloud) note?.("/cloud", cloud.where);
   note?.("/inventory", look ? "systeminformation, in a process of its own" : "--inventory off");

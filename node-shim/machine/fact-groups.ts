@@ -1,5 +1,4 @@
-// Lists the fact groups: the meaning of each, its sources, and how it is read. Gathering, `node-shim facts` and
-// docs/facts.md use this table.
+// Lists the fact groups with their meaning, sources and readers, for gathering, `node-shim facts` and docs/facts.md.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { VERSION } from "../../shared/version.ts";
 import { orWarn, type Reading, type Warn } from "../base/reading.ts";
@@ -47,7 +46,7 @@ const DOCKER_INFO = "Docker's info, by systeminformation";
 /** The fact groups, in the order in which `node-shim facts` prints them. */
 export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNullable<Facts[Name]> | null> } = {
   settings: {
-    what: "the Node's configuration, as far as the Worker uses it",
+    what: "the parts of the machine's configuration that the Worker uses",
     sources: {
       "": "--config, and the flags that are its fields",
       hostname: "--hostname-override, else this machine's host name",
@@ -64,7 +63,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ settings }) => settings,
   },
   platform: {
-    what: "operating system and processor, by Go's names",
+    what: "the operating system and the processor, with Go's names",
     sources: {
       os: "the operating system that node runs on",
       architecture: "the processor that node runs on, by Go's name",
@@ -72,7 +71,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ os, arch }) => ({ os, architecture: architecture(arch) }),
   },
   machine: {
-    what: "the machine's IDs and its capacity; whole or absent",
+    what: "the machine's IDs and its capacity; the shim reports all of them or none",
     sources: {
       machineID: "/etc/machine-id, else /var/lib/dbus/machine-id",
       systemUUID: "DMI's product_uuid, else the device tree, else /etc/machine-id",
@@ -85,7 +84,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ root, warn, note }) => gatherMachine(root, warn, note),
   },
   versions: {
-    what: "kernel, the operating system's own name, and the shim's version",
+    what: "the versions of the kernel and the shim, and the operating system's name",
     sources: {
       kernel: "uname",
       osImage: "/etc/os-release, else /usr/lib/os-release; else Unknown",
@@ -116,17 +115,17 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     },
   },
   runtimeHandlers: {
-    what: "the container runtime's handlers, and what each supports",
+    what: "the container runtime's handlers, with the features of each",
     sources: { "": "CRI Status" },
     read: ({ containerRuntime }) => containerRuntime()?.handlers,
   },
   runtimeFeatures: {
-    what: "what the container runtime supports",
+    what: "features of the container runtime",
     sources: { supplementalGroupsPolicy: "CRI Status" },
     read: ({ containerRuntime }) => containerRuntime()?.features,
   },
   addresses: {
-    what: "all addresses that the Node's address is chosen from",
+    what: "the addresses from which the Worker chooses the Node's address",
     sources: {
       nodeIPs: "--node-ip",
       lookup: "the resolver, asked for the Node's name",
@@ -141,7 +140,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: readStorage,
   },
   cgroups: {
-    what: "the version of control groups, and whether the kernel can cap the CPU of one",
+    what: "the version of control groups, and whether the kernel can limit the CPU time of a control group",
     sources: {
       cpuHardcapping: "/proc/mounts and cpu.cfs_* of the CPU controller",
       version: "/proc/mounts",
@@ -149,7 +148,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ cgroups }) => cgroups,
   },
   volumes: {
-    what: "the CSI volumes that are mounted here",
+    what: "the CSI volumes that are mounted on the machine",
     sources: {
       synced: "whether all of --root-dir/plugins/kubernetes.io/csi was read",
       inUse: "vol_data.json of each volume in --root-dir/plugins/kubernetes.io/csi",
@@ -157,7 +156,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ volumes }) => volumes(),
   },
   attachLimits: {
-    what: "how many volumes each CSI driver can attach here; 0: no limit",
+    what: "the number of volumes that each CSI driver can attach to the machine; 0 means no limit",
     sources: { "": "NodeGetInfo of the CSI driver, by its socket in --root-dir/plugins_registry" },
     read: (options) => options.attachLimits(),
   },
@@ -167,7 +166,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     read: ({ extras }) => extras?.cloud,
   },
   inventory: {
-    what: "the hardware, by model; null if it is turned off",
+    what: "the models of the machine's hardware; null if the inventory is turned off",
     sources: { "": "systeminformation, in a process of its own; or --inventory off" },
     read: ({ extras }) => extras?.inventory,
   },
@@ -202,10 +201,7 @@ async function readStorage({ nodefsPath, readFileSystem, warn }: FactsOptions) {
 /** Takes the JSON Pointer of a fact with several possible sources, and the source that the fact was read from. */
 export type Note = (pointer: string, source: string) => void;
 
-/**
- * Reads the whole group, or returns undefined after a warning: an unreadable file must not result in a capacity of
- * zero.
- */
+/** Reads the whole group; undefined after a warning: an unreadable file must not result in a capacity of zero. */
 export async function gatherMachine(root: string, warn: Warn, note?: Note): Promise<Facts["machine"]> {
   const id = noted(await machineID(root), "/machine/machineID", note);
   const uuid = noted(await systemUUID(root), "/machine/systemUUID", note);

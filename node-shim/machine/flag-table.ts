@@ -17,10 +17,7 @@ export interface MachineFlag {
   repeats?: true;
   /** The programs that have the flag: today's kubelet, older kubelets, or rollcall alone. */
   of: "kubelet" | "older kubelets" | "rollcall";
-  /**
-   * Returns the active value ("" for none) and its source, for `node-shim config`; null if the flag has no effect
-   * now.
-   */
+  /** Returns the active value ("" for none) and its source, for `node-shim config`; null if the flag has no effect. */
   active: (settings: MachineSettings, flags: MachineFlags) => InForce | null;
 }
 

@@ -37,17 +37,11 @@ export interface Machine {
   shutdownGracePeriodMs: number;
   /** Throws if this machine has less than its configuration reserves. */
   setUp: () => Promise<void>;
-  /**
-   * Gathers facts and vitals. The first call begins the watch of the container runtime. With "wait", also waits for
-   * slow sources.
-   */
+  /** Gathers facts and vitals. The first call begins the runtime's watch. With "wait", also waits for slow sources. */
   gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
   /** The probes that read vitals between two reports. */
   probes: readonly Probe[];
-  /**
-   * Registers `see`, which is called when the container runtime's status has changed. Only the last listener
-   * counts.
-   */
+  /** Registers `see`, called when the container runtime's status has changed. Only the last listener counts. */
   listen: (see: (seen: Seen) => void) => void;
   close: () => void;
 }
@@ -159,10 +153,7 @@ interface VitalsOptions {
   warn: Warn;
 }
 
-/**
- * Gathers the eviction signals, the OOM kills and the runtime's errors. Without a runtime, imagefs is unknown.
- * Never rejects.
- */
+/** Gathers eviction signals, OOM kills and runtime errors. Without a runtime, imagefs is unknown. Never rejects. */
 export async function gatherVitals({
   root,
   nodefsPath,
@@ -205,9 +196,7 @@ export interface Seen extends Partial<Vitals> {
 
 /** A source of vitals that the shim reads between two reports. */
 export interface Probe {
-  /**
-   * Milliseconds between two reads. null: a read every 100 ms until the Node's first Ready, and no read afterwards.
-   */
+  /** Milliseconds between two reads. null: a read every 100 ms until the Node's first Ready, and no read afterwards. */
   everyMs: number | null;
   /** Reads the vitals. A slow read delays neither a report nor another probe. Never rejects. */
   read: () => Promise<Seen>;

@@ -18,13 +18,9 @@ interface PreviewedNode extends InitialNode {
   allocatable: ResourceList;
 }
 
-/**
- * Returns the Node and its setters' errors. `warn` gets the unreadable sources. Throws, with the setting to change,
- * for invalid flags.
- */
+/** Returns the Node and setter errors, and warns of unreadable sources. Throws, with the setting, for invalid flags. */
 export async function previewNode(flags: MachineFlags, warn: Warn): Promise<PreviewedNode> {
-  // Skips the hardware inventory without --inventory-labels: reading it takes seconds, and only its labels are in
-  // the Node.
+  // Skips the inventory without --inventory-labels: reading it takes seconds, and only its labels are in the Node.
   const seen = flags.inventoryLabels ? flags : { ...flags, inventory: "off" };
   const machine = await thisMachine(seen, warn);
   await machine.setUp();

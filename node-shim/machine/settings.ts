@@ -55,10 +55,7 @@ export interface MachineSettings extends LoadedConfiguration {
   settings: Settings;
 }
 
-/**
- * Returns this machine's settings. Throws, with the setting to change, if the flags or the configuration are
- * invalid.
- */
+/** Returns this machine's settings. Throws, with the setting to change, for invalid flags or configuration. */
 export function machineSettings(flags: MachineFlags): MachineSettings {
   const loaded = withNamedRuntime(readConfiguration(flags.config, flags.set ?? {}), flags);
   const name = nodeName(flags);
@@ -105,10 +102,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
   };
 }
 
-/**
- * Adds upstream's default endpoint if `--container-runtime remote` is given, which requires a CRI runtime, without
- * an endpoint.
- */
+/** Adds upstream's default endpoint if `--container-runtime remote`, which requires a CRI runtime, has none. */
 function withNamedRuntime(
   loaded: LoadedConfiguration,
   { containerRuntime }: RuntimeFlags,

@@ -21,10 +21,7 @@ type SystemSources = Pick<
   | "readFileSystem"
 >;
 
-/**
- * Returns the sources for gatherFacts and gatherVitals. Must be called once in a process, since the sources
- * remember a call that hangs.
- */
+/** Returns the sources for facts and vitals. Call only once in a process: the sources remember a call that hangs. */
 export function systemSources(
   rootDir: string, // typically /var/lib/kubelet
 ): SystemSources {

@@ -1,9 +1,6 @@
 // Parses --transport, the flag that chooses how this machine sends its reports.
 
-/**
- * The values of --transport. auto: over a socket if one is available. socket: as auto, but a missing socket is a
- * fault.
- */
+/** The values of --transport. auto: over a socket if available. socket: as auto, but a missing socket is a fault. */
 export const TRANSPORTS = ["auto", "http", "socket"] as const;
 export type TransportChoice = (typeof TRANSPORTS)[number];
 

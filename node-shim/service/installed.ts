@@ -2,6 +2,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../base/fault.ts";
+import { withTrustedFile } from "../base/ownership.ts";
 import { environmentIn, runArguments, serviceOf, UNIT_NAME } from "./unit.ts";
 
 export interface InstalledService {
@@ -21,16 +22,13 @@ const FOLDERS = [
   "lib/systemd/system",
 ];
 
-/**
- * Reads the installed service; null if no service runs `node-shim run`. Throws, with the remedy, if this user may
- * not read the service's files.
- */
+/** Reads the installed service; null if none runs `node-shim run`. Throws, with the remedy, if reading is forbidden. */
 export function installedService(root: string): InstalledService | null {
   const unit = FOLDERS.map((folder) => join(root, folder, UNIT_NAME)).flatMap((path) => fileAt(path) ?? []);
   if (unit[0] === undefined) return null;
   const units = [unit[0], ...dropIns(root)];
   const { execStart, environment: set, environmentFiles } = serviceOf(units.map(({ text }) => text));
-  const files = environmentFiles.flatMap((path) => fileAt(join(root, path)) ?? []);
+  const files = environmentFiles.flatMap((path) => trustedFileAt(join(root, path)) ?? []);
   const environment = new Map([...set, ...files.flatMap(({ text }) => environmentIn(text))]);
   const flags = runArguments(execStart, environment);
   if (flags === undefined) return null;
@@ -63,6 +61,13 @@ function fileAt(path: string): TextFile | null {
   return text === null ? null : { path, text };
 }
 
+/** Reads a file that the unit names. Throws if another user can have written the file. */
+function trustedFileAt(path: string): TextFile | null {
+  const text = orNull(() => withTrustedFile(path, (descriptor) => readFileSync(descriptor, "utf8")), path);
+  if (text?.ok === false) throw new Error(`${path}, which the service reads, is not trusted: ${text.error}`);
+  return text && { path, text: text.value };
+}
+
 /** Returns the result of `read`; null if its file or folder is missing. */
 function orNull<T>(read: () => T, path: string): T | null {
   try {
@@ -82,10 +87,7 @@ const ENVIRONMENT_FILE = "etc/rollcall/node-shim.env";
 /** The environment variables that the connection to the Worker depends on. */
 const VARIABLES = ["HTTPS_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"];
 
-/**
- * Returns one line with the names of variables that this shell has and the service lacks, without values; null if
- * there are none.
- */
+/** Names, in one line, the variables that this shell has and the service lacks, without values; null if none. */
 export function missingVariables(root: string, environment: NodeJS.ProcessEnv): string | null {
   const set = variableNames(join(root, ENVIRONMENT_FILE));
   const missing = VARIABLES.flatMap((name) => {

@@ -27,8 +27,7 @@ const APT_ENVIRONMENT = {
   PATH: "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
   LC_ALL: "C.UTF-8",
   DEBIAN_FRONTEND: "noninteractive",
-  // Suspends needrestart, which would find that this process runs a replaced Node.js, and would restart the
-  // upgrade's own unit.
+  // Suspends needrestart, which would restart the upgrade's own unit, since it runs a replaced Node.js.
   NEEDRESTART_SUSPEND: "1",
 };
 
@@ -50,10 +49,7 @@ export const packageManager: PackageManager = {
     }),
 };
 
-/**
- * Returns the Debian version of the package that installed `program` (an absolute path), or a fault with the
- * remedy.
- */
+/** Returns the Debian version of the package of `program` (an absolute path), or a fault with the remedy. */
 export async function installedVersion({ query }: PackageManager, program: string): Promise<Result<string>> {
   const owner = await query(["--search", program]);
   // dpkg prints `rollcall-node-shim: /usr/…`, or the package's name with the architecture before the colon.
@@ -117,9 +113,7 @@ interface LongRun {
 }
 
 const ENDING = ["SIGTERM", "SIGINT", "SIGHUP"] as const;
-/**
- * The most characters of output that an error quotes, from the last lines of standard output and standard error.
- */
+/** The most characters of output that an error quotes, from the last lines of standard output and standard error. */
 const MAX_OUTPUT_CHARACTERS = 4096;
 const MAX_LINES = 5;
 

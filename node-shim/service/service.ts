@@ -1,5 +1,4 @@
-// Implements `node-shim install-service` and `uninstall-service`: writes or removes the unit, and runs systemctl.
-// The state folder stays.
+// Implements `node-shim install-service` and `uninstall-service` with the unit and systemctl. The state folder stays.
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -65,10 +64,7 @@ export async function installService(host: ServiceHost, unit: string): Promise<s
     : `${fromPackage}, which a package installed, is enabled and started; its flags are in /etc/rollcall/node-shim.env`;
 }
 
-/**
- * Stops and disables the service, and removes the unit that install-service wrote. Succeeds without a service too.
- * Returns one line for the operator.
- */
+/** Stops, disables and removes install-service's unit, if there is one. Returns one line for the operator. */
 export async function uninstallService(host: ServiceHost): Promise<string> {
   requireSystemd(host, "uninstall-service");
   const { root, systemctl } = host;
@@ -93,10 +89,7 @@ function removalOf(packageUnit: string | undefined): string {
     : "apt-get remove rollcall-node-shim";
 }
 
-/**
- * Throws unless systemd is the init system and this process is root. As in sd_booted(3), systemd alone makes the
- * folder.
- */
+/** Throws unless systemd is the init system and this process is root. systemd alone makes the folder (sd_booted(3)). */
 function requireSystemd({ root, isRoot }: ServiceHost, command: string): void {
   if (!existsSync(join(root, "run/systemd/system")))
     throw new Error(

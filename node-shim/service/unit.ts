@@ -17,9 +17,7 @@ export interface Installation {
   state: string;
 }
 
-/**
- * Returns the unit's text for an installation. `template` is the text of infra/systemd/rollcall-node-shim.service.
- */
+/** Returns the unit's text for an installation. `template` is the text of infra/systemd/rollcall-node-shim.service. */
 export function unitText(template: string, { node, shim, flags, state }: Installation): string {
   const command = [node, shim, "run", ...flags].map(systemdWord).join(" ");
   const isOwnFolder = state !== DEFAULT_STATE;
@@ -28,8 +26,7 @@ export function unitText(template: string, { node, shim, flags, state }: Install
   const lines = template.split("\n").flatMap((line): string[] => {
     const [key] = line.split("=");
     if (key === "ExecStart") return [`ExecStart=${command} $NODE_SHIM_FLAGS`];
-    // The unit need not wait for `node-shim join`: an operator who runs install-service has joined, or passes a
-    // token.
+    // The unit need not wait for `node-shim join`: an operator who runs install-service has joined, or passes a token.
     if (key === "ConditionPathExists" || line.startsWith("# Waits for `node-shim join`")) return [];
     if (key === "StateDirectory" && isOwnFolder) return [`ReadWritePaths=${systemdWord(state)}`];
     if (key === "StateDirectoryMode" && isOwnFolder) return [];
@@ -39,10 +36,7 @@ export function unitText(template: string, { node, shim, flags, state }: Install
   return [MADE_BY, ...lines].join("\n");
 }
 
-/**
- * Quotes one word of a command line as systemd.service(5) does. Doubles % and $, which systemd reads as one
- * character.
- */
+/** Quotes a command-line word as in systemd.service(5). Doubles % and $, which systemd reads as one character. */
 function systemdWord(word: string): string {
   const doubled = word.replaceAll("%", "%%").replaceAll("$", "$$$$");
   if (/^[\w@+=:,./%-]+$/.test(doubled)) return doubled;
@@ -89,10 +83,7 @@ function assignments(text: string): [key: string, value: string][] {
     });
 }
 
-/**
- * Splits a command line into words, as systemd does. A quoted text is one word, and a backslash escapes a
- * character.
- */
+/** Splits a command line into words, as systemd does: a quoted text is a word, and a backslash escapes a character. */
 function words(text: string): string[] {
   const found: string[] = [];
   let word: string | null = null;
@@ -150,10 +141,7 @@ export function runArguments(
   return run === -1 ? undefined : all.slice(run + 1);
 }
 
-/**
- * Expands the variables in one word. $NAME alone becomes several words, ${NAME} never. $$ and %% become one
- * character.
- */
+/** Expands a word's variables. $NAME alone becomes several words, ${NAME} never. $$ and %% become one character. */
 function expanded(word: string, environment: ReadonlyMap<string, string>): string[] {
   const whole = /^\$([A-Za-z_]\w*)$/.exec(word);
   if (whole) return words(environment.get(whole[1] ?? "") ?? "");

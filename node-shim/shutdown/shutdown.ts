@@ -25,10 +25,7 @@ export interface ShutdownWatch {
   isShuttingDown: () => boolean;
   /** Lets the shutdown continue. Must be called once the Worker has accepted a report with the shutdown. */
   reportDelivered: () => void;
-  /**
-   * Waits until the Worker has accepted the report of a shutdown, for at most `withinMs`. Resolves at once if no
-   * report of a shutdown is due.
-   */
+  /** Waits until the Worker accepts a shutdown's report, for at most `withinMs`; resolves at once if none is due. */
   awaitLastReport: (withinMs: number) => Promise<void>;
 }
 
@@ -128,10 +125,7 @@ async function followLogind({ address, clock, stop, prepare, hold, logFault }: F
   }
 }
 
-/**
- * Listens to logind until the connection ends, and returns the reason of the end. Subscribes before it reads the
- * property PreparingForShutdown, so that it misses no signal.
- */
+/** Listens to logind; returns the end's reason. Subscribes before reading PreparingForShutdown, to miss no signal. */
 async function listen(
   bus: Bus,
   stop: AbortSignal,
@@ -170,10 +164,7 @@ async function isPreparing({ call }: Bus): Promise<Result<boolean>> {
     : failure("logind's PreparingForShutdown is not a boolean");
 }
 
-/**
- * Handles logind's signal. Any process on the bus can send this signal, so the function asks the bus whether the
- * sender is logind.
- */
+/** Handles logind's signal, after asking the bus whether logind sent it: any process on the bus can send it. */
 async function onPrepareForShutdown(
   { path, interface: of, member, sender, body }: BusMessage,
   bus: Bus,

@@ -1,8 +1,7 @@
-// Writes the running shim's status to a small file after each report. Never fsyncs, and keeps faults of the file
-// from the loop.
+// Writes the running shim's status to a file after each report. Never fsyncs; the file's faults stay out of the loop.
 import { constants } from "node:fs";
 import { open, rename } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, resolve } from "node:path";
 import { nodeOf } from "../machine/preview-node.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -13,7 +12,8 @@ import { VERSION } from "../../shared/version.ts";
 import { codeOf, faultOf } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
 import { thisProcess } from "../base/process-id.ts";
-import { requireTrusted } from "../base/state-file.ts";
+import type { Opened } from "../base/ownership.ts";
+import { hasCode, openState } from "../base/state-file.ts";
 import type { Reported } from "../loop/loop.ts";
 import type { TransportInUse } from "../worker-link/link.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
@@ -142,16 +142,14 @@ function latestFile(path: string, log: Log): { put: (text: string) => void; done
   let waiting: string | null = null;
   let writing: Promise<void> | null = null;
   let isFailing = false;
-  /**
-   * The reason why the folder is not trusted; null if it is trusted. Checked only once, so that a hung file system
-   * delays no report.
-   */
-  const distrust = distrustOf(dirname(path));
+  // Opens the folder only once, so that a hung file system delays no report.
+  let folder = openedFolder(path);
 
   async function writeAll(): Promise<void> {
     for (let text = waiting; text !== null; text = waiting) {
       waiting = null;
-      const fault = distrust ?? (await replace(path, text));
+      if (folder === null) folder = openedFolder(path);
+      const fault = typeof folder === "string" ? folder : await replace(folder, path, text);
       if (fault !== null && !isFailing)
         log("warn", `status: ${fault}; reports go on, and \`node-shim status\` shows less`);
       isFailing = fault !== null;
@@ -168,11 +166,10 @@ function latestFile(path: string, log: Log): { put: (text: string) => void; done
   };
 }
 
-/**
- * Replaces the file, so that readers get the old or the new text. Returns the fault; null if the file is written.
- */
-async function replace(path: string, text: string): Promise<string | null> {
-  const beside = `${path}.new`;
+/** Replaces the file, so that readers get the old or the new text. Returns the fault; null if the file is written. */
+async function replace(folder: Opened | null, path: string, text: string): Promise<string | null> {
+  if (folder === null) return `${path} cannot be written (ENOENT)`;
+  const beside = folder.at(`${basename(path)}.new`);
   try {
     const file = await open(beside, FOR_WRITING, MODE);
     try {
@@ -181,26 +178,23 @@ async function replace(path: string, text: string): Promise<string | null> {
     } finally {
       await file.close();
     }
-    await rename(beside, path);
+    await rename(beside, folder.at(basename(path)));
     return null;
   } catch (error) {
     return `${path} cannot be written (${codeOf(error)})`;
   }
 }
 
-function distrustOf(folder: string): string | null {
+/** Opens the folder of the file, or returns the reason why it is not trusted; null if it cannot be opened yet. */
+function openedFolder(path: string): Opened | string | null {
   try {
-    requireTrusted(folder);
-    return null;
+    return openState(dirname(path));
   } catch (error) {
-    return faultOf(error);
+    return hasCode(error) ? null : faultOf(error);
   }
 }
 
-/**
- * Runs the Worker's setters on this machine's own facts, to find the reason why its Node is not Ready. Returns
- * undefined if the Node is Ready or the Worker did not answer.
- */
+/** Runs the Worker's setters on own facts to find why the Node is not Ready; undefined if Ready or without answer. */
 function notReadyOf(
   name: string,
   facts: Facts,

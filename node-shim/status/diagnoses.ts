@@ -1,5 +1,4 @@
-// Lists the diagnoses of a machine's shim with their remedies: the one table for `status`, `join`, `doctor` and
-// docs/shim.md.
+// Lists the diagnoses of a machine's shim with remedies: the one table for `status`, `join`, `doctor`, docs/shim.md.
 import type { Phase } from "../../shared/protocol/answers.ts";
 import { UNIT_NAME } from "../service/unit.ts";
 

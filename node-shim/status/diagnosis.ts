@@ -25,16 +25,10 @@ const OTHER_REFUSALS = new Map<string, Kind>([
   ["wrong-origin", "wrong origin"],
 ]);
 
-/**
- * The longest time from the moment when a report is due to its answer. After a longer time, the shim counts as
- * hung.
- */
+/** The longest time from when a report is due to its answer; after a longer time, the shim counts as hung. */
 const LATE_MS = 60_000;
 
-/**
- * Diagnoses the status `seen`. For a machine without a status, `name` is the enrolment's name; null if this user
- * can read no enrolment.
- */
+/** Diagnoses the status `seen`. Without a status, `name` is the enrolment's; null if this user can read none. */
 export function diagnose(seen: SeenStatus | null, name: string | null, nowMs: number): Diagnosis {
   if (seen === null) {
     if (name === null) return diagnosis("not enrolled", "this machine", "");
@@ -104,10 +98,7 @@ interface MachineStatus {
   diagnosis: Diagnosis;
 }
 
-/**
- * Reads and diagnoses the status. Throws, with the remedy, if this user may read neither a status nor the state
- * folder.
- */
+/** Reads and diagnoses the status. Throws, with the remedy, if this user may read neither status nor state folder. */
 export function statusOf(state: string, nowMs: number): MachineStatus {
   const seen = readStatus(state, thisReader(valueOr(bootID("/"), "")));
   const name = seen === null ? (storedEnrolment(state)?.name ?? null) : seen.file.name;

@@ -1,5 +1,4 @@
-// Defines the status file of the running shim, which `status`, `doctor` and `join` read: its path and its schema.
-// The file has no secret: no key, no ticket, no startId.
+// Defines the running shim's status file for `status`, `doctor` and `join`. It has no secret: no key, ticket, startId.
 import { statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import * as z from "zod/mini";
@@ -11,10 +10,7 @@ import { TRANSPORTS } from "../machine/transport.ts";
 const FILE = "status.json";
 /** The folder of the unit's RuntimeDirectory=. */
 const SERVICE_FOLDER = "/run/rollcall-node-shim";
-/**
- * The most bytes that are read of a status file. A file has about 1 KB, and less than this limit with the longest
- * texts.
- */
+/** The most bytes read of a status file, which has about 1 KB, and less than this limit with the longest texts. */
 export const MAX_STATUS_BYTES = 65_536;
 
 /**
@@ -74,10 +70,7 @@ const schema = z.extend(lastingSchema, {
       choice: z.enum(TRANSPORTS),
       /** The reason why there is no socket, if that is a fault. */
       fault: z.optional(z.string()),
-      /**
-       * The earliest time of the next attempt to open a socket. Absent if the attempt follows the Worker's next
-       * offer.
-       */
+      /** The earliest next attempt to open a socket. Absent if the attempt follows the Worker's next offer. */
       againAt: z.optional(z.string()),
     }),
   ),
@@ -119,10 +112,7 @@ function runtimeFolder(environment: NodeJS.ProcessEnv): string | undefined {
   return environment["RUNTIME_DIRECTORY"]?.split(delimiter)[0] || undefined;
 }
 
-/**
- * Reads the status of this state folder's running shim, else of its last shim. Returns null if this user may read
- * no status.
- */
+/** Reads this state folder's status, of the running or last shim; null if this user may read none. */
 export function readStatus(state: string, reader: StatusReader): SeenStatus | null {
   return lastStatus(schema, state, reader);
 }
@@ -157,10 +147,7 @@ export const thisReader = (bootID: string): StatusReader => ({
   bootID,
 });
 
-/**
- * Returns whether the shim of a status still runs. Compares the boot IDs, since after a reboot another process may
- * have the same ID and start time.
- */
+/** Returns whether a status's shim still runs. Compares boot IDs, as a reboot may reuse process ID and start time. */
 function isRunning({ process, bootID, ended }: LastingStatus, reader: StatusReader): boolean {
   return ended === undefined && bootID === reader.bootID && reader.isAlive(process);
 }

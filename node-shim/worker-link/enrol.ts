@@ -31,7 +31,7 @@ export async function enrolMachine({
   log,
   stop,
 }: Enrolling): Promise<EnrolmentAnswer | null> {
-  const joinToken = await readJoinToken(flags.joinTokenFile);
+  const joinToken = await readJoinToken(flags.joinTokenFile, (message) => log("warn", message));
   const { id: token } = await joinTokenKey(joinToken);
   const { facts } = await machine.gather();
   const { machineID = "", systemUUID = "" } = facts.machine ?? {};

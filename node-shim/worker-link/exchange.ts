@@ -42,14 +42,10 @@ export function requestFaultText(fault: RequestFault): string {
   return fault.reason === "failed" ? fault.message : fault.problem.title;
 }
 
-/**
- * Checks the fields of an answer that the shim uses, since another server than the Worker may answer at the URL.
- */
+/** Checks the fields of an answer that the shim uses, since another server than the Worker may answer at the URL. */
 export type IsAnswer<Answer> = (answer: Partial<Answer> | null) => answer is Answer & Partial<Answer>;
 
-/**
- * The most challenges in a row that the shim answers at once. After MAX_CHALLENGES, the caller waits a random time.
- */
+/** The most challenges in a row that the shim answers at once. After MAX_CHALLENGES, the caller waits a random time. */
 export const MAX_CHALLENGES = 2;
 
 /** Sends a request and classifies its answer. Never rejects. */

@@ -1,5 +1,4 @@
-// Sends HTTP requests to the Worker over one kept-alive connection of node:http(s), which needs a fifth less memory
-// than fetch.
+// Sends HTTP requests to the Worker over one kept-alive connection of node:http(s): a fifth less memory than fetch.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import { abortAfter } from "../base/clock.ts";
@@ -13,15 +12,10 @@ import {
 } from "./exchange.ts";
 import { lateProxy } from "./tunnel.ts";
 
-/**
- * The result of one attempt. `wasIdle` is true if a kept-alive connection was closed before any byte of the answer.
- */
+/** The result of one attempt. `wasIdle` is true if a kept-alive connection was closed before any byte of the answer. */
 type Attempt = { answer: TransportResponse } | { failed: string; wasIdle: boolean };
 
-/**
- * Makes the HTTP transport. `close` drops the connection, and must be called after a failure, since the connection
- * may be stuck.
- */
+/** Makes the HTTP transport. Call `close` after a failure, to drop the connection, which may be stuck. */
 export function httpTransport(
   origin: string,
   deadlineMs: number,
@@ -60,8 +54,7 @@ export function httpTransport(
 
   const send: Transport = async (request) => {
     const first = await attempt(request);
-    // The Worker may close an idle connection while the shim sends a report on it. The request is then sent again,
-    // since every request is safe to repeat.
+    // Sends the request again if the Worker has closed an idle connection: every request is safe to repeat.
     const last = "failed" in first && first.wasIdle ? await attempt(request) : first;
     if ("failed" in last) throw new Error(last.failed);
     return last.answer;

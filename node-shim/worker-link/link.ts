@@ -1,5 +1,4 @@
-// Chooses how a machine's reports reach the Worker: over a socket if one is open, else by HTTP. Opens the sockets
-// that the Worker offers, in the background.
+// Chooses how reports reach the Worker: over a socket if one is open, else by HTTP. Opens sockets in the background.
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Log, LogMessage } from "../base/log.ts";
@@ -25,10 +24,7 @@ export interface TransportInUse {
   choice: TransportChoice;
   /** The reason why there is no socket; null if that is no fault. */
   fault: string | null;
-  /**
-   * The least milliseconds until the next attempt to open a socket; null if the attempt follows the Worker's next
-   * offer.
-   */
+  /** The least milliseconds until the next attempt at a socket; null if the attempt follows the Worker's next offer. */
   againInMs: number | null;
 }
 
@@ -175,10 +171,7 @@ function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): LogMes
   return `reports go by HTTP${fault === null ? "" : `; no socket: ${fault}`}`;
 }
 
-/**
- * Returns whether the shim may use an offer. The shim sends its signature only to the Worker, even if an answer
- * names another server.
- */
+/** Returns whether an offer is usable: the shim's signature goes only to the Worker, not to another server. */
 function isUsable(offer: Partial<NonNullable<ReportAnswer["socket"]>> | undefined, origin: string): boolean {
   const { path, withinMs = -1 } = offer ?? {};
   // The URL of a WebSocket has no fragment (RFC 6455, 3).
@@ -201,10 +194,7 @@ export interface LinkState {
   failures: number;
   /** The reason why there is no socket; null if that is no fault. */
   fault: string | null;
-  /**
-   * The longest wait before a new socket after a loss, as the gateway has last set it; null before the first
-   * attempt.
-   */
+  /** The longest wait before a new socket after a loss, as last set by the gateway; null before the first attempt. */
   comeBackWithinMs: number | null;
 }
 
@@ -234,15 +224,9 @@ export const NO_SOCKET: LinkState = {
   comeBackWithinMs: null,
 };
 
-/**
- * The least length of the period in which a socket is opened after a loss. The machines of one gateway choose
- * random times in it.
- */
+/** The least period after a loss in which the machines of one gateway open sockets, at random times. */
 const LEAST_WINDOW_MS = GATEWAY_LIMITS.comeBackMs;
-/**
- * The age at which an offer expires. The ticket in its path is valid 20 seconds longer, so that the upgrade can
- * end.
- */
+/** The age at which an offer expires. Its path's ticket is valid 20 seconds longer, so that the upgrade can end. */
 const TICKET_MS = (GATEWAY_LIMITS.ticketSeconds - 20) * 1000;
 /** The least time from a socket's opening to its last answer. A socket with a shorter life counts as a failure. */
 const LASTING_MS = 60_000;

@@ -23,9 +23,7 @@ export function workerOrigin(flags: OriginFlags): string {
   return findOrigin(flags, process.env).origin;
 }
 
-/**
- * Returns the Worker's origin and its source. Throws, with the remedy, if no URL is given or the URL is unusable.
- */
+/** Returns the Worker's origin and its source. Throws, with the remedy, if no URL is given or the URL is unusable. */
 export function findOrigin({ url, state }: OriginFlags, environment: NodeJS.ProcessEnv): FoundOrigin {
   if (url !== undefined) return { origin: originOf(url, "--url"), source: "--url" };
   const set = environment["ROLLCALL_URL"];

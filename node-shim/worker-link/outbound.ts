@@ -1,12 +1,13 @@
-// Decides how this machine connects to the Worker: directly or through a proxy, and with which certificate
-// authorities.
+// Decides how this machine connects to the Worker: directly or through a proxy, and with which certificate authorities.
 import { X509Certificate } from "node:crypto";
-import { readFileSync, statSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import tls from "node:tls";
 import type { SecureContext } from "node:tls";
 import { codeOf, faultOf } from "../base/fault.ts";
+import { withTrustedFile } from "../base/ownership.ts";
+import type { Result } from "../../shared/result.ts";
 import { type Proxy, proxyTo } from "./proxy.ts";
 import { ProxyFault, TunnelAgent } from "./tunnel.ts";
 
@@ -19,23 +20,19 @@ export interface Outbound {
 
 export const DIRECTLY: Outbound = { proxy: null, trust: undefined };
 
-/**
- * Returns the proxy and the authorities for the connection to the Worker. Throws, with the setting to change, if
- * the environment's proxy or the file is unusable.
- */
+/** Returns proxy and authorities for the Worker. Throws, with the setting to change, for an unusable proxy or file. */
 export function outboundTo(
   origin: string,
   { caFile }: { caFile?: string },
   environment: NodeJS.ProcessEnv,
 ): Outbound {
   const proxy = proxyTo(origin, environment);
+  // Node.js itself trusts these authorities already, also if the shim needs no others.
+  extraAuthorities(environment["NODE_EXTRA_CA_CERTS"]);
   return { proxy, trust: caFile === undefined ? undefined : authorities(caFile, environment) };
 }
 
-/**
- * Returns an agent that makes and keeps the connections of HTTP and sockets; `destroy` ends them. A proxy must open
- * a connection within `deadlineMs`.
- */
+/** Returns an agent that keeps the connections until `destroy`. A proxy must open a connection within `deadlineMs`. */
 export function agentTo(origin: string, { proxy, trust }: Outbound, deadlineMs: number): HttpAgent {
   if (proxy) return new TunnelAgent(proxy, trust, deadlineMs);
   const kept = { keepAlive: true, maxSockets: 2 };
@@ -56,18 +53,13 @@ const MAX_FILE_BYTES = 1024 * 1024;
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^]*?-----END CERTIFICATE-----/g;
 
-/**
- * Returns the authorities in the CA file, Node.js's own, and the authorities of NODE_EXTRA_CA_CERTS. Throws, with
- * the setting to change, if the file has none or is unreadable.
- */
+/** Returns the authorities of the CA file, Node.js and NODE_EXTRA_CA_CERTS. Throws, with the setting, if unusable. */
 export function authorities(file: string, environment: NodeJS.ProcessEnv): tls.SecureContext {
   const own = caFileCertificates(file);
   return tls.createSecureContext({ ca: [...usualAuthorities(environment), ...own] });
 }
 
-/**
- * Reads the certificates in a PEM file. Throws, with the setting to change, if the file has none or is unreadable.
- */
+/** Reads the certificates in a PEM file. Throws, with the setting to change, if the file has none or is unreadable. */
 export function caFileCertificates(file: string): string[] {
   const certificates = textOf(file).match(CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new Error(`--ca-file ${file} holds no certificate in PEM`);
@@ -86,25 +78,23 @@ function isReadable(certificate: string): boolean {
 }
 
 function textOf(file: string): string {
-  let isFile: boolean;
-  let size: number;
-  let text = "";
+  let read: Result<string>;
   try {
-    const stats = statSync(file);
-    [isFile, size] = [stats.isFile(), stats.size];
-    if (isFile && size <= MAX_FILE_BYTES) text = readFileSync(file, "latin1");
+    read = withTrustedFile(file, (descriptor, stats) => {
+      if (!stats.isFile()) throw new Error(`--ca-file ${file} is not a file`);
+      if (stats.size > MAX_FILE_BYTES)
+        throw new Error(`--ca-file ${file}: ${stats.size} bytes, more than ${MAX_FILE_BYTES}`);
+      return readFileSync(descriptor, "latin1");
+    });
   } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
     throw new Error(`--ca-file ${file} cannot be read (${codeOf(error)})`, { cause: error });
   }
-  if (!isFile) throw new Error(`--ca-file ${file} is not a file`);
-  if (size > MAX_FILE_BYTES) throw new Error(`--ca-file ${file}: ${size} bytes, more than ${MAX_FILE_BYTES}`);
-  return text;
+  if (!read.ok) throw new Error(`--ca-file ${file} is not trusted: ${read.error}`);
+  return read.value;
 }
 
-/**
- * Returns Node.js's own authorities, which a list of authorities would otherwise replace. Node.js 20 has no
- * function that lists them.
- */
+/** Returns Node.js's own authorities, which any list would replace. Node.js 20 has no function that lists them. */
 function usualAuthorities(environment: NodeJS.ProcessEnv): readonly string[] {
   // The types claim that the function always exists, but only newer versions of Node.js have it.
   const { getCACertificates } = tls as { getCACertificates?: typeof tls.getCACertificates };
@@ -114,13 +104,16 @@ function usualAuthorities(environment: NodeJS.ProcessEnv): readonly string[] {
 
 /**
  * Returns the certificates in NODE_EXTRA_CA_CERTS's file; none if it is unreadable, about which Node.js has warned
- * at its start.
+ * at its start. Throws, with the remedy, if another user can have written the file.
  */
 function extraAuthorities(file: string | undefined): string[] {
   if (!file) return [];
+  let read: Result<string>;
   try {
-    return readFileSync(file, "latin1").match(CERTIFICATE) ?? [];
+    read = withTrustedFile(file, (descriptor) => readFileSync(descriptor, "latin1"));
   } catch {
     return [];
   }
+  if (!read.ok) throw new Error(`NODE_EXTRA_CA_CERTS ${file} is not trusted: ${read.error}`);
+  return read.value.match(CERTIFICATE) ?? [];
 }

@@ -1,5 +1,4 @@
-// Reads the proxy for the Worker from HTTPS_PROXY and NO_PROXY, as Go and curl do. No message of this file contains
-// the proxy's password.
+// Reads the Worker's proxy from HTTPS_PROXY and NO_PROXY, as Go and curl do. No message has the proxy's password.
 import { BlockList, isIP } from "node:net";
 import { domainToASCII } from "node:url";
 import { hostOf } from "./origin.ts";
@@ -29,10 +28,7 @@ export function exceptions(environment: NodeJS.ProcessEnv): string {
   return firstOf(["NO_PROXY", "no_proxy"], environment)?.text ?? "";
 }
 
-/**
- * Returns the environment's proxy, also for hosts in NO_PROXY. Throws, with the variable to change, for an invalid
- * URL.
- */
+/** Returns the environment's proxy, also for NO_PROXY hosts. Throws, with the variable, for an invalid URL. */
 export function environmentProxy(environment: NodeJS.ProcessEnv): Proxy | null {
   const found = firstOf(["HTTPS_PROXY", "https_proxy"], environment);
   if (found === null) return null;
@@ -45,9 +41,7 @@ export function environmentProxy(environment: NodeJS.ProcessEnv): Proxy | null {
   return { origin: url.origin, authorization: basic(url, source), source };
 }
 
-/**
- * Returns the first variable that is set. As in Go, upper case comes first, and an empty text counts as not set.
- */
+/** Returns the first variable that is set. As in Go, upper case comes first, and an empty text counts as not set. */
 function firstOf(names: string[], environment: NodeJS.ProcessEnv): { name: string; text: string } | null {
   for (const name of names) {
     const text = environment[name]?.trim();
@@ -105,10 +99,7 @@ function matches(entry: string, host: string, port: string): boolean {
   return domain.startsWith(".") ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
 
-/**
- * Returns whether an address is in a network, such as 10.0.0.0/8. A `network` may be one address; an invalid
- * network contains no address.
- */
+/** Returns whether an address is in a network, such as 10.0.0.0/8 or one address; false for an invalid network. */
 function isIn(network: string, address: string): boolean {
   const [of = "", bits, ...more] = network.split("/");
   const [family, length] = [isIP(of), isIP(of) === 4 ? 32 : 128];

@@ -31,10 +31,7 @@ export interface Reporting extends EnrolledMachine {
   link?: ReportLink;
   /** Returns the present time in RFC 3339. */
   machineTime: () => string;
-  /**
-   * The clock that measures the time without an answer. Typically systemClock.nowMs. Absent: monotonicMs, which a
-   * suspend stops.
-   */
+  /** The clock for the time without an answer. Absent: monotonicMs, which a suspend stops. */
   nowMs?: () => number;
 }
 
@@ -55,9 +52,7 @@ interface ReportSocket {
   publicKey: string;
   /** Sends a report. Returns the answer; null if the report has to go by HTTP. */
   report: (report: SignedReport) => Promise<{ status: number; body: unknown } | null>;
-  /**
-   * Sends a heartbeat. Returns the milliseconds until the next heartbeat; null if a report has to follow at once.
-   */
+  /** Sends a heartbeat. Returns the milliseconds until the next heartbeat; null if a report has to follow at once. */
   heartbeat: (vitals: Vitals, at: number) => Promise<number | null>;
 }
 
@@ -76,10 +71,7 @@ export type ReportOutcome = Result<ReportAnswer, RequestFault>;
 /** The longest wait that an answer may ask for: the maximum of nodeStatusUpdateFrequency. */
 const MAX_REPORT_IN_MS = 3_600_000;
 
-/**
- * Returns a function that sends reports, one at a time. A report contains the facts only if the Worker does not
- * know their digest.
- */
+/** Returns a function that sends reports one at a time, with facts only if the Worker does not know their digest. */
 export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) => Promise<ReportOutcome> {
   const { origin, startId, link, machineTime } = reporting;
   const signing = ticketed(reporting);
@@ -136,9 +128,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
   };
 }
 
-/**
- * Returns functions that sign each report's body under the last ticket, and take the next ticket from the answer.
- */
+/** Returns functions that sign each report's body under the last ticket, and take the next ticket from the answer. */
 function ticketed({ name, origin, key, kid, ticket: first = "" }: Reporting) {
   let ticket = first;
   let n = 0;
@@ -155,10 +145,7 @@ function ticketed({ name, origin, key, kid, ticket: first = "" }: Reporting) {
   };
 }
 
-/**
- * Returns a function that sends a report's body over the socket. Without a socket, or if the socket ends before the
- * answer, sends the body by HTTP.
- */
+/** Returns a function that sends a report over the socket or, without an answer there, by HTTP. */
 function sender(
   { name, link, send }: Reporting,
   sign: (body: string, session?: string) => Promise<string>,
@@ -197,10 +184,7 @@ function silenceBy(nowMs: () => number) {
   /** The time of the first request in the present row of unanswered requests. */
   let sinceMs: number | undefined;
   return {
-    /**
-     * Must be called when a request is sent. Returns a function that takes the request's outcome. A refusal neither
-     * begins nor ends a silence.
-     */
+    /** Call when a request is sent; returns a function for the outcome. A refusal neither begins nor ends a silence. */
     begin() {
       const sentMs = nowMs();
       return (how: "answered" | "refused" | "unanswered") => {

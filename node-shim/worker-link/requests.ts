@@ -58,10 +58,7 @@ export function leave(send: Transport, machine: EnrolledMachine): Promise<Result
   return ask(send, machine, request, isLeaveAnswer);
 }
 
-/**
- * Asks the Worker to pin the next key. The present key is valid until the next key has signed a report. The request
- * may be repeated.
- */
+/** Asks the Worker to pin the next key. The present key is valid until the next has signed a report. */
 export async function rotate(
   send: Transport,
   machine: EnrolledMachine,
@@ -126,10 +123,7 @@ function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnsw
   return answer?.left === true;
 }
 
-/**
- * Checks an answer, since its version becomes an argument of apt-get. Accepts any reason for no version: a newer
- * Worker may have new reasons.
- */
+/** Checks an answer, whose version becomes an argument of apt-get. Accepts reasons that only a newer Worker knows. */
 function isUpgradeAnswer(answer: Partial<UpgradeAnswer> | null): answer is UpgradeAnswer {
   if (answer?.version === null) return typeof answer.why === "string";
   return typeof answer?.version === "string" && RELEASE.test(answer.version);

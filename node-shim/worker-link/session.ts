@@ -1,5 +1,4 @@
-// Signs the heartbeats of one socket with a secret that this machine shares with its gateway. The keys are made for
-// one socket and are never stored.
+// Signs one socket's heartbeats with a secret shared with the gateway. The keys are for one socket and never stored.
 import {
   createHmac,
   createPublicKey,

@@ -25,10 +25,7 @@ export interface EnrolmentToSign {
   systemUUID: string;
 }
 
-/**
- * Signs the two JWTs of an enrolment, with the machine's key and with the token's key. The token itself is never
- * sent.
- */
+/** Signs an enrolment's two JWTs, with the machine's key and the token's key. The token itself is never sent. */
 export async function signEnrolment(
   key: MachineKey,
   joinToken: string,
@@ -70,10 +67,7 @@ export function signReport(
   return new SignJWT({ ...claims }).setProtectedHeader({ alg: "EdDSA", typ, kid }).sign(key.signing);
 }
 
-/**
- * Signs the request that opens a socket. Includes the public key, so that the Worker verifies the signature without
- * a look-up.
- */
+/** Signs the request that opens a socket. Includes the public key, so that the Worker verifies without a look-up. */
 export function signConnect(key: MachineKey, kid: string, claims: ConnectClaims): Promise<string> {
   return new SignJWT({ ...claims })
     .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.connect, kid, jwk: key.publicJwk })

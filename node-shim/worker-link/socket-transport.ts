@@ -1,5 +1,4 @@
-// Sends reports and heartbeats over one socket to this machine's gateway, one frame at a time and each within a
-// deadline.
+// Sends reports and heartbeats over one socket to the gateway, one frame at a time and each within a deadline.
 import * as z from "zod/mini";
 import {
   AGAIN_REASONS,
@@ -32,10 +31,7 @@ export interface SocketListener {
   asked: () => void;
   /** Called when a frame has been answered. */
   answered: () => void;
-  /**
-   * Called when the Worker has accepted a report. After a loss, the next socket must be opened within
-   * `comeBackWithinMs`.
-   */
+  /** Called when the Worker accepted a report. After a loss, the next socket must open within `comeBackWithinMs`. */
   accepted: (comeBackWithinMs: number) => void;
   /** Called once, when the socket has ended. */
   ended: (end: SocketEnd) => void;
@@ -88,10 +84,7 @@ export class GatewaySocket {
     return this.#parts.keys.publicKey;
   }
 
-  /**
-   * Sends a report and returns its answer. Returns null if the report has to go by HTTP: it is too large for a
-   * frame, or the socket has ended.
-   */
+  /** Sends a report, returns the answer; null if it must go by HTTP: too large for a frame, or the socket has ended. */
   async report({ token, body, vitals }: SignedReport): Promise<ReportAnswerFrame | null> {
     // With every report the Worker ends the lease loan, and with the loan the session.
     this.#session = null;
@@ -109,9 +102,7 @@ export class GatewaySocket {
     return answer;
   }
 
-  /**
-   * Sends a heartbeat. Returns the milliseconds until the next heartbeat; null if a report has to follow at once.
-   */
+  /** Sends a heartbeat. Returns the milliseconds until the next heartbeat; null if a report has to follow at once. */
   async heartbeat(vitals: Vitals, at: number): Promise<number | null> {
     const session = this.#isReportWanted ? null : this.#session;
     const beat = session && shortened(vitals, this.#base);
@@ -165,10 +156,7 @@ export class GatewaySocket {
     this.#waiting?.over();
   }
 
-  /**
-   * Sends a frame and waits for its answer. `answerOf` returns undefined for a frame that is no answer. Returns
-   * null if the socket ends.
-   */
+  /** Sends a frame and returns its answer, for which `answerOf` is not undefined; null if the socket ends. */
   #exchange<Answer>(
     text: string,
     answerOf: (frame: GatewayFrame) => Answer | null | undefined,

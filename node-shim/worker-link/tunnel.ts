@@ -1,5 +1,4 @@
-// Connects to the Worker through a proxy: CONNECT, and TLS with the Worker inside the tunnel. Never mistakes a
-// proxy's answer for the Worker's.
+// Connects through a proxy: CONNECT, and the Worker's TLS inside. Never mistakes a proxy's answer for the Worker's.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { Agent, request as httpsRequest, type RequestOptions } from "node:https";
 import { isIPv6, type Socket } from "node:net";
@@ -59,8 +58,7 @@ export function openTunnel(
     },
     agent: false,
     maxHeaderSize: MAX_HEADER_BYTES,
-    // Names the proxy for TLS. Without a name, Node.js would verify the proxy's certificate against the Worker's
-    // name in the host header.
+    // Names the proxy, whose certificate Node.js would otherwise verify against the Worker's name (host header).
     servername: servernameOf(url),
     ...(trust && { secureContext: trust }),
   };
@@ -99,10 +97,7 @@ function refusal(response: IncomingMessage, { origin, authorization }: Proxy, ta
   return fault("no proxy", `answers HTTP ${status} to CONNECT ${target}`);
 }
 
-/**
- * Returns the fault of a proxy that sends bytes after CONNECT. A TLS server waits for its client, so earlier bytes
- * come from the proxy.
- */
+/** Returns the fault of a proxy that sends bytes after CONNECT: a TLS server waits, so early bytes are the proxy's. */
 function eager({ origin }: Proxy, target: string): ProxyFault {
   return new ProxyFault("no proxy", `the proxy ${origin} answers instead of ${target}`);
 }
@@ -118,10 +113,7 @@ function brokenProxy(error: Error, { origin }: Proxy): ProxyFault {
   );
 }
 
-/**
- * Keeps connections to the Worker, each through its own tunnel. `destroy` also drops the tunnels that are being
- * opened.
- */
+/** Keeps connections to the Worker, each with its own tunnel. `destroy` also drops tunnels that are being opened. */
 export class TunnelAgent extends Agent {
   readonly #proxy: Proxy;
   readonly #trust: SecureContext | undefined;
@@ -135,10 +127,7 @@ export class TunnelAgent extends Agent {
     this.#deadlineMs = deadlineMs;
   }
 
-  /**
-   * Opens a tunnel. Node.js makes the TLS connection inside it, with the Worker's name, verification and cache of
-   * sessions.
-   */
+  /** Opens a tunnel, in which Node.js makes the TLS connection with the Worker's name, checks and session cache. */
   override createConnection(
     options: RequestOptions,
     callback: (error: Error | null, connection: Duplex) => void,

@@ -3,10 +3,7 @@
 export interface CheckResult {
   /** The subject of the check: `ORIGINS`, `token`, `apiserver`. */
   check: string;
-  /**
-   * `failed`: a part of the deployment does not work now. `warning`: a part will fail later, or is probably
-   * unintended.
-   */
+  /** `failed`: a part of the deployment fails now. `warning`: a part will fail later, or is probably unintended. */
   state: "ok" | "warning" | "failed";
   message: string;
   /** The remedy for the operator; absent if the check passed. */
@@ -18,10 +15,7 @@ export interface DeploymentFault {
   state: "warning" | "failed";
   message: string;
   cure: string;
-  /**
-   * true if the fault keeps the Worker from serving any machine. The Worker then answers machines that it is not
-   * configured.
-   */
+  /** true if the Worker serves no machine because of the fault, and answers that it is not configured. */
   stopsMachines?: boolean;
 }
 
@@ -44,15 +38,10 @@ export const stopping = (message: string, cure: string): DeploymentFault => ({
 /** The Worker's bindings, or wrangler's configuration, by name. A value is undefined if absent. */
 export type Configured = Readonly<Record<string, unknown>>;
 
-/**
- * Checks the value `text`; returns null if it is valid. `configured` has the values of all variables and secrets.
- */
+/** Checks the value `text`; returns null if it is valid. `configured` has the values of all variables and secrets. */
 export type Check = (text: string, configured: Configured) => DeploymentFault | null;
 
-/**
- * Returns the text of a variable; "" if the variable is absent. A value that is no string becomes JSON, which no
- * check accepts.
- */
+/** Returns the text of a variable, "" if it is absent. Another value becomes JSON, which no check accepts. */
 export function textOf(configured: Configured, name: string): string {
   const value = configured[name];
   if (value === undefined || value === null) return "";

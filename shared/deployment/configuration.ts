@@ -1,5 +1,4 @@
-// Checks a deployment's variables and secrets. A fault can make the Worker answer that it is not configured, or
-// stop a deployment before it starts.
+// Checks a deployment's variables and secrets for faults, some of which keep the Worker from serving machines.
 import {
   type Check,
   type Configured,
@@ -28,10 +27,7 @@ export function checkConfiguration(configured: Configured): CheckedConfiguration
   };
 }
 
-/**
- * Checks a configuration before its deployment: all variables, and the secrets whose values `secrets` has. Stored
- * secrets cannot be read.
- */
+/** Checks a configuration before its deployment. Stored secrets cannot be read, so `secrets` may lack some. */
 export function checkDeployment(variables: Configured, secrets: Configured): CheckResult[] {
   const known = Object.keys(SECRETS).filter((name) => name in secrets);
   const checked = checkNames([...Object.keys(VARIABLES), ...known], { ...variables, ...secrets });

@@ -3,22 +3,15 @@ import { GATEWAY_LIMITS } from "../protocol/limits.ts";
 import { NUMBER_RANGES, type NumberVariable } from "./numbers.ts";
 import type { VARIABLES } from "./variables.ts";
 
-/**
- * The default bounds of machines' settings. Each default is safe for an apiserver that other clients use as well.
- */
+/** The default bounds of machines' settings. Each default is safe for an apiserver that other clients use as well. */
 export const BOUND_DEFAULTS = {
   /** Half of the kubelet's default of 10 s. Each report renews the lease, and each renewal is a write of etcd. */
   MIN_REPORT_INTERVAL_SECONDS: 5,
   /** A fifth of the kubelet's default of 5 min. Each periodic write sends the whole Node. */
   MIN_STATUS_PERIOD_SECONDS: 60,
-  /**
-   * Half of the kubelet's default of 40 s, so that the lease covers four reports at MIN_REPORT_INTERVAL_SECONDS.
-   */
+  /** Half of the kubelet's default of 40 s, so that the lease covers four reports at MIN_REPORT_INTERVAL_SECONDS. */
   MIN_LEASE_SECONDS: 20,
-  /**
-   * The kubelet's own default. MAX_IMAGE_BYTES leaves about 800 bytes for each image; a tag and a digest need about
-   * 200.
-   */
+  /** The kubelet's default. MAX_IMAGE_BYTES leaves about 800 bytes per image; a tag and a digest need about 200. */
   MAX_IMAGES: 50,
 } as const satisfies Partial<Record<NumberVariable, number>>;
 
@@ -26,7 +19,6 @@ export const BOUND_DEFAULTS = {
 export const DEFAULTS = {
   ...BOUND_DEFAULTS,
   GATEWAY_SIZE: GATEWAY_LIMITS.machines,
-  SHARED_LIMITS_FACTOR: NUMBER_RANGES.SHARED_LIMITS_FACTOR[0],
   MACHINE_REQUESTS: NUMBER_RANGES.MACHINE_REQUESTS[0],
   NODE_TOPOLOGY_LABELS: "move",
   NODE_HINTS: "count",

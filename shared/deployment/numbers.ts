@@ -7,17 +7,14 @@ export const NUMBER_RANGES = {
   MIN_STATUS_PERIOD_SECONDS: DEPLOYMENT_LIMITS.minStatusPeriodSeconds,
   MIN_LEASE_SECONDS: DEPLOYMENT_LIMITS.minLeaseSeconds,
   MAX_IMAGES: DEPLOYMENT_LIMITS.maxImages,
-  /** The least and the greatest number of requests. A registration and its events need the least number. */
+  /** Requests to the apiserver for one machine in a minute. A registration and its events need the least number. */
   MACHINE_REQUESTS: [20, 1e9],
   REMOVE_SILENT_NODES_DAYS: [1, BULK_LIMITS.silentDays],
   GATEWAY_SIZE: GATEWAY_LIMITS.size,
-  SHARED_LIMITS_FACTOR: DEPLOYMENT_LIMITS.sharedLimitsFactor,
 } as const satisfies Record<string, readonly [least: number, most: number]>;
 export type NumberVariable = keyof typeof NUMBER_RANGES;
 
-/**
- * Returns the form that the variable needs; null if `text` is valid. An empty text is valid and means the default.
- */
+/** Returns the form that the variable needs; null if `text` is valid. An empty text is valid and means the default. */
 export function numberCure(name: NumberVariable, text: string): string | null {
   if (text === "") return null;
   const [least, most] = NUMBER_RANGES[name];

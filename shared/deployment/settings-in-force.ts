@@ -1,14 +1,10 @@
-// Lists the active settings of the deployment, with the source of each. A secret is listed as `present` or
-// `absent`.
+// Lists the active settings of the deployment, with the source of each. A secret is listed as `present` or `absent`.
 import type { SettingInForce } from "../protocol/administration-answers.ts";
 import { type Configured, isEmpty, textOf } from "./check-result.ts";
 import { checkConfiguration } from "./configuration.ts";
 import { SECRETS } from "./secrets.ts";
 
-/**
- * Lists all variables and secrets. `defaults` has the values of absent or empty variables; other variables are
- * empty by default.
- */
+/** Lists all variables and secrets. An absent or empty variable has its value of `defaults`, or is empty. */
 export function settingsInForce(
   configured: Configured,
   defaults: Readonly<Record<string, string | number>>,

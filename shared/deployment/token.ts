@@ -28,10 +28,7 @@ export function knownToken(source: string, claims: Readonly<Record<string, unkno
 }
 
 const DAY_MS = 86_400_000;
-/**
- * The time before its expiry at which a token without renewal should be replaced. A shorter limit, LAST_PART of its
- * life, holds for a short-lived token.
- */
+/** The time before its expiry at which a token without renewal should be replaced; LAST_PART may shorten it. */
 const REPLACE_BEFORE_MS = 14 * DAY_MS;
 const LAST_PART = 0.2;
 /** The largest difference between the clocks of the platform and an apiserver. */
@@ -63,20 +60,14 @@ function timeFault(status: KnownToken, nowMs: number): DeploymentFault | null {
   return null;
 }
 
-/**
- * Returns the time before expiry from which checkToken warns; 0 for a renewed token, whose failed renewal is
- * reported instead.
- */
+/** Returns the time before expiry from which checkToken warns; 0 for a renewed token: failed renewals are reported. */
 function marginMs({ expiresAtMs = 0, issuedAtMs, renewFromMs }: KnownToken): number {
   if (renewFromMs !== undefined) return 0;
   if (issuedAtMs === undefined) return REPLACE_BEFORE_MS;
   return Math.min(REPLACE_BEFORE_MS, LAST_PART * (expiresAtMs - issuedAtMs));
 }
 
-/**
- * Checks the account's name: the admission policies let an account write only the Nodes of the deployment with the
- * same name.
- */
+/** Checks the account's name: an account may write only the Nodes of the deployment with the same name. */
 function accountFault({ source, account }: KnownToken, deployment: string): DeploymentFault | null {
   const name = /^system:serviceaccount:[^:]+:([^:]+)$/.exec(account ?? "")?.[1];
   if (name === undefined || name === deployment) return null;

@@ -21,18 +21,13 @@ export const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
 /** The values of variables that turn a feature on or off: NODE_WATCH, MACHINE_METRICS, NODE_UNSCHEDULABLE. */
 const SWITCH = ["on", "off"];
 
-/**
- * The values of PRIVATE_WEBHOOKS: the private addresses that may receive notifications. `loopback` is the Worker's
- * own computer.
- */
+/** The private addresses that may receive notifications; `loopback` is the Worker's own computer. */
 export const PRIVATE_WEBHOOKS = ["off", "loopback", "on"] as const;
 
 /** The values of NODE_TOPOLOGY_LABELS. With `keep`, bystanders keep a kubelet's labels of topology and platform. */
 const NODE_TOPOLOGY_LABELS = ["move", "keep"];
 
-/**
- * The values of NODE_HINTS. With `pass-over`, bystanders have the role that the topology hints of Services ignore.
- */
+/** The values of NODE_HINTS. With `pass-over`, bystanders have the role that the topology hints of Services ignore. */
 const NODE_HINTS = ["count", "pass-over"];
 
 /** The check of each variable. Lists of settings show the variables in this order. */
@@ -50,7 +45,6 @@ export const VARIABLES = {
   MAX_IMAGES: (text) => checkNumber("MAX_IMAGES", text),
   MACHINE_REQUESTS: (text) => checkNumber("MACHINE_REQUESTS", text),
   GATEWAY_SIZE: (text) => checkNumber("GATEWAY_SIZE", text),
-  SHARED_LIMITS_FACTOR: (text) => checkNumber("SHARED_LIMITS_FACTOR", text),
   REGISTER_AGAIN: oneOf(REGISTER_AGAIN),
   REMOVE_SILENT_NODES_DAYS: (text) => checkNumber("REMOVE_SILENT_NODES_DAYS", text),
   NODE_WATCH: checkSwitch,
@@ -110,10 +104,7 @@ const ORIGINS_CURE =
   "set it to the origin by which machines reach this Worker, without a path or a slash at its end: " +
   '"https://rollcall.example.com"; several are separated by spaces';
 
-/**
- * Returns true if `text` is an origin as URL.origin writes it: https, or http on loopback. The shim signs that
- * form.
- */
+/** Returns true if `text` is an origin as URL.origin writes it, which the shim signs: https, or http on loopback. */
 function isOrigin(text: string): boolean {
   const [, scheme, host = "", port] =
     /^(https?):\/\/([a-z\d.-]+|\[[\da-f:.]+\])(?::([1-9]\d{0,4}))?$/.exec(text) ?? [];

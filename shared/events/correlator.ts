@@ -1,32 +1,19 @@
-// Reduces the writes for a machine's events: counts repetitions, combines similar events, drops spam. Mirrors
-// EventCorrelator of client-go/tools/record.
+// Counts, combines and limits a machine's events to reduce writes. Mirrors EventCorrelator of client-go/tools/record.
 import type { JsonObject } from "../kubernetes/json.ts";
 import { formatSeconds } from "../kubernetes/micro-time.ts";
 import type { Event } from "../kubernetes/types.ts";
 import { type TokenBucket, tryAccept } from "./token-bucket.ts";
 
-/**
- * The number of different messages with one reason from which on the correlator combines events. Messages more than
- * SIMILAR_WITHIN_MICROS apart start a new count.
- */
+/** The number of different messages with one reason from which on the correlator combines events. */
 const MAX_SIMILAR_EVENTS = 10;
 const SIMILAR_WITHIN_MICROS = 600_000_000;
-/**
- * The number of events of one type that may be recorded in a row. After that, one event per 5 minutes may.
- * Upstream's rate is a 32-bit float.
- */
+/** The number of events of one type that may be recorded in a row; after that, one event per 5 minutes (float32). */
 const SPAM_BURST = 25;
 const SPAM_PER_SECOND = Math.fround(1 / 300);
-/**
- * The number of entries in each memory. Upstream keeps 4096 for all objects of a machine. A Node has fewer events,
- * and one row of SQLite holds all memories.
- */
+/** The number of entries in each memory; below upstream's 4096, because one row of SQLite holds all memories. */
 const MAX_REMEMBERED = 256;
 
-/**
- * The correlator's memory. Plain JSON, oldest entry first, so that it can be stored. The functions of this file
- * change it.
- */
+/** The correlator's memory, oldest entry first: plain JSON, to be stored. The functions of this file change it. */
 export interface EventCorrelator {
   aggregates: Record<string, Aggregate>;
   observations: Record<string, Observation>;
@@ -43,10 +30,7 @@ interface Observation {
   name: string;
   count: number;
   firstTimestamp: string;
-  /**
-   * The time of the last repetition; absent if an earlier version stored the event. Upstream's cache lacks this
-   * field.
-   */
+  /** The time of the last repetition, which upstream lacks; absent if an earlier version stored the event. */
   lastTimestamp?: string;
   /** The version of the event in the apiserver; "" until the apiserver has returned the event. */
   resourceVersion: string;
@@ -110,8 +94,7 @@ function aggregateEvent(
   const isRecent = known !== undefined && nowMicros - known.lastMicros <= SIMILAR_WITHIN_MICROS;
   const messages = new Set(isRecent ? known.messages : []).add(event.message ?? "");
   const isCombined = messages.size >= MAX_SIMILAR_EVENTS;
-  // The newest message is removed, so that repeated older messages stay combined. Upstream removes an arbitrary
-  // message.
+  // The newest message goes, so that repeated older messages stay combined. Upstream removes an arbitrary message.
   if (isCombined) messages.delete(event.message ?? "");
   remember(aggregates, aggregateKey, { messages: [...messages], lastMicros: nowMicros });
   if (!isCombined) return { aggregated: event, key: eventKey(event) };
@@ -141,10 +124,7 @@ export function eventName(objectName: string | undefined, nowMicros: number): st
   return `${objectName ?? ""}.${(BigInt(Math.floor(nowMicros)) * 1000n).toString(16)}`;
 }
 
-/**
- * Counts the event (upstream eventObserve). If the event repeats an earlier one, returns a patch of the earlier
- * one.
- */
+/** Counts the event (upstream eventObserve). If the event repeats an earlier one, returns a patch of that one. */
 function observeEvent({ observations }: EventCorrelator, event: Event, key: string): CorrelatedEvent {
   const last = observations[key];
   if (last === undefined || last.count === 0) {
@@ -211,10 +191,7 @@ function sourceAndObject({ source, involvedObject }: Event) {
 /** The number of lines before the type in a key of eventKey. */
 const PARTS_OF_SOURCE = 8;
 
-/**
- * Returns the events that the apiserver has, the last one first, for operators. Upstream has no such function. A
- * combined event is stored once for each message, but returned once.
- */
+/** Returns the events that the apiserver has, the last first, each combined one once. Upstream has no such function. */
 export function recordedEvents({ observations }: EventCorrelator): RecordedEvent[] {
   const found = new Map<string, RecordedEvent>();
   for (const [key, { name, count, firstTimestamp, lastTimestamp, resourceVersion }] of Object.entries(

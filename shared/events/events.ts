@@ -1,5 +1,4 @@
-// Makes the Kubernetes events of decisions, and sends an event in one attempt. Mirrors the recorder and the sink of
-// client-go/tools/record.
+// Makes events of decisions, and sends an event in one attempt. Mirrors recorder and sink of client-go/tools/record.
 import type { ApiError, ApiResult } from "../kubernetes/api-error.ts";
 import type { EventClient } from "../kubernetes/client.ts";
 import type { EventReason } from "../kubernetes/event-reasons.ts";
@@ -66,9 +65,7 @@ export async function recordEvent(
   return answer;
 }
 
-/**
- * Returns true if the event to patch does not exist (upstream IsKeyNotFoundError, which compares the code alone).
- */
+/** Returns true if the event to patch does not exist (upstream IsKeyNotFoundError, which compares the code alone). */
 function isGone(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404;
 }

@@ -1,5 +1,4 @@
-// Implements a token bucket, which accepts `burst` events at once, then `perSecond`. Mirrors
-// golang.org/x/time/rate.Limiter.AllowN, with the same rounding.
+// Implements a token bucket like golang.org/x/time/rate.Limiter.AllowN, with the same rounding.
 
 export interface TokenBucket {
   tokens: number;

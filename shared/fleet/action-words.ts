@@ -13,24 +13,24 @@ export interface ActionWords {
 
 export const ACTION_WORDS: Readonly<Record<ActionName, ActionWords>> = {
   revoke: {
-    description: "Refuse all keys of this name for ever. Its Node stays, and goes NotReady; then see forget.",
+    description:
+      "Refuse all keys of this name for ever. The Node stays, and becomes NotReady; to remove the Node, use forget.",
     consequence: "its keys are refused for ever, and its Node goes NotReady",
     outcome: "its keys are refused for ever",
   },
   forget: {
-    description:
-      "Remove lease and Node from the cluster, and forget the machine; its keys are refused for ever.",
+    description: "Remove the machine's lease, Node and data. The Worker refuses its keys for ever.",
     consequence: "its Node and lease are removed from the cluster, and its keys are refused for ever",
     outcome: "removed and forgotten",
   },
   register: {
-    description: "Register the Node again with the next report, also a deleted one.",
+    description: "Make the machine's next report register its Node again, even after the Node was deleted.",
     consequence: "",
     outcome: "registers with its next report",
   },
   believe: {
     description:
-      "Trust the machine again, since it alone has the key now: end `cloned` or `two shims` at once.",
+      "End the phase `cloned` or `two shims` at once, because only one machine uses the key again.",
     consequence: "",
     outcome: "trusted with its next report",
   },

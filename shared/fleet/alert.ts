@@ -1,5 +1,4 @@
-// Makes alerts about machines, and messages in the format that a receiver accepts: rollcall's JSON, Slack's, or
-// Alertmanager's. docs/notifications.md has examples of each.
+// Makes alerts about machines, and messages in a receiver's format: rollcall's JSON, Slack's, or Alertmanager's.
 import type { MessageFormat } from "../protocol/receiver-api.ts";
 import { machineLink, outageLink } from "./page-links.ts";
 import type { FleetState } from "./state.ts";
@@ -24,19 +23,13 @@ export interface Alert {
   sinceMs: number;
   /** The time at which the alert ended, in milliseconds since 1970; null while it is firing. */
   untilMs: number | null;
-  /**
-   * The number of affected machines, as far as known. In a resolution: the number of all machines that the alert
-   * had.
-   */
+  /** The number of affected machines, as far as known; in a resolution, of all machines that the alert had. */
   machines: number;
   /** The names of the first affected machines. */
   names: string[];
   /** The address that the machines report from; "" if it is unknown, or the machines have several. */
   address: string;
-  /**
-   * The reason for the machine's state, or why the Worker cannot write to the cluster. In the resolution of a
-   * machine's alert, the machine's present state. "" if not known.
-   */
+  /** The reason for the alert, "" if not known; in the resolution of a machine's alert, the machine's present state. */
   why: string;
 }
 
@@ -111,10 +104,7 @@ function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {
 const SLACK_SECTION = 3000;
 const SLACK_TEXT = 4000;
 
-/**
- * Returns Slack's message: one section for each alert, at most 50 sections.
- * https://api.slack.com/reference/block-kit/blocks
- */
+/** Returns Slack's message: a section per alert, at most 50. https://api.slack.com/reference/block-kit/blocks */
 function slack({ alerts, origin }: AlertMessage): unknown {
   const lines = alerts.map((alert) => {
     const sign = alert.status === "resolved" ? ":white_check_mark:" : ":red_circle:";
@@ -128,10 +118,7 @@ function slack({ alerts, origin }: AlertMessage): unknown {
   return { text: wholeLines(lines, SLACK_TEXT), blocks: lines.map(section) };
 }
 
-/**
- * Milliseconds from the start of an alert to its provisional end. Without an end, Alertmanager treats the alert as
- * resolved after five minutes.
- */
+/** The time to an alert's provisional end; without an end, Alertmanager resolves the alert after five minutes. */
 const UNTIL_RESOLVED_MS = 365 * 24 * 3600 * 1000;
 
 /** Returns the body of POST /api/v2/alerts. An alert and its resolution have the same labels. */

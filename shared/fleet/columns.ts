@@ -1,5 +1,4 @@
-// Encodes rows of JSON as columns. Each column stores a common value once, so that the text about ten thousand
-// machines is short.
+// Encodes rows of JSON as columns that store a common value once, so that ten thousand machines take little text.
 import type { Json } from "../kubernetes/json.ts";
 
 /** The values of one field in all rows, in the shortest of four forms. */

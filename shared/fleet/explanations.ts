@@ -10,85 +10,88 @@ export interface Explanation {
 }
 
 export const STATE_EXPLANATIONS: Readonly<Record<FleetState, Explanation>> = {
-  ready: { means: "The machine reports, its Node is Ready, and its lease is renewed.", todo: "" },
+  ready: { means: "The machine reports, its Node is Ready, and the Worker renews its lease.", todo: "" },
   "not-ready": {
-    means: "The machine reports, and its Node is not Ready, or not registered yet.",
-    todo: "`rollcall node NAME` shows the condition that says why. It ends with the first report without the cause.",
+    means: "The machine reports, but its Node is not Ready, or not registered yet.",
+    todo: "`rollcall node NAME` shows the condition with the reason. Remove the cause: the state ends with the next report.",
   },
   silent: {
     means:
-      "The machine has not reported for the duration of its lease, although the Worker and the apiserver work. Its Node becomes Unknown.",
-    todo: "`rollcall nodes --beside NAME` shows whether its neighbours are silent too: then check the site's power and network. Otherwise run `node-shim status` on the machine. Once it is back, its history shows whether it was down or only cut off.",
+      "The machine has not reported for the duration of its lease, although the Worker and the apiserver work. The machine's Node becomes Unknown.",
+    todo: "`rollcall nodes --beside NAME` shows the machines of the same network. If all of these machines are silent, check the site's power and network. If only this machine is silent, run `node-shim status` on the machine. After its next report, `rollcall history NAME` shows whether the machine was down or only cut off.",
   },
   "cluster-unreachable": {
-    means:
-      "The machine reports, and the Worker cannot write to the apiserver. Nothing is wrong with the machine.",
+    means: "The machine reports, but the Worker cannot write to the apiserver. The machine has no fault.",
     todo: "`rollcall status` shows the problem of the apiserver, or of the Worker's token.",
   },
   blocked: {
-    means: "The machine reports, and the Worker writes nothing until an operator acts. Its phase says why.",
-    todo: "`rollcall explain PHASE`, with the phase that `rollcall node NAME` shows.",
+    means:
+      "The machine reports, but the Worker writes nothing until an operator acts. The machine's phase is the reason.",
+    todo: "`rollcall node NAME` shows the phase, and `rollcall explain PHASE` its remedy.",
   },
   pending: {
-    means: "The machine asks for a name that another key has. It waits for an operator.",
+    means: "The machine waits for an operator to give it a name that another machine has.",
     todo: "`rollcall node pending` shows both machines; then `rollcall approve NAME KEY` or `rollcall reject NAME KEY`.",
   },
   revoked: {
-    means: "The machine's key is refused for ever. Its Node stays, or was removed.",
-    todo: "To remove it: `rollcall forget NAME`. To enrol it again: create a join token with --rejoin, and run `node-shim join` on the machine.",
+    means: "The Worker refuses the machine's key for ever. The Node stays until an operator removes it.",
+    todo: "To remove the Node, run `rollcall forget NAME`. To enrol the machine again, create a join token with --rejoin, and run `node-shim join` on the machine.",
   },
 };
 
 export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
   registering: {
-    means: "The Node is being created, or compared with the one that exists.",
-    todo: "Wait. If the phase does not end, `rollcall history NAME` shows what is missing.",
+    means: "The Worker is creating the Node, or comparing it with an existing Node of this name.",
+    todo: "Wait. If the phase does not end, `rollcall history NAME` shows the reason.",
   },
   registered: {
-    means: "The Node exists and is kept up to date. It is Ready, or a condition says why not.",
+    means: "The Worker keeps the Node up to date. If the Node is not Ready, a condition has the reason.",
     todo: "",
   },
   "facts refused": {
     means: "The machine has no Node yet, and its facts are not valid.",
-    todo: "Correct the named fact on the machine; `node-shim facts` shows its source.",
+    todo: "`rollcall node NAME` names the invalid fact. Correct it on the machine; `node-shim facts` shows its source.",
   },
   "waiting for Node": {
-    means: "The machine is configured not to create its Node (registerNode: false), and there is none.",
+    means:
+      "The machine's configuration forbids to create its Node (registerNode: false), and the cluster has no Node of this name.",
     todo: "Create the Node, or set registerNode: true on the machine.",
   },
   "setup failed": {
-    means: "The shim could not be set up, and has ended.",
-    todo: "Fix the named problem on the machine, and start the shim again.",
+    means: "The shim ended with an error while it was starting.",
+    todo: "`rollcall history NAME` names the problem. Fix it on the machine, and start the shim again.",
   },
   cloned: {
-    means: "Several machines report with one key, as copies of a disk do. No report of them counts.",
-    todo: "`rollcall node clones NAME` shows the machines. Give each copy an empty state folder and a join token of its own; then `rollcall trust NAME`.",
+    means:
+      "Several machines report with one key, for example copies of a disk. The Worker ignores the reports of all these machines.",
+    todo: "`rollcall node clones NAME` lists the machines. Give each copy an empty state folder and its own join token. At the end, run `rollcall trust NAME`.",
   },
   "two shims": {
-    means: "Two shims run on one machine. Only the first one's reports count.",
-    todo: "Stop the other one: `pgrep -af node-shim` on the machine shows both. `rollcall trust NAME` ends the phase at once; otherwise it ends after an hour.",
+    means: "Two shims run on one machine. Only the reports of the first shim count.",
+    todo: "Stop one of the shims: `pgrep -af node-shim` on the machine lists both. `rollcall trust NAME` ends the phase at once; otherwise it ends after ten minutes.",
   },
   "name taken": {
-    means: "A Node of that name is not this deployment's, or another writer, such as a kubelet, updates it.",
-    todo: "Rename the machine (--hostname-override), or hand over the Node: annotate it with rollcall.dev/adopt and delete its lease.",
+    means:
+      "The Node of this name belongs to another owner, or another writer, such as a kubelet, updates it.",
+    todo: "Rename the machine (--hostname-override), or hand the Node over: annotate the Node with rollcall.dev/adopt and delete its lease.",
   },
   "node deleted": {
-    means: "The Node was deleted while the machine was Ready. It stays deleted.",
-    todo: "`rollcall register NAME` creates it again with the next report. To remove the machine: `rollcall forget NAME`.",
+    means: "The Node was deleted while it was Ready, and the Worker does not register it again.",
+    todo: "To register the Node again with the next report, run `rollcall register NAME`. To remove the machine, run `rollcall forget NAME`.",
   },
   "apiserver unreachable": {
     means:
-      "The Worker cannot reach the apiserver, gets no answer in time, or gets one from elsewhere: a Tunnel without a connection, Access, a proxy.",
-    todo: "`rollcall status` shows since when, and a remedy if one is known. Check the apiserver and the connection to it: docs/apiserver.md.",
+      "The Worker cannot reach the apiserver, gets no answer in time, or gets an answer from another server: a Tunnel without a connection, Access, a proxy.",
+    todo: "`rollcall status` shows when the problem began, and a remedy if one is known. Check the apiserver and the Worker's connection to it: docs/apiserver.md.",
   },
   "apiserver refuses": {
     means:
-      "The apiserver refuses the Worker's requests: because of its token, its rights, or an admission policy.",
-    todo: "`rollcall status` shows what the token or its rights lack.",
+      "The apiserver refuses the Worker's requests because of the Worker's token, the rights of its account, or an admission policy.",
+    todo: "`rollcall status` shows the fault of the token, or the missing rights.",
   },
   "apiserver not configured": {
-    means: "The Worker has no cluster yet.",
-    todo: "Set KUBE_URL and KUBE_TOKEN; `rollcall status` shows what is missing.",
+    means: "The Worker has no address of an apiserver, or no token for it.",
+    todo: "Set KUBE_URL and KUBE_TOKEN; `rollcall status` shows which one is missing.",
   },
 };
 
@@ -96,24 +99,25 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
 export const CONDITION_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   Ready: {
     means:
-      "True: the machine could run pods, by its own reports. False: its message says what is missing. Unknown: the cluster's node controller has set it, since the machine does not report.",
-    todo: "Fix what the message names: the container runtime, its network, storage, or a shutdown. If it is Unknown: `rollcall explain silent`.",
+      "True: the machine could run pods, by its own reports. False: the message of the condition has the reason. Unknown: the cluster's node controller has set this status because the machine does not report.",
+    todo: "If False, fix the fault in the message: the container runtime, its network, storage, or a shutdown. If Unknown, run `rollcall explain silent`.",
   },
   MemoryPressure: {
-    means: "True: less memory is available than evictionHard or evictionSoft demand.",
-    todo: "Free memory on the machine, or set the threshold lower: `node-shim config` shows it.",
+    means: "True: less memory is available than evictionHard or evictionSoft requires.",
+    todo: "Free memory on the machine, or lower the threshold, which `node-shim config` shows.",
   },
   DiskPressure: {
-    means: "True: less disk space, or fewer inodes, are available than the thresholds demand.",
-    todo: "Free space on the machine (nodefs, imagefs), or set the threshold lower: `node-shim config` shows it.",
+    means:
+      "True: less disk space, or fewer inodes, are available than evictionHard or evictionSoft requires.",
+    todo: "Free space on the machine (nodefs, imagefs), or lower the threshold, which `node-shim config` shows.",
   },
   PIDPressure: {
-    means: "True: fewer process IDs are available than the threshold demands.",
+    means: "True: fewer process IDs are available than evictionHard or evictionSoft requires.",
     todo: "Find the program on the machine that starts too many processes, or raise kernel.pid_max.",
   },
   NetworkUnavailable: {
     means:
-      "True: the machine's network is not set up. rollcall sets it once, with --network-unavailable; the network plugin changes it.",
-    todo: "Check the cluster's network plugin, which sets it to False.",
+      "True: the machine's network is not set up. rollcall sets the condition once, if the shim has --network-unavailable; later the network plugin changes it.",
+    todo: "Check the cluster's network plugin, which must set the condition to False.",
   },
 };

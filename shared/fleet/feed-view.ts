@@ -12,10 +12,7 @@ const MINUTE_MS = 60_000;
 
 type Fields = Record<string, (summary: MachineSummary, name: string) => Json>;
 
-/**
- * The fields that transitions change. `silent` is a difference from `since`: most differences are equal, so that
- * the column is short.
- */
+/** The fields that transitions change. `silent` is a difference from `since`, so that most values are equal. */
 const MOVING: Fields = {
   name: (_, name) => name,
   state: ({ state }) => state,
@@ -28,19 +25,13 @@ const MOVING: Fields = {
   skew: ({ skewMs }) => skewMs,
 };
 
-/**
- * Encodes a hostname label, which differs for each machine: true if it is the machine's name, null if the Node
- * lacks it.
- */
+/** Encodes a hostname label: true if it is the machine's name, null if the Node lacks it. */
 const hostname =
   (key: string): Fields[string] =>
   ({ labels }, name) =>
     labels[key] === name ? true : (labels[key] ?? null);
 
-/**
- * The fields that rarely change. The hostname labels have fields of their own, so that many machines have equal
- * `labels`.
- */
+/** The fields that rarely change. Hostname labels are fields of their own, so that many machines share `labels`. */
 const LASTING: Fields = {
   labels: ({ labels }) => {
     const { [HOSTNAME_LABEL]: _, [OWN_HOSTNAME_LABEL]: _own, ...others } = labels;
@@ -122,10 +113,7 @@ export interface FeedMachine extends MovingMachine {
   isUsed: boolean;
   /** `http`, or `socket` if the machine reports over a socket. */
   transport: string;
-  /**
-   * The time at which the Node was created, rounded down to the minute; null if it is unknown, or the machine has
-   * no Node.
-   */
+  /** The Node's time of creation, rounded down to the minute; null if unknown, or if the machine has no Node. */
   createdMs: number | null;
 }
 
@@ -199,8 +187,7 @@ type Rows = { rows: number; columns: CodedColumns };
 /** A row of the feed: its values by field. */
 type FeedRow = ReturnType<typeof rowsOf>[number];
 
-// The fields are checked by hand. A browser reads ten thousand rows at its start, and a schema library would add a
-// fifth to the page's first load.
+// The fields are checked by hand, because a schema library would add a fifth to the page's first load.
 const isText = (value: unknown): value is string => typeof value === "string";
 const isNumber = (value: unknown): value is number => typeof value === "number";
 const isFlag = (value: unknown): value is boolean => typeof value === "boolean";
@@ -215,10 +202,7 @@ const orNull =
 const isHostname = (value: unknown): value is string | true | null =>
   value === true || value === null || isText(value);
 
-/**
- * Returns the field's value, or `byDefault` if the field is missing. Throws if a required field is missing, or the
- * type is wrong.
- */
+/** Returns the field's value, or `byDefault` if absent. Throws if a required field is absent or the type is wrong. */
 function read<T>(row: FeedRow, field: string, is: (value: unknown) => value is T, byDefault?: T): T {
   const value = row[field] === undefined ? byDefault : row[field];
   if (is(value)) return value;

@@ -1,5 +1,4 @@
-// Decides which machines belong to one outage, and how it ended. An outage is a group of machines in one network
-// whose silences began within a minute.
+// Groups machines of one network whose silences began within a minute into an outage, and decides how it ended.
 import { networkOf } from "./sort-keys.ts";
 import type { MachineSummary } from "./summary.ts";
 
@@ -38,10 +37,7 @@ export function silenceOf(summary: MachineSummary | null): Silence | null {
   return network === "" ? null : { network, sinceMs: summary.silentSinceMs ?? summary.sinceMs };
 }
 
-/**
- * Returns how a silence ended. If the machine is silent again, it reported in between, even if no update shows the
- * report.
- */
+/** Returns how a silence ended. A machine that is silent again has reported in between, even if no update shows it. */
 export function endOfSilence(before: MachineSummary, after: MachineSummary | null): OutageEnd {
   if (after === null || after.state === "revoked") return "left";
   if (before.boot === "" || after.boot === "") return "unknown";

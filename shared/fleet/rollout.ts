@@ -1,5 +1,4 @@
-// Decides which machines get a new version of the shim, and when the rollout stops automatically. The fleet index
-// stores the rollout.
+// Decides which machines get a new version of the shim, and when the rollout stops automatically.
 import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { matchesLabels } from "../kubernetes/label-match.ts";
@@ -29,17 +28,11 @@ export interface UpgradeSituation {
   summary: () => Pick<MachineSummary, "labels"> | null;
   /** Returns true if the machine was already given the rollout's version. */
   isGiven: () => boolean;
-  /**
-   * Returns the number of machines that were given the version recently, and have neither reported with it nor
-   * fallen silent.
-   */
+  /** Returns the number of machines given the version recently that neither reported with it nor fell silent. */
   underway: () => number;
 }
 
-/**
- * Decides the answer to a machine. The functions of `situation` are called only if needed, since most machines ask
- * while there is no rollout.
- */
+/** Decides the answer to a machine. Calls functions of `situation` only if needed, since rollouts are rare. */
 export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
   const { rollout, isStopped, name, version, summary, isGiven, underway } = situation;
   if (!rollout) return stay("no rollout");
@@ -54,10 +47,7 @@ export function upgradeAnswer(situation: UpgradeSituation): UpgradeAnswer {
 
 const stay = (why: ReasonToStay): UpgradeAnswer => ({ version: null, why });
 
-/**
- * Returns true if the machine is part of the rollout's share. A larger share includes the machines of a smaller
- * one. The order of machines depends on the version.
- */
+/** Returns true if the machine is in the rollout's share. A larger share includes the machines of a smaller one. */
 function isChosen(
   { version, percent, selector }: NewRollout,
   name: string,
@@ -80,8 +70,7 @@ export function statusAfter(
   summary: Pick<MachineSummary, "state" | "versions"> | null,
 ): RolloutStatus | null {
   if (!summary) return null;
-  // Every silent machine counts: the Worker cannot distinguish a site without power from a version that does not
-  // run.
+  // Every silent machine counts: the Worker cannot distinguish a site without power from a version that does not run.
   if (summary.state === "silent") return before === "accepted" ? "accepted" : "silent";
   const { shim } = summary.versions;
   return shim !== "" && !isBehind(shim, version) ? "upgraded" : "underway";
@@ -90,10 +79,7 @@ export function statusAfter(
 /** One machine alone must not stop a rollout: its owner may have unplugged it. */
 const LEAST_SILENT = 2;
 
-/**
- * Returns the reason why the rollout has to stop; null if it continues. `names` are the names of some silent
- * machines.
- */
+/** Returns why the rollout has to stop; null if it continues. `names` are the names of some silent machines. */
 export function reasonToStop(
   { version, mostSilentPercent }: NewRollout,
   counts: RolloutCounts,

@@ -37,10 +37,7 @@ export const MAX_SAMPLES = 2000;
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
-/**
- * An age of samples. Samples younger than `underS` seconds are kept one for each `everyS` seconds. Samples beyond
- * the largest age are deleted.
- */
+/** An age of samples: under `underS` seconds, one is kept per `everyS` seconds; beyond the largest age, none. */
 interface SampleAge {
   underS: number;
   everyS: number;
@@ -111,10 +108,7 @@ export function joinSamples(older: KeptSamples, newer: KeptSamples, nowS: number
   };
 }
 
-/**
- * Removes the samples up to `sinceMs`, which belong to an earlier machine with this name. If no sample is left,
- * removes the capacity too.
- */
+/** Removes samples up to `sinceMs` (an earlier machine's of this name), and the capacity if no sample is left. */
 export function samplesAfter({ capacity, samples }: KeptSamples, sinceMs: number): KeptSamples {
   const own = samples.filter(({ atS }) => atS * 1000 > sinceMs);
   return own.length === 0 ? NO_SAMPLES : { capacity, samples: own };

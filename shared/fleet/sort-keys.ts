@@ -1,5 +1,4 @@
-// Makes sort keys for versions and addresses, which can be compared as texts, in SQL as well. Also finds the
-// network of an address.
+// Makes sort keys for versions and addresses, comparable as texts, also in SQL. Finds the network of an address.
 import { parseCidr } from "../kubernetes/cidr.ts";
 import { bytesOf, type Ip, isIpv4, network, parseIp } from "../kubernetes/ip.ts";
 
@@ -51,27 +50,18 @@ export function addressRange(text: string): AddressRange | null {
   return { from: filled(0), to: filled(0xff) };
 }
 
-/**
- * Returns the range of the address's network: the IPv4 address itself, or the first 64 bits of IPv6. null if the
- * text is no address.
- */
+/** Returns the range of an address's network: the IPv4 address, or the first 64 bits of IPv6. null for no address. */
 export function neighbourRange(text: string): AddressRange | null {
   return addressRange(networkOf(text));
 }
 
-/**
- * Returns true if `version` is lower than `other` by SemVer's precedence. A text that is not a version is never
- * lower.
- */
+/** Returns true if `version` is lower than `other` by SemVer's precedence. A text that is no version is never lower. */
 export function isBehind(version: string, other: string): boolean {
   const [key, otherKey] = [versionKey(version), versionKey(other)];
   return key !== "" && otherKey !== "" && key < otherKey;
 }
 
-/**
- * Returns the network of an address: `203.0.113.7`, or the first 64 bits of IPv6, which a provider gives one customer:
- * `2001:db8::/64`. "" if the text is not an address.
- */
+/** Returns an address's network: `203.0.113.7`, or the first 64 bits of IPv6: `2001:db8::/64`; "" if no address. */
 export function networkOf(address: string): string {
   const ip = parseIp(address);
   if (!ip) return "";

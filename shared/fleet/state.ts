@@ -33,10 +33,7 @@ export const URGENCY: readonly FleetState[] = [
 /** The number of machines in each state; a state without machines is absent. */
 export type FleetCounts = Partial<Record<FleetState, number>>;
 
-/**
- * The knowledge about an enrolled machine that decides its state. A pending machine has no node object, so the
- * registry lists it.
- */
+/** The knowledge about an enrolled machine that decides its state. The registry lists pending machines instead. */
 export interface StandingOfMachine {
   isRevoked: boolean;
   isSilent: boolean;

@@ -1,5 +1,4 @@
-// Makes a machine's summary for the fleet index. No field changes with every report, so that equal knowledge makes
-// an equal summary.
+// Makes a machine's summary for the fleet index, from fields that do not change with every report.
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Phase } from "../protocol/answers.ts";
 import type { Facts } from "../protocol/facts.ts";
@@ -8,10 +7,7 @@ import type { MachineSummary, SummarizedCondition } from "./summary.ts";
 
 type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
 
-/**
- * The node object's knowledge about its machine. Before the first report with its pin, `phase` is null, and Node
- * and decisions are absent.
- */
+/** The node object's knowledge about its machine. Before the pin's first report, it has no Node and no decisions. */
 export interface KnownMachine {
   isRevoked: boolean;
   phase: Phase | null;
@@ -30,10 +26,7 @@ export interface KnownMachine {
   key: MachineSummary["key"];
 }
 
-/**
- * The limits of a summary's parts, in characters or entries, for parts that a hostile machine or another writer can
- * make large.
- */
+/** The limits of summary parts that a hostile machine or another writer can make large, in characters or entries. */
 export const SUMMARY_LIMITS = { messageLength: 512, conditions: 64, labels: 256, process: 16 } as const;
 
 export function stateOf({ isRevoked, silentSinceMs, phase, isReady }: KnownMachine): FleetState {
@@ -79,10 +72,7 @@ export function summarize(
   };
 }
 
-/**
- * Returns the last known conditions of the Node, each replaced by a later decision. A condition with the status
- * Unknown, which the node controller sets, stays Unknown.
- */
+/** Returns the Node's last conditions, replaced by later decisions. The node controller's Unknown stays Unknown. */
 function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
   const known = node?.status?.conditions ?? [];
   const merged = known.map((condition) =>
@@ -135,10 +125,7 @@ const OF_PHASE: Partial<Record<Phase, string>> = {
   "apiserver not configured": "the Worker has no KUBE_URL",
 };
 
-/**
- * Returns the reason why a machine is not ready, in one line for operators; "" if it is ready, or no reason is
- * known.
- */
+/** Returns why a machine is not ready, in one line for operators; "" if it is ready, or no reason is known. */
 function whyNotReady({ state, phase, isUsed, notReady }: NotReady): string {
   switch (state) {
     case "revoked":

@@ -20,9 +20,7 @@ export interface MachineSummary {
   sinceMs: number;
   /** The phase of the last answer to the machine; null until the first answer. */
   phase: Phase | null;
-  /**
-   * The reason why the machine is not ready, in one line for operators; "" if it is ready, or no reason is known.
-   */
+  /** The reason why the machine is not ready, in one line for operators; "" if it is ready, or no reason is known. */
   why: string;
   /** The Node's conditions as last known or decided. Ready is the last one. */
   conditions: SummarizedCondition[];
@@ -74,18 +72,12 @@ export interface MachineUpdate {
   name: string;
   /** The generation of the registry's pin. With a newer generation the machine's history starts again. */
   generation: number;
-  /**
-   * The number of the update, which increases with each attempt. The fleet index ignores an update that arrives
-   * late.
-   */
+  /** The update's number, which increases with each attempt; the fleet index ignores an update that arrives late. */
   version: number;
   summary: MachineSummary;
   /** The new lines of history, oldest first. */
   entries: UpdateEntry[];
-  /**
-   * true if earlier lines were sent before. A fleet index that does not know the machine then stores nothing, and
-   * its answer asks for all lines.
-   */
+  /** true if earlier lines were sent before; an index that does not know the machine then asks for all lines. */
   isSequel?: true;
 }
 

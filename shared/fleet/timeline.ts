@@ -1,5 +1,4 @@
-// Turns a machine's history into bands (a state or status from one time to another) and marks (events). A line that
-// cannot be parsed becomes a mark. A time without lines has no bands.
+// Turns a machine's history into bands (a state or status from one time to another) and marks (events).
 import {
   GONE,
   type NoticedSilence,
@@ -16,10 +15,7 @@ export const SHIM_STARTED = "the shim started";
 /** The text of the line that replaces all further lines of a day that has reached its limit. */
 export const FULL_DAY = "more changed today than is kept: the rest of this day is left out";
 
-/**
- * The largest number of conditions with a track. A Node and its drop-ins have fewer. Changes of further conditions
- * are marks.
- */
+/** The largest number of conditions with a track. Changes of further conditions are marks. */
 export const MAX_TRACKS = 64;
 
 export const STATE_TRACK = "state";
@@ -124,9 +120,7 @@ class Tracks {
     return this.#bands.toSorted((a, b) => a.fromMs - b.fromMs);
   }
 
-  /**
-   * Ends the bands of all conditions, because the conditions are no longer decided, or their decision is not known.
-   */
+  /** Ends the bands of all conditions, because the conditions are no longer decided, or their decision is not known. */
   endConditions(atMs: number): void {
     for (const track of this.#open.keys()) if (track !== STATE_TRACK) this.#end(track, atMs);
     this.#decided.clear();

@@ -1,17 +1,11 @@
 // Decides whether the status of a Node's condition is good, for the command line and the page.
 
-/**
- * Returns true for Ready True. Every other condition, as of kubelet and node-problem-detector, reports a problem if
- * it is True.
- */
+/** Returns true for a condition without a problem: Ready is True, any other condition is False. */
 export const isWell = ({ type, status }: { type: string; status: string }): boolean =>
   status === wellStatus(type);
 const wellStatus = (type: string) => (type === "Ready" ? "True" : "False");
 
-/**
- * Returns true if the status of any condition is not good. The function allocates nothing, since it runs for all
- * machines after each change of the fleet.
- */
+/** Returns true if any condition's status is not good. Allocates nothing, since it runs often for all machines. */
 export function hasWrongCondition(conditions: Readonly<Record<string, string>>): boolean {
   for (const type of Object.keys(conditions)) if (conditions[type] !== wellStatus(type)) return true;
   return false;

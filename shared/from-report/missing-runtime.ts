@@ -1,5 +1,4 @@
-// Decides whether a missing container runtime keeps the Node from being Ready. A missing runtime does so only on a
-// machine that once had a runtime.
+// Decides whether a missing container runtime, on a machine that once had one, keeps the Node from being Ready.
 import type { Facts } from "../protocol/facts.ts";
 
 /** Upstream runtimeState.runtimeErrors, for a runtime that has not answered for long. */

@@ -1,5 +1,4 @@
-// Parses a machine's settings into thresholds and reservations, once for all decisions. The schema has already
-// validated the settings.
+// Parses a machine's validated settings into thresholds and reservations, once for all decisions.
 import {
   capacityQuantities,
   type MachineInfo,
@@ -43,8 +42,7 @@ function readSettings(settings: Settings): ParsedSettings {
   const texts = withReservedCpus(
     { systemReserved: settings.systemReserved ?? {}, kubeReserved: settings.kubeReserved ?? {} },
     settings.reservedSystemCPUs ?? DEFAULT_SETTINGS.reservedSystemCPUs,
-    // The number of CPUs is not checked here: the shim checks it at its start (reservationFault), as the kubelet
-    // does.
+    // The number of CPUs is not checked here: the shim checks it at its start (reservationFault), as the kubelet does.
     Infinity,
   );
   const thresholds = parseThresholds({
@@ -69,10 +67,7 @@ function accepted<T>(result: Result<T>): T {
   return result.value;
 }
 
-/**
- * Returns the machine's capacity (upstream containerManagerImpl.GetCapacity). Without isolation of local storage,
- * it has no ephemeral storage.
- */
+/** Returns the capacity (upstream containerManagerImpl.GetCapacity), ephemeral storage only if it is isolated. */
 export function capacityOf(
   machine: MachineInfo | undefined,
   nodefsCapacityBytes: number | undefined,
@@ -85,10 +80,7 @@ export function capacityOf(
   return capacity;
 }
 
-/**
- * Checks the reserved CPUs and amounts, as a kubelet does before it starts. Returns an error's text; null if the
- * machine has enough.
- */
+/** Checks the reserved CPUs and amounts, as a kubelet does before it starts. Returns an error's text or null. */
 export function reservationFault(
   settings: Settings,
   machine: MachineInfo,

@@ -51,10 +51,7 @@ export function reportedSetters(reported: ReportedStatus): Setter[] {
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
 }
 
-/**
- * Returns the allocatable resources that a kubelet on this machine would set; null if the facts lack them. A
- * bystander's Node has 0 of each.
- */
+/** Returns the resources that a kubelet here would set as allocatable, even on a bystander; null without the facts. */
 export function kubeletsAllocatable(
   reported: Omit<ReportedStatus, "memory" | "recordEvent">,
   node: Node,
@@ -85,19 +82,13 @@ export function reportedEvents({ facts, vitals, memory, recordEvent }: ReportedS
   ];
 }
 
-/**
- * Sets an empty runtime version, which kubectl shows as `<unknown>`. Upstream has no value, since no kubelet runs
- * without a runtime.
- */
+/** Sets an empty runtime version, which kubectl shows as `<unknown>`: no upstream kubelet runs without a runtime. */
 function withoutContainerRuntime(node: DraftNode): null {
   setNodeInfo(node, { containerRuntimeVersion: "" });
   return null;
 }
 
-/**
- * Returns the Node that the machine registers. Fails while the cloud's metadata are missing. `grant` is the grant
- * of the machine's join token.
- */
+/** Returns the Node that the machine registers within its join token's `grant`. Fails without the cloud's metadata. */
 export function reportedInitialNode(
   reported: ReportedStatus,
   grant: Pick<Grant, "withoutFactsOnlyTaint" | "labels" | "taints">,
@@ -164,10 +155,7 @@ function factSetters({ facts, vitals, nowMs }: ReportedStatus): Setter[] {
   return setters;
 }
 
-/**
- * The setters of labels and annotations, by the facts object, which must never change. Every report needs these
- * setters, and facts rarely change.
- */
+/** The setters of labels and annotations, kept for the next report by the facts object, which must never change. */
 const known = new WeakMap<Facts, readonly Setter[]>();
 
 function metadataSetters(facts: Facts): readonly Setter[] {
@@ -186,10 +174,7 @@ function metadataSetters(facts: Facts): readonly Setter[] {
   return setters;
 }
 
-/**
- * Returns the labels of every Node, with the values of the configuration as at registration. Leaves out the labels
- * that updateNode sets.
- */
+/** Returns the default labels as at registration, with the configuration's values, but without REQUIRED_LABELS. */
 function defaultLabelsOf({ settings, platform }: Facts): Record<string, string> {
   const { hostname, nodeLabels = {} } = settings;
   const { os: goos, architecture: goarch } = platform;
@@ -211,10 +196,7 @@ interface NodeLabels {
   isUndecided: (key: string) => boolean;
 }
 
-/**
- * Returns the labels of configuration and cloud, without the keys of `others`. The cloud overrides the
- * configuration, as at registration.
- */
+/** Returns the configuration's labels, overridden by the cloud's as at registration, without the keys of `others`. */
 function nodeLabelsOf(facts: Facts, others: Readonly<Record<string, string>>): NodeLabels {
   const ofCloud = cloudLabelsOf(facts);
   const isUndecided = (key: string) =>

@@ -1,5 +1,4 @@
-// Derives the sources of the setters from a report and from the setters' memory of their last run. Absent facts
-// count as the error that the kubelet's callback would return.
+// Derives the setters' sources from a report and their last run; absent facts count as a failed kubelet callback.
 import { sha1 } from "@noble/hashes/legacy.js";
 import { bytesToHex, utf8ToBytes } from "@noble/hashes/utils.js";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
@@ -206,10 +205,7 @@ function addressSources(facts: Facts): StatusSources["addresses"] {
   };
 }
 
-/**
- * Chooses the address of a default route: the node IP's family first; IPv4 first without a node IP. Mirrors
- * apimachinery's ResolveBindAddress and ChooseHostInterface.
- */
+/** Chooses a default route's address: the node IP's family first, or IPv4. Mirrors upstream's ResolveBindAddress. */
 function resolveAddress({
   ipv4,
   ipv6,
@@ -239,8 +235,7 @@ function imagesWithinNode(images: NonNullable<Facts["images"]>): NonNullable<Fac
   // The loop allocates nothing, because it runs for each report.
   for (let index = 0; index < images.length; index++) {
     const { repoDigests, repoTags } = images[index]!;
-    // 48 bytes for quotes, commas and the size. A character of a name counts as one byte, as names are almost
-    // always ASCII.
+    // 48 bytes for quotes, commas and size. A name's character counts as one byte, as most names are ASCII.
     bytes += 48;
     for (let name = 0; name < 5; name++) {
       const text = repoDigests[name] ?? repoTags[name - repoDigests.length];
@@ -256,19 +251,14 @@ const PREFIX = "attachable-volumes-csi-";
 /** The longest name of a resource (upstream ResourceNameLengthLimit). */
 const NAME_LENGTH = 63;
 
-/**
- * Returns the volume limit of each CSI driver that has one. Kubelets up to 1.16 wrote these limits into the Node.
- */
+/** Returns the volume limit of each CSI driver that has one. Kubelets up to 1.16 wrote these limits into the Node. */
 function csiVolumeLimits(limits: Facts["attachLimits"]): Result<VolumeLimits>[] {
   return Object.entries(limits ?? {}).flatMap(([driver, limit]) =>
     limit > 0 ? success({ [attachLimitResource(driver)]: limit }) : [],
   );
 }
 
-/**
- * Returns the name of the resource that limits a CSI driver's volumes (upstream GetCSIAttachLimitKey). A long name
- * is cut, and its hash keeps it unique.
- */
+/** Returns the name of the resource that limits a CSI driver's volumes (upstream GetCSIAttachLimitKey). */
 export function attachLimitResource(driver: string): string {
   if (PREFIX.length + driver.length < NAME_LENGTH) return PREFIX + driver;
   const hash = bytesToHex(sha1(utf8ToBytes(driver)));
@@ -309,10 +299,7 @@ export function cloudLabelsOf(facts: Facts): Record<string, string> | null {
   return cloudLabels({ instanceType, zone, region });
 }
 
-/**
- * Returns the cloud's addresses for the setter nodeAddressCloud; undefined if the Node gets the machine's own
- * addresses.
- */
+/** Returns the cloud's addresses for nodeAddressCloud; undefined if the Node gets the machine's own addresses. */
 function cloudAddressesOf(facts: Facts): StatusSources["addresses"]["cloud"] {
   const { cloud, settings } = facts;
   if (!hasMetadata(facts) || (cloud && !cloud.addresses)) return undefined;

@@ -30,8 +30,7 @@ export function withinBounds<Bounded extends BoundedSettings>(
   bounds: SettingsBounds,
 ): WithinBounds<Bounded> {
   const { nodeStatusMaxImages: images = DEFAULT_SETTINGS.nodeStatusMaxImages } = asked;
-  // A machine reports four times within its lease (reportIntervalMs), so a shorter lease would make the interval
-  // too short.
+  // A machine reports four times within its lease, so a shorter lease would make the interval too short.
   const minLeaseSeconds = Math.max(bounds.minLeaseSeconds, Math.ceil(bounds.minReportIntervalMs / 250));
   const inForce = {
     nodeStatusUpdateFrequencyMs: Math.max(asked.nodeStatusUpdateFrequencyMs, bounds.minReportIntervalMs),
@@ -43,10 +42,7 @@ export function withinBounds<Bounded extends BoundedSettings>(
   return { settings: bounded.length === 0 ? asked : { ...asked, ...inForce }, bounded };
 }
 
-/**
- * Returns a message about the changed settings for the machine's operator and its history; undefined if there are
- * none.
- */
+/** Returns the message on changed settings for a machine's operator and its history; undefined if there are none. */
 export function boundsMessage(bounded: readonly string[]): string | undefined {
   return bounded.length === 0 ? undefined : `bounded by its deployment: ${bounded.join(", ")}`;
 }

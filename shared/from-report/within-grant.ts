@@ -49,10 +49,7 @@ const OWN_LABELS: ReadonlySet<string> = new Set([
   NO_LOAD_BALANCER_LABEL,
 ]);
 
-/**
- * Removes from `node` the parts that exceed the grant, and restores their values in `before` (undefined for a new
- * Node). Returns the removed parts for people: `label example.com/rack`.
- */
+/** Restores the parts of `node` that exceed the grant as in `before`. Returns their names: `label example.com/rack`. */
 export function withinGrant(
   before: Node | undefined,
   node: DraftNode,
@@ -68,10 +65,7 @@ export function withinGrant(
   ];
 }
 
-/**
- * Returns true if a pattern matches the key, type or ID. A pattern may end with `*`. Without patterns everything is
- * allowed.
- */
+/** Returns true if a pattern matches the key, type or ID, or no patterns are given. A pattern may end with `*`. */
 function isAllowed(patterns: readonly string[] | undefined, key: string): boolean {
   if (patterns === undefined) return true;
   return patterns.some((pattern) =>
@@ -97,8 +91,7 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
     const kept = given ?? (key === HOSTNAME_LABEL ? name : undefined);
     if (is[key] === kept || mayChange(key, is[key])) continue;
     isBeyond = true;
-    // The machine no longer reports the label, and the token gives it now. The label is then not reported as
-    // removed.
+    // The machine no longer reports the label, and the token gives it now. The label is then not reported as removed.
     if (is[key] !== undefined || grant.labels?.[key] === undefined) left.push(`label ${key}`);
     if (kept === undefined) delete labels[key];
     else labels[key] = kept;
@@ -174,10 +167,7 @@ function conditionsWithin(
   unlist(node, FACT_CONDITIONS_ANNOTATION, left);
   return left.map((type) => named(`condition ${type}`, ownerOf(type)));
 
-  /**
-   * Returns true if rollcall added the condition, and the grant no longer allows the condition. The condition is
-   * then removed, not restored.
-   */
+  /** Returns true if rollcall added a condition that the grant no longer allows: it is removed, not restored. */
   function isGone(type: string): boolean {
     return listed.includes(type) && !isAllowed(grant.mayCondition, type);
   }
@@ -270,10 +260,7 @@ function addressesWithin(before: Node | undefined, node: DraftNode, holder: Gran
   return [...left].map((address) => `address ${address}`);
 }
 
-/**
- * Returns true if the address can belong to a machine on a network. The apiserver's proxy must not reach its own
- * host by a Node's address.
- */
+/** Returns true if a machine can have the address, so that the apiserver's proxy does not reach its own host. */
 function isOrdinary(ip: Ip): boolean {
   return !isLoopback(ip) && !isLinkLocalUnicast(ip) && !isMulticast(ip) && !isUnspecified(ip);
 }

@@ -13,9 +13,7 @@ const NANOSECONDS: ReadonlyMap<string, bigint> = new Map([
 ]);
 const LIMIT = 2n ** 63n;
 
-/**
- * Returns the duration in milliseconds, with fractions, exact in nanoseconds up to 104 days. Errors are Go's texts.
- */
+/** Returns the duration in milliseconds, with fractions, exact in nanoseconds up to 104 days. Errors are Go's texts. */
 export function parseDuration(text: string): Result<number> {
   const negative = text.startsWith("-");
   const unsigned = negative || text.startsWith("+") ? text.slice(1) : text;
@@ -64,10 +62,7 @@ function skipUnit(text: string, at: number): number {
 
 const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
-/**
- * Returns the nanoseconds of a fraction. Like Go's leadingFraction, cuts off digits that do not fit an int64, and
- * multiplies in float64.
- */
+/** Returns a fraction's nanoseconds like Go's leadingFraction: cuts digits beyond an int64, multiplies in float64. */
 function fractionOf(digits: string, scale: bigint): bigint {
   let value = 0n;
   let power = 1;

@@ -2,10 +2,7 @@
 import type { Result } from "../result.ts";
 import type { Status } from "./types.ts";
 
-/**
- * `status`: the apiserver refused, with this Status. `unanswered`: the request was not sent, had no answer, or
- * another server than the apiserver answered; `cure` is the remedy if known.
- */
+/** `status`: the apiserver refused. `unanswered`: the apiserver gave no answer; `cure` is the remedy if known. */
 export type ApiError =
   { kind: "status"; status: Status } | { kind: "unanswered"; message: string; cure?: string };
 
@@ -31,10 +28,7 @@ export function isForbidden(error: ApiError): boolean {
   return isOfKind(error, "Forbidden", 403);
 }
 
-/**
- * Returns true if the object has changed since it was read. AlreadyExists has the code 409 too, so the reason
- * decides.
- */
+/** Returns true if the object has changed since it was read. AlreadyExists is a 409 too, so the reason decides. */
 export function isConflict(error: ApiError): boolean {
   return isOfKind(error, "Conflict", 409);
 }
@@ -43,9 +37,7 @@ export function isAlreadyExists(error: ApiError): boolean {
   return error.kind === "status" && error.status.reason === "AlreadyExists";
 }
 
-/**
- * Returns true if the Status has this reason. Without a reason the code decides, as in apimachinery/pkg/api/errors.
- */
+/** Returns true if the Status has this reason. Without a reason the code decides, as in apimachinery/pkg/api/errors. */
 function isOfKind(error: ApiError, reason: string, code: number): boolean {
   if (error.kind !== "status") return false;
   return error.status.reason ? error.status.reason === reason : error.status.code === code;

@@ -6,10 +6,7 @@ import type { Event, Lease, Node } from "./types.ts";
 export interface NodeClient {
   /** Sends a POST. The client adds apiVersion and kind. */
   createNode(node: Node): Promise<ApiResult<Node>>;
-  /**
-   * Sends a GET. `fromCache`: from the apiserver's cache (resourceVersion=0, upstream FromApiserverCache), which
-   * may lag a moment.
-   */
+  /** Sends a GET. `fromCache`: to the apiserver's cache, which may lag (upstream FromApiserverCache). */
   getNode(name: string, fromCache?: boolean): Promise<ApiResult<Node>>;
   /** Sends a strategic merge patch to `/status`. `original` is the Node that the patch starts from. */
   patchNodeStatus(original: Node, patch: JsonObject): Promise<ApiResult<Node>>;

@@ -1,5 +1,4 @@
-// Sets a condition of a Node and keeps it before Ready. Only rollcall's own setters use this file; the kubelet's
-// setters keep the kubelet's order of conditions.
+// Sets a condition of a Node, before Ready. Only rollcall's own setters use this file, not the kubelet's.
 import type { NodeCondition, NodeStatus } from "./types.ts";
 
 /** A condition without its times. */

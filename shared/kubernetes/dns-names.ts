@@ -1,10 +1,6 @@
-// Recognizes DNS names that lead to an address of the name-giver's choice: a limit on IP addresses must not be evaded by a
-// name.
+// Recognizes DNS names that lead to an address of the name-giver's choice, which would evade a limit on IP addresses.
 
-/**
- * Matches names of public services that resolve a name to the address in the name, or to a loopback address:
- * `10.0.0.1.nip.io`.
- */
+/** Matches names of public services that resolve to the address in the name or to loopback: `10.0.0.1.nip.io`. */
 const EVADING =
   /(^|\.)(nip\.io|sslip\.io|xip\.io|backname\.io|traefik\.me|localtest\.me|lvh\.me|vcap\.me|lacolhost\.com|fuf\.me|local\.gd|localhost)$/;
 

@@ -1,5 +1,4 @@
-// Lists the reasons of the events that rollcall records. `npm run generate` writes them into docs/reporting.md.
-// Custom setters may record other events.
+// Lists the reasons of the events that rollcall records, which `npm run generate` writes into docs/reporting.md.
 
 export interface EventReasonRow {
   type: "Normal" | "Warning";
@@ -28,7 +27,7 @@ export const EVENT_REASONS = {
   NodeNotSchedulable: { type: "Normal", when: "the Node is cordoned", isUpstream: true },
   Shutdown: {
     type: "Normal",
-    when: "the machine begins to shut down, or cancels that",
+    when: "the machine begins to shut down, or the shutdown is cancelled",
     isUpstream: true,
   },
   Rebooted: { type: "Warning", when: "the boot ID has changed", isUpstream: true },
@@ -46,7 +45,7 @@ export const EVENT_REASONS = {
   KubeletSetupFailed: { type: "Warning", when: "the shim ends instead of reporting", isUpstream: true },
   NodeNameTaken: {
     type: "Warning",
-    when: "another owner has the Node, or another writer keeps it alive",
+    when: "the Node has another owner, or another writer renews its lease",
     isUpstream: false,
   },
   MachineCloned: { type: "Warning", when: "several machines report with one key", isUpstream: false },
@@ -60,10 +59,7 @@ export const EVENT_REASONS = {
 
 export type EventReason = keyof typeof EVENT_REASONS;
 
-/**
- * The reasons of events with the type Warning. The Worker itself records some of these events; setters record the
- * others.
- */
+/** The reasons of Warning events, which setters or the Worker itself record. */
 export type WarningReason = {
   [Reason in EventReason]: (typeof EVENT_REASONS)[Reason]["type"] extends "Warning" ? Reason : never;
 }[EventReason];

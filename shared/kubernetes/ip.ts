@@ -1,25 +1,16 @@
 // Parses, prints and classifies IP addresses as Go's net.IP does.
 
-/**
- * An IP address in its canonical text: `10.0.0.1`, `2001:db8::1`. An IPv4 address that is mapped into IPv6 becomes
- * IPv4. Equal addresses have equal texts.
- */
+/** An IP address in its canonical text: `10.0.0.1`, `2001:db8::1`. An IPv4 address mapped into IPv6 becomes IPv4. */
 export type Ip = string & { readonly kind: "ip" };
 
 type Reader = (digits: string) => number | null;
 
-/**
- * Parses an address like Go's net.ParseIP; null if that fails. Accepts no leading zeros in IPv4, at most four
- * digits in a group of IPv6, and no zone.
- */
+/** Parses an address like Go's net.ParseIP, without leading zeros in IPv4 and without a zone; null if that fails. */
 export function parseIp(text: string): Ip | null {
   return parse(text, strictOctet, strictGroup);
 }
 
-/**
- * Parses an address like k8s.io/utils/net.ParseIPSloppy; null if that fails. Accepts leading zeros as Go before
- * 1.17 did: 010.0.0.1 is 10.0.0.1.
- */
+/** Parses an address like k8s.io/utils/net.ParseIPSloppy (010.0.0.1 is 10.0.0.1); null if that fails. */
 export function parseIpSloppy(text: string): Ip | null {
   return parse(text, sloppyOctet, sloppyGroup);
 }
@@ -52,10 +43,7 @@ export function isLinkLocalUnicast(ip: Ip): boolean {
   return group >= 0xfe80 && group <= 0xfebf;
 }
 
-/**
- * Returns the first 64 bits of an IPv6 address, the smallest network that a provider gives a customer. Returns an
- * IPv4 address unchanged.
- */
+/** Returns an IPv6 address's first 64 bits, the smallest network of a customer. Returns an IPv4 address unchanged. */
 export function network(ip: Ip): Ip {
   if (isIpv4(ip)) return ip;
   const groups = parseIpv6(ip, strictOctet, strictGroup) ?? [];
@@ -90,10 +78,7 @@ function parseIpv4(text: string, octet: Reader): number[] | null {
   return parts.length === 4 ? readAll(parts, octet) : null;
 }
 
-/**
- * Parses the eight groups of an IPv6 address, whose last two may be written as IPv4. Returns null if the text is no
- * address.
- */
+/** Parses the eight groups of an IPv6 address, perhaps with IPv4 at its end; null if the text is no address. */
 function parseIpv6(text: string, octet: Reader, group: Reader): number[] | null {
   const halves = text.split("::");
   if (halves.length > 2) return null;
@@ -143,10 +128,7 @@ function strictGroup(digits: string): number | null {
   return digits.length <= 4 ? sloppyGroup(digits) : null;
 }
 
-/**
- * Prints the groups by RFC 5952: the longest run of at least two zero groups becomes `::`, the first one if several
- * are equally long.
- */
+/** Prints the groups by RFC 5952: `::` replaces the first of the longest runs of at least two zero groups. */
 function printGroups(groups: number[]): Ip {
   const [, , , , , sixth = 0, high = 0, low = 0] = groups;
   if (sixth === 0xffff && groups.slice(0, 5).every((group) => group === 0)) {

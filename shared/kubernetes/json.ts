@@ -11,10 +11,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/**
- * Returns the value of an object's own key; undefined if the object lacks the key, also for names such as
- * `constructor`.
- */
+/** Returns the value of an object's own key; undefined if the key is absent, even if it is `constructor`. */
 export function ownValue(object: JsonObject, key: string): Json | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }

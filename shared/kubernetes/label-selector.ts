@@ -2,10 +2,7 @@
 import { failure, type Result, success } from "../result.ts";
 import { labelKeyErrors, labelValueErrors } from "./validation.ts";
 
-/**
- * A requirement for one label. `=` and `==` become `in` with one value, `!=` becomes `notin` with one value. An
- * absent label satisfies `notin`.
- */
+/** A requirement for one label. `=` and `==` become `in`, `!=` becomes `notin`, which an absent label satisfies. */
 export interface LabelRequirement {
   key: string;
   operator: "in" | "notin" | "exists" | "absent" | ">" | "<";
@@ -20,10 +17,7 @@ const INT64_MAX = 2n ** 63n - 1n;
 
 const isSymbol = (token: string) => token === END || /^[=!(),<>]/.test(token);
 
-/**
- * Parses a selector (upstream Parse). A set of labels has to satisfy all returned requirements; "" has none, so it
- * matches every set.
- */
+/** Parses a selector (upstream Parse). A set of labels has to satisfy all requirements; "" matches every set. */
 export function parseLabelSelector(text: string): Result<LabelRequirement[]> {
   // A NUL is refused, since upstream's lexer sometimes treats it as the end.
   if (text.includes("\0")) return failure("a control character");

@@ -26,10 +26,7 @@ const KUBELET_LABELS = [
 /** The namespaces of upstream's kubeletapis.KubeletLabelNamespaces, sorted. */
 const KUBELET_LABEL_NAMESPACES = ["kubelet.kubernetes.io", "node.kubernetes.io"];
 
-/**
- * Returns true for one of KUBELET_LABELS, and for a label in or below one of KUBELET_LABEL_NAMESPACES (upstream
- * kubeletapis.IsKubeletLabel).
- */
+/** Returns true for KUBELET_LABELS and labels in or below KUBELET_LABEL_NAMESPACES (upstream IsKubeletLabel). */
 export function isKubeletLabel(key: string): boolean {
   return KUBELET_LABELS.includes(key) || isIn(labelNamespace(key), KUBELET_LABEL_NAMESPACES);
 }
@@ -73,9 +70,7 @@ export function validateNodeLabels(labels: Record<string, string>): string | nul
   return `invalid node labels: ${texts.join("; ")}`;
 }
 
-/**
- * Parses one value of --node-labels, "a=b,c=d" (upstream ConfigurationMap). The last of several equal keys counts.
- */
+/** Parses one value of --node-labels, "a=b,c=d" (upstream ConfigurationMap). The last of several equal keys counts. */
 export function parseNodeLabels(flag: string): Record<string, string> {
   const labels: [string, string][] = [];
   for (const pair of flag.split(",")) {

@@ -7,10 +7,7 @@ export function formatMicroTime(micros: number): string {
   return new Date(millis).toISOString().replace("Z", `${rest}Z`);
 }
 
-/**
- * Parses an RFC 3339 time into microseconds since 1970, and cuts off finer digits. Returns NaN if the text is no
- * time.
- */
+/** Parses an RFC 3339 time into microseconds since 1970, without finer digits. Returns NaN if the text is no time. */
 export function parseMicroTime(time: string): number {
   const fraction = /\.(\d+)/.exec(time)?.[1] ?? "";
   const seconds = Date.parse(time.replace(/\.\d+/, "")) / 1000;

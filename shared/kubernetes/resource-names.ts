@@ -16,10 +16,7 @@ export function isPrefixedNativeResourceName(name: string): boolean {
   return name.includes("kubernetes.io/");
 }
 
-/**
- * Returns true for an extended resource: not native, and a qualified name also in a quota, as "requests.<name>"
- * (upstream IsExtendedResourceName).
- */
+/** Returns true if `name` is not native, and "requests." + `name` is qualified (upstream IsExtendedResourceName). */
 export function isExtendedResourceName(name: string): boolean {
   if (isNativeResourceName(name) || name.startsWith(REQUESTS_PREFIX)) return false;
   return labelKeyErrors(REQUESTS_PREFIX + name).length === 0;

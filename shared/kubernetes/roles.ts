@@ -1,5 +1,4 @@
-// Handles the roles of a Node, which kubectl shows in the column ROLES. NodeRestriction refuses role labels to a
-// kubelet.
+// Handles a Node's roles, which kubectl shows in the column ROLES. NodeRestriction refuses role labels to a kubelet.
 import { labelKeyErrors } from "./validation.ts";
 
 const ROLE_PREFIX = "node-role.kubernetes.io/";

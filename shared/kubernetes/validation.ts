@@ -1,5 +1,4 @@
-// Validates names and values as Kubernetes does (apimachinery's pkg/api/validate/content and pkg/util/validation).
-// Each function returns upstream's error texts, none if the text is valid.
+// Validates names and values as apimachinery does. Each function returns upstream's error texts, none if valid.
 
 const LABEL_KEY = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
 const LABEL_VALUE = `(${LABEL_KEY})?`;
@@ -9,8 +8,7 @@ const DNS_SUBDOMAIN = `${DNS_LABEL}(\\.${DNS_LABEL})*`;
 const MAX_NAME_BYTES = 63;
 const MAX_SUBDOMAIN_BYTES = 253;
 
-// These patterns accept the same texts as the upstream patterns above, but in linear time, since they nest no
-// repetitions.
+// These patterns accept the same texts as upstream's above, but in linear time, since they nest no repetitions.
 const LABEL_KEY_PATTERN = /^[A-Za-z0-9](?:[-A-Za-z0-9_.]*[A-Za-z0-9])?$/;
 const DNS_LABEL_PATTERN = /^[a-z0-9](?:[-a-z0-9]*[a-z0-9])?$/;
 
@@ -25,9 +23,7 @@ const SUBDOMAIN_FAULT =
   "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and" +
   ` end with an alphanumeric character (e.g. 'example.com', regex used for validation is '${DNS_SUBDOMAIN}')`;
 
-/**
- * Checks the key of a label, taint or extended resource, "name" or "example.com/name" (upstream IsQualifiedName).
- */
+/** Checks the key of a label, taint or extended resource, "name" or "example.com/name" (upstream IsQualifiedName). */
 export function labelKeyErrors(key: string): string[] {
   const parts = key.split("/");
   if (parts.length > 2) {
@@ -65,10 +61,7 @@ export function dnsSubdomainErrors(name: string): string[] {
   return subdomainErrors(name, "characters");
 }
 
-/**
- * Checks a DNS subdomain. Upstream has this rule twice, with "bytes" and with "characters" in its text, and counts
- * bytes both times.
- */
+/** Checks a DNS subdomain. Upstream has this rule with "bytes" and with "characters", and counts bytes both times. */
 function subdomainErrors(name: string, unit: "bytes" | "characters"): string[] {
   const errors: string[] = [];
   if (byteLength(name) > MAX_SUBDOMAIN_BYTES)

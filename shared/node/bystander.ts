@@ -74,10 +74,7 @@ export function kubeletsView(node: Node): Node {
 
 const isPlatform = (own: string) => PLATFORM_LABELS.some((each) => each === own);
 
-/**
- * Returns true for a bystander's labels. Either OS_LABEL or QUEUE_LABEL is enough, since another writer may have
- * removed the other label.
- */
+/** Returns true for a bystander's labels: OS_LABEL or QUEUE_LABEL, as another writer may have removed one. */
 function isMarked(labels: Labels | undefined): labels is Labels {
   return labels?.[OS_LABEL] !== undefined || labels?.[QUEUE_LABEL] === QUEUE_REGION;
 }
@@ -122,10 +119,7 @@ export function bystander(
   };
 }
 
-/**
- * Makes a new bystander unschedulable, for programs that count schedulable Nodes. The node controller then adds the
- * taint.
- */
+/** Makes a new bystander unschedulable, for programs that count schedulable Nodes. */
 export function cordon(node: DraftNode): void {
   node.spec.unschedulable = true;
   node.metadata.annotations = { ...node.metadata.annotations, [CORDONED_ANNOTATION]: "true" };
@@ -162,10 +156,7 @@ interface OwnSources {
   marks: NodeMarks;
 }
 
-/**
- * Returns the setters of a deployment's own labels, and of bystanders. These setters run after withinGrant, which
- * limits only a machine's own parts.
- */
+/** Returns the setters of a deployment's labels and of bystanders, to run after withinGrant, which limits machines. */
 export function ownSetters(
   { enrolment, marks }: OwnSources,
   fieldManager: string, // the field manager of this deployment

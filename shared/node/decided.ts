@@ -1,5 +1,4 @@
-// Keeps the decided conditions of a Node in addition to those that the apiserver has. While the apiserver is
-// unreachable, each transition is decided once and none is lost.
+// Keeps a Node's decided conditions, so that each transition is decided once while the apiserver is unreachable.
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Setter } from "../setters/setter.ts";
 
@@ -27,8 +26,7 @@ export function overDecisions(
     const pending = decided.filter((decision) => {
       const status = statusOf(conditions, decision.type);
       const sentStatus = statusOf(sent, decision.type);
-      // The decision has changed and changed back. The apiserver may have stored the status in between, so the
-      // decision's later transition time counts.
+      // The decision has changed back. The apiserver may have stored the status in between, so the later time counts.
       if (decision.status === status) return sentStatus !== undefined && sentStatus !== status;
       return status === statusOf(lastKnown?.status?.conditions ?? [], decision.type) || status === sentStatus;
     });

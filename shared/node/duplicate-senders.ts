@@ -41,10 +41,7 @@ export interface SeenSenders {
 
 export const NO_SENDERS: SeenSenders = { turns: [] };
 
-/**
- * The time in which turns are counted. Boot IDs and startIds are never reused, so a sender that returns within this
- * time has run all the time.
- */
+/** The time in which turns are counted. A sender that returns in it has run all the time, since no ID is reused. */
 const WINDOW_MS = 10 * 60_000;
 /** The number of returns to an earlier sender that proves duplicates. The senders A B A B have two. */
 const RETURNS = 2;
@@ -55,15 +52,10 @@ const RETURNS = 2;
 export const MAX_SENDERS = { machines: 64, processes: 128 } as const;
 /** The number of turns that are kept. Before a phase begins, the turns are never more. */
 const MAX_TURNS = MAX_SENDERS.processes + RETURNS;
-/**
- * The number of forks within FORKS_WITHIN_MS that proves a clone. A machine that is restored from a snapshot causes
- * one fork.
- */
+/** The number of forks within FORKS_WITHIN_MS that proves a clone; a restored snapshot causes one fork. */
 const FORKS = 3;
 const FORKS_WITHIN_MS = 60 * 60_000;
-/**
- * The time from the last turn to the end of a phase. `two shims` ends sooner, since both shims run on one machine.
- */
+/** The time from the last turn to the end of a phase. `two shims` ends sooner, since both shims run on one machine. */
 const OVER_AFTER_MS: Record<DuplicatePhase, number> = { cloned: 60 * 60_000, "two shims": WINDOW_MS };
 /** The shortest time between two writes about further turns and reports, since each write costs a row. */
 const NOTED_EVERY_MS = 60_000;
@@ -82,10 +74,7 @@ export function noteSender(before: SeenSenders, sender: Sender, nowMs: number, l
     : seen;
 }
 
-/**
- * Updates the senders after a fork: a report used a ticket that only a second holder of the key can have. Only a
- * fork distinguishes a running machine from a copy of its memory.
- */
+/** Updates the senders after a fork: a report used a ticket that only a second holder of the key can have. */
 export function noteFork(before: SeenSenders, nowMs: number): SeenSenders {
   const { waitingSinceMs: _, ...known } = currentSenders(before, nowMs);
   const forks = [...forksOf(known, nowMs), nowMs].slice(-FORKS);
@@ -118,10 +107,7 @@ export function hasReturned({ turns }: SeenSenders, nowMs: number): boolean {
   return last !== undefined && recent.slice(0, -1).some((turn) => isSame(turn, last));
 }
 
-/**
- * Returns true if the senders have to be stored: at once for another phase or trusted process, after NOTED_EVERY_MS
- * for a further turn.
- */
+/** Returns true if the senders must be stored: a phase or trusted process at once, a turn after NOTED_EVERY_MS. */
 export function isWorthStoring(stored: SeenSenders | undefined, seen: SeenSenders, nowMs: number): boolean {
   const [was, is] = [stored?.double, seen.double];
   if (!was || !is || was.phase !== is.phase || was.believed !== is.believed) return true;

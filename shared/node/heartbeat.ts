@@ -1,5 +1,4 @@
-// Writes a Node's status if it has changed or a periodic write is due, and retries. Mirrors updateNodeStatus and
-// its callees in upstream's kubelet_node_status.go.
+// Writes a Node's status if it has changed or a write is due, and retries. Mirrors upstream's updateNodeStatus.
 import type { ApiResult } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
@@ -12,31 +11,20 @@ export const NODE_STATUS_UPDATE_TRIES = 5;
 
 /** The state between heartbeats, which the functions below update. */
 export interface HeartbeatState {
-  /**
-   * The time of the last write, in milliseconds since 1970; null if this process has not written the status yet.
-   */
+  /** The time of the last write, in milliseconds since 1970; null if this process has not written the status yet. */
   lastStatusReportTimeMs: number | null;
-  /**
-   * Milliseconds by which the next periodic write is shifted, so that a fleet's writes do not coincide. Exact to a
-   * nanosecond.
-   */
+  /** The shift of the next periodic write, so that a fleet's writes do not coincide; exact to a nanosecond. */
   delayAfterNodeStatusChangeMs: number;
 }
 
 export interface HeartbeatSteps {
-  /**
-   * Returns the Node from which the update starts. Attempt 0 may use the last known Node; later attempts read the
-   * Node from the apiserver.
-   */
+  /** Returns the Node to update. Attempt 0 may use the last known Node; later attempts read from the apiserver. */
   readNode(attempt: number): Promise<ApiResult<Node>>;
   /** Runs the setters on the Node, once in each try. Typically `updateNode` of update-node.ts. */
   updateNode(original: Node): NodeUpdate;
   patchNodeStatus: NodeClient["patchNodeStatus"];
-  /**
-   * Called before a write. If the result is false, the write is skipped, and a later write contains the change.
-   * Upstream always writes.
-   */
-  mayWrite?(original: Node, node: Node): Promise<boolean>;
+  /** Called before a write; if false, the write is skipped, and a later one has the change. Upstream always writes. */
+  mayWrite?(original: Node, node: Node): boolean;
   /** Returns the time in milliseconds since 1970. */
   now(): number;
   /** Returns a random number, at least 0 and less than 1. */
@@ -83,7 +71,7 @@ export async function tryUpdateNodeStatus(
     markVolumesFromNode(steps, node);
     return success({ outcome: "unchanged", node: original, errors });
   }
-  if ((await steps.mayWrite?.(original, node)) === false)
+  if (steps.mayWrite?.(original, node) === false)
     return success({ outcome: "withheld", node: original, errors });
   const isPeriodic = !changed && state.lastStatusReportTimeMs !== null;
   state.delayAfterNodeStatusChangeMs = isPeriodic ? 0 : calculateDelayMs(steps);
@@ -104,10 +92,7 @@ export function isUpdateStatusPeriodExpired(
   );
 }
 
-/**
- * Returns a random delay of up to half the period, positive or negative, in whole nanoseconds (upstream
- * calculateDelay).
- */
+/** Returns a random delay of up to half the period, of either sign, in whole nanoseconds (upstream calculateDelay). */
 export function calculateDelayMs(
   steps: Pick<HeartbeatSteps, "random" | "nodeStatusReportFrequencyMs">,
 ): number {

@@ -7,10 +7,7 @@ import { failure, type Result, success } from "../result.ts";
 
 export const ATTACH_DETACH_ANNOTATION = "volumes.kubernetes.io/controller-managed-attach-detach";
 export const KEEP_TERMINATED_POD_VOLUMES_ANNOTATION = "volumes.kubernetes.io/keep-terminated-pod-volumes";
-/**
- * The taint that `externalCloudProvider` adds, also if `registerWithTaints` already has it: upstream does not
- * compare.
- */
+/** The taint of `externalCloudProvider`, added even if `registerWithTaints` has it: upstream does not compare. */
 export const EXTERNAL_CLOUD_TAINT: Taint = {
   key: "node.cloudprovider.kubernetes.io/uninitialized",
   value: "true",
@@ -40,10 +37,7 @@ export interface InitialNodeOptions {
 export interface OlderOptions {
   /** true if the Node is registered unschedulable (`--register-schedulable=false`). */
   unschedulable: boolean;
-  /**
-   * true if the Node is registered with NetworkUnavailable, for a cloud that has to add a route first. `now` is the
-   * transition time.
-   */
+  /** true if the Node is registered with NetworkUnavailable since `now`, for a cloud that has to add a route first. */
   networkUnavailable: boolean;
   now: string;
   keepTerminatedPodVolumes: boolean;
@@ -182,10 +176,7 @@ function setUnlessEmpty(labels: Record<string, string>, value: string, names: re
   for (const name of names) labels[name] = value;
 }
 
-/**
- * Returns the error of a missing provider ID. Upstream's GetInstanceProviderID returns two errors of the cloud
- * provider unchanged.
- */
+/** Returns the error of a missing provider ID. As upstream, two errors of the cloud provider stay unchanged. */
 function providerIDError(error: string): string {
   const isOfTheCloud = error === "instance not found" || error === "unimplemented";
   return isOfTheCloud ? error : `failed to get instance ID from cloud provider: ${error}`;

@@ -9,10 +9,7 @@ export interface LeaseOptions {
   leaseNamespace: string;
   /** The name of the lease's holder, which is written only when the lease is created. */
   holderIdentity: string;
-  /**
-   * The annotations that name the deployment that owns the lease, written only when the lease is created. Upstream
-   * has none.
-   */
+  /** The annotations that name the lease's deployment, written only when the lease is created. Upstream has none. */
   annotations?: Record<string, string>;
   leaseDurationSeconds: number;
 }
@@ -34,10 +31,7 @@ export function withOwner(lease: Lease, node: Node): Lease {
   return { ...lease, metadata: { ...lease.metadata, ownerReferences: [owner] } };
 }
 
-/**
- * Returns the MicroTime of a renewal: now, or just after the last renewal if that is in the future. Controllers
- * only notice that renewTime has changed.
- */
+/** Returns the MicroTime of a renewal: now, or just after the last renewal if that is in the future. */
 export function nextRenewTime(nowMicros: number, base: Lease | null): string {
   const last = base?.spec?.renewTime;
   return formatMicroTime(last ? Math.max(nowMicros, parseMicroTime(last) + 1) : nowMicros);

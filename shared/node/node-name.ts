@@ -3,10 +3,7 @@ import { toLower, trimSpace } from "../go/strings.ts";
 import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
 import { failure, type Result, success } from "../result.ts";
 
-/**
- * Returns the Node's name (upstream nodeutil.GetHostname). A cloud provider may return another name. `name` is the
- * host name override or the system's host name.
- */
+/** Returns the Node's name for `name`, the override or the system's host name (upstream nodeutil.GetHostname). */
 export function getHostname(name: string): Result<string> {
   const trimmed = trimSpace(name);
   if (trimmed === "") return failure("empty hostname is invalid");

@@ -1,5 +1,4 @@
-// Sets the labels that a deployment and its join tokens give a Node: MACHINE_LABEL, the deployment, roles, and the
-// token's labels. No machine decides about these labels.
+// Sets the labels that a deployment and its join tokens give a Node. No machine decides about these labels.
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import { isRoleLabel, PASSED_OVER_ROLE, roleFault, roleLabel } from "../kubernetes/roles.ts";
 import { isRollcallLabel } from "../protocol/drop-ins.ts";
@@ -9,9 +8,7 @@ import { listedIn, replaceListed } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { DEPLOYMENT_LABEL, MACHINE_LABEL } from "./ownership.ts";
 
-/**
- * The annotation that lists rollcall's roles. A listed role is removed when deployment and token no longer name it.
- */
+/** The annotation that lists rollcall's roles. A listed role is removed when deployment and token no longer name it. */
 export const ROLES_ANNOTATION = "rollcall.dev/roles";
 
 /** The settings of a deployment that change all of its Nodes. */
@@ -27,10 +24,7 @@ export interface NodeMarks {
   isUnschedulable?: boolean;
 }
 
-/**
- * Returns a setter that restores labels that are missing or have another value. A role that another writer gave the
- * Node stays.
- */
+/** Returns a setter that restores missing or changed labels. A role that another writer gave the Node stays. */
 export function ownLabels(
   deployment: string | null, // null on a machine, which does not know its deployment
   roles: readonly string[], // contains no role of a control plane but PASSED_OVER_ROLE
@@ -72,10 +66,7 @@ function listRoles(node: DraftNode, roles: readonly string[], fieldManager: stri
 
 export const TOKEN_LABELS_ANNOTATION = "rollcall.dev/token-labels";
 
-/**
- * Returns a setter that sets the join token's labels, over the labels of the machine's facts. Labels of an earlier
- * token are removed.
- */
+/** Returns a setter of the join token's labels, over the facts' labels, that removes labels of an earlier token. */
 export function tokenLabels(
   given: Readonly<Record<string, string>>, // the labels in the join token's grant
 ): Setter {

@@ -1,34 +1,21 @@
-// Decides which Nodes a deployment may write, and names their marks. Makes the patch with which a deployment adopts
-// a Node that an operator offers.
+// Decides which Nodes a deployment may write, names their marks, and makes the patch that adopts an offered Node.
 import type { JsonObject } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import type { Node, Taint } from "../kubernetes/types.ts";
 
 /** The annotation with the deployment that created or adopted the Node. */
 export const OWNER_ANNOTATION = "rollcall.dev/owner";
-/**
- * The label of every Node of rollcall, with an empty value. Selectors and affinities recognize a Node without a
- * kubelet by this label.
- */
+/** The label of every Node of rollcall, with an empty value, by which selectors recognize a Node without a kubelet. */
 export const MACHINE_LABEL = "rollcall.dev/machine";
-/**
- * The label with a copy of the owner, for selectors, which do not read annotations. Only the annotation decides
- * about ownership.
- */
+/** The label with a copy of the owner, for selectors. Only the annotation decides about ownership. */
 export const DEPLOYMENT_LABEL = "rollcall.dev/deployment";
 /** The label that keeps a load balancer from sending traffic to a machine without a kubelet. */
 export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
-/**
- * The annotation of a Node that was created unschedulable because of NODE_UNSCHEDULABLE. If an operator uncordons
- * the Node, it stays schedulable.
- */
+/** The annotation of a Node created unschedulable (NODE_UNSCHEDULABLE), which stays schedulable once uncordoned. */
 export const CORDONED_ANNOTATION = "rollcall.dev/unschedulable";
 /** The taint that keeps pods from a machine without a kubelet. */
 export const FACTS_ONLY_TAINT: Taint = { key: "rollcall.dev/facts-only", effect: "NoSchedule" };
-/**
- * The label of Nodes that the node controller does not count among the Nodes that are not Ready (nodelifecycle,
- * DisruptionMode).
- */
+/** The label of Nodes that the node controller leaves out of its count of Nodes that are not Ready. */
 export const EXCLUDE_DISRUPTION_LABEL = "node.kubernetes.io/exclude-disruption";
 /**
  * The label that gives bystanders an eviction queue of their own, so that silent machines do not delay the eviction
@@ -38,10 +25,7 @@ export const EXCLUDE_DISRUPTION_LABEL = "node.kubernetes.io/exclude-disruption";
 export const QUEUE_LABEL = "failure-domain.beta.kubernetes.io/region";
 export const QUEUE_REGION = "rollcall.dev";
 
-/**
- * The bystander's label for the operating system. MOVED_LABELS lists the kubelet's labels for each bystander's
- * label, the preferred one first.
- */
+/** The bystander's label for the operating system, in place of the kubelet's labels (MOVED_LABELS). */
 export const OS_LABEL = "rollcall.dev/os";
 export const MOVED_LABELS = {
   [OWN_HOSTNAME_LABEL]: [HOSTNAME_LABEL],

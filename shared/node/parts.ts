@@ -58,10 +58,7 @@ const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
 /** The field manager whose value is kept, by part: `label example.com/rack`. */
 export type OthersParts = Record<string, string>;
 
-/**
- * Restores in `node` the parts whose values other writers may keep. Returns the restored parts with their field
- * managers.
- */
+/** Restores in `node` the parts that other writers may keep. Returns these parts with their field managers. */
 export function leaveOthers(
   original: Node, // the Node in the apiserver
   node: DraftNode,
@@ -119,10 +116,7 @@ function othersWhoWin(
   return ALWAYS_OURS[part].has(key) ? "none" : "all";
 }
 
-/**
- * The limits of repeated writes. An admission webhook may undo a part every time, and a fleet must not write the
- * part with every report.
- */
+/** The limits of repeated writes: an admission webhook may undo a part every time. */
 const PUT_BACK_LIMITS = {
   /** The number of times that a part is restored without delay, within `withinMs`. */
   atOnce: 2,
@@ -175,10 +169,7 @@ interface SeenNode {
   nowMs: number;
 }
 
-/**
- * Removes from `node` the parts that must not be restored yet. Returns the earlier writes and the parts of the
- * patch.
- */
+/** Removes from `node` the parts that must not be restored yet. Returns earlier writes and the patch's parts. */
 export function holdBack(node: DraftNode, before: WrittenParts, seen: SeenNode): HeldBack {
   const written: Record<string, Written> = {};
   const wanted: WantedPart[] = [];
@@ -228,10 +219,7 @@ export function afterWrite(
   return written;
 }
 
-/**
- * Returns the parts that another writer has undone. The node object stores these parts, so that they outlive an
- * eviction.
- */
+/** Returns the parts that another writer has undone, which the node object stores to outlive an eviction. */
 export function putBackParts(written: WrittenParts): WrittenParts {
   return Object.fromEntries(
     Object.entries(written).filter(
@@ -254,8 +242,7 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
     const [was, is] = [original.metadata?.[field], node.metadata[field]];
     if (was === is) return [];
     const listed = kind === "label" ? LABEL_LISTS.flatMap((list) => listedIn(original, list)) : [];
-    // A kubelet's label is removed each time that it appears, because a bystander never has one. Any other label is
-    // removed once.
+    // A kubelet's label is removed whenever it appears: a bystander never has one. Other labels are removed once.
     const gone = Object.keys(was ?? {}).filter(
       (key) => is?.[key] === undefined && movedTo(key) !== undefined,
     );
@@ -290,18 +277,12 @@ function isDue({ atMs }: Written, nowMs: number): boolean {
   return !isWithin(atMs, nowMs, PUT_BACK_LIMITS.everyMs - 1);
 }
 
-/**
- * Returns true if `withinMs` has not passed since `sinceMs`. If the clock was set back, the result is false, so
- * that no wait is too long.
- */
+/** Returns true if `withinMs` has not passed since `sinceMs`; false if the clock was set back, to limit the wait. */
 function isWithin(sinceMs: number, nowMs: number, withinMs: number): boolean {
   return nowMs >= sinceMs && nowMs - sinceMs <= withinMs;
 }
 
-/**
- * Names the writer that undid a part, in words. The apiserver keeps no writer of a removed key; a webhook has
- * removed it already in the apiserver's answer.
- */
+/** Names the writer that undid a part, in words. The apiserver keeps no writer of a removed key. */
 function undoneBy(
   { kind, key, value }: WantedPart,
   known: Written,

@@ -1,5 +1,4 @@
-// Makes one attempt to register a Node, and computes the delay before the next one. Mirrors
-// tryRegisterWithAPIServer and the reconcile helpers of upstream's kubelet_node_status.go, by name.
+// Makes one attempt to register a Node, and computes the next delay. Mirrors upstream's tryRegisterWithAPIServer.
 import { type ApiError, isAlreadyExists, isForbidden } from "../kubernetes/api-error.ts";
 import type { NodeClient } from "../kubernetes/client.ts";
 import { createNodeStatusPatch } from "../kubernetes/patch/node-status-patch.ts";
@@ -20,14 +19,9 @@ export function nextRegistrationDelayMs(previousDelayMs: number): number {
   return Math.min(previousDelayMs * 2, MAX_REGISTRATION_DELAY_MS);
 }
 
-/**
- * Decides whether the machine may write the existing Node, and returns the Node to reconcile. Upstream takes every
- * Node.
- */
+/** Returns the existing Node to reconcile if the machine may write it. Upstream takes every Node. */
 type Claim = (existing: Node) => Promise<Result<Node, RegistrationFailure>>;
-/**
- * Restores the parts of an existing Node that the machine may not change. Upstream lets a kubelet change all parts.
- */
+/** Restores the parts of an existing Node that the machine may not change. Upstream lets a kubelet change all parts. */
 type Bound = (existing: Node, node: DraftNode) => void;
 
 export type Registration = Result<RegisteredNode, RegistrationFailure>;
@@ -42,10 +36,7 @@ export type RegistrationFailure =
   | { reason: "not ours"; message: string }
   | { reason: "request failed"; step: "create" | "get" | "reconcile"; error: ApiError };
 
-/**
- * Creates the Node, or reconciles an existing one (upstream tryRegisterWithAPIServer). Reconciles also if the
- * client may not create Nodes.
- */
+/** Creates the Node, or reconciles it if it exists or must not be created (upstream tryRegisterWithAPIServer). */
 export async function tryRegister(
   client: NodeClient,
   initial: Node,
@@ -112,10 +103,7 @@ const DEFAULT_LABELS = [
   "beta.kubernetes.io/arch",
 ];
 
-/**
- * Runs all reconcile steps in upstream's order. Returns a changed copy of `existing`, and true if upstream would
- * send it.
- */
+/** Runs all reconcile steps in upstream's order. Returns a changed copy, and true if upstream would send it. */
 function reconcileExistingNode(
   initial: Node,
   existing: Node,
@@ -131,10 +119,7 @@ function reconcileExistingNode(
   return { node, requiresUpdate: steps.includes(true) };
 }
 
-/**
- * Reconciles the annotation for controller-managed attach and detach. Like all steps below, changes `existing`, and
- * returns true if it has to be sent.
- */
+/** Reconciles the attach and detach annotation. Like all steps below, changes `existing`; true if it must be sent. */
 export function reconcileCMADAnnotation(initial: Node, existing: DraftNode): boolean {
   const wanted = initial.metadata?.annotations?.[ATTACH_DETACH_ANNOTATION];
   const { [ATTACH_DETACH_ANNOTATION]: found, ...others } = existing.metadata.annotations ?? {};
@@ -192,10 +177,7 @@ export function reconcileHugePageResource(initial: Node, existing: DraftNode): b
   return requiresUpdate;
 }
 
-/**
- * Sets a quantity unless the amounts are equal. An absent quantity counts as 0; an equal quantity keeps its
- * notation.
- */
+/** Sets a quantity unless the amounts are equal (absent is 0), so that an equal quantity keeps its notation. */
 function setUnlessEqual(
   list: ResourceList,
   name: string,

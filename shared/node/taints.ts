@@ -37,10 +37,7 @@ export function askedTaints(
   };
 }
 
-/**
- * Returns all taints that machine and token have requested since the Node was created. Other writers have set all
- * other taints.
- */
+/** Returns all taints that machine and token have requested since the Node's creation; other writers set the rest. */
 export function everAsked({ taints = [], formerTaints = [] }: Partial<AskedTaints> = {}): Taint[] {
   return [...taints, ...formerTaints];
 }
@@ -57,9 +54,7 @@ function texts(taints: readonly Taint[]): string {
   return taints.map(({ key, value, effect }) => `${key}${value ? `=${value}` : ""}:${effect}`).join(", ");
 }
 
-/**
- * The taints that the node lifecycle controller and its admission plugin set and remove together with a condition.
- */
+/** The taints that the node lifecycle controller and its admission plugin set and remove together with a condition. */
 const OF_CONDITIONS: ReadonlySet<string> = new Set([
   "node.kubernetes.io/not-ready",
   "node.kubernetes.io/unreachable",

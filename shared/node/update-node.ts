@@ -42,8 +42,7 @@ export function updateNode(
   }
   setRequiredLabels(node, goos, goarch);
   errors.push(...setNodeStatus(node, setters));
-  // All labels are compared, because rollcall's setters set labels. Upstream's setters set none, so it compares
-  // only the required labels.
+  // All labels are compared, because rollcall's setters set labels. Upstream compares only the required labels.
   const labelsChanged = !isSameMap(original.metadata?.labels ?? {}, node.metadata.labels ?? {});
   const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, node.status) || labelsChanged;
   return { node, changed, errors };
@@ -111,10 +110,7 @@ export function nodeStatusHasChanged(original: NodeStatus | null, current: NodeS
   );
 }
 
-/**
- * Returns true if the conditions have changed (upstream nodeConditionsHaveChanged). Sorts by type only if the order
- * differs.
- */
+/** Returns true if the conditions differ (upstream nodeConditionsHaveChanged). Sorts only if the order differs. */
 function nodeConditionsHaveChanged(original: NodeCondition[], current: NodeCondition[]): boolean {
   if (original.length !== current.length) return true;
   if (original.every((condition, index) => condition.type === current[index]?.type)) {

@@ -32,10 +32,7 @@ const revocation = z.object({
   thumbprint: z.string(),
   name: z.string(),
   at: z.string(),
-  /**
-   * `revoked`, `forgotten`, `rejected`, `rotated` or `taken over`; "" if an earlier Worker revoked the key without
-   * a reason.
-   */
+  /** `revoked`, `forgotten`, `rejected`, `rotated` or `taken over`; "" if an earlier Worker stored no reason. */
   why: z.string(),
 });
 
@@ -49,10 +46,7 @@ export type RevocationsAnswer = z.infer<typeof revocationsSchema>;
 
 const settingInForce = z.object({
   name: z.string(),
-  /**
-   * The value of a variable; null if the value is invalid, since an invalid value might contain a password.
-   * `present` or `absent` for a secret.
-   */
+  /** The value of a variable; null if invalid, as it might contain a password. `present` or `absent` for a secret. */
   value: z.nullable(z.string()),
   /** `default`, `variable` or `secret`. */
   source: z.string(),

@@ -1,5 +1,4 @@
-// Defines the schemas of the requests about operators, their sessions, rollouts, and actions on many machines. The
-// answers are in administration-answers.ts and fleet-answers.ts.
+// Defines the schemas of requests about operators, their sessions, rollouts, and actions on many machines.
 import * as z from "zod/mini";
 import { filterShape } from "./fleet-api.ts";
 import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS, ROLLOUT_LIMITS } from "./limits.ts";

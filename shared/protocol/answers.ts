@@ -1,5 +1,4 @@
-// Defines the Worker's answers to machines: a body for each success, a reason for each refusal. Normative, together
-// with docs/protocol.md.
+// Defines the Worker's answers to machines: bodies, and reasons for refusals. Normative, with docs/protocol.md.
 
 /** The body of a 200 answer to a rotation. The old key is valid until the first report with the next key. */
 export interface RotationAnswer {
@@ -112,9 +111,7 @@ export interface Problem {
   pointer?: string;
   /** The name of the invalid parameter, for `invalid-query`. */
   parameter?: string;
-  /**
-   * A new ticket, for `ticket-stale` and `facts-unknown`. The machine repeats its request at once with the ticket.
-   */
+  /** A new ticket, for `ticket-stale` and `facts-unknown`. The machine repeats its request at once with the ticket. */
   ticket?: string;
   factsWanted?: boolean;
   /** A new challenge, for `challenge-stale`. The machine signs the challenge and repeats its request at once. */

@@ -1,15 +1,11 @@
-// Defines the pages of a deployment's backup: the answers to GET /v1/backup, the bodies of POST /v1/imports, and
-// the lines of the file.
+// Defines the pages of a backup: answers to GET /v1/backup, bodies of POST /v1/imports, and lines of the file.
 import * as z from "zod/mini";
 import { BACKUP_LIMITS, LIMITS } from "./limits.ts";
 
 /** The version of the backup's format, which changes if earlier Workers cannot read the new format. */
 export const BACKUP_FORMAT = 1;
 
-/**
- * The tables, in the order of a backup. Pins come before tombstones, so that a key that is revoked during the
- * backup is also refused after the import.
- */
+/** The tables in a backup's order: pins before tombstones, so that a key revoked meanwhile is refused afterwards. */
 export const BACKUP_TABLES = [
   "deployment",
   "pins",

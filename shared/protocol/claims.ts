@@ -1,5 +1,4 @@
-// Defines the JWTs (RFC 7519) that sign machines' requests: their types and claims, and the bodies that contain
-// JWTs. Normative, together with docs/protocol.md.
+// Defines the JWTs (RFC 7519) that sign machines' requests, and their bodies. Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import { LIMITS } from "./limits.ts";
 import { PROTOCOL } from "./report.ts";
@@ -16,10 +15,7 @@ export const JWT_TYPES = {
   rotate: "rollcall-rotate+jwt",
   /** Signs the question whether to upgrade the shim. The header and the claims are a report's. */
   upgrade: "rollcall-upgrade+jwt",
-  /**
-   * Proves that the machine has the next key, and names the replaced key. Signed by the next key, with the header
-   * `jwk`.
-   */
+  /** Proves that the machine has the next key, which signs it (header `jwk`), and names the replaced key. */
   nextKey: "rollcall-next-key+jwt",
   /** Proves that the machine has the key to pin. Signed by the machine's key, with the header `jwk`. */
   enrol: "rollcall-enrol+jwt",

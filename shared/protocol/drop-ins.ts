@@ -1,5 +1,4 @@
-// Defines what an operator's own programs and files may add to a machine's facts: the schema of one drop-in, and of
-// all drop-ins in a report. The shim runs the programs.
+// Defines the schemas of drop-ins, with which an operator's programs and files add to a machine's facts.
 import * as z from "zod/mini";
 import { validateNodeLabels } from "../kubernetes/labels.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
@@ -26,10 +25,7 @@ export const TAKEN_CONDITIONS: readonly string[] = [
 ];
 export const DROP_INS_CONDITION = "DropInsFailed";
 
-/**
- * The labels that a drop-in must not set: labels that follow from other facts, or keep traffic from a machine
- * without pods.
- */
+/** The labels no drop-in may set: they follow from other facts, or keep traffic from a machine without pods. */
 const TAKEN_LABELS = new Set([
   "kubernetes.io/hostname",
   "kubernetes.io/os",
@@ -109,10 +105,7 @@ export const dropInSchema = z.strictObject({
   resources: z._default(resources, {}),
   labels: z._default(labels, {}),
   conditions: z._default(conditions, []),
-  /**
-   * Custom facts, which become a field of the facts. They are not part of `dropIns`, where earlier Workers refuse
-   * unknown fields.
-   */
+  /** Custom facts, which become a field of the facts. Earlier Workers refuse unknown fields of `dropIns`. */
   custom: z._default(customSchema, {}),
 });
 export type DropIn = z.infer<typeof dropInSchema>;
@@ -136,10 +129,7 @@ export const dropInsSchema = z.strictObject({
 });
 export type DropIns = z.infer<typeof dropInsSchema>;
 
-/**
- * The seconds for which each condition remains valid, as part of a report's vitals. A duration does not depend on
- * the machine's clock.
- */
+/** The seconds for which each condition remains valid: a duration does not depend on the machine's clock. */
 export const remainingSecondsSchema = z
   .record(
     z.string().check(z.maxLength(DROP_IN_LIMITS.conditionLength)),

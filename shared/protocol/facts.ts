@@ -22,9 +22,7 @@ const resourceCounts = z
 
 const id = plainText(FACTS_LIMITS.idLength);
 
-/**
- * The IDs that identify a sender. The Worker parses the IDs separately, so that refused facts provide IDs as well.
- */
+/** The IDs that identify a sender. The Worker parses the IDs separately, so that refused facts provide IDs as well. */
 export const machineIDsSchema = z.object({ machine: z.object({ machineID: id, bootID: id }) });
 
 const machine = z.strictObject({
@@ -78,17 +76,12 @@ const nodeAddress = z
 
 /** The metadata that a cloud has about the machine. */
 export const cloudSchema = z.strictObject({
-  /**
-   * The provider ID in the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "" if the cloud has none.
-   */
+  /** The provider ID in the form of the cloud's own provider: `aws:///eu-west-1a/i-0abc`. "" if the cloud has none. */
   providerID: plainText(SETTINGS_LIMITS.providerIDLength),
   instanceType: labelValue,
   zone: z.optional(labelValue),
   region: z.optional(labelValue),
-  /**
-   * The addresses in the metadata. If absent, the Node gets the machine's own addresses. The apiserver refuses
-   * duplicates.
-   */
+  /** The addresses in the metadata, without duplicates. If absent, the Node gets the machine's own addresses. */
   addresses: z.optional(
     z.array(nodeAddress).check(
       z.maxLength(FACTS_LIMITS.addresses),
@@ -114,14 +107,9 @@ export const factsSchema = z.strictObject({
     architecture: labelValue.check(z.minLength(1)),
   }),
   machine: z.optional(machine),
-  /**
-   * The inventory; null if the configuration does not want it. Absent if it is not read yet: the last valid
-   * inventory stays.
-   */
+  /** The inventory; null if not configured; absent if not read yet, so that the last valid inventory stays. */
   inventory: z.optional(z.nullable(inventorySchema)),
-  /**
-   * The drop-ins' results; null if there are no drop-ins. Absent if no drop-in has run yet: the last results stay.
-   */
+  /** The drop-ins' results; null if there are no drop-ins. Absent if no drop-in has run yet: the last results stay. */
   dropIns: z.optional(z.nullable(dropInsSchema)),
   versions: z.optional(z.strictObject({ kernel: text, osImage: text, shim: z.optional(text) })),
   /** The runtime by CRI's Version; null on a machine that has no container runtime. */
@@ -140,10 +128,7 @@ export const factsSchema = z.strictObject({
       capacity: resourceCounts,
       allocatable: resourceCounts,
       removed: z.array(extendedResource).check(z.maxLength(FACTS_LIMITS.extendedResources)),
-      /**
-       * false if the machine has no record of devices. Registration then sets the extended resources of an existing
-       * Node to 0 (ShouldResetExtendedResourceCapacity).
-       */
+      /** false without a record of devices: registration then sets an existing Node's extended resources to 0. */
       recorded: z.optional(z.boolean()),
     }),
   ),
@@ -178,10 +163,7 @@ export const factsSchema = z.strictObject({
   cgroups: z.optional(
     z.strictObject({ cpuHardcapping: z.boolean(), version: z.optional(z.literal([1, 2])) }),
   ),
-  /**
-   * The custom facts for setters that users add (docs/custom-setters.md). Absent if there are none, or the drop-ins
-   * have not run yet.
-   */
+  /** The facts for custom setters (docs/custom-setters.md); absent if none, or before the drop-ins have run. */
   custom: z.optional(customSchema),
 });
 export type Facts = z.infer<typeof factsSchema>;

@@ -1,5 +1,4 @@
-// Defines the feed's query, messages and close codes, as docs/feed.md describes them. Times are RFC 3339; in the
-// columns of machines they are milliseconds since 1970.
+// Defines the feed's messages (docs/feed.md). Times are RFC 3339, in columns of machines milliseconds since 1970.
 import * as z from "zod/mini";
 import type { CodedColumns } from "../fleet/columns.ts";
 import type { FleetCounts } from "../fleet/state.ts";
@@ -57,10 +56,7 @@ export interface FeedChanges extends FeedNews {
   moved?: { rows: number; columns: CodedColumns };
   /** The names of removed machines. */
   gone?: string[];
-  /**
-   * The number of machines by state; present if the client is up to date after this message. A client can check its
-   * own rows with it.
-   */
+  /** The number of machines by state, to check the client's rows; present if they are now up to date. */
   counts?: FleetCounts;
 }
 

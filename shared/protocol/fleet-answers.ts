@@ -49,16 +49,10 @@ export const fleetMachineSchema = z.object({
   /** The parts that the deployment or the join token does not allow, for operators. */
   withheld: z.string(),
   key: z.object({ thumbprint: z.string(), token: z.string(), pinnedAt: z.string(), isUsed: z.boolean() }),
-  /**
-   * The time at which the Node was created; null if it is not known, or the machine has no Node. Earlier Workers
-   * omit the field.
-   */
+  /** The time of the Node's creation; null if unknown or without a Node. Earlier Workers omit the field. */
   created: z.optional(z.nullable(z.string())),
 });
-/**
- * A machine in the fleet index. In the state `pending` the machine waits for a name, which another machine may
- * have.
- */
+/** A machine in the fleet index. In the state `pending`, the machine waits for a name that another one may have. */
 export type FleetMachine = z.infer<typeof fleetMachineSchema>;
 
 const counts = z.record(z.string(), z.number());

@@ -1,5 +1,4 @@
-// Defines the queries of the fleet index's routes, for the Worker's routes and the command line. Parses each
-// parameter into a term of a filter, or refuses it. Times are RFC 3339.
+// Defines the queries of the fleet index's routes; parses each parameter into a filter's term. Times are RFC 3339.
 import * as z from "zod/mini";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
 import { MACHINE_FIELDS, MACHINE_SORTS } from "../fleet/machine-fields.ts";

@@ -1,5 +1,4 @@
-// Defines the frames between a machine and its gateway: JSON objects with a `type`. The second line of a heartbeat
-// is its MAC. Normative, together with docs/protocol.md.
+// Defines the frames between a machine and its gateway: JSON with a `type`. Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import type { Problem, ReportAnswer } from "./answers.ts";
 import { remainingSecondsSchema } from "./drop-ins.ts";
@@ -15,10 +14,7 @@ export const reportFrameSchema = z.strictObject({
 });
 export type ReportFrame = z.infer<typeof reportFrameSchema>;
 
-/**
- * The first line of a heartbeat. The line omits what is unchanged since the last accepted report: facts,
- * capacities, errors, OOM kills. The second line is the MAC of heartbeatText.
- */
+/** A heartbeat's first line, which omits what is unchanged since the last accepted report. The second is its MAC. */
 export const heartbeatSchema = z.strictObject({
   type: z.literal("heartbeat"),
   /** The number of the heartbeat in its session: 1, 2, 3 … */
@@ -35,18 +31,12 @@ export type HeartbeatFrame = z.infer<typeof heartbeatSchema>;
 /** The number of characters of a heartbeat's MAC: base64url of the first 16 bytes of HMAC-SHA-256. */
 export const HEARTBEAT_MAC_LENGTH = 22;
 
-/**
- * Returns the text that the MAC protects. `nonce` is from the last answer on this socket, `payload` is the frame's
- * first line.
- */
+/** Returns the text that the MAC protects. `nonce`: from the socket's last answer; `payload`: the first line. */
 export function heartbeatText(nonce: string, payload: string): string {
   return `rollcall-heartbeat\n${nonce}\n${payload}`;
 }
 
-/**
- * Returns the `info` of the HKDF (SHA-256, no salt, 32 bytes) that turns the shared X25519 secret into the
- * session's HMAC key.
- */
+/** Returns the HKDF's `info` (SHA-256, no salt, 32 bytes) to turn the X25519 secret into the session's HMAC key. */
 export function sessionInfo(name: string, machineKey: string, workerKey: string): string {
   return `rollcall-session\n${name}\n${machineKey}\n${workerKey}`;
 }
@@ -91,10 +81,7 @@ export type GatewayFrame =
       type: "report-answer";
       status: number;
       body: ReportAnswer | Problem;
-      /**
-       * The session for heartbeats; absent if the machine must not send heartbeats. `key` is the Worker's X25519
-       * public key, as base64url.
-       */
+      /** The session for heartbeats, absent if none may be sent. `key`: the Worker's X25519 public key, base64url. */
       session?: { key: string; nonce: string };
       /** Milliseconds within which the machine connects again, at a random time, if this socket is lost. */
       comeBackWithinMs: number;
@@ -104,10 +91,7 @@ export type GatewayFrame =
   | { type: "again"; reason: AgainReason }
   /** An operator has changed something, so the machine has to report now. */
   | { type: "report-now" }
-  /**
-   * The gateway closes the socket. The machine reports over HTTP, and connects again after `comeBackInMs`
-   * milliseconds at the earliest.
-   */
+  /** The gateway closes the socket. The machine reports over HTTP, and reconnects after `comeBackInMs` or later. */
   | { type: "closing"; reason: ClosingReason; comeBackInMs: number }
   /** The machine has left, or an operator has removed it. Its key is refused from now on. */
   | { type: "left" };

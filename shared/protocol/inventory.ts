@@ -6,10 +6,7 @@ import { count, plainText } from "./schema.ts";
 const text = z.optional(plainText(INVENTORY_LIMITS.textLength).check(z.minLength(1)));
 const amount = z.optional(count);
 
-/**
- * The hardware of a machine. Unknown values are absent. Serial numbers and MAC addresses are present only if
- * configured.
- */
+/** The hardware of a machine, as far as known. Serial numbers and MAC addresses are present only if configured. */
 export const inventorySchema = z.strictObject({
   cpu: z.optional(z.strictObject({ vendor: text, model: text, sockets: amount, physicalCores: amount })),
   system: z.optional(z.strictObject({ vendor: text, model: text, serial: text })),
@@ -69,10 +66,7 @@ export function inventoryLabels({ cpu, system, board, gpus = [] }: Inventory): R
   return labels;
 }
 
-/**
- * Makes a label's value of a text: `Intel(R) Core(TM) i5-8259U CPU @ 2.30GHz` becomes
- * `Intel-R-Core-TM-i5-8259U-CPU-2.30GHz`.
- */
+/** Makes a label's value of a text: `Core(TM) i5-8259U CPU @ 2.30GHz` becomes `Core-TM-i5-8259U-CPU-2.30GHz`. */
 function labelValueOf(text: string): string {
   const ends = /^[^A-Za-z0-9]+|[^A-Za-z0-9]+$/g;
   const value = text.replace(/[^A-Za-z0-9._]+/g, "-").replace(ends, "");

@@ -56,9 +56,7 @@ const role = z.string().check(
 export const grantShape = {
   /** true if machines may replace the taint rollcall.dev/facts-only by registerWithTaints. */
   withoutFactsOnlyTaint: z._default(z.boolean(), false),
-  /**
-   * The labels and taints of the token's Nodes, which override the machine's own. Taints apply only to new Nodes.
-   */
+  /** The labels and taints of the token's Nodes, which override the machine's own. Taints apply only to new Nodes. */
   labels: z.optional(nodeLabels),
   taints: z.optional(nodeTaints),
   /** The Node's roles, for kubectl's column ROLES. If absent, the Node gets the roles in NODE_ROLE. */

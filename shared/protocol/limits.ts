@@ -1,5 +1,4 @@
-// Lists all limits of the protocol, as in docs/protocol.md. A value beyond its limit is refused. The file imports
-// nothing, since some programs load only this file.
+// Lists all limits of the protocol, as in docs/protocol.md. Imports nothing, since some programs load only this file.
 
 const INT32_MAX = 2 ** 31 - 1;
 
@@ -68,9 +67,7 @@ export const SETTINGS_LIMITS = {
   nodeStatusMaxImages: [-1, INT32_MAX],
   taints: 64,
   nodeLabels: 64,
-  /**
-   * The number of eviction thresholds or reservations. The limit is above the numbers of signals and of resources.
-   */
+  /** The number of eviction thresholds or reservations. The limit is above the numbers of signals and of resources. */
   entries: 16,
   /** Characters of a threshold, a reservation, or the name of a signal or resource. */
   entryLength: 64,
@@ -86,8 +83,6 @@ export const DEPLOYMENT_LIMITS = {
   minLeaseSeconds: [1, 3600],
   /** The number of images in the Node. A machine cannot report more than FACTS_LIMITS.images. */
   maxImages: [0, FACTS_LIMITS.images],
-  /** The factor of the limits that all machines of a join token, and of the deployment, share. */
-  sharedLimitsFactor: [1, 1000],
 } as const;
 
 /** Limits of the inventory. */
@@ -307,9 +302,7 @@ export const GATEWAY_LIMITS = {
   reportsAtOnce: 20,
   /** The number of reports that one socket may send in a minute. */
   reportsAMinute: 60,
-  /**
-   * Seconds for which a machine uses HTTP after its gateway closed the socket, or after `failures` sockets failed.
-   */
+  /** Seconds for which a machine uses HTTP after its gateway closed the socket, or after `failures` sockets failed. */
   awaySeconds: 600,
   failures: 3,
   /** Milliseconds within which a machine with a lost socket connects again, at a random time. */

@@ -66,10 +66,7 @@ export type PendingAnswer = z.infer<typeof pendingSchema>;
 const auditEntry = z.object({
   id: z.number(),
   at: z.string(),
-  /**
-   * The author of the action: an operator (`admin secret`, `alice@example.com`), `token ID`, or `machine
-   * THUMBPRINT`.
-   */
+  /** The author: an operator (`admin secret`, `alice@example.com`), `token ID`, or `machine THUMBPRINT`. */
   who: z.string(),
   /** The action, for example `machine.enrol`. */
   what: z.string(),
@@ -157,10 +154,7 @@ const shownEvent = z.object({
 });
 export type ShownEvent = z.infer<typeof shownEvent>;
 
-/**
- * The body of a 200 answer to GET /v1/nodes/{name}: all that the Worker knows about the machine. The request wakes
- * the node object.
- */
+/** The 200 answer to GET /v1/nodes/{name}, which wakes the node object: all that the Worker knows of a machine. */
 export const wholeNodeSchema = z.extend(shownNodeSchema, {
   /** The machine's summary in the fleet index; null if the index has none yet. */
   summary: z.nullable(fleetMachineSchema),
@@ -170,14 +164,9 @@ export const wholeNodeSchema = z.extend(shownNodeSchema, {
   allocatable: z.optional(z.nullable(thresholds)),
   /** The last valid facts, as the machine sent them. */
   facts: whole,
-  /**
-   * The first fault of later facts that were refused; absent if no facts were refused since the node object woke.
-   */
+  /** The first fault of later facts that were refused; absent if no facts were refused since the node object woke. */
   factsRefused: z.optional(z.object({ path: z.string(), message: z.string() })),
-  /**
-   * The vitals of the last report; null after an eviction. `skewMs`, by which the machine's clock was ahead, is
-   * from the last report too.
-   */
+  /** The vitals of the last report; null after an eviction. `skewMs` is how far the machine's clock was ahead. */
   vitals: whole,
   /** The eviction thresholds: the configured ones, or the kubelet's defaults. */
   thresholds: z.object({ hard: thresholds, soft: thresholds }),
@@ -185,25 +174,16 @@ export const wholeNodeSchema = z.extend(shownNodeSchema, {
   /** true if the machine's clock differs by more than a minute. */
   isSkewed: z.boolean(),
   transport: z.string(),
-  /**
-   * The times at which the lease expires, the periodic write of the status is due, and the node object's alarm
-   * rings.
-   */
+  /** The times of the lease's expiry, the status's next periodic write, and the node object's alarm. */
   deadlines: z.object({ lease: time, status: time, alarm: time }),
-  /**
-   * The number of events that wait for the apiserver, and of dropped events. `oldest` is the time of the oldest
-   * waiting event.
-   */
+  /** The numbers of events that wait for the apiserver, and of dropped ones. `oldest`: the oldest event's time. */
   outbox: z.object({ waiting: z.number(), oldest: time, dropped: z.number() }),
   key: z.object({
     thumbprint: z.string(),
     /** The ID of the join token that the machine enrolled with. */
     token: z.string(),
     pinnedAt: z.string(),
-    /**
-     * The thumbprint of the machine's next key, which replaces the key with its first report; null if there is
-     * none.
-     */
+    /** The thumbprint of the machine's next key, which replaces the key with its first report; null if none. */
     next: z.nullable(z.string()),
     isRefused: z.boolean(),
   }),
@@ -267,10 +247,7 @@ export const sendersSchema = z.object({
 export type ListedSenders = z.infer<typeof sendersSchema>;
 
 const readinessCheck = z.object({
-  /**
-   * The subject of the check: the name of a variable or a secret, or `token`, `registry`, `clock`, `apiserver`,
-   * `watch`.
-   */
+  /** The checked subject: a variable's or secret's name, or `token`, `registry`, `clock`, `apiserver`, `watch`. */
   check: z.string(),
   /** `ok`, `warning` or `failed`. */
   state: z.string(),
@@ -281,10 +258,7 @@ const readinessCheck = z.object({
   /** The time from which on the answering isolate has seen the check in this state. */
   since: z.string(),
 });
-/**
- * The body of a 200 answer to GET /readyz, or of a 503 answer if a check has failed. `state` is the state of the
- * worst check.
- */
+/** The answer to GET /readyz: 200, or 503 if a check has failed. `state` is the state of the worst check. */
 export const readinessSchema = z.object({
   state: z.string(),
   /** The Worker's version. */

@@ -1,5 +1,4 @@
-// Defines the queries and bodies of operators' requests, for the Worker's routes and the command line. The answers
-// are in operator-answers.ts. Times are RFC 3339.
+// Defines the queries and bodies of operators' requests (answers: operator-answers.ts). Times are RFC 3339.
 import * as z from "zod/mini";
 import { LIMITS } from "./limits.ts";
 import { entryID, listShape, time, words } from "./parameters.ts";
@@ -11,10 +10,7 @@ export const thumbprintSchema = z.strictObject({
     .check(z.regex(new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`), "must be a key's thumbprint")),
 });
 
-/**
- * The values of `runtime`. "none": the machine needs no container runtime. "auto" (the default): it needs one if it
- * has had one.
- */
+/** The machine's need for a container runtime: never ("none"), or if it has had one ("auto", the default). */
 export const RUNTIME_NEEDS = ["none", "auto"] as const;
 export type RuntimeNeed = (typeof RUNTIME_NEEDS)[number];
 
@@ -23,10 +19,7 @@ export const nodeChangeSchema = z.strictObject({ runtime: z.enum(RUNTIME_NEEDS) 
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
-  /**
-   * The log to read. Each log has IDs of its own: actions of operators, effects of machines, and refused
-   * enrolments.
-   */
+  /** The log to read, each with its own IDs: actions of operators, effects of machines, refused enrolments. */
   by: z._default(z.enum(["operators", "machines", "refusals"]), "operators"),
   /** If present, the answer has only entries about this Node or token. */
   target: z.optional(z.string()),

@@ -1,5 +1,4 @@
-// Defines the schemas of the requests and answers about outages. The Worker imports only the types of the answers.
-// Times are RFC 3339.
+// Defines the requests and answers about outages. The Worker imports only the answers' types. Times are RFC 3339.
 import * as z from "zod/mini";
 import { listShape, pageLimit } from "./parameters.ts";
 

@@ -1,5 +1,4 @@
-// Defines parameters that several operators' queries share. Each parameter is a text, which is parsed, or refused
-// with the expected form.
+// Defines parameters of several operators' queries: texts that are parsed, or refused with the expected form.
 import * as z from "zod/mini";
 import { parseWords } from "../fleet/search-filter.ts";
 import { failure, type Result, success } from "../result.ts";
@@ -36,10 +35,7 @@ export type ListFormat = (typeof LIST_FORMATS)[number];
 
 const formatShape = { format: z.optional(z.enum(LIST_FORMATS)) };
 
-/**
- * The parameters of a list: its format, and the number of entries on a page. A list in lines without a limit has
- * all entries.
- */
+/** The parameters of a list: its format, and a page's entries. A list in lines without a limit has all entries. */
 export const listShape = {
   ...formatShape,
   limit: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries))),

@@ -1,10 +1,6 @@
-// Replaces control characters in machines' texts, which reach kubectl and terminals. A control character could
-// overwrite other texts, or change the reading direction.
+// Replaces control characters in machines' texts, which could overwrite other texts or turn the reading direction.
 
-/**
- * Matches C0, DEL and C1; line and paragraph separators; marks, embeddings, overrides and isolates of writing
- * direction.
- */
+/** Matches C0, DEL and C1; line and paragraph separators; and characters that change the writing direction. */
 const CONTROL = "[\\p{Cc}\\u2028\\u2029\\p{Bidi_Control}]";
 const CONTROLS = new RegExp(CONTROL, "u");
 const EACH_CONTROL = new RegExp(CONTROL, "gu");
@@ -14,17 +10,13 @@ export function isPrintable(text: string): boolean {
   return !CONTROLS.test(text);
 }
 
-/**
- * Replaces line breaks and tabs by a space, and other control characters by U+FFFD. The text never becomes longer.
- */
+/** Replaces line breaks and tabs by a space, and other control characters by U+FFFD. The text never becomes longer. */
 export function printable(text: string): string {
   if (isPrintable(text)) return text;
   return text.replaceAll(EACH_CONTROL, (control) => (WHITE_SPACE.test(control) ? " " : "\u{FFFD}"));
 }
 
-/**
- * Applies `printable` to all texts of a JSON value. Keys are not changed, because they have schemas of their own.
- */
+/** Applies `printable` to all texts of a JSON value. Keys are not changed, because they have schemas of their own. */
 export function printableTexts<T>(value: T): T;
 export function printableTexts(value: unknown): unknown {
   if (typeof value === "string") return printable(value);

@@ -1,5 +1,4 @@
-// Defines the schemas of the answers to operators about notifications. The command line validates answers by these
-// schemas; the Worker imports only the types. Times are RFC 3339.
+// Defines the answers to operators about notifications. The Worker imports only the types. Times are RFC 3339.
 import * as z from "zod/mini";
 
 const filterShape = { selector: z.string(), names: z.string(), states: z.array(z.string()) };
@@ -36,10 +35,7 @@ export type ListedReceiver = z.infer<typeof listedReceiver>;
 export const receiversSchema = z.object({ receivers: z.array(listedReceiver) });
 export type ReceiversAnswer = z.infer<typeof receiversSchema>;
 
-/**
- * The body of a 201 answer to POST /v1/receivers, and of a 200 answer to PUT. `secret` is the new signing secret,
- * which is shown once; null if the secret is unchanged.
- */
+/** The answer to POST /v1/receivers (201) or PUT (200). `secret` is the new signing secret, shown once, or null. */
 export const changedReceiverSchema = z.extend(listedReceiver, { secret: z.nullable(z.string()) });
 export type ChangedReceiver = z.infer<typeof changedReceiverSchema>;
 
@@ -68,10 +64,7 @@ const listedLetter = z.object({
 });
 export type ListedLetter = z.infer<typeof listedLetter>;
 
-/**
- * The body of a 200 answer to GET /v1/receivers/{receiver}/letters: first the deliveries that failed for good, then
- * the waiting ones, each oldest first.
- */
+/** The 200 answer to GET /v1/receivers/{receiver}/letters: first failed, then waiting deliveries, oldest first. */
 export const lettersSchema = z.object({ letters: z.array(listedLetter) });
 export type LettersAnswer = z.infer<typeof lettersSchema>;
 

@@ -1,5 +1,4 @@
-// Defines the bodies of operators' requests about notifications: receivers and mutes. The answers are in
-// receiver-answers.ts.
+// Defines the bodies of operators' requests about receivers and mutes (answers: receiver-answers.ts).
 import * as z from "zod/mini";
 import { LIMITS, NOTIFICATION_LIMITS as LIMIT } from "./limits.ts";
 import { labelSelector, plainText, within } from "./schema.ts";
@@ -32,21 +31,13 @@ const url = z.string().check(z.minLength(1), z.maxLength(LIMITS.textLength));
 const settingsShape = {
   format: z._default(z.enum(MESSAGE_FORMATS), "json"),
   ...filterShape,
-  /**
-   * The states that the receiver is notified of. `revoked` is not a default, because an operator revokes a key on
-   * purpose.
-   */
+  /** The states that the receiver is notified of. Not `revoked` by default: an operator revokes a key on purpose. */
   states: z._default(states, ["not-ready", "silent", "cluster-unreachable", "blocked"]),
   /** true if the receiver is notified only of outages: a whole site, or all machines, are silent. */
   outagesOnly: z._default(z.boolean(), false),
-  /**
-   * Seconds for which a state has to last before the receiver is notified. A state that ends earlier is never sent.
-   */
+  /** Seconds for which a state has to last before the receiver is notified. A state that ends earlier is never sent. */
   delaySeconds: z._default(within(LIMIT.delaySeconds), 120),
-  /**
-   * Minutes between repetitions of an alert; 0 means never. If absent: 60 for alertmanager, which forgets alerts,
-   * and never for others.
-   */
+  /** Minutes between repetitions of an alert; 0 means never. If absent: 60 for alertmanager, never for others. */
   repeatMinutes: z.optional(z.union([z.literal(0), within(LIMIT.repeatMinutes)])),
   /** The value of the header `authorization`. No answer contains the value. */
   authorization: z.optional(
@@ -63,10 +54,7 @@ export const receiverName = z
 /** The body of POST /v1/receivers. */
 export const newReceiverSchema = z.strictObject({ name: receiverName, url, ...settingsShape });
 
-/**
- * The body of PUT /v1/receivers/{receiver}. If `url` or `authorization` is absent, the old value stays. Any other
- * absent field gets its default.
- */
+/** The body of PUT /v1/receivers/{receiver}. An absent `url` or `authorization` stays; others get their default. */
 export const receiverChangeSchema = z.strictObject({
   url: z.optional(url),
   ...settingsShape,

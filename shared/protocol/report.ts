@@ -1,5 +1,4 @@
-// Defines the schema of a report: its sender, the vitals, and the facts, which facts.ts validates. Normative,
-// together with docs/protocol.md.
+// Defines the schema of a report: sender, vitals, and facts (facts.ts). Normative, together with docs/protocol.md.
 import * as z from "zod/mini";
 import { remainingSecondsSchema } from "./drop-ins.ts";
 import { LIMITS } from "./limits.ts";
@@ -11,9 +10,7 @@ export const PROTOCOL = 1;
 
 const id = plainText(LIMITS.idLength).check(z.minLength(1));
 
-/**
- * A signal's [available, capacity], as eviction compares them. For memory, the capacity is available + working set.
- */
+/** A signal's [available, capacity], as eviction compares them. For memory, the capacity is available + working set. */
 const signal = z.tuple([count, count]);
 export const SIGNALS = [
   "memory.available",
@@ -23,10 +20,7 @@ export const SIGNALS = [
   "imagefs.inodesFree",
   "pid.available",
 ] as const;
-/**
- * An error's text. Cut characters and control characters are replaced, not refused, because an error must not stop
- * the heartbeat.
- */
+/** An error's text. Control and cut characters are replaced, because an error must not stop the heartbeat. */
 const errorText = z.string().check(
   z.maxLength(LIMITS.textLength),
   z.overwrite((value) => printable(value.toWellFormed())),
@@ -41,14 +35,9 @@ const vitals = z.strictObject({
   shuttingDown: z.optional(z.boolean()),
   /** The number of OOM kills since the kernel started; absent if not known. */
   oomKills: z.optional(count),
-  /**
-   * The error for which the shim's setup failed and the shim ends. The Worker records an event and a line of
-   * history, and ignores the rest of the report.
-   */
+  /** The error that ended the shim's setup. The Worker records the error, and ignores the rest of the report. */
   setupError: z.optional(errorText.check(z.minLength(1))),
-  /**
-   * The seconds for which each drop-in's condition remains valid, by type. Absent before the first drop-in has run.
-   */
+  /** The seconds for which each drop-in's condition remains valid, by type. Absent before the first drop-in has run. */
   remainingSeconds: z.optional(remainingSecondsSchema),
 });
 export type Vitals = z.infer<typeof vitals>;
@@ -57,15 +46,11 @@ const [leastGap, longestGap] = LIMITS.noAnswerSeconds;
 
 export const reportSchema = z.strictObject({
   protocol: z.literal(PROTOCOL),
-  /**
-   * A secret of the shim's process. A new startId counts as a kubelet's restart. The Worker stores only a digest.
-   */
+  /** A secret of the shim's process. A new startId counts as a kubelet's restart. The Worker stores only a digest. */
   startId: id,
   /** The time by the machine's clock, in RFC 3339. The Worker computes the clock's skew from it. */
   machineTime: z.iso.datetime({ offset: true }),
-  /**
-   * Seconds without an answer before this report, by the monotonic clock. Absent if the last report was answered.
-   */
+  /** Seconds without an answer before this report, by the monotonic clock. Absent if the last report was answered. */
   noAnswerSeconds: z.optional(z.int().check(z.minimum(leastGap), z.maximum(longestGap))),
   vitals,
   /** The digest of the facts: base64url(SHA-256(canonicalJson(facts))). */

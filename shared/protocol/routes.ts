@@ -31,10 +31,7 @@ import { wholeListSchema } from "./parameters.ts";
 import { newMuteSchema, newReceiverSchema, receiverChangeSchema } from "./receiver-api.ts";
 import { reportSchema } from "./report.ts";
 
-/**
- * The callers that a route allows. A machine signs its requests. An operator with the role `admin` may also do all
- * that `view` may do.
- */
+/** The callers that a route allows. A machine signs requests. The role `admin` may also do all that `view` may. */
 export type Caller = "anybody" | "machine" | "view" | "admin";
 
 export interface RouteRules {
@@ -44,10 +41,7 @@ export interface RouteRules {
   /** The schema of the query. A route without a schema refuses every parameter. */
   query?: z.ZodMiniObject;
   body?: z.core.$ZodType;
-  /**
-   * The reasons why the route refuses a request, in addition to those of all routes with the same callers
-   * (infra/openapi/document.ts).
-   */
+  /** The reasons of the route's refusals, in addition to those of all routes with the same callers. */
   reasons?: readonly Reason[];
 }
 
@@ -171,10 +165,7 @@ type Filled<Path extends string> = Path extends `${infer Before}{${string}}${inf
   ? `${Before}${string}${Filled<After>}`
   : Path;
 
-/**
- * The paths of all routes with this method. A part in braces stands for any text, and a query may follow. The
- * compiler checks a client's paths by this type.
- */
+/** The paths of all routes with this method: any text for a part in braces, and a query may follow. */
 export type PathOf<Method extends string> = {
   [Name in RouteName]: Name extends `${Method} ${infer Path}`
     ? Filled<Path> | `${Filled<Path>}?${string}`

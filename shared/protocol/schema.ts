@@ -55,8 +55,7 @@ function bound({ origin, inclusive, exact }: Bound, sign: "<" | ">", limit: numb
   return `${origin} to ${unit ? "have" : "be"} ${range}${limit}${unit ?? ""}`;
 }
 
-// zod/mini has a third of zod's size and no messages. The size matters, because the shim loads the library at each
-// start.
+// zod/mini has a third of zod's size, which matters because the shim loads it at each start, and no messages.
 z.config({ localeError: faultText });
 
 /** A number of things or bytes. JSON numbers are exact up to 2^53 − 1 (9 PB). */
@@ -73,10 +72,7 @@ export const plainText = (maxLength: number) =>
     z.refine(isPrintable, "a control character"),
   );
 
-/**
- * A text that becomes a label's value. The schema checks the text, because the apiserver refuses a Node with an
- * invalid value.
- */
+/** A text that becomes a label's value, checked because the apiserver refuses a Node with an invalid value. */
 export const labelValue = z
   .string()
   .check(z.refine((value) => labelValueErrors(value).length === 0, "not a label's value"));

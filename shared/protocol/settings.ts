@@ -1,5 +1,4 @@
-// Defines the schema of the settings, with the kubelet's defaults. Settings are the part of a KubeletConfiguration
-// that affects the Node.
+// Defines the settings, the part of a KubeletConfiguration that affects the Node, and the kubelet's defaults.
 import * as z from "zod/mini";
 import { parseReserved, withReservedCpus } from "../resources/allocatable.ts";
 import { parseThresholds } from "../resources/eviction.ts";
@@ -21,10 +20,7 @@ export const DEFAULT_SETTINGS = {
   localStorageCapacityIsolation: true,
 } as const;
 
-/**
- * The values of --cloud-provider. Today's kubelet accepts only `external`; the other providers were built into
- * kubelets up to 1.26.
- */
+/** The values of --cloud-provider: `external`, and the providers that were built into kubelets up to 1.26. */
 export const CLOUD_PROVIDERS = ["external", "aws", "gce", "azure", "file"] as const;
 export type CloudProvider = (typeof CLOUD_PROVIDERS)[number];
 
@@ -57,10 +53,7 @@ export const nodeLabels = z
     }),
   );
 
-/**
- * The settings. An absent setting has the kubelet's default, but the schema does not add it: an added value would
- * change the digest of the facts.
- */
+/** The settings, without the kubelet's defaults: an added default would change the digest of the facts. */
 export const settingsSchema = z
   .strictObject({
     hostname: labelValue.check(z.minLength(1)),
@@ -105,10 +98,7 @@ export const settingsSchema = z
     keepTerminatedPodVolumes: z.optional(z.boolean()),
     /** --register-schedulable of older kubelets. false if the Node is created cordoned. */
     registerSchedulable: z.optional(z.boolean()),
-    /**
-     * --network-unavailable: true if the Node is created with NetworkUnavailable, which a route controller later
-     * sets to False.
-     */
+    /** --network-unavailable: true if the Node starts with NetworkUnavailable, until a route controller sets False. */
     networkUnavailable: z.optional(z.boolean()),
     /**
      * true if no container runtime is configured, so that the shim searches for one. `runtime: null` in the facts
@@ -124,10 +114,7 @@ export const settingsSchema = z
   );
 export type Settings = z.infer<typeof settingsSchema>;
 
-/**
- * Returns the milliseconds between two reports of a machine. Reports renew the lease, which a kubelet renews four
- * times within its duration (upstream leaseRenewIntervalFraction).
- */
+/** Returns the milliseconds between two reports, which renew the lease at least four times within its duration. */
 export function reportIntervalMs(
   settings: Pick<Settings, "nodeStatusUpdateFrequencyMs" | "nodeLeaseDurationSeconds">,
 ): number {
@@ -147,9 +134,7 @@ type Texts = Pick<
   | "reservedSystemCPUs"
 >;
 
-/**
- * Returns the first text with which a kubelet would refuse to start, and upstream's error; null if there is none.
- */
+/** Returns the first text with which a kubelet would refuse to start, and upstream's error; null if there is none. */
 export function textFault(texts: Texts): { field: keyof Texts; message: string } | null {
   const { evictionHard, evictionSoft, evictionSoftGracePeriod, evictionMinimumReclaim } = texts;
   const { systemReserved = {}, kubeReserved = {}, reservedSystemCPUs = "" } = texts;

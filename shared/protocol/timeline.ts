@@ -1,5 +1,4 @@
-// Defines the schema of the answer about a machine's timeline. The Worker imports only the types. Times are RFC
-// 3339; those of samples are milliseconds since 1970.
+// Defines the answer about a machine's timeline. Times are RFC 3339, those of samples milliseconds since 1970.
 import * as z from "zod/mini";
 
 const band = z.object({
@@ -9,10 +8,7 @@ const band = z.object({
   to: z.string(),
   /** A state (`ready`), or the status of a condition: True, False, Unknown, or `silent` during a silence. */
   status: z.string(),
-  /**
-   * The reason and the message: `KubeletNotReady: node is shutting down`. For a silence that has ended, the kind of
-   * silence.
-   */
+  /** The reason and the message: `KubeletNotReady: node is shutting down`; the kind of a silence that has ended. */
   text: z.string(),
 });
 

@@ -1,14 +1,10 @@
-// Reduces the vitals of a heartbeat to the difference from the last accepted report, and restores them. The shim
-// reduces, the gateway restores.
+// Reduces a heartbeat's vitals to the difference from the last accepted report (shim), and restores them (gateway).
 import type { HeartbeatFrame } from "../protocol/frames.ts";
 import { SIGNALS, type Vitals } from "../protocol/report.ts";
 
 export type HeartbeatVitals = Pick<HeartbeatFrame, "available" | "remainingSeconds">;
 
-/**
- * Returns the heartbeat's vitals; null if more than amounts has changed, so that a full report is needed. `base`
- * has the vitals of the last accepted report.
- */
+/** Returns the heartbeat's vitals; null if more than amounts differs from `base`, the last accepted report's. */
 export function shortened(vitals: Vitals, base: Vitals): HeartbeatVitals | null {
   if (vitals.setupError !== undefined || base.setupError !== undefined) return null;
   if (!isSameLasting(vitals, base)) return null;
@@ -22,10 +18,7 @@ export function shortened(vitals: Vitals, base: Vitals): HeartbeatVitals | null 
   };
 }
 
-/**
- * Returns the full vitals of a heartbeat. A signal that `base` lacks gets the capacity 0, which is never quiet, so
- * that a full report follows.
- */
+/** Returns a heartbeat's full vitals. A signal that `base` lacks gets the capacity 0, which is never quiet. */
 export function expanded({ available, remainingSeconds }: HeartbeatVitals, base: Vitals): Vitals {
   const signals: Vitals["signals"] = {};
   SIGNALS.forEach((name, at) => {
@@ -39,10 +32,7 @@ export function expanded({ available, remainingSeconds }: HeartbeatVitals, base:
 /** The vitals that a heartbeat omits, because they rarely change. */
 export type LastingVitals = Pick<Vitals, "errors" | "shuttingDown" | "oomKills">;
 
-/**
- * Returns true if the vitals are equal; a value must be present in both or in neither. The function allocates
- * nothing.
- */
+/** Returns true if all vitals are equal, or absent in both. The function allocates nothing. */
 export function isSameLasting(a: LastingVitals, b: LastingVitals): boolean {
   return a.shuttingDown === b.shuttingDown && a.oomKills === b.oomKills && areSameErrors(a.errors, b.errors);
 }

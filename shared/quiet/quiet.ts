@@ -13,10 +13,7 @@ import { isSameLasting, type LastingVitals } from "./heartbeat-vitals.ts";
 
 type SignalName = (typeof SIGNALS)[number];
 
-/**
- * The range of a signal in which no decision changes: with this capacity, and an available amount from `from` to
- * `to`, both included.
- */
+/** The range of a signal in which no decision changes: `from` to `to`, both included, with this capacity. */
 interface QuietSignal {
   capacity: number;
   from: number;
@@ -93,10 +90,7 @@ function quietSignals(signals: Vitals["signals"], thresholds: readonly Threshold
 
 const MOST = newQuantity(Number.MAX_SAFE_INTEGER, "DecimalSI");
 
-/**
- * Returns the least whole amount that meets none of the signal's thresholds; Infinity if no amount in a report can
- * be enough.
- */
+/** Returns the least whole amount that meets no threshold of the signal; Infinity if no amount can be enough. */
 function leastUnmet(name: SignalName, capacity: number, thresholds: readonly Threshold[]): number {
   let least = 0;
   for (const { signal, value } of thresholds) {
@@ -123,10 +117,7 @@ function quietConditions(
 const isAhead = (remaining: NonNullable<Vitals["remainingSeconds"]>, type: string) =>
   (remaining[type] ?? 0) > 0;
 
-/**
- * Returns true if the vitals are quiet. `skewMs` is how far the machine's clock is ahead. Allocates nothing, since
- * a gateway calls it for each heartbeat.
- */
+/** Returns true if the vitals are quiet. `skewMs` is how far the machine's clock is ahead. Allocates nothing. */
 export function isQuiet(quiet: Quiet, vitals: Vitals, skewMs: number): boolean {
   return (
     skewMs >= quiet.skewMs[0] &&
@@ -165,10 +156,7 @@ interface QuietTime {
   intervalMs: number;
 }
 
-/**
- * Returns the whole milliseconds after the report for which heartbeats may be quiet. The time ends before a
- * drop-in's condition can expire between two heartbeats.
- */
+/** Returns for how many milliseconds after the report heartbeats may be quiet, before a drop-in's condition expires. */
 export function quietForMs(
   { remaining }: Quiet,
   { remainingSeconds = {} }: Vitals,
@@ -190,10 +178,7 @@ interface RecordedClock {
   skewMs: number;
 }
 
-/**
- * Returns true if the skew differs so much from the recorded one that it is recorded again. A drifting clock
- * causes only a few writes.
- */
+/** Returns true if the skew differs enough to be recorded again, so that a drifting clock causes few writes. */
 export function isOtherSkew(skewMs: number, recordedMs: number): boolean {
   return Math.abs(skewMs - recordedMs) > sameWithinMs(recordedMs);
 }

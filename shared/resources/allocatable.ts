@@ -45,10 +45,7 @@ export function parseReserved(texts: Record<string, string>): Result<Quantities>
   return success(reserved);
 }
 
-/**
- * Returns the total reservation of each resource in `capacity` (upstream GetNodeAllocatableReservation). A resource
- * without a reservation is absent.
- */
+/** Returns the total reservation of each resource, absent if none (upstream GetNodeAllocatableReservation). */
 export function nodeAllocatableReservation(reservations: Reservations, capacity: Quantities): Quantities {
   const { systemReserved, kubeReserved, hardEvictionThresholds } = reservations;
   const eviction = hardEvictionReservation(hardEvictionThresholds, capacity);
@@ -79,10 +76,7 @@ function whole(quantity: Quantity = zeroQuantity): bigint {
   return valueOf(quantity);
 }
 
-/**
- * Returns an error with all resources whose reservation exceeds their capacity; null if there is none (upstream
- * validateNodeAllocatable).
- */
+/** Returns an error with all reservations that exceed the capacity, or null (upstream validateNodeAllocatable). */
 export function validateNodeAllocatable(reservations: Reservations, capacity: Quantities): string | null {
   const kept = nodeAllocatableReservation(reservations, capacity);
   const faults = Object.entries(kept).flatMap(([name, amount]) => {

@@ -25,10 +25,7 @@ export const CONDITION_OF_SIGNAL = {
 export type Signal = keyof typeof CONDITION_OF_SIGNAL;
 export type PressureCondition = (typeof CONDITION_OF_SIGNAL)[Signal];
 
-/**
- * The value of a threshold: an amount, or a fraction of the capacity as a 32-bit float (10 % is
- * 0.10000000149011612).
- */
+/** A threshold's value: an amount, or a share of the capacity as a 32-bit float (10 % is 0.10000000149011612). */
 export type ThresholdValue =
   { quantity: Quantity; percentage: null } | { quantity: null; percentage: number };
 
@@ -65,10 +62,7 @@ const DEFAULT_EVICTION_HARD = {
   "imagefs.inodesFree": "5%",
 };
 
-/**
- * Returns the configured hard thresholds; the defaults if there are none. With `mergeDefaults`, defaults fill the
- * missing signals.
- */
+/** Returns the hard thresholds: configured or default ones. `mergeDefaults` adds the defaults of missing signals. */
 export function effectiveEvictionHard(
   evictionHard: Statements,
   mergeDefaults: boolean,
@@ -77,10 +71,7 @@ export function effectiveEvictionHard(
   return mergeDefaults ? { ...DEFAULT_EVICTION_HARD, ...evictionHard } : evictionHard;
 }
 
-/**
- * Returns the hard thresholds, the soft ones, then those of the pods' memory (upstream ParseThresholdConfig).
- * Unlike upstream's, the signals are sorted. Errors are upstream's texts.
- */
+/** Returns the hard, soft and pods' memory thresholds, each sorted by signal (upstream ParseThresholdConfig). */
 export function parseThresholds(settings: EvictionSettings): Result<Threshold[]> {
   const hard = readThresholds(settings.evictionHard);
   if (!hard.ok) return hard;
@@ -209,10 +200,7 @@ function int64(value: number): Integer {
   return fits ? BigInt(whole) : MIN_INT64;
 }
 
-/**
- * Returns true if two thresholds differ in nothing but their reclaim (upstream compareThresholdValue and
- * hasThreshold).
- */
+/** Returns true if thresholds differ at most in their reclaim (upstream compareThresholdValue, hasThreshold). */
 export function asksTheSame(a: Threshold, b: Threshold): boolean {
   if (a.signal !== b.signal || a.gracePeriodMs !== b.gracePeriodMs) return false;
   if (a.value.quantity && b.value.quantity)
@@ -220,9 +208,7 @@ export function asksTheSame(a: Threshold, b: Threshold): boolean {
   return a.value.percentage !== null && a.value.percentage === b.value.percentage;
 }
 
-/**
- * The observed signals in bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent.
- */
+/** The observed signals in bytes, inodes or PIDs, as in a report's vitals. A signal that was not observed is absent. */
 export type Observations = {
   readonly [Name in Signal]?: readonly [available: Integer, capacity: Integer] | undefined;
 };
@@ -284,10 +270,7 @@ export function isCalm({ conditions, lastMetAt, firstMetAt, metThresholds }: Evi
 
 const CONDITIONS: readonly PressureCondition[] = ["MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/**
- * Returns the thresholds that are met, and earlier ones whose reclaim is not reached yet (upstream thresholdsMet
- * and mergeThresholds).
- */
+/** Returns the thresholds met, and earlier ones not yet reclaimed (upstream thresholdsMet and mergeThresholds). */
 function thresholdsMet(
   thresholds: readonly Threshold[],
   observations: Observations,

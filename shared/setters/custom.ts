@@ -1,5 +1,4 @@
-// Lists the custom setters, which run after the kubelet's setters. docs/custom-setters.md describes how to write a
-// custom setter.
+// Lists the custom setters (docs/custom-setters.md), which run after the kubelet's setters.
 import type { Facts } from "../protocol/facts.ts";
 import type { RecordAnyEvent, Setter } from "./setter.ts";
 
@@ -17,10 +16,7 @@ export type CustomSetter = (sources: CustomSources) => Setter;
 /** The custom setters, in the order of their runs. Add your own setters here. */
 export const customSetters: readonly CustomSetter[] = [];
 
-/**
- * Returns a setter that runs the custom setter. If the custom setter throws, it counts as failed, and the Node is
- * still updated.
- */
+/** Returns a setter that runs the custom setter. If that throws, it counts as failed; the Node is still updated. */
 export function contained(setter: CustomSetter, sources: CustomSources): Setter {
   return (node) => {
     try {

@@ -2,10 +2,7 @@
 import type { NodeStatus } from "../kubernetes/types.ts";
 import type { Setter } from "./setter.ts";
 
-/**
- * Returns the setter (upstream nodestatus.DaemonEndpoints). Port 0 means that there is no server. The Node's JSON
- * always has the port.
- */
+/** Returns the setter of the kubelet's port (upstream nodestatus.DaemonEndpoints). Port 0 means no server. */
 export function daemonEndpoints({ kubeletEndpoint }: NonNullable<NodeStatus["daemonEndpoints"]>): Setter {
   return (node) => {
     node.status.daemonEndpoints = { kubeletEndpoint: { Port: kubeletEndpoint?.Port ?? 0 } };

@@ -15,7 +15,7 @@ const WORDINGS: Wordings = {
   },
 };
 
-/** Returns the setter (upstream nodestatus.DiskPressureCondition). */
+/** Returns the setter of DiskPressure (upstream nodestatus.DiskPressureCondition). */
 export function diskPressureCondition(
   now: string,
   underPressure: () => boolean, // typically from the eviction signals

@@ -2,9 +2,7 @@
 import type { Signal, Threshold } from "../resources/eviction.ts";
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/**
- * The scarce resource of the last run; null if a kubelet has just started. The caller keeps the state between runs.
- */
+/** The scarce resource of the last run; null if a kubelet has just started. The caller keeps the state between runs. */
 export interface ReclaimState {
   resource: string | null;
 }
@@ -41,10 +39,7 @@ export function evictionThresholdEvent(
   };
 }
 
-/**
- * Returns the scarcest resource: memory comes before all others (upstream byEvictionPriority and
- * getReclaimableThreshold).
- */
+/** Returns the scarcest resource, memory first (upstream byEvictionPriority and getReclaimableThreshold). */
 function resourceToReclaim(thresholds: readonly Threshold[], met: readonly string[]): string | null {
   if (met.length === 0) return null;
   const resources = thresholds

@@ -7,10 +7,7 @@ import type { Setter } from "./setter.ts";
 export const FACT_CONDITIONS_ANNOTATION = "rollcall.dev/fact-conditions";
 const MAX_MESSAGE_LENGTH = 1024;
 
-/**
- * Returns the setter of the drop-ins' conditions. An expired condition becomes Unknown. A condition that no drop-in
- * reports any more is removed.
- */
+/** Returns the setter of the drop-ins' conditions. An expired one becomes Unknown, an unreported one is removed. */
 export function factConditions(
   now: string,
   dropIns: DropIns,
@@ -45,10 +42,7 @@ function expired({ type, status, reason, message }: ConditionReport): ConditionR
   };
 }
 
-/**
- * Returns the condition about the drop-ins themselves, none without drop-ins. As in the kubelet's pressure
- * conditions, True means a problem.
- */
+/** Returns the condition about the drop-ins themselves, none without drop-ins. True means a problem. */
 function aboutDropIns({ working, failures }: DropIns): ConditionReport[] {
   if (failures.length > 0) {
     const message = failures.map(({ name, error }) => `${name}: ${error}`).join("; ");

@@ -16,10 +16,7 @@ export function factLabels(
   return listedLabels({ annotation: FACT_LABELS_ANNOTATION, wanted, mayBeRemoved });
 }
 
-/**
- * Returns a setter of the labels of the configuration and the cloud. The setter runs after factLabels, and does not
- * change the labels of factLabels.
- */
+/** Returns a setter of the configuration's and the cloud's labels, to run after factLabels, whose labels stay. */
 export function nodeLabels(
   wanted: Readonly<Record<string, string>>, // lacks the labels of factLabels
   mayBeRemoved: (key: string) => boolean, // false for the labels of other writers

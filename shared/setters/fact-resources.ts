@@ -8,10 +8,7 @@ import type { Setter } from "./setter.ts";
 
 export const FACT_RESOURCES_ANNOTATION = "rollcall.dev/fact-resources";
 
-/**
- * Returns the setter of the drop-ins' resources. A resource that no drop-in announces any more becomes 0 and stays
- * in the Node, like a device plugin's.
- */
+/** Returns the setter of the drop-ins' resources. A resource that is no longer announced becomes 0 and stays. */
 export function factResources(
   wanted: Readonly<Record<string, number>>, // typically the resources of the drop-ins
   devices: readonly string[], // the names of device plugins' resources, which take precedence

@@ -16,9 +16,9 @@ type NodeImage = NonNullable<NodeStatus["images"]>[number];
 const MAX_NAMES_PER_IMAGE = 5;
 
 /**
- * Returns the setter (upstream nodestatus.Images). `imageList` is sorted by size, the largest first, and the setter
- * shortens it. A negative maximum means no limit. An unchanged list stays the same object, so that comparing is
- * fast.
+ * Returns the setter of the image list (upstream nodestatus.Images). `imageList` is sorted by size, the largest
+ * first, and the setter shortens it. A negative maximum means no limit. An unchanged list stays the same object, so
+ * that comparing is fast.
  */
 export function images(
   nodeStatusMaxImages: number, // typically 50
@@ -45,10 +45,7 @@ function nodeImage({ repoDigests, repoTags, sizeBytes }: ContainerImage): NodeIm
   return sizeBytes === 0 ? { names } : { names, sizeBytes };
 }
 
-/**
- * Returns true if `listed` equals the result of `nodeImage`, without making the result: most reports change no
- * image.
- */
+/** Returns true if `listed` equals the result of `nodeImage`, without making it: most reports change no image. */
 function isListed(
   { repoDigests, repoTags, sizeBytes }: ContainerImage,
   listed: NodeImage | undefined,

@@ -1,5 +1,4 @@
-// Makes setters of labels: permanent labels, and labels of changing facts, which an annotation lists. parts.ts
-// decides between the values of several writers.
+// Makes setters of labels: permanent labels, and labels of changing facts, which an annotation lists.
 import { listedIn, replaceListed } from "./listed.ts";
 import type { DraftNode, Setter } from "./setter.ts";
 
@@ -20,9 +19,7 @@ export interface ListedLabels {
   wanted: Labels;
   /** Returns true if the setter may remove this label: another writer may have changed the annotation. */
   mayBeRemoved: (key: string, node: DraftNode) => boolean;
-  /**
-   * Returns true if the label's source cannot be read now. A listed label then stays in the Node and in the list.
-   */
+  /** Returns true if the label's source cannot be read now. A listed label then stays in the Node and in the list. */
   isUndecided?: (key: string) => boolean;
 }
 
@@ -48,9 +45,7 @@ function areSet({ metadata }: DraftNode, entries: Entries): boolean {
   return entries.every(([key, value]) => metadata.labels?.[key] === value);
 }
 
-/**
- * Sets the labels. Unchanged labels stay the same object, because later steps first compare objects by identity.
- */
+/** Sets the labels. Unchanged labels stay the same object, because later steps first compare objects by identity. */
 function setLabels(node: DraftNode, entries: Entries, gone: readonly string[]): void {
   const { labels = {} } = node.metadata;
   if (areSet(node, entries) && !gone.some((key) => Object.hasOwn(labels, key))) return;

@@ -30,8 +30,9 @@ export interface RebootEvent {
 const NONE = newQuantity(0, "DecimalSI");
 
 /**
- * Returns the setter (upstream nodestatus.MachineInfo), which updates `rebootEvent`. Resources of other writers
- * stay in the Node. With a new `rebootEvent` for each run, every reboot is recorded, as in older releases.
+ * Returns the setter of capacity, allocatable and IDs (upstream nodestatus.MachineInfo), which updates
+ * `rebootEvent`. Resources of other writers stay in the Node. With a new `rebootEvent` for each run, every reboot
+ * is recorded, as in older releases.
  */
 export function machineInfo(
   nodeName: string,

@@ -1,11 +1,7 @@
-// Replaces the word kubelet by machine in upstream's messages, which people read. Types, statuses and reasons stay,
-// because programs read them.
+// Replaces the word kubelet by machine in upstream's messages for people. Programs read types, statuses and reasons.
 import type { Setter } from "./setter.ts";
 
-/**
- * Upstream's messages about a kubelet, by condition. docs/configuration.md lists the messages and their
- * replacements.
- */
+/** Upstream's messages about a kubelet, by condition. docs/configuration.md lists them with their replacements. */
 export const KUBELET_WORDS: Readonly<Record<string, readonly string[]>> = {
   Ready: ["kubelet is posting ready status"],
   MemoryPressure: ["kubelet has sufficient memory available", "kubelet has insufficient memory available"],

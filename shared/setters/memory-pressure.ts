@@ -15,7 +15,7 @@ const WORDINGS: Wordings = {
   },
 };
 
-/** Returns the setter (upstream nodestatus.MemoryPressureCondition). */
+/** Returns the setter of MemoryPressure (upstream nodestatus.MemoryPressureCondition). */
 export function memoryPressureCondition(
   now: string,
   underPressure: () => boolean, // typically from the eviction signals

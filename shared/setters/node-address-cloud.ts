@@ -12,10 +12,7 @@ import { setProvidedNodeIP } from "./provided-node-ip.ts";
 import type { Setter } from "./setter.ts";
 import { type Result, success } from "../result.ts";
 
-/**
- * Returns the setter (upstream nodestatus.NodeAddress of 1.16). The setter accepts one node IP, and treats an
- * unspecified address like any other.
- */
+/** Returns the setter of the addresses (upstream nodestatus.NodeAddress of 1.16), which accepts one node IP. */
 export function nodeAddressCloud(
   nodeIP: Ip | null,
   validateNodeIP: ValidateNodeIP,
@@ -50,10 +47,7 @@ export function nodeAddressCloud(
   };
 }
 
-/**
- * Makes the node IP the only address of its types; addresses of other types stay. Returns null if the cloud does
- * not list the node IP.
- */
+/** Makes the node IP the only address of its types. Returns null if the cloud does not list the node IP. */
 function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] | null {
   const matching = all.filter(({ address }) => address === nodeIP);
   if (matching.length === 0) return null;
@@ -61,10 +55,7 @@ function enforceNodeIP(all: readonly NodeAddress[], nodeIP: Ip): NodeAddress[] |
   return [...matching, ...all.filter(({ type }) => !types.has(type))];
 }
 
-/**
- * Adds the hostname if the cloud has no addresses, if the cloud lists it under another type alone, or if it was
- * configured.
- */
+/** Adds the hostname if the cloud has no addresses, lists it only under another type, or if it was configured. */
 function withHostname(
   addresses: readonly NodeAddress[],
   fromCloud: readonly NodeAddress[],

@@ -8,14 +8,12 @@ import { type Result, success } from "../result.ts";
 export type ValidateNodeIP = (ip: Ip) => string | null;
 /** Returns the addresses of a name in DNS, in the answer's order; none if the lookup fails. */
 export type LookupIP = (host: string) => readonly Ip[];
-/**
- * Returns the address of the default route's interface, in the family of the given address, which is unspecified.
- */
+/** Returns the address of the default route's interface, in the family of the given address, which is unspecified. */
 export type ResolveAddress = (ip: Ip | null) => Result<Ip | null>;
 
 /**
- * Returns the setter (upstream nodestatus.NodeAddress). The DNS lookup is an argument. With an external cloud
- * provider, existing addresses stay until the provider replaces them.
+ * Returns the setter of the addresses (upstream nodestatus.NodeAddress). The DNS lookup is an argument. With an
+ * external cloud provider, existing addresses stay until the provider replaces them.
  */
 export function nodeAddress(
   nodeIPs: readonly (Ip | null)[], // typically the facts' addresses.nodeIPs; at most two count
@@ -55,10 +53,7 @@ export function nodeAddress(
   };
 }
 
-/**
- * Returns the address by the last steps of upstream's search: the hostname if it is an address, then DNS, then the
- * default route.
- */
+/** Returns the address by upstream's last steps: the hostname if an address, then DNS, then the default route. */
 export function findAddress(
   node: DraftNode,
   nodeIP: Ip | null,

@@ -5,10 +5,7 @@ export interface RuntimeFeatures {
   supplementalGroupsPolicy: boolean;
 }
 
-/**
- * Returns the setter (upstream nodestatus.NodeFeatures with its feature gate, which is always on). While the
- * features are unknown, the last ones stay.
- */
+/** Returns the setter of the features (upstream nodestatus.NodeFeatures). While unknown, the last features stay. */
 export function nodeFeatures(
   readFeatures: () => RuntimeFeatures | null, // typically the facts' runtime features
 ): Setter {

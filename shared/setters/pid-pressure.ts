@@ -15,7 +15,7 @@ const WORDINGS: Wordings = {
   },
 };
 
-/** Returns the setter (upstream nodestatus.PIDPressureCondition). */
+/** Returns the setter of PIDPressure (upstream nodestatus.PIDPressureCondition). */
 export function pidPressureCondition(
   now: string,
   underPressure: () => boolean, // typically from the eviction signals

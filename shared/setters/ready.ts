@@ -8,10 +8,7 @@ export type Errors = string | null | readonly Errors[];
 const REQUIRED_CAPACITIES = ["cpu", "memory", "pods"];
 const REQUIRED_CAPACITIES_WITH_ISOLATION = [...REQUIRED_CAPACITIES, "ephemeral-storage"];
 
-/**
- * Returns the setter (upstream nodestatus.ReadyCondition). The last argument is for older releases, which also
- * checked AppArmor.
- */
+/** Returns the setter of Ready (upstream nodestatus.ReadyCondition). Older releases also check AppArmor. */
 export function readyCondition(
   now: string,
   runtimeErrors: () => Errors, // typically the vitals' errors.runtime
@@ -40,10 +37,7 @@ export function readyCondition(
   };
 }
 
-/**
- * Updates the first condition Ready, or appends one. Returns true if the status of an existing condition has
- * changed.
- */
+/** Updates the first condition Ready, or appends one. Returns true if an existing condition's status has changed. */
 function putReady(status: NodeStatus, now: string, ready: boolean, message: string): boolean {
   const conditions = status.conditions ?? [];
   const index = conditions.findIndex(({ type }) => type === "Ready");

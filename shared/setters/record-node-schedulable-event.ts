@@ -6,7 +6,7 @@ export interface SchedulableState {
   lastNodeUnschedulable: boolean;
 }
 
-/** Returns the setter (upstream Kubelet.recordNodeSchedulableEvent), which updates `state`. */
+/** Returns the setter of the cordon's events (upstream Kubelet.recordNodeSchedulableEvent), which updates `state`. */
 export function recordNodeSchedulableEvent(
   state: SchedulableState,
   recordStatusEvent: RecordStatusEvent,

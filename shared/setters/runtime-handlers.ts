@@ -8,7 +8,7 @@ export interface RuntimeHandler {
   supportsUserNamespaces: boolean;
 }
 
-/** Returns the setter (upstream nodestatus.RuntimeHandlers with its feature gates, which are always on). */
+/** Returns the setter of the handlers (upstream nodestatus.RuntimeHandlers with its gates, which are always on). */
 export function runtimeHandlers(
   readHandlers: () => readonly RuntimeHandler[] | null, // typically the facts' runtime handlers
 ): Setter {

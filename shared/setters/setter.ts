@@ -13,10 +13,7 @@ export interface DraftNode extends Node {
   status: NodeStatus;
 }
 
-/**
- * Sets one noun of the Node. Returns an error's text; null if it succeeds. As upstream, fields that were set before
- * the error stay.
- */
+/** Sets one noun of the Node. Returns an error's text, or null. Fields that were set before the error stay. */
 export type Setter = (node: DraftNode) => string | null;
 
 /** Records an event: `("Normal" | "Warning", reason, message)`. docs/reporting.md lists the reasons. */

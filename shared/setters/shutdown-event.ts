@@ -6,10 +6,7 @@ export interface ShutdownState {
   isShuttingDown: boolean;
 }
 
-/**
- * Returns a setter that records the events of upstream's node shutdown manager (managerImpl.start), and updates
- * `state`.
- */
+/** Returns a setter that records upstream's events of a shutdown (managerImpl.start), and updates `state`. */
 export function shutdownEvent(
   state: ShutdownState,
   isShuttingDown: boolean, // typically from the vitals

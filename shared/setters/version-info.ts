@@ -8,7 +8,7 @@ export interface VersionInfo {
   osImage: string;
 }
 
-/** Returns the setter (upstream nodestatus.VersionInfo). The kubelet's version is an argument. */
+/** Returns the setter of the versions (upstream nodestatus.VersionInfo). The kubelet's version is an argument. */
 export function versionInfo(
   readVersionInfo: () => Result<VersionInfo>, // typically the facts' versions
   runtimeType: () => string, // typically the runtime's name by CRI Version

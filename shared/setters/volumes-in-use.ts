@@ -1,7 +1,7 @@
 // Sets the list of volumes in use.
 import type { Setter } from "./setter.ts";
 
-/** Returns the setter (upstream nodestatus.VolumesInUse). The old list stays until the volumes are known. */
+/** Returns the setter of the volumes in use (upstream nodestatus.VolumesInUse). Unknown volumes leave the old list. */
 export function volumesInUse(
   synced: () => boolean, // typically the facts' volumes.synced
   readVolumesInUse: () => readonly string[] | null, // typically the facts' volumes.inUse

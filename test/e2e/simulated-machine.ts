@@ -17,7 +17,10 @@ export interface SimulatedMachine {
   report: () => Promise<string>;
 }
 
-/** The proof that a machine enrols with. Without one, the machine gets a new join token of its own. */
+/**
+ * The join token that a machine enrols with: a given one, or a new one that allows a name to enrol again
+ * (`rejoin`). Absent: a new one that does not.
+ */
 export type MachineWish = { rejoin: true } | { joinToken: string };
 
 /** Enrols a simulated machine that has a key of its own. */

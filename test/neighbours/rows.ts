@@ -36,12 +36,13 @@ const DESCHEDULER = "descheduler";
 const ALL_STATES = ["ready", "silent", "coming and going"] as const;
 const OF_PODS = ["ready", "silent"] as const;
 const NO_HOSTNAME = "no label `kubernetes.io/hostname`";
-const NOT_ALLOCATABLE = "nothing is allocatable";
+const NOT_ALLOCATABLE = "an allocatable of 0";
 
 export const ROWS = {
   "spread-hostname": {
     program: SCHEDULER,
-    situation: "6 replicas spread by hostname over 3 workers (`maxSkew: 1`, `DoNotSchedule`): scheduled",
+    situation:
+      "scheduled replicas, of 6 that spread by hostname over 3 workers (`maxSkew: 1`, `DoNotSchedule`)",
     states: ALL_STATES,
     without: "6 of 6",
     ours: "6 of 6",
@@ -50,7 +51,7 @@ export const ROWS = {
   },
   "spread-zone": {
     program: SCHEDULER,
-    situation: "6 replicas spread by zone, a worker in each of 3 zones: scheduled",
+    situation: "scheduled replicas, of 6 that spread by zone over 3 workers in 3 zones",
     states: ALL_STATES,
     without: "6 of 6",
     ours: "6 of 6",
@@ -59,7 +60,7 @@ export const ROWS = {
   },
   "spread-min-domains": {
     program: SCHEDULER,
-    situation: "6 replicas spread by hostname with `minDomains: 3` over 3 workers: scheduled",
+    situation: "scheduled replicas, of 6 that spread by hostname with `minDomains: 3` over 3 workers",
     states: ALL_STATES,
     without: "6 of 6",
     ours: "6 of 6",
@@ -68,16 +69,17 @@ export const ROWS = {
   },
   "spread-defaults": {
     program: SCHEDULER,
-    situation: "12 replicas of a Service, by the default constraints (scores): replicas of each of 3 workers",
+    situation: "replicas on each of 3 workers, of 12 of a Service, with the default constraints",
     states: ALL_STATES,
     without: "4, 4, 4",
     ours: "4, 4, 4",
     controls: [],
-    remedy: "none needed: a Node that the taint has filtered out has no score",
+    remedy: "none needed: the scheduler gives no score to a Node with the taint",
   },
   "all-cut-off": {
     program: CONTROLLER_MANAGER,
-    situation: "21 kubelets in 3 zones are cut off, and ours are not: `NoExecute`",
+    situation:
+      "21 kubelets in 3 zones are cut off, and rollcall's machines are not: evictions by `NoExecute`",
     states: ["ready", "coming and going"],
     without: "evictions stop",
     ours: "evictions stop",
@@ -86,7 +88,8 @@ export const ROWS = {
   },
   "dead-kubelet": {
     program: CONTROLLER_MANAGER,
-    situation: "ours are silent, then 1 of 5 kubelets without a zone dies: `NoExecute` on it",
+    situation:
+      "rollcall's machines are silent, then 1 of 5 kubelets without a zone dies: its taint `NoExecute`",
     states: ["silent"],
     without: "at once",
     ours: "at once",
@@ -94,7 +97,7 @@ export const ROWS = {
       { kind: "old without a zone", outcome: "never" },
       { kind: "without a queue", outcome: "among ours", count: 1000 },
     ],
-    remedy: "`node.kubernetes.io/exclude-disruption`, and an eviction queue of our own (a constant region)",
+    remedy: "`node.kubernetes.io/exclude-disruption`, and a separate eviction queue (a constant region)",
   },
   "daemonset-rollout": {
     program: CONTROLLER_MANAGER,
@@ -109,13 +112,14 @@ export const ROWS = {
   },
   "node-ranges": {
     program: CONTROLLER_MANAGER,
-    situation: "the controller manager has 16 pod ranges, 6 workers have one; a new worker gets",
+    situation: "the result for a new worker, if the cluster has 16 pod ranges and 6 workers have one each",
     states: ["ready"],
     without: "a range",
     ours: { 1: "a range", 30: "no range", 1000: "no range" },
     controls: [],
-    remedy: "none: each Node takes a range",
-    limit: "room in `kube-controller-manager --cluster-cidr`, or a network that allocates by itself",
+    remedy: "none: each Node needs a range",
+    limit:
+      "set a large `kube-controller-manager --cluster-cidr`, or use a network that allocates ranges itself",
   },
   ttl: {
     program: CONTROLLER_MANAGER,
@@ -130,16 +134,16 @@ export const ROWS = {
   },
   "attached-volumes": {
     program: CONTROLLER_MANAGER,
-    situation: "a pod on a worker uses a volume: attachments",
+    situation: "attachments, when a pod on a worker uses a volume",
     states: OF_PODS,
     without: "1",
     ours: "1",
     controls: [],
-    remedy: "none needed: volumes follow pods",
+    remedy: "none needed: the controller attaches volumes for pods",
   },
   garbage: {
     program: CONTROLLER_MANAGER,
-    situation: "a worker's Node is deleted: its lease is",
+    situation: "the lease of a worker, after its Node was deleted",
     states: OF_PODS,
     without: "collected",
     ours: "collected",
@@ -149,17 +153,18 @@ export const ROWS = {
   "topology-hints": {
     program: CONTROLLER_MANAGER,
     situation:
-      "a Service with `service.kubernetes.io/topology-mode: Auto` in 3 zones (ours with `NODE_HINTS=pass-over`)",
+      "a Service with `service.kubernetes.io/topology-mode: Auto` in 3 zones (Nodes of rollcall with `NODE_HINTS=pass-over`)",
     states: ALL_STATES,
     kind: "pass over",
     without: "hints",
     ours: "hints",
     controls: [{ kind: "ours", outcome: "no hints" }],
-    remedy: "`NODE_HINTS=pass-over`, off by default; `trafficDistribution` in the Services needs nothing",
+    remedy: "`NODE_HINTS=pass-over`, off by default; Services with `trafficDistribution` need no remedy",
   },
   overcommit: {
     program: KUBE_STATE_METRICS,
-    situation: "11 of 12 cores and 44 of 48 GiB are requested: `KubeCPUOvercommit`, `KubeMemoryOvercommit`",
+    situation:
+      "pods request 11 of 12 cores and 44 of 48 GiB: the alerts `KubeCPUOvercommit` and `KubeMemoryOvercommit`",
     states: OF_PODS,
     without: "2 of 2 fire",
     ours: "2 of 2 fire",
@@ -168,7 +173,7 @@ export const ROWS = {
   },
   "not-ready-alert": {
     program: KUBE_STATE_METRICS,
-    situation: "ours are silent: `KubeNodeNotReady` (ours with `NODE_UNSCHEDULABLE=on`)",
+    situation: "rollcall's machines are silent: the alert `KubeNodeNotReady` (with `NODE_UNSCHEDULABLE=on`)",
     states: ["silent"],
     kind: "unschedulable",
     without: "0 alerts",
@@ -178,18 +183,19 @@ export const ROWS = {
   },
   "unreachable-alert": {
     program: KUBE_STATE_METRICS,
-    situation: "ours are silent: `KubeNodeUnreachable`",
+    situation: "rollcall's machines are silent: the alert `KubeNodeUnreachable`",
     states: ["silent"],
     kind: "unschedulable",
     without: "0 alerts",
     ours: { 1: "1 alerts", 30: "30 alerts", 1000: "1000 alerts" },
     controls: [],
-    remedy: "none: the alert is true, and its text is of workloads",
-    limit: "route alerts of these Nodes apart: Alertmanager by the Node's name, or a rule of your own",
+    remedy: "none: the alert is correct, but its text concerns workloads",
+    limit:
+      "route alerts of these Nodes separately in Alertmanager, by the Node's name, or write your own rule",
   },
   "too-many-pods": {
     program: KUBE_STATE_METRICS,
-    situation: "`KubeletTooManyPods`",
+    situation: "the alert `KubeletTooManyPods`",
     states: OF_PODS,
     without: "0 alerts",
     ours: "0 alerts",
@@ -207,17 +213,18 @@ export const ROWS = {
   },
   "failed-scrapes": {
     program: METRICS_SERVER,
-    situation: "lines `Failed to scrape node` in a round",
+    situation: "log lines `Failed to scrape node` in a round",
     states: ["ready"],
     without: "0",
     ours: { 1: "1", 30: "30", 1000: "1000" },
     controls: [],
-    remedy: "none: it reads all Nodes",
+    remedy: "none: metrics-server reads all Nodes",
     limit: "`metrics-server --node-selector='!rollcall.dev/machine'`",
   },
   "low-utilization": {
     program: DESCHEDULER,
-    situation: "workers at 90, 90 and 10 % of their CPU, `LowNodeUtilization` from 20 to 50 %: pods",
+    situation:
+      "evicted pods, for workers at 90, 90 and 10 % of their CPU and `LowNodeUtilization` from 20 to 50 %",
     states: ["ready"],
     without: "4 evicted",
     ours: "4 evicted",
@@ -226,17 +233,18 @@ export const ROWS = {
   },
   "low-utilization-deviation": {
     program: DESCHEDULER,
-    situation: "the same with `useDeviationThresholds`, 10 % above and below the average: pods",
+    situation:
+      "evicted pods, for these workers and `useDeviationThresholds`, 10 % above and below the average",
     states: ["ready"],
     without: "4 evicted",
     ours: { 1: "5 evicted", 30: "0 evicted", 1000: "0 evicted" },
     controls: [],
-    remedy: "none: the average is of all Ready Nodes",
-    limit: "`nodeSelector: '!rollcall.dev/machine'` in its policy",
+    remedy: "none: descheduler computes the average of all Ready Nodes",
+    limit: "set `nodeSelector: '!rollcall.dev/machine'` in descheduler's policy",
   },
   "karpenter-zone": {
     program: "karpenter",
-    situation: "6 pending pods spread by zone, instances in 3 zones: pods that Karpenter places",
+    situation: "pods that Karpenter places, of 6 pending pods that spread by zone, with instances in 3 zones",
     states: OF_PODS,
     without: "6 of 6",
     ours: "6 of 6",
@@ -275,14 +283,14 @@ export const READ: readonly ReadRow[] = [
   {
     program: "cluster-autoscaler",
     source: SCALE_STATE,
-    does: "`IsClusterHealthy` counts all Nodes of the cluster: silent ones of ours stop scaling, and Ready ones of ours hide workers that are not Ready",
+    does: "`IsClusterHealthy` counts all Nodes of the cluster: silent Nodes of rollcall stop scaling, and Ready Nodes of rollcall hide workers that are not Ready",
     limit:
       "`cluster-autoscaler --ok-total-unready-count=N` with N above the number of machines that may be silent",
   },
   {
     program: "cluster-proportional-autoscaler",
     source: PROPORTIONAL,
-    does: "`GetClusterStatus` sums allocatable cores, where ours have none, and counts Nodes that are not unschedulable",
+    does: "`GetClusterStatus` sums allocatable cores, to which Nodes of rollcall add 0, and counts Nodes that are not unschedulable",
     limit:
       "`NODE_UNSCHEDULABLE=on`, or `cluster-proportional-autoscaler --nodelabels='!rollcall.dev/machine'`",
   },
@@ -295,7 +303,7 @@ export const READ: readonly ReadRow[] = [
   {
     program: "kube-controller-manager, pod garbage collection",
     source: POD_GARBAGE,
-    does: "`gcOrphaned` deletes pods whose Node does not exist, and `gcTerminating` pods on a Node with the taint `out-of-service`: no pod is on a Node of ours",
+    does: "`gcOrphaned` deletes pods whose Node does not exist, and `gcTerminating` pods on a Node with the taint `out-of-service`; Nodes of rollcall have no pods",
     limit: "nothing",
   },
 ];

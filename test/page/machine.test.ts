@@ -97,8 +97,8 @@ describe.skipIf(!hasChromium)("a machine", () => {
           const shown = during(await bandsOf(page, track, window), noticedMs, noticedMs + SILENT_MS);
           expect(shown, track).toEqual(["silent"]);
         }
-        // The timeline does not show the machine as down, neither before nor after the silence. Not Ready before
-        // the first written report is left out.
+        // After its first good band, each track shows only the silence: the reboot adds no further band. The bands
+        // before the first written report are left out.
         for (const track of ["State", "Ready"]) {
           const looks = (await bandsOf(page, track, window)).map(({ look }) => look);
           expect(looks.slice(looks.indexOf("good")), track).toEqual(["good", "silent", "good"]);
@@ -118,7 +118,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
       await worker.deleteNode("again-1");
       await signIn(page, worker.adminSecret);
       await page.goto("/?machine=again-1");
-      await says(page, /The Node was deleted while the machine was Ready/);
+      await says(page, /The Node was deleted while it was Ready/);
       await page.locator(".machine-diagnosis").getByRole("button", { name: "Register again …" }).click();
       const dialog = page.getByRole("dialog", { name: "Register again: again-1" });
       await dialog.getByText("is created with the next report").waitFor();

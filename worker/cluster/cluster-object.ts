@@ -1,5 +1,4 @@
-// Defines the cluster object, of which each deployment has one. It renews the token that all objects send to the
-// apiserver, and watches the deployment's Nodes for the machines' objects.
+// The cluster object, one per deployment: renews the shared apiserver token, watches Nodes for the machines' objects.
 import type { CheckResult } from "../../shared/deployment/check-result.ts";
 import type { WatchState } from "../../shared/deployment/watch.ts";
 import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
@@ -31,10 +30,7 @@ import { nodeRows, UNSURE } from "./watched-nodes.ts";
 
 /** The requested life of a token for the apiserver, in seconds: the longest that infra/rbac allows. */
 const TOKEN_SECONDS = 24 * 3600;
-/**
- * The deadline of a request to the apiserver. It is below the two seconds that a machine's object waits for the
- * token.
- */
+/** The deadline of a request to the apiserver, below the two seconds that a machine's object waits for the token. */
 const WITHIN_MS = 1500;
 /** The wait before the alarm repeats a step that threw an exception. */
 const AGAIN_MS = 5 * 60_000;
@@ -50,10 +46,7 @@ const CLUSTER_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE history (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
 ];
 
-/**
- * The number of stored chains of tokens. Two, so that a Worker with another secret, as during a rollback, finds its
- * own chain.
- */
+/** Two stored chains of tokens, so that a Worker with another secret, as during a rollback, finds its own chain. */
 const KEPT_CHAINS = 2;
 
 interface OwnChain {
@@ -95,10 +88,7 @@ export class ClusterObject extends StoredObject {
     return (await this.#own()).tokens.status();
   }
 
-  /**
-   * Returns the watch's status for a machine's object, and starts the watch if it does not run. The name `standing`
-   * stays, since older versions call it during a deploy.
-   */
+  /** Returns the watch's status, and starts a stopped watch. Older versions call it `standing` during a deploy. */
   async standing(name: string): Promise<WatchStatus> {
     if (!this.#watch) return NOT_WATCHED;
     await this.watchNodes();
@@ -284,10 +274,7 @@ interface ClusterHistoryRequest {
 export function clusterHistory(sql: SqlStorage) {
   const { entries, entryLength } = CLUSTER_HISTORY_LIMITS;
   return {
-    /**
-     * Adds a line to the history. An addition usually writes two rows: the new line is inserted, the oldest is
-     * deleted.
-     */
+    /** Adds a line to the history. Usually writes two rows: inserts the new line and deletes the oldest. */
     add(text: string, nowMs: number): void {
       sql.exec("INSERT INTO history (at_ms, text) VALUES (?, ?)", nowMs, shortened(text, entryLength));
       prune(sql, "history", { entries, atOnce: 2 });

@@ -12,20 +12,14 @@ import { MOST_NODES, type NodeRows, SeenNodes } from "./watched-nodes.ts";
 export const WATCH_LIMITS = {
   /** The number of Nodes in one page of a list. */
   page: 100,
-  /**
-   * The longest duration of one watch, in seconds. Each watch ends up to a fifth earlier, so that deployments do
-   * not renew their watches together.
-   */
+  /** The longest duration of one watch, in seconds. Each watch ends up to a fifth earlier, to spread the renewals. */
   seconds: 300,
   /** The number of characters that one turn reads: some seconds of CPU time, of the 30 that an invocation has. */
   turnLength: 32 * 1024 * 1024,
 } as const;
 /** The pause of the watch while the deployment has no Node. */
 const PAUSE_MS = 5000;
-/**
- * The least duration of a successful watch. A watch that ends sooner, and without a change, counts as failed: a
- * proxy may have closed the connection.
- */
+/** A watch that ends sooner, without a change, counts as failed: a proxy may have closed the connection. */
 const LEAST_OPEN_MS = 5000;
 /** The least time between the starts of two watches, for a proxy that closes each watch soon. */
 const LEAST_GAP_MS = 1000;
@@ -89,10 +83,7 @@ export class NodeWatch {
   readonly #seen: SeenNodes;
   #hasNotedBeyond = false;
   #isPaused = false;
-  /**
-   * When a watch last opened or delivered an event, in milliseconds since 1970; undefined before that, and after a
-   * failure.
-   */
+  /** When a watch last opened or delivered an event; undefined before that, and after a failure. */
   #heardAtMs: number | undefined;
   #failures = 0;
   #failedAtMs: number | undefined;
@@ -106,10 +97,7 @@ export class NodeWatch {
     this.#seen = new SeenNodes(dependencies);
   }
 
-  /**
-   * Runs one turn of the watch, if a turn is due. Returns when the next turn is due, in milliseconds since 1970;
-   * null without Nodes.
-   */
+  /** Runs one turn of the watch, if due. Returns the next turn's time in Unix milliseconds; null without Nodes. */
   async turn(): Promise<number | null> {
     if (this.#with.nowMs() < this.#nextAtMs) return this.#nextAtMs;
     this.#isTurning = true;
@@ -302,10 +290,7 @@ function isOlder(version: string | undefined, known: string | undefined): boolea
   return Number(version) < Number(known);
 }
 
-/**
- * Returns the wait in milliseconds after this number of failures in a row. `random`, from 0 to 1, spreads the
- * retries of several Workers.
- */
+/** Returns the wait after this number of failures in a row. `random`, from 0 to 1, spreads several Workers' retries. */
 function waitAfter(failures: number, retryAfterMs: number, random: number): number {
   const waitMs = backOff(failures, WAIT_LIMITS.firstMs, WAIT_LIMITS.longestMs);
   return Math.max(waitMs * (0.75 + 0.25 * random), Math.min(retryAfterMs, WAIT_LIMITS.retryAfterMs));

@@ -11,15 +11,9 @@ export const NOTICE_LIMITS = {
   /** The number of requests in one turn of the alarm: the platform limits the subrequests of an invocation. */
   aTurn: 400,
   atOnce: 4,
-  /**
-   * The number of characters of waiting Nodes that are kept in memory. Above the limit, a notice contains no Node,
-   * and the machine's object reads its Node.
-   */
+  /** The limit of characters of waiting Nodes. Above it, a notice has no Node: the machine's object reads the Node. */
   keptLength: 8 * 1024 * 1024,
-  /**
-   * The number of Nodes that may turn Unknown within BEAT_MS. If more do, their notices wait, since the machines
-   * may report first.
-   */
+  /** The number of Nodes that may turn Unknown within BEAT_MS. Further notices wait: the machines may report first. */
   unknownAtOnce: 20,
 } as const;
 /** The time within which several changes of a Node, as at its creation, become one notice. */
@@ -31,10 +25,7 @@ const LONGEST_WAIT_MS = 5 * 60_000;
 /** The deadline of a request to the registry or to a machine's object. */
 const ANSWER_WITHIN_MS = 8000;
 
-/**
- * How a Node has changed. `gone`: the Node does not exist. `unknown`: a node controller has set its Ready to
- * Unknown.
- */
+/** How a Node changed. `gone`: it does not exist. `unknown`: a node controller has set its Ready to Unknown. */
 export type ChangeKind = "gone" | "unknown" | "changed";
 
 interface Waiting {
@@ -204,10 +195,7 @@ export class Notices {
     }
   }
 
-  /**
-   * Returns the names that the registry knows. Postpones all notices and returns null if the registry does not
-   * answer.
-   */
+  /** Returns the names that the registry knows. Postpones all notices and returns null if it does not answer. */
   async #known(names: string[]): Promise<Set<string> | null> {
     try {
       return new Set(await inTime(ANSWER_WITHIN_MS, () => this.#with.known(names)));

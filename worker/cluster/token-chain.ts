@@ -88,10 +88,7 @@ interface Attempt {
 }
 
 const MAX_MESSAGE = 1024;
-/**
- * The wait after a failed attempt, as a share of the token's remaining life. LEAST_GAP_MS and MOST_GAP_MS limit the
- * wait.
- */
+/** The wait after a failure, as a share of the token's remaining life, limited by LEAST_GAP_MS and MOST_GAP_MS. */
 const RETRY_AFTER_SHARE = 1 / 20;
 const LEAST_GAP_MS = 60_000;
 const MOST_GAP_MS = 30 * 60_000;
@@ -121,10 +118,7 @@ export class TokenChain {
     return newestGood(await this.#tokens(), nowMs(), refused)?.token ?? secret;
   }
 
-  /**
-   * Renews the token if its renewal is due. Returns the time of the next check; null if no valid token can be
-   * renewed.
-   */
+  /** Renews the token if due. Returns the time of the next check; null if no valid token can be renewed. */
   async upkeep(): Promise<number | null> {
     const dueMs = await this.nextMs();
     if (dueMs === null || this.#with.nowMs() < dueMs) return dueMs;
@@ -263,10 +257,7 @@ export function newestGood(
   return good.find(({ token }) => token !== refused) ?? good[0];
 }
 
-/**
- * Returns when the next token is requested, in milliseconds since 1970. `failedAtMs`: the time of the last failed
- * attempt.
- */
+/** Returns when to request the next token, in Unix milliseconds. `failedAtMs`: the time of the last failed attempt. */
 export function nextAttemptMs(current: TokenLife, failedAtMs: number | undefined): number {
   const dueMs = renewFromMs(current);
   if (failedAtMs === undefined) return dueMs;
@@ -274,10 +265,7 @@ export function nextAttemptMs(current: TokenLife, failedAtMs: number | undefined
   return Math.max(dueMs, failedAtMs + Math.min(Math.max(share, LEAST_GAP_MS), MOST_GAP_MS));
 }
 
-/**
- * Makes the event about a failed renewal, for the ServiceAccount. The event's name contains the time of the first
- * failure, so that a retry creates no second event.
- */
+/** Makes a failed renewal's event. Its name has the first failure's time, so that a retry creates no second event. */
 function renewalEvent(
   { namespace, name }: ServiceAccount,
   deployment: string,

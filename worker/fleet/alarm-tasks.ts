@@ -8,10 +8,7 @@ export interface AlarmTask {
   name: string;
   /** Returns when the task is due; null if the task has no work. Must be cheap: each change of the index calls dueMs. */
   dueMs: () => number | null;
-  /**
-   * Does a portion of the work, for at most 15 s, since the next turn waits for all tasks. If work is left, dueMs
-   * returns a past time.
-   */
+  /** Does up to 15 s of work, since the next turn waits for all tasks. If work is left, dueMs returns a past time. */
   run: () => void | Promise<void>;
 }
 

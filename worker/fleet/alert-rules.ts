@@ -9,10 +9,7 @@ import type { KeptReceiver } from "./receivers.ts";
 
 /** The state of one machine for one receiver: the last notified state, and the next state to notify of. */
 export interface Watched {
-  /**
-   * The state that the receiver is or will be notified of; null if the machine is well or does not concern the
-   * receiver.
-   */
+  /** The state of which the receiver is or will be notified; null if the machine is well or outside its filter. */
   state: AlertState | null;
   /** When `state` began. */
   sinceMs: number;
@@ -66,7 +63,7 @@ export function concernOf(
   return summary && state && filterMatches(settings, name, state, summary) ? state : null;
 }
 
-/** Evidence that the cluster itself fails, and not one machine's Node. */
+/** The evidence for deciding whether the whole cluster cannot be written, or only single Nodes. */
 export interface ClusterEvidence {
   /** The fault that the Worker's own probe of the apiserver found; null if the apiserver serves the Worker. */
   fault: string | null;
@@ -76,12 +73,12 @@ export interface ClusterEvidence {
   machines: number;
 }
 
-/** Without a fault of the probe, this share of the fleet shows that the cluster fails; at least LEAST_UNREACHABLE. */
+/** The share of `cluster-unreachable` machines from which the cluster counts as failed, even if the probe succeeded. */
 const UNREACHABLE_SHARE = 0.1;
-/** One machine can bring about refusals of its own Node: it must not raise an alert about the cluster, or keep it open. */
+/** The least number of machines for UNREACHABLE_SHARE: one machine's refused Node must not raise a cluster alert. */
 const LEAST_UNREACHABLE = 2;
 
-/** Returns why the cluster cannot be written; null if only single Nodes are concerned. `isOpen`: an alert says so already. */
+/** Returns why the cluster cannot be written; null if at most single Nodes fail. `isOpen`: a cluster alert is open. */
 export function clusterCause(
   { fault, unreachable, machines }: ClusterEvidence,
   isOpen: boolean,
@@ -93,7 +90,7 @@ export function clusterCause(
   return isMany ? "the apiserver answers the Worker, and refuses these Nodes" : null;
 }
 
-/** An open alert that has grown by this factor since its last message is sent again. */
+/** The factor by which an open alert must grow since its last message to be sent again. */
 export const GROWTH = 2;
 
 /** A machine in an alert. */
@@ -108,7 +105,7 @@ interface AlertCause {
   outage: KnownOutage | null;
   /** The summary of the alert's first machine. */
   summary: MachineSummary;
-  /** Of the kind `cluster`: why the cluster cannot be written. */
+  /** Why the cluster cannot be written, for the kind `cluster`; "" otherwise. */
   why: string;
   deployment: string;
   id: string;

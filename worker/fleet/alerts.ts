@@ -16,7 +16,6 @@ import {
   watchedAfter,
 } from "./alert-rules.ts";
 import { cell, column, hasRow, type Row } from "../storage/query.ts";
-import { type DeliveryRates, subjectOf } from "./delivery-rates.ts";
 import { type Deliveries, LOST_DELIVERY, REPETITION } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { Mutes } from "./mutes.ts";
@@ -27,14 +26,13 @@ export interface AlertSurroundings {
   receivers: Receivers;
   mutes: Mutes;
   deliveries: Deliveries;
-  rates: DeliveryRates;
   deployment: string;
   origin: string;
   /** Returns a machine's summary; null if the index does not know the machine. */
   summary: (name: string) => MachineSummary | null;
   /** Returns the outage that a silent machine belongs to; null if the machine is silent alone. */
   outageOf: (name: string, summary: MachineSummary) => KnownOutage | null;
-  /** Returns true if the outage has ended, even if a single machine of it is still silent. */
+  /** Reports whether the outage has ended. One machine of an ended outage may still be silent. */
   isOver: (outage: string) => boolean;
   /** Returns the names of an outage's machines. */
   machinesOf: (outage: string) => string[];
@@ -44,10 +42,9 @@ export interface AlertSurroundings {
 
 /** The number of rows that one transaction handles. */
 const AT_ONCE = 500;
-/** Time between two checks of an open alert about the cluster: one machine may stay in it by its own fault. */
+/** The time between two checks of an open cluster alert, since one machine may stay in its state by its own fault. */
 const CHECK_CLUSTER_MS = 5 * 60_000;
 const CLUSTER = "cluster";
-const HELD = 2;
 /** The wait before a new alert is tried again, for a receiver with too many waiting deliveries. */
 const POSTPONED_MS = 5 * 60_000;
 
@@ -55,15 +52,12 @@ type WatchedRow = Row<Watched> & {
   receiver: string;
   machine: string;
   alert: number | null;
-  /** 1 if the row waits for the end of a mute, HELD if it waits for the receiver's limit of deliveries. */
+  /** 1 if the row waits for the end of a mute. */
   muted: number;
 };
 const WATCHED = `SELECT receiver, machine, state, since_ms AS sinceMs, told AS notified, alert, due_ms AS dueMs, muted
   FROM watched`;
-/**
- * A row of `alerts`. `said`: the Alert as JSON. `open`: the number of machines in the alert now. `letter`: the ID
- * of the delivery with its firing message.
- */
+/** A row of `alerts`. `said`: Alert as JSON. `open`: its machines now. `letter`: its firing message's delivery ID. */
 type AlertRow = {
   id: number;
   receiver: string;
@@ -77,19 +71,16 @@ type AlertRow = {
 /** The alerts that one receiver is notified of together. */
 interface Batch {
   receiver: KeptReceiver;
-  /**
-   * The alerts in order, each with the ID of its row. `follows`: the undelivered firing message of a resolved
-   * alert, or REPETITION.
-   */
+  /** The alerts in order. `row`: its ID. `follows`: a resolved alert's undelivered firing message, or REPETITION. */
   alerts: { alert: Alert; row: number; follows: number | null }[];
 }
 
-/** What the machines of one turn are alerted with. */
+/** The common data for all alerts of one turn. */
 interface Turn {
-  /** The rows of this turn. */
+  /** The receiver's rows that are due in this turn. */
   due: WatchedRow[];
   isFull: boolean;
-  /** Why the cluster cannot be written; null if it can. */
+  /** Why the cluster cannot be written; null if the cluster can be written. */
   cause: string | null;
   /** The open alerts that machines have joined in this turn. */
   joined: Set<number>;
@@ -99,9 +90,9 @@ interface Turn {
 export class Alerts {
   readonly #in: AlertSurroundings;
   readonly #sql: SqlStorage;
-  /** The receivers that have an open alert about the cluster; undefined until it is read from storage. */
+  /** The names of the receivers with an open alert about the cluster; undefined until they are read from storage. */
   #clusterOpen: Set<string> | undefined;
-  /** The time of the last check of these alerts. An eviction loses it, and the check is due at once. */
+  /** The time of the last check of the alerts about the cluster. After an eviction the next check is due at once. */
   #clusterCheckedMs = 0;
 
   constructor(surroundings: AlertSurroundings) {
@@ -120,12 +111,9 @@ export class Alerts {
       const sinceMs = after?.sinceMs ?? nowMs;
       const next = watchedAfter(row, { state, sinceMs }, { delayMs, nowMs });
       if (next === row) continue;
-      const muted = row?.muted === HELD && next?.dueMs !== null ? HELD : 0;
-      const same = { receiver: receiver.name, machine: name, alert: row?.alert ?? null, muted };
+      const same = { receiver: receiver.name, machine: name, alert: row?.alert ?? null, muted: 0 };
       if (next) this.#put({ ...next, ...same });
       else this.#forget(receiver.name, name);
-      // The alert was due, and has ended before its message.
-      if (!next && muted === HELD) this.#in.receivers.countDropped(receiver.name);
     }
   }
 
@@ -137,7 +125,7 @@ export class Alerts {
     return Math.min(dueMs ?? Infinity, this.#clusterCheckedMs + CHECK_CLUSTER_MS);
   }
 
-  /** Returns true if the next flush needs the cluster's evidence. */
+  /** Reports whether the next flush needs a ClusterEvidence. */
   needsEvidence(nowMs: number): boolean {
     const query = "SELECT 1 FROM watched WHERE due_ms <= ? AND state = 'cluster-unreachable' LIMIT 1";
     return this.#openOnCluster().size > 0 || hasRow(this.#sql, query, nowMs);
@@ -169,7 +157,7 @@ export class Alerts {
 
   /** Removes all rows of a receiver. */
   remove(receiver: string): void {
-    for (const table of ["watched", "alerts", "letters", "delivery_shares"])
+    for (const table of ["watched", "alerts", "letters"])
       this.#sql.exec(`DELETE FROM ${table} WHERE receiver = ?`, receiver);
     this.#clusterOpen = undefined;
   }
@@ -185,15 +173,12 @@ export class Alerts {
       .toArray();
     for (const receiver of this.#in.receivers.all()) {
       const batch: Batch = { receiver, alerts: [] };
-      const own = due.filter((row) => row.receiver === receiver.name);
-      const waits = new Map<string, number>();
-      const causeBefore = clusterCause(evidence, this.#openOnCluster().has(receiver.name));
-      const rows = own.filter((row) => !this.#isHeld(row, causeBefore, waits, nowMs));
+      const rows = due.filter((row) => row.receiver === receiver.name);
       for (const row of rows) this.#leave(batch, row, nowMs);
       const isOpen = this.#openOnCluster().has(receiver.name);
       const cause = clusterCause(evidence, isOpen);
       if (isOpen && cause === null) this.#endCluster(batch, nowMs);
-      const isFull = rows.length > 0 && this.#in.deliveries.isFull(receiver.name);
+      const isFull = rows.length > 0 && this.#isFull(receiver.name);
       const joined = new Set<number>();
       // A machine may have joined its outage's alert already, while an earlier row was handled.
       for (const row of rows)
@@ -204,31 +189,6 @@ export class Alerts {
       for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(batch, row, nowMs);
       this.#write(batch, nowMs);
     }
-  }
-
-  /** Reports whether the row waits, since the receiver got too many deliveries. `waits`: the known waits by subject. */
-  #isHeld(row: WatchedRow, cause: string | null, waits: Map<string, number>, nowMs: number): boolean {
-    const subject = this.#subjectOfRow(row, cause);
-    const waitMs = waits.get(subject) ?? this.#in.rates.waitMs(row.receiver, subject, nowMs);
-    waits.set(subject, waitMs);
-    row.muted = 0;
-    if (waitMs > 0) this.#put({ ...row, dueMs: nowMs + waitMs, muted: HELD });
-    return waitMs > 0;
-  }
-
-  #subjectOfRow({ machine, state, notified, alert }: WatchedRow, cause: string | null): string {
-    const query = "SELECT said FROM alerts WHERE id = ?";
-    const [said] = notified === state ? [] : column<string>(this.#sql, query, notified && alert);
-    if (said !== undefined) return this.#subjectOf(JSON.parse(said) as Alert);
-    const summary = this.#in.summary(machine);
-    const outage = summary && state === "silent" ? this.#in.outageOf(machine, summary) : null;
-    const isCluster = state === "cluster-unreachable" && cause !== null;
-    const kind = outage ? "outage" : isCluster ? "cluster" : "machine";
-    return this.#subjectOf({ kind, address: outage?.address ?? "", names: [machine] });
-  }
-
-  #subjectOf(alert: Pick<Alert, "kind" | "address" | "names">): string {
-    return subjectOf(alert, this.#in.summary(alert.names[0] ?? "")?.key.token ?? "");
   }
 
   /** Removes a machine from its alert. If no machine is left, the alert is resolved. */
@@ -243,14 +203,14 @@ export class Alerts {
     this.#end(batch, alert, { untilMs: row.sinceMs, now: this.#in.summary(row.machine), nowMs });
   }
 
-  /** Ends the receiver's alert about the cluster, while single machines may still be in its state. */
+  /** Ends the receiver's alert about the cluster, even if single machines still cannot be written. */
   #endCluster(batch: Batch, nowMs: number): void {
     const query = "SELECT * FROM alerts WHERE receiver = ? AND key = ?";
     const [alert] = this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER);
     if (alert) this.#end(batch, alert, { untilMs: nowMs, now: null, nowMs });
   }
 
-  /** Ends an alert. A machine that is still in it gets an alert of its own after the receiver's delay. */
+  /** Ends an alert. Each machine that is still in the alert becomes due for a new alert after the receiver's delay. */
   #end(
     { receiver, alerts }: Batch,
     alert: AlertRow,
@@ -267,7 +227,7 @@ export class Alerts {
     alerts.push({ alert: over, row: alert.id, follows });
   }
 
-  /** Opens or joins an alert for a due machine, unless it is muted or the queue is full. */
+  /** Opens or joins an alert for a machine that is due, unless the machine is muted or the queue is full. */
   #enter(batch: Batch, row: WatchedRow, turn: Turn): void {
     const { receiver } = batch;
     const { due, isFull, cause, joined, nowMs } = turn;
@@ -319,7 +279,7 @@ export class Alerts {
     batch.alerts.push({ alert, row: id, follows: null });
   }
 
-  /** Sends an alert again that has grown since its last message: a few machines must not hide that many follow. */
+  /** Sends an alert again if it grew by GROWTH, so that its first machines do not hide many later ones. */
   #sendGrown(batch: Batch, id: number, isFull: boolean): void {
     const [row] = this.#sql.exec<AlertRow>("SELECT * FROM alerts WHERE id = ?", id);
     if (!row || isFull) return;
@@ -327,7 +287,7 @@ export class Alerts {
     if (row.open >= GROWTH * firing.machines) this.#sendAgain(batch, row, firing);
   }
 
-  /** Sends the alert about the cluster again if its cause has changed. */
+  /** Sends the receiver's alert about the cluster again if `why` differs from the alert's cause. */
   #sendCause(batch: Batch, why: string): void {
     const query = "SELECT * FROM alerts WHERE receiver = ? AND key = ?";
     const [row] = this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER);
@@ -335,7 +295,7 @@ export class Alerts {
     if (firing && firing.why !== why) this.#sendAgain(batch, row, { ...firing, why });
   }
 
-  /** Sends an open alert again, with its present machines. */
+  /** Sends an open alert again, with the machines that are in the alert now. */
   #sendAgain({ alerts }: Batch, row: AlertRow, firing: Alert): void {
     const query =
       "SELECT machine FROM watched WHERE receiver = ? AND alert = ? ORDER BY since_ms, machine LIMIT ?";
@@ -387,12 +347,9 @@ export class Alerts {
       const summary = this.#in.summary(machine);
       return summary !== null && this.#in.mutes.untilMs(machine, firing.state, summary, nowMs) !== null;
     });
-    const waitMs = this.#in.rates.waitMs(name, this.#subjectOf(firing), nowMs);
     const update = "UPDATE alerts SET due_ms = ? WHERE id = ? RETURNING *";
-    const dueMs = repeatMs > 0 ? nowMs + (waitMs || repeatMs) : null;
-    const [open] = this.#sql.exec<AlertRow>(update, dueMs, row.id);
-    if (!open || repeatMs === 0 || waitMs > 0 || isMuted || this.#in.deliveries.waiting(name).count > 0)
-      return;
+    const [open] = this.#sql.exec<AlertRow>(update, repeatMs > 0 ? nowMs + repeatMs : null, row.id);
+    if (!open || repeatMs === 0 || isMuted || this.#in.deliveries.waiting(name).count > 0) return;
     // If the last message did not arrive, it is sent again unchanged, with its resolutions.
     if (this.#in.deliveries.resend(name, row.letter, nowMs)) return;
     const alert: Alert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
@@ -403,8 +360,6 @@ export class Alerts {
   #write({ receiver, alerts }: Batch, nowMs: number): void {
     const { deliveries, deployment, origin, newId } = this.#in;
     const followed = alerts.flatMap((each) => each.follows ?? []);
-    const subjects = alerts.map(({ alert }) => this.#subjectOf(alert));
-    if (subjects.length > 0) this.#in.rates.spend(receiver.name, subjects, nowMs);
     for (const follows of [...new Set(followed), null]) {
       const these = alerts.filter((each) => each.follows === follows);
       for (let from = 0; from < these.length; from += LIMIT.alertsInLetter) {
@@ -421,12 +376,20 @@ export class Alerts {
         };
         const body = messageText(receiver.settings.format, message);
         const delivery = deliveries.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
-        // Stores the delivery with an alert's firing message. A repetition keeps the stored one.
-        const set = "UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0";
-        for (const { row, alert } of part) if (alert.status === "firing") this.#sql.exec(set, delivery, row);
+        for (const { row, alert } of part) if (alert.status === "firing") this.#setDelivery(row, delivery);
       }
     }
     if (followed.length > 0) deliveries.prune(receiver.name);
+  }
+
+  /** Stores the ID of the delivery with the alert's firing message. A repetition keeps the stored ID. */
+  #setDelivery(alert: number, delivery: number): void {
+    this.#sql.exec("UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0", delivery, alert);
+  }
+
+  #isFull(receiver: string): boolean {
+    const { count, bytes } = this.#in.deliveries.waiting(receiver);
+    return count >= LIMIT.lettersWaiting || bytes >= LIMIT.bytesWaiting;
   }
 
   #row(receiver: string, machine: string): WatchedRow | null {

@@ -20,19 +20,13 @@ type DeliveryRow = {
   body: string;
   made_ms: number;
   dead: number;
-  /**
-   * The ID of the delivery that must arrive first: a resolution is not sent if the message of its alert did not
-   * arrive.
-   */
+  /** The ID of the delivery that must arrive first: a resolution is sent only if its alert's message arrived. */
   follows: number | null;
   error: string;
 };
 type Delivery = Pick<DeliveryRow, "id" | "receiver" | "message" | "body">;
 
-/**
- * The value of `follows` if the message repeats one that has arrived. If such a delivery fails, it is deleted
- * instead of kept as dead.
- */
+/** The `follows` of a message that repeats an arrived one: if its delivery fails, it is deleted, not kept as dead. */
 export const REPETITION = 0;
 
 /** Stands for a delivery's ID if the delivery of an alert died and its row was deleted. */
@@ -45,10 +39,7 @@ export class Deliveries {
     this.#sql = sql;
   }
 
-  /**
-   * Adds a delivery and returns its ID. If the delivery `follows` is dead, the new one is dead too, and `resend`
-   * sends both.
-   */
+  /** Adds a delivery; returns its ID. If the delivery `follows` is dead, so is the new one; `resend` sends both. */
   add(delivery: Omit<Delivery, "id">, nowMs: number, follows: number | null): number {
     const insert = "INSERT INTO letters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
     const { receiver, message, body } = delivery;
@@ -70,12 +61,6 @@ export class Deliveries {
     const query =
       "SELECT COUNT(*) AS count, IFNULL(SUM(LENGTH(CAST(body AS BLOB))), 0) AS bytes FROM letters WHERE receiver = ? AND dead = 0";
     return this.#sql.exec<{ count: number; bytes: number }>(query, receiver).one();
-  }
-
-  /** Reports whether so many deliveries wait that a new alert must wait as well. */
-  isFull(receiver: string): boolean {
-    const { count, bytes } = this.waiting(receiver);
-    return count >= LIMIT.lettersWaiting || bytes >= LIMIT.bytesWaiting;
   }
 
   /** Reports whether the delivery waits or is dead. */
@@ -131,10 +116,7 @@ export class Deliveries {
       }));
   }
 
-  /**
-   * Sends a dead delivery again, with the message that it follows or the deliveries that follow it, in order.
-   * Returns false if the delivery is not dead.
-   */
+  /** Sends a dead delivery, and those linked by `follows`, again in order. Returns false if it is not dead. */
   resend(receiver: string, id: number, nowMs: number): boolean {
     const query = `UPDATE letters SET dead = 0, error = '', made_ms = ?3 WHERE receiver = ?1 AND dead = 1
       AND IFNULL(follows, id) = (SELECT IFNULL(follows, id) FROM letters WHERE id = ?2 AND receiver = ?1 AND dead = 1)
@@ -227,10 +209,7 @@ async function signature(secret: string, signed: string): Promise<string> {
   return btoa(String.fromCharCode(...new Uint8Array(mac)));
 }
 
-/**
- * Returns the beginning of a response's body. An endless body or a broken connection is no error, since the status
- * is known.
- */
+/** Returns the beginning of a response's body. An endless or broken body is no error: the status is known. */
 async function beginning(response: Response, withinMs: number): Promise<string> {
   const most = LIMIT.answerBytes;
   const reader = response.body?.getReader();
@@ -251,10 +230,7 @@ async function beginning(response: Response, withinMs: number): Promise<string> 
   return text;
 }
 
-/**
- * Returns the wait of a Retry-After, given in seconds or as a date (RFC 9110, 10.2.3), in milliseconds; 0 without
- * the header.
- */
+/** Returns the wait of a Retry-After, in seconds or as a date (RFC 9110, 10.2.3); 0 without the header. */
 function retryAfterMs(header: string | null, nowMs: number): number {
   const text = header?.trim() ?? "";
   if (/^\d+$/.test(text)) return Number(text) * 1000;
@@ -267,26 +243,17 @@ export function isRefusedForGood(status: number): boolean {
 }
 
 const ranges = (texts: string) => texts.split(" ").flatMap((text) => parseCidr(text) ?? []);
-/**
- * The addresses that are not public: IANA's special-purpose registry, and Azure's metadata service, whose address
- * is public.
- */
+/** Non-public addresses: IANA's special-purpose registry, and Azure's metadata service, whose address is public. */
 const NOT_PUBLIC_V4 = ranges(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
 );
-/**
- * The range of public IPv6 addresses. Other addresses are private or embed an IPv4 address, as do 6to4 and Teredo
- * inside the range.
- */
+/** The public IPv6 addresses. Others are private or embed an IPv4 address, as do 6to4 and Teredo inside the range. */
 const PUBLIC_V6 = ranges("2000::/3");
 const NOT_PUBLIC_V6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
 /** Matches names outside public DNS, and names of clouds' metadata services. */
 const NOT_PUBLIC_NAME = /^[^.]*$|(^|\.)(localhost|local|localdomain|internal|intranet|lan|home\.arpa)$/;
 
-/**
- * Returns the normalized address of a webhook. Fails if only the Worker's own network can reach the address.
- * Resolves no name.
- */
+/** Returns a webhook's normalized address. Fails if only the Worker's own network can reach it. Resolves no name. */
 export function webhookAddress(text: string, allowed: PrivateWebhooks): Result<string> {
   const url = URL.parse(text);
   if (!url) return failure("not a URL");

@@ -1,5 +1,4 @@
-// Builds the messages of a feed from the rows of the fleet index: first a snapshot, then the changes after a
-// cursor.
+// Builds the messages of a feed from the rows of the fleet index: first a snapshot, then the changes after a cursor.
 import { ColumnsBuilder } from "../../shared/fleet/columns.ts";
 import {
   ALL_FIELDS,
@@ -16,10 +15,7 @@ import { cell } from "../storage/query.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 
-/**
- * Creates the tables of the feed. `feed_whole` has each machine's last change of a field that is not one of
- * MOVING_FIELDS.
- */
+/** Creates the feed's tables. `feed_whole` has each machine's last change of a field outside MOVING_FIELDS. */
 export const FEED_MIGRATION = `
   CREATE TABLE feed (
     only INTEGER PRIMARY KEY CHECK (only = 1), index_id TEXT NOT NULL, gone_seq INTEGER NOT NULL,
@@ -31,18 +27,12 @@ export const FEED_MIGRATION = `
     hash TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_ms INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
-/**
- * The number of removed machines in one message. GONE, OUTAGES and ROW_BYTES keep a message below
- * FEED_LIMITS.messageBytes.
- */
+/** The removed machines in one message. GONE, OUTAGES and ROW_BYTES keep a message below FEED_LIMITS.messageBytes. */
 const GONE = 500;
 const OUTAGES = 100;
 const ROW_BYTES = FEED_LIMITS.messageBytes - 400 * 1024;
 
-/**
- * The number of stored names of removed machines, with which feeds can resume. Older names are deleted from time to
- * time.
- */
+/** The stored names of removed machines, with which feeds can resume. Older names are deleted from time to time. */
 const GONE_KEPT = 20_000;
 const GONE_PRUNED_EVERY = 100;
 
@@ -75,10 +65,7 @@ export class FeedSource {
       this.#sql.exec("INSERT OR REPLACE INTO feed_whole VALUES (?, ?)", name, seq);
   }
 
-  /**
-   * Returns the cursor where a feed begins, and the first message. `asked`: the cursor from which the client
-   * resumes, or null.
-   */
+  /** Returns a feed's first cursor and message. `asked`: the cursor from which the client resumes, or null. */
   begin(asked: FeedCursor | null): { hello: FeedHello; cursor: FeedCursor } {
     const why = asked && this.#whyNotResumed(asked);
     if (asked && why === "") return { hello: { type: "hello", resumed: true, why }, cursor: asked };
@@ -165,10 +152,7 @@ export class FeedSource {
     return part(message, cursor);
   }
 
-  /**
-   * Returns the changed machines that fit into a message, in the order of their last change. `until`: the number of
-   * the last change that the message covers.
-   */
+  /** Returns the changed machines that fit into a message, oldest change first. `until`: the last covered change. */
   #changedMachines(
     from: number,
     last: number,

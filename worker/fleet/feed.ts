@@ -1,5 +1,4 @@
-// Opens the sockets of the feed, sends changes to them, and creates tickets. Each socket's attachment stores its
-// state and outlives an eviction, so that an idle feed costs nothing.
+// Opens the feed's sockets, sends changes, creates tickets. A socket's attachment stores its state across evictions.
 import { base64url } from "jose";
 import * as z from "zod/mini";
 import { FEED_CLOSED } from "../../shared/protocol/feed-names.ts";
@@ -14,10 +13,7 @@ import { cursorText, type FeedCursor, type FeedPart, FeedSource, readCursor } fr
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 
-/**
- * The value of the header FEED_OPENING. The Worker has checked the client's credential, or passes a ticket to the
- * index.
- */
+/** The value of the header FEED_OPENING. The Worker has checked the client's credential, or passes on a ticket. */
 export interface FeedOpening {
   by: FeedHolder | { ticket: string };
   /** The position of a client that resumes; null if the client has no data yet. */
@@ -131,10 +127,7 @@ interface FeedSurroundings {
   isGood: (credential: Credential) => Promise<boolean>;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /**
-   * Calls `work` once after `ms` milliseconds. Returns a function that cancels the call. Typically `after` of
-   * clock.ts.
-   */
+  /** Calls `work` once after `ms` milliseconds; returns a function that cancels. Typically `after` of clock.ts. */
   after: (ms: number, work: () => void) => () => void;
 }
 
@@ -208,10 +201,7 @@ export class Feeds {
     });
   }
 
-  /**
-   * Sends the due messages of one feed. Returns when the feed must be served again; Infinity if only a change or an
-   * acknowledgement makes it due.
-   */
+  /** Sends one feed's due messages. Returns when it is due again; Infinity: at the next change or acknowledgement. */
   #serve(socket: FeedSocket, parts: Map<string, FeedPart>): number {
     const nowMs = this.#in.nowMs();
     const state = stateOf(socket);
@@ -241,8 +231,7 @@ export class Feeds {
     const cursor = readCursor(state.cursor);
     if (!this.#in.source.hasNews(cursor)) return { kind: "wait", untilMs: owedUntilMs };
     const isFull = unacknowledged.length >= FEED_LIMITS.unacknowledged;
-    // Changes after a snapshot wait until the client has acknowledged the whole snapshot, which takes long on a
-    // slow line.
+    // Changes after a snapshot wait until the client has acknowledged the whole snapshot: a line may be slow.
     if (isLoading && (isFull || (cursor.through === null && unacknowledged.length > 0)))
       return { kind: "wait", untilMs: owedUntilMs };
     const dueMs = isLoading ? 0 : sentMs + FEED_LIMITS.intervalMs;
@@ -273,10 +262,7 @@ export class Feeds {
   }
 }
 
-/**
- * The next step of one feed. `untilMs`: when to serve the feed again; Infinity: at the next change or
- * acknowledgement.
- */
+/** One feed's next step. `untilMs`: when to serve the feed again; Infinity: at the next change or acknowledgement. */
 type Step =
   | { kind: "wait"; untilMs: number }
   | { kind: "check"; untilMs: number }

@@ -5,21 +5,14 @@ import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Notifications } from "./notifications.ts";
 import type { Outages } from "./outages.ts";
 import type { Rollouts } from "./rollouts.ts";
-import type { Held } from "./shares.ts";
 
-/**
- * The number of pairs of condition and status that are counted by name. Limited, since drop-ins name their own
- * conditions.
- */
+/** The limit of condition-status pairs that are counted by name, since drop-ins name their own conditions. */
 export const MOST_COUNTED = 300;
 /** The time without a transition after which a pair of condition and status may lose its place to a new pair. */
 export const COUNTED_FOR_MS = 24 * 3600_000;
 /** The pair that counts the transitions of all pairs without a place. */
 const OTHERS = { type: "other", status: "" };
-/**
- * The conditions that every Node has. Their counters start at 0, since a rate needs a first value, and are never
- * deleted.
- */
+/** Every Node's conditions. Their counters start at 0, since a rate needs a first value, and are never deleted. */
 const OF_EVERY_NODE = JSON.stringify(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
 
 export const METRICS_MIGRATION = `
@@ -36,7 +29,6 @@ interface IndexParts {
   outages: Pick<Outages, "silent">;
   notifications: Pick<Notifications, "list">;
   rollouts: Pick<Rollouts, "show">;
-  heldBack: () => Held[];
 }
 
 export class FleetMetrics {
@@ -48,10 +40,7 @@ export class FleetMetrics {
     this.#in = parts;
   }
 
-  /**
-   * Counts the condition transitions of a change, and stores the machine's clock skew. Call noteChange in the
-   * transaction of the change.
-   */
+  /** Counts a change's condition transitions and stores the clock skew. Call noteChange in the change's transaction. */
   noteChange({ name, before, after }: FleetChange, nowMs: number): void {
     const statusBefore = new Map(before?.conditions.map(({ type, status }) => [type, status]));
     for (const { type, status } of after?.conditions ?? [])
@@ -92,9 +81,6 @@ export class FleetMetrics {
         return { labels: { receiver }, value: failingSince === null ? 0 : 1 };
       }),
       ...this.#rollout(),
-      rollcall_limit_reached: this.#in.heldBack().map(({ what, who }) => {
-        return { labels: { limit: what, subject: who }, value: 1 };
-      }),
       rollcall_index_changes_total: [{ labels: {}, value: this.#in.rows.seq() }],
     };
   }

@@ -1,5 +1,4 @@
-// Defines the fleet index: one Durable Object with a row for each machine. The machines' objects update it on
-// transitions only, so that a steady fleet causes no write.
+// The fleet index: one Durable Object with a row per machine, updated by the machines' objects on transitions only.
 import type { MachineFilter } from "../../shared/fleet/search-filter.ts";
 import type { MachineSummary, MachineUpdate, UpdatedUntil } from "../../shared/fleet/summary.ts";
 import type { UpgradeAnswer } from "../../shared/protocol/answers.ts";
@@ -11,25 +10,18 @@ import type { OutageAnswer, OutageQuery, OutagesAnswer } from "../../shared/prot
 import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { currentMs, pause } from "../clock.ts";
-import { type Environment, origins, privateWebhooks, registry, sharedLimitsFactor } from "../env.ts";
+import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate, type Migration, StoredObject } from "../storage/migrations.ts";
-import type { NodeLoad, NodeTurn } from "../storage/records.ts";
 import { AlarmTasks } from "./alarm-tasks.ts";
 import { DELIVERY_WITHIN_MS } from "./deliveries.ts";
 import { FEED_MIGRATION } from "./feed-source.ts";
 import { Feed, type FeedHolder } from "./feed.ts";
 import { FleetMetrics, METRICS_MIGRATION } from "./fleet-metrics.ts";
 import { IndexRepair } from "./index-repair.ts";
-import {
-  type FleetChange,
-  type FleetHistoryRequest,
-  HISTORY_TOKENS_MIGRATION,
-  MachineRows,
-  readFleetHistory,
-} from "./machine-rows.ts";
+import { type FleetChange, type FleetHistoryRequest, MachineRows, readFleetHistory } from "./machine-rows.ts";
 import {
   type MachinePage,
   MachineSearch,
@@ -48,7 +40,6 @@ import {
 } from "./notifications.ts";
 import { Outages, OUTAGES_MIGRATION, type OutagesRequest } from "./outages.ts";
 import { Rollouts, ROLLOUTS_MIGRATION, shimVersions } from "./rollouts.ts";
-import { type Held, HeldBack, NodeShares, SHARES_MIGRATION } from "./shares.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -62,15 +53,11 @@ export class IndexObject extends StoredObject {
   readonly #tasks: AlarmTasks;
   readonly #search: MachineSearch;
   readonly #formTurns: FormTurns;
-  readonly #heldBack: HeldBack;
-  readonly #nodeShares: NodeShares;
   readonly #metrics: FleetMetrics;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, INDEX_MIGRATIONS);
-    this.#heldBack = new HeldBack(ctx.storage.sql);
-    this.#nodeShares = new NodeShares(ctx.storage.sql, this.#heldBack);
     this.#rows = new MachineRows(ctx.storage.sql);
     this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
     this.#outages = new Outages(ctx.storage.sql);
@@ -83,7 +70,6 @@ export class IndexObject extends StoredObject {
       outages: this.#outages,
       notifications: this.#notifications,
       rollouts: this.#rollouts,
-      heldBack: () => this.heldBack(),
     });
     this.#repair = this.#openRepair();
     // Each change that may make a task due earlier must be followed by a call of `arm`.
@@ -159,10 +145,7 @@ export class IndexObject extends StoredObject {
     return this.#metrics.measure(isEach);
   }
 
-  /**
-   * Returns the status of each machine in `names`, known to the index or not. The name `standings` stays, since
-   * older versions call it during a deploy.
-   */
+  /** Returns each machine's status, in the index or not. Older versions call the name `standings` during a deploy. */
   standings(names: string[]): MachineStatus[] {
     return statusesOf(this.ctx.storage.sql, names);
   }
@@ -201,24 +184,9 @@ export class IndexObject extends StoredObject {
     return this.#rollouts.ask(name, version);
   }
 
-  /**
-   * Assigns the time at which a machine may change the form of its Node. Returns the wait until then in
-   * milliseconds.
-   */
+  /** Assigns the time at which a machine may change its Node's form. Returns the wait in milliseconds. */
   formTurn(): number {
     return this.#formTurns.take(currentMs());
-  }
-
-  /** Assigns the time at which a machine with this join token may write a Node. */
-  nodeTurn(token: string, load: NodeLoad): NodeTurn {
-    return this.ctx.storage.transactionSync(() =>
-      this.#nodeShares.take(token, load, sharedLimitsFactor(this.env), currentMs()),
-    );
-  }
-
-  /** Returns the limits that hold machines back now. */
-  heldBack(): Held[] {
-    return this.#heldBack.list(currentMs());
   }
 
   /** Returns the machines with a Node that have been silent for `days`. */
@@ -347,7 +315,6 @@ export class IndexObject extends StoredObject {
       deployment: env.DEPLOYMENT,
       origin: origins(env)[0] ?? "",
       allowed: privateWebhooks(env),
-      limitsFactor: () => sharedLimitsFactor(env),
       summary: (name) => this.#rows.summary(name),
       outageOf: (name, summary) => this.#outages.of(name, summary),
       isOver: (outage) => this.#outages.isOver(Number(outage)),
@@ -365,7 +332,7 @@ export class IndexObject extends StoredObject {
   }
 }
 
-/** Longer than the registry waits for the apiserver. */
+/** The deadline of the registry's answer about its probe: longer than the registry waits for the apiserver. */
 const PROBE_ANSWER_MS = 5000;
 
 /** Returns the fault that the registry's probe of the apiserver found, up to the first colon; null if it found none. */
@@ -378,8 +345,7 @@ async function clusterFault(env: Environment): Promise<string | null> {
 
 /** The migrations of the fleet index. Append only: existing objects have run the earlier entries. */
 export const INDEX_MIGRATIONS: readonly Migration[] = [
-  // `summaries` is a separate table, so that a search does not read the summaries. With rowids, a row up to a page
-  // in size stays in one page; without rowids, only up to a quarter of a page.
+  // `summaries` is separate, so that a search does not read it. With rowids, a row of up to a page stays in one page.
   `CREATE TABLE machines (
      name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
      seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,
@@ -406,16 +372,10 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE index_log (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
   // An older Worker ignores the tables of this migration, so it can still use the storage.
   { sql: ROLLOUTS_MIGRATION, usableFrom: 6 },
-  // An older Worker inserts lines of history without their token.
-  { sql: HISTORY_TOKENS_MIGRATION, usableFrom: 6 },
-  { sql: SHARES_MIGRATION, usableFrom: 6 },
 ];
 
 export const FORM_TURNS = {
-  /**
-   * The number of Nodes that change their form in a second. Each change writes a whole Node, which the apiserver
-   * sends to every watcher.
-   */
+  /** The number of Nodes that change form per second: the apiserver sends each whole Node to every watcher. */
   aSecond: 10,
 } as const;
 

@@ -43,10 +43,7 @@ export interface RepairDependencies {
   registry: () => KnownNames;
   /** Asks a machine's object to send everything to the index. Resolves to false if the object could not. */
   sendAll: (name: string) => Promise<boolean>;
-  /**
-   * Returns the last summary that a machine's object has sent; null if the object has more to send, or has no
-   * machine.
-   */
+  /** Returns the last summary that a machine's object sent; null if it has more to send, or has no machine. */
   sentSummary: (name: string) => Promise<MachineSummary | null>;
   summary: (name: string) => MachineSummary | null;
   /** Returns the number of machines. Must not count rows: the progress is read often during a repair. */
@@ -59,10 +56,7 @@ export interface RepairDependencies {
   pause: (ms: number) => Promise<void>;
 }
 
-/**
- * A repair and its progress. `after`: the last asked name. `missed`: names without an answer. `isSecond`: true
- * while the missed names are asked again.
- */
+/** `after`: the last asked name. `missed`: names without an answer. `isSecond`: the missed names are asked again. */
 type Repair = IndexRepairing & { after: string; missed: string[]; isSecond: boolean };
 type Row = { name: string; generation: number };
 type Kept = { repair: Repair; check: IndexCheck };
@@ -174,10 +168,7 @@ export class IndexRepair {
     return { ...after, endedAtMs: this.#with.nowMs() };
   }
 
-  /**
-   * Asks machines' objects at the pace of REPAIR_LIMITS until `untilMs`. Returns the names that were asked, and the
-   * names that failed.
-   */
+  /** Asks machines' objects at the pace of REPAIR_LIMITS until `untilMs`. Returns the asked and the failed names. */
   async #ask(names: readonly string[], untilMs: number): Promise<{ asked: string[]; failed: string[] }> {
     const asked: string[] = [];
     const failed: string[] = [];
@@ -227,10 +218,7 @@ export class IndexRepair {
     return sent !== null && JSON.stringify(sent) !== JSON.stringify(this.#with.summary(name));
   }
 
-  /**
-   * Removes rows that the registry does not know. If a machine has enrolled again since, its generation is newer
-   * and its row stays.
-   */
+  /** Removes rows that the registry does not know. A machine enrolled again has a newer generation and stays. */
   async #removeUnknown(rows: readonly Row[]): Promise<string[]> {
     if (rows.length === 0) return [];
     const names = rows.map(({ name }) => name);

@@ -1,5 +1,4 @@
-// Searches machines in the fleet index: returns pages in any order, which continue after any row, and counts by
-// state.
+// Searches machines in the fleet index: returns pages in any order, which continue after any row, and counts by state.
 import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/search-filter.ts";
 import { neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";
@@ -13,10 +12,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import type { Row } from "../storage/query.ts";
 import { EMPTY_SET, type MachineRows, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./machine-rows.ts";
 
-/**
- * A machine of the index or one that waits for approval. A waiting machine's ID sorts right after the name that it
- * requests.
- */
+/** A machine of the index or one that waits for approval, whose ID sorts right after the name that it requests. */
 export interface FoundMachine {
   id: string;
   summary: MachineSummary;
@@ -37,10 +33,7 @@ export interface MachineSearchRequest {
   others: FoundMachine[];
   /** true if the answer has the number of machines in each state. */
   isCounted: boolean;
-  /**
-   * The number of the last change that the client knows: if no change followed, the search is skipped. null: never
-   * skipped.
-   */
+  /** The last change that the client knows: if no change followed, the search is skipped. null: never skipped. */
   unlessSeq: number | null;
 }
 
@@ -60,10 +53,7 @@ export interface MachinePage {
 /** The number of characters of a page's summaries, far below the limit of an RPC value. A page has at least one row. */
 const PAGE_LENGTH = 4 * 1024 * 1024;
 
-/**
- * The distance between two ranks of urgency: greater than any time in milliseconds, and small enough for exact
- * doubles.
- */
+/** The distance between two ranks of urgency: above any time in milliseconds, and small enough for exact doubles. */
 const RANK = 10 ** 15;
 
 const KEYS: Record<MachineSort, string> = {
@@ -99,10 +89,7 @@ export class MachineSearch {
     this.#rows = rows;
   }
 
-  /**
-   * Returns a page of machines. Fails if no machine has the name in `beside`, or if that machine's address is
-   * unknown.
-   */
+  /** Returns a page of machines. Fails if the machine `beside` does not exist or has no known address. */
   page(request: MachineSearchRequest): Result<MachinePage> {
     const seq = this.#rows.seq();
     if (request.unlessSeq === seq) return success({ seq, found: null });

@@ -1,5 +1,4 @@
-// Stores mutes: filters whose machines and states cause no notification from one time until another. Also matches
-// the filters of receivers.
+// Stores mutes: filters whose machines and states cause no notification for a time. Also matches receivers' filters.
 import type { AlertState } from "../../shared/fleet/alert.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { matchesLabels } from "../../shared/kubernetes/label-match.ts";

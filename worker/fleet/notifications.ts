@@ -1,5 +1,4 @@
-// Connects the parts of the notifications: receivers, alerts, mutes and deliveries. Each change stores its messages
-// in its own transaction; the alarm sends them.
+// Connects receivers, alerts, mutes and deliveries. Each change stores its messages in its transaction.
 import * as z from "zod/mini";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { messageText, testAlert } from "../../shared/fleet/alert.ts";
@@ -25,7 +24,6 @@ import {
   sendDelivery,
   webhookAddress,
 } from "./deliveries.ts";
-import { DeliveryRates } from "./delivery-rates.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import { type FieldFault, Mutes } from "./mutes.ts";
 import { newSigningSecret, Receivers } from "./receivers.ts";
@@ -62,14 +60,12 @@ const AT_ONCE = 4;
 const TURN_MS = 5000;
 
 interface NotificationSurroundings
-  extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries" | "rates">, SendDependencies {
-  /** Returns the deployment's SHARED_LIMITS_FACTOR. */
-  limitsFactor: () => number;
+  extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries">, SendDependencies {
   /** Runs `work` in one transaction; typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
   /** Returns the number of machines in each state. */
   counts: () => FleetCounts;
-  /** Probes the apiserver and returns its fault; null if it serves the Worker, or if nothing is known. Never rejects. */
+  /** Returns the fault that a probe of the apiserver found; null without a fault or a result. Never rejects. */
   clusterFault: () => Promise<string | null>;
   /** Returns a random number from 0 to 1; typically Math.random. */
   random: () => number;
@@ -105,7 +101,6 @@ export class Notifications {
       receivers: this.#receivers,
       mutes: this.#mutes,
       deliveries: this.#deliveries,
-      rates: new DeliveryRates(sql, surroundings.limitsFactor),
     });
   }
 
@@ -135,10 +130,7 @@ export class Notifications {
     return this.#receivers.all().map(({ name }) => this.#shown(name));
   }
 
-  /**
-   * Adds a receiver (`isNew`) or changes one. Fails with the invalid field, or with null if no receiver has the
-   * name.
-   */
+  /** Adds (`isNew`) or changes a receiver. Fails with the invalid field, or with null if it does not exist. */
   async put(
     name: string,
     change: ReceiverChange,
@@ -273,10 +265,7 @@ export class Notifications {
     return this.#receivers.find(name)?.settings.repeatMinutes ?? 0;
   }
 
-  /**
-   * Returns the normalized address of a new or changed receiver. Fails with the invalid field, or with null if no
-   * receiver has the name.
-   */
+  /** Returns a receiver's normalized address. Fails with the invalid field, or with null if it does not exist. */
   #addressFor(name: string, { url }: ReceiverChange, isNew: boolean): Result<string, FieldFault | null> {
     const known = this.#receivers.target(name);
     if (isNew && known) return failure({ path: "/name", message: "there is a receiver of this name" });

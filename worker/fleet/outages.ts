@@ -1,5 +1,4 @@
-// Stores outages: machines of one network that fell silent together. A single silent machine has a hidden row too,
-// since an outage may have begun with it.
+// Stores outages: machines of one network that fell silent together. A single silent machine has a hidden row.
 import {
   endOfSilence,
   OUTAGE_MACHINES,
@@ -25,10 +24,7 @@ import type { KnownOutage } from "./alert-rules.ts";
 export type OutagesRequest = Omit<OutagesQuery, "format" | "limit"> & { limit: number };
 
 export const OUTAGE_LIMITS = {
-  /**
-   * The number of stored outages, including silences of single machines. Beyond the limit the oldest ended outages
-   * are deleted.
-   */
+  /** The stored outages, including single machines' silences. Beyond this, the oldest ended outages are deleted. */
   kept: 10_000,
   /** The number of stored ended outages of one network, so that one network does not displace the others. */
   keptOfNetwork: 1000,
@@ -137,7 +133,7 @@ export class Outages {
     return { id: String(row.id), address: row.network, sinceMs: row.started_ms };
   }
 
-  /** Returns true if the outage has ended or was deleted. */
+  /** Reports whether the outage has ended or was deleted. */
   isOver(id: number): boolean {
     const [row] = this.#sql.exec<OutageRow>("SELECT * FROM outages WHERE id = ?", id);
     return row?.ended_ms !== null;
@@ -162,7 +158,7 @@ export class Outages {
     outage.silent += known && known.how === null ? 0 : 1;
     outage.started_ms = Math.min(outage.started_ms, sinceMs);
     outage.last_ms = Math.max(outage.last_ms, sinceMs);
-    // One machine that falls silent again does not reopen an outage.
+    // An ended outage begins again only if several of its machines are silent, not for a single one.
     if (outage.machines < OUTAGE_MACHINES || outage.silent >= OUTAGE_MACHINES) outage.ended_ms = null;
     this.#put(outage, known?.how ?? null, -1, seq);
   }
@@ -174,7 +170,7 @@ export class Outages {
     this.#sql.exec(update, backMs, how, outage.id, name);
     outage.silent -= 1;
     const lastBackMs = this.#lastBackMs(outage.id);
-    // One machine that stays silent does not keep an outage open. If it is back soon, it is part of the outage's end.
+    // A single silent machine does not keep the outage open. If it recovers soon, its recovery is the outage's end.
     const least = outage.machines < OUTAGE_MACHINES ? 1 : OUTAGE_MACHINES;
     const isEnd = outage.ended_ms === null || lastBackMs - outage.ended_ms <= OUTAGE_SPAN_MS;
     if (outage.silent < least && isEnd) outage.ended_ms = lastBackMs;
@@ -188,10 +184,7 @@ export class Outages {
     return this.#sql.exec<OutageRow>(query, network, name, sinceMs).toArray()[0];
   }
 
-  /**
-   * Returns the latest time at which a machine of the outage recovered. Updates arrive in any order, so the last
-   * update may have an earlier time.
-   */
+  /** Returns the outage's latest recovery. Updates arrive in any order: the last one may have an earlier time. */
   #lastBackMs(id: number): number {
     return cell(this.#sql, "SELECT IFNULL(MAX(back_ms), 0) FROM outage_machines WHERE outage = ?", id);
   }

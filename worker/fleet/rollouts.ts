@@ -1,5 +1,4 @@
-// Stores the rollout: its settings, and the machines that were given the version. shared/fleet/rollout.ts decides
-// which machines get the version, and when the rollout stops.
+// Stores the rollout: its settings, and the machines that got the version. shared/fleet/rollout.ts decides its steps.
 import {
   reasonToStop,
   ROLLOUT_STATUSES,
@@ -167,8 +166,7 @@ export class Rollouts {
     const { sql, nowMs } = this.#in;
     const query =
       "SELECT COUNT(*) FROM rollout_machines WHERE standing = 'underway' AND given_ms BETWEEN ? AND ?";
-    // The upper bound excludes times in the future: after the clock was set back, a machine would count as
-    // upgrading for ever.
+    // The upper bound excludes future times: after the clock was set back, a machine would count as upgrading for ever.
     return cell(sql, query, nowMs() - UNDERWAY_MS, nowMs() + UNDERWAY_MS);
   }
 

@@ -1,5 +1,4 @@
-// Counts the events of a gateway for GET /metrics. The counts are only in memory, since they are not worth stored
-// rows.
+// Counts the events of a gateway for GET /metrics. The counts are only in memory, since they are not worth stored rows.
 import {
   AGAIN_REASONS,
   type AgainReason,

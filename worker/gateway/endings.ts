@@ -87,10 +87,7 @@ export class Endings {
     this.#in.held.close(socket, reason, comeBackInMs);
   }
 
-  /**
-   * Ends the loan and the membership of a machine without an accepted socket, and notifies its node object. Call it
-   * when a socket of the machine is gone.
-   */
+  /** Ends the loan and membership of a machine without accepted socket. Call it when a machine's socket is gone. */
   async end(name: string): Promise<void> {
     const { members } = this.#in;
     if (members.has(name)) await members.inTurn(name, (member) => this.endInTurn(member));
@@ -118,10 +115,7 @@ export class Endings {
     return leftMs <= 0 || leftMs > NOTIFY_AGAIN_MS;
   }
 
-  /**
-   * Ends the loan and returns it once no PUT is in progress; null if there is no loan, or another call has taken
-   * it. A loan with an epoch above `floor` stays.
-   */
+  /** Ends and returns the loan once no PUT runs; null if no loan is up to epoch `floor`, or another call took it. */
   async takeBack(member: Member, floor = Infinity): Promise<ReturnedLoan | null> {
     const held = member.held && member.held.loan.epoch <= floor ? member.held : null;
     if (held) held.isEnded = true;
@@ -138,10 +132,7 @@ export class Endings {
       if (!this.#in.members.has(name)) this.#notBeforeMs.delete(name);
   }
 
-  /**
-   * Notifies the node object that the socket ended; returns false if that failed. The loan is sent only once: if it
-   * may be lost, the node object reads the lease.
-   */
+  /** Notifies the node object of the ended socket; returns false on failure. Sends the loan only once. */
   async #notify(name: string, gateway: number, returned: ReturnedLoan | null): Promise<boolean> {
     const { node, log, timer } = this.#in;
     try {

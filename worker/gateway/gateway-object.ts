@@ -1,5 +1,4 @@
-// Defines the Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. It passes socket
-// events, the alarm and RPC on to gateway.ts.
+// The Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. The logic is in gateway.ts.
 import { type Environment, gatewaySize } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
@@ -22,10 +21,7 @@ export interface GatewayOpening extends OpenedSocket {
 }
 export const GATEWAY_OPENING = "x-rollcall-gateway";
 
-/**
- * The precision of the gateway's timer. A deadline may be noticed this much later, and the gateway stays awake this
- * long after its last request.
- */
+/** The timer's precision. The gateway notices deadlines up to this late, and stays awake this long after a request. */
 const TICK_MS = 50;
 
 export class GatewayObject extends StoredObject implements LeaseHolder {

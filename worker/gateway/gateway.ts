@@ -36,9 +36,7 @@ export class Gateway {
     this.#reports = new Reports(this.#in, this.#endings);
   }
 
-  /**
-   * Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket.
-   */
+  /** Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket. */
   refusal({ name, ticket }: { name: string; ticket: string }): GatewayRefusal | null {
     return this.#openings.refusal(name, ticket);
   }
@@ -134,9 +132,7 @@ export class Gateway {
     return Promise.resolve();
   }
 
-  /**
-   * Returns the values of the gauges; null if the gateway has no machine, because it then does not know its number.
-   */
+  /** Returns the values of the gauges; null if the gateway has no machine, because it then does not know its number. */
   status(): GatewayStatus | null {
     const { members } = this.#in;
     const gateway = members.number;
@@ -145,10 +141,7 @@ export class Gateway {
       : { gateway, members: members.count, isSuspended: this.#heartbeats.isSuspended };
   }
 
-  /**
-   * Handles the alarm: detects silent machines, sockets that an eviction has lost, and sockets without an accepted
-   * report.
-   */
+  /** Handles the alarm: finds silent machines, sockets lost by an eviction, and sockets without accepted report. */
   async ring(): Promise<void> {
     const { alarm, log, nowMs } = this.#in;
     alarm.rang();
@@ -167,10 +160,7 @@ export class Gateway {
     if (members.count > 0) await alarm.atLatest(nowMs() + WATCH_LIMITS.checkMs);
   }
 
-  /**
-   * Closes late sockets, notifies node objects, and returns when the next turn is due; null if only an event makes
-   * a turn necessary.
-   */
+  /** Closes late sockets, notifies node objects, and returns when the next turn is due; null: only after an event. */
   async #turn(): Promise<number | null> {
     const { held, nowMs } = this.#in;
     for (const socket of held.open()) await this.#closeLate(socket);
@@ -227,15 +217,9 @@ const UNACCEPTED_MS = 1000 * GATEWAY_LIMITS.unacceptedSeconds;
 class Openings {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
-  /**
-   * The time at which each ticket was used. An eviction loses the times, which is harmless: only the machine's key
-   * can use a ticket.
-   */
+  /** The time at which each ticket was used. An eviction may lose it: only the machine's key can use a ticket. */
   readonly #usedMs = new Map<string, number>();
-  /**
-   * The token bucket of upgrades, by name; an eviction loses it. A limit of open sockets would not be enough: the
-   * platform keeps a closed socket until its machine also closes it.
-   */
+  /** The token bucket of upgrades, by name. The platform keeps a closed socket until its machine also closes it. */
   readonly #left = new Map<string, TokenBucket>();
 
   constructor(parts: GatewayParts, endings: Endings) {
@@ -243,9 +227,7 @@ class Openings {
     this.#endings = endings;
   }
 
-  /**
-   * Returns the reason why a socket must not be opened; null if it may be opened. Uses the ticket up in both cases.
-   */
+  /** Returns the reason why a socket must not be opened; null if it may be opened. Uses the ticket up in both cases. */
   refusal(name: string, ticket: string): GatewayRefusal | null {
     const { members, nowMs, size } = this.#in;
     if (this.#usedMs.has(ticket)) return "used ticket";
@@ -274,10 +256,7 @@ class Openings {
     return names.size - (names.has(name) ? 1 : 0);
   }
 
-  /**
-   * Adds a socket that the platform has accepted. Closes the name's oldest sockets without an accepted report if
-   * they are too many.
-   */
+  /** Adds a socket that the platform accepted. Closes the name's oldest sockets without an accepted report. */
   async begin(socket: ServerSocket, opened: OpenedSocket): Promise<void> {
     const { held, alarm, nowMs } = this.#in;
     this.#left.set(opened.name, { left: this.#leftOf(opened.name) - 1, atMs: nowMs() });

@@ -1,5 +1,4 @@
-// Handles heartbeats: checks the MAC, decides the step, renews the lease, and answers. Calls the node object only
-// for a heartbeat over a replaced socket.
+// Handles heartbeats: checks the MAC, renews the lease, answers. Calls the node object only for replaced sockets.
 import { base64url, type CryptoKey } from "jose";
 import {
   type AgainReason,
@@ -17,10 +16,7 @@ import { type Endings, type GatewayParts, NOTIFY_WITHIN_MS } from "./endings.ts"
 import { isOver, noteBeat, Renewals } from "./lease.ts";
 import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
 
-/**
- * The least time between two renewals of a lease: a machine may use twelve requests a minute for its lease
- * (tick/budgets.ts).
- */
+/** The least time between two renewals: a machine may use twelve requests a minute for its lease (tick/budgets.ts). */
 export const LEAST_RENEWAL_MS = 4500;
 
 export interface BeatSituation {
@@ -40,10 +36,7 @@ type BeatStep =
   | { kind: "again"; reason: AgainReason }
   /** The gateway answers, and counts the heartbeat as too early. */
   | { kind: "early" }
-  /**
-   * The gateway accepts the heartbeat. `due`: renews the lease before the answer. `recent`: the last renewal is
-   * recent. `suspended`: the apiserver fails.
-   */
+  /** The heartbeat is accepted. Its renewal is `due` now, was `recent`, or is `suspended` while the apiserver fails. */
   | { kind: "take"; vitals: Vitals; skewMs: number; renewal: "due" | "recent" | "suspended" };
 
 /** Returns the step for a heartbeat: the first step that matches. */
@@ -58,8 +51,7 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   if (isOver(held, nowMs)) return again("over");
   const vitals = expanded(heartbeat, held.loan.vitals);
   const skewMs = heartbeat.at - nowMs;
-  // This check is before `early`, because a machine sends a changed value at once, and that value must not be
-  // dropped.
+  // This check is before `early`, because a machine sends a changed value at once, and that value must not be dropped.
   if (!isQuiet(held.loan.quiet, vitals, skewMs)) return again("not quiet");
   if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
@@ -170,10 +162,7 @@ export class Heartbeats {
     return this.#in.held.send(socket, { type: "again", reason });
   }
 
-  /**
-   * Answers a heartbeat. `missed`: the reason why the heartbeat did not renew the lease; null if it did, or if it
-   * was early.
-   */
+  /** Answers a heartbeat. `missed`: why the lease was not renewed; null if it was, or if the heartbeat was early. */
   #answer(socket: HeldSocket, session: HeldSession, missed: Missed | null = null): void {
     const { held, nonce, nowMs, random } = this.#in;
     // A report has begun another session during the PUT.

@@ -1,5 +1,4 @@
-// Keeps a gateway's lent leases: the loan in memory, the PUTs that renew a lease, and their suspension while the
-// apiserver fails.
+// Keeps a gateway's lent leases in memory, renews them by PUT, and suspends renewals while the apiserver fails.
 import { backOff } from "../../shared/back-off.ts";
 import {
   capacityOfSignals,
@@ -70,9 +69,7 @@ export function holdLoan(loan: LeaseLoan, nowMs: number): HeldLoan {
   };
 }
 
-/**
- * Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured.
- */
+/** Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured. */
 export function isOver(held: HeldLoan, nowMs: number): boolean {
   const { loan, receivedMs, askedMs, renewedMs, heardMs } = held;
   if (held.isEnded || nowMs < Math.max(receivedMs, askedMs ?? 0, heardMs ?? 0)) return true;
@@ -113,10 +110,7 @@ export function returnedLoan(held: HeldLoan, nowMs: number): ReturnedLoan {
   };
 }
 
-/**
- * The milliseconds between two probes while the apiserver fails: the first wait, the longest wait, and the longest
- * Retry-After that counts.
- */
+/** The times between two probes while the apiserver fails: the first, the longest, and the longest Retry-After. */
 export const SUSPENSION_MS = { first: 1000, longest: 10_000, longestAsked: 60_000 } as const;
 
 /** A request to the apiserver that has begun. */
@@ -127,17 +121,12 @@ interface AskedOnce {
   isProbe: boolean;
 }
 
-/**
- * Suspends the gateway's requests while the apiserver fails: then only one request at a time probes the apiserver.
- */
+/** Suspends the gateway's requests while the apiserver fails: then only one request at a time probes the apiserver. */
 export class Suspension {
   #begun = 0;
   /** The number of the latest successful request. */
   #succeeded = 0;
-  /**
-   * The number of consecutive failures: the failure that began the suspension, and the failed probes; 0 if nothing
-   * is suspended.
-   */
+  /** The number of consecutive failures, including failed probes; 0 if nothing is suspended. */
   #failures = 0;
   #failedMs = 0;
   #probeFromMs = 0;
@@ -191,10 +180,7 @@ export type LeasePut =
   | { kind: "renewed"; lease: Lease }
   /** Another writer has changed or deleted the lease. */
   | { kind: "lost" }
-  /**
-   * `isAnswered`: the apiserver answered, so nothing was written. `isRefused`: the apiserver serves, and refuses this lease
-   * alone.
-   */
+  /** `isAnswered`: the apiserver answered; nothing was written. `isRefused`: the apiserver refuses this lease alone. */
   | { kind: "failed"; isAnswered: boolean; isRefused?: true; retryAfterMs: number };
 
 /** PUTs a lease. Calls `onRequest` before each request. Never rejects. */
@@ -211,8 +197,7 @@ export function leasePutter(
   const { url, fetch } = pathTo(env);
   return async (lease, onRequest) => {
     let retryAfterMs = 0;
-    // The Retry-After is removed, so that the client does not repeat the request: the suspension waits for all
-    // machines together.
+    // The Retry-After is removed, so that the client does not retry: the suspension waits for all machines together.
     const once = async (to: string, init: RequestInit) => {
       const startedMs = currentMs();
       const response = await fetch(to, init).catch((error: unknown) => {
@@ -275,10 +260,7 @@ export class Renewals {
     this.#in = dependencies;
   }
 
-  /**
-   * Renews a lease; resolves to false if another writer has the lease. Sets `member.renewing`, which resolves once
-   * the PUT has ended.
-   */
+  /** Renews a lease; returns false if another writer has it. `member.renewing` resolves once the PUT has ended. */
   async renew(member: { renewing: Promise<void> | null }, loan: HeldLoan): Promise<boolean> {
     const putting = this.#put(loan);
     const renewing = putting.then(() => undefined);

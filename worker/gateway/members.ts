@@ -1,5 +1,4 @@
-// Keeps the machines of a gateway. Each machine with a socket has a row, which outlives an eviction. Its loan and
-// the queue of its work are in memory.
+// Keeps a gateway's machines. A machine with a socket has a row; its loan and the queue of its work are in memory.
 import type { Migration } from "../storage/migrations.ts";
 import type { HeldLoan } from "./lease.ts";
 
@@ -16,9 +15,7 @@ export interface Member {
   lastTurn: Promise<unknown>;
 }
 
-/**
- * The migrations of a gateway's SQLite. Only append to the list: existing objects have run the earlier migrations.
- */
+/** The migrations of a gateway's SQLite. Only append to the list: existing objects have run the earlier migrations. */
 export const GATEWAY_MIGRATIONS: readonly Migration[] = [
   "CREATE TABLE members (name TEXT PRIMARY KEY, gateway INTEGER NOT NULL) WITHOUT ROWID",
 ];
@@ -50,10 +47,7 @@ export class Members {
     return this.#inMemory.get(name);
   }
 
-  /**
-   * Runs `work` (a call of the node object, and the steps after it) when all earlier work for this machine has
-   * ended.
-   */
+  /** Runs `work` (a call of the node object, with its follow-up) after all earlier work for this machine. */
   async inTurn<T>(name: string, work: (member: Member) => Promise<T>): Promise<T> {
     const member = this.of(name);
     const turn = member.lastTurn.then(() => work(member));
@@ -105,10 +99,7 @@ export class Members {
     if (member) this.#tidy(member);
   }
 
-  /**
-   * Forgets a machine without turn, loan, PUT or row. Loans arrive only in a turn, so that its floor is not needed
-   * any more.
-   */
+  /** Forgets a machine without turn, loan, PUT or row. Loans arrive only in a turn, so its floor is not needed. */
   #tidy({ name, turns, held, renewing }: Member): void {
     if (turns === 0 && !held && !renewing && !this.has(name)) this.#inMemory.delete(name);
   }

@@ -1,5 +1,4 @@
-// Forwards a machine's reports to its node object, with the loan that ends, and the answers back. The node object
-// verifies the report. If its answer lends the lease, heartbeats may follow.
+// Forwards reports and their answers between machine and node object, which verifies them and may lend the lease.
 import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { ReportFrame } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
@@ -16,10 +15,7 @@ import type { HeldSocket } from "./sockets.ts";
 
 /** The time limit for the node object's answer: the shim waits for nine seconds, and a later answer is not sent. */
 export const REPORT_WITHIN_MS = 8800;
-/**
- * The least interval, in milliseconds, by which a machine without a loan counts as silent. It may report later than
- * its answer asks for.
- */
+/** The least interval after which a machine without a loan counts as silent: it may report later than requested. */
 const LEAST_BEAT_MS = 10_000;
 
 type Lent = NonNullable<SocketAnswer["lent"]>;
@@ -54,8 +50,7 @@ export class Reports {
     const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address };
     const asked = { request, gateway, session, returned, floor: member.floor };
     const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
-    // If the node object has lent the lease without its answer arriving, the loan is lost, and the node object
-    // reads the lease.
+    // If the node object lent the lease without its answer arriving, the loan is lost: the node object reads the lease.
     if (!answered && socket.closedMs !== null) return this.#endings.endInTurn(member);
     if (!answered) return this.#send(socket, INTERNAL, null);
     const { answer, lent } = answered;
@@ -109,8 +104,7 @@ export class Reports {
       const { attachment } = other;
       if (other === socket || (attachment.beatMs === null && attachment.openedMs > openedMs)) continue;
       other.replaced = { isNoted: false };
-      // A process that still uses the replaced socket is a second process. It must stay away, so that the two
-      // processes do not take turns.
+      // A process that still uses the replaced socket is a second process, which must not take turns with the first.
       this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
     }
     held.hear(socket, beatMs);

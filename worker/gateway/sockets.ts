@@ -1,5 +1,4 @@
-// Keeps the sockets of a gateway: reads, sends and closes. Each socket has an attachment, which outlives an
-// eviction, and more state in memory.
+// Keeps a gateway's sockets: reads, sends and closes. Each socket has an attachment, which outlives an eviction.
 import type { CryptoKey } from "jose";
 import {
   type ClosingReason,
@@ -70,10 +69,7 @@ export interface HeldSocket {
   /** true if the gateway has asked for a report that has not come yet. */
   isReportDue: boolean;
   closedMs: number | null;
-  /**
-   * Not null if a later socket of the machine has replaced this socket. `isNoted`: true if a heartbeat still came
-   * over the replaced socket.
-   */
+  /** Not null if a later socket has replaced this one. `isNoted`: a heartbeat still came over the replaced socket. */
   replaced: { isNoted: boolean } | null;
 }
 
@@ -142,10 +138,7 @@ export class HeldSockets {
     return this.open(name).find(({ attachment }) => attachment.beatMs !== null);
   }
 
-  /**
-   * Records the present time as the last contact, in the attachment: the platform evicts the object ten seconds
-   * after the last message, and the alarm must still detect silent machines.
-   */
+  /** Records the last contact in the attachment: after an eviction, the alarm must still detect silent machines. */
   hear(held: HeldSocket, beatMs = held.attachment.beatMs): void {
     held.attachment = { ...held.attachment, beatMs, heardMs: this.#nowMs() };
     held.socket.serializeAttachment(held.attachment);
@@ -250,10 +243,7 @@ export function isPlainHeartbeat(value: unknown): value is HeartbeatFrame {
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
 
-/**
- * Returns true if the frame is too large. Encodes the frame only if necessary: a character takes at most three
- * bytes of UTF-8.
- */
+/** Returns true if the frame is too large. Encodes only if necessary: a character takes up to three bytes of UTF-8. */
 function isTooLarge(frame: string): boolean {
   if (3 * frame.length <= LIMITS.bodyBytes) return false;
   return frame.length > LIMITS.bodyBytes || new TextEncoder().encode(frame).length > LIMITS.bodyBytes;

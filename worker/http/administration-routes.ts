@@ -1,6 +1,5 @@
-// Serves the operators' routes about the deployment: join tokens, operators, waiting machines, logs, origins,
-// settings.
-import { Hono } from "hono";
+// Serves the operators' routes about the deployment: join tokens, operators, waiting machines, logs, origins, settings.
+import { Hono } from "hono/tiny";
 import { DEFAULTS } from "../../shared/deployment/defaults.ts";
 import { settingsInForce } from "../../shared/deployment/settings-in-force.ts";
 import type {

@@ -1,6 +1,7 @@
 // Serves a backup to admins: exports it page by page, and imports it into a deployment without machines. Each page
 // has a MAC by KID_MAC_KEYS, so that the Worker refuses a changed page or a page made with other keys.
-import { type Context, Hono } from "hono";
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import * as z from "zod/mini";
 import {
   BACKUP_FORMAT,
@@ -59,10 +60,7 @@ async function tablePage(c: Context<App>, table: BackupTable, key: BackupCell[] 
   return registry(c.env).backupRows(table, key);
 }
 
-/**
- * Returns the values that the importing deployment must share: the origins, and for each MAC key a value that
- * identifies the key.
- */
+/** Returns the values that the importing deployment must share: the origins, and a value identifying each MAC key. */
 async function aboutDeployment(c: Context<App>): Promise<TablePage["rows"]> {
   const macKeys = await Promise.all(macKeysOf(c).map(async (key) => ["mac-key", key.id, await checkOf(key)]));
   const own = origins(c.env).map((origin) => ["origin", origin, ""]);
@@ -77,10 +75,7 @@ const pageText = (page: Partial<BackupPage>) => canonicalJson({ ...page, mac: un
 const pageMac = async (key: MacKey, page: Partial<BackupPage>) =>
   `${key.id}.${await macOf(key, "backup", pageText(page))}`;
 
-/**
- * A cursor of the export: the backup's ID, the number of the page, the table, and the key of the previous page's
- * last row.
- */
+/** A cursor of the export: the backup's ID, page number, table, and the key of the previous page's last row. */
 const cursorSchema = z.tuple([
   z.string().check(z.regex(/^[\w-]{1,64}$/)),
   z.int().check(z.minimum(2)),

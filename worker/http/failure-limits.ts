@@ -26,10 +26,7 @@ export async function refuseUnproven(
   return tooManyFailures();
 }
 
-/**
- * Refuses a request that is costly to verify if its address is above the limit, as far as this isolate knows; null
- * otherwise.
- */
+/** Refuses a costly request if this isolate knows that its address is above the limit; null otherwise. */
 export function refuseEarly(c: Context<App>): Response | null {
   const untilMs = c.get("isolate").overLimitUntilMs.get(addressOf(c) ?? "") ?? 0;
   return untilMs > currentMs() ? tooManyFailures() : null;
@@ -43,10 +40,7 @@ function tooManyFailures(): Response {
   );
 }
 
-/**
- * Returns the client's address; of IPv6 the first 64 bits, which belong to one customer. null without Cloudflare,
- * as in a local cluster.
- */
+/** Returns the client's address, of IPv6 the customer's 64 bits; null without Cloudflare, as in a local cluster. */
 function addressOf(c: Context<App>): string | null {
   const ip = parseIp(clientAddress(c));
   return ip && network(ip);

@@ -1,6 +1,6 @@
-// Serves the feed: a WebSocket to the fleet index, and tickets for clients that cannot send a header with a
-// WebSocket.
-import { type Context, Hono } from "hono";
+// Serves the feed: a WebSocket to the fleet index, and tickets for clients that cannot send a header with a WebSocket.
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import { createMiddleware } from "hono/factory";
 import { FEED_PROTOCOL, TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import { type FeedTicket } from "../../shared/protocol/feed.ts";
@@ -21,10 +21,7 @@ import { type App, bearer, isUpgrade, refuse, refuseForNow } from "./responses.t
 
 export const feedRoutes = new Hono<App>();
 
-/**
- * Admits an operator, or a request with a ticket, which the fleet index checks. An address above the limit of
- * failures does not reach the index.
- */
+/** Admits an operator, or a request with a ticket, which the index checks unless its address failed too often. */
 const operatorOrTicket = createMiddleware<App>(async (c, next) => {
   const ticket = ticketOf(c);
   if (ticket === null) return viewer(c, next);
@@ -58,8 +55,7 @@ serve(
     const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
     const { webSocket } = response;
     if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
-    // The registry drops machines that have waited for a day without notifying the index. Each new feed therefore
-    // requests an updated list.
+    // The registry drops machines that waited for a day without notifying the index: each new feed requests the list.
     c.executionCtx.waitUntil(registry(c.env).tellPending());
     const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
     const answer = isNamed ? { "sec-websocket-protocol": FEED_PROTOCOL } : {};

@@ -1,6 +1,6 @@
-// Serves the operators' routes that the fleet index answers, without waking a machine's object: machines, history,
-// outages, rollout.
-import { type Context, Hono } from "hono";
+// Serves the operators' routes that the fleet index answers alone: machines, history, outages, rollout.
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import { base64url } from "jose";
 import * as z from "zod/mini";
 import { MACHINE_FIELDS } from "../../shared/fleet/machine-fields.ts";
@@ -107,8 +107,7 @@ async function* machinePages(env: Environment, query: MachinesQuery, others: Fou
     if (found.next === null || query.limit !== undefined) return;
     const asked = { after: found.next, others, unlessSeq: null, isCounted: false };
     const next = await askIndex(env, query, asked);
-    // A later page fails if the machine in `beside` was removed after the first page. The answer must break off,
-    // since a shortened list would look complete.
+    // If the machine in `beside` was removed, the answer must break off: a shortened list would look complete.
     if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);
     found = next.value.found;
   }
@@ -148,10 +147,7 @@ export function positionOf(cursor: string, digest: string): SearchPosition | nul
 /** Returns a weak ETag: answers with the same tag are equivalent. `seq`: the number of the last change in the answer. */
 export const tagOf = (seq: number, digest: string) => `W/"${seq}-${digest}"`;
 
-/**
- * Returns the number of the last change in the answer that the client has; null if the client has no answer to this
- * request.
- */
+/** Returns the number of the last change that the client has; null if it has no answer to this request. */
 export function seqKnown(ifNoneMatch: string | undefined, digest: string): number | null {
   for (const [, seq, own] of (ifNoneMatch ?? "").matchAll(/"(\d{1,15})-([\w-]+)"/g))
     if (own === digest) return Number(seq);

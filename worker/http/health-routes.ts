@@ -1,6 +1,6 @@
-// Serves GET /readyz, with the state, age and remedy of each check of the deployment, and GET /metrics. Only
-// /readyz wakes a machine's object: one, whose stored version it checks.
-import { type Context, Hono, type MiddlewareHandler } from "hono";
+// Serves GET /readyz with the state, age and remedy of each check, and GET /metrics. Only /readyz wakes an object.
+import type { Context, MiddlewareHandler } from "hono";
+import { Hono } from "hono/tiny";
 import { type CheckResult, failed, warning } from "../../shared/deployment/check-result.ts";
 import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
 import { checkWatch } from "../../shared/deployment/watch.ts";
@@ -18,7 +18,6 @@ import {
   registry,
 } from "../env.ts";
 import { CHALLENGE_GOOD_MS } from "../identity/issued.ts";
-import { checkSharedLimits } from "../fleet/shares.ts";
 import { isScrapeSecret } from "../identity/operator.ts";
 import type { Isolate } from "../isolate.ts";
 import { inTime as resultInTime, withDeadline } from "../kube/deadline.ts";
@@ -80,10 +79,7 @@ interface SeenVersion {
   newer?: string;
 }
 
-/**
- * Checks the version of the stored state in one machine's object and one gateway. Each object migrates its state
- * when it wakes, so the two stand for all.
- */
+/** Checks the stored state's version in one machine's object and one gateway, which stand for all. */
 async function checkState(env: Environment): Promise<CheckResult> {
   const versionOf = async (object: string, ask: () => Promise<number | null>): Promise<SeenVersion> => {
     try {
@@ -132,14 +128,13 @@ serve(healthRoutes, "GET /readyz", async (c, { query }) => {
 async function checkAll(c: Context<App>): Promise<ReadinessAnswer> {
   const isolate = c.get("isolate");
   const { findings } = isolate.configuration(c.env);
-  const [token, watch, others, state, limits] = await Promise.all([
+  const [token, watch, others, state] = await Promise.all([
     clusterToken(c.env),
     nodeWatch(c.env),
     checkRegistry(c.env),
     checkState(c.env),
-    sharedLimits(c.env),
   ]);
-  return readiness([...findings, token, ...others, watch, state, limits], isolate.since, currentMs());
+  return readiness([...findings, token, ...others, watch, state], isolate.since, currentMs());
 }
 
 /** Checks the token that the cluster object uses; KUBE_TOKEN itself if the cluster object does not answer. */
@@ -181,14 +176,6 @@ async function nodeWatch(env: Environment): Promise<CheckResult> {
   }
 }
 
-async function sharedLimits(env: Environment): Promise<CheckResult> {
-  try {
-    return checkSharedLimits(await inTime(() => fleetIndex(env).heldBack()));
-  } catch (error) {
-    return { check: "limits", ...warning(`the fleet index does not answer: ${String(error)}`, SEE_LOG) };
-  }
-}
-
 /** Checks the registry, its clock, and the apiserver. The registry probes the apiserver for all isolates. */
 async function checkRegistry(env: Environment): Promise<CheckedAt[]> {
   let seen: { apiserver: Probed; nowMs: number };
@@ -205,10 +192,7 @@ async function checkRegistry(env: Environment): Promise<CheckedAt[]> {
   ];
 }
 
-/**
- * Checks that the two clocks differ by at most CHALLENGE_GOOD_MS: one clock makes an enrolment's challenge, the
- * other checks it.
- */
+/** Checks that the clocks differ by at most CHALLENGE_GOOD_MS: one makes an enrolment's challenge, one checks it. */
 export function checkClock(nowMs: number, registryMs: number): CheckResult {
   const seconds = Math.round(Math.abs(nowMs - registryMs) / 1000);
   const check = "clock";
@@ -221,10 +205,7 @@ export function checkClock(nowMs: number, registryMs: number): CheckResult {
   return { check, ...fault };
 }
 
-/**
- * The deadline of a source of metrics: less than Prometheus's ten seconds, more than the cluster object's three for
- * the apiserver.
- */
+/** The deadline of a source of metrics: between the cluster object's three seconds and Prometheus's ten. */
 const SOURCES_WITHIN_MS = 5000;
 /** The deadline of a gateway: half of SOURCES_WITHIN_MS, since the registry must first return the gateways' numbers. */
 const GATEWAYS_WITHIN_MS = SOURCES_WITHIN_MS / 2;
@@ -264,10 +245,7 @@ async function metricsOf(source: string, ask: () => Promise<Measured>): Promise<
   return found ? [up(source, true), found] : [up(source, false)];
 }
 
-/**
- * Returns the samples of all gateways. The source `gateways` is down if any gateway does not answer; the others'
- * samples are returned.
- */
+/** Returns all gateways' samples. The source `gateways` is down if any does not answer; the others' are returned. */
 async function gatewaysMetrics(env: Environment): Promise<Measured[]> {
   const numbers = await answerIn(GATEWAYS_WITHIN_MS, async () => registry(env).gatewaysInUse());
   const asked = (numbers ?? []).map((number) =>

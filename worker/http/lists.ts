@@ -1,5 +1,4 @@
-// Answers lists as CSV or JSON lines, page by page, so that a list of any length takes the memory of one page. Also
-// makes and parses cursors.
+// Answers lists as CSV or JSON lines, page by page: a list of any length takes one page of memory. Makes cursors.
 import type { Context } from "hono";
 import { base64url } from "jose";
 import type * as z from "zod/mini";
@@ -23,10 +22,7 @@ export function formatOf(c: Context<App>, asked: ListFormat | undefined): ListFo
   return accept.includes("application/x-ndjson") ? "ndjson" : "json";
 }
 
-/**
- * Answers a list as CSV or JSON lines. Reads the first page before answering, so that an early failure is answered
- * with a problem document.
- */
+/** Answers a list as CSV or JSON lines. Reads the first page first: an early failure becomes a problem document. */
 export async function inLines<Row extends object>(
   format: Exclude<ListFormat, "json">,
   columns: readonly Column<Row>[],
@@ -92,10 +88,7 @@ export async function pagedList<Row extends object, Place>(
   return inLines(format, namedColumns(columns), pages(), VARIES);
 }
 
-/**
- * Answers a list of entries with IDs, newest first. A page may have fewer entries than requested; the last page is
- * empty.
- */
+/** Answers a list of entries with IDs, newest first. A page may lack requested entries; the last page is empty. */
 export function entryList<Entry extends { id: number }>(
   c: Context<App>,
   query: { format?: ListFormat | undefined; limit?: number | undefined; before?: number | undefined },
@@ -156,10 +149,7 @@ function textOf(value: unknown): string {
     .join(",");
 }
 
-/**
- * Formats a CSV cell. Machines' texts are not trusted: an apostrophe precedes a text that a spreadsheet would run
- * as a formula.
- */
+/** Formats a CSV cell. An apostrophe precedes a text that a spreadsheet would run as a formula. */
 function csvCell(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -1,6 +1,6 @@
-// Serves the machines' routes: checks the kid and the size of the body, and passes the request to the object that
-// decides.
-import { type Context, Hono } from "hono";
+// Serves the machines' routes: checks kid and body size, and passes the request to the object that decides.
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import type { EnrolmentAnswer, ReportAnswer } from "../../shared/protocol/answers.ts";
 import { enrolmentSchema } from "../../shared/protocol/claims.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
@@ -116,10 +116,7 @@ interface FreshEnrolment extends EnrolmentRequest {
   binding: string;
 }
 
-/**
- * Returns the enrolment, or a refusal. The MAC of the challenge reveals a replay before any signature is verified
- * or the registry is asked.
- */
+/** Returns the enrolment, or a refusal. The challenge's MAC reveals a replay before costlier checks. */
 async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<FreshEnrolment | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
@@ -198,10 +195,7 @@ const WAITING = {
 };
 
 const SOCKET = "GET /v1/gateways/{gateway}/nodes/{name}";
-/**
- * Matches a gateway's number, without leading zeros. No ticket exists for a number that the registry has not
- * assigned.
- */
+/** Matches a gateway's number, without leading zeros. No ticket exists for an unassigned number. */
 const NUMBER = /^[1-9]\d{0,8}$/;
 
 /** Returns the path of the machine's socket, with a ticket, for an answer to a report. */
@@ -225,10 +219,7 @@ register(machineRoutes, SOCKET, async (c) => {
     : refusedBy(c, opening, await response.text());
 });
 
-/**
- * Returns the data with which a gateway opens a socket, or the refusal. Cheap checks come first: a signature is
- * verified only if the ticket is valid.
- */
+/** Returns a gateway's data for a socket, or a refusal. Verifies the signature only if the ticket is valid. */
 async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayOpening | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;

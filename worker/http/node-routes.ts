@@ -1,5 +1,5 @@
 // Serves the operators' routes about one machine, whose object is woken, and about one action on many machines.
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import type {
   BulkAnswer,
   BulkPlan,

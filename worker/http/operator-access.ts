@@ -10,10 +10,7 @@ import { logNote } from "../log.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, macKeysOf, refuse } from "./responses.ts";
 
-/**
- * The time for which an isolate trusts a secret or a session without asking the registry. A revoked credential
- * works no longer than this.
- */
+/** An isolate trusts a secret or session this long without asking the registry, even after its revocation. */
 export const OPERATOR_KEPT_MS = 10_000;
 /** The number of operators that an isolate remembers. */
 const MAX_OPERATORS = 1000;
@@ -106,10 +103,7 @@ async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | B
   return operator ?? "session over";
 }
 
-/**
- * Returns an operator from the cache, or from `ask`. An operator is cached for OPERATOR_KEPT_MS; a failure is not
- * cached.
- */
+/** Returns an operator from the cache, or from `ask`. An operator is cached for OPERATOR_KEPT_MS; a failure never. */
 async function keptFor(
   c: Context<App>,
   key: string,
@@ -152,10 +146,7 @@ export function clearSessionCookie(c: Context<App>): void {
   setSessionCookie(c, "", 0);
 }
 
-/**
- * Returns the cookie's name for a request. PLAIN_NAME needs an http origin among ORIGINS, so that other deployments
- * never use it over http.
- */
+/** Returns the cookie's name. PLAIN_NAME needs an http origin among ORIGINS: other deployments never use it. */
 function nameFor(c: Context<App>): string {
   const isPlain = c.req.url.startsWith("http:") && origins(c.env).some((each) => each.startsWith("http:"));
   return isPlain ? PLAIN_NAME : SECURE_NAME;

@@ -1,5 +1,5 @@
 // Serves the operators' routes about notifications: receivers, their deliveries, and mutes.
-import { Hono } from "hono";
+import { Hono } from "hono/tiny";
 import type {
   ChangedReceiver,
   LettersAnswer,

@@ -43,10 +43,7 @@ const ACCESS: Partial<Record<RouteRules["who"], MiddlewareHandler<App>>> = {
   admin: administrator,
 };
 
-/**
- * Registers a handler for a route, after all checks. `access` replaces the check of the role; `before` may refuse a
- * request before the body is read.
- */
+/** Registers a handler behind all checks. `access` replaces the role check; `before` may refuse before the body. */
 export function serve<Name extends RouteName>(
   app: Hono<App>,
   name: Name,

@@ -1,6 +1,6 @@
-// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads and sets the
-// cookie.
-import { type Context, Hono } from "hono";
+// Signs operators in from a browser and out again, and lists sessions. operator-access.ts reads and sets the cookie.
+import type { Context } from "hono";
+import { Hono } from "hono/tiny";
 import { bodyLimit } from "hono/body-limit";
 import type {
   ListedSession,
@@ -59,8 +59,7 @@ serve(
   },
   {
     access: smallBody,
-    // A request of another site's page is refused: the other site could sign the browser in as an operator of its
-    // choice.
+    // Refuses another site's page, since that site could sign the browser in as an operator of its choice.
     before: (c) => refuseEarly(c) ?? (isCrossSite(c.req.raw, c.env) ? refuseUnproven(c, "forbidden") : null),
   },
 );
@@ -87,10 +86,7 @@ function noSession(c: Context<App>, reason: NoSession): Response | Promise<Respo
   return refuseForNow(detail, 3600);
 }
 
-/**
- * Returns the browser's session. The page asks before a sign-in, so a request without credentials does not count as
- * a failed attempt.
- */
+/** Returns the browser's session. The page asks before a sign-in: a request without credentials is no failure. */
 serve(sessionRoutes, "GET /v1/session", async (c) => {
   const found = await findOperator(c);
   const answer = (operator: SessionAnswer["operator"]) =>

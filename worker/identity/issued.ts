@@ -71,10 +71,7 @@ export async function newChallenge(
   return `${key.id}.${nowMs}.${await macOf(key, "challenge", challengeText(challenged, String(nowMs)))}`;
 }
 
-/**
- * Returns when the challenge was made, in milliseconds since 1970. Returns null if the challenge is forged,
- * expired, or for another machine's key.
- */
+/** Returns the challenge's time in Unix milliseconds; null if it is forged, expired, or for another machine's key. */
 export async function challengeTime(
   macKeys: readonly MacKey[],
   challenged: Challenged,
@@ -136,10 +133,7 @@ export interface SessionToken {
 
 const SESSION_ID_LENGTH = 22;
 
-/**
- * Returns the session's ID, which the registry stores. The cookie cannot be computed from the ID, not even with the
- * MAC keys.
- */
+/** Returns the session's ID, which the registry stores. The cookie cannot be computed from the ID and the MAC keys. */
 export async function sessionId(nonce: string): Promise<string> {
   return (await digestOf(nonce)).slice(0, SESSION_ID_LENGTH);
 }

@@ -1,5 +1,4 @@
-// Makes join tokens, and matches machines' names with a token's pattern. A token is an Ed25519 seed: a machine
-// signs with the token and never sends it. The registry stores the public key.
+// Makes join tokens (Ed25519 seeds that sign and are never sent), and matches machines' names with token patterns.
 import { thumbprintOf } from "./jwt.ts";
 
 /** The prefix of a join token, with the version of its form. The token's Ed25519 seed follows the prefix. */
@@ -26,10 +25,7 @@ export function nameMatches(pattern: string, name: string): boolean {
   return patterns.length === labels.length && patterns.every((each, at) => labelMatches(each, labels[at]!));
 }
 
-/**
- * Reports whether a pattern without dots matches a part of a name. Searches each part's first match: linear for any
- * text, unlike a regular expression with many `*`.
- */
+/** Reports whether a pattern without dots matches a part of a name. Linear for any text, unlike regular expressions. */
 function labelMatches(pattern: string, label: string): boolean {
   const [first = "", ...others] = pattern.split("*");
   const last = others.pop();

@@ -1,5 +1,4 @@
-// Verifies the JWTs of docs/protocol.md. A JWT has one algorithm, a `typ` for its action, and a configured origin
-// as audience.
+// Verifies the JWTs of docs/protocol.md: one algorithm, a `typ` per action, a configured origin as audience.
 import {
   base64url,
   type CryptoKey,
@@ -65,10 +64,7 @@ async function verified(
   }
 }
 
-/**
- * Reports whether a JWT fails only because of its audience. jose checks claims last, so the signature and the type
- * are valid.
- */
+/** Reports whether a JWT fails only because of its audience: jose checks claims last, after the signature and type. */
 function isOtherAudience(error: unknown): boolean {
   return (
     error instanceof errors.JWTClaimValidationFailed &&
@@ -98,10 +94,7 @@ export async function verifyRequest(
   return success(claims as ReportClaims);
 }
 
-/**
- * Verifies a request for a socket. The caller takes `thumbprint` from a kid that this Worker issued; the JWT's
- * header has the public key. No Durable Object is asked for the key.
- */
+/** Verifies a request for a socket with the header's public key. `thumbprint` is from a kid that this Worker issued. */
 export async function verifyConnect(
   jwt: string,
   request: { thumbprint: string; name: string; path: string; origins: string[] },
@@ -155,10 +148,7 @@ const OTHER_CLAIMS = failure("signed for another request or key");
 /** The claims of a proof, not verified. */
 interface ClaimedEnrolment {
   thumbprint: string;
-  /**
-   * The challenge that the machine signed. "" if the shim requests a challenge; undefined if an old shim knows no
-   * challenges.
-   */
+  /** The challenge that the machine signed; "" if the shim requests one; undefined if an old shim knows none. */
   challenge: string | undefined;
   /** The audience of the proof; undefined if the audience is no text. */
   origin: string | undefined;
@@ -252,10 +242,7 @@ async function claimedKey(jwt: string): Promise<{ key: string; thumbprint: strin
   }
 }
 
-/**
- * Reports whether the text is 32 bytes in canonical base64url. No other spelling is valid, so that each key has one
- * thumbprint.
- */
+/** Reports whether the text is 32 bytes in canonical base64url, so that each key has one thumbprint. */
 function isKeyOf32Bytes(text: unknown): boolean {
   if (typeof text !== "string") return false;
   try {

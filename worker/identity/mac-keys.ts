@@ -13,10 +13,7 @@ export interface MacKey {
 }
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
-/**
- * The texts that derive keys: the MAC of a text under the secret is the key of its purpose. The secret itself is
- * the key for kids.
- */
+/** The texts that derive keys: a text's MAC under the secret is its purpose's key. Kids use the secret itself. */
 const DERIVED_KEYS: Record<DerivedPurpose, string> = {
   backup: "rollcall-backup-key",
   challenge: "rollcall-challenge-key",

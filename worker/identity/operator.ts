@@ -43,10 +43,7 @@ export type NoOperator =
 export interface CredentialLookups {
   /** Returns the public keys of a team of Cloudflare Access; typically the isolate's accessKeys. */
   accessKeysOf: (team: string) => JWTVerifyGetKey;
-  /**
-   * Returns the operator whose secret has this SHA-256 (base64url); null if no secret has it. Typically asks the
-   * registry.
-   */
+  /** Returns the operator whose secret has this SHA-256 (base64url), or null. Typically asks the registry. */
   operatorWith: (sha256: string) => Promise<Operator | null>;
   /** Returns the operator of the request's cookie; the function is null if the request has no cookie. */
   session: (() => Promise<Operator | BadSession>) | null;
@@ -80,8 +77,7 @@ export async function operatorOf(
     if (typeof found === "object") return success(found);
     bad = found;
   }
-  // The registry's operators were accepted above, whether or not a credential is configured. An unconfigured
-  // deployment refuses all others.
+  // The registry's operators were accepted above. Without a configured credential, all others are refused.
   const ways = waysIn(env);
   if (!ways.secret && !ways.access) return failure({ reason: isNamed ? "another secret" : "nobody may" });
   if (secret !== null) {
@@ -99,10 +95,7 @@ export async function operatorOf(
   return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
 }
 
-/**
- * Reports which kinds of credentials are configured. Operators of the registry do not count, since they are stored
- * there.
- */
+/** Reports which kinds of credentials are configured, without the registry's operators, which are stored there. */
 export function waysIn({
   ADMIN_SECRET_SHA256,
   VIEW_SECRET_SHA256,
@@ -113,10 +106,7 @@ export function waysIn({
   return { secret: hashes.length > 0, access: Boolean(ACCESS_TEAM && ACCESS_AUD) };
 }
 
-/**
- * Parses configured hashes. Invalid hashes are skipped, so that one typo does not lock out operators with other
- * hashes.
- */
+/** Parses configured hashes. Skips invalid ones, so that one typo does not lock out the other operators. */
 function hashesOf(configured: string | undefined): Uint8Array[] {
   return entriesOf(configured ?? "")
     .filter(isSha256)
@@ -142,10 +132,7 @@ function isAdmin(who: string, admins = ""): boolean {
   return admins.toLowerCase().split(/\s+/).includes(who.toLowerCase());
 }
 
-/**
- * Reports whether the browser's headers name another site's page as the sender. Programs that are no browsers send
- * neither header.
- */
+/** Reports whether the browser's headers name another site as the sender. Other programs send no such headers. */
 export function isCrossSite(request: Request, env: Environment): boolean {
   const site = request.headers.get("sec-fetch-site");
   const origin = request.headers.get("origin");
@@ -153,10 +140,7 @@ export function isCrossSite(request: Request, env: Environment): boolean {
   return origin !== null && origin !== new URL(request.url).origin && !origins(env).includes(origin);
 }
 
-/**
- * Reports whether another site's page may have sent this request with a cookie. A change or a WebSocket must have a
- * header that proves the contrary; a request that only reads need not.
- */
+/** Reports whether another site's page may have sent this request by cookie. Changes and WebSockets need a proof. */
 function isUnproven(request: Request, env: Environment): boolean {
   if (isCrossSite(request, env)) return true;
   const isRead = request.method === "GET" || request.method === "HEAD";
@@ -203,10 +187,7 @@ export function accessKeys(
 
 const issuerOf = (team: string) => `https://${team}.cloudflareaccess.com`;
 
-/**
- * The credential of an accepted request, without the secret. `isGood` checks later whether the credential is still
- * valid.
- */
+/** An accepted request's credential, without the secret. `isGood` checks later whether it is still valid. */
 export type Credential =
   /** The SHA-256 of a secret, in base64url. */
   | { sha256: string }

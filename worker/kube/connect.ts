@@ -48,10 +48,7 @@ export function fieldManagerOf(deployment: string): string {
   return `rollcall.${deployment}`;
 }
 
-/**
- * Returns the holder of one Durable Object's token. The holder is in memory only; the cluster object stores the
- * deployment's token.
- */
+/** Returns the in-memory holder of one Durable Object's token. The cluster object stores the deployment's token. */
 export function heldToken(env: Environment): HeldToken {
   return new HeldToken({
     secret: env.KUBE_TOKEN,

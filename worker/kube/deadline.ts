@@ -1,10 +1,7 @@
 // Limits how long a caller waits for a promise that may never settle.
 import { after, type Timer } from "../clock.ts";
 
-/**
- * Returns the result of `work`, or `late` if `work` takes longer than `leftMs`. After the deadline, `signal` is
- * aborted and the result of `work` is ignored.
- */
+/** Returns the result of `work`; after `leftMs` returns `late`, aborts `signal` and ignores the result of `work`. */
 export async function withDeadline<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,
@@ -25,10 +22,7 @@ export async function withDeadline<T>(
   }
 }
 
-/**
- * Returns the result of `work`. Rejects with this message if `work` takes longer than `leftMs`, and then ignores
- * its result.
- */
+/** Returns the result of `work`. Rejects with this message after `leftMs`, and then ignores the result. */
 export async function inTime<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,

@@ -1,5 +1,4 @@
-// Sends all requests to the apiserver, except the watch. Every call has a deadline, and an error contains the
-// apiserver's Status. No sent object has a field that Go's encoder would omit.
+// Sends all requests to the apiserver except the watch, each with a deadline. Errors contain the apiserver's Status.
 import { type ApiResult, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import type { EventClient, LeaseClient, NodeClient } from "../../shared/kubernetes/client.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
@@ -23,10 +22,7 @@ export interface KubeConnection {
   token: () => string;
   /** Reports whether the current token has expired. Absent: the token does not expire. */
   hasEnded?: () => boolean;
-  /**
-   * Returns a token other than the refused or expired one; null if no other token exists. Absent: the client has
-   * only one token.
-   */
+  /** Returns a token other than the refused or expired one, or null. Absent: the client has only one token. */
   otherToken?: (refused: string) => Promise<string | null>;
   /** The field manager of all writes: rollcall.<deployment>. */
   fieldManager: string;
@@ -34,10 +30,7 @@ export interface KubeConnection {
   withinMs: number;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /**
-   * Reports whether a request may be sent; called before each request. A request that may not be sent fails.
-   * Absent: all requests are sent.
-   */
+  /** Reports whether a request may be sent; if not, the request fails. Absent: all requests are sent. */
   mayAsk?: (what: RequestKind) => boolean;
   /** The timer for the deadlines. Absent: each call has its own timer. */
   timer?: Timer;
@@ -181,8 +174,7 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   let token = connection.token();
   const ask = async () => connection.otherToken?.(token) ?? null;
   const otherToken = () => withDeadline(leftMs(), ask, null, connection.timer);
-  // After an eviction the object may have only an expired token. The apiserver would answer 401, so another token
-  // is requested first.
+  // After an eviction the object may have only an expired token, which would get a 401: another is requested first.
   if (connection.hasEnded?.()) token = (await otherToken()) ?? token;
   for (let isRepeated = false; ;) {
     if (leftMs() <= 0) return late;
@@ -233,10 +225,7 @@ async function request<T>(
   }
 }
 
-/**
- * Returns the apiserver's object, or the error in its Status; the error `unanswered` if another server sent the
- * answer.
- */
+/** Returns the apiserver's object, or its Status as error; the error `unanswered` if another server answered. */
 function answerOf<T>(method: string, response: Response, text: string): ApiResult<T> {
   const code = response.status;
   const body = parseObject(text);

@@ -1,5 +1,4 @@
-// Explains an answer that is not the apiserver's, but that of Cloudflare's edge, Access, a Tunnel or another proxy.
-// An apiserver answers with objects; if overloaded, in plain text.
+// Explains an answer by Cloudflare's edge, Access, a Tunnel or another proxy instead of the apiserver.
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 
 /** The status and headers of an answer. */
@@ -112,10 +111,7 @@ export function notTheApiservers(answer: Answer, text: string): ApiError & { kin
 /** The longest wait that a proxy in front of the apiserver can cause. */
 const LONGEST_WAIT_MS = 10_000;
 
-/**
- * Returns the wait of the answer's Retry-After, at least a second; undefined without one. A proxy's wait is
- * limited: it does not know the apiserver's load and may ask for minutes.
- */
+/** Returns the Retry-After, at least a second; undefined without one. A proxy's is limited: it may ask for minutes. */
 export function retryAfterMsOf({ status, headers }: Answer): number | undefined {
   if (status !== 429 && status < 500) return undefined;
   if (status === 502 || isOfTheEdge(status)) return undefined;

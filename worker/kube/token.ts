@@ -1,5 +1,4 @@
-// Reads the claims of the token for the apiserver (account and lifetime), and holds the current token of one
-// Durable Object. The claims are unverified: only the apiserver can verify them.
+// Reads the apiserver token's unverified claims (account, lifetime), and holds one Durable Object's current token.
 import { decodeJwt } from "jose";
 import { dnsSubdomainErrors } from "../../shared/kubernetes/validation.ts";
 import { withDeadline } from "./deadline.ts";
@@ -56,10 +55,7 @@ export function payloadOf(token: string): Record<string, unknown> {
   }
 }
 
-/**
- * Returns the ServiceAccount that a token names. Only valid Kubernetes names are accepted, since the names become
- * parts of a URL.
- */
+/** Returns the token's ServiceAccount. Only valid Kubernetes names are accepted, since they become parts of a URL. */
 function accountOf(subject: unknown): ServiceAccount | undefined {
   const [system, kind, namespace, name, ...more] = typeof subject === "string" ? subject.split(":") : [];
   if (system !== "system" || kind !== "serviceaccount" || more.length > 0) return undefined;
@@ -76,10 +72,7 @@ function milliseconds(seconds: unknown): number | undefined {
 interface HeldTokenDependencies {
   /** The value of KUBE_TOKEN. */
   secret: string;
-  /**
-   * Asks the cluster object for a token other than `refused`. Resolves to null if the cluster object has none for
-   * this secret.
-   */
+  /** Asks the cluster object for a token other than `refused`; null if it has none for this secret. */
   ask: (refused: string | undefined) => Promise<string | null>;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
@@ -134,10 +127,7 @@ export class HeldToken {
     return best !== null && this.#with.nowMs() >= best.life.expiresAtMs;
   }
 
-  /**
-   * Requests another token if the time for it has come, or if the shim has started (`isStart`). The cluster object
-   * then learns the secret.
-   */
+  /** Requests another token if due, or if the shim has started (`isStart`). The cluster object learns the secret. */
   async refresh(isStart: boolean): Promise<void> {
     if (this.#secret && (isStart || this.#with.nowMs() >= this.#askFromMs)) await this.#ask();
   }
@@ -167,10 +157,7 @@ export class HeldToken {
     return (this.#asking ??= this.#askNow().finally(() => (this.#asking = undefined)));
   }
 
-  /**
-   * Requests a token. Never rejects: after a failure the current token stays, and a later report requests a token
-   * again.
-   */
+  /** Requests a token. Never rejects: after a failure the current token stays until a later report requests again. */
   async #askNow(): Promise<void> {
     const answer = this.#with.ask(this.#refused).catch(() => null);
     const token = await withDeadline(ASK_WITHIN_MS, () => answer, null);

@@ -1,5 +1,4 @@
-// Watches the Nodes with a label: one long request, whose answer has one line of JSON for each change. The watch
-// ends after its timeout, or if nothing arrives for SILENT_FOR_MS.
+// Watches the Nodes with a label until the timeout or SILENT_FOR_MS without data. Each change is a line of JSON.
 import { type ApiError, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 import type { Node, Status } from "../../shared/kubernetes/types.ts";
@@ -47,10 +46,7 @@ export const MAX_LINE = 2 * 1024 * 1024;
 
 type Connection = Pick<KubeConnection, "fetch" | "url" | "token" | "otherToken">;
 
-/**
- * Runs one watch and returns how it ended. After a 401 another token is tried once. Rejects only if `otherToken`
- * does.
- */
+/** Runs one watch and returns how it ended. Tries another token once after a 401. Rejects only if `otherToken` does. */
 export async function watchNodes(connection: Connection, request: WatchRequest): Promise<WatchEnd> {
   const token = connection.token();
   const end = await watchWith(token, connection, request);
@@ -105,10 +101,7 @@ async function refusal(response: Response): Promise<WatchEnd> {
   return end.kind === "failed" && retryAfterMs !== undefined ? { ...end, retryAfterMs } : end;
 }
 
-/**
- * Reads changes until the stream ends. An invalid line ends the watch too, since the later lines would be
- * unreliable.
- */
+/** Reads changes until the stream ends or a line is invalid, since the later lines would be unreliable. */
 async function readChanges(body: ReadableStream, request: WatchRequest): Promise<WatchEnd> {
   // One timer serves the whole watch: it has thousands of reads, and workerd keeps memory of each cleared timer.
   const timer = oneTimer(LOOK_EVERY_MS);
@@ -168,10 +161,7 @@ function take(line: string, { onChange }: WatchRequest): WatchEnd | undefined {
   return unanswered("a line of the watch is no change");
 }
 
-/**
- * Returns how the watch ended. A version that is too new also counts as expired: it is from before a restore of
- * etcd.
- */
+/** Returns how the watch ended. A too new version also counts as expired: it predates a restore of etcd. */
 function endOf(status: Status): WatchEnd {
   const { code, reason, details } = status;
   const isTooNew = (details?.causes ?? []).some((cause) => cause.reason === "ResourceVersionTooLarge");

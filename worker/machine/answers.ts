@@ -1,5 +1,4 @@
-// Defines the answers of a node object to its machine, as tagged results. The routes turn them into HTTP, the
-// gateway into frames.
+// A node object's answers to its machine, as tagged results. Routes turn them into HTTP, the gateway into frames.
 import type {
   LeaveAnswer,
   Reason,
@@ -16,10 +15,7 @@ export interface BodyFault {
   message: string;
 }
 
-/**
- * The reason why the node object refuses a request. Only after "not-removed" has the request changed anything: the
- * removal has begun, and a repeated request continues the removal.
- */
+/** The reason for refusing a request. Only "not-removed" changed anything: a repeated request continues the removal. */
 export type Refusal =
   | { reason: Extract<Reason, "unauthenticated" | "wrong-origin" | "key-revoked" | "invalid-json"> }
   | { reason: Extract<Reason, "invalid-body">; fault: BodyFault }
@@ -44,10 +40,7 @@ export const CHANGED_TOO_OFTEN = failure<Refusal>({
   retryAfterSeconds: CHANGE_AGAIN_SECONDS,
 });
 
-/**
- * The refusal of a machine that has used up its requests to the apiserver or the fleet index. Its request budget
- * refills within a minute.
- */
+/** The refusal of a machine that used up its requests to the apiserver or index, which refill within a minute. */
 export const ASKED_TOO_OFTEN = failure<Refusal>({ reason: "rate-limited", retryAfterSeconds: 60 });
 
 /** The error that a caller of `forget` gets: the node object erases its storage and aborts itself. */

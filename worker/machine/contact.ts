@@ -1,5 +1,4 @@
-// Records the events that a report shows in addition to the Node: the end of a silence, a wrong clock, an outage, a
-// failed set-up. Writes a row and a line of history only for a change.
+// Records what a report shows beyond the Node: the end of a silence, a wrong clock, an outage, a failed set-up.
 import { type BootAndProcess, NO_ANSWER, returnText } from "../../shared/fleet/history-lines.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { isOtherSkew, MAX_SKEW_MS } from "../../shared/quiet/quiet.ts";
@@ -11,10 +10,7 @@ import type { Stored } from "../storage/journal.ts";
 
 const UNKNOWN: BootAndProcess = { boot: undefined, process: undefined };
 
-/**
- * Records the machine's clock and ends a silence. Call it for each report that is applied. `before`: the boot and
- * the process of the shim until this report.
- */
+/** Records the machine's clock and ends a silence, for each applied report. `before`: the shim's boot and process. */
 export function recordContact(
   stored: Stored,
   { machineTime, startId, noAnswerSeconds }: Report,
@@ -37,9 +33,7 @@ function recordClock({ records, journal }: Stored, skewMs: number, nowMs: number
   journal.note("clock", `the machine's clock ${text}`, nowMs);
 }
 
-/**
- * Ends the machine's silence, also for a report that is not applied. Writes no row if the machine was not silent.
- */
+/** Ends the machine's silence, also for a report that is not applied. Writes no row if the machine was not silent. */
 export function recordReturn(
   { records, journal }: Stored,
   nowMs: number,
@@ -61,10 +55,7 @@ export function runningOf(records: NodeRecordStore): BootAndProcess {
   return { boot: records.get("facts")?.facts.machine?.bootID, process: records.get("process")?.startId };
 }
 
-/**
- * Returns true if the machine has reported with its current pin. At the first such report the registry has
- * confirmed the machine's key.
- */
+/** Returns true if the machine has reported with its current pin, whose key the registry has then confirmed. */
 export function hasReported(records: NodeRecordStore): boolean {
   const { generation = 0 } = records.get("enrolment") ?? {};
   return records.get("settled")?.key.split(" ")[0] === String(generation);
@@ -85,10 +76,7 @@ export function recordSetupFailure({ records, journal }: Stored, setupError: str
  */
 const SAME_WITHIN_MS = 5000;
 
-/**
- * Records that the machine got no answer from the Worker for a while, which only the machine knows. Writes two rows
- * for each outage.
- */
+/** Records that the machine got no answer from the Worker for a while. Writes two rows per outage. */
 export function recordOutage(
   { records, journal }: Stored,
   { noAnswerSeconds }: Pick<Report, "noAnswerSeconds">,

@@ -1,5 +1,4 @@
-// Decides the one step that the node object takes with a verified and parsed report. Pure: the state of the node
-// object is an argument. execute-report.ts executes the step.
+// Decides the node object's step for a verified and parsed report. Pure; execute-report.ts executes the step.
 import {
   currentSenders,
   type DuplicatePhase,
@@ -19,24 +18,15 @@ import type { Freshness } from "./fresh-requests.ts";
 export interface ReportSituation {
   /** true if a machine is enrolled and its keys are not revoked. */
   isEnrolled: boolean;
-  /**
-   * The result of checking the report's ticket, its number under the ticket (n), and the machine's rate of
-   * requests.
-   */
+  /** The result of checking the report's ticket, its number (n), and the machine's rate of requests. */
   freshness: Freshness;
   /** The senders that have reported with the machine's key so far. */
   senders: SeenSenders;
-  /**
-   * The sender of this report; undefined if the node object does not know the facts, which contain the sender's
-   * IDs.
-   */
+  /** The sender of this report; undefined if the node object lacks the facts, which contain the sender's IDs. */
   sender: Sender | undefined;
   /** true if the report's facts are stored, or were refused before. */
   areFactsKnown: boolean;
-  /**
-   * true if the sender's IDs are known from the report's facts. The IDs are known even for a suspended sender,
-   * whose facts are not stored.
-   */
+  /** true if the sender's IDs are known from the facts, even for a suspended sender, whose facts are not stored. */
   areSendersFactsKnown: boolean;
   /** The shim's process whose report was applied last; undefined after an eviction. */
   incumbent: Incumbent | undefined;
@@ -64,10 +54,7 @@ export type ReportStep =
   | { kind: "suspend"; phase: DuplicatePhase; senders: SeenSenders }
   /** The node object doubts which sender the facts belong to. It stores nothing of the report before `untilMs`. */
   | { kind: "wait"; untilMs: number; senders: SeenSenders }
-  /**
-   * The shim could not set up and ends. The node object records an event and a line of history, and does not renew
-   * the lease.
-   */
+  /** The shim could not set up and ends. The node object records that, and does not renew the lease. */
   | { kind: "record setup failure"; setupError: string; senders: SeenSenders }
   /** The node object has the registry confirm the key, stores the report, and runs a tick. */
   | { kind: "apply"; senders: SeenSenders };

@@ -28,10 +28,7 @@ const UNKNOWN: IDs = { machineID: "", bootID: "" };
 /** The number of facts digests whose IDs are kept: enough for several machines with changing facts. */
 const MAX_DIGESTS = 256;
 
-/**
- * The number of characters of a process's digest that operators see: enough to distinguish processes. A digest
- * gives no access.
- */
+/** The shown characters of a process's digest: enough to distinguish processes. A digest gives no access. */
 const SHOWN_OF_DIGEST = 8;
 
 const EVENTS: Record<DuplicatePhase, WarningReason> = { cloned: "MachineCloned", "two shims": "TwoShims" };
@@ -50,10 +47,7 @@ export function duplicateNotice(phase: DuplicatePhase): DuplicateNotice {
 export class DuplicateSenders {
   readonly #stored: Stored;
   #seen: SeenSenders;
-  /**
-   * The machine ID and boot ID in facts, by the digest of the facts. An eviction loses them, and a challenge then
-   * requests the facts.
-   */
+  /** The machine ID and boot ID, by the digest of their facts. After an eviction, a challenge requests the facts. */
   readonly #idsByDigest = new Map<string, IDs>();
 
   constructor(stored: Stored) {
@@ -112,10 +106,7 @@ export class DuplicateSenders {
     else journal.note("identity", `no longer ${before}: ${why}`, nowMs);
   }
 
-  /**
-   * Stores the senders, in the transaction of the report, if they differ enough from the stored senders to be worth
-   * a row.
-   */
+  /** Stores the senders, in the report's transaction, if they differ enough from the stored ones to be worth a row. */
   keep(nowMs: number): void {
     const { records } = this.#stored;
     if (isWorthStoring(records.get("sightings"), this.#seen, nowMs)) records.put("sightings", this.#seen);
@@ -134,9 +125,7 @@ export class DuplicateSenders {
     return isTrusted(this.#seen, startId) ? undefined : notice;
   }
 
-  /**
-   * Ends the phase of duplicate senders at an operator's request; returns false if the machine has no such phase.
-   */
+  /** Ends the phase of duplicate senders at an operator's request; returns false if the machine has no such phase. */
   end(nowMs: number): boolean {
     if (!currentSenders(this.#seen, nowMs).double) return false;
     this.update(NO_SENDERS, nowMs, "an operator has ended it");

@@ -58,10 +58,7 @@ export class ReportExecutor {
     this.#index = index;
   }
 
-  /**
-   * Executes a step and returns the answer. The step takes effect in memory before the first await, so that the
-   * node object applies only one of two equal requests.
-   */
+  /** Executes a step; returns the answer. Takes effect before the first await: of two equal requests, one applies. */
   execute(step: ReportStep, verified: VerifiedReport): Promise<MachineAnswer> {
     const nowMs = currentMs();
     if ("senders" in step) this.#state.senders.update(step.senders, nowMs);
@@ -89,10 +86,7 @@ export class ReportExecutor {
     return failure({ reason, ticket: this.#requests.offerTicket(isLate), factsWanted });
   }
 
-  /**
-   * Stores the report in one transaction and runs a tick. Before, awaits only the registry's confirmation of the
-   * key.
-   */
+  /** Stores the report in one transaction and runs a tick. Before that, awaits only the key's confirmation. */
   async #apply({ report, facts, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
     if (!(await this.#registry.confirm(origin, currentMs()))) return KEY_REVOKED;
@@ -118,10 +112,7 @@ export class ReportExecutor {
     return this.#reported({ ...answered, ...message, ...known.refusal(report.factsDigest) });
   }
 
-  /**
-   * Answers an untrusted process without applying its report. Records only the phase `cloned`: for `two shims`, the
-   * trusted process's own reports record the phase.
-   */
+  /** Answers an untrusted process without applying its report. Records the phase `cloned`, but not `two shims`. */
   #suspend(phase: DuplicatePhase): Promise<MachineAnswer> {
     const nowMs = this.#noteContact();
     const isCloned = phase === "cloned";
@@ -130,10 +121,7 @@ export class ReportExecutor {
     return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
   }
 
-  /**
-   * Ends the machine's silence and returns the time. Any report counts, even if several processes have the
-   * machine's key.
-   */
+  /** Ends the machine's silence and returns the time. Any report counts, even if several processes have the key. */
   #noteContact(): number {
     const nowMs = currentMs();
     this.#upkeep.noteContact(nowMs);

@@ -36,10 +36,7 @@ export function requestRate({ atOnce, perSecond }: RequestLimit = REQUEST_LIMIT)
 
 export type Freshness =
   | TicketCheck<Promise<MachineAnswer>>
-  /**
-   * The ticket is fresh, but the machine's token bucket is empty. `remember` stores the refusal under the ticket
-   * like any answer.
-   */
+  /** The ticket is fresh, but the token bucket is empty. `remember` stores the refusal under the ticket. */
   | { kind: "too often"; isFork: boolean; remember: (answer: Promise<MachineAnswer>) => void };
 
 export const RATE_LIMITED = failure({
@@ -57,10 +54,7 @@ export class FreshRequests {
     this.#leaseMs = leaseMs;
   }
 
-  /**
-   * Checks the request's ticket and, if the ticket is fresh, takes a token from the bucket. Callers verify the
-   * signature before, so that only the machine's key can empty the bucket.
-   */
+  /** Checks the ticket; a fresh one takes a token from the bucket. Callers must verify the signature before. */
   use(use: TicketUse): Freshness {
     const checked = useTicket(this.#tickets, use, currentMs(), this.#leaseMs());
     if (checked.kind !== "fresh" || this.#mayAsk(currentMs())) return checked;
@@ -83,10 +77,7 @@ export class FreshRequests {
     return offerTicket(this.#tickets, currentMs(), this.#leaseMs(), randomNonce, isLate);
   }
 
-  /**
-   * Returns the tickets for a lease loan, without the remembered answers: a repeated request is challenged
-   * afterwards.
-   */
+  /** Returns the tickets for a lease loan, without remembered answers: a repeated request is then challenged. */
   handOver(): Tickets<never> {
     const { used, offered, contested, process } = this.#tickets;
     const bare = (whole: Ticket<unknown>): Ticket<never> => {
@@ -101,10 +92,7 @@ export class FreshRequests {
     };
   }
 
-  /**
-   * Restores the tickets from a lease loan. `heardMs`: the time of the last heartbeat, which shows that the machine
-   * had its last ticket then.
-   */
+  /** Restores a loan's tickets. `heardMs`: the last heartbeat, which shows that the machine had its last ticket. */
   takeBack(tickets: Tickets<never>, heardMs: number | undefined): void {
     this.#tickets = heardMs === undefined ? tickets : usedUntil(tickets, heardMs);
   }
@@ -127,10 +115,7 @@ interface Ticket<Answer> {
 }
 
 export interface Tickets<Answer> {
-  /**
-   * The ticket that was used last. It stays valid until another ticket is used, because the machine may not have
-   * received the answer.
-   */
+  /** The last used ticket, valid until another is used, because the machine may not have received the answer. */
   used?: Ticket<Answer>;
   /** The unused tickets that were offered after `used`, oldest first. */
   offered?: Ticket<Answer>[];
@@ -150,10 +135,7 @@ export interface TicketUse {
 }
 
 type TicketCheck<Answer> =
-  /**
-   * The ticket is invalid. `isLate`: true if the process has used a later ticket, so that only a second holder of
-   * the key waits for the answer.
-   */
+  /** `isLate`: the process has used a later ticket, so that only a second holder of the key waits for the answer. */
   | { kind: "stale"; isLate: boolean }
   /** The request repeats an earlier request. `answer`: the answer to that request. */
   | { kind: "repeated"; answer: Answer }
@@ -164,16 +146,10 @@ type TicketCheck<Answer> =
    */
   | { kind: "fresh"; isFork: boolean; remember: (answer: Answer) => void };
 
-/**
- * The largest number of unused tickets. A lease duration has fewer answers than that, so that the oldest of more
- * tickets have expired.
- */
+/** The limit of unused tickets. A lease duration has fewer answers: the oldest of more tickets have expired. */
 const MAX_OFFERED = 4;
 
-/**
- * Compares a request's ticket with the known tickets and advances a fresh ticket, without an await. A ticket is
- * valid for `lifetimeMs` (one lease duration).
- */
+/** Checks a request's ticket and advances a fresh one, without an await. A ticket is valid for `lifetimeMs`. */
 export function useTicket<Answer>(
   tickets: Tickets<Answer>,
   use: TicketUse,
@@ -238,17 +214,13 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   const offered = [...(tickets.offered ?? []), made];
   tickets.offered = offered;
   if (offered.length <= MAX_OFFERED) return;
-  // A client that collects tickets uses none of them. The used ticket is forgotten too, so that a request under a
-  // forgotten ticket does not count as late.
+  // A client that collects tickets uses none. The used ticket goes too: a request with a forgotten one is not late.
   tickets.offered = offered.slice(-2);
   delete tickets.used;
   delete tickets.process;
 }
 
-/**
- * Returns the tickets with a new lifetime of the last offered ticket, since heartbeats show that the machine had
- * that ticket at `atMs`.
- */
+/** Returns the tickets with the last one's lifetime from `atMs`, when a heartbeat showed that the machine had it. */
 function usedUntil(tickets: Tickets<never>, atMs: number): Tickets<never> {
   const { offered = [] } = tickets;
   const last = offered.at(-1);

@@ -50,17 +50,12 @@ const NOTHING_SENT: Sent = { generation: -1, version: 0, entryId: 0, text: "", a
 
 export class IndexUpdates {
   readonly #with: UpdateDependencies;
-  /**
-   * The table's number of writes when the last update was sent. -1 after an eviction, so that the next `update`
-   * compares once.
-   */
+  /** The table's write count at the last update; -1 after an eviction, so that the next `update` compares once. */
   #sentAsOf: number;
   #address = "";
   #lastVersion = 0;
   #mustSendAll = false;
-  /**
-   * true if the fleet index has requested an update: it is reachable now, although earlier updates may have failed.
-   */
+  /** true if the fleet index has requested an update: it is reachable now, although earlier updates may have failed. */
   #isRequested = false;
   #bucket: TokenBucket | undefined;
   #isSending = false;
@@ -83,10 +78,7 @@ export class IndexUpdates {
     this.#sending = this.#sendUpdates();
   }
 
-  /**
-   * Sends the updates that are left, also after an eviction, and waits for them. Sets the alarm for the next
-   * attempt. The alarm calls it.
-   */
+  /** Sends and awaits the updates that are left, and sets the alarm for the next attempt. The alarm calls it. */
   async finish(): Promise<void> {
     if (this.#noteState() && !this.#isSending) this.#sending = this.#sendUpdates();
     await this.#sending;
@@ -104,9 +96,7 @@ export class IndexUpdates {
     return !this.#mustSendAll;
   }
 
-  /**
-   * Returns the machine's summary if the fleet index has it; null if an update is left, or no machine is enrolled.
-   */
+  /** Returns the machine's summary if the fleet index has it; null if an update is left, or no machine is enrolled. */
   sentSummary(): MachineSummary | null {
     const { records, history } = this.#with.state;
     const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];
@@ -116,10 +106,7 @@ export class IndexUpdates {
     return sent.text === JSON.stringify(summary) ? summary : null;
   }
 
-  /**
-   * Reports the machine's removal to the fleet index, before the node object erases itself; returns false if the
-   * alarm must repeat it.
-   */
+  /** Reports the removal to the index before the node object is erased; returns false if the alarm must repeat it. */
   async remove({ name, generation = 0 }: Enrolment, text: string): Promise<boolean> {
     const { records } = this.#with.state;
     await this.#sending;
@@ -142,10 +129,7 @@ export class IndexUpdates {
     return sent !== undefined && this.#addressOf(sent) !== sent.address;
   }
 
-  /**
-   * Returns the address to send. Keeps the sent address if the last change of address was less than addressEveryMs
-   * ago. Ignores the address of the name's former machine.
-   */
+  /** Returns the address to send: for addressEveryMs after a change, the sent one; never a former machine's. */
   #addressOf(sent: Sent): string {
     const { records } = this.#with.state;
     if (!hasReported(records)) return "";
@@ -154,10 +138,7 @@ export class IndexUpdates {
     return this.#address === "" || (isRecent && address !== "") ? address : this.#address;
   }
 
-  /**
-   * Gathers the data for the fleet index. Ignores the former machine's records until the machine reports with its
-   * own pin.
-   */
+  /** Gathers the data for the index. Ignores a former machine's records until this machine reports with its own pin. */
   #known(enrolment: Enrolment, sent: Sent): KnownMachine {
     const { records } = this.#with.state;
     const isUsed = hasReported(records);
@@ -181,10 +162,7 @@ export class IndexUpdates {
     };
   }
 
-  /**
-   * Records the machine's state if it has changed; returns false if no machine is enrolled, or the machine is
-   * leaving.
-   */
+  /** Records the machine's state if it has changed; returns false if no machine is enrolled, or it is leaving. */
   #noteState(): boolean {
     const { records, history } = this.#with.state;
     const enrolment = records.get("enrolment");
@@ -199,10 +177,7 @@ export class IndexUpdates {
     return true;
   }
 
-  /**
-   * Sends updates until none is left. Awaits nothing after the last `#next`, so that no change is lost between two
-   * runs.
-   */
+  /** Sends updates until none is left. Awaits nothing after the last `#next`, so that no change is lost. */
   async #sendUpdates(): Promise<void> {
     this.#isSending = true;
     try {
@@ -290,10 +265,7 @@ export class IndexUpdates {
     return this.#waitUntil(known, this.#with.nowMs() + waitMs, failures);
   }
 
-  /**
-   * Stores the time of the next attempt in SQLite, so that it outlives an eviction, and sets the alarm. Returns
-   * false.
-   */
+  /** Stores the time of the next attempt, so that it outlives an eviction, and sets the alarm. Returns false. */
   async #waitUntil(sent: Sent, atMs: number, failures: number): Promise<false> {
     this.#with.state.records.put("told", { ...sent, again: { failures, atMs: Math.round(atMs) } });
     await this.#with.state.alarm.atLatest(Math.round(atMs));

@@ -39,9 +39,7 @@ export class KnownFacts {
   readonly #bounds: () => SettingsBounds;
   #refused: { digest: string; fault: BodyFault } | undefined;
   #active: ActiveFacts | undefined;
-  /**
-   * The shim's process whose report was applied last; undefined after an eviction, unless a lease loan restores it.
-   */
+  /** The shim's process whose report was applied last; undefined after an eviction, unless a lease loan restores it. */
   incumbent: Incumbent | undefined;
 
   /** `bounds` is typically settingsBounds, which throws if a variable of the Worker is invalid. */
@@ -50,17 +48,12 @@ export class KnownFacts {
     this.#bounds = bounds;
   }
 
-  /**
-   * Returns true if the facts with this digest are stored, or were refused. Otherwise the machine must send them.
-   */
+  /** Returns true if the facts with this digest are stored, or were refused. Otherwise the machine must send them. */
   has(digest: string): boolean {
     return this.#stored.records.get("facts")?.digest === digest || this.#refused?.digest === digest;
   }
 
-  /**
-   * Returns how many milliseconds doubtful facts wait for a contradicting report. Returns 0 if the machine has no
-   * facts yet: its first facts are not in doubt.
-   */
+  /** Returns how long doubtful facts wait for a contradicting report: 0 for a machine's first facts. */
   confirmationMs(): number {
     return this.current() ? confirmationMs(this.timing()) : 0;
   }
@@ -80,10 +73,7 @@ export class KnownFacts {
     return this.#refused?.fault;
   }
 
-  /**
-   * Returns `factsRefused` for the answer to a report with this digest of facts; an empty object if the facts were
-   * not refused.
-   */
+  /** Returns `factsRefused` for the answer to a report with this digest of facts; {} if they were not refused. */
   refusal(digest: string): Pick<ReportAnswer, "factsRefused"> {
     return this.#refused?.digest === digest ? { factsRefused: this.#refused.fault } : {};
   }
@@ -97,10 +87,7 @@ export class KnownFacts {
     return this.#withinBounds().timing;
   }
 
-  /**
-   * Returns a message for the machine's operator that names the bounded settings; undefined if no setting is
-   * bounded.
-   */
+  /** Returns a message to the machine's operator that names the bounded settings; undefined if there are none. */
   boundsMessage(): string | undefined {
     return this.#withinBounds().message;
   }
@@ -145,10 +132,7 @@ export class KnownFacts {
   }
 }
 
-/**
- * Stores facts. A missing group keeps its last valid values, as in the caches of the kubelet and its container
- * manager: a failed reading must change neither capacity nor reservations.
- */
+/** Stores facts. A missing group keeps its last values, as in the kubelet's caches: a failed reading changes none. */
 function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, nowMs: number): void {
   const before = records.get("facts")?.facts;
   const machine = sent.machine ?? before?.machine;
@@ -166,18 +150,14 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
     ...(custom && { custom }),
   };
   records.put("facts", { digest, facts });
-  // The facts before this report count as well, because an earlier version of the Worker stored facts without the
-  // record `runtime`.
+  // The facts before this report count too: earlier Worker versions stored facts without the record `runtime`.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);
   if (runtime !== known) records.put("runtime", runtime);
   for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);
 }
 
-/**
- * Stores whether the machine needs a container runtime, as the operator has set it; returns false if no machine is
- * enrolled.
- */
+/** Stores the operator's setting that requires a container runtime; returns false if no machine is enrolled. */
 export function setNeededRuntime({ records, journal }: Stored, need: RuntimeNeed, nowMs: number): boolean {
   if (!records.get("enrolment")) return false;
   const { isWaived: wasWaived = false, ...known } = records.get("runtime") ?? {};
@@ -200,10 +180,7 @@ export function neededRuntime(records: Stored["records"]): RuntimeNeed {
 export interface Incumbent {
   startId: string;
   lastMs: number;
-  /**
-   * The facts before the last change. If facts changed several times within two confirmation times, the facts
-   * before the first of those changes.
-   */
+  /** The facts before the last change; before the first of several changes within two confirmation times. */
   replaced?: { digest: string; atMs: number };
 }
 
@@ -217,10 +194,7 @@ interface ChangedFacts {
   nowMs: number;
 }
 
-/**
- * Returns the milliseconds within which a machine with one sender reports again: an interval, and a tenth for the
- * network.
- */
+/** Returns the time within which a machine's only sender reports again: an interval, and a tenth for the network. */
 export function confirmationMs(timing: Parameters<typeof reportIntervalMs>[0]): number {
   return 1.1 * reportIntervalMs(timing);
 }
@@ -255,8 +229,7 @@ export function incumbentAfter(
   { confirmationMs: ms, nowMs }: Pick<ChangedFacts, "confirmationMs" | "nowMs">,
 ): Incumbent {
   const { startId, factsDigest } = report;
-  // The facts of a new process count at once if they are unchanged. The new process becomes the incumbent when the
-  // process before it is silent.
+  // Unchanged facts of a new process count at once. The process becomes incumbent once the earlier one is silent.
   const isHeld = known !== undefined && known.startId !== startId && nowMs < known.lastMs + ms;
   const now = isHeld ? { startId: known.startId, lastMs: known.lastMs } : { startId, lastMs: nowMs };
   const replaced = known?.replaced;

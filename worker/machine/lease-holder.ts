@@ -34,10 +34,7 @@ import type { MachineState } from "./machine-state.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
-/**
- * The longest wait for the gateway's answer to a withdrawal. Afterwards the node object writes the lease, so that
- * the gateway's next PUT conflicts.
- */
+/** The longest wait for a withdrawal's answer. Then the node object writes the lease: the gateway's PUT conflicts. */
 const WITHDRAW_WITHIN_MS = 3000;
 const ASK_WITHIN_MS = 1000;
 /** The distance from a loan's epoch, usually a time in milliseconds, to the stored bound of epochs. */
@@ -116,8 +113,7 @@ export class Lending {
   async #withdrawFrom(number: number): Promise<void> {
     const { state, gateway, nowMs } = this.#with;
     const { records } = state;
-    // After an eviction the loan's epoch is unknown, and may be ahead of this clock. The stored `epochsTo` is never
-    // below the epoch.
+    // After an eviction the loan's epoch is unknown and may be ahead of this clock, but never above `epochsTo`.
     const floor = this.#nextEpoch(this.#epoch === undefined ? this.#lent()?.epochsTo : 0);
     const name = records.get("enrolment")?.name ?? "";
     const asked = () => gateway(number).recall(name, floor);
@@ -131,8 +127,7 @@ export class Lending {
     const isAnswered = returned !== undefined;
     this.#restore(returned ?? null);
     records.remove("lent");
-    // The record `untouched` is stored together with the removal of `lent`, because no other record shows that the
-    // gateway may still renew the lease.
+    // `untouched` is stored with the removal of `lent`: no other record shows that the gateway may still renew.
     if (!isAnswered) records.put("untouched", { untilMs: nowMs() + LOAN_LASTS_MS });
     this.#epoch = null;
     this.#withoutSocketMs = nowMs();
@@ -141,10 +136,7 @@ export class Lending {
     if (!isAnswered) await this.#touch(name);
   }
 
-  /**
-   * Writes the lease again if the last withdrawal got no answer, until the loan has expired. The alarm calls it.
-   * Sends nothing if the gateway has answered.
-   */
+  /** After an unanswered withdrawal, writes the lease again until the loan has expired. The alarm calls it. */
   async finish(name: string): Promise<void> {
     const { state, nowMs } = this.#with;
     const { untilMs } = state.records.get("untouched") ?? {};
@@ -232,15 +224,13 @@ export class Lending {
     const { gateway } = connection;
     const name = records.get("enrolment")?.name ?? "";
     if (!this.#decide(report, connection)) return null;
-    // The registry has assigned another gateway, but this socket is still on the earlier gateway, which missed that
-    // message.
+    // The registry assigned another gateway, but this socket is still on the earlier one, which missed the message.
     if (this.#with.assigned() !== gateway) {
       await this.withdraw();
       await this.#ask(gateway, (holder) => holder.dismiss(name, "moved"));
       return null;
     }
-    // The gateway may be evicted before it receives the loan. As a member of the gateway, the machine is still
-    // checked for silence.
+    // The gateway may be evicted before it receives the loan. As its member, the machine is still checked for silence.
     const noteMember = () => this.#ask(gateway, (holder) => holder.noteMember(name, gateway));
     if (!this.#lent() && (await noteMember()) !== true) return null;
     const agreed = await agreeSession(name, connection.session);
@@ -248,8 +238,7 @@ export class Lending {
     const decided = this.#decide(report, connection);
     const enrolment = records.get("enrolment");
     if (!agreed || !decided || !enrolment) return null;
-    // During the awaits above, the socket ended, another report came, or another gateway was assigned. No gateway
-    // would report the machine's silence.
+    // During the awaits, the socket ended, a report came, or the gateway changed: no gateway would report a silence.
     if (this.#endings !== connection.endings) return null;
     const epoch = this.#nextEpoch(connection.floor);
     this.#noteLent(gateway, epoch);
@@ -278,10 +267,7 @@ export class Lending {
     return this.#with.state.records.get("lent");
   }
 
-  /**
-   * Stores the loan's gateway with an upper bound of epochs. The bound is EPOCHS_AHEAD above, so that not each loan
-   * costs a row.
-   */
+  /** Stores the loan's gateway and an upper bound of epochs, EPOCHS_AHEAD above, so that not each loan costs a row. */
   #noteLent(gateway: number, epoch: number): void {
     const { gateway: before, epochsTo = 0 } = this.#lent() ?? {};
     if (gateway === before && epoch <= epochsTo) return;
@@ -294,10 +280,7 @@ export class Lending {
     return this.#lastEpoch;
   }
 
-  /**
-   * Restores the node object's memory from the last loan. Ignores any other loan. `returned` is null if the gateway
-   * has lost the loan.
-   */
+  /** Restores the memory from the last loan only. `returned`: null if the gateway has lost the loan. */
   #restore(returned: ReturnedLoan | null): void {
     const { state, upkeep, requests, nowMs } = this.#with;
     const isLast = returned && (this.#epoch === undefined || this.#epoch === returned.epoch);
@@ -355,10 +338,7 @@ interface LendingSituation extends Pick<MachineState, "records" | "keys" | "fact
 
 type DecidedLoan = Pick<LeaseLoan, "lease" | "leaseMs" | "intervalMs" | "quietForMs" | "quiet">;
 
-/**
- * Returns the conditions of a loan; null while work waits, or if anything but another report could change the
- * machine's Node.
- */
+/** Returns a loan's conditions; null while work waits, or if anything but a report could change the Node. */
 export function decideLoan(situation: LendingSituation): DecidedLoan | null {
   const { facts: known, upkeep, report, nowMs, records } = situation;
   const facts = known.current();

@@ -15,10 +15,7 @@ import type { Tickets } from "./fresh-requests.ts";
 import type { Incumbent } from "./known-facts.ts";
 import type { SignedRequest } from "./pinned-keys.ts";
 
-/**
- * The permission to renew a machine's lease. While heartbeats are quiet, the gateway renews the lease without
- * waking the node object.
- */
+/** The permission to renew a lease. On quiet heartbeats the gateway renews it without waking the node object. */
 export interface LeaseLoan {
   /** The number of the loan, which rises with each loan of the machine. */
   epoch: number;
@@ -38,15 +35,10 @@ export interface LeaseLoan {
   baton: HandoffState;
 }
 
-/**
- * A loan that the gateway returns. Times are durations before now, because the clocks of two objects may differ.
- */
+/** A loan that the gateway returns. Times are durations before now, because the clocks of two objects may differ. */
 export interface ReturnedLoan {
   epoch: number;
-  /**
-   * The lease as the gateway last wrote it; null if a PUT got no answer, so that the node object must read the
-   * lease.
-   */
+  /** The lease as the gateway last wrote it; null after an unanswered PUT: the node object must read the lease. */
   lease: Lease | null;
   /** Milliseconds since the last successful renewal under this loan; null if no renewal succeeded. */
   renewedAgoMs: number | null;
@@ -62,10 +54,7 @@ export interface ReturnedLoan {
   baton: HandoffState;
 }
 
-/**
- * The memory of a node object when it lent the lease. The gateway returns it with the loan, so that the node object
- * may be evicted during the loan. Contains only plain values.
- */
+/** A node object's memory at a loan, in plain values. The gateway returns it, so that the object may be evicted. */
 export interface HandoffState {
   /** The ID of the enrolment that this state belongs to. */
   enrolment: string;
@@ -110,35 +99,21 @@ export interface SocketAnswer {
 /** The methods that a gateway calls on a node object. */
 export interface LeaseLender {
   reportBySocket: (report: SocketReport) => Promise<SocketAnswer>;
-  /**
-   * Reports that the socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan.
-   */
+  /** Reports that the socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan. */
   socketEnded: (gateway: number, returned: ReturnedLoan | null) => Promise<void>;
-  /**
-   * Reports that a valid heartbeat came over a socket that a later socket has replaced: two processes use the
-   * machine's session.
-   */
+  /** Reports a valid heartbeat over a replaced socket: two processes use the machine's session. */
   noteReplacedBeat: () => Promise<void>;
 }
 
 /** The methods that a node object calls on its gateway. */
 export interface LeaseHolder {
-  /**
-   * Adds the machine to the gateway's members. From then on the gateway reports the end of the machine's socket.
-   * Call it before the machine's first loan.
-   */
+  /** Adds the machine to the gateway's members, whose socket ends it reports. Call it before the first loan. */
   noteMember: (name: string, gateway: number) => Promise<true>;
-  /**
-   * Ends the machine's loan, and drops each loan up to the epoch `floor`, also a loan that arrives later. Resolves
-   * once no PUT is in progress; null if the gateway had no loan.
-   */
+  /** Ends and drops loans up to epoch `floor`, also late arrivals. Resolves after the last PUT; null without a loan. */
   recall: (name: string, floor: number) => Promise<ReturnedLoan | null>;
   /** Reads the loan for an operator's view, without ending it; null if there is no loan. */
   look: (name: string) => Promise<ReturnedLoan | null>;
-  /**
-   * Asks the machine to report now, and renews nothing until the report; false if the machine has no socket on this
-   * gateway.
-   */
+  /** Asks the machine to report now, and renews nothing until then; false if it has no socket on this gateway. */
   reportNow: (name: string) => Promise<boolean>;
   /** Closes the machine's sockets. Call it after the loan was withdrawn. */
   dismiss: (name: string, why: "left" | "moved" | "refused") => Promise<void>;

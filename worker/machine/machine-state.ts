@@ -25,10 +25,7 @@ export interface MachineState {
   tables: Tables;
 }
 
-/**
- * Returns the machine's stored state. Throws if a newer version of the Worker stored it, as storage/migrations.ts
- * does.
- */
+/** Returns the machine's stored state. Throws if a newer Worker stored it, as storage/migrations.ts does. */
 export function openMachineState(storage: DurableObjectStorage, env: Environment): MachineState {
   const { sql } = storage;
   const tables = nodeTables(storage);

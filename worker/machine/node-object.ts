@@ -177,18 +177,14 @@ export class NodeObject extends StoredObject {
     return this.#registry.verify(request, action, origins(this.env));
   }
 
-  /**
-   * Decides and executes a report's step. Awaits nothing until the answer is remembered, so that only one of two
-   * equal requests is applied.
-   */
+  /** Decides and executes a step. Awaits nothing before the answer is remembered: of equal requests, one applies. */
   async #handle({ address }: SignedRequest, checked: CheckedReport): Promise<MachineAnswer> {
     const { keys } = this.#state;
     const { by, origin, use, report, facts } = checked;
     const isEnrolled = keys.enrolled() !== null;
     const process = report.startId;
     const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
-    // Learns the sender's IDs from the facts, but only for a fresh request: a replayed one does not show that the
-    // sender reports now.
+    // Learns the sender's IDs only from a fresh request: a replayed one does not show that the sender reports now.
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
@@ -272,10 +268,7 @@ export class NodeObject extends StoredObject {
     this.#index.update();
   }
 
-  /**
-   * Acts on another writer's change of the machine's Node. `node`: null if the Node must be read. Resolves after
-   * the action. The cluster object calls it.
-   */
+  /** Acts on another writer's change of the Node. `node`: null if it must be read. The cluster object calls it. */
   async noticeNode(node: Node | null): Promise<void> {
     if (!this.#state.keys.enrolled()) return;
     await this.#lending.withdraw();
@@ -303,10 +296,7 @@ export class NodeObject extends StoredObject {
     return !this.#state.records.get("enrolment") || this.#index.sendAll();
   }
 
-  /**
-   * Returns the summary that the fleet index has; null if an update is left, or no machine is enrolled.
-   * `toldSummary` is the name on the wire.
-   */
+  /** Returns the index's summary; null if an update is left, or no machine is enrolled. The wire keeps this name. */
   toldSummary(): MachineSummary | null {
     return this.#index.sentSummary();
   }
@@ -331,36 +321,24 @@ export class NodeObject extends StoredObject {
     return shownTimeline(known, range, currentMs());
   }
 
-  /**
-   * Makes the next report register at an operator's request, even if the Node was deleted; returns false if the
-   * machine has never registered.
-   */
+  /** Makes the next report register, even a deleted Node; returns false if the machine has never registered. */
   registerAgain(): boolean {
     return this.#atOnce(registerAgain(this.#state.records, this.#state.journal, currentMs()));
   }
 
-  /**
-   * Sets whether a missing container runtime keeps the Node from being Ready; returns false if no machine is
-   * enrolled.
-   */
+  /** Sets whether a missing container runtime makes the Node NotReady; returns false if no machine is enrolled. */
   setNeededRuntime(need: RuntimeNeed): boolean {
     return this.#atOnce(setNeededRuntime(this.#state, need, currentMs()));
   }
 
-  /**
-   * Stores the number of the machine's new gateway, because the old gateway is full. Once it resolves, the old
-   * gateway renews the lease no longer.
-   */
+  /** Stores the number of the new gateway, as the old one is full. Afterwards the old gateway no longer renews. */
   async assignGateway(number: number): Promise<void> {
     const from = this.#registry.gateway();
     this.#registry.assign(number);
     if (from !== number) await this.#lending.end("moved", from);
   }
 
-  /**
-   * Executes this machine's part of a bulk action. Returns null if it is done, else the reason why not. The
-   * registry calls it.
-   */
+  /** Executes a bulk action for the registry on this machine. Returns null if done, else the reason why not. */
   act(name: string, order: MachineOrder): Promise<string | null> {
     const acts = {
       revoke: (generation: number) => this.revoke(generation),
@@ -389,10 +367,7 @@ export class NodeObject extends StoredObject {
 }
 
 const ASK_WITHIN_MS = 3000;
-/**
- * The token bucket of a machine's upgrade questions, which is small because all machines share one fleet index. The
- * shim's timer asks once in one or two hours.
- */
+/** The token bucket of a machine's upgrade questions. The shim asks once in one or two hours; all share one index. */
 const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, perSecond: 1 / 60 };
 /** The answer if the fleet index does not answer in time, or fails. The machine asks again in one or two hours. */
 const NOT_KNOWN = { version: null, why: "not known" } as const;
@@ -410,10 +385,7 @@ export class UpgradeQuestions {
     this.#nowMs = nowMs;
   }
 
-  /**
-   * Returns the fleet index's answer to an upgrade question. If the fleet index does not answer, the machine must
-   * not upgrade.
-   */
+  /** Returns the fleet index's answer to an upgrade question. Without an answer, the machine must not upgrade. */
   async answer({ name, body }: Pick<SignedRequest, "name" | "body">): Promise<MachineAnswer> {
     const asked = parseBody(upgradeSchema, body);
     if (!asked.ok) return asked;

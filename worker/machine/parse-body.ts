@@ -1,5 +1,4 @@
-// Parses and validates the body of a verified request: a report or a rotation. Validates facts separately from
-// their report.
+// Validates a verified request's body: a report or a rotation. Validates facts separately from their report.
 import type * as z from "zod/mini";
 import { rotationSchema } from "../../shared/protocol/claims.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
@@ -32,10 +31,7 @@ export function parseBody<Schema extends z.ZodMiniType>(
 export type ReportedFacts = Result<Facts, BodyFault> | undefined;
 
 export interface ParsedReport {
-  /**
-   * The report, with a digest in place of the sent `startId`. The sent one is a secret: a client that knows it can
-   * report as that process.
-   */
+  /** The report with a digest in place of the secret `startId`, whose holder can report as that process. */
   report: Report;
   facts: ReportedFacts;
 }
@@ -56,8 +52,7 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
     const { path, message } = firstFault(parsed.error);
     return failure({ path: `/facts${path}`, message });
   }
-  // The digest is of the validated facts, since unvalidated facts may be nested more deeply than canonicalJson can
-  // recurse.
+  // The digest is of validated facts: others may be nested more deeply than canonicalJson can recurse.
   if ((await digestOf(canonicalJson(parsed.data))) !== factsDigest)
     return failure({ path: "/factsDigest", message: "not the digest of these facts" });
   return success(parsed.data);

@@ -1,5 +1,4 @@
-// Keeps a machine's keys in the records of its node object: follows the registry's pins, and verifies signed
-// requests.
+// Keeps a machine's keys in the records of its node object: follows the registry's pins, and verifies signed requests.
 import type { CryptoKey } from "jose";
 import { type Result, success } from "../../shared/result.ts";
 import type { Enrolment, NodeRecordStore, PublicKey } from "../storage/records.ts";
@@ -69,9 +68,7 @@ export class PinnedKeys {
     this.#records = records;
   }
 
-  /**
-   * Stores a pin as a new enrolment and returns true, if the pin is newer than all known pins; else returns false.
-   */
+  /** Stores a pin as a new enrolment and returns true, if the pin is newer than all known pins; else returns false. */
   follow(pin: GrantedPin, newId: string, nowMs: number): boolean {
     const { generation, name, thumbprint, token, machine, grant } = pin;
     if (!this.#isNewest(generation)) return false;
@@ -94,19 +91,14 @@ export class PinnedKeys {
     return !known || generation > generationOf(known);
   }
 
-  /**
-   * Makes pins before this generation out of date; returns true if the enrolled machine's pin is out of date now.
-   */
+  /** Makes pins before this generation out of date; returns true if the enrolled machine's pin is out of date now. */
   outdate(generation: number): boolean {
     this.#records.put("outdated", Math.max(generation, this.#records.get("outdated") ?? 0));
     const enrolment = this.#records.get("enrolment");
     return enrolment !== undefined && generationOf(enrolment) < generation;
   }
 
-  /**
-   * Makes pins before this generation out of date, and refuses the enrolled keys for ever; returns true if this
-   * call refused the keys.
-   */
+  /** Invalidates pins before this generation, and refuses the enrolled keys for ever; returns true if this call did. */
   revoke(generation: number): boolean {
     const isEnrolled = this.outdate(generation);
     const enrolment = this.#records.get("enrolment");
@@ -115,10 +107,7 @@ export class PinnedKeys {
     return true;
   }
 
-  /**
-   * Returns the enrolment with the keys that may sign for it; null if no machine is enrolled, or its keys are
-   * refused.
-   */
+  /** Returns the enrolment with the keys that may sign for it; null if none is enrolled, or its keys are refused. */
   enrolled(): Enrolled | null {
     const enrolment = this.#records.get("enrolment");
     if (!enrolment || enrolment.isRevoked || this.#records.get("isLeaving")) return null;
@@ -137,10 +126,7 @@ export class PinnedKeys {
     this.#records.put("nextKey", next);
   }
 
-  /**
-   * Makes the next key the machine's key if a fresh request was signed with it. Call it with the thumbprint of each
-   * fresh request's key.
-   */
+  /** Makes the next key the machine's key once it has signed. Call it for each fresh request's key. */
   promote(thumbprint: string): void {
     const [enrolment, next] = [this.#records.get("enrolment"), this.#records.get("nextKey")];
     if (!enrolment || next?.thumbprint !== thumbprint) return;
@@ -185,10 +171,7 @@ function forgetMachine(records: NodeRecordStore): void {
   if (startId !== undefined) records.put("process", { startId });
 }
 
-/**
- * Verifies that this key signed this request. The caller must check that the key, whose thumbprint is in the kid,
- * is the machine's.
- */
+/** Verifies that this key signed this request. The caller must check that the kid's thumbprint is the machine's. */
 export async function verifySigned(
   { name, kid, token, body }: SignedRequest,
   key: CryptoKey,

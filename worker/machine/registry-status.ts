@@ -15,28 +15,17 @@ import type { MachineState } from "./machine-state.ts";
 import { type SignedRequest, type VerifiedRequest, verifySigned } from "./pinned-keys.ts";
 import { SILENCE_CHECK_MS } from "./silence.ts";
 
-/**
- * The time between two updates of an origin's last use in the registry, and so the precision that operators see.
- */
+/** The time between two updates of an origin's last use in the registry, and so the precision that operators see. */
 const NOTED_EVERY_MS = 24 * 3600 * 1000;
-/**
- * The shorter time between two such updates for an origin that a machine returns to. Two origins that alternate must not
- * cost a row with each report.
- */
+/** The shorter time, if a machine returns to an origin: two alternating origins must not cost a row per report. */
 const BACK_AGAIN_MS = 3600 * 1000;
 /** The time after a failed call of the registry until this object calls it again. */
 const ASK_AGAIN_MS = 3600 * 1000;
-/**
- * The average number of reports after which a machine without a gateway asks the registry for one. With each report, a
- * whole fleet would ask within ten seconds of an upgrade.
- */
+/** The average number of reports until a machine without a gateway asks for one, which spreads a whole fleet. */
 const REPORTS_WITHOUT_GATEWAY = 30;
 /** The time limit for reading the pin from the registry: the machine's request waits for it. */
 const PIN_WITHIN_MS = 3000;
-/**
- * The time for which the registry's pin is kept, so that a client that repeats a kid without the key does not reach
- * the registry.
- */
+/** The time for which a pin is kept, so that a client that repeats a kid without the key spares the registry. */
 const PIN_KEPT_MS = 10_000;
 const RECOVERED = "what was known of this machine was lost: it goes on by the registry's pin";
 
@@ -55,10 +44,7 @@ export class RegistryStatus {
   #askAgainAtMs = 0;
   /** The time until which this object refuses rotations, because the registry has refused a rotation. */
   #rotateAgainAtMs = 0;
-  /**
-   * The call of the registry in progress. Reports that wait for its answer continue in the order in which they
-   * came.
-   */
+  /** The call of the registry in progress. Reports that wait for its answer continue in their order of arrival. */
   #asking: { key: string; answer: Promise<boolean> } | undefined;
   #pin: { by: string; untilMs: number; answer: Promise<RecoverablePin | null> } | undefined;
 
@@ -107,10 +93,7 @@ export class RegistryStatus {
     if (settled) this.#state.records.put("settled", { ...settled, gateway });
   }
 
-  /**
-   * Pins the next key, in the registry first. Returns the key's kid, or a refusal if this machine cannot have the
-   * key.
-   */
+  /** Pins the next key, in the registry first. Returns its kid, or a refusal if this machine cannot have the key. */
   async pinNext(next: PublicKey, macKeys: string): Promise<Result<RotationAnswer, Refusal>> {
     const { records, keys } = this.#state;
     const enrolment = records.get("enrolment");
@@ -162,10 +145,7 @@ export class RegistryStatus {
     }
   }
 
-  /**
-   * Verifies that one of the machine's keys signed this request. An object without data follows the registry's pin
-   * first, so that the machine continues without an operator.
-   */
+  /** Verifies that a key of the machine signed. An object without data follows the registry's pin first. */
   async verify(
     request: SignedRequest,
     action: MachineAction,
@@ -183,10 +163,7 @@ export class RegistryStatus {
     return !records.get("enrolment") && !records.get("isLeaving");
   }
 
-  /**
-   * Restores the enrolment from the registry's pin. Returns the refusal, or null if none. Stores nothing unless the
-   * kid's key has signed, because a kid is no secret.
-   */
+  /** Restores the enrolment from the registry's pin, once the kid's key has signed. Returns the refusal or null. */
   async #recover(request: SignedRequest, action: MachineAction, origins: string[]) {
     const { keys, journal, alarm } = this.#state;
     const [, thumbprint = "", enrolment = ""] = request.kid.split(".");
@@ -229,10 +206,7 @@ function isNoted(toldAtMs: Record<string, number>, origin: string, nowMs: number
   return Math.abs(nowMs - atMs) < (isLatest ? NOTED_EVERY_MS : BACK_AGAIN_MS);
 }
 
-/**
- * Returns the public key with this thumbprint; undefined if the registry lacks it, which is possible for pins of
- * versions before 0.2.
- */
+/** Returns the public key with this thumbprint; undefined if the registry lacks it, as for pins before 0.2. */
 function keyOf({ machine, nextKey, nextThumbprint }: RecoverablePin, thumbprint: string): string | undefined {
   const key = thumbprint === nextThumbprint ? nextKey : machine.key;
   // The node object also needs the machine's current key, even if the next key has signed.

@@ -26,10 +26,7 @@ import type { Upkeep } from "./upkeep.ts";
 const WITHIN_MS = 4000;
 const LEFT = success<LeaveAnswer>({ left: true });
 
-/**
- * The remover of a machine: an operator, the machine itself with this key, or the registry, which has unpinned the
- * name.
- */
+/** The remover: an operator, the machine itself with this key, or the registry, which has unpinned the name. */
 export type RemovedBy = { operator: string } | { thumbprint: string } | { unpinned: number };
 
 export interface RemovalDependencies {
@@ -53,18 +50,12 @@ export class Removal {
     this.#with = dependencies;
   }
 
-  /**
-   * Resolves once no removal is in progress. An enrolment waits for it, so that the removal does not delete the new
-   * machine's Node.
-   */
+  /** Resolves once no removal is in progress. An enrolment waits for it, to keep the new machine's Node. */
   async finished(): Promise<void> {
     await this.#underWay?.catch(() => undefined);
   }
 
-  /**
-   * Removes the machine from the registry and the cluster, and refuses its reports from now on. Succeeds if nothing
-   * is left to remove. Call `forget` after a success.
-   */
+  /** Removes the machine from registry and cluster, and refuses its reports. After a success, call `forget`. */
   remove(name: string, by: RemovedBy): Promise<Result<LeaveAnswer, Refusal>> {
     return this.#tracked(async () => {
       const { state, upkeep, offerTicket, lending } = this.#with;
@@ -88,10 +79,7 @@ export class Removal {
     });
   }
 
-  /**
-   * Continues a removal and forgets the machine. The alarm calls it, because the machine may not repeat its
-   * request.
-   */
+  /** Continues a removal and forgets the machine. The alarm calls it, as the machine may not repeat its request. */
   resume(name: string): Promise<void> {
     return this.#tracked(async () => {
       const removed = this.#endAndRemove(name).catch((error: unknown) => {
@@ -118,10 +106,7 @@ export class Removal {
     });
   }
 
-  /**
-   * Forgets the machine in storage and memory, unless the machine has enrolled again. Keeps the name's request
-   * budget until it has refilled.
-   */
+  /** Forgets the machine unless it has enrolled again. Keeps the name's request budget until it has refilled. */
   async forget(): Promise<void> {
     const { state, upkeep } = this.#with;
     if (!(await this.#isRemovalSent())) return;
@@ -130,10 +115,7 @@ export class Removal {
     await (leftMs > 0 ? state.alarm.atLatest(currentMs() + leftMs) : this.#erase());
   }
 
-  /**
-   * Reports the removal to the fleet index; returns false if the alarm must repeat the message, or a machine is
-   * enrolled.
-   */
+  /** Reports the removal to the index; returns false if the alarm must repeat it, or a machine is enrolled. */
   async #isRemovalSent(): Promise<boolean> {
     const { records } = this.#with.state;
     const [enrolment, isLeaving] = [records.get("enrolment"), records.get("isLeaving")];
@@ -167,10 +149,7 @@ export class Removal {
       : registry().leave(name, state.records.get("enrolment")?.generation ?? 0, by.thumbprint);
   }
 
-  /**
-   * Repeats all steps of a removal, because the interrupted one may only have refused the keys. Returns false if a
-   * lease or Node may be left.
-   */
+  /** Repeats a removal that may only have refused the keys. Returns false if a lease or Node may be left. */
   async #endAndRemove(name: string): Promise<boolean> {
     await this.#with.lending.end("left");
     return this.#removeFromCluster(name);
@@ -205,10 +184,7 @@ export class Removal {
   }
 }
 
-/**
- * Deletes the lease and the Node of this deployment. Succeeds once neither is left; otherwise returns the
- * apiserver's error.
- */
+/** Deletes this deployment's lease and Node. Succeeds once neither is left; otherwise returns the apiserver's error. */
 async function removeWhatIsThere(
   { DEPLOYMENT: deployment, KUBE_URL }: Environment,
   records: NodeRecordStore,
@@ -285,10 +261,7 @@ export async function executeOrder(
   return removeSilentNode(dependencies, name);
 }
 
-/**
- * Removes the Node of a silent machine. The machine stays enrolled, and its next report registers regardless of
- * REGISTER_AGAIN. Returns null if it is done, else the reason why not.
- */
+/** Removes a silent machine's Node; the next report registers it again. Returns null if done, else the reason. */
 async function removeSilentNode(
   { env, state, removal }: OrderDependencies,
   name: string,
@@ -303,12 +276,10 @@ async function removeSilentNode(
   const isOurs = records.get("deletion")?.silentDays !== undefined;
   const phase = records.get("registration")?.phase;
   if (phase !== "registered" && !(phase === "node deleted" && isOurs)) return "it has no Node";
-  // The deletion is recorded before it happens, so that the watch of the Nodes does not take it for another
-  // writer's.
+  // The deletion is recorded before it happens, so that the watch of the Nodes does not take it for another writer's.
   noteRemoved(state, days);
   if (!(await removal.removeNode(name))) throw new Error("the Node could not be removed");
-  // A report may have registered the machine during the removal. The record makes the next report register the
-  // machine again.
+  // A report may have registered the machine during the removal. The record makes the next report register it again.
   noteRemoved(state, days);
   const nowMs = currentMs();
   journal.note("registration", `the Node was removed after ${days} days of silence`, nowMs);

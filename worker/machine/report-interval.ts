@@ -6,18 +6,12 @@ const LEAST_BEAT_MS = 1000;
 
 type Timing = Parameters<typeof reportIntervalMs>[0];
 
-/**
- * Returns the milliseconds until the next report: 94 to 98 % of the interval, because an object is evicted 10 s
- * after its last request.
- */
+/** Returns the time until the next report: 94 to 98 % of the interval, as an object is evicted 10 s after a request. */
 export function nextReportInMs(timing: Timing, random: () => number): number {
   return nextBeatInMs(reportIntervalMs(timing), random);
 }
 
-/**
- * Returns the milliseconds until the next heartbeat: 94 to 98 % of the interval, because a heartbeat renews the
- * lease as often as a report.
- */
+/** Returns the time until the next heartbeat: 94 to 98 % of the interval, since it renews the lease like a report. */
 export function nextBeatInMs(intervalMs: number, random: () => number): number {
   return Math.round(intervalMs * (0.94 + 0.04 * random()));
 }
@@ -39,10 +33,7 @@ export function soonerBeatInMs(
   return Math.max(LEAST_BEAT_MS, nextBeatInMs(intervalMs * SOONER[missed], random) - Math.max(0, sinceMs));
 }
 
-/**
- * Returns the milliseconds until the first report after a registration. The time is random, so that the reports of
- * machines that started together spread.
- */
+/** Returns the random time until the first report after a registration, which spreads machines that start together. */
 export function firstReportInMs(timing: Timing, random: () => number): number {
   return Math.round(nextReportInMs(timing, random) * (0.4 + 0.6 * random()));
 }

@@ -1,5 +1,4 @@
-// Gathers the data about a machine for operators: the Node with its events, the writers of its labels and taints,
-// and the timeline. Sends no request to the apiserver.
+// Gathers a machine's Node, events, label and taint writers, and timeline for operators, without asking the apiserver.
 import { type EventCorrelator, recordedEvents } from "../../shared/events/correlator.ts";
 import {
   decodeSamples,
@@ -80,9 +79,7 @@ function allocatableOf(records: MachineState["records"], { report, reportMs }: L
   return kubeletsAllocatable(reported, known.node);
 }
 
-/**
- * Returns the view of a machine; null if no machine is enrolled. `alarmMs`: the time of the object's next alarm.
- */
+/** Returns the view of a machine; null if no machine is enrolled. `alarmMs`: the time of the object's next alarm. */
 export function shownNode(
   { records, facts, outbox, keys }: MachineState,
   latest: LatestOfMachine,
@@ -167,10 +164,7 @@ export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelato
   return [...waiting, ...known].toSorted(isLater).slice(0, SHOWN_LIMITS.events);
 }
 
-/**
- * Returns the writers of the Node's labels and taints, from its managedFields. `asked`: the taints that the machine
- * and its join token ask for.
- */
+/** Returns the writers of labels and taints, from managedFields. `asked`: the taints of the machine and its token. */
 export function shownManagers(
   node: Node | undefined,
   deployment: string,
@@ -230,10 +224,7 @@ export function withLentSamples(
   };
 }
 
-/**
- * Returns the timeline: history as bands and marks, samples of signals, and thresholds for eviction; null if no
- * machine is enrolled.
- */
+/** Returns the timeline: history as bands and marks, samples, eviction thresholds; null if no machine is enrolled. */
 export function shownTimeline(
   {
     records,

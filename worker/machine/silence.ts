@@ -13,15 +13,9 @@ import { lastPhase } from "../tick/phase.ts";
 
 /** The usual time between two checks for silence. Each check costs a row. */
 export const SILENCE_CHECK_MS = 5 * 60_000;
-/**
- * The time between two checks for silence, if the gateway or the cluster object (by its watch of the Nodes) reports
- * a silence anyway.
- */
+/** The time between two checks for silence if the gateway, or the cluster object's watch, reports a silence anyway. */
 export const WATCHED_SILENCE_CHECK_MS = 3600_000;
-/**
- * The time between two checks for silence, if no lease is renewed and reports are rare. Such a check costs four
- * rows.
- */
+/** The time between two checks for silence, without lease renewals and frequent reports. A check costs four rows. */
 export const UNSEEN_SILENCE_CHECK_MS = 20 * 60_000;
 
 type LastContact =
@@ -40,9 +34,7 @@ export interface SilenceCheck {
   lastReportMs: number | undefined;
   /** The time at which the machine enrolled; null if it has reported since. */
   unusedSinceMs: number | null;
-  /**
-   * The time until the next check of a machine in contact; null to check when the machine would count as silent.
-   */
+  /** The time until the next check of a machine in contact; null to check when the machine would count as silent. */
   everyMs: number | null;
   /** The client for reading the lease; null if no apiserver is configured. */
   client: KubeClient | null;
@@ -62,10 +54,7 @@ export function isLeaseRenewed(records: NodeRecordStore): boolean {
   return records.get("registration")?.phase === "registered" && !UNRENEWED.has(lastPhase(records));
 }
 
-/**
- * Checks whether the machine is silent, and records a silence. Returns when to check again, in milliseconds since
- * 1970; null if no check is needed.
- */
+/** Checks for silence and records it. Returns when to check again, in Unix milliseconds; null if no check is needed. */
 export async function checkSilence(
   { records, journal }: Stored,
   check: SilenceCheck,
@@ -117,10 +106,7 @@ async function lastContact(
   return nowMs >= waitUntilMs ? contact : { kind: "unknown", askAgainMs: waitUntilMs, isWaiting: true };
 }
 
-/**
- * Determines the last contact without a lease: it is not renewed, or was deleted with the Node. The machine is
- * silent if no report comes for one lease duration.
- */
+/** Determines the last contact without a lease: the machine is silent after one lease duration without a report. */
 function contactWithoutLease(
   { nowMs, leaseDurationMs, lastReportMs }: SilenceCheck,
   askedSinceMs: number | null,

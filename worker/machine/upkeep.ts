@@ -1,5 +1,4 @@
-// Keeps the machine's Node in accordance with its latest report: runs one tick at a time, sends waiting events, and
-// checks for silence. An eviction may lose the memory of this class.
+// Keeps the machine's Node as its last report requires: runs one tick at a time, sends events, checks for silence.
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -17,7 +16,6 @@ import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket
 import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import { lentLease } from "../tick/lease.ts";
 import type { TickMemory } from "../tick/memory.ts";
-import { nodeTurns } from "../tick/node-turn.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
 import { tick, type TickInput, tickOnNotice, type TickOutcome } from "../tick/tick.ts";
@@ -69,10 +67,7 @@ export class Upkeep {
     this.#token = heldToken(env);
   }
 
-  /**
-   * The request budget, created at its first use: in the constructor, an invalid variable would make each alarm
-   * fail.
-   */
+  /** The request budget, created at first use: in the constructor, an invalid variable would fail each alarm. */
   get #requests(): RequestBudget {
     return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
       currentMs(),
@@ -93,9 +88,7 @@ export class Upkeep {
     }
   }
 
-  /**
-   * Runs a tick with this report. If a tick is already in progress, another tick with the newest report follows it.
-   */
+  /** Runs a tick with this report. If a tick is already in progress, another tick with the newest report follows it. */
   keepTrue(report: Report, nowMs: number): Promise<TickOutcome> {
     // The facts are stored in SQLite already.
     const { facts: _, ...latest } = report;
@@ -137,10 +130,7 @@ export class Upkeep {
     return this.#requests.keptForMs();
   }
 
-  /**
-   * Forgets the machine's memory. Call it when another machine gets the name. The request budget stays, because it
-   * belongs to the name.
-   */
+  /** Forgets the machine's memory. Call it when another machine gets the name, which keeps its request budget. */
   forget(): void {
     this.#memory = {};
     this.#latest = undefined;
@@ -169,8 +159,7 @@ export class Upkeep {
   ): void {
     this.#memory = { ...tick, lease };
     this.#latest = latest;
-    // During a loan the gateway forwards each report that changes anything, so the report of the loan needs no
-    // tick.
+    // During a loan the gateway forwards each report that changes anything, so the report of the loan needs no tick.
     this.#applied = latest;
     this.#latestMs = latestMs;
     this.#lastReportMs = lastReportMs;
@@ -178,20 +167,14 @@ export class Upkeep {
     this.#between = between;
   }
 
-  /**
-   * Forgets the data that the lost loan would have returned. The next tick must read the lease, as after an
-   * eviction.
-   */
+  /** Forgets the data that a lost loan would have returned: the next tick reads the lease, as after an eviction. */
   forgetLent(): void {
     this.#memory.lease = null;
     delete this.#memory.renewedAtMs;
     this.#lastReportMs = undefined;
   }
 
-  /**
-   * Returns the lease for a loan, and the tick memory that decides about the loan; null if the lease must be read
-   * first.
-   */
+  /** Returns the lease for a loan, and the tick memory that decides it; null if the lease must be read first. */
   leaseToLend(facts: Facts): { memory: TickMemory; lease: Lease } | null {
     const { records } = this.#state;
     const lease = lentLease({ memory: this.#memory, records, facts, nowMs: currentMs });
@@ -228,10 +211,7 @@ export class Upkeep {
     if (failed) machineLog(name)("events wait", failed);
   }
 
-  /**
-   * Sends the events of a registration and asks whether the Node is watched, without delaying the answer to the
-   * registration. Events that fail wait for the next report or alarm.
-   */
+  /** Sends a registration's events and asks whether the Node is watched, without delaying the answer. */
   #follow(name: string): void {
     const sent = this.flush(name).catch((error: unknown) =>
       logFailure({ node: name, message: "events failed", error: String(error) }),
@@ -239,9 +219,7 @@ export class Upkeep {
     this.#following = Promise.all([sent, this.#askWatch(name)]).then(() => undefined);
   }
 
-  /**
-   * Sends events and records silence. Must not renew the lease, write the status or register. The alarm calls it.
-   */
+  /** Sends events and records silence. Must not renew the lease, write the status or register. The alarm calls it. */
   async betweenReports(name: string): Promise<void> {
     const { alarm, outbox } = this.#state;
     const inAWhile = () => currentMs() + SILENCE_CHECK_MS;
@@ -270,10 +248,7 @@ export class Upkeep {
     await this.#singleTick();
   }
 
-  /**
-   * Checks for silence and returns when to check again; null if no check is needed. Cloned machines are silent once
-   * none of them reports.
-   */
+  /** Checks for silence; returns when to check again or null. Clones are silent once none of them reports. */
   async #checkSilence(name: string, isAtOnce = false): Promise<number | null> {
     const { senders, facts, records } = this.#state;
     const enrolment = records.get("enrolment");
@@ -291,10 +266,7 @@ export class Upkeep {
     });
   }
 
-  /**
-   * Returns the milliseconds between two checks for silence. Without a renewed lease, an object that is often
-   * evicted must write rows for each check.
-   */
+  /** Returns the time between two checks for silence. Without a renewed lease, each check may write rows. */
   #checkEveryMs(): number {
     const { records, facts } = this.#state;
     if (isLeaseRenewed(records)) {
@@ -344,10 +316,7 @@ export class Upkeep {
     return outcome;
   }
 
-  /**
-   * Acts on a change of the Node by another writer. Writes the status with the last report, if that report is
-   * recent and the rate limit allows a write.
-   */
+  /** Acts on another writer's change of the Node. Writes the status if the last report is recent and limits allow. */
   async #actOn(node: Node | null, enrolment: Enrolment, last: Report | undefined): Promise<void> {
     const { facts, senders } = this.#state;
     const nowMs = currentMs();
@@ -365,9 +334,7 @@ export class Upkeep {
     await this.flush(enrolment.name);
   }
 
-  /**
-   * Sets the alarm to one lease duration after the last contact, or checks for silence now if that time has passed.
-   */
+  /** Sets the alarm to one lease duration after the last contact, or checks for silence now if that time has passed. */
   async watchForSilence(name: string): Promise<void> {
     const { facts, alarm } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
@@ -388,7 +355,6 @@ export class Upkeep {
       memory: this.#memory,
       requests: this.#requests,
       isWatched: () => this.#askWatch(enrolment.name),
-      nodeTurn: nodeTurns(this.#env, enrolment.token),
       nowMs: currentMs,
       random: Math.random,
     };
@@ -399,10 +365,7 @@ export class Upkeep {
   }
 }
 
-/**
- * Returns a function that runs `work`, one run at a time. All calls during a run share the next run, which sees the
- * state that the callers have set before.
- */
+/** Returns a function that runs `work` one at a time. Calls during a run share the next run, which sees their state. */
 export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
   let next: Promise<Result> | undefined;
@@ -416,8 +379,7 @@ export function singleFlight<Result>(work: () => Promise<Result>): () => Promise
   }
 
   return () => {
-    // Between two runs `running` is undefined. A call in that moment must join the next run instead of starting
-    // one.
+    // Between two runs `running` is undefined. A call in that moment must join the next run instead of starting one.
     if (next) return next;
     if (!running) return start();
     next = running

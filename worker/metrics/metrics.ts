@@ -58,11 +58,6 @@ export const METRICS = {
     "The number of machines that got the version: underway, upgraded, silent, or accepted (silent when an operator continued).",
     ["version", "standing"],
   ],
-  rollcall_limit_reached: [
-    "gauge",
-    "1: a limit that machines share was reached in the last 10 minutes, by machines of this join token, or by all.",
-    ["limit", "subject"],
-  ],
   rollcall_refusals_total: [
     "counter",
     "The number of refused enrolments, by the cause in the log of refusals.",
@@ -138,10 +133,7 @@ export const METRICS = {
 } as const satisfies Record<string, readonly [MetricType, string, readonly string[]]>;
 export type MetricName = keyof typeof METRICS;
 
-/**
- * A histogram: a count for each bucket of DURATION_BUCKETS, and one for longer durations. The counts are not
- * cumulative.
- */
+/** A histogram, not cumulative: a count per bucket of DURATION_BUCKETS, and one for longer durations. */
 interface Distribution {
   counts: number[];
   sum: number;
@@ -227,10 +219,7 @@ interface Taken {
   sinceMs: number;
 }
 
-/**
- * Measures the durations of requests to the apiserver, by verb and code, while this object is in memory. The
- * durations are not stored.
- */
+/** Measures in memory the durations of requests to the apiserver, by verb and code. The durations are not stored. */
 export class Durations {
   readonly #nowMs: () => number;
   /** The durations by verb and code. */

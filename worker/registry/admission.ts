@@ -1,5 +1,4 @@
-// Admits machines. A machine must prove its token and its key. The machine is then pinned, waits for an operator,
-// or is refused, in one synchronous step over the registry's tables.
+// Admits machines: after proof of token and key, one synchronous step pins a machine, lets it wait, or refuses it.
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
@@ -31,19 +30,13 @@ import {
 } from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
 
-/**
- * The refusal of a challenge that is older than the last change of the name's key. The machine may repeat its
- * request with a newer challenge.
- */
+/** The refusal of a challenge older than the last change of the name's key. A newer challenge may succeed. */
 export interface NotFresh {
   reason: "not fresh";
   changedAtMs: number;
 }
 
-/**
- * Returns the pin that gives the name to this key. An admission that changes anything needs a fresh challenge and a
- * token that is valid now.
- */
+/** Returns the pin that gives the name to this key. A change needs a fresh challenge and a token that is valid now. */
 export function admit(
   sql: SqlStorage,
   asking: FreshlyAsking,

@@ -62,10 +62,7 @@ type LogRow = Omit<AuditEntry, "at"> & { at_ms: number };
 
 const DAY_MS = 24 * 3600 * 1000;
 export const AUDIT_KEPT_MS = 365 * DAY_MS;
-/**
- * The number of changes of each kind that a name may have in a day: more than a machine needs, and no load for the
- * registry.
- */
+/** The limit of changes of each kind in a name's day: more than a machine needs, and no load for the registry. */
 export const CHANGES_A_DAY = 24;
 /** The number of stored entries for one name: more than the name may cause in a day, of all kinds. */
 export const MACHINE_ENTRIES_A_NAME = 128;
@@ -132,10 +129,7 @@ function insert(
   sql.exec(insert, nowMs, who, what, target, detail);
 }
 
-/**
- * Counts `what` for today (UTC) and returns the count. Above `most`, no row is written. A new day deletes the older
- * counts.
- */
+/** Counts `what` for today (UTC); returns the count. Above `most`, no row is written. A new day drops older counts. */
 export function countToday(sql: SqlStorage, what: string, most: number, nowMs: number): number {
   const day = Math.floor(nowMs / DAY_MS);
   const query = "SELECT count FROM refused_changes WHERE who = ? AND day = ?";
@@ -154,10 +148,7 @@ export interface RefusedChange {
   what: string;
 }
 
-/**
- * Records that an operator's role did not allow a change: another person may have the secret. The number of entries
- * is limited for each operator.
- */
+/** Records that a role did not allow a change: another person may have the secret. Limits each operator's entries. */
 export function noteRefusedChange(sql: SqlStorage, { who, what }: RefusedChange, nowMs: number): void {
   const count = countToday(sql, who, REFUSED_CHANGES_A_DAY, nowMs);
   if (count > REFUSED_CHANGES_A_DAY) return;

@@ -19,10 +19,7 @@ import { cell, hasRow, type Row } from "../storage/query.ts";
 import { audit, type AuditRecord } from "./audit.ts";
 import { findPin, unpin } from "./pins.ts";
 
-/**
- * What an action does to a machine. `remove-node` removes the Node of a long silent machine; the machine stays
- * enrolled.
- */
+/** What an action does to a machine. `remove-node` removes a long silent machine's Node but keeps its enrolment. */
 type MachineAct = BulkAction | "remove-node";
 
 /** The action that a machine's object is to execute. */
@@ -70,10 +67,7 @@ type PinRow = { name: string; generation: number; revoked_at_ms: number | null }
 /** A listed machine: its name, and the generation of its pin. */
 type Listed = readonly [string, number];
 
-/**
- * Lists the machines that an action would affect, and stores the list for a confirmation. Call planBulk in a
- * transaction.
- */
+/** Lists the machines that an action would affect, stored for a confirmation. Call planBulk in a transaction. */
 export function planBulk(
   sql: SqlStorage,
   { action, request, who, machines }: BulkToPlan,
@@ -135,10 +129,7 @@ export function startPlanned(
   return success(startBulk(sql, { act: plan.action, who, listed }, nowMs));
 }
 
-/**
- * Starts the removal of silent machines' Nodes. Returns null if another removal is running, or if no machine is
- * affected.
- */
+/** Starts the removal of silent machines' Nodes. Returns null if another is running, or if no machine is affected. */
 export function startRemovals(sql: SqlStorage, names: readonly string[], nowMs: number): BulkProgress | null {
   const underWay = "SELECT 1 FROM bulks WHERE ended_at_ms IS NULL AND action = 'remove-node'";
   if (hasRow(sql, underWay)) return null;
@@ -219,10 +210,7 @@ function progressOf(row: BulkRow): BulkProgress {
   };
 }
 
-/**
- * Stops an action: it starts on no further machine, but is completed on machines where it has started. Safe to
- * repeat.
- */
+/** Stops an action: machines where it has started are completed, others are not started. Safe to repeat. */
 export function stopBulk(sql: SqlStorage, id: number, who: string, nowMs: number): Result<null> {
   const found = findBulk(sql, id);
   if (!found) return failure("there is no such action");
@@ -260,18 +248,14 @@ function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMac
   return sql.exec<Row<WaitingMachine>>(query, id, limit).toArray();
 }
 
-/**
- * Starts the action on a machine: stores once what the machine's object must do. Fails if nothing must be done.
- * Call beginMachine in a transaction.
- */
+/** Starts the action on a machine, by storing it once. Fails if there is nothing to do. Call it in a transaction. */
 function beginMachine(
   sql: SqlStorage,
   { id, act, who }: RunningBulk,
   { name, generation, unpinned }: WaitingMachine,
   nowMs: number,
 ): Result<MachineOrder> {
-  // The action started on this machine before an eviction: it is completed, even if the machine has enrolled again
-  // since.
+  // The action started before an eviction: it is completed, even if the machine has enrolled again since.
   if (unpinned !== null) return success({ act, generation, unpinned });
   const pin = findPin(sql, name);
   if (pin?.generation !== generation) return failure("its key has changed since the dry run, or it is gone");
@@ -324,10 +308,7 @@ interface BulkSurroundings {
   sql: SqlStorage;
   /** Runs `act` in one transaction; typically the storage's transactionSync. */
   atomically: <T>(act: () => T) => T;
-  /**
-   * Asks a machine's object to execute an action. Resolves to null, or to the reason of the failure. Throws if the
-   * object does not answer.
-   */
+  /** Asks a machine's object to act. Resolves to null or the reason of the failure. Throws if it does not answer. */
   order: (name: string, order: MachineOrder) => Promise<string | null>;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
@@ -340,10 +321,7 @@ export interface OrderedObject {
   forget: () => Promise<unknown>;
 }
 
-/**
- * Asks a machine's object to execute an action. Resolves to null, or to the reason of the failure. Throws if the
- * object does not answer in time.
- */
+/** Asks a machine's object to act. Resolves to null or the reason of the failure. Throws if it does not answer. */
 export async function orderMachine(
   object: OrderedObject,
   name: string,
@@ -357,10 +335,7 @@ export async function orderMachine(
   return reason;
 }
 
-/**
- * Runs one turn of the oldest action. Returns when the next turn is due, in milliseconds since 1970; null if no
- * action runs.
- */
+/** Runs one turn of the oldest action. Returns the next turn's time in Unix milliseconds; null if no action runs. */
 export async function bulkTurn(surroundings: BulkSurroundings): Promise<number | null> {
   const { sql, nowMs, pause } = surroundings;
   const bulk = runningBulk(sql);

@@ -3,10 +3,7 @@
 // machines, so that a change writes one row.
 import { cell, column } from "../storage/query.ts";
 
-/**
- * Returns the gateway of a machine that already has `held` or null. Returns null without gateways. `size`:
- * GATEWAY_SIZE.
- */
+/** Returns the gateway of a machine that already has `held` or null; null without gateways. `size`: GATEWAY_SIZE. */
 export function gatewayFor(sql: SqlStorage, held: number | null, size: number): number | null {
   if (size === 0) leaveGateway(sql, held);
   // A gateway keeps its machines when GATEWAY_SIZE is lowered, until the gateway itself refuses a machine.
@@ -36,10 +33,7 @@ export interface RefusedByGateway {
   from: number;
 }
 
-/**
- * Assigns another gateway to this machine. The full gateway gets no machine until a machine leaves. Safe to repeat.
- * Returns null without gateways, or if the key does not have the name.
- */
+/** Replaces a machine's full gateway. Safe to repeat. Returns null without gateways, or if the key lost the name. */
 export function reassignGateway(
   sql: SqlStorage,
   { name, thumbprint, from }: RefusedByGateway,

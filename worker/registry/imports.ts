@@ -35,10 +35,7 @@ export class Imports {
     this.#env = env;
   }
 
-  /**
-   * Returns the import's progress. A machine is back once it has reported to an origin: a backup contains no
-   * origins.
-   */
+  /** Returns the import's progress. A machine counts as back once it reported: a backup contains no origins. */
   state(): ImportState {
     const row = this.#row();
     if (!row) return { import: null };
@@ -232,10 +229,7 @@ export function readTable(sql: SqlStorage, table: RegistryTable, after: BackupCe
   return { rows: { table, columns, rows }, next };
 }
 
-/**
- * Returns the key after which a backup of the table begins; null for all rows. Of the machine log, a backup has
- * only the newest entries.
- */
+/** Returns the key after which a table's backup begins (the machine log's newest entries); null for all rows. */
 function firstOf(sql: SqlStorage, table: RegistryTable): BackupCell[] | null {
   if (table !== "machine_log") return null;
   const last = cell<number | null>(sql, "SELECT MAX(id) FROM machine_log");

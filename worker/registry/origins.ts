@@ -1,5 +1,4 @@
-// Records the origin to which each machine reports, at most once a day. Operators see from it which machines still
-// use a domain.
+// Records the origin to which each machine reports, at most daily. Operators see which machines still use a domain.
 import type { OriginMachine, OriginUse } from "../../shared/protocol/operator-answers.ts";
 import type { OriginMachinesQuery } from "../../shared/protocol/operator-api.ts";
 

@@ -1,5 +1,4 @@
-// Stores machines that request a name of another key. Each waits for a day for an operator, who approves or rejects
-// the machine by its key.
+// Stores machines that request another key's name. Each waits up to a day for an operator to approve or reject its key.
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
@@ -14,10 +13,7 @@ export const MAX_PENDING = 5;
 
 /** Why a machine does not get the name that it requests. */
 export interface NotPinned {
-  /**
-   * `pending`: an operator decides. `full`: too many machines wait for the name or with this token. `too often`:
-   * the name has reached CHANGES_A_DAY.
-   */
+  /** `full`: too many machines wait for the name or with this token. `too often`: the name reached CHANGES_A_DAY. */
   reason: "pending" | "full" | "refused" | "too often";
   /** The cause for the log of refusals; never sent to the machine. */
   cause?: RefusalCause;
@@ -29,10 +25,7 @@ export const TOO_OFTEN = failure<NotPinned>({
   cause: "the name has changed too often today",
 });
 
-/**
- * Returns the refusal of a machine. The cause is for the log only: a machine without a token must learn nothing
- * about a name.
- */
+/** Returns a machine's refusal. Only the log has the cause: a machine without a token must learn nothing of a name. */
 export const refused = (cause: RefusalCause) => failure<NotPinned>({ reason: "refused", cause });
 
 /** Returns the cause of a refusal by a token in this state. */
@@ -43,10 +36,7 @@ export function causeOf(state: TokenState): RefusalCause {
 
 type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
 
-/**
- * Adds a machine to the waiting machines, or refuses it. `state`: of its token. `mayAsk`: true if the token has a
- * use left for the machine.
- */
+/** Adds a machine to the waiting ones, or refuses it. `state`: of its token. `mayAsk`: its token has a use left. */
 export function askPending(
   sql: SqlStorage,
   asking: Asking,
@@ -154,10 +144,7 @@ export interface AskedEnrolment {
   outcome: "admitted" | "waits" | "refused";
 }
 
-/**
- * Updates the fleet index's list of waiting machines, which feeds show. Waiting machines repeat their enrolment
- * often, so the list is read only if it may have changed.
- */
+/** Updates the index's list of waiting machines, reading it only if it may have changed, since enrolments repeat. */
 export class PendingUpdates {
   readonly #in: PendingUpdatesDependencies;
   /** The list that the index received last; null if unknown. */

@@ -1,5 +1,4 @@
-// Stores pins: which key has which name, and which keys are refused for ever. A machine's object follows the pin
-// with the highest generation that the object has received.
+// Stores pins: each name's key, and keys refused for ever. A machine's object follows the highest generation it got.
 import type { RevocationsAnswer } from "../../shared/protocol/administration-answers.ts";
 import type { RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
@@ -45,19 +44,13 @@ interface Pin {
   pinnedAtMs: number;
   /** When the machine first reported with the pin; null before that. */
   reportedAtMs: number | null;
-  /**
-   * When the machine's keys were revoked; null if they were not. The machine's object remains until an operator
-   * forgets the machine.
-   */
+  /** When the keys were revoked; null if they were not. The object remains until an operator forgets the machine. */
   revokedAtMs: number | null;
 }
 
 /** A pin as the registry stores it. */
 export interface HeldPin extends Pin {
-  /**
-   * The `x` of the next key's public JWK. null if there is no next key, or if an earlier version stored only its
-   * thumbprint.
-   */
+  /** The `x` of the next key's public JWK; null without one, or if an earlier version stored only its thumbprint. */
   nextKey: string | null;
   /** The number of the machine's gateway; null without a gateway. */
   gateway: number | null;
@@ -72,10 +65,7 @@ type PinRow = Omit<HeldPin, "machine"> & { machine: string };
 const PIN_COLUMNS = `name, thumbprint, next_thumbprint AS nextThumbprint, generation, token, machine,
   pinned_at_ms AS pinnedAtMs, reported_at_ms AS reportedAtMs, revoked_at_ms AS revokedAtMs, gateway, next_key AS nextKey`;
 
-/**
- * The time without a report after which a newly pinned machine can lose its name to the next machine that requests
- * it.
- */
+/** After this time without a report, a newly pinned machine can lose its name to the next machine that requests it. */
 const UNREPORTED_MS = 24 * 3600 * 1000;
 
 /** Reports whether a machine has this name, so that another machine could only take it over. */
@@ -116,20 +106,14 @@ export function findPin(sql: SqlStorage, name: string): HeldPin | undefined {
   return row && { ...row, machine: JSON.parse(row.machine) as AskingMachine };
 }
 
-/**
- * Returns when a key last got or lost this name, in milliseconds since 1970, or 0. Challenges from before are not
- * accepted.
- */
+/** Returns when a key last got or lost this name, in Unix milliseconds, or 0. Earlier challenges are not accepted. */
 export function changedAtMs(sql: SqlStorage, name: string): number {
   const pinned = "SELECT pinned_at_ms AS at_ms FROM pins WHERE name = ?1";
   const buried = "SELECT MAX(left_at_ms) AS at_ms FROM tombstones WHERE name = ?1";
   return cell<number | null>(sql, `SELECT MAX(at_ms) FROM (${pinned} UNION ALL ${buried})`, name) ?? 0;
 }
 
-/**
- * Returns a generation above all earlier generations. Of two pins of a name, the pin with the lower generation is
- * out of date.
- */
+/** Returns a generation above all earlier ones. Of a name's two pins, the one with the lower generation is outdated. */
 function nextGeneration(sql: SqlStorage): number {
   return cell(sql, "UPDATE generation SET value = value + 1 RETURNING value");
 }
@@ -202,10 +186,7 @@ export interface RotationRefused {
   reason: "no key for this machine" | "too often";
 }
 
-/**
- * Stores the next key, which replaces the present key with its first report. A repeated call adds no entry to the
- * log.
- */
+/** Stores the next key, which replaces the present key at its first report. A repeated call is not logged. */
 export function setNextKey(
   sql: SqlStorage,
   { name, generation, thumbprint, key }: PinnedKey,
@@ -223,10 +204,7 @@ export function setNextKey(
   return success(null);
 }
 
-/**
- * Refuses all keys of this name for ever. A forgotten machine also loses its pin. Safe to repeat. Returns a
- * generation: pins with a lower generation are out of date.
- */
+/** Refuses a name's keys for ever; a forgotten machine loses its pin. Returns a generation: lower ones are outdated. */
 export function unpin(
   sql: SqlStorage,
   name: string,

@@ -1,5 +1,4 @@
-// Records refused enrolments in their own log. Each network and cause gets one entry a minute, with the number of
-// refusals that got no entry before.
+// Logs refused enrolments: one entry a minute for each network and cause, with the number of refusals since the last.
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Sample } from "../metrics/metrics.ts";
 import { machineLog } from "../log.ts";
@@ -44,10 +43,7 @@ interface Seen {
   leftOut: number;
 }
 
-/**
- * Counts and records refusals. Between entries the counts are in memory: an eviction loses the counts since the
- * last entry or scrape.
- */
+/** Counts and records refusals. An eviction loses the counts since the last entry or scrape. */
 export class Refusals {
   readonly #sql: SqlStorage;
   readonly #seen = new Map<string, Seen>();

@@ -98,10 +98,7 @@ export class RegistryObject extends StoredObject {
     });
   }
 
-  /**
-   * Creates a join token. Returns the token only now, since the registry stores only its public key. `who`: the
-   * operator.
-   */
+  /** Creates a join token. Returns it only now, since the registry stores only its public key. `who`: the operator. */
   async mintToken(request: TokenRequest, who: string) {
     const { id, key, token } = await mintJoinToken();
     const nowMs = currentMs();
@@ -140,10 +137,7 @@ export class RegistryObject extends StoredObject {
     return admitted;
   }
 
-  /**
-   * Returns the pin of this name, for a machine's object that has lost its storage; null if the name has another
-   * key.
-   */
+  /** Returns this name's pin, for a machine's object that lost its storage; null if the name has another key. */
   pinnedTo(name: string, thumbprint: string) {
     return pinnedTo(this.#sql, name, thumbprint, currentMs());
   }
@@ -189,10 +183,7 @@ export class RegistryObject extends StoredObject {
     this.#atomically(() => audit(this.#sql, record, currentMs()));
   }
 
-  /**
-   * Records that a machine reports with this key and origin. Called for the first report after an enrolment or a
-   * rotation, and once a day. Returns null if the key has lost the name.
-   */
+  /** Records a report's key and origin, for a new key and then daily. Returns null if the key has lost the name. */
   confirm(name: string, generation: number, thumbprint: string, origin: string, key?: string) {
     const pinned = { name, generation, thumbprint, key };
     return this.#atomically((): ConfirmedPin | null => {
@@ -202,10 +193,7 @@ export class RegistryObject extends StoredObject {
     });
   }
 
-  /**
-   * Assigns another gateway to a machine whose gateway is full. Returns null without gateways, or if the key has
-   * lost the name.
-   */
+  /** Replaces a machine's full gateway. Returns null without gateways, or if the key has lost the name. */
   reassign(refused: RefusedByGateway): number | null {
     return this.#atomically(() => reassignGateway(this.#sql, refused, gatewaySize(this.env)));
   }
@@ -255,10 +243,7 @@ export class RegistryObject extends StoredObject {
     return approved;
   }
 
-  /**
-   * Rejects the machine that waits with this key: the key is refused for ever. Fails if no machine waits with this
-   * key.
-   */
+  /** Rejects the machine that waits with this key: refuses the key for ever. Fails if no machine waits with it. */
   reject(name: string, thumbprint: string, who: string): Result<null> {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
     const rejected = this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, currentMs()));
@@ -354,10 +339,7 @@ export class RegistryObject extends StoredObject {
     return listBulks(this.#sql, limit);
   }
 
-  /**
-   * Returns an action on many machines; null if no action has this ID. If the action runs, sets the alarm, which
-   * may have been lost.
-   */
+  /** Returns a bulk action; null if the ID is unknown. If the action runs, sets the alarm, which may have been lost. */
   async showBulk(id: number, query: BulkQuery) {
     const bulk = showBulk(this.#sql, id, query);
     if (bulk?.state === "running") await this.#alarm.atLatest(currentMs() + BULK_PACE.againMs);
@@ -369,10 +351,7 @@ export class RegistryObject extends StoredObject {
     return this.#atomically(() => stopBulk(this.#sql, id, who, currentMs()));
   }
 
-  /**
-   * Starts the removal of the Nodes of machines that have been silent for REMOVE_SILENT_NODES_DAYS. The cron
-   * trigger calls this once a day.
-   */
+  /** Starts removing the Nodes of machines silent for REMOVE_SILENT_NODES_DAYS. The cron trigger calls it daily. */
   async removeSilentNodes(): Promise<void> {
     const days = removeSilentNodesDays(this.env);
     if (days === null) return;

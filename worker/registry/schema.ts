@@ -15,8 +15,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE IF NOT EXISTS tombstones (
      thumbprint TEXT NOT NULL, name TEXT NOT NULL, left_at_ms INTEGER NOT NULL, PRIMARY KEY (thumbprint, name)
    ) WITHOUT ROWID;`,
-  // Moves the pins from machines' objects to the registry. If several keys were admitted under a name, the first
-  // key has the name.
+  // Moves the pins from machines' objects to the registry. Of several admitted keys, the first gets the name.
   `CREATE TABLE generation (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL);
    INSERT INTO generation VALUES (1, 0);
    CREATE TABLE tokens_2 (

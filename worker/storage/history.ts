@@ -1,5 +1,4 @@
-// Stores a machine's history: a line for each change. Each entry, each day and the whole history are limited, since
-// a machine can cause any number of changes.
+// Stores a machine's history: a line for each change. Each entry, each day and the whole history are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
 import { BY_OTHERS, NO_ANSWER } from "../../shared/fleet/history-lines.ts";
@@ -33,10 +32,7 @@ export type History = ReturnType<typeof machineHistory>;
 export interface KnownLines {
   /** First the lines with the state at the range's begin, then the lines within the range, oldest first. */
   lines: TimelineLine[];
-  /**
-   * true if the range has more lines. `lines` then has the latest lines only, without the state at the range's
-   * begin.
-   */
+  /** true if the range has more lines: `lines` has the latest only, without the state at the range's begin. */
   isCut: boolean;
   /** The time of the oldest stored line; null if no line is stored. */
   oldestMs: number | null;
@@ -71,10 +67,7 @@ const DAY_ROWS = (3 * HISTORY_LIMITS.dayLength) / HISTORY_LIMITS.entryShare;
 const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare}), 0) AS length FROM history
   WHERE id > (SELECT MAX(id) FROM history) - ${DAY_ROWS} AND at_ms >= ? AND (kind = 'identity') = ?`;
 
-/**
- * Selects the last lines before a range: about each condition, the state, a silence, a start of the shim, and a
- * full day.
- */
+/** Selects the last lines before a range: each condition, the state, a silence, a start of the shim, and a full day. */
 const AT_BEGIN = `SELECT MAX(id) AS id, at_ms, kind, text FROM history
   WHERE at_ms < ?1 AND kind <> 'identity' AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE '${NO_ANSWER}%'
     OR kind = 'condition' AND text NOT LIKE '%)${BY_OTHERS}')
@@ -85,10 +78,7 @@ const LINES_AT_BEGIN = 100;
 
 type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };
 
-/**
- * Returns a function that selects those of a call's texts that fit into the day. If the day is full, the last text
- * reports that.
- */
+/** Returns a function that selects a call's texts that fit into the day. If it is full, the last text reports that. */
 function dayLimit(sql: SqlStorage) {
   /** The number of characters of the day so far, for each limit. After an eviction the number is read from SQLite. */
   const known = new Map<"identity" | "others", { startMs: number; length: number }>();

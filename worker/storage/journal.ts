@@ -1,5 +1,4 @@
-// Stores a decision in one transaction: the conditions, the setters' memory, the events, and a line of history for
-// each change.
+// Stores a decision in one transaction: conditions, the setters' memory, events, and a line of history per change.
 import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
 import { departures, transitions } from "../../shared/fleet/history-lines.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
@@ -56,15 +55,11 @@ export function journal(
         history.add("condition", [...transitions(before, decided), ...departures(before, decided)], nowMs);
       });
     },
-    /**
-     * Records the start of a process of the shim. Events that occur once per process may be recorded again
-     * afterwards.
-     */
+    /** Records the start of a shim process. Events that occur once per process may be recorded again. */
     begin({ process, events, isFresh }: ProcessStart, nowMs: number): void {
       storage.transactionSync(() => {
         records.put("process", process);
-        // The removal of an absent record costs nothing. A new object writes one row less than with an empty
-        // record.
+        // The removal of an absent record costs nothing. A new object writes one row less than with an empty record.
         records.remove("decided");
         if (isFresh) records.remove("correlator");
         outbox.add(events, nowMs);

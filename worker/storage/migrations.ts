@@ -14,20 +14,14 @@ export type Migration = string | { sql: string; usableFrom: number };
 /** The prefix of the error of an object with newer state, by which callers recognize the error. */
 const NEWER_STATE = "newer-state";
 
-/**
- * The error that an object's constructor throws if a later Worker wrote the state, which this Worker must not
- * change.
- */
+/** An object's constructor throws this error if a later Worker wrote the state, which this one must not change. */
 export class NewerStateError extends Error {
   constructor(stored: number, known: number) {
     super(`${NEWER_STATE}: the stored state is of version ${stored}, and this Worker knows version ${known}`);
   }
 }
 
-/**
- * Reports whether an object refused a call because its state is newer. Of an error in another object, only the
- * message arrives.
- */
+/** Reports whether an object refused a call because its state is newer. Across objects, only the message arrives. */
 export const isNewerState = (error: unknown): boolean =>
   error instanceof Error && error.message.includes(NEWER_STATE);
 
@@ -101,20 +95,14 @@ export abstract class StoredObject extends DurableObject<Environment> {
   }
 }
 
-/**
- * The wait until the next alarm of an object that refuses calls. The platform would drop an alarm that fails
- * several times.
- */
+/** The wait of a refusing object for its next alarm. The platform would drop an alarm that fails several times. */
 const AGAIN_MS = 60_000;
 /** The close code Service Restart (RFC 6455, 1012): machines then report by HTTP, and pages reconnect. */
 const RESTART = 1012;
 
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => StoredObject;
 
-/**
- * Returns a class whose objects refuse every call if their state is newer. Such an object writes nothing but its
- * next alarm, so that the later version of the Worker can continue.
- */
+/** Returns a class whose objects refuse every call if their state is newer, and then write only their next alarm. */
 export function refusingNewer<Class extends ObjectClass>(of: Class): Class {
   return new Proxy(of, {
     construct(target, args: ConstructorParameters<ObjectClass>, newTarget) {

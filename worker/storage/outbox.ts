@@ -49,10 +49,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     waiting -= sql.exec(removed, JSON.stringify(ids)).toArray().length;
   }
 
-  /**
-   * Sends waiting events, then removes the sent events. If the object is evicted before, the same events are sent
-   * again with the same names.
-   */
+  /** Sends waiting events, then removes them. An eviction in between sends them again, with the same names. */
   async function flush(client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> {
     const before = records.get("correlator");
     let known = before ?? newEventCorrelator();
@@ -82,10 +79,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
   }
 
   return {
-    /**
-     * Stores events. Above MAX_OUTBOX_EVENTS the oldest events are dropped. Call add in the transaction of the
-     * decision.
-     */
+    /** Stores events. Above MAX_OUTBOX_EVENTS, drops the oldest. Call add in the transaction of the decision. */
     add(events: readonly OccurredEvent[], nowMs: number): void {
       if (events.length === 0) return;
       tables.make();
@@ -136,8 +130,7 @@ async function send(
   learnt: EventCorrelator,
   nowMicros: number,
 ): Promise<ApiError | null> {
-  // `kubectl describe node` finds events by `uid`, which kubelets set to the Node's name; `kubectl events --for`
-  // also compares the API version.
+  // `kubectl describe node` finds events by `uid`, which kubelets set to the Node's name; `kubectl events` by version.
   const involvedObject = { apiVersion: "v1", kind: "Node", name: nodeName, uid: nodeName };
   const source = { component: "rollcall", host: nodeName };
   const eventName = () => `${nodeName}.${at_micros}`;

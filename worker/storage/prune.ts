@@ -1,9 +1,6 @@
 // Deletes old rows of a table that only grows.
 
-/**
- * The bounds of a table. `entries`: the number of rows that stay. `beforeMs`: rows from before this time are
- * deleted. `atOnce`: the number of rows that one call deletes.
- */
+/** `entries`: the rows that stay. `beforeMs`: older rows are deleted. `atOnce`: the rows that one call deletes. */
 interface Bounds {
   entries?: number;
   beforeMs?: number;

@@ -1,5 +1,4 @@
-// Stores the records of a machine's object in SQLite: one row for each. Records are read once when the object
-// wakes, and written on change.
+// Stores the records of a machine's object in SQLite, a row each: read once on waking, written on change.
 import type { FleetState } from "../../shared/fleet/state.ts";
 import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
@@ -56,10 +55,7 @@ export interface Deletion {
   waitMs: number;
   /** The number of deletions in a row that came soon after a creation, including this deletion. */
   soon: number;
-  /**
-   * The number of days of silence after which the Worker removed the Node; absent if another writer deleted the
-   * Node.
-   */
+  /** The days of silence after which the Worker removed the Node; absent if another writer deleted it. */
   silentDays?: number;
 }
 
@@ -67,10 +63,7 @@ export interface Deletion {
 export interface LastRegistration extends Partial<AskedTaints> {
   startId: string;
   phase: "registered" | LostPhase | "waiting for Node";
-  /**
-   * When the Worker created the Node, in milliseconds since 1970; absent if another writer created the Node, or
-   * long ago.
-   */
+  /** When the Worker created the Node, in Unix milliseconds; absent if another writer did, or long ago. */
   createdAtMs?: number;
   /** The ID of the enrolment that owns the Node. */
   enrolmentId?: string;
@@ -91,39 +84,10 @@ interface KnownNode extends HeartbeatState {
   node: Node;
   /** true if the apiserver's Node may differ from this one, and must be read first. */
   readAgain: boolean;
-  /**
-   * Present if the lease has expired since the Node was read: a Node that was deleted afterwards was no longer
-   * Ready.
-   */
+  /** Present if the lease has expired since the last read: a Node deleted afterwards was no longer Ready. */
   hasLapsed?: true;
   /** The conditions of writes with an unknown result since the Node was read: the apiserver may have them. */
   sent?: DecidedCondition[];
-}
-
-/** The Nodes and bytes that a machine asks for. */
-export interface NodeLoad {
-  /** 1 for a new Node; 0 otherwise. */
-  nodes: number;
-  bytes: number;
-}
-
-/** The answer to a machine. `isGranted`: false if the machine must ask again after the wait. */
-export interface NodeTurn {
-  waitMs: number;
-  isGranted: boolean;
-  /** The limit that the wait comes from; "" without a wait. */
-  limit: string;
-}
-
-/** The time at which a Node of this size may be written. `isGranted`: false if the machine must then ask again. */
-interface AssignedTurn {
-  bytes: number;
-  /** The bytes of the write beyond the machine's own share. */
-  extraBytes: number;
-  atMs: number;
-  isGranted: boolean;
-  /** The limit, for the machine's operator. */
-  message: string;
 }
 
 /** All records of a machine's object. Each field is a row. */
@@ -148,19 +112,13 @@ export interface NodeRecords {
   /** The several senders that report with this machine's key. */
   sightings: SeenSenders;
   registration: LastRegistration;
-  /**
-   * The Node's last deletion; absent if the Node was not deleted since the shim started, or since an operator had
-   * it registered.
-   */
+  /** The Node's last deletion; absent without one since the shim started, or since an operator had it registered. */
   deletion: Deletion;
   /** The requests that the name has left; absent if all are left. An earlier version stored no `recent`. */
   requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
   /** The parts that the machine's join token does not allow, and that its Node therefore lacks. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
-  /**
-   * DNS names that the machine reports: true if another Node has the name, null if the apiserver has not answered. Known
-   * for one process of the shim, since Nodes come and go.
-   */
+  /** DNS names that the machine reports: true if another Node has it, null without an answer; for one shim process. */
   nodeNames: { startId: string; names: Readonly<Record<string, boolean | null>> };
   /** Parts of the Node that the Worker sets, but that other writers have set: the Worker keeps their values. */
   others: OthersParts;
@@ -170,20 +128,12 @@ export interface NodeRecords {
   bounded: string;
   /** When the Node may change to its new form, in milliseconds since 1970; absent if no time is assigned. */
   formTurn: { atMs: number };
-  /**
-   * The size that the Node may have, in bytes, and the assigned time of a larger Node or a further write, if any. An
-   * earlier version stored no such record.
-   */
-  nodeBytes: { granted: number; turn?: AssignedTurn };
   /** The last known Node, and the time of its last status write. */
   node: KnownNode;
   memory: ReportedMemory;
   /** The Node's last known podCIDRs, comma-separated; absent if the Node never had one. */
   podCIDRs: string;
-  /**
-   * The process of the shim whose start is in the history, with token buckets for new processes: one for
-   * registrations, one for fresh event counts.
-   */
+  /** The shim's process in the history, with token buckets for new processes: registrations, fresh event counts. */
   process: { startId: string; registrations?: TokenBucket; freshEvents?: TokenBucket };
   /** The conditions that were decided last, whether or not the apiserver has them. */
   decided: DecidedCondition[];
@@ -195,15 +145,9 @@ export interface NodeRecords {
   phase: Phase | { phase: Phase; sinceMs: number };
   /** When the last outage that the machine reported began, and the token bucket of history lines about outages. */
   outage: TokenBucket & { sinceMs: number };
-  /**
-   * The gateway that may hold a loan of this machine's lease, and the loan's highest possible epoch; absent if no
-   * gateway does. An earlier version stored no `epochsTo`.
-   */
+  /** The gateway that may hold a loan, and the loan's highest possible epoch, which earlier versions did not store. */
   lent: { gateway: number; epochsTo?: number };
-  /**
-   * The time until which a gateway that did not answer may renew the name's lease, even for another machine; absent
-   * if no gateway may.
-   */
+  /** Until when a gateway that did not answer may renew the name's lease, for any machine; absent if none may. */
   untouched: { untilMs: number };
   /** Present if the machine reports by a socket, or reported by a socket a moment ago. */
   transport: "socket";

@@ -1,5 +1,4 @@
-// Stores a machine's samples: the latest in memory, older samples in a column of rows that are written for other
-// reasons. Samples therefore cost no row, and a waking object reads none.
+// Stores samples: the latest in memory, older ones in rows that are written anyway. A waking object reads none.
 import {
   capacityAfter,
   capacityOfSignals,
@@ -15,16 +14,10 @@ import {
 import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Tables } from "./tables.ts";
 
-/**
- * The keys of the rows that store samples: `node` is written when a status changes, `silentSinceMs` when a silence
- * begins or ends.
- */
+/** The keys of rows that store samples: `node` is written on status changes, `silentSinceMs` on silence changes. */
 const CARRIERS: ReadonlySet<string> = new Set(["node", "silentSinceMs"]);
 
-/**
- * The number of samples that are packed together. Packing reads all samples in memory, and happens about once an
- * hour.
- */
+/** The number of samples that are packed together, about once an hour. Packing reads all samples in memory. */
 const PACKED_AT_ONCE = 60;
 
 export type Samples = ReturnType<typeof machineSamples>;

@@ -6,10 +6,7 @@ export type Sealer = Awaited<ReturnType<typeof sealer>>;
 const IV_BYTES = 12;
 const bytesOf = (text: string) => new Uint8Array(new TextEncoder().encode(text));
 
-/**
- * Returns functions that seal and open texts, with AES-256-GCM and a key from HKDF-SHA-256. `chain` is the salt,
- * and is authenticated with each text.
- */
+/** Returns functions that seal and open texts (AES-256-GCM, HKDF-SHA-256). `chain`: the salt, authenticated too. */
 export async function sealer(secret: string, chain: string) {
   const material = await crypto.subtle.importKey("raw", bytesOf(secret), "HKDF", false, ["deriveKey"]);
   const info = bytesOf("rollcall-sealed-token");

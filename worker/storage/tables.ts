@@ -1,5 +1,4 @@
-// Creates the tables of a machine's object in the transaction of the first row, so that an object that is only read
-// has none. An earlier version's tables are migrated when the object wakes.
+// Creates a machine object's tables with the first row: a read creates none. On waking, migrates earlier tables.
 import { migrate, type Migration, stateVersion } from "./migrations.ts";
 
 export type Tables = ReturnType<typeof nodeTables>;

@@ -77,10 +77,7 @@ export interface StatusDecision extends DecisionBasis {
   nowMs: number;
 }
 
-/**
- * Returns the starting point of a tick's first decision: the last known Node, and the setters' memory of earlier
- * ticks.
- */
+/** Returns the start of a tick's first decision: the last known Node, and the setters' memory. */
 export function firstBasis(
   records: NodeRecordStore,
   setters: ReportedMemory | undefined, // the memory of the setters; undefined after an eviction
@@ -102,8 +99,7 @@ export function decideStatus(
   const events: OccurredEvent[] = [];
   const recordEvent = (type: string, reason: string, message: string) =>
     void events.push({ type, reason, message });
-  // Times never go back, even if this clock does. The stored row may be older than the last write, whose time the
-  // lease has.
+  // Times never go back, even if this clock does. The stored row may be older than the last write, unlike the lease.
   const { heartbeatMs = 0, status } = remembered;
   const writtenMs = Math.max(heartbeatMs, status?.lastStatusReportTimeMs ?? 0);
   const nowMs = Math.max(machine.nowMs(), writtenMs, lastHeartbeatMs(original));
@@ -158,8 +154,7 @@ export function recordDecision(
   const put = held.wanted.flatMap(({ part, value }) => (value === null ? [] : part));
   recordOthers(machine, others, put);
   recordHeldBack(machine, writtenBefore, held);
-  // Events take their time from this clock: the name of an event may already contain a later time than the last
-  // write's.
+  // Events take their time from this clock: their names may already contain a later time than the last write's.
   const atMs = machine.nowMs();
   recordPodCIDR(machine, update.node, atMs);
   machine.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });
@@ -174,24 +169,15 @@ export function lastHeartbeatMs(node: Node): number {
   return Math.max(0, ...heartbeats);
 }
 
-/**
- * The value in SQLite that stands for the time of the last report, so that a lasting pressure does not change a row
- * with every report.
- */
+/** Replaces the last report's time in SQLite, so that a lasting pressure does not change a row with every report. */
 const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
 
-/**
- * Returns the setters' memory for SQLite. `nowMs`: the time at which the setters ran. A threshold that was met then
- * is stored without its time.
- */
+/** Returns the setters' memory for SQLite. A threshold that was met at `nowMs` is stored without its time. */
 function storedMemory(memory: ReportedMemory, nowMs: number): ReportedMemory {
   return withMetTimes(memory, (at) => (at === nowMs ? MET_AT_LAST_REPORT : at));
 }
 
-/**
- * Returns the setters' memory from SQLite as a copy, which setters may change. `lastContactMs`: the time of the
- * last report.
- */
+/** Returns a copy of SQLite's setters' memory, which setters may change. `lastContactMs`: the last report's time. */
 function recalledMemory(stored: ReportedMemory | undefined, lastContactMs: number): ReportedMemory {
   return withMetTimes(structuredClone({ ...NOTHING_REMEMBERED, ...stored }), (at) =>
     Math.min(at, lastContactMs),

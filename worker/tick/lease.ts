@@ -1,5 +1,4 @@
-// Renews a Node's lease with a fresh report: by one PUT while the lease is in memory, by a GET and a PUT after an
-// eviction.
+// Renews a Node's lease with a fresh report: by a PUT while the lease is in memory, by GET and PUT after an eviction.
 import { type ApiError, type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { LeaseClient } from "../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
@@ -50,15 +49,9 @@ type LeaseMemory = Pick<
 
 /** The evidence whether the known Node is still current. */
 export interface LastContact {
-  /**
-   * true if the last renewal was within a lease duration. If not, the node controller may have set conditions
-   * since.
-   */
+  /** true if the last renewal was within a lease duration; if not, the node controller may have set conditions. */
   wasFresh: boolean;
-  /**
-   * The time of the last renewal, and so of the report before this one; the present time if that renewal was too
-   * old.
-   */
+  /** The time of the last renewal, and so of the previous report; the present time if that renewal was too old. */
   lastContactMs: number;
 }
 
@@ -74,10 +67,7 @@ export interface Renewal extends LastContact {
 
 /** The number of PUTs in a renewal. After a conflict, the lease is read and written once more. */
 const MAX_UPDATES = 2;
-/**
- * The limit up to which a renewTime may be ahead of this clock. A later renewTime does not show when it was
- * written.
- */
+/** How far a renewTime may be ahead of this clock. A later one does not show when it was written. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 /** Reads the last renewal, decides whether the known Node is still current, and writes the next renewal. */
@@ -169,10 +159,7 @@ function leaseSteps(
   };
 }
 
-/**
- * Reads the lease. Removes the owner if it is another Node: syncLease then reads the Node first, and writes the
- * lease only if the Node is this machine's.
- */
+/** Reads the lease, without its owner if that is another Node: syncLease then checks the Node before it writes. */
 async function readLease(own: OwnReader, uid: string | undefined): Promise<ApiResult<Lease>> {
   const found = await own.readLease();
   if (!found.ok || isOwnedBy(found.value, uid)) return found;
@@ -242,9 +229,7 @@ export function renewedAtOf(lease: Lease | null): number | undefined {
   return time === undefined ? undefined : parseMicroTime(time) / 1000;
 }
 
-/**
- * Returns the lease that a gateway may write next, except for its renewTime; null if the lease must be read first.
- */
+/** Returns the lease that a gateway may write next, except for its renewTime; null if the lease must be read first. */
 export function lentLease({
   memory: { lease, status, budget },
   facts,
@@ -262,10 +247,7 @@ export function lentLease({
   return withCarried(next, status, budget, nowMs());
 }
 
-/**
- * The annotation with the time of the last status write, as `milliseconds since 1970 + shift`. A renewal stores it
- * at no extra cost.
- */
+/** The annotation with the last status write, as `Unix milliseconds + shift`. A renewal stores it at no extra cost. */
 const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
 /** The annotation with the text of the status budget. */
 const BUDGET_ANNOTATION = "rollcall.dev/status-budget";
@@ -323,10 +305,7 @@ function isOwnedBy({ metadata }: Lease, uid: string | undefined): boolean {
 
 /** The annotation that `touchLease` changes, because a PUT without a change would keep the lease's version. */
 const TOUCHED_ANNOTATION = "rollcall.dev/recalled";
-/**
- * The number of attempts. The gateway may write the lease between a GET and a PUT here, but only once in several
- * seconds.
- */
+/** The number of attempts. The gateway may write between a GET and a PUT, but only once in several seconds. */
 const TRIES = 4;
 
 /**

@@ -1,5 +1,4 @@
-// The memory of a tick for the next tick, which an eviction may lose. Each step takes the fields that it needs and
-// returns the fields that have changed; only tick.ts writes them here.
+// A tick's memory for the next tick, which an eviction may lose. Steps return changed fields; only tick.ts writes.
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
@@ -19,17 +18,13 @@ export interface TickMemory {
   budget?: StatusBudget | undefined;
   /** The reason why the last due write had to wait. */
   withheld?: string | undefined;
-  /**
-   * The version of the Node that was last read or written. The row in SQLite has the version of the last change.
-   */
+  /** The version of the Node that was last read or written. The row in SQLite has the version of the last change. */
   nodeVersion?: string | undefined;
   /** The time of the last heartbeat that was written. Later heartbeats must not be older. */
   heartbeatMs?: number;
   /** The memory of the setters. SQLite has it without the times that change with every report. */
   setters?: ReportedMemory | undefined;
-  /**
-   * The last written values of the parts that other writers may undo. SQLite has only the parts that were undone.
-   */
+  /** The last written values of the parts that other writers may undo. SQLite has only the parts that were undone. */
   written?: WrittenParts;
   /** Milliseconds to wait after the next failed attempt to register. */
   registrationDelayMs?: number | undefined;

@@ -1,5 +1,4 @@
-// Reads this machine's Node and lease, and detects that they belong to another writer by now. A lost Node is
-// recorded, and no longer written.
+// Reads this machine's Node and lease, and detects a change of owner. A lost Node is recorded, never written.
 import { byOthers, transitions } from "../../shared/fleet/history-lines.ts";
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { fieldOwners, otherOwner } from "../../shared/kubernetes/managed-fields.ts";
@@ -32,9 +31,7 @@ interface NodeOwner {
   nowMs: () => number;
 }
 
-/**
- * Reads Node and lease for functions of shared/, which only know errors of the apiserver. Keeps a loss in `lost`.
- */
+/** Reads Node and lease for functions of shared/, which only know errors of the apiserver. Keeps a loss in `lost`. */
 export class OwnReader {
   readonly #owner: NodeOwner;
   readonly #client: Pick<KubeClient, "getNode" | "getLease">;
@@ -73,10 +70,7 @@ export class OwnReader {
   }
 }
 
-/**
- * Returns the reason why the Node is no longer this machine's; null if it still is. A Node with another uid is
- * lost, even if this deployment created it.
- */
+/** Returns why the Node is no longer this machine's; null if it is. A Node with another uid is always lost. */
 function lossOf(found: Node, { records, deployment }: NodeOwner): Loss | null {
   const known = records.get("node")?.node;
   if (found.metadata?.uid !== known?.metadata?.uid)
@@ -91,10 +85,7 @@ export function registeredUid(records: NodeRecordStore): string | undefined {
   return records.get("node")?.node.metadata?.uid;
 }
 
-/**
- * Returns true if the apiserver reports that this Node is missing. A 404 alone does not prove that: a missing
- * namespace, path or API also causes a 404.
- */
+/** Returns true if this Node is missing. A 404 alone is no proof: a missing namespace, path or API causes one too. */
 export function isNodeMissing(error: ApiError, name: string): boolean {
   if (error.kind !== "status" || !isNotFound(error)) return false;
   const { details } = error.status;
@@ -109,10 +100,7 @@ interface LosingMachine extends Stored {
   nowMs: () => number;
 }
 
-/**
- * Stores the loss and returns the resulting phase. A machine that may not create its Node waits for one.
- * register-again.ts decides whether a deleted Node is registered again.
- */
+/** Stores the loss and returns the resulting phase. register-again.ts decides whether the Node is registered again. */
 export function recordLoss(
   { records, report, journal, log, facts, ...machine }: LosingMachine,
   { phase: lost, reason }: Loss,
@@ -190,9 +178,7 @@ interface ClaimingMachine extends NodeOwner, Stored {
 /** The time limit for reading the lease: an unreadable lease must not keep an owned Node from being registered. */
 const LEASE_READ_MS = 1000;
 
-/**
- * Checks that an existing Node may be registered. Adopts the Node if an operator has offered it to this deployment.
- */
+/** Checks that an existing Node may be registered. Adopts the Node if an operator has offered it to this deployment. */
 export async function claimNode(
   machine: ClaimingMachine,
   client: Pick<KubeClient, "patchNode">,
@@ -235,10 +221,7 @@ export type Noticed =
   | { kind: "taken"; isGivenUp: boolean; nodeVersion: string | undefined }
   | { kind: "lost"; lost: Loss };
 
-/**
- * Stores a Node that another writer has changed between two reports. Sends a request only if the notice came
- * without the Node.
- */
+/** Stores a Node that another writer changed between reports. Reads it only if the notice came without it. */
 export async function takeNotice(
   machine: NodeOwner & Stored,
   client: () => KubeClient,
@@ -267,8 +250,7 @@ function take(
   known: NodeRecords["node"],
   node: Node,
 ): Noticed {
-  // The conditions of a patch that got no answer may be on the Node. History already has them, from the time of the
-  // decision.
+  // The conditions of a patch without answer may be on the Node. History has them since the decision.
   const isOurs = ({ type, status }: NodeCondition) =>
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));

@@ -29,10 +29,7 @@ interface RecordingMachine extends Stored {
   nowMs: () => number;
 }
 
-/**
- * Records the parts that keep the value of another writer. `put`: the parts that are written now. Call it with each
- * decision.
- */
+/** Records the parts that keep another writer's value. `put`: the parts written now. Call it with each decision. */
 export function recordOthers(
   { records, journal, nowMs }: RecordingMachine,
   others: OthersParts,
@@ -65,10 +62,7 @@ export function recordHeldBack(
       journal.note("registration", `${part} is put back at once again`, nowMs());
 }
 
-/**
- * Records the parts that were written, and returns them. `answer`: the Node that the apiserver returned. Call it
- * after each write.
- */
+/** Records and returns the written parts. `answer`: the Node that the apiserver returned. Call it after each write. */
 export function recordWritten(
   { records, nowMs }: Omit<RecordingMachine, "journal">,
   { written, wanted }: HeldBack,
@@ -151,10 +145,7 @@ export function imagesLeftOut({ images = [], settings }: Facts, listed: number):
   return listed < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
 }
 
-/**
- * Returns the labels that the machine or its join token asks for, and that a bystander Node has under rollcall's
- * own key instead.
- */
+/** Returns the requested labels that a bystander Node has under rollcall's own key instead. */
 export function movedLabels(
   { settings, dropIns }: Facts,
   ofToken: Readonly<Record<string, string>>,
@@ -168,10 +159,7 @@ export function movedLabels(
   });
 }
 
-/**
- * Records the parts that the decision left out. `when`: a registration is decided once for each process of the
- * shim, a status with each report.
- */
+/** Records the parts left out. `when`: a registration is decided once per process, a status with each report. */
 export function recordLeftOut(
   { records, journal, nowMs }: RecordingMachine,
   when: "registration" | "status",

@@ -6,20 +6,14 @@ import type { Phase } from "../../shared/protocol/answers.ts";
 import { fromTo } from "../storage/from-to.ts";
 import type { Stored } from "../storage/journal.ts";
 
-/**
- * Returns the phase after a failed request. A conflict is no refusal, and a machine can cause it alone: the phase stays, and
- * the next report tries again.
- */
+/** Returns the phase after a failed request; unchanged after a conflict, which a machine can cause alone. */
 export function phaseAfter(error: ApiError, records: Stored["records"]): Phase {
   if (isConflict(error))
     return records.get("registration")?.phase === "registered" ? "registered" : "registering";
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
 }
 
-/**
- * Returns a message that names the operator who can fix a refusal; no message if the next report may succeed. The
- * apiserver's own words are only in the Worker's log.
- */
+/** Returns a message that names the operator who can fix a refusal; none if the next report may succeed. */
 export function refusalMessage(error: ApiError): { message?: string } {
   if (error.kind === "unanswered")
     return error.cure === undefined
@@ -41,18 +35,12 @@ export function isReady(node: Node | undefined): boolean {
   return node !== undefined && readyConditionOf(node)?.status === "True";
 }
 
-/**
- * Returns true if the Node is registered and Ready. The last known status of a lost Node may be Ready, but does not
- * count.
- */
+/** Returns true if the Node is registered and Ready. A lost Node's last status may be Ready, but does not count. */
 export function isRegisteredReady(records: Stored["records"], node: Node | undefined): boolean {
   return records.get("registration")?.phase === "registered" && isReady(node);
 }
 
-/**
- * Adds a line of history if the phase has changed since the last answer. `askedMs`: the time at which the apiserver
- * was asked, where its failure begins.
- */
+/** Adds a line of history if the phase has changed. `askedMs`: when the apiserver was asked, and its failure began. */
 export function recordPhase(
   { records, journal }: Stored,
   phase: Phase,

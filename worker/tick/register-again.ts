@@ -7,24 +7,15 @@ import { isReady } from "./phase.ts";
 
 export const AGAIN_LIMITS = {
   firstWaitMs: 60_000,
-  /**
-   * The longest wait. Each wait is twice as long as the one before. A Node that exists for this time resets the
-   * waits.
-   */
+  /** The longest wait. Each wait doubles the one before. A Node that exists for this time resets the waits. */
   longestWaitMs: 3_600_000,
   /** The time after the creation within which a deletion shows that another program does not want the Node. */
   soonMs: 10 * 60_000,
-  /**
-   * The number of soon deletions after which the Node stays deleted, until an operator asks for it or the shim
-   * restarts.
-   */
+  /** The number of soon deletions after which the Node stays deleted, until an operator acts or the shim restarts. */
   soonDeletions: 3,
 } as const;
 
-/**
- * Returns the record of a deletion, with the next wait. `createdAtMs`: undefined if the Worker did not create the
- * Node, or if an earlier version did.
- */
+/** Returns a deletion's record with the next wait. `createdAtMs`: undefined if another writer or version created it. */
 export function deletionAfter(
   before: Deletion | undefined,
   { nowMs, createdAtMs, wasReady }: { nowMs: number; createdAtMs: number | undefined; wasReady: boolean },
@@ -49,10 +40,7 @@ export type Again =
   /** The Node stays deleted until the shim restarts or an operator asks for it. */
   | { kind: "never"; why: string };
 
-/**
- * Returns whether a deleted Node is registered again. `deletion`: undefined if an earlier version noticed the
- * deletion.
- */
+/** Returns whether a deleted Node is registered again. `deletion`: undefined if an earlier version noticed it. */
 export function registersAgain(deletion: Deletion | undefined, policy: RegisterAgain, nowMs: number): Again {
   if (deletion?.silentDays !== undefined) return { kind: "now" };
   if (policy === "never") return { kind: "never", why: "Its Node was deleted." };
@@ -72,10 +60,7 @@ export function wasReady(records: NodeRecordStore): boolean {
   return known !== undefined && isReady(known.node) && !known.hasLapsed;
 }
 
-/**
- * Returns, for the machine's operator, why this report does not register the deleted Node; undefined if the report
- * registers it.
- */
+/** Returns the reason, for the operator, why this report does not register the deleted Node; undefined if it does. */
 export function staysDeleted({
   records,
   registerAgain,

@@ -1,5 +1,4 @@
-// Registers the Node once for each process of the shim, with one attempt in each report. After a failed attempt the
-// machine reports sooner.
+// Registers the Node once per shim process, with one attempt per report. After a failure the machine reports sooner.
 import { startEvents } from "../../shared/events/events.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
@@ -55,13 +54,12 @@ import {
 import { formNow, type FormingMachine, wantedForm } from "./decide-status.ts";
 import { budgetInLease } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
-import { type TurningMachine, waitForTurn } from "./node-turn.ts";
 import { claimNode, isNodeMissing, recordLoss } from "./own-node.ts";
 import { grantHolder, recordLeftOut } from "./parts.ts";
 import { isReady, phaseAfter, recordPhase, refusalMessage } from "./phase.ts";
 import { AGAIN_WHEN_READY, staysDeleted, wasReady } from "./register-again.ts";
 
-export interface RegisteringMachine extends FormingMachine, Stored, TurningMachine {
+export interface RegisteringMachine extends FormingMachine, Stored {
   name: string;
   facts: Facts;
   report: Pick<Report, "startId" | "vitals">;
@@ -69,6 +67,8 @@ export interface RegisteringMachine extends FormingMachine, Stored, TurningMachi
   requests: Pick<RequestBudget, "allows" | "aMinute">;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
+  /** Returns a random number below 1. Typically Math.random. */
+  random: () => number;
 }
 
 type RegistrationMemory = Pick<
@@ -91,10 +91,7 @@ interface Registered {
 /** The time between two checks of a taken name. */
 const CHECK_EVERY_MS = 60_000;
 
-/**
- * Registers the Node. Returns the phase `registered` once the Node exists and belongs to this deployment. A taken
- * name is checked again, since it may become free.
- */
+/** Registers the Node. Returns `registered` once it exists and is this deployment's. Checks a taken name again. */
 export async function register(
   machine: RegisteringMachine,
   before: RegistrationMemory,
@@ -147,8 +144,6 @@ async function attemptWith(
     keepOthersMarks(node, records.get("node")?.node ?? {}, everAsked(known));
   if (sizeOf(node) > MAX_NODE_BYTES) return waiting(machine, TOO_LARGE);
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
-  const held = await waitForTurn(machine, node, 0);
-  if (held) return waiting(machine, held.message, held.waitMs);
   const { attempt, lease } = await tryToRegister(machine, node, deadlineMs);
   if (!attempt.ok) return recordFailure(machine, before, attempt.error, lease);
   const done: LogMessage = `Node ${attempt.value.outcome}${isDeleted ? " again: it was deleted" : ""}`;
@@ -184,10 +179,7 @@ function recordFailure(
   };
 }
 
-/**
- * Begins a new process of the shim: clears the former process's memory, except the kernel's OOM counter, since an
- * OOM kill may have ended that process.
- */
+/** Begins a new shim process: clears the former's memory except the OOM counter, as an OOM kill may have ended it. */
 function beginProcess(machine: RegisteringMachine, registrations: TokenBucket, nowMs: number): void {
   const { records, report, facts } = machine;
   const { isTaken, bucket } = take(records.get("process")?.freshEvents, RATE_LIMITS.freshEvents, nowMs);
@@ -199,10 +191,7 @@ function beginProcess(machine: RegisteringMachine, registrations: TokenBucket, n
   records.remove("deletion");
 }
 
-/**
- * Returns the phase `registering` with this message. The machine reports at least as often as before, so that an
- * existing Node's lease is renewed.
- */
+/** Returns the phase `registering` with this message. Reports stay as frequent, to renew an existing Node's lease. */
 function waiting({ facts }: RegisteringMachine, message: string, waitMs = Number.MAX_VALUE): Registered {
   const retryInMs = Math.min(reportIntervalMs(facts.settings), waitMs);
   return { phase: "registering", message, retryInMs };
@@ -212,10 +201,7 @@ const STARTED_TOO_OFTEN = "its shim was started too often: it is registered agai
 const ASKS_TOO_OFTEN = "its requests to the apiserver are used up: it is registered later";
 const TOO_LARGE = `its Node would be larger than ${MAX_NODE_BYTES} bytes: it is not created`;
 
-/**
- * Makes the next report register, regardless of the last registration's result; returns false if the machine has
- * never registered.
- */
+/** Makes the next report register regardless of the last result; returns false if the machine has never registered. */
 export function registerAgain(records: NodeRecordStore, journal: Journal, nowMs: number): boolean {
   const known = records.get("registration");
   if (!known) return false;
@@ -278,10 +264,7 @@ function recordRegistered(
   return { phase: "registered", ...(isCreated && { created: node }), memory };
 }
 
-/**
- * Returns true if this process has created a Ready Node, which needs an event. A kubelet's Node becomes Ready a
- * moment later, with that event.
- */
+/** Returns true if this process created a Ready Node, which needs an event like a kubelet's on becoming Ready. */
 function isReadyAtFirst(
   { records, report }: RegisteringMachine,
   outcome: RegisteredNode["outcome"],
@@ -303,8 +286,7 @@ function retry({ random }: RegisteringMachine, before: RegistrationMemory) {
   const registrationDelayMs = nextRegistrationDelayMs(
     before.registrationDelayMs ?? FIRST_REGISTRATION_DELAY_MS,
   );
-  // The delay is random, so that a fleet's machines do not all return at the same moment after an apiserver's
-  // restart.
+  // The delay is random, so that a fleet's machines do not all return at the same moment after an apiserver's restart.
   const retryInMs = Math.round(registrationDelayMs * (1 - 0.25 * random()));
   return { retryInMs, memory: { registrationDelayMs } };
 }
@@ -324,10 +306,7 @@ function isSettled(
   return sinceMs >= 0 && sinceMs < CHECK_EVERY_MS;
 }
 
-/**
- * Returns true if the last known Node is this machine's and was no longer Ready. Then a cordon stays, even if the
- * Node was deleted.
- */
+/** Returns true if the last known Node is this machine's and was not Ready: then a cordon outlives a deletion. */
 function isKnownNotReady({ records, enrolment }: RegisteringMachine): boolean {
   return records.get("registration")?.enrolmentId === enrolment.id && !wasReady(records);
 }
@@ -367,8 +346,7 @@ function restoreOthers(
 ): void {
   const { facts, enrolment, records } = machine;
   const holder = grantHolder(machine);
-  // The labels are reconciled again as a kubelet would see them: the existing Node may be for pods, or have the
-  // earlier form.
+  // Reconciles labels again as a kubelet would see them: the existing Node may be for pods, or have the earlier form.
   reconciled.metadata.labels = { ...existing.metadata?.labels };
   asKubelets(reconciled);
   updateDefaultLabels(kubeletsView(node), reconciled);

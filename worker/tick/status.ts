@@ -1,5 +1,4 @@
-// Writes a Node's status if it has changed or a periodic write is due. Mirrors the kubelet's updateNodeStatus, over
-// the last known Node.
+// Writes a Node's status if it changed or a periodic write is due. Mirrors the kubelet's updateNodeStatus.
 import type { ApiError, ApiResult } from "../../shared/kubernetes/api-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -26,7 +25,6 @@ import {
   type RequestBudget,
   sizeOf,
   spendWrite,
-  STATUS_BUDGET,
   STATUS_REQUESTS,
 } from "./budgets.ts";
 import {
@@ -40,16 +38,17 @@ import {
 } from "./decide-status.ts";
 import type { LastContact } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
-import { type TurningMachine, waitForTurn } from "./node-turn.ts";
 import { distrustKnownNode, type Loss, OwnReader } from "./own-node.ts";
 import { recordWritten } from "./parts.ts";
 
-export interface WritingMachine extends DecidingMachine, Stored, TurningMachine {
+export interface WritingMachine extends DecidingMachine, Stored {
   requests: Pick<RequestBudget, "allows" | "tries">;
   /** Returns true if the cluster object reports each change of the Node by another writer. Never rejects. */
   isWatched: () => Promise<boolean>;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
+  /** Returns a random number below 1. Typically Math.random. */
+  random: () => number;
 }
 
 type StatusMemory = Omit<TickMemory, "lease" | "renewedAtMs" | "registrationDelayMs" | "lookedAtMs">;
@@ -108,8 +107,7 @@ class OneWrite {
     const { records, requests, facts, log, random } = this.#machine;
     const nowMs = this.#machine.nowMs();
     const { state, period, isDue } = dueStatus({ records, memory: this.#memory, facts }, nowMs);
-    // A watched Node is known with the changes of other writers. A Node that is not watched is read before a
-    // periodic write.
+    // A watched Node is known with other writers' changes; another Node is read before a periodic write.
     this.#isKnownEnough = this.#isSound && (!isDue || (await this.#machine.isWatched()));
     const unasked = this.#withoutAsking(nowMs);
     if (unasked) return unasked;
@@ -160,8 +158,7 @@ class OneWrite {
   async #readNode(attempt: number): Promise<ApiResult<Node>> {
     const isFirst = attempt === 0;
     if (isFirst && this.#isKnownEnough) return success(this.#known.node);
-    // For a periodic write, the apiserver's cache is recent enough to show the changes of other writers. A Node in
-    // doubt is not read from the cache.
+    // For a periodic write the apiserver's cache is recent enough. A Node in doubt is not read from the cache.
     const read = await this.#own.readNode(isFirst && this.#isSound);
     // The status is decided over the known Node if the apiserver does not answer, so that history has the report.
     if (isFirst && !read.ok && !this.#own.lost) this.#decide(this.#known.node);
@@ -178,30 +175,20 @@ class OneWrite {
     return patched;
   }
 
-  /**
-   * Returns the version of the Node that was last read or written. The stored version may be older, because
-   * heartbeats do not store it.
-   */
+  /** Returns the Node's last read or written version. The stored one may be older: heartbeats do not store it. */
   #versionOf(original: Node): string | undefined {
     const isKnown = original === this.#machine.records.get("node")?.node;
     return (isKnown ? this.#memory.nodeVersion : undefined) ?? original.metadata?.resourceVersion;
   }
 
-  /**
-   * Spends the cost of a write, even of one that fails, since etcd may have it without an answer. Returns false if
-   * the write must wait; a later write then contains its changes.
-   */
-  async #mayWrite(original: Node, node: Node): Promise<boolean> {
+  /** Spends a write's cost, even if it fails, since etcd may have it. Returns false if the write must wait. */
+  #mayWrite(original: Node, node: Node): boolean {
     const { requests, nowMs } = this.#machine;
     const bytes = sizeOf(node);
     if (bytes > MAX_NODE_BYTES) return this.#withhold(TOO_LARGE);
     if (!requests.allows("node")) return this.#withhold(ASKS_TOO_OFTEN);
-    const urgent = isUrgent(original, node);
-    const left = spendWrite(this.#memory.budget, { bytes, urgent }, nowMs());
+    const left = spendWrite(this.#memory.budget, { bytes, urgent: isUrgent(original, node) }, nowMs());
     if (!left) return this.#withhold(CHANGES_TOO_OFTEN);
-    const extraBytes = urgent || left.bytes >= STATUS_BUDGET.ownBytes ? 0 : bytes;
-    const held = await waitForTurn(this.#machine, node, extraBytes);
-    if (held) return this.#withhold(held.message);
     this.#memory.budget = left;
     return true;
   }
@@ -214,10 +201,7 @@ class OneWrite {
     return false;
   }
 
-  /**
-   * Logs a failed write. Stores a Node that another writer has changed, so that the next attempt does not cause the
-   * same events.
-   */
+  /** Logs a failed write. Stores another writer's changed Node, so that the next attempt repeats no event. */
   #recordFailure(error: ApiError): void {
     const { records, log } = this.#machine;
     const known = records.get("node");
@@ -281,10 +265,7 @@ function dueStatus({ records, memory, facts }: DueStatus, nowMs: number) {
   return { state, period, isDue: isUpdateStatusPeriodExpired(period, state) };
 }
 
-/**
- * Marks the Node to be read again, for an object that is evicted before the answer. Call it before a write.
- * Heartbeats alone are not worth a row.
- */
+/** Marks the Node to be read again if the object is evicted before the answer. Call it before a write. */
 function recordSent(records: NodeRecordStore, { original, update }: StatusDecision): void {
   const known = records.get("node");
   if (!known || !update.changed) return;
@@ -319,9 +300,7 @@ export function isContestable({ metadata, status, spec }: JsonObject): boolean {
   );
 }
 
-/**
- * Returns the patch with the version as a precondition; without a version, the patch has none, like a kubelet's.
- */
+/** Returns the patch with the version as a precondition; without a version, the patch has none, like a kubelet's. */
 export function ofVersion(patch: JsonObject, resourceVersion: string | undefined): JsonObject {
   if (resourceVersion === undefined) return patch;
   return { ...patch, metadata: { ...objectOf(patch["metadata"]), resourceVersion } };

@@ -1,5 +1,4 @@
-// Renews a lease or creates it, in a loop that waits only if its caller allows it. Mirrors `sync` of
-// component-helpers/apimachinery/lease; recordings of upstream's controller test it.
+// Renews or creates a lease, waiting only if its caller allows it. Mirrors component-helpers/apimachinery/lease `sync`.
 import {
   type ApiError,
   type ApiResult,
@@ -20,18 +19,13 @@ export interface LeaseSteps {
   options: LeaseOptions;
   /** Returns the next renewTime. Typically nextRenewTime of `base`; upstream: now. */
   renewTime(base: Lease | null): string;
-  /**
-   * Returns the Node that owns the lease. Called while the lease has no owner; upstream reads the Node by a GET.
-   */
+  /** Returns the Node that owns the lease. Called while the lease has no owner; upstream reads the Node by a GET. */
   readOwner(): Promise<ApiResult<Node>>;
   /** true for a new Node, whose lease is created without a GET. Upstream: false. */
   isNew: boolean;
   /** The largest number of PUTs in a row. Upstream (maxUpdateRetries): 5. */
   maxUpdates: number;
-  /**
-   * Waits before the lease is read again; returns false to give up until the next sync, as upstream does at
-   * shutdown.
-   */
+  /** Waits before reading the lease again; returns false to give up until the next sync, as upstream at shutdown. */
   backOff(delayMs: number): Promise<boolean>;
   onRepeatedHeartbeatFailure(): void;
 }
@@ -44,10 +38,7 @@ interface LeaseSync {
   error: ApiError | null;
 }
 
-/**
- * Mirrors upstream's controller.sync: PUTs the lease that was last written. If that fails, reads or creates the
- * lease and PUTs again.
- */
+/** Mirrors upstream's controller.sync: PUTs the last written lease, or else reads or creates it and PUTs again. */
 export async function syncLease(steps: LeaseSteps, latest: Lease | null): Promise<LeaseSync> {
   const first = latest === null ? null : await retryUpdateLease(steps, latest);
   if (first && (first.renewed || first.gaveUp)) return withoutGaveUp(first);
@@ -86,10 +77,7 @@ async function backoffEnsureLease(steps: LeaseSteps): Promise<EnsuredLease> {
   }
 }
 
-/**
- * Returns the lease, which is created if it is missing. A missing lease whose owner cannot be read is no failure:
- * the next sync tries again.
- */
+/** Returns the lease, created if missing. A missing lease with an unreadable owner waits for the next sync. */
 async function ensureLease(steps: LeaseSteps): Promise<ApiResult<Omit<EnsuredLease, "gaveUp">>> {
   const { leaseName, leaseNamespace } = steps.options;
   if (steps.isNew) {

@@ -1,5 +1,4 @@
-// Runs the steps of a fresh report: registration, lease, status. Each step returns its memory, and only this file
-// stores it. A failed step is tried again with the next report.
+// Runs a fresh report's steps: registration, lease, status. Stores their memory. The next report retries failed ones.
 import { missingRuntime } from "../../shared/from-report/missing-runtime.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -20,14 +19,13 @@ import { takeTurn } from "./decide-status.ts";
 import { lastContact, renewedAtOf, type RenewingMachine, renewLease } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
 import { type Loss, type Noticed, recordLoss, takeNotice } from "./own-node.ts";
-import { TURN_DEADLINE_MS, type TurningMachine } from "./node-turn.ts";
 import { learnNames, leftOutMessage, othersMessage } from "./parts.ts";
 import { isReady, phaseAfter, refusalMessage } from "./phase.ts";
 import { staysDeleted } from "./register-again.ts";
 import { register, type RegisteringMachine } from "./registration.ts";
 import { isStatusDue, writeStatus, type WritingMachine } from "./status.ts";
 
-export interface TickInput extends Stored, Pick<TurningMachine, "nodeTurn"> {
+export interface TickInput extends Stored {
   env: Environment;
   marks: NodeMarks;
   /** The current cluster token. */
@@ -57,17 +55,13 @@ export interface TickOutcome {
 
 type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 
-/**
- * The time limit of a registration. Registration and status together have 8 s, less the time for the lease: the
- * shim's own deadline is 9 s.
- */
+/** A registration's time limit. With the status it has 8 s, less the lease's time: the shim's deadline is 9 s. */
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
-/**
- * The least number of report intervals in a lease duration for which one renewal may be skipped, so that one lost
- * report does not expire the lease.
- */
+/** The time limit for the fleet index to give a turn. Without an answer, the next report asks again. */
+const TURN_DEADLINE_MS = 500;
+/** The least reports in a lease duration for skipping a renewal, so that one lost report does not expire the lease. */
 const LEAST_REPORTS = 3;
 
 const runtimeIsMissing = (name: string) =>
@@ -87,13 +81,14 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const registered = await register(machine, memory, REGISTRATION_DEADLINE_MS);
   Object.assign(memory, registered.memory);
   const { phase, message, retryInMs, created } = registered;
-  if (phase !== "registered") {
+  // A registration that conflicted keeps the phase, and is tried again with the next report.
+  if (phase !== "registered" || retryInMs !== undefined) {
     // While a restarted shim cannot register, the lease of its known Node is still renewed.
     const wasRegistered = records.get("registration")?.phase === "registered";
     if (retryInMs !== undefined && wasRegistered) await renew(machine, memory, created);
     return {
       phase,
-      ready: false,
+      ready: phase === "registered" && isReady(records.get("node")?.node),
       ...(message !== undefined && { message }),
       ...(retryInMs !== undefined && { reportInMs: retryInMs }),
     };
@@ -196,20 +191,14 @@ function contactNow({ facts, nowMs }: Pick<TickingMachine, "facts" | "nowMs">, {
   return lastContact(renewedAtMs, facts.settings.nodeLeaseDurationSeconds, nowMs());
 }
 
-/**
- * The input of a tick on a notice. `report`: undefined if the last report is too old, or too much was written
- * already. Then nothing is written.
- */
+/** A notice's input. `report`: undefined if the last is too old, or too much was written: then nothing is written. */
 export type NoticeInput = Omit<TickInput, "report"> & { report: Report | undefined };
 
 /** The result for a Node that another writer has changed. */
 export type NoticeOutcome =
   Exclude<Noticed, { kind: "lost" }> | { kind: "lost"; phase: LostPhase | "waiting for Node" };
 
-/**
- * Handles another writer's change of the Node between two reports. Writes the status if a part must be put back.
- * Never renews the lease, which only fresh reports do.
- */
+/** Handles another writer's change between reports: puts back the status. Only fresh reports renew the lease. */
 export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promise<NoticeOutcome> {
   const { env, records, facts, memory, report } = input;
   const registration = records.get("registration");
@@ -225,8 +214,7 @@ export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promi
   }
   if (noticed.kind !== "taken") return noticed;
   memory.nodeVersion = noticed.nodeVersion;
-  // The machine of a Node that the node controller has set to Unknown may be dead. Only a fresh report writes the
-  // Node again.
+  // The machine of a Node set to Unknown may be dead. Only a fresh report writes the Node again.
   if (noticed.isGivenUp) return noticed;
   // A process of the shim that has not registered yet must only register.
   const isRegistered = report?.startId === registration.startId;

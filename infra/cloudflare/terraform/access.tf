@@ -78,8 +78,8 @@ resource "cloudflare_zero_trust_access_policy" "operators" {
   }
 }
 
-# Programs that monitor the Worker or work for operators cannot log in, so each has a service token. To the Worker such a
-# program is an operator with the role view, or admin if ACCESS_ADMINS has its client ID.
+# Programs that monitor the Worker or work for operators cannot log in, so each has a service token. To the Worker
+# such a program is an operator with the role view, or admin if ACCESS_ADMINS has its client ID.
 resource "cloudflare_zero_trust_access_service_token" "programs" {
   for_each   = var.rollcall_hostname == "" ? toset([]) : var.programs
   account_id = var.account_id

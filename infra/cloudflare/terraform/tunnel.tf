@@ -2,8 +2,8 @@ resource "random_bytes" "tunnel_secret" {
   length = 32
 }
 
-# config_src is local: infra/cloudflare/tunnel/config.yaml names what the Tunnel reaches. An attacker with the Cloudflare
-# account alone cannot change that.
+# config_src is local: infra/cloudflare/tunnel/config.yaml names what the Tunnel reaches. An attacker with the
+# Cloudflare account alone cannot change that.
 resource "cloudflare_zero_trust_tunnel_cloudflared" "apiserver" {
   account_id    = var.account_id
   name          = "rollcall-apiserver"

@@ -14,6 +14,6 @@ terraform {
   }
 }
 
-# CLOUDFLARE_API_TOKEN needs these permissions: in the account, to edit Cloudflare Tunnel, Access: Apps and Policies, Access:
-# Service Tokens, and, for a VPC service, Connectivity Directory; in the zone, to edit DNS.
+# CLOUDFLARE_API_TOKEN needs these permissions: in the account, to edit Cloudflare Tunnel, Access: Apps and Policies,
+# Access: Service Tokens, and, for a VPC service, Connectivity Directory; in the zone, to edit DNS.
 provider "cloudflare" {}

@@ -7,7 +7,8 @@ import { matchesSelector } from "./control-plane.ts";
 export const webhooks: Check = {
   name: "webhooks",
   reads: "webhook configurations that match Nodes or their leases",
-  follows: "the webhook is called for each write; one that fails and does not answer stops them",
+  follows:
+    "the apiserver calls the webhook for each write of the Worker; a webhook that does not answer may block the Worker's writes",
   find: ({ validatingWebhooks, mutatingWebhooks }, { node }) => {
     const all = [
       ...validatingWebhooks.flatMap((each) =>
@@ -50,10 +51,7 @@ function matchesNodes({ apiGroups = [], operations = [], resources = [] }: V1Rul
   );
 }
 
-/**
- * Mirrors upstream Matcher.resource: `*` matches each resource without a subresource, and either side of a slash
- * may be `*`.
- */
+/** Mirrors upstream Matcher.resource: `*` matches all but subresources; each side of a slash may be `*`. */
 function matchesResource(rule: string, written: string): boolean {
   const [resource = "", subresource = ""] = written.split("/");
   const [wanted = "", wantedSub = ""] = rule.split("/");
@@ -64,7 +62,7 @@ export const policies: Check = {
   name: "policies",
   reads:
     "ValidatingAdmissionPolicies, Kyverno's ClusterPolicies and Gatekeeper's constraints that match Nodes",
-  follows: "each judges rollcall's Nodes as well; the dry run shows whether one refuses them",
+  follows: "each policy applies to rollcall's Nodes as well; the dry run shows whether a policy refuses them",
   find: ({ admissionPolicies, kyvernoPolicies, gatekeeperConstraints }) => {
     const own = /^rollcall-/;
     const found = [

@@ -19,8 +19,8 @@ export function selects(selector: string | undefined, { labels }: MachineNode): 
 
 export const clusterAutoscaler: Check = {
   name: "cluster-autoscaler",
-  reads: "flags of cluster-autoscaler: how many Nodes may be unready, and its limits",
-  follows: "silent machines count as unready Nodes, and all of them count for its limits",
+  reads: "flags of cluster-autoscaler: the allowed number of unready Nodes, and the limits of its size",
+  follows: "cluster-autoscaler counts silent machines as unready Nodes, and all machines for its limits",
   find: (cluster, plan) =>
     programsNamed(cluster, "cluster-autoscaler").flatMap((program) => [
       healthFinding(program, workers(cluster.nodes).length, plan),
@@ -31,10 +31,7 @@ export const clusterAutoscaler: Check = {
 /** The defaults of cluster-autoscaler's flags for unready Nodes. */
 const UNREADY = { percentage: 45, count: 3 };
 
-/**
- * Returns the number of silent machines at which cluster-autoscaler stops scaling, as a finding. Mirrors upstream
- * IsClusterHealthy: a cluster is unhealthy if both bounds are exceeded.
- */
+/** Finds at how many silent machines cluster-autoscaler stops scaling. Mirrors upstream IsClusterHealthy. */
 function healthFinding({ object, flags }: Program, others: number, { machines }: Plan): Found {
   const percentage = Number(flags["max-total-unready-percentage"] ?? UNREADY.percentage);
   const count = Number(flags["ok-total-unready-count"] ?? UNREADY.count);
@@ -64,10 +61,7 @@ interface Limit {
   now: number;
 }
 
-/**
- * Returns a finding for each total limit of cluster-autoscaler, as in `--cores-total=0:320`. Without the flag no
- * limit can be reached.
- */
+/** Returns a finding for each total limit of cluster-autoscaler, as in `--cores-total=0:320`. */
 function limitFindings({ object, flags }: Program, nodes: readonly V1Node[], { machines }: Plan): Found[] {
   const mostOf = (flag: string) => Number(flags[flag]?.split(":").at(-1));
   const limits: Limit[] = [
@@ -101,8 +95,8 @@ function capacity(nodes: readonly V1Node[], resource: string): number {
 
 export const proportionalAutoscaler: Check = {
   name: "proportional-autoscaler",
-  reads: "cluster-proportional-autoscaler: which Nodes it counts, its parameters",
-  follows: "more replicas, as of CoreDNS, for Nodes without pods",
+  reads: "the parameters of cluster-proportional-autoscaler, and the Nodes that it counts",
+  follows: "cluster-proportional-autoscaler adds replicas, for example of CoreDNS, for Nodes without pods",
   find: (cluster, plan) =>
     programsNamed(cluster, ...CONFIGURED.proportional)
       .filter(({ flags }) => selects(flags["nodelabels"], plan.node))
@@ -129,10 +123,7 @@ interface LinearParameters {
   max?: number;
 }
 
-/**
- * Returns the number of added replicas. Mirrors upstream LinearController. null if the program's parameters are not
- * known or of another kind.
- */
+/** Returns the number of added replicas, or null for unknown parameters. Mirrors upstream LinearController. */
 function moreReplicas(
   program: Program,
   { configMaps, nodes }: ClusterObjects,
@@ -172,7 +163,7 @@ function linearParameters(
 export const descheduler: Check = {
   name: "descheduler",
   reads: "descheduler's policy: LowNodeUtilization",
-  follows: "Nodes without pods count as underused, and pods are evicted elsewhere",
+  follows: "descheduler counts Nodes without pods as underused, and evicts pods from other Nodes",
   find: (cluster, { node }) => {
     const programs = programsNamed(cluster, ...CONFIGURED.descheduler);
     return programs.flatMap(({ object, namespace, spec }) => {
@@ -206,7 +197,7 @@ function selectorIn(policy: string): string | undefined {
 export const karpenter: Check = {
   name: "karpenter",
   reads: "NodePools of Karpenter",
-  follows: "nothing: it keeps Nodes in memory that it did not create",
+  follows: "none; Karpenter keeps rollcall's Nodes in memory, although it did not create them",
   find: ({ nodePools }, { machines }) =>
     nodePools.length === 0
       ? []

@@ -16,10 +16,7 @@ export const CLOUD_CONTROLLERS = [
   "oci-cloud-controller-manager",
   "vsphere-cloud-controller-manager",
 ];
-/**
- * The schemes of provider IDs of clouds whose controller manages Nodes. The controller may run outside the cluster,
- * where it is not visible.
- */
+/** The schemes of provider IDs of clouds whose controller manages Nodes, perhaps from outside the cluster. */
 const CLOUD_SCHEMES = new Set([
   "aws",
   "azure",
@@ -34,10 +31,7 @@ const CLOUD_SCHEMES = new Set([
   "alicloud",
   "scaleway",
 ]);
-/**
- * The scheme of K3s. The K3s controller copies labels, but deletes no Node, because its InstanceExists always
- * returns true.
- */
+/** The scheme of K3s, whose controller copies labels but deletes no Node: its InstanceExists is always true. */
 const K3S = "k3s";
 
 /** Returns the scheme of a cloud, like `aws`, or null if no Node has a provider ID of a cloud. */
@@ -55,7 +49,8 @@ export function copiesRegion(cluster: ClusterObjects): boolean {
 export const cloudController: Check = {
   name: "cloud-controller",
   reads: "cloud controller managers, provider IDs of Nodes",
-  follows: "a Node that the cloud does not know is deleted as soon as it is not Ready",
+  follows:
+    "the cloud controller deletes a Node that the cloud does not have, as soon as the Node is not Ready",
   find: (cluster) => {
     const programs = programsNamed(cluster, ...CLOUD_CONTROLLERS).filter(({ flags }) => hasLifecycle(flags));
     const cloud = cloudOf(cluster.nodes);

@@ -1,5 +1,4 @@
-// Finds programs that read all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade
-// plans.
+// Finds programs that read all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade plans.
 import type { V1LabelSelector } from "@kubernetes/client-node";
 import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts";
 import { type Check } from "../finding.ts";
@@ -14,9 +13,8 @@ const LEAST_FEASIBLE = { nodes: 100, percentage: 5 };
 
 export const schedulerThroughput: Check = {
   name: "scheduler",
-  reads: "kube-scheduler, and how many Nodes there are",
-  follows:
-    "without `percentageOfNodesToScore` it seeks more Nodes than there are workers, and walks all for each pod",
+  reads: "flags of kube-scheduler, and the number of Nodes",
+  follows: "without `percentageOfNodesToScore` kube-scheduler may search all Nodes for each pod",
   find: (cluster, { machines }) => {
     const [scheduler] = programsNamed(cluster, "kube-scheduler");
     const others = workers(cluster.nodes).length;
@@ -39,10 +37,7 @@ export const schedulerThroughput: Check = {
   },
 };
 
-/**
- * Returns the number of feasible Nodes that the scheduler looks for. Mirrors upstream numFeasibleNodesToFind
- * without a configured percentage.
- */
+/** Returns how many feasible Nodes the scheduler looks for. Mirrors upstream numFeasibleNodesToFind. */
 function feasibleNodes(all: number): number {
   if (all < LEAST_FEASIBLE.nodes) return all;
   const percentage = Math.max(50 - Math.floor(all / 125), LEAST_FEASIBLE.percentage);
@@ -55,7 +50,8 @@ const SKEW = 3;
 export const versionSkew: Check = {
   name: "version-skew",
   reads: "the apiserver's version",
-  follows: "checks before an upgrade take the Nodes' kubelet version for one that is too new or too old",
+  follows:
+    "checks before an upgrade of the cluster report that the Nodes' kubelet version is too new or too old",
   find: ({ version }) => {
     const [server, ours] = [minorOf(version ?? ""), minorOf(KUBELET_VERSION)];
     if (server === null || ours === null || (ours <= server && server - ours <= SKEW)) return [];
@@ -83,7 +79,7 @@ const HOSTNAME = "kubernetes.io/hostname";
 export const upgradePlans: Check = {
   name: "upgrade-plans",
   reads: "Plans of system-upgrade-controller",
-  follows: "a Job for a Node that runs no pod: the plan never ends",
+  follows: "the controller creates a Job for a Node that runs no pods, so that the plan never ends",
   find: ({ upgradePlans }, { node }) => {
     // Upstream's NodeSelector requires the label of HOSTNAME on each Node in addition to the plan's own selector.
     if (!(HOSTNAME in node.labels)) return [];
@@ -102,10 +98,7 @@ export const upgradePlans: Check = {
   },
 };
 
-/**
- * Returns true if the selector matches the labels. Mirrors upstream LabelSelectorAsSelector: no selector matches
- * nothing, an empty one everything.
- */
+/** Mirrors upstream LabelSelectorAsSelector: no selector matches nothing, an empty selector everything. */
 export function matchesSelector(
   selector: V1LabelSelector | undefined,
   labels: Readonly<Record<string, string>>,

@@ -6,8 +6,8 @@ import { selects, UNSCHEDULABLE } from "./autoscalers.ts";
 
 export const kubeletService: Check = {
   name: "kubelet-service",
-  reads: "flags of prometheus-operator, and the Service of kubelets that it keeps",
-  follows: "a target for each Node that nothing answers, and the alert TargetDown",
+  reads: "flags of prometheus-operator, and its Service for kubelets",
+  follows: "Prometheus has a target for each Node, gets no answer from it, and fires the alert TargetDown",
   find: (cluster, { machines, node }) =>
     kubeletServices(cluster)
       .filter(({ selector }) => selects(selector, node))
@@ -20,10 +20,7 @@ export const kubeletService: Check = {
       })),
 };
 
-/**
- * Returns the prometheus-operators that write a kubelet Service. If the cluster shows no such operator, returns the
- * kubelet Services themselves.
- */
+/** Returns the prometheus-operators that write a kubelet Service, or if there are none the kubelet Services. */
 function kubeletServices(cluster: ClusterObjects): { object: string; selector?: string | undefined }[] {
   const operators = programsNamed(cluster, "prometheus-operator").filter(
     ({ flags }) => "kubelet-service" in flags,
@@ -41,8 +38,8 @@ function kubeletServices(cluster: ClusterObjects): { object: string; selector?: 
 
 export const metricsServer: Check = {
   name: "metrics-server",
-  reads: "flags of metrics-server: which Nodes it scrapes",
-  follows: "a scrape of each Node that fails, in its log and in its own metrics",
+  reads: "flags of metrics-server, which select the Nodes that it scrapes",
+  follows: "each scrape of such a Node fails, and metrics-server logs and counts the failure",
   find: (cluster, { machines, node }) =>
     programsNamed(cluster, "metrics-server")
       .filter(({ flags }) => selects(flags["node-selector"] ?? flags["l"], node))
@@ -62,7 +59,7 @@ interface RuleGroup {
 export const nodeAlerts: Check = {
   name: "node-alerts",
   reads: "PrometheusRules with KubeNodeNotReady or KubeNodeUnreachable",
-  follows: "each machine that falls silent fires them",
+  follows: "each machine that falls silent causes an alert",
   find: ({ prometheusRules }) =>
     prometheusRules.flatMap((rule) => {
       const groups = (rule.spec?.["groups"] ?? []) as RuleGroup[];

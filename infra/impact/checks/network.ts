@@ -1,5 +1,4 @@
-// Finds network resources that each Node takes (a range of pods' addresses, a route, a peer), and topology hints of
-// Services, which end when one Node has no zone.
+// Finds network resources that each Node takes, and Services' topology hints, which end when one Node has no zone.
 import type { V1ConfigMap, V1Node, V1Service } from "@kubernetes/client-node";
 import { parseAllDocuments } from "yaml";
 import { type Cidr, contains, parseCidr } from "../../../shared/kubernetes/cidr.ts";
@@ -20,7 +19,7 @@ const IPAM_REMEDY =
 export const nodeCidrs: Check = {
   name: "node-cidrs",
   reads: "flags of kube-controller-manager, kubeadm's configuration, `spec.podCIDRs` of Nodes",
-  follows: "each Node takes a range of pods' addresses; where none is left, a real Node gets none",
+  follows: "each Node takes a range of pods' addresses; when no range is left, a real Node gets none",
   find: (cluster, plan) => {
     const [manager] = programsNamed(cluster, CONTROLLER_MANAGER);
     const taken = cluster.nodes.flatMap(({ spec }) => spec?.podCIDRs ?? spec?.podCIDR ?? []);
@@ -93,7 +92,7 @@ function unknownRange(taken: readonly string[], { nodes }: ClusterObjects, { mac
 export const routes: Check = {
   name: "routes",
   reads: "flags of kube-controller-manager and cloud controllers",
-  follows: "a route in the cloud's table for each Node with a pod CIDR; tables are short",
+  follows: "the cloud's route table, whose size is limited, gets a route for each Node with a pod CIDR",
   find: (cluster, { machines }) =>
     programsNamed(cluster, CONTROLLER_MANAGER, ...CLOUD_CONTROLLERS)
       .filter(({ flags }) => hasRouteController(flags))
@@ -107,10 +106,7 @@ export const routes: Check = {
       })),
 };
 
-/**
- * Returns true if the route controller runs: a cloud is configured, node CIDRs are allocated, and routes are not
- * disabled.
- */
+/** Returns true if a cloud is configured, node CIDRs are allocated, and the route controller is not disabled. */
 function hasRouteController(flags: Program["flags"]): boolean {
   const cloud = flags["cloud-provider"] ?? "";
   return (
@@ -135,7 +131,7 @@ const AGENTS: readonly (readonly [names: readonly string[], takes: string])[] = 
 export const nodeAgents: Check = {
   name: "network-agents",
   reads: "kube-router, OVN-Kubernetes, Kube-OVN, Antrea",
-  follows: "something for each Node: a peer, a subnet, an address, a tunnel",
+  follows: "the agent makes a peer, a subnet, an address or a tunnel for each Node",
   find: (cluster, { machines }) =>
     AGENTS.flatMap(([names, takes]) =>
       programsNamed(cluster, ...names).map(({ object }) => ({
@@ -155,7 +151,7 @@ const ROLES = ["node-role.kubernetes.io/control-plane", "node-role.kubernetes.io
 export const topologyHints: Check = {
   name: "topology-hints",
   reads: "Services with `topology-mode: Auto`",
-  follows: "one Ready Node without a zone ends the hints of all of them",
+  follows: "one Ready Node without a zone ends the topology hints of all these Services",
   find: ({ services, nodes }, { node }) => {
     const isPassedOver = ROLES.some((role) => role in node.labels);
     if (isPassedOver) return [];
@@ -177,10 +173,7 @@ function isAuto({ metadata }: V1Service): boolean {
   return MODES.some((mode) => metadata?.annotations?.[mode]?.toLowerCase() === "auto");
 }
 
-/**
- * Returns true if the cluster has topology hints now. Mirrors upstream TopologyCache.SetNodes: each Ready Node has
- * a zone, and there are at least two zones.
- */
+/** Mirrors upstream TopologyCache.SetNodes: hints need a zone on each Ready Node, and two zones in all. */
 function hasHintsNow(nodes: readonly V1Node[]): boolean {
   const counted = nodes.filter(
     (node) => isReady(node) && !ROLES.some((role) => role in (node.metadata?.labels ?? {})),

@@ -1,5 +1,4 @@
-// Finds objects that select rollcall's Nodes by labels that a newer Worker moves to its own keys. Matters to
-// existing fleets only.
+// Finds objects that select existing rollcall Nodes by labels that a newer Worker moves to its own keys.
 import type { V1Node, V1NodeSelectorTerm, V1PodSpec } from "@kubernetes/client-node";
 import { movedTo } from "../../../shared/node/ownership.ts";
 import { isMachine, objectName, type Workload, workloadsOf } from "../cluster-objects.ts";
@@ -18,7 +17,7 @@ const DOCS = "NODE_TOPOLOGY_LABELS=keep keeps the former labels for one version.
 export const movedSelectors: Check = {
   name: "moved-selectors",
   reads: "node selectors and required affinities of workloads (`--upgrade`)",
-  follows: "a workload that selects rollcall's Nodes by such a label no longer does",
+  follows: "a workload that selects rollcall's Nodes by a renamed label no longer selects them",
   find: (cluster) => {
     const machines = machinesOf(cluster.nodes);
     return workloadsOf(cluster, "DaemonSet", "Deployment", "StatefulSet", "ReplicaSet")
@@ -67,7 +66,7 @@ function movedFinding(object: string, keys: readonly string[]): Found[] {
 export const movedVolumes: Check = {
   name: "moved-volumes",
   reads: "node affinities of PersistentVolumes (`--upgrade`)",
-  follows: "a volume of one machine matches no Node any more",
+  follows: "a volume that belongs to one machine no longer matches its Node",
   find: ({ persistentVolumes, nodes }) => {
     const machines = machinesOf(nodes);
     return persistentVolumes.flatMap((volume) => {

@@ -1,5 +1,4 @@
-// Finds workloads that would get a pod on a Node of rollcall's, or would count such a Node as a domain for their
-// pods.
+// Finds workloads that would get a pod on a Node of rollcall's, or would count such a Node as a domain for their pods.
 import type { V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
 import { objectName, workloadsOf } from "../cluster-objects.ts";
 import { type Check, type Found } from "../finding.ts";
@@ -12,7 +11,7 @@ export const AFFINITY_PATCH =
 export const daemonSets: Check = {
   name: "daemon-sets",
   reads: "DaemonSets that tolerate the taint and select rollcall's Nodes",
-  follows: "a Pending pod on each of them; one such pod blocks every later rolling update",
+  follows: "each Node of rollcall gets a Pending pod, and one such pod blocks every later rolling update",
   find: ({ daemonSets }, { node, machines }) =>
     daemonSets
       .filter(({ spec }) => spec?.template.spec && runsDaemonPod(spec.template.spec, node))
@@ -34,7 +33,8 @@ export const daemonSets: Check = {
 export const topologySpread: Check = {
   name: "topology-spread",
   reads: "Deployments, StatefulSets and ReplicaSets with topologySpreadConstraints",
-  follows: "a Node with their topology key is a domain without pods: replicas stay Pending, or spread worse",
+  follows:
+    "a Node with their topology key is a domain without pods, so that replicas stay Pending or spread worse",
   find: (cluster, { node }) =>
     workloadsOf(cluster, "Deployment", "StatefulSet", "ReplicaSet").flatMap(({ object, spec }) => {
       const all = spec.topologySpreadConstraints ?? [];
@@ -47,10 +47,7 @@ export const topologySpread: Check = {
     }),
 };
 
-/**
- * Returns the constraints for which the Node counts as a domain. Mirrors upstream calPreFilterState: the Node must
- * have the topology keys of all constraints of one kind.
- */
+/** Returns the constraints for which the Node counts as a domain. Mirrors upstream calPreFilterState. */
 function counting(
   all: readonly V1TopologySpreadConstraint[],
   whenUnsatisfiable: string,

@@ -76,9 +76,7 @@ function isList(body: object): body is ObjectList {
   return "items" in body && Array.isArray(body.items);
 }
 
-/**
- * Returns true if the body is an object of the type, and not a Status or a subresource's answer of another kind.
- */
+/** Returns true if the body is an object of the type, and not a Status or a subresource's answer of another kind. */
 function isObjectOf(type: ResourceType, body: object): body is ApiObject {
   return "kind" in body && body.kind === type.kind;
 }
@@ -94,9 +92,7 @@ function answerWatch(world: Surroundings, call: Call, shown: Representation): Re
   return new Response(watched.value, { headers: { "content-type": "application/json" } });
 }
 
-/**
- * Finds the type that a request is for. Returns an error if the type, its verb or the HTTP method is not served.
- */
+/** Finds the type that a request is for. Returns an error if the type, its verb or the HTTP method is not served. */
 function routeOf(request: Request, info: RequestInfo): Outcome<ResourceType> {
   const type = findResourceType(info);
   const verbs = type && verbsOf(type, info.subresource);
@@ -126,10 +122,7 @@ async function answerResource(
   return answerBody(code, show(type.value, body, shown.value, world.now()));
 }
 
-/**
- * Makes an apiserver and the objects of a new cluster. Each request is atomic, and its result is stored before the
- * answer.
- */
+/** Makes an apiserver and a new cluster's objects. Each request is atomic, and stored before the answer. */
 export function createApiserver(options: ApiserverOptions): Apiserver {
   const store = withEventGroups(options.store);
   const world = { ...options, store };

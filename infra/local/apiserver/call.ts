@@ -8,9 +8,7 @@ import type { TokenSigner } from "./access/service-account-tokens.ts";
 import * as refuse from "./status.ts";
 import { keyOf, type Surroundings } from "./write/write.ts";
 
-/**
- * The functions that sign tokens and decide access reviews. A call itself is authorised before its handler runs.
- */
+/** The functions that sign tokens and decide access reviews. A call itself is authorised before its handler runs. */
 export interface AccessControl {
   signer: TokenSigner;
   decide: Authorizer;

@@ -1,5 +1,4 @@
-// Reads the certificate authority, server certificate, administrator's token and signing key of a folder. The first
-// start makes them.
+// Reads a folder's certificate authority, server certificate, admin token and signing key, made by the first start.
 import {
   createPrivateKey,
   generateKeyPairSync,
@@ -64,10 +63,7 @@ function isCurrent(certificateFile: string, now: Date): boolean {
   return Date.parse(new X509Certificate(readFileSync(certificateFile)).validTo) > now.getTime();
 }
 
-/**
- * Reads the credentials in a folder, and makes the missing ones. The authority's key is never stored, because it
- * signs only once.
- */
+/** Reads the credentials in a folder, and makes missing ones. Never stores the authority's key: it signs only once. */
 export async function loadCredentials(dir: string, now = wallClock()): Promise<Credentials> {
   mkdirSync(dir, { recursive: true, mode: 0o700 });
   const caFile = join(dir, "ca.crt");

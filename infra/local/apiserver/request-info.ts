@@ -3,10 +3,7 @@ import { exactName } from "./read/selectors.ts";
 
 /** The attributes that authorisation and routing use. */
 export interface RequestInfo {
-  /**
-   * The verb: "get", "list", "watch", "create", "update", "patch", "delete" or "deletecollection". "" for an
-   * unknown HTTP method.
-   */
+  /** "get", "list", "watch", "create", "update", "patch", "delete", "deletecollection", or "" for an unknown method. */
   verb: string;
   group: string;
   version: string;
@@ -27,9 +24,7 @@ const verbs: Record<string, string> = {
   DELETE: "delete",
 };
 
-/**
- * Returns a boolean parameter: true unless it is absent, 0 or false. Mirrors runtime.Convert_Slice_string_To_bool.
- */
+/** Returns a boolean parameter: true unless it is absent, 0 or false. Mirrors runtime.Convert_Slice_string_To_bool. */
 export function isSet(value: string | null): boolean {
   return value !== null && value !== "0" && value.toLowerCase() !== "false";
 }
@@ -58,10 +53,7 @@ function splitPath(path: string): string[] | undefined {
   }
 }
 
-/**
- * Returns the verb and name of a request without a name in its path. The request's fieldSelector may name one
- * object.
- */
+/** Returns the verb and name of a request without a name in its path; its fieldSelector may name one object. */
 function collectionInfo(verb: string, query: URLSearchParams): { verb: string; name: string } {
   if (verb === "delete") return { verb: "deletecollection", name: "" };
   if (verb !== "get") return { verb, name: "" };
@@ -71,10 +63,7 @@ function collectionInfo(verb: string, query: URLSearchParams): { verb: string; n
   };
 }
 
-/**
- * Returns the attributes of a request, or undefined if its path belongs to no resource, such as /version and the
- * discovery documents.
- */
+/** Returns a request's attributes, or undefined if its path, like /version, belongs to no resource. */
 export function parseRequestInfo(method: string, url: URL): RequestInfo | undefined {
   const parts = splitPath(url.pathname);
   const start = parts?.[0] === "api" ? 2 : 3;

@@ -116,10 +116,7 @@ const core = inGroup("", [
   },
 ]);
 
-/**
- * The events of events.k8s.io, which are the same objects as the core group's events (withEventGroups in
- * apiserver.ts).
- */
+/** The events of events.k8s.io, which are also the core group's events (withEventGroups in apiserver.ts). */
 const eventsV1 = inGroup(eventsGroup, [
   {
     kind: "Event",

@@ -102,10 +102,7 @@ const DURATIONS = {
 } as const satisfies Record<string, keyof NodeLifecycleSettings>;
 const DURATION_FLAGS = Object.keys(DURATIONS) as (keyof typeof DURATIONS)[];
 
-/**
- * Parses the command line. `args` are the words after the program's name. Returns "help" for --help, or an error of
- * one line.
- */
+/** Parses the words after the program's name. Returns "help" for --help, or an error of one line. */
 export function readFlags(args: string[]): Result<Flags | "help"> {
   let values;
   try {

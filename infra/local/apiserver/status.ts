@@ -37,10 +37,7 @@ interface NamedWithKind extends Named {
   kind: string;
 }
 
-/**
- * Returns the name of a resource for errors and keys: "nodes", "leases.coordination.k8s.io". Mirrors
- * schema.GroupResource.String.
- */
+/** Returns a resource's name like "leases.coordination.k8s.io". Mirrors schema.GroupResource.String. */
 export function qualifiedResource(type: Named): string {
   return type.group === "" ? type.resource : `${type.resource}.${type.group}`;
 }
@@ -126,10 +123,7 @@ export function invalid(group: string, kind: string, name: string, errors: Field
   });
 }
 
-/**
- * Returns the 409 for a configuration that changes fields of other managers. Like errors.NewApplyConflict, with a
- * shorter text.
- */
+/** Returns the 409 for changes of other managers' fields, like errors.NewApplyConflict, but shorter. */
 export function applyConflict(managers: readonly string[]): Status {
   const causes = managers.map((manager) => ({
     reason: "FieldManagerConflict",
@@ -174,10 +168,7 @@ export function notAcceptable(mediaTypes: string[]): Status {
   return failure(406, "NotAcceptable", message);
 }
 
-/**
- * Returns the error for a client that knows a later revision than this store. The client retries. Mirrors
- * storage.NewTooLargeResourceVersionError.
- */
+/** Returns the error for a revision later than the store's; clients retry. Mirrors NewTooLargeResourceVersionError. */
 export function revisionTooLarge(wanted: number, current: number): Status {
   const message = `Timeout: Too large resource version: ${wanted}, current: ${current}`;
   const causes = [{ reason: "ResourceVersionTooLarge", message: "Too large resource version" }];

@@ -1,12 +1,8 @@
-// Stores objects in SQLite with one revision counter, and keeps the latest changes in memory for watches. After a
-// restart, a client that resumes a watch has to list again.
+// Stores objects in SQLite with one revision counter, and keeps the latest changes in memory for watches.
 import { DatabaseSync } from "node:sqlite";
 import { type ApiObject, textOf } from "./object.ts";
 
-/**
- * The key of an object. `resource` includes its group, as in "leases.coordination.k8s.io". `namespace` is "" for an
- * object without a namespace.
- */
+/** `resource` includes its group, as in "leases.coordination.k8s.io". `namespace` may be "". */
 export interface ObjectKey {
   resource: string;
   namespace: string;
@@ -17,10 +13,7 @@ export interface Store {
   /** Returns the revision of the last write. */
   revision: () => number;
   get: (key: ObjectKey) => ApiObject | undefined;
-  /**
-   * Returns the objects of a namespace, or of all namespaces if `namespace` is undefined, ordered by
-   * namespace/name.
-   */
+  /** Returns the objects of a namespace, or of all if `namespace` is undefined, ordered by namespace/name. */
   list: (resource: string, namespace?: string) => ApiObject[];
   /** Writes the object to disk with the next revision as its resourceVersion, and returns the written object. */
   put: (key: ObjectKey, object: ApiObject) => ApiObject;
@@ -31,10 +24,7 @@ export interface Store {
   close: () => void;
 }
 
-/**
- * The number of characters of the changes in memory, as JSON. A client that needs older changes gets 410 and lists
- * again.
- */
+/** The most characters of JSON for the changes in memory. A client that needs older changes gets 410. */
 const historyLength = 16 * 1024 * 1024;
 
 const schema = `
@@ -82,10 +72,7 @@ function atRevision(object: ApiObject, revision: number): ApiObject {
   return { ...object, metadata: { ...object.metadata, resourceVersion: String(revision) } };
 }
 
-/**
- * Returns a function that reads objects. The function caches the last object, because a write reads its object
- * several times.
- */
+/** Returns a function that reads objects. It caches the last object, which a write reads several times. */
 function createReader(statements: ReturnType<typeof prepareObjects>, revision: () => number): Store["get"] {
   let last: { key: ObjectKey; object: ApiObject; revision: number } | undefined;
 
@@ -178,10 +165,7 @@ interface History {
   record: (change: Change) => void;
   /** Returns a resource's changes after a revision, oldest first, or "gone" if they are no longer in memory. */
   changesSince: (resource: string, revision: number) => Change[] | "gone";
-  /**
-   * Calls the listener for each later change of the resource, or of all resources. Returns a function that ends the
-   * subscription.
-   */
+  /** Calls the listener for each change of the resource, or of all. Returns a function that unsubscribes. */
   subscribe: (listener: (change: Change) => void, resource?: string) => () => void;
 }
 
@@ -197,10 +181,7 @@ function indexAfter(changes: Change[], revision: number): number {
   return low;
 }
 
-/**
- * Makes a history of changes after `startRevision`. The history drops its oldest changes when all exceed
- * `maxLength` characters of JSON.
- */
+/** Makes a history of changes after `startRevision` that drops the oldest above `maxLength` characters of JSON. */
 export function createHistory(startRevision: number, maxLength: number): History {
   let changes: Change[] = [];
   let length = 0;

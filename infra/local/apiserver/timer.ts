@@ -1,5 +1,4 @@
-// Defines the apiserver's clock and timers. Clock and timers are passed as arguments, so that tests can replace
-// them.
+// Defines the apiserver's clock and timers. Clock and timers are passed as arguments, so that tests can replace them.
 
 /** Calls `run` once after the delay. Returns a function that cancels the call. Typically `afterTimeout`. */
 export type After = (delayMs: number, run: () => void) => () => void;

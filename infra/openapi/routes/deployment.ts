@@ -38,8 +38,10 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "POST /v1/tokens": {
       id: "mintToken",
       what: "Create a join token",
-      more: "Its labels, taints and roles must be those that the apiserver accepts from a kubelet. rollcall's own are refused.",
-      answers: { 201: json("The token. No other answer has its secret.", "MintedToken", mintedTokenSchema) },
+      more: "The token may set only labels, taints and roles that the apiserver accepts from a kubelet, and none of rollcall's own.",
+      answers: {
+        201: json("The token, whose secret no other answer has.", "MintedToken", mintedTokenSchema),
+      },
     },
     "GET /v1/tokens": {
       id: "listTokens",
@@ -50,7 +52,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "DELETE /v1/tokens/{id}": {
       id: "revokeToken",
       what: "Revoke a join token",
-      more: "No machine can enrol with the token any more. Machines that have enrolled with it continue.",
+      more: "No machine can enrol with the token any more. Machines that have enrolled with the token continue.",
     },
     "GET /v1/revocations": {
       id: "listRevocations",
@@ -68,7 +70,11 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       what: "Create an operator with a name",
       more: "The audit log names the operator `operator NAME`. The name is free again when the operator is revoked or has expired. A request with a session's cookie cannot create operators.",
       answers: {
-        201: json("The operator. No other answer has the secret.", "CreatedOperator", createdOperatorSchema),
+        201: json(
+          "The operator, whose secret no other answer has.",
+          "CreatedOperator",
+          createdOperatorSchema,
+        ),
       },
     },
     "GET /v1/operators": {
@@ -110,8 +116,8 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "POST /v1/session/codes": {
       id: "makeSessionCode",
       what: "Create a sign-in code, which signs in one browser as this operator within 10 minutes",
-      more: "The request must have the operator's secret. With a session's cookie or through Cloudflare Access it gets no code.",
-      answers: { 201: json("The code. No other answer has it.", "SessionCode", sessionCodeSchema) },
+      more: "A request needs the operator's secret; with a session's cookie or through Cloudflare Access it gets no code.",
+      answers: { 201: json("The code, which no other answer has.", "SessionCode", sessionCodeSchema) },
     },
     "GET /v1/sessions": {
       id: "listSessions",
@@ -185,7 +191,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       id: "getClusterHistory",
       what: "List the times when the Worker did not watch the Nodes, with the reasons, newest first",
       about: { before, ...LISTED },
-      answers: { 200: list("A page of these times.", "ClusterHistory", clusterHistorySchema) },
+      answers: { 200: list("A page of times without a watch.", "ClusterHistory", clusterHistorySchema) },
     },
     "GET /v1/origins": {
       id: "listOrigins",
@@ -209,7 +215,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /v1/silent-nodes": {
       id: "listSilentNodes",
       what: "List the Nodes of machines that have been silent for `days`",
-      more: "With this number of days, the variable REMOVE_SILENT_NODES_DAYS would remove these Nodes. The longest silence is first.",
+      more: "The Worker would remove these Nodes if the variable REMOVE_SILENT_NODES_DAYS had this number. The longest silence is first.",
       about: { days: "1 to 3,650." },
       answers: { 200: json("At most 10,000 Nodes.", "SilentNodes", silentNodesSchema) },
     },
@@ -258,14 +264,14 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /readyz": {
       id: "getReadiness",
       what: "Check the deployment, and show the remedy for each problem",
-      more: "The Worker sends the apiserver at most one request in 10 s for this.",
+      more: "The Worker checks the apiserver at most once in 10 s.",
       about: { verbose: "With any value: lines of text instead of JSON." },
       answers: { 200: readinessAnswer("No check has failed."), 503: readinessAnswer("A check has failed.") },
     },
     "GET /metrics": {
       id: "getMetrics",
       what: "Get the fleet's metrics for Prometheus",
-      more: "The scrape secret opens this path as well. The answer is in OpenMetrics, or in plain text if the header Accept has only that.",
+      more: "The scrape secret opens `/metrics` as well. The answer is in OpenMetrics, or in plain text if the header Accept has only that.",
       answers: {
         200: {
           what: "The metrics.",

@@ -72,12 +72,12 @@ export const FLEET_DESCRIPTIONS = {
     "GET /v1/rollout": {
       id: "getRollout",
       what: "Show the rollout with its version of the shim, its machines, and their results",
-      answers: { 200: json("The rollout. It is null if there is none.", "RolloutState", rolloutSchema) },
+      answers: { 200: json("The rollout, or null if there is none.", "RolloutState", rolloutSchema) },
     },
     "PUT /v1/rollout": {
       id: "putRollout",
       what: "Start a rollout, give it to more machines, or continue it after a stop",
-      more: "Machines that are silent at that time do not stop the rollout again. Another version replaces the present one.",
+      more: "Machines that are silent at the time of the request do not stop the rollout again. Another version replaces the present one.",
       answers: { 200: json("The rollout continues.", "RolloutState", rolloutSchema) },
     },
     "POST /v1/rollout/stop": {
@@ -148,7 +148,7 @@ export const FLEET_DESCRIPTIONS = {
       more: ADDRESSES,
       answers: {
         201: json(
-          "The receiver. No other answer has its signing secret.",
+          "The receiver, whose signing secret no other answer has.",
           "ChangedReceiver",
           changedReceiverSchema,
         ),
@@ -167,7 +167,9 @@ export const FLEET_DESCRIPTIONS = {
     "POST /v1/receivers/{receiver}/test": {
       id: "testReceiver",
       what: "Send a receiver one test message",
-      answers: { 200: json("The receiver's answer to it.", "ReceiverTest", receiverTestSchema) },
+      answers: {
+        200: json("The receiver's answer to the test message.", "ReceiverTest", receiverTestSchema),
+      },
     },
     "GET /v1/receivers/{receiver}/letters": {
       id: "listLetters",

@@ -1,5 +1,4 @@
-// Describes the routes about one machine, for operators and for machines. docs/protocol.md is normative for
-// machines.
+// Describes the routes about one machine, for operators and for machines. docs/protocol.md is normative for machines.
 import {
   type EnrolmentAnswer,
   type LeaveAnswer,
@@ -113,7 +112,7 @@ export const MACHINES_DESCRIPTIONS = {
     "PUT /v1/nodes/{name}/enrolment": {
       id: "enrol",
       what: "Pin a machine's key to its name",
-      more: "Both keys sign the challenge of the first answer.",
+      more: "The machine key and the join token sign the challenge of the first answer.",
       answers: { 200: json("The name belongs to this key.", "Enrolment", enrolled) },
     },
     "POST /v1/nodes/{name}/report": {

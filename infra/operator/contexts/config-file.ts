@@ -1,5 +1,4 @@
-// Reads and writes the operator's configuration: Workers by name, and the source of each Worker's secret. The file
-// contains no secret.
+// Reads and writes the operator's configuration: Workers by name, and each secret's source, but no secret.
 import { join } from "node:path";
 import * as z from "zod/mini";
 import { parseJson } from "../../../node-shim/base/state-file.ts";

@@ -38,10 +38,7 @@ const NO_CREDENTIALS =
   "no credentials: pass --secret-file, set ROLLCALL_SECRET or ROLLCALL_SECRET_FILE, set CF_ACCESS_CLIENT_ID and " +
   "CF_ACCESS_CLIENT_SECRET for a service token of Cloudflare Access, or store where they come from: rollcall context add --help";
 
-/**
- * Returns the Worker and the credentials. Flags take precedence over the environment, and the environment over the
- * configuration. The error has a remedy.
- */
+/** Returns the Worker and the credentials, from flags, else the environment, else the configuration. */
 export function connectionOf(
   flags: ConnectionFlags,
   environment: OperatorEnvironment,

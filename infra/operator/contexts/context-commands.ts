@@ -36,7 +36,7 @@ export function contextCommands(program: OperatorProgram): void {
   context
     .command("add <name>")
     .description(
-      "Add or change the context of this name, for the Worker of --url. The first one becomes the current context.",
+      "Add or change the context of this name, for the Worker of --url. Your first context becomes the current context.",
     )
     .option("--secret-command <command>", "a shell command that prints the secret")
     .option(
@@ -50,7 +50,7 @@ export function contextCommands(program: OperatorProgram): void {
     );
   context
     .command("use <name>")
-    .description("Make this context the current one, which commands use.")
+    .description("Make this context the current context, which commands use.")
     .action((name: string) =>
       change(program, `context ${name} is the current one`, (config) => {
         const known = knownIn(config, name);
@@ -69,14 +69,14 @@ export function contextCommands(program: OperatorProgram): void {
 function listCommands(program: OperatorProgram, context: Command): void {
   context
     .command("list")
-    .description("All contexts; * marks the current one.")
+    .description("List contexts. * marks the current context.")
     .action(() => {
       const config = readConfig(program.surroundings.process.env);
       return config.ok ? show(program, rowsOf(config.value)) : fail(program, usage(config.error));
     });
   context
     .command("show [name]")
-    .description("One context, by default the current one.")
+    .description("Show one context, by default the current context.")
     .action((name: string | undefined) => {
       const config = readConfig(program.surroundings.process.env);
       if (!config.ok) return fail(program, usage(config.error));

@@ -1,5 +1,4 @@
-// Reads an operator's secret from a file, from a command that prints it, or from cloudflared. Never prints a
-// secret. Also reads and writes private files, which only their owner may read.
+// Reads an operator's secret from a file, a command or cloudflared, and never prints it. Also handles private files.
 import { spawnSync } from "node:child_process";
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
@@ -11,10 +10,7 @@ export interface CommandEnvironment {
   PATH?: string | undefined;
 }
 
-/**
- * The time limit of a command in milliseconds: long enough to unlock a password manager, or to log in with a
- * browser.
- */
+/** The time limit of a command: long enough to unlock a password manager, or to log in with a browser. */
 const COMMAND_WITHIN_MS = 120_000;
 
 /** Returns the text, or an error if the text cannot be a bearer token. `where` names its source in the error. */
@@ -45,10 +41,7 @@ export function accessToken(origin: string, environment: CommandEnvironment): Re
   return failure(`cloudflared has no token for ${origin}: cloudflared access login ${origin}`);
 }
 
-/**
- * Runs a program and returns its stdout. The program's stdin and stderr are the terminal, so that it may ask for a
- * password.
- */
+/** Runs a program and returns its stdout. The program may ask the terminal for a password. */
 function output(
   program: string,
   args: string[],
@@ -72,10 +65,7 @@ function output(
 
 const OTHERS = 0o077;
 
-/**
- * Returns the text of a file, or null if the file does not exist. Refuses a file that others can read. The error
- * has a remedy.
- */
+/** Returns a file's text, or null if it does not exist. Returns an error with a remedy if others can read it. */
 export function readPrivate(path: string, what: string): Result<string | null> {
   try {
     const found = statSync(path);

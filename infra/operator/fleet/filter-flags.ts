@@ -24,59 +24,63 @@ const FLAGS: Readonly<
   state: {
     parameter: "state",
     flags: "--state <states>",
-    help: "in one of these states: silent,not-ready (see explain)",
+    help: "only machines in one of these states: silent,not-ready (see explain)",
   },
   phase: {
     parameter: "phase",
     flags: "--phase <phases>",
-    help: "in one of these phases: 'cloned,two shims'",
+    help: "only machines in one of these phases: 'cloned,two shims'",
   },
   condition: {
     parameter: "condition",
     flags: "--condition <conditions>",
-    help: "with these conditions: MemoryPressure, '!Ready', Ready=Unknown",
+    help: "only machines with these conditions: MemoryPressure, '!Ready', Ready=Unknown",
   },
   selector: {
     parameter: "selector",
     flags: "-l, --selector <selector>",
-    help: "with these labels, as kubectl's -l: site=b,tier!=gpu",
+    help: "only machines with these labels, as kubectl's -l: site=b,tier!=gpu",
   },
   versionOf: {
     parameter: "version",
     flags: "--version-of <versions>",
-    help: "whose shim has this version: '<0.2.0', '>=0.1.0,!=0.1.3'",
+    help: "only machines whose shim has this version: '<0.2.0', '>=0.1.0,!=0.1.3'",
   },
   address: {
     parameter: "address",
     flags: "--address <range>",
-    help: "that report from this address or range: 203.0.113.0/24",
+    help: "only machines that report from this address or range: 203.0.113.0/24",
   },
   beside: {
     parameter: "beside",
     flags: "--beside <machine>",
-    help: "that report from the same address as this machine, which is included",
+    help: "only this machine, and machines that report from the same address",
   },
   token: {
     parameter: "token",
     flags: "--token <id>",
-    help: "that enrolled with the join token with this ID",
+    help: "only machines that enrolled with the join token with this ID",
   },
   text: {
     parameter: "text",
     flags: "--text <text>",
-    help: "with this text in name, addresses, labels' values or versions",
+    help: "only machines with this text in name, addresses, labels' values or versions",
   },
-  unused: { parameter: "unused", flags: "--unused", help: "that have never reported with their key" },
+  unused: {
+    parameter: "unused",
+    flags: "--unused",
+    help: "only machines that have never reported with their key",
+  },
   changedSince: {
     parameter: "since",
     flags: "--changed-since <time>",
-    help: "whose state changed then or later: 15m, 2h, 2026-01-31T12:00:00Z",
+    help: "only machines whose state changed at this time or later: 15m, 2h, 2026-01-31T12:00:00Z",
     isTime: true,
   },
   changedUntil: {
     parameter: "until",
     flags: "--changed-until <time>",
-    help: "whose state last changed then or earlier",
+    help: "only machines whose state last changed at this time or earlier",
     isTime: true,
   },
 };
@@ -112,9 +116,15 @@ export interface ScopeFlags {
 
 export function withScopeFlags(command: Command): Command {
   return command
-    .option("-l, --selector <selector>", "machines with these labels, as kubectl's -l: site=b,tier!=gpu")
-    .option("--names <pattern>", "machines with this name or pattern: * matches anything without a dot")
-    .option("--state <states>", "only these states: not-ready,silent,cluster-unreachable,blocked,revoked");
+    .option("-l, --selector <selector>", "only machines with these labels, as kubectl's -l: site=b,tier!=gpu")
+    .option(
+      "--names <pattern>",
+      "only machines with this name, or of this pattern (* matches any text without a dot)",
+    )
+    .option(
+      "--state <states>",
+      "only alerts about these states: not-ready,silent,cluster-unreachable,blocked,revoked",
+    );
 }
 
 /** The flag that sets each field of the request's body, for error messages. */
@@ -127,8 +137,6 @@ export const scopeOf = ({ selector, names, state }: ScopeFlags) => ({
   ...(state !== undefined && { states: state.split(",") }),
 });
 
-/**
- * Returns the machines of a scope as text, like `site=b edge-*`, or `all` if the scope does not limit the machines.
- */
+/** Returns the machines of a scope as text, like `site=b edge-*`, or `all` if the scope does not limit the machines. */
 export const machinesOf = ({ selector, names }: { selector: string; names: string }) =>
   [selector, names].filter((text) => text !== "").join(" ") || "all";

@@ -122,10 +122,7 @@ export function machineColumns(nowMs: number): readonly MachineColumn[] {
 
 export const COLUMN_NAMES: readonly string[] = machineColumns(0).map(({ head }) => head.toLowerCase());
 
-/**
- * Renders the list. `chosen` has the heads of the wanted columns in lower case; undefined means the default
- * columns.
- */
+/** Renders the list. `chosen`: the wanted columns' heads in lower case, or undefined for the default columns. */
 export function machineList({ machines, counts }: FoundMachines, chosen?: readonly string[]): Shown {
   const matching = sum(counts.matching);
   const rest = matching - machines.length;

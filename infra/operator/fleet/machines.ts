@@ -23,10 +23,7 @@ interface AskedMachines extends FoundMachines {
   isUnchanged: boolean;
 }
 
-/**
- * Reads pages until `limit` machines are read. The counts are from the first page. `etag` is from the last answer
- * to this query.
- */
+/** Reads up to `limit` machines by pages, with the first page's counts. `etag` is from this query's last answer. */
 export async function askMachines(
   connection: WorkerConnection,
   query: MachineQuery,
@@ -68,10 +65,7 @@ export interface MachinePoll {
   next: () => Promise<Result<FoundMachines | null, OperatorFault>>;
 }
 
-/**
- * The number of failures in a row that ends a watch. Fewer may be a network fault, or a new deployment of the
- * Worker.
- */
+/** The number of failures in a row that ends a watch. Fewer may be a network fault or a deployment. */
 const FAILURES_IN_A_ROW = 5;
 
 export function pollMachines(connection: WorkerConnection, query: MachineQuery): MachinePoll {
@@ -109,17 +103,11 @@ export type MachineSnapshot = ReadonlyMap<string, PartialMachine>;
 export const snapshotOf = (machines: readonly PartialMachine[]): MachineSnapshot =>
   new Map(machines.map((machine) => [identityOf(machine), machine]));
 
-/**
- * Returns the identity of a machine in a list. Several machines may wait for one name, so a pending machine is
- * identified by name and time.
- */
+/** Returns a machine's identity in a list: a pending machine's name and time, since several may await one name. */
 const identityOf = ({ name = "", state, since = "" }: PartialMachine) =>
   state === "pending" ? `${name} ${since}` : name;
 
-/**
- * Returns true if the machine has another state or reason, or if its state has ended and begun again between two
- * readings.
- */
+/** Returns true for another state or reason, or for a state that ended and began again between two readings. */
 export function hasChanged(before: MachineSnapshot, machine: PartialMachine): boolean {
   const known = before.get(identityOf(machine));
   const { state, since, why = "" } = machine;

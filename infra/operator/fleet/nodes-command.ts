@@ -51,19 +51,19 @@ export function nodesCommand(program: OperatorProgram): void {
     .command("nodes")
     .alias("machines")
     .description(
-      "Machines and their states, by filters; those that need attention first. Wakes no machine's object.",
+      "List machines with their states, by filters. Machines that need attention are first. Wakes no machine's object.",
     );
   withFilterFlags(command)
     .option(
       "--sort <by>",
-      "urgency, name, state, since, version or address; a minus reverses the order: -since",
+      "the order: urgency, name, state, since, version or address; a minus reverses it: -since",
       "urgency",
     )
-    .option("--fields <fields>", "the fields of -o json, yaml and jsonl: name,state,labels")
-    .option("--columns <columns>", "the columns of the table: name,state,since", columnNames)
-    .option("--limit <n>", "the most machines to print", wholeNumber, 500)
+    .option("--fields <fields>", "only these fields with -o json, yaml or jsonl: name,state,labels")
+    .option("--columns <columns>", "only these columns in the table: name,state,since", columnNames)
+    .option("--limit <n>", "the number of machines to print at most", wholeNumber, 500)
     .option("--all", "print all machines that match")
-    .option("-w, --watch", "then print each change, until Ctrl-C")
+    .option("-w, --watch", "after the list, print each change, until Ctrl-C")
     .addHelpText("after", HELP)
     .action((flags: NodesFlags) => listNodes(program, flags));
 }

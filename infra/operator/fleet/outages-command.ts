@@ -55,11 +55,11 @@ export function outagesCommand(program: OperatorProgram): void {
   program
     .command("outages [id]")
     .description(
-      "Outages: networks whose machines fell silent together, open ones first; or the machines of one outage.",
+      "List outages (machines of one network that fell silent together), open outages first; or the machines of one outage.",
     )
     .option("--since <time>", "only outages that ended after this time, or have not ended: 2h, 7d", timeText)
     .option("--until <time>", "only outages that began before this time", timeText)
-    .option("--limit <n>", "the most outages to print", wholeNumber, 100)
+    .option("--limit <n>", "the number of outages to print at most", wholeNumber, 100)
     .addHelpText("after", HELP)
     .action((id: string | undefined, flags: { since?: string; until?: string; limit: number }) => {
       if (id !== undefined) return showOutage(program, id);

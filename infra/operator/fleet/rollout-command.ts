@@ -1,5 +1,4 @@
-// Runs rollcall rollout …: gives a new version of the shim to a growing part of the machines, and shows the
-// progress.
+// Runs rollcall rollout …: gives a new version of the shim to a growing part of the machines, and shows the progress.
 import type { Command } from "commander";
 import {
   type RolloutAnswer,
@@ -46,16 +45,18 @@ export function rolloutCommands(program: OperatorProgram): void {
     answer(program, { ...request, missing: NONE }, shown(rolloutSchema, rolloutShown));
   rollout
     .command("show")
-    .description("The version, the machines that it is for, and how many have upgraded or fallen silent.")
+    .description(
+      "Show the rollout's version and machines, and the number of machines that have upgraded or fallen silent.",
+    )
     .action(() => asked({ method: "GET", path: "/v1/rollout" }));
   setCommand(program, rollout);
   rollout
     .command("stop")
-    .description("Stop the rollout: no other machine gets the version until you set it again.")
+    .description("Stop the rollout: no further machine gets the version until you use rollout set again.")
     .action(() => asked({ method: "POST", path: "/v1/rollout/stop" }));
   rollout
     .command("end")
-    .description("End the rollout. Machines keep the version that they have.")
+    .description("End the rollout. Machines keep their present version of the shim.")
     .action(() =>
       answer(
         program,
@@ -69,20 +70,24 @@ function setCommand(program: OperatorProgram, rollout: Command): void {
   rollout
     .command("set")
     .argument("<version>", "the shim's version, which must be in your apt repository: 0.2.0, 0.3.0-rc.1")
-    .description("Start a rollout, widen it, or continue one that has stopped.")
-    .requiredOption("--percent <number>", "the share of the matching machines, 1 to 100", wholeNumber)
+    .description("Start a rollout, give it to more machines, or continue it after a stop.")
+    .requiredOption(
+      "--percent <number>",
+      "the percentage of the matching machines that get the version, 1 to 100",
+      wholeNumber,
+    )
     .option(
       "-l, --selector <selector>",
       "only machines with these labels, as kubectl's -l: stage=canary,tier!=gpu",
     )
     .option(
       "--most-silent <percent>",
-      "stop if more of the upgraded machines are silent; 0: at the first one (default: 2)",
+      "stop the rollout if a larger percentage of the upgraded machines is silent; 0: stop at the first (default: 2)",
       (text) => (text === "0" ? 0 : wholeNumber(text)),
     )
     .option(
       "--at-once <number>",
-      "the most machines that upgrade at the same time (default: 50)",
+      "the number of machines that may upgrade at the same time (default: 50)",
       wholeNumber,
     )
     .action((version: string, flags: RolloutFlags) => {

@@ -21,7 +21,7 @@ Examples:
 export function versionsCommand(program: OperatorProgram): void {
   program
     .command("versions")
-    .description("The number of machines with each version of the shim, by state.")
+    .description("Show the number of machines with each version of the shim, by state.")
     .addHelpText("after", HELP)
     .action(() =>
       answer(program, { method: "GET", path: "/v1/versions" }, shown(versionsSchema, versionList)),
@@ -71,10 +71,7 @@ export function versionList(versions: VersionsAnswer): Shown {
   });
 }
 
-/**
- * Returns the shims' line for rollcall status, like `0.2.0 on 12 of 14 machines, 0.1.0 on 2; 2 are behind the
- * Worker`.
- */
+/** Returns the status line of shims, like `0.2.0 on 12 of 14 machines, 0.1.0 on 2; 2 are behind the Worker`. */
 export function shimWords(versions: VersionsAnswer): string {
   const all = machinesIn(versions);
   if (all === 0) return "none yet";
@@ -97,10 +94,7 @@ export function behindIn({ shims }: VersionsAnswer): number {
   return shims.reduce((sum, { isBehind, machines }) => sum + (isBehind ? machines : 0), 0);
 }
 
-/**
- * Returns the command line's own version for rollcall status, and advice if it is older than the Worker. An older
- * Worker reports no version.
- */
+/** Returns the command line's version, with advice if it is older than the Worker, which may report none. */
 export function commandLineWords(own: string, worker: string | undefined): string {
   return worker !== undefined && isBehind(own, worker)
     ? `${own}, older than the Worker: install ${worker} to see all of its answers`

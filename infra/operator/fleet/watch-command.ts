@@ -38,10 +38,10 @@ export function watchCommand(program: OperatorProgram): void {
   withFilterFlags(command)
     .option(
       "--until <states>",
-      "end when all matching machines are in one of these states: ready",
+      "end the command when all matching machines are in one of these states: ready",
       stateNames,
     )
-    .option("--for <duration>", "end after this time: 90s, 30m", positiveDuration)
+    .option("--for <duration>", "end the command after this time: 90s, 30m", positiveDuration)
     .addHelpText("after", HELP)
     .action((flags: WatchFlags) => watch(program, flags));
 }

@@ -1,5 +1,4 @@
-// Renders the output of a command in each format of -o. Formats for scripts do not depend on the screen's width,
-// and cut no text.
+// Renders a command's output in each format of -o. Formats for scripts cut no text to the screen's width.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { table, type TableColumn } from "./table.ts";
 import type { TerminalScreen } from "./terminal.ts";
@@ -101,10 +100,7 @@ function csv(head: readonly string[], rows: readonly (readonly string[])[]): str
   return [head, ...rows].map((row) => `${row.map(csvCell).join(",")}\n`).join("");
 }
 
-/**
- * Returns a cell of CSV. A text that begins like a formula gets a quote mark before it: a spreadsheet would run it,
- * and machines choose some texts.
- */
+/** Returns a cell of CSV. A quote mark keeps spreadsheets from running a machine's text as a formula. */
 function csvCell(text: string): string {
   const inert = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
   return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;

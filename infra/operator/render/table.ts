@@ -15,10 +15,7 @@ export interface TableColumn<Row> {
   of: (row: Row) => string;
   /** Returns the value for CSV, if it differs from the shown text: a time in place of its age. */
   raw?: (row: Row) => string;
-  /**
-   * The column's rank. On a narrow screen columns with the highest rank are left out first. Columns with rank 0 are
-   * always shown.
-   */
+  /** The column's rank. A narrow screen leaves out the highest ranks first, but never rank 0. */
   rank: number;
   /** true if the column is shown only with -o wide and -o csv. */
   isWide?: true;
@@ -70,10 +67,7 @@ interface Measured {
   width: number;
 }
 
-/**
- * Cuts texts, and leaves out the columns of the highest rank, until the table fits or only columns with rank 0 are
- * left.
- */
+/** Cuts texts, and leaves out columns of the highest rank, until the table fits or only rank 0 is left. */
 function fitting<Each extends Measured>(columns: readonly Each[], room: number, gap: number): Each[] {
   const needed = (each: readonly Measured[]) =>
     each.reduce((sum, { width }) => sum + width, 0) + gap * Math.max(each.length - 1, 0);

@@ -1,5 +1,4 @@
-// Describes a terminal by its width and colours, and fits texts to it: measures, cuts and wraps them, and removes
-// control characters. A pipe has no width and no colours.
+// Describes a terminal by width and colours, and fits texts to it. A pipe has no width and no colours.
 
 export interface TerminalScreen {
   /** The number of columns. null for a pipe, for which no text is cut. */
@@ -39,10 +38,7 @@ export function painted(text: string, paint: Paint | undefined, { isColored }: T
   return paint === undefined || !isColored || text === "" ? text : `\u001B[${SGR[paint]}m${text}\u001B[0m`;
 }
 
-/**
- * Returns the text with its control characters replaced. Control characters could move a terminal's cursor and
- * overwrite other lines.
- */
+/** Replaces control characters in a text, which could move a terminal's cursor and overwrite other lines. */
 export function harmless(text: string): string {
   return text.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\u{FFFD}");
 }

@@ -7,10 +7,7 @@ import type { Kubectl } from "../kubectl.ts";
 
 const NAMESPACE = "rollcall-system";
 
-/**
- * The objects of infra/rbac/*.yaml in the order of removal: rights before the policies that limit them, and the
- * namespace last.
- */
+/** The objects of infra/rbac/*.yaml, in the order of removal: rights before the policies that limit them. */
 export const SHARED_OBJECTS: readonly ObjectGroup[] = [
   { namespace: "kube-node-lease", names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
   { namespace: "default", names: ["rolebinding/rollcall", "role/rollcall"].map(inRbac) },
@@ -178,10 +175,7 @@ export async function findWay(kubectl: Kubectl, others: readonly string[]): Prom
   });
 }
 
-/**
- * Lists the objects of all removable kinds in the namespace. Removing the namespace would remove every object in
- * it.
- */
+/** Lists the namespace's objects of all removable kinds, which would be removed with the namespace. */
 async function objectsInside(kubectl: Kubectl): Promise<Result<WayObject[]>> {
   const said = await kubectl(["api-resources", "--namespaced", "--verbs=list,delete", "-o", "name"]);
   if (!said.ok) return said;
@@ -215,10 +209,7 @@ function wayObject(line: string): WayObject {
   };
 }
 
-/**
- * The names of objects in one namespace, or of objects without a namespace, like
- * `clusterrole.rbac.authorization.k8s.io/rollcall`.
- */
+/** The names of objects in a namespace, or with none, like `clusterrole.rbac.authorization.k8s.io/rollcall`. */
 export interface ObjectGroup {
   namespace: string | null;
   names: string[];

@@ -32,12 +32,12 @@ export function uninstallCommand(program: OperatorProgram, run: Kubectl = kubect
   program
     .command("uninstall")
     .description("Remove a deployment from the cluster: Nodes, leases, account, roles and policies.")
-    .option("--cluster", "required: confirms that objects of the cluster are removed for ever")
-    .option("--deployment <id>", "the Worker's DEPLOYMENT", "rollcall")
-    .option("--kubeconfig <file>", "kubectl's kubeconfig, instead of its default")
-    .option("--kube-context <name>", "kubectl's context, instead of the current one")
-    .option("--dry-run", "only list the objects")
-    .option("--yes", "do not ask (for scripts)")
+    .option("--cluster", "required: confirms that the command removes objects of the cluster for ever")
+    .option("--deployment <id>", "the ID of the deployment: the Worker's variable DEPLOYMENT", "rollcall")
+    .option("--kubeconfig <file>", "the kubeconfig for kubectl, instead of kubectl's default")
+    .option("--kube-context <name>", "the context for kubectl, instead of the current context")
+    .option("--dry-run", "list the objects that the command would remove, and remove nothing")
+    .option("--yes", "do not ask for confirmation (for scripts)")
     .addHelpText("after", HELP)
     .action((flags: UninstallFlags) =>
       uninstall(program, (args) => run([...args, ...clusterFlags(flags)]), flags),

@@ -5,10 +5,7 @@ export type AmountUnit = "bytes" | "count";
 const BYTES = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
 const COUNTS = ["", "million", "billion", "trillion"];
 
-/**
- * Returns the largest unit that is not larger than the amount. A count below a million keeps all digits. `word` is
- * "", or begins with a space.
- */
+/** Returns the largest unit up to the amount. A count below a million keeps all digits. `word` may be "". */
 export function amountScale(amount: number, unit: AmountUnit): { factor: number; word: string } {
   const words = unit === "bytes" ? BYTES : COUNTS;
   const factorOf = (power: number) =>

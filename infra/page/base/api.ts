@@ -1,5 +1,4 @@
-// Sends requests to the Worker, each with a time limit. Each failure is a RequestFault with a message for the
-// operator.
+// Sends requests to the Worker, each with a time limit. Each failure is a RequestFault with a message for the operator.
 import type { PathOf } from "../../../shared/protocol/routes.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { abortAfter } from "./clock.ts";
@@ -23,10 +22,7 @@ export interface RequestOptions {
   alsoAnswer?: number;
 }
 
-/**
- * Sends a request. T is the type of the path's answer in shared/protocol. Answers are not checked, because the
- * Worker and the page are deployed together.
- */
+/** Sends a request. T is the path's answer, unchecked: the Worker and the page are deployed together. */
 export type SendRequest = <T>(
   method: RequestMethod,
   path: PathOf<RequestMethod>,
@@ -35,10 +31,7 @@ export type SendRequest = <T>(
 
 const WITHIN_MS = 15_000;
 
-/**
- * Returns a function that sends requests with `fetch`, typically the browser's. `onRefused` is called if an answer
- * shows that the session has ended.
- */
+/** Returns a function that sends requests with `fetch`, and calls `onRefused` when the session has ended. */
 export function requestSender(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): SendRequest {
   return async <T>(method: RequestMethod, path: PathOf<RequestMethod>, options: RequestOptions = {}) => {
     const { query = {}, body, withinMs = WITHIN_MS } = options;
@@ -85,8 +78,6 @@ function noAnswer(error: unknown, withinMs: number): RequestFault {
   return { reason: "no-answer", message, status: 0 };
 }
 
-/**
- * Returns the path of a machine in the API. `what` is a part of it like `/timeline`, or "" for the machine itself.
- */
+/** Returns the path of a machine in the API. `what` is "" for the machine itself, or a part like `/timeline`. */
 export const machinePath = <What extends string = "">(name: string, what = "" as What) =>
   `/v1/nodes/${encodeURIComponent(name)}${what}` as const;

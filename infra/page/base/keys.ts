@@ -14,10 +14,7 @@ function isForField(event: KeyboardEvent): boolean {
   );
 }
 
-/**
- * Runs the shortcut of a key. Returns true if the key has a shortcut. Keys with Ctrl, Alt or Meta are left to the
- * browser.
- */
+/** Runs a key's shortcut, and returns true if it has one. Keys with Ctrl, Alt or Meta are the browser's. */
 export function pressed(event: KeyboardEvent, bindings: readonly KeyBinding[]): boolean {
   if (event.ctrlKey || event.altKey || event.metaKey || event.defaultPrevented || isForField(event))
     return false;

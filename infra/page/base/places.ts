@@ -1,5 +1,4 @@
-// Keeps the page's place in the browser's history. The URL's query names the view, so that each operator who opens
-// a link sees the linked view.
+// Keeps the page's place in the browser's history. The URL's query names the view, so that links can be shared.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { later } from "./clock.ts";
 
@@ -95,8 +94,7 @@ export function placesOf({ location, history, readPlace, onPopState }: PlacesSur
   };
   onPopState(() => {
     const next = numberOf(history.state);
-    // An entry without a place is the browser's own, after a change of the URL's fragment: typically by the link to
-    // the content.
+    // An entry without a place is the browser's, after a change of the fragment, as by the link to the content.
     if (next === null) history.replaceState({ place: current }, "");
     if (next === null || next === current) return;
     left.set(current, readPlace());
@@ -139,10 +137,7 @@ export function leftPlace(): LeftPlace {
   return { scrolled, link: link && link.getAttribute("href") };
 }
 
-/**
- * Milliseconds during which scroll positions are restored again and again, because content may arrive after the
- * view is drawn.
- */
+/** Milliseconds during which scroll positions are restored again, because content may arrive late. */
 const TRIED_FOR_MS = 3000;
 /** The events of an operator who scrolls, clicks or types. Any of these events ends the restoration. */
 const OWN_ACTS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
@@ -156,8 +151,7 @@ export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
     const link = [...main.querySelectorAll("a")].find((each) => each.getAttribute("href") === left.link);
     if (document.activeElement === main) link?.focus({ preventScroll: true });
   };
-  // Each change of the content calls for another attempt: answers arrive late, and the table draws rows only when
-  // it is scrolled to them.
+  // Answers arrive late, and the table draws rows when it is scrolled to them, so each change needs an attempt.
   const drawn = new MutationObserver(attempt);
   const end = () => {
     drawn.disconnect();

@@ -53,8 +53,5 @@ const formatOf = (locale: string | undefined, timeZone: string | undefined) =>
     timeZoneName: "short",
     timeZone,
   });
-/**
- * The format of the operator's own locale and time zone. Made once, because making a format takes longer than
- * drawing a row of the fleet.
- */
+/** The format of the operator's locale and time zone, made once because making it is slow. */
 const OWN_FORMAT = formatOf(undefined, undefined);

@@ -7,10 +7,7 @@ import { gzipSync } from "node:zlib";
 import { headersFile } from "./headers.ts";
 import { replaceFile } from "./replace-file.ts";
 
-/**
- * The limit for the compressed bytes of index.html, the styles, the entry script and its imports. A browser loads
- * all of them before it shows the page.
- */
+/** The limit for the compressed bytes that a browser loads before it shows the page. */
 export const FIRST_LOAD_BYTES = 60 * 1024;
 
 export interface BuiltFile {
@@ -32,10 +29,7 @@ interface Assets {
   imported: string[];
 }
 
-/**
- * Builds the page in the folder `source`, typically infra/page. Throws for errors of esbuild, or for a part that
- * the template lacks.
- */
+/** Builds the page in the folder `source`. Throws for errors of esbuild, or a part that the template lacks. */
 export async function buildPage(source: string): Promise<BuiltFile[]> {
   const { outputFiles, metafile } = await build({
     entryPoints: [join(source, "main.tsx"), join(source, "page.css")],
@@ -51,8 +45,7 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
     target: ["es2022", "chrome123", "firefox120", "safari17.5"],
     jsx: "automatic",
     jsxImportSource: "preact",
-    // Pictures in the style sheet become files of their own, because the content security policy allows no data:
-    // URL.
+    // Pictures in the style sheet become files of their own, because the content security policy allows no data: URL.
     loader: { ".svg": "file" },
     entryNames: "page/[name]-[hash]",
     chunkNames: "page/[name]-[hash]",
@@ -99,10 +92,7 @@ function assetsOf({ outputs }: Metafile): Assets {
   return { script, styles: [style, ...(entry?.cssBundle ? [entry.cssBundle] : [])], imported: [...imported] };
 }
 
-/**
- * Returns index.html from the template: replaces `{{style}}` in a link, `{{preloads}}` by itself, and `{{script}}`
- * in a script, each once.
- */
+/** Returns index.html: the template with `{{style}}`, `{{preloads}}` and `{{script}}` replaced, each once. */
 function filled(template: string, { script, styles: [style = "", ...more], imported }: Assets): string {
   const links = [
     ...more.map((path) => `<link rel="stylesheet" href="/${path}" />`),
@@ -139,10 +129,7 @@ const kiB = (bytes: number) => (bytes / 1024).toFixed(1);
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 
-/**
- * Builds the page and writes its files. `text` is a message for the terminal. `isSmallEnough` is false if the first
- * load is above its limit; no file is written then.
- */
+/** Builds the page and writes its files, unless the first load exceeds its limit. `text` is for the terminal. */
 export async function writePage(
   source = join(ROOT, "infra/page"),
   target = join(ROOT, "worker/static"),
@@ -153,8 +140,7 @@ export async function writePage(
   if (firstLoadBytes(files) > limitBytes) return { text, isSmallEnough: false };
   const folder = join(target, "page");
   mkdirSync(folder, { recursive: true });
-  // A Worker may serve these files during the build. Therefore index.html follows the files that it names, and the
-  // former files are removed last.
+  // A Worker may serve these files during the build, so index.html follows its files, and former files go last.
   const named = files.filter(({ path }) => path.startsWith("page/"));
   for (const { path, contents } of [...named, ...files.filter((each) => !named.includes(each))])
     replaceFile(join(target, path), contents);

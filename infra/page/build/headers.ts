@@ -1,5 +1,4 @@
-// Defines the headers of the Worker's static files, for worker/static/_headers on Cloudflare and for the local
-// Worker.
+// Defines the headers of the Worker's static files, for worker/static/_headers on Cloudflare and for the local Worker.
 
 /** The headers of a path. A path that ends in `*` stands for all paths that begin with the text before it. */
 export interface HeaderRule {
@@ -7,10 +6,7 @@ export interface HeaderRule {
   headers: Readonly<Record<string, string>>;
 }
 
-/**
- * The content security policy: allows only this origin's own files and API, and no inline script or style, no frame
- * and no form.
- */
+/** The content security policy: this origin's files and API, no inline script or style, no frame, no form. */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

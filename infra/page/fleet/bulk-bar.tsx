@@ -1,5 +1,4 @@
-// Draws the bar below the table: actions for the selected machines or for all matching machines, and the running
-// bulk actions.
+// Draws the bar below the table: actions for the selected or all matching machines, and running bulk actions.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { BulkProgress, BulksAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { usePolled } from "../parts/answer.tsx";

@@ -1,5 +1,4 @@
-// Draws the dialog of a bulk action: the operator chooses an action, sees its dry run, confirms exactly that, and
-// watches the progress. Closing the dialog stops no action.
+// Draws a bulk action's dialog: choice, dry run, confirmation of that run, and progress. Closing it stops no action.
 import type { PathOf } from "../../../shared/protocol/routes.ts";
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionName } from "../../../shared/fleet/action-words.ts";
@@ -198,10 +197,7 @@ function BulkPlanned(props: BulkPlannedProps) {
   );
 }
 
-/**
- * The number of machines drawn at first. Further machines are drawn on demand, since a browser needs long for ten
- * thousand names.
- */
+/** The number of machines drawn at first, because a browser needs long for ten thousand names. */
 const DRAWN_AT_FIRST = 200;
 
 function Touched({ touched }: { touched: readonly BulkMatch[] }) {

@@ -84,10 +84,7 @@ export function shownBulks(
   return bulks.filter(({ id, state }) => state === "running" || begunHere.has(id));
 }
 
-/**
- * Returns milliseconds until the next request. The time is long without running actions, because only another
- * operator can start one.
- */
+/** Returns milliseconds until the next request: more if no action runs, since only other operators start one. */
 export function nextLookMs(bulks: readonly Pick<BulkProgress, "state">[]): number {
   return bulks.some(({ state }) => state === "running") ? 2000 : 60_000;
 }

@@ -1,5 +1,4 @@
-// Defines the columns of the table of machines: their titles and orders, the operator's choice of columns, and the
-// CSV with the chosen columns.
+// Defines the columns of the table of machines: titles, orders, the operator's choice, and the CSV.
 import { MACHINE_FIELDS, MACHINE_SORTS } from "../../../shared/fleet/machine-fields.ts";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
 import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
@@ -110,10 +109,7 @@ interface AmissCondition {
   status: string;
 }
 
-/**
- * Returns the conditions that differ from their normal status. Conditions with the status Unknown come last, and
- * Ready last of all, since all silent machines have it.
- */
+/** Returns the conditions with an abnormal status: Unknown after others, and an Unknown Ready last of all. */
 export function amissConditions(conditions: Readonly<Record<string, string>>): AmissCondition[] {
   return wrongConditions(conditions).sort((a, b) => rankOf(a) - rankOf(b));
 }

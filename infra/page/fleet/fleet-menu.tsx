@@ -1,5 +1,4 @@
-// Draws a button that opens a small box below it. The box closes with Escape, and when the focus or a click goes
-// elsewhere.
+// Draws a button that opens a small box below it. Escape, or the focus or a click elsewhere, closes the box.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 

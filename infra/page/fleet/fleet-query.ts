@@ -1,5 +1,4 @@
-// Converts the search, filters and order of the fleet: to the URL and back, to parameters of the API, and to a test
-// of machines.
+// Converts the fleet's search, filters and order to the URL and back, to API parameters, and to a test of machines.
 import { OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
 import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
@@ -107,10 +106,7 @@ export function fleetTest(query: FleetQuery, search: FleetSearch, known: KnownFl
   return (machine) => outage !== undefined && isOfOutage(machine, outage) && isFound(machine);
 }
 
-/**
- * Returns true if the machine belongs to the outage. An outage lists its first names only; further machines are
- * recognised by their network and the time of their last report.
- */
+/** Returns true for a machine of the outage. An outage lists only its first names; others have its network and time. */
 function isOfOutage({ name, state, address, silentSinceMs }: FeedMachine, outage: Outage): boolean {
   if (outage.names.includes(name)) return true;
   if (state !== "silent" || silentSinceMs === null || outage.endedAt !== null) return false;

@@ -39,10 +39,7 @@ export function useFleetRows(query: FleetQuery, search: FleetSearch, isHeld: Rea
   return { matching, shown, settle: shown === now ? null : settle };
 }
 
-/**
- * Returns the matching machines. Builds a new list for another query; otherwise changes the list with each message
- * of the feed.
- */
+/** Returns the matching machines: a new list for another query, changed with each message of the feed. */
 function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   const revision = live.revision.value;
   const kept = useRef<{ key: string; revision: number; list: FleetList }>(null);
@@ -50,8 +47,7 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
     addressOf: (name: string) => live.machines().get(name)?.address,
     outageOf: (id: number) => live.outages.peek().get(id),
   };
-  // The list is also built again if the filter's outage changes, or the address of the machine whose neighbours are
-  // shown.
+  // Another outage of the filter, or another address of the machine whose neighbours are shown, builds a new list.
   const outage = query.outage === null ? null : live.outages.value.get(query.outage);
   const { beside } = search.filter;
   const { text, states, sort, isDescending } = query;
@@ -69,15 +65,10 @@ function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
   return { matching: before.list.rows, key };
 }
 
-/**
- * The number of rows that the table shows at most. For more machines the page asks the operator to narrow the
- * search.
- */
+/** The most rows that the table shows. For more machines the page asks for a narrower search. */
 export const MOST_ROWS = 50_000;
 
-/**
- * The matching machines in their order. An update costs one pass over the list, and tests changed machines only.
- */
+/** The matching machines in their order. An update costs one pass over the list, and tests changed machines only. */
 export class FleetList {
   readonly #test: MachineTest;
   readonly #order: FleetOrder;
@@ -176,10 +167,7 @@ export function countText(matching: number, all: number): string {
   return `${text}: too many to show. Here are the first ${most}; search for fewer.`;
 }
 
-/**
- * Returns the shown rows in their places, with the machines' current values. A machine that has left the fleet
- * keeps its last values.
- */
+/** Returns the shown rows in place, with current values. A machine that has left the fleet keeps its last ones. */
 export function inTheirPlaces(
   shown: readonly FeedMachine[],
   machines: ReadonlyMap<string, FeedMachine>,

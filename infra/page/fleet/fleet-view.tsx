@@ -158,8 +158,5 @@ function PendingCount() {
   );
 }
 
-/**
- * The steps for a fleet without machines. The steps are seldom shown, so their code is not in the page's first
- * load.
- */
+/** The steps for a fleet without machines, seldom shown and so not in the page's first load. */
 const NoMachines = lazyView(async () => (await import("./no-machines-steps.tsx")).NoMachinesSteps);

@@ -68,10 +68,7 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
   );
 }
 
-/**
- * Returns a reference for the table. If the URL has a filter and the table is below the screen, the page scrolls to
- * the table.
- */
+/** Returns a reference for the table. With a filter in the URL, the page scrolls to a table below the screen. */
 function useSeen({ text, states, outage }: FleetQuery) {
   const section = useRef<HTMLElement>(null);
   useEffect(() => {
@@ -95,9 +92,7 @@ function useColumns() {
   return { columns, choose };
 }
 
-/**
- * Returns a function that sorts by a column, or reverses the order if the table is already sorted by that column.
- */
+/** Returns a function that sorts by a column, or reverses the order if the table is already sorted by that column. */
 function useSort(query: FleetQuery) {
   const { go, route } = usePage();
   return useCallback(
@@ -109,10 +104,7 @@ function useSort(query: FleetQuery) {
   );
 }
 
-/**
- * Returns the selection, and functions that change it. When a machine leaves the fleet, it also leaves the
- * selection.
- */
+/** Returns the selection, and functions that change it. A machine that leaves the fleet leaves the selection. */
 function useSelection(rows: readonly { name: string }[]) {
   const { live } = usePage();
   const selected = useSignal<Selection>(NOTHING_SELECTED);
@@ -284,10 +276,7 @@ export function toggled(selection: Selection, name: string): Selection {
   return withNames(selection, [name], !selection.has(name));
 }
 
-/**
- * Returns the selection in which all rows from `anchor` to `name` have the anchor's value. `anchor` is the row that
- * the operator changed last.
- */
+/** Returns the selection where the rows up to `name` have the value of `anchor`, the row changed last. */
 export function extended(
   selection: Selection,
   rows: readonly { name: string }[],

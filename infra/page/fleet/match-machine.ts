@@ -12,10 +12,7 @@ import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
 
 export type MachineTest = (machine: FeedMachine) => boolean;
 
-/**
- * Returns a function that tests a machine. `addressOf` returns the address from which a machine reports. A machine
- * without an address has no neighbours.
- */
+/** Returns a function that tests a machine. `addressOf` returns the address from which a machine reports. */
 export function machineTest(
   filter: MachineFilter,
   addressOf: (name: string) => string | undefined,

@@ -1,5 +1,4 @@
-// Draws the problems, most urgent first, as the feed reports them. Lines keep their places while the operator
-// points at them.
+// Draws the feed's problems, most urgent first. Lines keep their places while the operator points at them.
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useId, useRef } from "preact/hooks";
@@ -109,10 +108,7 @@ function Groups() {
 const KINDS = Object.keys(NEEDS_HEADINGS) as NeedsKind[];
 const KEPT = "needs";
 
-/**
- * Returns the groups that are open, and a function that opens or closes a group. The browser stores the operator's
- * own choices; other groups keep their state until the view closes.
- */
+/** Returns the open groups, and a function that opens or closes one. The browser stores the operator's choices. */
 function useFolds(groups: readonly NeedsGroup[]) {
   const { preferences } = usePage();
   const chosen = useSignal<Folds>(foldsOf(preferences.get(KEPT) ?? "", KINDS));

@@ -9,10 +9,7 @@ import type { Outage } from "../../../shared/protocol/outages.ts";
 /** The number of entries that a group lists. Further entries are only counted. */
 export const NEEDS_LISTED = 10;
 
-/**
- * The groups of single machines, by urgency. `conditions`: ready machines under pressure. `skewed`: machines whose
- * only problem is a wrong clock.
- */
+/** Groups of machines by urgency. `conditions`: ready, under pressure. `skewed`: only a wrong clock. */
 const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "conditions", "skewed"] as const;
 export type MachineGroup = (typeof MACHINE_GROUPS)[number];
 
@@ -117,17 +114,13 @@ interface Gathered extends OpenOutage {
   machines: FeedMachine[];
 }
 
-/**
- * Returns the open outages. An outage with fewer than OUTAGE_MACHINES silent machines is left out: its machines are
- * listed one by one.
- */
+/** Returns the open outages, except those below OUTAGE_MACHINES silent machines, which are listed one by one. */
 function openOutages(outages: Iterable<Outage>): Gathered[] {
   const open: Gathered[] = [];
   for (const outage of outages)
     if (outage.endedAt === null && outage.silent >= OUTAGE_MACHINES)
       open.push({ outage, startedMs: Date.parse(outage.startedAt), machines: [] });
-  // The latest outage is first: if two outages of one network began within a minute, a machine of both belongs to
-  // the later one.
+  // If two outages of one network began within a minute, a machine of both belongs to the later one, so it is first.
   return open.sort((a, b) => b.outage.id - a.outage.id);
 }
 
@@ -139,10 +132,7 @@ function outageOf(machine: FeedMachine, open: readonly Gathered[]): Gathered | u
   );
 }
 
-/**
- * Returns true if the address is in the network. An IPv4 network is one address. Only IPv6 addresses are parsed,
- * which takes longer.
- */
+/** Returns true if the address is in the network. Parses only IPv6: an IPv4 network is one address. */
 function isIn(network: string, address: string): boolean {
   return network === address || (network.includes(":") && networkOf(address) === network);
 }
@@ -177,10 +167,7 @@ export function sinceOf(entry: NeedsEntry): number {
   return entry.state === "silent" ? silentMs(entry) : entry.sinceMs;
 }
 
-/**
- * An entry, and the place that it keeps while the operator points at the list. The place is Infinity for an entry
- * without one.
- */
+/** An entry, and its place while the operator points at the list, or Infinity for an entry without one. */
 type Placed<T> = { entry: T; place: number; sinceMs: number };
 
 /** Returns the first entries without sorting all of them, because an outage may have thousands. */
@@ -204,9 +191,7 @@ function isBefore<T extends NeedsEntry>(kind: NeedsKind, one: Placed<T>, other: 
   return keyOf(kind, one.entry) < keyOf(kind, other.entry);
 }
 
-/**
- * Returns the present places of the listed entries. With these places needsList keeps the entries where they are.
- */
+/** Returns the present places of the listed entries. With these places needsList keeps the entries where they are. */
 export function heldPlaces(groups: readonly NeedsGroup[]): HeldPlaces {
   const places = new Map<string, number>();
   for (const group of groups)
@@ -220,10 +205,7 @@ export function unlessSame(before: readonly NeedsGroup[], now: readonly NeedsGro
   return isSame(before, now) ? before : now;
 }
 
-/**
- * Returns true if two values are equal. Unchanged machines are identical objects, so the comparison seldom goes
- * deep.
- */
+/** Returns true if two values are equal, seldom by going deep, since unchanged machines are identical. */
 function isSame(a: unknown, b: unknown): boolean {
   if (a === b) return true;
   if (typeof a !== "object" || typeof b !== "object" || a === null || b === null) return false;

@@ -1,5 +1,4 @@
-// Draws outages on the fleet view: a line for each open outage with its machines, and a line for the outage that
-// the table is filtered by.
+// Draws outages on the fleet view: a line per open outage with its machines, and one for the table's filter.
 import { useComputed, useSignal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import type { Outage, OutageAnswer } from "../../../shared/protocol/outages.ts";
@@ -57,8 +56,7 @@ export function OutageEntry({ entry: { outage, startedMs, machines } }: { entry:
 export function OutageLine({ id }: { id: number }) {
   const { live, route } = usePage();
   const fromFeed = live.outages.value.get(id);
-  // The feed contains only open outages and outages that end while the page is open. The Worker is asked for an
-  // outage that ended earlier.
+  // The feed lacks outages that ended before the page was opened, so the Worker is asked for such an outage.
   const isMissing = !fromFeed && live.isKnown.value;
   const { value, fault, again } = useAnswer<OutageAnswer>(isMissing ? `/v1/outages/${id}` : null, ONE);
   const outage = fromFeed ?? value;

@@ -36,10 +36,7 @@ const NOTHING_KNOWN = "Look at the machine's history.";
 const explanation = (table: Readonly<Record<string, Explanation | undefined>>, key: string | null) =>
   key === null ? undefined : table[key];
 
-/**
- * Returns the explanation of a machine that is not ready: of a condition if its phase is `registered`, otherwise of
- * its phase.
- */
+/** Returns the explanation of a condition if the machine's phase is `registered`, otherwise of its phase. */
 function ofNotReady(machine: FeedMachine): Explanation | undefined {
   if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
   return ofCondition(machine);

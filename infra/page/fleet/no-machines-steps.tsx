@@ -1,5 +1,4 @@
-// Draws the fleet view of a deployment without machines: whether the Worker is ready for them, and how the first
-// machine joins.
+// Draws the fleet view without machines: whether the Worker is ready for them, and how the first machine joins.
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { CopyButton, joinCommand } from "../parts/command.tsx";
 import { hrefOf } from "../base/places.ts";
@@ -45,9 +44,7 @@ export function NoMachinesSteps() {
 
 const LOOK_EVERY_MS = 15_000;
 
-/**
- * Draws the failed checks of the Worker, before the steps: with a failed check the Worker would refuse a machine.
- */
+/** Draws the failed checks of the Worker, before the steps: with a failed check the Worker would refuse a machine. */
 function FailedChecks() {
   // If a check has failed, the status is 503, and the body still has all checks.
   const { value: readiness } = usePolled<ReadinessAnswer>("/readyz", () => LOOK_EVERY_MS, 503);

@@ -16,10 +16,7 @@ export interface RowWindow {
   to: number;
 }
 
-/**
- * Returns the rows to draw. `above` is the number of the list's pixels above the screen; negative if the list
- * begins further down.
- */
+/** Returns the rows to draw. `above`: the list's pixels above the screen; negative if it begins further down. */
 export function rowWindow(list: {
   count: number;
   rowHeight: number;
@@ -55,18 +52,13 @@ export function pageCount(count: number): number {
   return Math.max(1, Math.ceil(count / PAGE_ROWS));
 }
 
-/**
- * Returns the rows of a page, which counts from 1. If the number is too high, returns the rows of the last page.
- */
+/** Returns the rows of a page, which counts from 1. If the number is too high, returns the rows of the last page. */
 export function pageWindow(count: number, page: number): RowWindow {
   const shown = within(page, 1, pageCount(count));
   return { from: (shown - 1) * PAGE_ROWS, to: Math.min(count, shown * PAGE_ROWS) };
 }
 
-/**
- * Returns the page numbers to link: the first, the last and those around the current page. null stands for omitted
- * numbers.
- */
+/** Returns the page numbers to link: the first, the last, and some around `page`. null: omitted numbers. */
 export function pageNumbers(count: number, page: number): (number | null)[] {
   const last = pageCount(count);
   const current = within(page, 1, last);
@@ -78,16 +70,11 @@ export function pageNumbers(count: number, page: number): (number | null)[] {
   });
 }
 
-/**
- * The assumed height of a row in pixels, until a row is measured. USUAL_VIEW is the assumed height of the screen.
- */
+/** The assumed height of a row in pixels, until a row is measured. USUAL_VIEW is the assumed height of the screen. */
 const USUAL_ROW = 36;
 const USUAL_VIEW = 900;
 
-/**
- * Returns the rows to draw, and updates them on scrolling. `body` is the element with the rows. `scroller` is the
- * element around it that may scroll, in addition to the page.
- */
+/** Returns the rows to draw in `body`, updated on scrolling of the page and of `scroller`, which is around `body`. */
 export function useRowWindow(
   body: RefObject<HTMLElement | null>,
   scroller: RefObject<HTMLElement | null>,

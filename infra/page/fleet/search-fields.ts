@@ -1,5 +1,4 @@
-// Lists the terms of a search, with an example of each. This file is in the page's first load; the parser of
-// searches is not.
+// Lists the terms of a search with examples, for the page's first load, which has no parser of searches.
 
 /** The names of the terms: parameters of the API. `selector` and `text` are written without a name. */
 export const SEARCH_FIELDS = [

@@ -1,14 +1,10 @@
-// Parses the search field: plain words, kubectl's label selectors, and terms like `state:silent`. Validates each
-// term like GET /v1/machines.
+// Parses the search field: words, kubectl's label selectors, and terms like `state:silent`, as in GET /v1/machines.
 import type { MachineFilter } from "../../../shared/fleet/search-filter.ts";
 import { filterShape } from "../../../shared/protocol/fleet-api.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { EXAMPLES, SEARCH_FIELDS, type SearchField, type SearchParameter } from "./search-fields.ts";
 
-/**
- * The terms that may occur several times in a search. Their values are joined with commas, and a machine must match
- * all of them.
- */
+/** The terms that a search may repeat. Commas join their values, of which a machine must match all. */
 const ADDED_UP: ReadonlySet<SearchParameter> = new Set(["condition", "version", "selector"]);
 
 /** An invalid term. */
@@ -69,10 +65,7 @@ function termsOf(text: string): SearchTerm[] {
   return terms.filter(({ parameter, value }) => parameter !== "text" || value !== "");
 }
 
-/**
- * The number of characters that a search may have. A link may have a longer text, but the parser takes quadratic
- * time.
- */
+/** The most characters of a search, as links may have longer texts, and the parser takes quadratic time. */
 export const MAX_SEARCH = 2048;
 
 /** Parses a search. Returns its terms, or the fault of the first invalid term. */

@@ -21,10 +21,7 @@ export function useTableKeys({ body, reach, toggle }: TableKeys): void {
   current.current = { reach, toggle };
   const linkOf = (index: number) =>
     body.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] .fleet-link`);
-  /**
-   * A distant row has no link yet. The row is drawn after the table has scrolled to it, and its link gets the focus
-   * then.
-   */
+  /** A distant row has no link until the table has scrolled to it; the link then gets the focus. */
   const focusWanted = () => {
     const link = wanted.current === null ? null : linkOf(wanted.current);
     if (!link) return;

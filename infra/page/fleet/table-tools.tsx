@@ -1,5 +1,4 @@
-// Draws the tools above the table (search, order, columns, mode, CSV, and the number of machines), and the links to
-// pages below it.
+// Draws the tools above the table (search, order, columns, mode, CSV, number of machines), and page links below.
 import { useComputed } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { withRest } from "../base/places.ts";

@@ -164,10 +164,7 @@ function Messages() {
   );
 }
 
-/**
- * The component of each view. The fleet's code is in the page's first load; the code of other views is loaded when
- * they are opened.
- */
+/** The component of each view. Only the fleet's code is in the page's first load. */
 const COMPONENTS: Readonly<Record<ViewName, ComponentType>> = {
   fleet: FleetView,
   approvals: lazyView(async () => (await import("../views/approvals.tsx")).ApprovalsView),
@@ -282,10 +279,7 @@ function KeysHelp({ onClose }: { onClose: () => void }) {
   );
 }
 
-/**
- * Moves the focus to the top of a newly opened view. A view that the operator returns to gets its former scroll
- * positions and focus.
- */
+/** Focuses the top of a newly opened view. A view reopened by going back has its scroll positions and focus. */
 function useArrival(main: RefObject<HTMLElement | null>): void {
   const arrival = usePage().arrival.value;
   useLayoutEffect(() => {
@@ -301,10 +295,7 @@ function useArrival(main: RefObject<HTMLElement | null>): void {
 /** The subject of the error message, like "This view", and the drawn part. */
 type Drawn = { what: string; children: ComponentChildren };
 
-/**
- * Shows a message in place of a part that throws while it is drawn. Without this class, which Preact requires here,
- * the page would be blank.
- */
+/** Shows a message in place of a part that throws while it is drawn, where Preact would leave the page blank. */
 export class DrawBoundary extends Component<Drawn, { fault: string | null }> {
   override state: { fault: string | null } = { fault: null };
 

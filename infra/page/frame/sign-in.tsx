@@ -1,5 +1,4 @@
-// Draws the sign-in form. A link with a one-time code, from npm start or `rollcall page`, signs in without the
-// form.
+// Draws the sign-in form. A link with a one-time code, from npm start or `rollcall page`, signs in without the form.
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { RequestFault } from "../base/api.ts";
@@ -74,10 +73,7 @@ function faultText({ reason, message }: RequestFault): string {
   return `Signing in failed: ${message}.`;
 }
 
-/**
- * Returns the code in the URL's fragment, `#code=CODE`, or null. Removes the code from the URL, so that no bookmark
- * has it. Browsers never send a fragment.
- */
+/** Returns the code in the URL's `#code=CODE`, or null, and removes it, so that no bookmark has it. */
 function takeCode(): string | null {
   const code = new URLSearchParams(location.hash.slice(1)).get("code");
   if (code !== null) history.replaceState(history.state, "", location.pathname + location.search);

@@ -41,10 +41,7 @@ export interface FeedClientSurroundings {
   isSeen: () => boolean;
   now: () => number;
   random: () => number;
-  /**
-   * Calls `act` once after `ms` milliseconds, and returns a function that cancels the call. Typically `later` of
-   * clock.ts.
-   */
+  /** Calls `act` once after `ms` milliseconds; returns a function that cancels. Typically `later` of clock.ts. */
   later: (act: () => void, ms: number) => () => void;
 }
 

@@ -10,10 +10,7 @@ import { FeedClient, type FeedClientSurroundings } from "./feed-client.ts";
 
 /** Milliseconds without a message until the page shows the fleet as stale. */
 export const STALE_AFTER_MS = 5000;
-/**
- * Milliseconds after the page has become visible during which the fleet is not shown as stale. The connection gets
- * this time to answer.
- */
+/** Milliseconds after the page becomes visible without a stale sign, so that the connection can answer. */
 const ANSWERS_WITHIN_MS = 1500;
 
 /** The state of the feed. `connecting`: no message has arrived yet. `stale`: the shown fleet is as of `sinceMs`. */
@@ -67,8 +64,7 @@ export class LiveFleet {
       if (!this.#isKnown.value) return { kind: "connecting", fault: this.#fault.value };
       const provenMs = this.#provenMs.value;
       const hasJustReturned = clock.value - this.#seenMs.value < ANSWERS_WITHIN_MS;
-      // A lost connection is usually back at once, so the sign appears only after STALE_AFTER_MS and does not
-      // flicker.
+      // A lost connection is usually back at once, so the sign appears only after STALE_AFTER_MS and does not flicker.
       if (clock.value - provenMs < STALE_AFTER_MS || hasJustReturned) return LIVE;
       return { kind: "stale", sinceMs: provenMs, fault: this.#fault.value };
     });

@@ -1,5 +1,4 @@
-// Reads the operator's session, and signs in and out. The secret is sent once and never stored. Only a cookie that
-// no script can read remains.
+// Reads the session, and signs in and out. Sends the secret once; only a cookie that no script can read remains.
 import { type ReadonlySignal, signal } from "@preact/signals";
 import type { SessionAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { type Result, success } from "../../../shared/result.ts";

@@ -1,5 +1,4 @@
-// Finds the problem of one machine: a sentence about it, and a remedy. The result does not depend on the present
-// time.
+// Finds the problem of one machine: a sentence about it, and a remedy. The result does not depend on the present time.
 import {
   CONDITION_EXPLANATIONS,
   type Explanation,
@@ -196,10 +195,7 @@ function silentSentence(neighbours: MachineNeighbours | null): string {
   return `Not reporting, like ${silent} of ${others} other machines behind ${network}.`;
 }
 
-/**
- * Returns the conditions of a silent machine's last report as a detail: a lack of memory has often stopped the
- * machine.
- */
+/** Returns the conditions of the last report as a detail: a lack of memory has often stopped a silent machine. */
 function lastWords(conditions: readonly ConditionRow[]): DiagnosisDetail[] {
   const wrong = conditions.filter(({ isWell }) => !isWell);
   const texts = wrong.map(conditionText).join("; ");
@@ -336,10 +332,7 @@ function contested({ isContested }: DiagnosisFacts): DiagnosisWarning[] {
   return warn(text, "Approve or reject it.", { link: "approvals" });
 }
 
-/**
- * Returns a warning for each pressure. A silent machine has none here, because its details list the conditions of
- * its last report.
- */
+/** Warns of each pressure. The details of a silent machine already list the conditions of its last report. */
 function pressures({ conditions, state }: DiagnosisFacts): DiagnosisWarning[] {
   if (state === "silent" || state === "revoked") return [];
   return conditions
@@ -347,10 +340,7 @@ function pressures({ conditions, state }: DiagnosisFacts): DiagnosisWarning[] {
     .flatMap((row) => warn(`${conditionText(row)}.`, CONDITION_EXPLANATIONS[row.type]?.todo ?? ""));
 }
 
-/**
- * Warns of refused facts if the Worker still uses earlier facts. Without earlier facts, the phase `facts refused`
- * reports the problem.
- */
+/** Warns of refused facts. Without earlier facts, the phase `facts refused` already reports the problem. */
 function refusedFacts({ whole, phase }: DiagnosisFacts): DiagnosisWarning[] {
   const refused = whole?.factsRefused;
   if (!refused || phase === "facts refused") return [];
@@ -387,10 +377,7 @@ function withheld({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
   );
 }
 
-/**
- * Milliseconds for which an event may wait. Events are sent some seconds after their cause, so a longer wait is a
- * problem.
- */
+/** Milliseconds for which an event may wait. Events are normally sent some seconds after their cause. */
 const EVENTS_WAIT_MS = 60_000;
 
 function waitingEvents({ whole, answeredMs, state }: DiagnosisFacts): DiagnosisWarning[] {
@@ -412,10 +399,7 @@ function droppedEvents({ whole }: DiagnosisFacts): DiagnosisWarning[] {
   );
 }
 
-/**
- * Warns if the machine has not reported with its new key yet. A silent machine has no warning, because its state
- * already says so.
- */
+/** Warns of a new key without a report. A silent machine has no warning, because its state already says so. */
 function unusedKey({ isUsed, phase, state }: DiagnosisFacts): DiagnosisWarning[] {
   if (isUsed || phase === null || state === "silent") return [];
   return warn("It has not reported with its new key yet.", "Restart its shim: `node-shim status` there.");

@@ -142,10 +142,7 @@ interface ResourceRow {
   allocatable: string;
 }
 
-/**
- * Returns the rows of resources: first those that every Node has, then others by name. A missing value is "–". A
- * Node without pods has an allocatable too, like a kubelet's Node.
- */
+/** Returns the rows of resources: first those of every Node, then others by name. "–" is a missing value. */
 export function resourceRows(whole: WholeNode): ResourceRow[] {
   const { capacity = whole.summary?.capacity ?? {}, ...ofNode } = shownNodeOf(whole).status ?? {};
   const allocatable = whole.allocatable ?? ofNode.allocatable ?? {};

@@ -114,10 +114,7 @@ function nameOf(value: unknown, index: number): string {
 
 const ACRONYMS: Readonly<Record<string, string>> = { cpu: "CPU", gpus: "GPUs", mac: "MAC" };
 
-/**
- * Returns a key as words: `physicalCores` becomes `physical cores`. A unit at the end is dropped, because the value
- * has it.
- */
+/** Returns a key as words: `physicalCores` becomes `physical cores`. Drops a unit, which the value has. */
 function words(key: string): string {
   const bare = key.replace(/(Bytes|MiB)$/, "");
   return (

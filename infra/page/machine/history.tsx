@@ -92,9 +92,7 @@ function Day({ day, entries }: HistoryDay) {
 
 const PAGE_OF_HISTORY = 20;
 
-/**
- * Returns the history lines that match. A search asks the fleet index, whose lines are those of the node object.
- */
+/** Returns the history lines that match. A search asks the fleet index, whose lines are those of the node object. */
 function useHistory(name: string, { kind, text }: { kind: string; text: string }, change: string) {
   const { ask } = usePage();
   const path = text === "" ? machinePath(name, "/history") : "/v1/history";
@@ -149,10 +147,7 @@ function useHistory(name: string, { kind, text }: { kind: string; text: string }
   };
 }
 
-/**
- * Returns the shown lines (`known`) with a new first page (`newest`), newest first. If lines between them may be
- * missing, returns the page alone.
- */
+/** Returns the lines `known` after the page `newest`, or the page alone if lines between may be missing. */
 export function withNewest(known: readonly HistoryEntry[], newest: readonly HistoryEntry[]): HistoryEntry[] {
   const meets = newest.some(({ id }) => id === known[0]?.id);
   const oldestNew = newest.at(-1)?.id ?? 0;

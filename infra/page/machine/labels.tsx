@@ -78,10 +78,7 @@ interface MarkGroup {
 
 type Managers = Readonly<Record<string, string>> | undefined;
 
-/**
- * Groups labels or annotations by prefix: keys without a prefix first, then rollcall's own, then other prefixes by
- * name.
- */
+/** Groups labels or annotations by prefix: first those without, then rollcall's own, then others by name. */
 export function markGroups(marks: Readonly<Record<string, string>>, managers: Managers): MarkGroup[] {
   const rows = Object.entries(marks)
     .sort(([a], [b]) => (a < b ? -1 : 1))

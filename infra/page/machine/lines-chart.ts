@@ -1,5 +1,4 @@
-// Draws one line on a canvas with uPlot: sets uPlot's options, draws thresholds and amounts around the line, and
-// reads the colours of the theme.
+// Draws one line on a canvas with uPlot: its options, thresholds and amounts around the line, the theme's colours.
 import { useSignalEffect } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useLayoutEffect, useState } from "preact/hooks";
@@ -95,10 +94,7 @@ export function redraw(chart: uPlot, { line, window }: ChartContent, { width }: 
   });
 }
 
-/**
- * Draws the background: silence is hatched like the bands above the chart, and time before the first sample is
- * dotted.
- */
+/** Draws the background: hatched silence, as in the bands above, and dots before the first sample. */
 function drawGround(chart: uPlot, { silences, known, window, line, ink }: ChartContent): void {
   const { ctx, bbox } = chart;
   const ratio = uPlot.pxRatio;
@@ -225,10 +221,7 @@ export type LineInk = Record<keyof typeof TOKENS, string> & {
   fill: string;
 };
 
-/**
- * Returns the theme's colours, or null before the first reading. A canvas knows no CSS, so the colours are read
- * from an element, and read again when the theme changes.
- */
+/** Returns the theme's colours, or null at first, read from an element, since a canvas knows no CSS. */
 export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
   const { preferences } = usePage();
   const [ink, setInk] = useState<LineInk | null>(null);
@@ -246,17 +239,13 @@ export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
   }, []);
   useSignalEffect(() => {
     void preferences.theme.value;
-    // The frame changes the document's theme in an effect that may run after this one, so the colours are read a
-    // little later.
+    // The frame may change the document's theme after this effect, so the colours are read a little later.
     queueMicrotask(read);
   });
   return ink;
 }
 
-/**
- * Reads the colours from a probe element, because the browser computes light-dark() in a colour but not in a custom
- * property.
- */
+/** Reads the colours from a probe: the browser computes light-dark() in a colour, not in a custom property. */
 function inkOf(element: HTMLElement): LineInk {
   const probe = document.createElement("span");
   element.append(probe);
@@ -271,9 +260,7 @@ function inkOf(element: HTMLElement): LineInk {
   return { ...known, font, fill: faint(known.line) };
 }
 
-/**
- * Returns a faint form of the colour. If the browser computes colours in another notation, the area stays unfilled.
- */
+/** Returns a faint form of the colour. If the browser computes colours in another notation, the area stays unfilled. */
 function faint(colour: string): string {
   return colour.startsWith("rgb(") ? colour.replace(/^rgb\((.*)\)$/, "rgba($1, 0.08)") : "transparent";
 }

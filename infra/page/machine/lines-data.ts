@@ -23,10 +23,7 @@ const SUBJECTS: readonly LineSubject[] = [
   { signal: "imagefs.inodesFree", title: "Image inodes free", unit: "count", ...DISK },
   { signal: "pid.available", title: "Process IDs available", unit: "count", ...PROCESSES },
 ];
-/**
- * The signals whose line is left out if it equals another signal's: images may be on the machine's main file
- * system.
- */
+/** The signals left out if they equal another: images may be on the machine's main file system. */
 const SAME_AS: Readonly<Record<string, string>> = {
   "imagefs.available": "nodefs.available",
   "imagefs.inodesFree": "nodefs.inodesFree",
@@ -51,10 +48,7 @@ function areEqual(a: LineValues = [], b: LineValues = []): boolean {
 
 const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
-/**
- * The length of a gap by the age of the samples, which are thinned after a day and after a week. Three missing
- * samples make a gap.
- */
+/** The length of a gap, three missing samples, by the age of samples, which are thinned after a day and a week. */
 const GAPS = [
   { underMs: 0.95 * DAY, gapMs: 16 * MINUTE },
   { underMs: 6.9 * DAY, gapMs: 65 * MINUTE },
@@ -140,10 +134,7 @@ export interface AmountTick {
   text: string;
 }
 
-/**
- * Returns about `wanted` ticks from 0 to `top`. The distance between ticks is 1, 2 or 5 times a power of ten, in
- * the unit of `top`.
- */
+/** Returns about `wanted` ticks from 0 to `top`, with steps of 1, 2 or 5 times a power of ten, in the unit of `top`. */
 export function amountTicks(top: number, unit: AmountUnit, wanted: number): AmountTick[] {
   if (!(top > 0)) return [{ amount: 0, text: "0" }];
   const { factor, word } = amountScale(top, unit);
@@ -160,10 +151,7 @@ export function amountTicks(top: number, unit: AmountUnit, wanted: number): Amou
   });
 }
 
-/**
- * Returns the highest amount of the scale. The scale contains the line and its thresholds, and at most the whole
- * capacity.
- */
+/** Returns the scale's highest amount: above the line and its thresholds, and at most the whole capacity. */
 export function topOf(
   values: readonly (number | null)[],
   { capacity, thresholds }: { capacity: number | null; thresholds: readonly (number | null)[] },
@@ -180,10 +168,7 @@ interface KnownAmounts {
   capacity: number | null;
   hard: number | null;
   soft: number | null;
-  /**
-   * true if the machine is under pressure now. An amount below a soft threshold means pressure only after the grace
-   * period.
-   */
+  /** true if the machine is under pressure now, and not only below a threshold whose grace period lasts. */
   isUnder: boolean;
 }
 

@@ -1,5 +1,4 @@
-// Draws the machine's available resources as lines below its bands: one chart for each signal, on the time axis of
-// the bands.
+// Draws the machine's available resources below its bands: one chart per signal, on the time axis of the bands.
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { amountText, type AmountUnit } from "../base/amounts.ts";

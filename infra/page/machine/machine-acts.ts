@@ -1,5 +1,4 @@
-// Defines the actions on one machine: texts, consequences, the reason why an action makes no sense now, and its
-// request.
+// Defines the actions on one machine: texts, consequences, why an action makes no sense now, and its request.
 import { ACTION_WORDS } from "../../../shared/fleet/action-words.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
@@ -13,10 +12,7 @@ interface ActWords {
   effects: readonly (readonly [thing: string, becomes: string])[];
   /** A sentence that states whether and how the action can be undone. */
   undo: string;
-  /**
-   * true if the action cannot be undone: its button is red. With `mustTypeName` the operator types the machine's
-   * name.
-   */
+  /** true for a red button: the action cannot be undone. With `mustTypeName` the operator types the name. */
   isDangerous?: true;
   mustTypeName?: true;
   /** The message after success, which follows the machine's name and a colon. */

@@ -1,5 +1,4 @@
-// Draws the Node as YAML, as `kubectl get node NAME -o yaml` prints it. The YAML library is loaded when the section
-// is opened.
+// Draws the Node as `kubectl get node NAME -o yaml` prints it. Opening the section loads the YAML library.
 import { useEffect, useState } from "preact/hooks";
 import type { stringify } from "yaml";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";

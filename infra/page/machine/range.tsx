@@ -89,10 +89,7 @@ function whichText(range: TimeRange, nowMs: number): string {
   return `${momentText(fromMs, localOffset, nowMs)} – ${momentText(toMs, localOffset, nowMs)}`;
 }
 
-/**
- * Adds the keys of the timeline to the shortcuts of the view around it. The view may replace its shortcuts at any
- * time.
- */
+/** Adds the timeline's keys to the shortcuts of the view around it, which may replace its own at any time. */
 function useRangeKeys(range: TimeRange, show: (range: TimeRange) => void): void {
   const { viewKeys, clock } = usePage();
   const current = useRef({ range, show });
@@ -131,10 +128,7 @@ export const RANGES = ["1h", "6h", "24h", "7d", "30d", "90d"] as const;
 
 /** The shortest range in milliseconds. No data is finer. */
 export const LEAST_SPAN_MS = MINUTE;
-/**
- * The longest range in milliseconds, which is the Worker's limit. Requests stay below it by CLOCK_MARGIN_MS, since
- * the browser's clock may be wrong.
- */
+/** The Worker's limit of a range. Requests stay CLOCK_MARGIN_MS below it, since the browser's clock may be wrong. */
 export const LONGEST_SPAN_MS = 90 * DAY;
 const CLOCK_MARGIN_MS = 5 * MINUTE;
 
@@ -148,10 +142,7 @@ export function windowOf(range: TimeRange, nowMs: number): TimeWindow {
 
 const UNITS: Readonly<Record<string, number>> = { m: MINUTE, h: HOUR, d: DAY };
 
-/**
- * Parses a range like `7d` or `90m` as milliseconds. Returns null if the text is invalid or the range cannot be
- * shown.
- */
+/** Parses a range like `7d` or `90m` as milliseconds, or returns null if it is invalid or cannot be shown. */
 function spanOf(text: string): number | null {
   const [, number, unit = ""] = /^(\d{1,6})([mhd])$/.exec(text) ?? [];
   const spanMs = Number(number) * (UNITS[unit] ?? Number.NaN);
@@ -181,10 +172,7 @@ const latestOf = (spanMs: number): TimeRange => ({ kind: "latest", spanMs });
 /** The requested range if the URL has none. fittingRange may show less of it. */
 export const LAST_DAY = latestOf(DAY);
 
-/**
- * Returns the shortest range with a button that contains all data, at most a day. The line of a new machine then
- * fills the board.
- */
+/** Returns the shortest button's range with all data, at most a day, so that a new machine fills the board. */
 export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRange {
   const knownMs = knownSinceMs === null ? DAY : nowMs - knownSinceMs;
   return latestOf(
@@ -201,19 +189,13 @@ export function restOf(range: TimeRange): Record<"range" | "from" | "to", string
 
 const secondText = (ms: number) => new Date(ms).toISOString().replace(/\.\d+Z$/, "Z");
 
-/**
- * Returns the range that the operator dragged over, in either direction. The range is at least the shortest one,
- * and never ends after now.
- */
+/** Returns the range dragged over, in either direction: at least the shortest one, and not ending after now. */
 export function zoomedTo(aMs: number, bMs: number, nowMs: number): TimeRange {
   const middleMs = (aMs + bMs) / 2;
   return bounded(middleMs, Math.abs(aMs - bMs), nowMs);
 }
 
-/**
- * Returns the zoomed range. A factor of 2 shows twice as much time. A range that ends now still ends now, and has
- * the length of a button.
- */
+/** Returns the zoomed range; a factor of 2 doubles the time. A range up to now keeps its end, and a button's length. */
 export function zoomedBy(range: TimeRange, factor: number, nowMs: number): TimeRange {
   if (range.kind === "latest") return { kind: "latest", spanMs: nextSpan(range.spanMs, factor) };
   const spanMs = range.toMs - range.fromMs;
@@ -226,10 +208,7 @@ function nextSpan(spanMs: number, factor: number): number {
   return spans.findLast((each) => each < spanMs) ?? Math.min(spanMs, spans[0] ?? HOUR);
 }
 
-/**
- * Returns the range moved by a part of its length: -0.5 moves it back by half. A range that reaches now follows the
- * time again.
- */
+/** Returns the range moved by a part of its length, like -0.5. A range that reaches now follows the time. */
 export function movedBy(range: TimeRange, part: number, nowMs: number): TimeRange {
   const { fromMs, toMs } = windowOf(range, nowMs);
   const spanMs = toMs - fromMs;
@@ -259,10 +238,7 @@ export function canZoom(range: TimeRange, factor: number): boolean {
   return factor > 1 ? spanMs < LONGEST_SPAN_MS : spanMs > LEAST_SPAN_MS;
 }
 
-/**
- * Returns the parameters of the timeline request. A range that ends now has no end in the request, so that the
- * Worker does not refuse a browser whose clock is ahead.
- */
+/** Returns a timeline request's parameters. A range up to now has no `until`: the Worker refuses a future end. */
 export function timelineQuery(range: TimeRange, nowMs: number): { since: string; until?: string } {
   const { fromMs, toMs } = windowOf(range, nowMs);
   const endsNow = toMs > nowMs - CLOCK_MARGIN_MS;
@@ -271,10 +247,7 @@ export function timelineQuery(range: TimeRange, nowMs: number): { since: string;
   return endsNow ? { since } : { since, until: new Date(toMs).toISOString() };
 }
 
-/**
- * Returns milliseconds between two moves of the right edge: about a pixel each, but never more often than every
- * five seconds.
- */
+/** Returns milliseconds between two moves of the right edge: about a pixel each, and at least five seconds. */
 export function stepOf(spanMs: number): number {
   return Math.max(5000, Math.round(spanMs / 1000 / 5000) * 5000);
 }

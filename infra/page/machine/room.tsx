@@ -1,5 +1,4 @@
-// Draws the available memory, disk space and process IDs as bars, with the thresholds below which a kubelet would
-// evict pods.
+// Draws the available memory, disk space and process IDs as bars, with the thresholds of a kubelet's eviction.
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { valueOf } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";

@@ -1,5 +1,4 @@
-// Draws the sections of a machine's view: the list of sections with shortcuts, a card with a heading, and a fold
-// that draws its content when it is opened.
+// Draws a machine's sections: their list with shortcuts, a card with a heading, and a fold drawn when it is opened.
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 

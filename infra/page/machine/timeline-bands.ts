@@ -1,5 +1,4 @@
-// Places bands, marks and ticks on a time axis of a given width. Bands and marks that are too narrow are drawn
-// together.
+// Places bands, marks and ticks on a time axis of a given width, and draws too narrow ones together.
 import {
   type BandLook,
   type DrawnBand,
@@ -109,8 +108,7 @@ export function placedMarks(
     const margin = Math.min(apartBy, width) / 2;
     const x = Math.min(width - margin, Math.max(margin, placeOf(mark.atMs, window, width)));
     const last = groups.at(-1);
-    // The distance is counted from the group's first mark. Otherwise frequent events would become one group as wide
-    // as the row.
+    // From a group's last mark, frequent events would become one group as wide as the row.
     if (last && x - last.x < apartBy) last.of.push(mark);
     else groups.push({ x, of: [mark] });
   }
@@ -169,9 +167,7 @@ export type ZoneOffset = (atMs: number) => number;
 
 export const localOffset: ZoneOffset = (atMs) => -new Date(atMs).getTimezoneOffset();
 
-/**
- * Returns the place of a time in pixels: 0 for the window's begin, `width` for its end. Other times are outside.
- */
+/** Returns the place of a time in pixels: 0 for the window's begin, `width` for its end. Other times are outside. */
 export function placeOf(atMs: number, { fromMs, toMs }: TimeWindow, width: number): number {
   return ((atMs - fromMs) / (toMs - fromMs)) * width;
 }

@@ -1,5 +1,4 @@
-// Draws the board of the timeline, whose bands, marks and lines share one time axis. Handles its size, the pointer,
-// and dragging.
+// Draws the timeline's board, whose bands, marks and lines share one time axis: size, pointer, and dragging.
 import { type Signal, useSignal } from "@preact/signals";
 import { type ComponentChildren, createContext, type RefObject } from "preact";
 import { useContext, useLayoutEffect, useRef, useState } from "preact/hooks";

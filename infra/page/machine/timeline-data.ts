@@ -1,5 +1,4 @@
-// Converts the Worker's timeline of a machine for drawing: times in milliseconds, sorted, and the look of each
-// status.
+// Converts the Worker's timeline of a machine for drawing: times in milliseconds, sorted, and the look of each status.
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 
@@ -67,10 +66,7 @@ export function heldUntil(timeline: DrawnTimeline, nowMs: number): DrawnTimeline
 
 const FIRST_TRACKS = [STATE_TRACK_NAME, "Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
 
-/**
- * Returns the tracks: first those of all machines, in a fixed order, then others by name. No row jumps when another
- * appears.
- */
+/** Returns the tracks: those of all machines in a fixed order, so that no row jumps, then others by name. */
 export function tracksOf(bands: readonly { track: string }[]): string[] {
   const seen = new Set([STATE_TRACK_NAME, "Ready", ...bands.map(({ track }) => track)]);
   const others = [...seen].filter((track) => !FIRST_TRACKS.includes(track)).toSorted();

@@ -1,5 +1,4 @@
-// Draws the rows of a timeline: a band for each track, signs of events above, the time below, and a text about the
-// chosen band or mark.
+// Draws a timeline's rows: a band per track, signs of events above, the time below, and a text about the choice.
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
 import { shortDuration } from "../base/relative-time.ts";
@@ -85,10 +84,7 @@ export function TimelineRows({
 
 type Rows = readonly { track: string; placed: readonly PlacedBand[] }[];
 
-/**
- * Returns the band that an arrow key chooses, or undefined for other keys. The first key chooses the newest band of
- * the first row.
- */
+/** Returns the band that an arrow key chooses, at first the newest of the first row; undefined for other keys. */
 function neighbour(rows: Rows, from: Pointed | null, key: string): Pointed | undefined {
   const step = { ArrowLeft: -1, ArrowRight: 1, ArrowUp: -1, ArrowDown: 1 }[key];
   if (step === undefined) return undefined;
@@ -372,13 +368,9 @@ export function BandLegend({ looks }: { looks: ReadonlySet<BandLook> }) {
   );
 }
 
-/**
- * The shape of each kind of mark, as a path in a square of 16. Each kind has its own shape, so that colour is never
- * the only sign.
- */
+/** The path of each kind of mark in a square of 16. Shapes differ, so that colour is never the only sign. */
 const SHAPES: Readonly<Record<string, string>> = {
-  // The shapes are, in order: person, arrow that turns back, diamond, bars, flag, hexagon, plus, key, clock, pin,
-  // cloud, chip.
+  // The shapes: person, arrow that turns back, diamond, bars, flag, hexagon, plus, key, clock, pin, cloud, chip.
   operator:
     "M8 1.500a3.200 3.200 0 1 1 0 6.400 3.200 3.200 0 0 1 0-6.400ZM2 14.500c0-3.500 2.600-5.500 6-5.500s6 2 6 5.500Z",
   reboot: "M8 2.200V0l4.500 3.500L8 7V4.600a4.100 4.100 0 1 0 4.100 4.100h2.400A6.500 6.500 0 1 1 8 2.200Z",

@@ -113,8 +113,7 @@ function useTimeline(name: string, chosen: TimeRange | null) {
   const { value, fault, isLoading, again } = answer;
   const lastMs = useRef(requestedMs);
   useEffect(() => {
-    // The request for the latest range changes with the time. The request for a fixed range does not change, so it
-    // is repeated explicitly.
+    // The latest range's request changes with the time; a fixed range's does not, and is repeated explicitly.
     if (!isLatest && lastMs.current !== requestedMs) again();
     lastMs.current = requestedMs;
   }, [requestedMs]);
@@ -134,10 +133,7 @@ function useTimeline(name: string, chosen: TimeRange | null) {
   return { timeline, range, window: window.current, nowMs, fault, isLoading, again };
 }
 
-/**
- * Returns the shown range. Without a chosen range the first answer decides it, so that the drawing does not jump
- * later.
- */
+/** Returns the chosen range, or the range that fits the first answer, so that the drawing does not jump later. */
 function useFitting(chosen: TimeRange | null, answered: DrawnTimeline | null): TimeRange {
   const fitting = useRef<TimeRange>(null);
   if (answered) fitting.current ??= fittingRange(answered.knownSinceMs, answered.toMs);
@@ -157,10 +153,7 @@ function useSteps(clock: ReadonlySignal<number>, stepMs: number): number {
   return useComputed(() => Math.ceil(clock.value / step.value) * step.value).value;
 }
 
-/**
- * Returns the time for the next request: the feed's last change of the machine. While the latest range is shown,
- * the time is at most a minute ago.
- */
+/** Returns the next request's time: the machine's last change, or for the latest range at most a minute ago. */
 function useRequestTime(name: string, isLatest: boolean): number {
   const { clock, live } = usePage();
   const requestedMs = useSignal(clock.peek());

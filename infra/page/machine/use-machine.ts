@@ -1,5 +1,4 @@
-// Reads one machine from the feed and from its node object. The node object is woken when the view opens, when the
-// feed reports a change, and on demand. No timer wakes it.
+// Reads a machine from the feed and its node object, which opening, changes and the operator wake, but no timer.
 import { useComputed } from "@preact/signals";
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";

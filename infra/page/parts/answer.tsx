@@ -92,16 +92,10 @@ export function useAnswer<T>(
   return { ...state, again: () => setRound((before) => before + 1) };
 }
 
-/**
- * The text for no value from the feed. The first value after it is no change, because the view has just sent its
- * request.
- */
+/** The text for no value yet. The first value is no change, because the view has just sent its request. */
 const NO_VALUE = "null";
 
-/**
- * Requests the answer again when the feed changes `change`, a JSON text. A running request is not cancelled:
- * otherwise a value that changes each second would never be answered.
- */
+/** Requests the answer again when the JSON text `change` changes, but lets a running request end first. */
 export function useAgainOnChange(
   { isLoading, again }: Pick<Answer<unknown>, "isLoading" | "again">,
   change: string,
@@ -117,9 +111,7 @@ export function useAgainOnChange(
   }, [change, isLoading]);
 }
 
-/**
- * The answer to a GET that is sent regularly while the page is visible. The last answer stays if a request fails.
- */
+/** The answer to a GET that is sent regularly while the page is visible. The last answer stays if a request fails. */
 export interface Polled<T> {
   /** The value. null before the first answer. */
   value: T | null;

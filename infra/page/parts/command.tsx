@@ -1,5 +1,4 @@
-// Draws commands: texts in which commands stand out, a button that copies a command, and the command with which a
-// machine joins.
+// Draws commands: texts with commands that stand out, a button that copies a command, and a machine's join command.
 import { useState } from "preact/hooks";
 import { later } from "../base/clock.ts";
 import { usePage } from "../page.ts";
@@ -73,10 +72,7 @@ export function CopyButton({ text, of }: { text: string; of: string }) {
   );
 }
 
-/**
- * Returns the command with which a machine joins. Without a token the command names a file. A token goes through a
- * pipe, so that no process list shows it.
- */
+/** Returns a machine's join command, with a file, or with `token` in a pipe, so that no process list shows it. */
 export function joinCommand(origin: string, token?: string): string {
   const join = `node-shim join --url ${origin} --join-token-file`;
   return token === undefined

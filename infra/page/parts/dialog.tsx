@@ -1,5 +1,4 @@
-// Draws a dialog in front of the page, with the browser's own dialog element, which keeps the focus inside and
-// closes with Escape.
+// Draws a dialog with the browser's own dialog element, which keeps the focus inside and closes with Escape.
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
 

@@ -1,5 +1,4 @@
-// Draws forms: fields with label, hint and error, a form in a dialog, a button with a confirmation, and sends their
-// requests.
+// Draws forms and sends their requests: fields with label, hint and error, a form in a dialog, a button that confirms.
 import type { PathOf } from "../../../shared/protocol/routes.ts";
 import type { ComponentChildren } from "preact";
 import { useId, useState } from "preact/hooks";
@@ -217,16 +216,11 @@ interface Act {
   isActing: boolean;
   /** The fault of the last request. null if it succeeded or no request was sent. */
   fault: RequestFault | null;
-  /**
-   * Sends a request. Resolves with null if the request fails (`fault` has the error) or another request is running.
-   */
+  /** Sends a request. Resolves with null if the request fails (`fault` has the error) or another request is running. */
   run: <T>(method: RequestMethod, path: PathOf<RequestMethod>, body?: unknown) => Promise<T | null>;
 }
 
-/**
- * Returns a function that sends one request at a time, however often the button is pressed. For an answer without
- * content, T is typically `true`.
- */
+/** Returns a function that sends one request at a time. T is typically `true` for an answer without content. */
 export function useAct(): Act {
   const { ask } = usePage();
   const [isActing, setActing] = useState(false);

@@ -1,5 +1,4 @@
-// Makes a component whose code is loaded when it is first shown. If loading fails, the component offers to reload
-// the page.
+// Makes a component whose code is loaded when first shown, with an offer to reload the page if that fails.
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { Notice } from "./notice.tsx";

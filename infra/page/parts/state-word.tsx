@@ -3,8 +3,7 @@ import type { FleetState } from "../../../shared/fleet/state.ts";
 
 /** The shape of each state, as a path in a square of 16. */
 const SHAPES: Readonly<Record<FleetState, string>> = {
-  // The shapes are, in order: tick in a disc, triangle with a bar, broken ring, cut arrow, square with a bar,
-  // question mark, cross.
+  // The shapes: tick in a disc, triangle with a bar, broken ring, cut arrow, square with a bar, question mark, cross.
   ready: "M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm3.7 4.9-4.4 5a.8.8 0 0 1-1.2 0L4.3 9l1.1-1.1 1.3 1.3 3.9-4.4Z",
   "not-ready": "M8 1 .8 14.5h14.4Zm-.8 5h1.6v4.2H7.2Zm0 5.4h1.6V13H7.2Z",
   silent:

@@ -7,10 +7,7 @@ import { usePage } from "../page.ts";
 interface TimeProps {
   /** The time in milliseconds since 1970, or in RFC 3339. null if not known. */
   at: number | string | null | undefined;
-  /**
-   * The form of the text. `since` leaves out "ago", for a column. `age` is `since` for a time that is known to the
-   * minute only.
-   */
+  /** The form of the text. `since`: without "ago", for a column. `age`: `since`, known to the minute only. */
   form?: "ago" | "since" | "age" | "absolute";
 }
 

@@ -1,5 +1,4 @@
-// Draws the machines that wait for a name which another key has: a comparison of both machines, and the buttons for
-// the decision.
+// Draws the machines that wait for a name which another key has: a comparison of both, and buttons to decide.
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { ComponentChildren } from "preact";

@@ -26,10 +26,7 @@ export function DeploymentView() {
   );
 }
 
-/**
- * Draws the hint at `rollcall impact`. The page cannot assess the impact, because the Worker may read no object of
- * the cluster but Nodes.
- */
+/** Draws the hint at `rollcall impact`, which the page cannot assess: the Worker reads no object but Nodes. */
 function Impact() {
   const { live } = usePage();
   const machines = Object.values(live.counts.value).reduce((sum, count) => sum + count, 0);

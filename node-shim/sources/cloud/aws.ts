@@ -5,10 +5,7 @@ import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./me
 
 const TOKEN_PATH = "/latest/api/token";
 const METADATA = "/latest/meta-data/";
-/**
- * The lifetime of a token: EC2's maximum. An instance that was stopped for a while gets a 401, and requests another
- * token.
- */
+/** The lifetime of a token: EC2's maximum. After a longer stop, an instance gets a 401 and requests another token. */
 const TOKEN_TTL_SECONDS = 21_600;
 
 /** Reads a path of the metadata; with "optional", a missing path is "". Throws an error that `asResult` catches. */
@@ -55,10 +52,7 @@ function regionOf(zone: string): string {
   return /^[a-z]+(-[a-z]+)+-\d+/.exec(zone)?.[0] ?? "";
 }
 
-/**
- * Returns the Node's addresses as aws.go's NodeAddresses does. The IPv6 addresses of each interface follow its IPv4
- * addresses.
- */
+/** Returns the addresses in the order of aws.go's NodeAddresses: each interface's IPv6 after its IPv4 addresses. */
 async function addresses(get: Get): Promise<CloudAddress[]> {
   const found: CloudAddress[] = [];
   const add = (type: CloudAddress["type"], texts: string[]) => found.push(...addressesOf(type, texts));

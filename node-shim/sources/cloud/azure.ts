@@ -47,10 +47,7 @@ function read({ compute, network }: Document): CloudMetadata {
   };
 }
 
-/**
- * Returns the resource ID with its group in lower case, as convertResourceGroupNameToLower does: Azure ignores the
- * case, and varies it in its answers.
- */
+/** Returns the resource ID with its group in lower case (convertResourceGroupNameToLower), as Azure varies the case. */
 function withLowerCaseGroup(resourceId: string): string {
   return resourceId.replace(
     /(\/resourceGroups\/)([^/]+)/i,

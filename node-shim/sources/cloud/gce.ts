@@ -1,5 +1,4 @@
-// Reads Google Cloud's instance metadata. Requests single values, since the whole tree also has start-up scripts
-// and keys.
+// Reads Google Cloud's instance metadata by single values, since the whole tree also has start-up scripts and keys.
 import { failure } from "../../../shared/result.ts";
 import * as z from "zod/mini";
 import type { CloudMetadata } from "../../../shared/protocol/facts.ts";
@@ -7,10 +6,7 @@ import { addressesOf, type CloudAddress, type CloudSource, parsedJson } from "./
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const METADATA = "/computeMetadata/v1/";
-/**
- * The value of the header Metadata-Flavor. The metadata server requires the header, and its answers carry it as
- * proof of their origin.
- */
+/** The Metadata-Flavor header's value, which the metadata server requires, and answers with to prove the origin. */
 const FLAVOR = "Google";
 
 const textOrNone = z._default(z.string(), "");

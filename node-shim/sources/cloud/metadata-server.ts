@@ -1,13 +1,9 @@
-// Sends HTTP requests to a cloud's metadata server. Follows no redirect and uses no proxy, so that no request
-// leaves the link.
+// Sends HTTP requests to a cloud's metadata server, without redirects and proxies, so that no request leaves the link.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { request as httpRequest } from "node:http";
 import { faultOf } from "../../base/fault.ts";
 
-/**
- * The URL of the metadata server of AWS, Google Cloud and Azure. An IP address, since with a name a resolver would
- * choose the server.
- */
+/** The metadata server's URL at AWS, Google Cloud and Azure: an IP address, since a resolver could misdirect a name. */
 export const LINK_LOCAL_URL = "http://169.254.169.254";
 
 /** The most bytes of an answer, well above those of any expected answer. */
@@ -66,10 +62,7 @@ export function bodyOf(path: string, answer: Result<MetadataAnswer>): Result<str
   return status === 200 ? success(body.trim()) : failure(`GET ${path}: status ${status}`);
 }
 
-/**
- * Returns the body of a 200, and "" for a 404, which means that the instance has no such value; an error for any
- * other status.
- */
+/** Returns a 200's body, and "" for a 404 (the instance has no such value); an error for any other status. */
 export function optionalBodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
   return answer.ok && answer.value.status === 404 ? success("") : bodyOf(path, answer);
 }
@@ -82,10 +75,7 @@ export function required<T>(reading: Result<T>): T {
 
 class UnreadError extends Error {}
 
-/**
- * Returns the result of `read`, or a failure if `read` threw an UnreadError. Rethrows any other error, which is a
- * bug.
- */
+/** Returns `read`'s result, or a failure if `read` threw an UnreadError. Rethrows any other error, which is a bug. */
 export async function asResult<T>(read: () => Promise<T>): Promise<Result<T>> {
   try {
     return success(await read());

@@ -1,5 +1,4 @@
-// Keeps the last valid metadata of the machine's cloud, and refreshes the metadata in the background. Logs a source
-// that hangs or fails.
+// Keeps the last valid metadata of the machine's cloud, refreshed in the background. Logs a source that hangs or fails.
 import type * as z from "zod/mini";
 import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
@@ -23,10 +22,7 @@ interface CloudMetadataOptions {
   warn: Warn;
 }
 
-/**
- * The pause between two readings until the first answer. Short, since the Node's registration waits for that
- * answer.
- */
+/** The pause between readings until the first answer: short, since the Node's registration waits for that answer. */
 const FIRST_RETRY_MS = 1000;
 /** The fraction of the interval after which a reading is due: less than 1, since reports come a little early. */
 const EARLY = 0.9;
@@ -63,10 +59,7 @@ export function cloudMetadata(options: CloudMetadataOptions): () => Promise<Clou
   };
 }
 
-/**
- * Reads the source once, for at most `deadlineMs`. Calls `ended` when the source ends, which may be after the
- * deadline.
- */
+/** Reads the source once, for at most `deadlineMs`. Calls `ended` when the source ends, perhaps after the deadline. */
 async function readOnce(
   { source, deadlineMs }: CloudMetadataOptions,
   ended: () => void,
@@ -84,10 +77,7 @@ async function readOnce(
   return !first.ok ? first : checked(first.value);
 }
 
-/**
- * Validates the metadata, so that a metadata server's bad answer does not make the Worker refuse the machine's
- * facts.
- */
+/** Validates the metadata, so that a bad answer does not make the Worker refuse the machine's facts. */
 function checked(found: unknown): Result<CloudMetadata> {
   const parsed = cloudSchema.safeParse(withoutRepetition(found));
   if (parsed.success) return success(parsed.data);

@@ -1,11 +1,12 @@
 // Chooses the source of the machine's metadata by --cloud-provider and --cloud-metadata-file.
-import { constants } from "node:fs";
-import { open } from "node:fs/promises";
+import { readFileSync } from "node:fs";
+import { stat } from "node:fs/promises";
 import { parse as parseYaml } from "yaml";
 import { CLOUD_PROVIDERS, type CloudProvider } from "../../../shared/protocol/settings.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { monotonicMs } from "../../base/clock.ts";
 import { codeOf, faultOf } from "../../base/fault.ts";
+import { withTrustedFile } from "../../base/ownership.ts";
 import type { Warn } from "../../base/reading.ts";
 import { awsSource } from "./aws.ts";
 import { azureSource } from "./azure.ts";
@@ -28,10 +29,7 @@ const SOURCES: Record<Exclude<CloudProvider, "external">, (file: string) => Clou
   file: fileSource,
 };
 
-/**
- * Returns the provider; null if the flags name none. "" names none, as for a kubelet. Throws, with the flag to
- * change, for invalid flags.
- */
+/** Returns the provider; null if none or "", as for a kubelet. Throws, with the flag to change, for invalid flags. */
 export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: CloudFlags): CloudProvider | null {
   const provider = CLOUD_PROVIDERS.find((name) => name === cloudProvider);
   if (cloudProvider !== "" && provider === undefined)
@@ -43,10 +41,7 @@ export function cloudProviderOf({ cloudProvider = "", cloudMetadataFile }: Cloud
   return provider ?? null;
 }
 
-/**
- * Returns the reader of the provider's metadata; null if there is none. Throws, with the flag to change, for
- * invalid flags.
- */
+/** Returns the provider's metadata reader; null if none. Throws, with the flag to change, for invalid flags. */
 export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) {
   const provider = cloudProviderOf(flags);
   if (provider === null || provider === "external") return null;
@@ -67,13 +62,12 @@ export function machineCloud(flags: CloudFlags, intervalMs: number, warn: Warn) 
 
 const MAX_FILE_BYTES = 64 * 1024;
 
-/**
- * Reads metadata from a YAML or JSON file, for clouds without a metadata server. A missing provider ID or instance
- * type counts as "".
- */
+/** Reads a YAML or JSON file, for clouds without a metadata server. A missing provider ID or instance type is "". */
 export function fileSource(path: string): CloudSource {
   return async () => {
-    const text = await readSmallFile(path);
+    // A file system that hangs holds a thread here, and not the shim.
+    await stat(path).catch(() => undefined);
+    const text = readSmallFile(path);
     if (!text.ok) return text;
     try {
       const document: unknown = parseYaml(text.value, { logLevel: "error" });
@@ -86,18 +80,15 @@ export function fileSource(path: string): CloudSource {
   };
 }
 
-async function readSmallFile(path: string): Promise<Result<string>> {
+function readSmallFile(path: string): Result<string> {
   try {
-    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK); // opening a FIFO would wait for a writer
-    try {
-      const stat = await file.stat();
+    const read = withTrustedFile(path, (descriptor, stats): Result<string> => {
       // Reading a device or pipe may never end.
-      if (!stat.isFile()) return failure("not a file");
-      if (stat.size > MAX_FILE_BYTES) return failure(`larger than ${MAX_FILE_BYTES} bytes`);
-      return success(await file.readFile("utf8"));
-    } finally {
-      await file.close();
-    }
+      if (!stats.isFile()) return failure("not a file");
+      if (stats.size > MAX_FILE_BYTES) return failure(`larger than ${MAX_FILE_BYTES} bytes`);
+      return success(readFileSync(descriptor, "utf8"));
+    });
+    return read.ok ? read.value : failure(`not trusted: ${read.error}`);
   } catch (error) {
     return failure(`cannot be read (${codeOf(error)})`);
   }

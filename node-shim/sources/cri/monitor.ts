@@ -14,15 +14,9 @@ import type {
 
 /** Milliseconds between two readings of the status: the kubelet's interval of updateRuntimeUp. */
 const STATUS_EVERY_MS = 5000;
-/**
- * Milliseconds for which a list of images is fresh: the interval of the kubelet's image manager (30 s), less one
- * second, since a timer may be early.
- */
+/** The freshness of an image list: the interval of the kubelet's image manager (30 s), less 1 s for early timers. */
 const IMAGES_FRESH_MS = 29_000;
-/**
- * Milliseconds for which version and imagefs are fresh. Only a restart changes them, and the shim detects a
- * restart. A kubelet reads them every 10 s.
- */
+/** The freshness of version and imagefs, which only a detected restart changes; a kubelet reads them every 10 s. */
 const RESTART_FRESH_MS = 300_000;
 
 /** The runtime's last answers. A field without an answer is absent. */
@@ -56,10 +50,7 @@ export interface RuntimeMonitor {
   snapshot: () => RuntimeSnapshot;
   /** Reads the status, and each other answer that is due. Never rejects. */
   refresh: () => Promise<void>;
-  /**
-   * Begins the first refresh. Waits only for the runtime's status and version, on which the Ready condition
-   * depends.
-   */
+  /** Begins the first refresh. Waits only for the runtime's status and version, which decide the Ready condition. */
   begin: () => Promise<void>;
   /** Returns whether no process has listened on the socket for SYNC_THRESHOLD_MS. */
   isGone: () => boolean;
@@ -68,16 +59,11 @@ export interface RuntimeMonitor {
 
 interface Known extends Omit<RuntimeSnapshot, "handlers" | "features" | "errors"> {
   state: RuntimeState;
-  /**
-   * The time of the last status, by the monotonic clock; before the first status, the time when the watch began.
-   */
+  /** The time of the last status, by the monotonic clock; before the first status, the time when the watch began. */
   answeredMs: number;
 }
 
-/**
- * Watches the runtime until `close` is called. The caller must call `refresh` or `begin` first; then the monitor
- * refreshes every 5 s.
- */
+/** Watches the runtime until `close`. The caller must first call `refresh` or `begin`; then it refreshes every 5 s. */
 export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   const { nowMs, onFlip, every } = options;
   const known: Known = { state: UNKNOWN_STATE, answeredMs: nowMs() };
@@ -226,9 +212,7 @@ function question(freshForMs: number, attempt: () => Promise<boolean>) {
   };
 }
 
-/**
- * Milliseconds without a ready status after which the runtime counts as down: upstream maxWaitForContainerRuntime.
- */
+/** Milliseconds without a ready status after which the runtime counts as down: upstream maxWaitForContainerRuntime. */
 const SYNC_THRESHOLD_MS = 30_000;
 
 /** The state of the runtime, as the kubelet's runtimeState, with the kubelet's texts. */
@@ -248,10 +232,7 @@ export const UNKNOWN_STATE: RuntimeState = {
   runtimeError: null,
 };
 
-/**
- * Returns the state after an answer, as upstream updateRuntimeUp does. Only a ready runtime updates handlers and
- * features.
- */
+/** Returns the state after an answer (updateRuntimeUp): only a ready runtime updates handlers and features. */
 export function stateAfter(state: RuntimeState, answer: StatusAnswer, nowMs: number): RuntimeState {
   const conditions = answer.status?.conditions ?? [];
   const network = conditions.find(({ type }) => type === "NetworkReady");

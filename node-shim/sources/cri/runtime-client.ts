@@ -85,10 +85,7 @@ export interface RuntimeClient {
   images: () => Promise<CriImage[] | null>;
   /** Returns the path of the first mount point in the answer, which the kubelet's ImageFsStats also uses. */
   imageFsPath: () => Promise<string | null>;
-  /**
-   * Returns whether no process listened on the socket at the last call. A runtime that is slow or refuses is not
-   * absent.
-   */
+  /** Returns whether no process listened on the socket at the last call; a slow or refusing runtime is not absent. */
   isAbsent: () => boolean;
   /** Ends the running calls, without a warning. */
   close: () => void;
@@ -122,10 +119,7 @@ export function runtimeClient(options: RuntimeClientOptions): RuntimeClient {
     warn(source, message);
   }
 
-  /**
-   * Calls a method; null after a warning. `missing` returns the fault of an incomplete answer, or null if the
-   * answer is complete.
-   */
+  /** Calls a method; null after a warning. `missing` returns an incomplete answer's fault, or null if complete. */
   async function ask<A extends Schema>(
     asked: Service,
     source: WarningSource,
@@ -174,9 +168,7 @@ function statusFault({ status }: StatusAnswer): string | null {
   return isComplete ? null : "RuntimeReady or NetworkReady condition are not set";
 }
 
-/**
- * Returns the reason why upstream's remoteRuntimeService.Version rejects an answer; null if the answer is valid.
- */
+/** Returns the reason why upstream's remoteRuntimeService.Version rejects an answer; null if the answer is valid. */
 function versionFault(answer: VersionAnswer): string | null {
   const missing = (
     [

@@ -1,5 +1,4 @@
-// Finds a container runtime if none is configured. Watches the runtime until no process listens on its socket, and
-// then searches again every 10 s.
+// Finds a runtime if none is configured; watches it until no process listens on its socket, then searches every 10 s.
 import { statSync } from "node:fs";
 import type { Warn } from "../../base/reading.ts";
 import { grpcClient } from "../../wire/grpc/client.ts";
@@ -105,10 +104,7 @@ export const RUNTIME_SOCKETS: readonly string[] = [
   "/var/run/cri-dockerd.sock",
 ];
 
-/**
- * The longest wait for a socket's answer. A working runtime answers in milliseconds, and the next search tries a
- * slow runtime again.
- */
+/** The longest wait for a socket's answer; the next search tries a slow runtime again. */
 const ANSWER_WITHIN_MS = 2000;
 
 interface Socket {
@@ -173,10 +169,7 @@ function socketsThere(paths: readonly string[]): Socket[] {
   return there.filter(({ identity }, at) => there.findIndex((other) => other.identity === identity) === at);
 }
 
-/**
- * Returns a socket's identity; null if no socket is at the path. The identity includes the change time, since a new
- * socket often gets the inode of the former socket.
- */
+/** Returns a socket's identity, or null; with the change time, as a new socket often gets the former one's inode. */
 function identityOf(path: string): string | null {
   try {
     const stat = statSync(path);

@@ -1,11 +1,12 @@
 // Asks each CSI driver that registers on this machine, once, for the number of volumes that it can attach here.
-import { lstat, readdir } from "node:fs/promises";
+import { lstat, readdir, stat } from "node:fs/promises";
 import { isAbsolute, join } from "node:path";
 import { labelValueErrors } from "../../../shared/kubernetes/validation.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { codeOf } from "../../base/fault.ts";
+import { type Opened, openTrusted } from "../../base/ownership.ts";
 import type { Warn } from "../../base/reading.ts";
 import { grpcClient, type GrpcClient, type Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";
@@ -92,30 +93,35 @@ async function askAll(
   await Promise.all([...sockets].map(ask));
 }
 
-/**
- * Returns the sockets in a folder by name, with their stamps. Skips names that begin with a dot, as upstream's
- * plugin watcher does.
- */
+/** Returns a folder's sockets by name, with their stamps; skips dot files, as upstream's plugin watcher does. */
 async function socketsIn(folder: string, warn: Warn): Promise<Map<string, string>> {
   const sockets = new Map<string, string>();
+  let opened: Opened | undefined;
   try {
-    for (const entry of await readdir(folder, { withFileTypes: true })) {
+    // A file system that hangs holds a thread here, and not the shim.
+    await stat(folder);
+    const trusted = openTrusted(folder, "folder");
+    if (!trusted.ok) {
+      warn("attach limits", `${folder} is not trusted: ${trusted.error}`);
+      return sockets;
+    }
+    opened = trusted.value;
+    for (const entry of await readdir(opened.at("."), { withFileTypes: true })) {
       if (!entry.isSocket() || entry.name.startsWith(".")) continue;
-      const { ino, ctimeMs } = await lstat(join(folder, entry.name));
+      const { ino, ctimeMs } = await lstat(opened.at(entry.name));
       sockets.set(join(folder, entry.name), `${ino} ${ctimeMs}`);
     }
   } catch (error) {
     if (codeOf(error) !== "ENOENT") warn("attach limits", `${folder} cannot be read (${codeOf(error)})`);
+  } finally {
+    opened?.close();
   }
   return sockets;
 }
 
 /** The time limit of GetInfo, from upstream GenerateRegisterPluginFunc. */
 const GET_INFO_DEADLINE_MS = 1000;
-/**
- * The time limit of NodeGetInfo. A driver that sends requests to its cloud takes seconds. The kubelet waits two
- * minutes.
- */
+/** The time limit of NodeGetInfo: a driver that asks its cloud takes seconds. The kubelet waits two minutes. */
 const NODE_GET_INFO_DEADLINE_MS = 10_000;
 
 interface Driver {
@@ -163,8 +169,7 @@ function clientOf(nowMs: () => number, stop: AbortSignal) {
   };
 }
 
-// The messages of CSI drivers. Sources: k8s.io/kubelet pluginregistration/v1/api.proto (whose package name has no
-// v1), and container-storage-interface csi.proto.
+// The messages of CSI drivers, from kubelet pluginregistration/v1/api.proto (package without v1) and CSI's csi.proto.
 
 const CSI_PLUGIN = "CSIPlugin";
 

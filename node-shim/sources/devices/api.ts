@@ -1,5 +1,4 @@
-// Describes the messages and methods of deviceplugin/v1beta1 that the Node depends on. Source:
-// k8s.io/kubelet/pkg/apis/deviceplugin/v1beta1/api.proto.
+// Describes the messages and methods of deviceplugin/v1beta1 (k8s.io/kubelet/pkg/apis) that the Node depends on.
 import type { Method } from "../../wire/grpc/client.ts";
 import type { Schema } from "../../wire/grpc/schema.ts";
 

@@ -32,10 +32,7 @@ export interface DeviceManager {
   close: () => Promise<void>;
 }
 
-/**
- * Takes the socket and serves plugins. Throws, with the remedy, if a kubelet runs, or if the folder or the record
- * is unusable.
- */
+/** Takes the socket and serves plugins. Throws, with the remedy, if a kubelet runs or folder or record is unusable. */
 export async function startDeviceManager(options: DeviceManagerOptions): Promise<DeviceManager> {
   const { folder, stateFolder, nowMs, log } = options;
   const before = readRecord(stateFolder, (message) => log("warn", message));
@@ -160,10 +157,7 @@ function registrationFault({
   return null;
 }
 
-/**
- * Returns a function that writes the record if the resources have changed. The function returns whether a record
- * exists.
- */
+/** Returns a function that writes the record if the resources changed, and returns whether a record exists. */
 function recordKeeper(
   stateFolder: string,
   before: KnownResources | null,
@@ -191,10 +185,7 @@ function recordKeeper(
   };
 }
 
-/**
- * The longest wait for a plugin that does not listen yet. As in upstream, a plugin may register a moment before it
- * listens.
- */
+/** The longest wait for a plugin that does not listen yet: as upstream, one may register just before it listens. */
 const DIAL_GIVE_UP_MS = 10_000;
 const DIAL_EVERY_MS = 500;
 
@@ -250,10 +241,7 @@ async function connectPlugin(options: PluginOptions): Promise<Result<Plugin>> {
   });
 }
 
-/**
- * Repeats `call` only while no process listens, like upstream's blocking dial. Returns null once the plugin
- * answers, else the fault.
- */
+/** Repeats `call` while no process listens, as upstream's dial; null once the plugin answers, else the fault. */
 async function dial(
   call: () => Promise<Result<unknown, Fault>>,
   nowMs: () => number,
@@ -326,10 +314,7 @@ export function startDevices<G extends { facts: Facts }>(
   return { gathering: starting.then(gatherBoth), close };
 }
 
-/**
- * Returns a manager for a machine without --device-plugins: the resources of an earlier run count as removed.
- * Returns null if there was no earlier run.
- */
+/** Returns a manager without --device-plugins: an earlier run's resources count as removed; null without such a run. */
 function formerDevices(stateFolder: string): DeviceManager | null {
   const before = readRecord(stateFolder, () => undefined);
   if (before === null) return null;

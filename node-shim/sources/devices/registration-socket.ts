@@ -1,26 +1,20 @@
-// Takes kubelet.sock, where device plugins register, if no kubelet has it. Gives the socket up if a kubelet takes
-// it.
-import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+// Takes kubelet.sock, where device plugins register, if no kubelet has it. Gives the socket up if a kubelet takes it.
+import { lstat, readdir, rename, rm } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { after } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
+import { type Opened, openTrusted, type OpenTrusted } from "../../base/ownership.ts";
 import { grpcServer, type Served } from "../../wire/grpc/server.ts";
 
 const SOCKET = "kubelet.sock";
-/**
- * The name that the server binds before the shim renames the socket. A closing server removes the path that it has
- * bound.
- */
+/** The name that the server binds before the renaming, because a closing server removes the path that it bound. */
 const UNNAMED = "shim.sock";
 /** The file that a kubelet keeps in the folder: upstream kubeletDeviceManagerCheckpoint. */
 const CHECKPOINT = "kubelet_internal_checkpoint";
 /** The most bytes of a socket's path: sockaddr_un has 108 bytes, the last of which is NUL. */
 export const SOCKET_PATH_BYTES = 107;
-/**
- * The longest wait for a connection. A stopped process accepts no connection but keeps its socket: without an
- * answer, the socket counts as taken.
- */
+/** The longest wait to connect. No answer counts as taken: a stopped process keeps its socket but does not accept. */
 const CONNECT_GIVE_UP_MS = 2000;
 
 export interface RegistrationSocket {
@@ -29,13 +23,11 @@ export interface RegistrationSocket {
   close: () => Promise<void>;
 }
 
-/**
- * Takes the socket, or throws with its owner and the remedy. Removes the folder's other sockets, as the kubelet
- * does at its start: plugins notice the removal and register again.
- */
+/** Takes the socket, or throws with owner and remedy. Removes the folder's other sockets: plugins register again. */
 export async function takeRegistrationSocket(
   folder: string, // typically /var/lib/kubelet/device-plugins
   methods: readonly Served[],
+  open: OpenTrusted = openTrusted,
 ): Promise<RegistrationSocket> {
   const path = join(folder, SOCKET);
   if (Buffer.byteLength(path) > SOCKET_PATH_BYTES)
@@ -43,21 +35,28 @@ export async function takeRegistrationSocket(
       `--device-plugins ${folder}: too long for a socket, at most ${SOCKET_PATH_BYTES} bytes with /${SOCKET}`,
     );
   const server = grpcServer(methods);
+  let opened: Opened | undefined;
   try {
-    await mkdir(folder, { recursive: true, mode: 0o750 });
-    await refuseKubelet(folder, path);
-    await removeSockets(folder);
-    await server.listen(join(folder, UNNAMED));
-    const { ino } = await lstat(join(folder, UNNAMED));
-    await rename(join(folder, UNNAMED), path);
-    const owner = () => ownerOf(path, ino);
-    const close = async () => {
+    const trusted = open(folder, "folder", { makeMode: 0o750 });
+    if (!trusted.ok) throw new Error(`--device-plugins ${folder} is not trusted: ${trusted.error}`);
+    opened = trusted.value;
+    const { at } = opened;
+    await refuseKubelet(folder, opened);
+    await removeSockets(opened);
+    await server.listen(at(UNNAMED));
+    const { ino } = await lstat(at(UNNAMED));
+    await rename(at(UNNAMED), at(SOCKET));
+    const end = async () => {
       await server.close();
-      if ((await owner()) === "us") await rm(path, { force: true });
+      if ((await ownerOf(at(SOCKET), ino)) === "us") await rm(at(SOCKET), { force: true });
+      trusted.value.close();
     };
-    return { owner, close };
+    let ended: Promise<void> | undefined;
+    // Plugins find the socket by its path, which may lead to another folder by now.
+    return { owner: () => ownerOf(path, ino), close: () => (ended ??= end()) };
   } catch (error) {
     await server.close();
+    opened?.close();
     if (!(error as NodeJS.ErrnoException).code) throw error;
     throw new Error(
       `--device-plugins ${folder} cannot be used (${codeOf(error)}): pass another folder, or run as a user who may write there`,
@@ -66,15 +65,14 @@ export async function takeRegistrationSocket(
   }
 }
 
-async function refuseKubelet(folder: string, path: string): Promise<void> {
-  if (await answers(path))
+async function refuseKubelet(folder: string, { at }: Opened): Promise<void> {
+  if (await answers(at(SOCKET)))
     throw new Error(
-      `--device-plugins: a kubelet, or another shim, listens on ${path}: stop it, or leave the flag out`,
+      `--device-plugins: a kubelet, or another shim, listens on ${join(folder, SOCKET)}: stop it, or leave the flag out`,
     );
-  const checkpoint = join(folder, CHECKPOINT);
-  if (await exists(checkpoint))
+  if (await exists(at(CHECKPOINT)))
     throw new Error(
-      `--device-plugins: ${checkpoint} is a kubelet's: remove it if none runs here any more, or leave the flag out`,
+      `--device-plugins: ${join(folder, CHECKPOINT)} is a kubelet's: remove it if none runs here any more, or leave the flag out`,
     );
 }
 
@@ -110,9 +108,9 @@ async function exists(path: string): Promise<boolean> {
 }
 
 /** Removes the sockets in the folder, as upstream CleanupPluginDirectory does. Keeps links to sockets. */
-async function removeSockets(folder: string): Promise<void> {
-  for (const entry of await readdir(folder, { withFileTypes: true })) {
-    if (entry.isSocket()) await rm(join(folder, entry.name), { force: true });
+async function removeSockets({ at }: Opened): Promise<void> {
+  for (const entry of await readdir(at("."), { withFileTypes: true })) {
+    if (entry.isSocket()) await rm(at(entry.name), { force: true });
   }
 }
 

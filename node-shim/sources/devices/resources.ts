@@ -1,5 +1,4 @@
-// Counts the devices that this machine's device plugins announce, as upstream's devicemanager.ManagerImpl does, but
-// without allocation.
+// Counts this machine's plugin devices as upstream's devicemanager.ManagerImpl does, but without allocation.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { HEALTHY } from "./api.ts";
@@ -33,18 +32,12 @@ export interface DeviceResources {
   connected: (resource: string) => void;
   listed: (resource: string, devices: readonly { ID: string; health: string }[]) => void;
   lost: (resource: string) => void;
-  /**
-   * Returns the amounts of each resource, as upstream GetCapacity does. A removed resource stays in `removed`,
-   * since the Worker may not have received an earlier report with it.
-   */
+  /** Returns each resource's amounts (upstream GetCapacity). `removed` stays: the Worker may have missed a report. */
   counts: () => Omit<NonNullable<Facts["devices"]>, "recorded">;
   known: () => KnownResources;
 }
 
-/**
- * Makes the counter. As in upstream readCheckpoint, a resource of an earlier run is 0 until its plugin registers
- * again.
- */
+/** Makes the counter. As in upstream readCheckpoint, an earlier run's resource is 0 until its plugin registers. */
 export function deviceResources(
   before: KnownResources,
   nowMs: () => number, // monotonic: typically monotonicMs

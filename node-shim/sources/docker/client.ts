@@ -1,14 +1,11 @@
-// Reads a Docker daemon through systeminformation, and returns its answers in the form of a CRI runtime. Warns once
-// in each outage.
+// Reads a Docker daemon through systeminformation, in the form of a CRI runtime's answers. Warns once per outage.
 import type { Systeminformation } from "systeminformation";
+import { openTrusted } from "../../base/ownership.ts";
 import type { CriImage, RuntimeClient, RuntimeClientOptions, StatusAnswer } from "../cri/runtime-client.ts";
 
 type Docker = Pick<typeof import("systeminformation"), "dockerImages" | "dockerInfo">;
 
-/**
- * Loads systeminformation. Only shims with --container-runtime docker load the library, which saves the memory of
- * all other shims.
- */
+/** Loads systeminformation, only with --container-runtime docker: the other shims save its memory. */
 async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
   // systeminformation reads the socket and the timeout only from these variables, once, when it is loaded.
   process.env["DOCKER_SOCKET"] = socketPath;
@@ -18,29 +15,29 @@ async function load(socketPath: string, deadlineMs: number): Promise<Docker> {
   return loaded.default;
 }
 
-/**
- * Makes a client for Docker's daemon. Must be called once in a process. systeminformation returns nothing for an
- * error and for a missing answer.
- */
+/** Makes a client for Docker's daemon; call once in a process. For an error, systeminformation returns nothing. */
 export function dockerClient({
   socketPath,
   deadlineMs,
   warn,
   onConnect,
 }: Pick<RuntimeClientOptions, "socketPath" | "deadlineMs" | "warn" | "onConnect">): RuntimeClient {
-  const docker = load(socketPath, deadlineMs);
+  let loading: Promise<Docker> | undefined;
+  const docker = () => (loading ??= load(socketPath, deadlineMs));
   let isAbsent = false;
   let isClosed = false;
   let before = "";
 
   async function info() {
-    const { serverVersion, dockerRootDir, images } = await (await docker).dockerInfo();
-    if (serverVersion) {
+    const distrust = socketFault(socketPath);
+    const daemon = distrust === null ? await (await docker()).dockerInfo() : null;
+    if (daemon?.serverVersion) {
       isAbsent = false;
+      const { serverVersion, dockerRootDir, images } = daemon;
       return { serverVersion, dockerRootDir, images };
     }
-    if (!isAbsent && !isClosed)
-      warn("container runtime", `${socketPath}: Docker does not answer: start it, or set --docker-endpoint`);
+    const why = distrust ?? "Docker does not answer: start it, or set --docker-endpoint";
+    if (!isAbsent && !isClosed) warn("container runtime", `${socketPath}: ${why}`);
     isAbsent = true;
     return null;
   }
@@ -60,9 +57,8 @@ export function dockerClient({
     },
     async images() {
       const answer = await info();
-      const images = answer === null ? [] : (await (await docker).dockerImages()).flatMap(imageOf);
-      // systeminformation returns an empty list also for a failure: an empty list is wrong if the daemon counts
-      // images.
+      const images = answer === null ? [] : (await (await docker()).dockerImages()).flatMap(imageOf);
+      // systeminformation returns an empty list also for a failure: an empty list is wrong if the daemon counts images.
       return answer === null || (images.length === 0 && answer.images > 0) ? null : images;
     },
     imageFsPath: async () => (await info())?.dockerRootDir ?? null,
@@ -71,10 +67,19 @@ export function dockerClient({
   };
 }
 
-/**
- * The status of every daemon that answers: it can run containers and has its own network, like dockershim without a
- * CNI plugin.
- */
+/** Returns the reason why Docker's socket is not trusted; null if it is trusted or missing. */
+function socketFault(path: string): string | null {
+  try {
+    const opened = openTrusted(path, "socket");
+    if (!opened.ok) return `the socket is not trusted: ${opened.error}`;
+    opened.value.close();
+  } catch {
+    // The request to Docker fails as well, and is reported.
+  }
+  return null;
+}
+
+/** The status of every daemon that answers: able to run containers, with its own network, as dockershim without CNI. */
 const READY: StatusAnswer = {
   status: {
     conditions: ["RuntimeReady", "NetworkReady"].map((type) => ({

@@ -1,7 +1,6 @@
-// Runs the drop-ins once a minute, one after the other and in the background. Keeps the last output of each
-// drop-in.
-import { lstat, readdir, readFile, stat } from "node:fs/promises";
-import { join, resolve } from "node:path";
+// Runs the drop-ins once a minute, one after the other and in the background. Keeps the last output of each drop-in.
+import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { resolve } from "node:path";
 import {
   type CustomFacts,
   type DropIn,
@@ -15,7 +14,14 @@ import { firstFault } from "../../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import type { RunProgram } from "../../base/child.ts";
 import { codeOf, faultOf } from "../../base/fault.ts";
-import { ownershipFault } from "../../base/ownership.ts";
+import {
+  AS_IT_IS,
+  FOR_READING,
+  type Opened,
+  openTrusted,
+  ownershipFault,
+  selfOf,
+} from "../../base/ownership.ts";
 
 interface DropInsOptions {
   /** The folder of the drop-ins: --facts-dir. */
@@ -23,7 +29,6 @@ interface DropInsOptions {
   run: RunProgram; // typically runChild
   /** The time limit of one program. */
   deadlineMs: number;
-  uid: number; // typically process.getuid()
   wallMs: () => number; // milliseconds since 1970, for a file's age
   nowMs: () => number; // monotonic: typically monotonicMs
 }
@@ -43,9 +48,7 @@ interface Remembered extends Partial<Output> {
 
 const EVERY_MS = 60_000;
 
-/**
- * Returns a function that returns the last output of all drop-ins. With `wait`, it reads them first. Never rejects.
- */
+/** Returns a function that returns the last output of all drop-ins. With `wait`, it reads them first. Never rejects. */
 export function dropInFolder(given: DropInsOptions): (wait: boolean) => Promise<DropInFacts> {
   const { nowMs } = given;
   // The drop-ins run in "/", where a relative path would name another folder.
@@ -75,12 +78,28 @@ async function readDropIns(
   before: ReadonlyMap<string, Remembered> = new Map(),
 ): Promise<ReadonlyMap<string, Remembered>> {
   const { folder, nowMs } = options;
-  const names = await namesIn(options);
+  const opened = await openedFolder(folder);
   // While the folder is unreadable, the last output stays until it expires.
+  if (!opened.ok) return new Map([...before, [folder, { readMs: nowMs(), error: opened.error }]]);
+  if (opened.value === null) return new Map();
+  try {
+    return await readAllIn(opened.value, options, before);
+  } finally {
+    opened.value.close();
+  }
+}
+
+async function readAllIn(
+  opened: Opened,
+  options: DropInsOptions,
+  before: ReadonlyMap<string, Remembered>,
+): Promise<ReadonlyMap<string, Remembered>> {
+  const { folder, nowMs } = options;
+  const names = await namesIn(opened);
   if (!names.ok) return new Map([...before, [folder, { readMs: nowMs(), error: names.error }]]);
   const known = new Map<string, Remembered>();
   for (const name of names.value.slice(0, DROP_IN_LIMITS.dropIns - 1)) {
-    const reading = await readDropIn(name, options);
+    const reading = await readDropIn(name, opened, options);
     known.set(
       name,
       reading.ok
@@ -93,16 +112,26 @@ async function readDropIns(
   return known;
 }
 
-/** Returns the names of the drop-ins, sorted. A hidden file is no drop-in, and a missing folder counts as empty. */
-async function namesIn({ folder, uid }: DropInsOptions): Promise<Result<string[]>> {
+/** Opens the folder; null if it is missing. Fails if another user could have filled the folder. */
+async function openedFolder(folder: string): Promise<Result<Opened | null>> {
   try {
-    const fault = ownershipFault(await stat(folder), uid);
-    if (fault !== null) return failure(`the folder ${fault}`);
-    const names = await readdir(folder);
-    return success(names.filter((name) => !name.startsWith(".")).sort());
+    // A file system that hangs holds a thread here, and not the shim.
+    await stat(folder);
+    const opened = openTrusted(folder, "folder");
+    return opened.ok ? opened : failure(`the folder is not trusted: ${opened.error}`);
   } catch (error) {
     const code = codeOf(error);
-    return code === "ENOENT" ? success([]) : failure(`the folder cannot be read (${code})`);
+    return code === "ENOENT" ? success(null) : failure(`the folder cannot be read (${code})`);
+  }
+}
+
+/** Returns the names of the drop-ins, sorted. A hidden file is no drop-in. */
+async function namesIn({ at }: Opened): Promise<Result<string[]>> {
+  try {
+    const names = await readdir(at("."));
+    return success(names.filter((name) => !name.startsWith(".")).sort());
+  } catch (error) {
+    return failure(`the folder cannot be read (${codeOf(error)})`);
   }
 }
 
@@ -146,10 +175,7 @@ const KINDS = [
   ["custom", CUSTOM_LIMITS.entries, "custom facts"],
 ] as const;
 
-/**
- * Merges the outputs in their order. A drop-in fails if it sets a resource, label, condition or custom fact that an
- * earlier drop-in has set.
- */
+/** Merges outputs in order. A drop-in fails if it sets a resource, label, condition or fact of an earlier drop-in. */
 export function mergeDropIns(known: readonly Known[]): MergedDropIns {
   const merged: MergedDropIns = {
     resources: {},
@@ -200,28 +226,39 @@ interface Output {
 /** The most bytes of a file, or of a program's output. */
 const MAX_BYTES = 64 * 1024;
 
-/**
- * Reads a drop-in whose name ends in .json, and runs every other drop-in. Does not trust files that other users can
- * change. Never rejects.
- */
-async function readDropIn(name: string, options: DropInsOptions): Promise<Result<Output>> {
-  const { deadlineMs } = options;
-  const path = join(options.folder, name);
+/** Reads a .json drop-in, and runs any other. Does not trust files that other users can change. Never rejects. */
+async function readDropIn(name: string, opened: Opened, options: DropInsOptions): Promise<Result<Output>> {
+  let file: FileHandle | undefined;
   try {
-    const stat = await lstat(path);
-    if (!stat.isFile()) return failure("is not a file (links are not followed)");
-    const fault = ownershipFault(stat, options.uid);
+    file = await open(opened.at(name), AS_IT_IS);
+    const stats = await file.stat();
+    if (!stats.isFile()) return failure("is not a file (links are not followed)");
+    const fault = ownershipFault(stats);
     if (fault !== null) return failure(fault);
     if (!name.endsWith(".json")) {
-      if ((stat.mode & 0o111) === 0) return failure("neither ends in .json nor is executable");
-      return outputOf(await options.run({ program: path, args: [], deadlineMs, maxBytes: MAX_BYTES }));
+      if ((stats.mode & 0o111) === 0) return failure("neither ends in .json nor is executable");
+      const { run, deadlineMs } = options;
+      const folder = opened.descriptor;
+      return outputOf(await run({ program: name, folder, args: [], deadlineMs, maxBytes: MAX_BYTES }));
     }
-    if (stat.size > MAX_BYTES) return failure(`is larger than ${MAX_BYTES} bytes`);
-    const dropIn = parsed(await readFile(path, "utf8"));
+    if (stats.size > MAX_BYTES) return failure(`is larger than ${MAX_BYTES} bytes`);
+    const dropIn = parsed(await textOf(file));
     if (!dropIn.ok) return dropIn;
-    return success({ dropIn: dropIn.value, agedMs: Math.max(0, options.wallMs() - stat.mtimeMs) });
+    return success({ dropIn: dropIn.value, agedMs: Math.max(0, options.wallMs() - stats.mtimeMs) });
   } catch (error) {
     return failure(`cannot be read (${codeOf(error)})`);
+  } finally {
+    await file?.close();
+  }
+}
+
+/** Reads the file that was opened with AS_IT_IS. */
+async function textOf(opened: FileHandle): Promise<string> {
+  const file = await open(selfOf(opened.fd), FOR_READING);
+  try {
+    return await file.readFile("utf8");
+  } finally {
+    await file.close();
   }
 }
 

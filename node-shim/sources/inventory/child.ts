@@ -1,13 +1,9 @@
-// Reads the hardware and prints it as JSON. A separate program (dist/inventory.js), so that the shim's process
-// never loads systeminformation.
+// Reads the hardware and prints JSON: its own program (dist/inventory.js), so the shim never loads systeminformation.
 import { existsSync } from "node:fs";
 import si from "systeminformation";
 import { hardwareOf } from "./hardware.ts";
 
-/**
- * Returns the result of `read`; undefined if `read` fails, so that the other parts of the hardware are still
- * reported.
- */
+/** Returns `read`'s result; undefined if `read` fails, so that the other parts of the hardware are still reported. */
 async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
   try {
     return await read();

@@ -1,5 +1,4 @@
-// Converts the output of systeminformation to the facts' inventory. Keeps known values only, in texts of limited
-// length.
+// Converts systeminformation's output to the facts' inventory. Keeps known values only, in texts of limited length.
 import type { Systeminformation } from "systeminformation";
 import type { Inventory } from "../../../shared/protocol/inventory.ts";
 import { INVENTORY_LIMITS } from "../../../shared/protocol/limits.ts";

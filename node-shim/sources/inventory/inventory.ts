@@ -1,5 +1,4 @@
-// Keeps the last valid inventory of the machine's hardware. A child process reads the hardware soon after the
-// start, and then hourly.
+// Keeps the last valid hardware inventory, which a child process reads soon after the start, and then hourly.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fileURLToPath } from "node:url";
 import { type Inventory, inventorySchema } from "../../../shared/protocol/inventory.ts";
@@ -13,10 +12,7 @@ interface InventoryOptions {
   warn: Warn;
 }
 
-/**
- * The delay of the first reading. By then the Node is usually Ready: reading the hardware takes seconds on a small
- * machine.
- */
+/** The first reading's delay: by then the Node is usually Ready. Reading takes seconds on a small machine. */
 const FIRST_AFTER_MS = 5000;
 const EVERY_MS = 3_600_000;
 
@@ -53,10 +49,7 @@ const MAX_OUTPUT_BYTES = 128 * 1024;
 /** The child's program, a file next to the bundle of this module. */
 const PROGRAM = new URL("inventory.js", import.meta.url);
 
-/**
- * Runs the child process, and returns the inventory. With --inventory serials, includes serial numbers and MAC
- * addresses.
- */
+/** Runs the child, and returns the inventory; with --inventory serials, with serial numbers and MAC addresses. */
 export async function hardware(
   withSerials: boolean,
   run: RunProgram, // typically runChild

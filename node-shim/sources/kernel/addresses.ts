@@ -35,10 +35,7 @@ export interface AddressSources {
   lookup: Lookup;
 }
 
-/**
- * Returns the facts on addresses; undefined after a warning if the interfaces cannot be listed, since no address
- * could be checked.
- */
+/** Returns the addresses; undefined after a warning if interfaces cannot be listed, since none could be checked. */
 export async function addresses(sources: AddressSources, warn: Warn): Promise<Facts["addresses"]> {
   const interfaces = orWarn(listInterfaces(sources.networkInterfaces), "network interfaces", warn);
   if (interfaces === undefined) return undefined;
@@ -65,10 +62,7 @@ function listInterfaces(networkInterfaces: () => Interfaces): Reading<Interfaces
   }
 }
 
-/**
- * Resolves the host name, unless a node IP is given or the host name is an address. The kubelet makes the same
- * exceptions (nodestatus.NodeAddress).
- */
+/** Resolves the host name unless a node IP is given or the name is an address, as nodestatus.NodeAddress does. */
 async function lookupIfNeeded({
   nodeIPs,
   hostname,

@@ -61,10 +61,7 @@ function loopbackIP(interfaces: Interfaces, family: Family): Ip | undefined {
   return globalIP(addresses, family);
 }
 
-/**
- * Returns the first global address on an interface that is neither loopback nor point to point: upstream
- * chooseIPFromHostInterfaces.
- */
+/** Returns the first global address of an interface, no loopback or point to point (chooseIPFromHostInterfaces). */
 function fromAnyInterface(root: string, interfaces: Interfaces, family: Family): Ip | undefined {
   for (const [name, addresses = []] of Object.entries(interfaces)) {
     if (addresses.some(({ internal }) => internal) || isPointToPoint(root, name)) continue;
@@ -101,10 +98,7 @@ function globalIP(addresses: InterfaceAddress[], family: Family): Ip | undefined
   return undefined;
 }
 
-/**
- * Returns whether an address is global unicast, as Go's net.IP.IsGlobalUnicast does: private addresses count as
- * global.
- */
+/** Returns whether an address is global unicast, as Go's net.IP.IsGlobalUnicast: private addresses count too. */
 function isGlobalUnicast(ip: Ip): boolean {
   if (ip === "255.255.255.255") return false;
   return !isUnspecified(ip) && !isLoopback(ip) && !isMulticast(ip) && !isLinkLocalUnicast(ip);
@@ -120,10 +114,7 @@ interface DefaultRoutes {
   ipv6: string[];
 }
 
-/**
- * Reads the default routes of the IPv4 and IPv6 tables, as apimachinery util/net getAllDefaultRoutes does. A
- * missing or unreadable IPv6 table counts as empty.
- */
+/** Reads the IPv4 and IPv6 default routes (getAllDefaultRoutes); an IPv6 table that cannot be read counts as empty. */
 function defaultRoutes(root: string): Reading<DefaultRoutes> {
   const table4 = readKernelFile(root, IPV4_ROUTES);
   if (!table4.ok) return table4;
@@ -134,10 +125,7 @@ function defaultRoutes(root: string): Reading<DefaultRoutes> {
   return success({ ipv4, ipv6: ipv6 ?? [] });
 }
 
-/**
- * Returns the interfaces of the default routes; null if a line is malformed. The columns are interface,
- * destination, gateway (getIPv4DefaultRoutes).
- */
+/** Returns the default routes' interfaces, or null if malformed. Columns: interface, destination, gateway. */
 function ipv4Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {
@@ -149,10 +137,7 @@ function ipv4Interfaces(table: string): string[] | null {
   return interfaces;
 }
 
-/**
- * Returns the interfaces of the default routes; null if a line is malformed. The first column is the destination,
- * the fifth the gateway, the last the interface (getIPv6DefaultRoutes).
- */
+/** Returns the default routes' interfaces, or null if malformed. Columns: 1 destination, 5 gateway, last interface. */
 function ipv6Interfaces(table: string): string[] | null {
   const interfaces: string[] = [];
   for (const line of lines(table)) {

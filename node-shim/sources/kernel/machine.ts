@@ -8,10 +8,7 @@ import { listKernelFolder, type Reading, readKernelFile, unreadable } from "../.
 const NODES = "/sys/devices/system/node";
 const CPUS = "/sys/devices/system/cpu";
 
-/**
- * Counts logical cores by the NUMA nodes, or by the CPU folder if there are no nodes. Only the count by nodes omits
- * offline CPUs (cAdvisor sysinfo.GetNodesInfo, getCPUTopology).
- */
+/** Counts logical cores by NUMA nodes, else by the CPU folder, which also lists offline CPUs (sysinfo.GetNodesInfo). */
 export function logicalCores(root: string): Reading<number> {
   const nodes = numbered(root, NODES, /^node\d+$/);
   const source = nodes.length === 0 ? CPUS : NODES;
@@ -68,10 +65,7 @@ interface HugePages {
   pages: number;
 }
 
-/**
- * Reads the reserved huge pages of each size, in the order of cAdvisor's GetHugePagesInfo. A machine without huge
- * pages is no error.
- */
+/** Reads each size's reserved huge pages, in the order of cAdvisor's GetHugePagesInfo; none at all is no error. */
 export function hugePages(root: string): Reading<HugePages[]> {
   const sizes = listKernelFolder(root, FOLDER);
   if (!sizes.ok) return success([]);
@@ -103,10 +97,7 @@ export function memory(root: string): Reading<Memory> {
   return success({ memoryBytes: Number(total[1]) * 1024, swapBytes: Number(swap[1]) * 1024 });
 }
 
-/**
- * Go's name (GOARCH) of each architecture that Node.js names differently. Node.js calls both byte orders ppc64, but
- * Linux machines are little-endian.
- */
+/** Go's name (GOARCH) where Node.js's differs. ppc64 is both byte orders in Node.js, but Linux is little-endian. */
 const ARCHITECTURES: Record<string, string> = {
   x64: "amd64",
   ia32: "386",

@@ -3,10 +3,7 @@ import { getHostname } from "../../../shared/node/node-name.ts";
 import type { Result } from "../../../shared/result.ts";
 import { readDiskFile, type Reading, readKernelFile } from "../../base/reading.ts";
 
-/**
- * Returns the override, or the machine's own name if the override is empty. The result is trimmed and in lower
- * case.
- */
+/** Returns the override or, if it is empty, the machine's own name; trimmed and in lower case. */
 export function hostname(
   override: string, // typically --hostname-override
   ownName: () => string, // typically os.hostname
@@ -23,10 +20,7 @@ export function bootID(root: string): Reading<string> {
   return trimmed(readKernelFile(root, BOOT_ID), BOOT_ID);
 }
 
-/**
- * Reads the machine ID. The first readable file counts, even if it is empty (cAdvisor getInfoFromFiles,
- * `machine_id_file`).
- */
+/** Reads the machine ID: the first readable file counts, even an empty one (cAdvisor `machine_id_file`). */
 export async function machineID(root: string): Promise<Reading<string>> {
   const systemd = await readDiskFile(root, MACHINE_ID);
   if (systemd.ok) return trimmed(systemd, MACHINE_ID);
@@ -34,10 +28,7 @@ export async function machineID(root: string): Promise<Reading<string>> {
   return dbus.ok ? trimmed(dbus, DBUS_MACHINE_ID) : systemd;
 }
 
-/**
- * Reads the system UUID: from DMI, which only root can read, else from the device tree of a POWER machine, else the
- * machine ID (cAdvisor sysfs.GetSystemUUID).
- */
+/** Reads the system UUID: from DMI (root only), else POWER's device tree, else the machine ID (sysfs.GetSystemUUID). */
 export async function systemUUID(root: string): Promise<Reading<string>> {
   for (const path of [
     "/sys/class/dmi/id/product_uuid",

@@ -24,10 +24,7 @@ function workingSetBytes(root: string): Reading<number> {
   return isUnified ? workingSetOfV2(root) : workingSetOfV1(root);
 }
 
-/**
- * Returns the working set with cgroup v2. Its root has no memory.current, so this function adds up the parts, as
- * runc's rootStatsFromMeminfo does.
- */
+/** Returns cgroup v2's working set: the root has no memory.current, so its parts add up (runc rootStatsFromMeminfo). */
 function workingSetOfV2(root: string): Reading<number> {
   const stat = readKernelFile(root, `${CGROUPS}/memory.stat`);
   if (!stat.ok) return stat;
@@ -72,10 +69,7 @@ export function pidAvailable(root: string): Reading<[available: number, capacity
   return success([Math.max(0, limit - Number(running[1])), limit]);
 }
 
-/**
- * Counts the OOM kills on the whole machine since its boot, from a counter: unlike a kubelet, the service may not
- * read the kernel's log.
- */
+/** Counts OOM kills since boot from a counter: unlike a kubelet, the service may not read the kernel's log. */
 export function oomKills(root: string): Reading<number> {
   const stat = readKernelFile(root, "/proc/vmstat");
   if (!stat.ok) return stat;

@@ -17,10 +17,7 @@ export interface StatFs {
   ffree: number;
 }
 
-/**
- * The bytes that users other than root may still use, and the inodes. Each reading fails if a number is too large
- * for a report.
- */
+/** The bytes that users other than root may use, and the inodes. Fails if a number is too large for a report. */
 export interface FileSystem {
   bytes: Reading<[available: number, capacity: number]>;
   inodes: Reading<[available: number, capacity: number]>;
@@ -29,9 +26,7 @@ export interface FileSystem {
 /** Reads the file system of a path. The path need not exist. */
 export type FileSystemReader = (path: string) => Promise<Reading<FileSystem>>;
 
-/**
- * Makes the reader of file systems. Must be called once in a process, since the reader remembers a call that hangs.
- */
+/** Makes the reader of file systems. Must be called once in a process, since the reader remembers a call that hangs. */
 export function fileSystemReader(
   statfs: (path: string) => Promise<StatFs>, // typically fs.promises.statfs
   giveUpMs: number = STATFS_GIVE_UP_MS,
@@ -39,9 +34,7 @@ export function fileSystemReader(
   return oneAtATime("statfs", async (path) => fileSystem(await nearest(statfs, path)), giveUpMs);
 }
 
-/**
- * Reads the file system of the nearest folder at or above a path: unlike a kubelet's, the folder may be missing.
- */
+/** Reads the file system of the nearest folder at or above a path: unlike a kubelet's, the folder may be missing. */
 async function nearest(statfs: (path: string) => Promise<StatFs>, path: string): Promise<StatFs> {
   for (let folder = path; ; folder = dirname(folder)) {
     try {
@@ -62,10 +55,7 @@ function fileSystem(stat: StatFs): FileSystem {
   };
 }
 
-/**
- * Returns the amounts, or a failure if a number is too large. Some file systems in user space answer 2^64 − 1, for
- * which the Worker would refuse the whole report.
- */
+/** Returns the amounts, or a failure for a number like 2^64 − 1, for which the Worker would refuse the whole report. */
 function countable(unit: string, available: number, capacity: number): FileSystem["bytes"] {
   if (Number.isSafeInteger(available) && Number.isSafeInteger(capacity))
     return success([available, capacity]);

@@ -1,12 +1,12 @@
-// Finds the CSI volumes that are mounted on this machine, by the files that a kubelet writes next to the mounts.
-// Follows no symbolic link.
+// Finds this machine's mounted CSI volumes by the files that a kubelet writes next to them. Follows no symbolic link.
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { constants } from "node:fs";
-import { lstat, open, readdir } from "node:fs/promises";
+import { lstat, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { codeOf } from "../../base/fault.ts";
+import { type Opened, openTrusted } from "../../base/ownership.ts";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
 import type { Warn } from "../../base/reading.ts";
 
@@ -87,23 +87,41 @@ function firstThatFit(names: readonly string[]): string[] {
   return tooMany < 0 ? [...names] : names.slice(0, tooMany);
 }
 
-/**
- * Reads every new vol_data.json below the plugin's folder. A missing folder has no volumes. Adds each file to
- * `known` at once, so that a scan that takes too long keeps its progress.
- */
+/** Reads a plugin's new vol_data.json files into `known` one by one, so that a slow scan keeps its progress. */
 async function readVolumes(folder: string, known: Map<string, Known>): Promise<Map<string, Known>> {
-  const found = new Map<string, Known>();
-  for (const driver of await foldersIn(folder)) {
-    for (const volume of await foldersIn(join(folder, driver))) {
-      const data = driver === BLOCK_VOLUMES ? [driver, volume, "data"] : [driver, volume];
-      const path = join(folder, ...data, "vol_data.json");
-      const entry = await readVolume(path, known.get(path));
-      if (entry === null) continue;
-      known.set(path, entry);
-      found.set(path, entry);
+  const opened = await openedFolder(folder);
+  if (opened === null) return new Map();
+  const { at, close } = opened;
+  try {
+    const found = new Map<string, Known>();
+    for (const driver of await foldersIn(at("."))) {
+      for (const volume of await foldersIn(at(driver))) {
+        const data = driver === BLOCK_VOLUMES ? [driver, volume, "data"] : [driver, volume];
+        const path = join(folder, ...data, "vol_data.json");
+        const entry = await readVolume(at(join(...data, "vol_data.json")), known.get(path));
+        if (entry === null) continue;
+        known.set(path, entry);
+        found.set(path, entry);
+      }
     }
+    return found;
+  } finally {
+    close();
   }
-  return found;
+}
+
+/** Opens the folder; null if it is missing. Throws if another user could have filled the folder. */
+async function openedFolder(folder: string): Promise<Opened | null> {
+  try {
+    // A file system that hangs holds a thread here, and not the shim.
+    await stat(folder);
+    const opened = openTrusted(folder, "folder");
+    if (!opened.ok) throw new Error(`${folder} is not trusted: ${opened.error}`);
+    return opened.value;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return null;
+    throw error;
+  }
 }
 
 /** Returns the names of the subfolders, sorted. Skips symbolic links. */

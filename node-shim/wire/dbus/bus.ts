@@ -3,6 +3,7 @@ import { createConnection, type Socket } from "node:net";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after } from "../../base/clock.ts";
 import { faultOf } from "../../base/fault.ts";
+import { connectTrusted } from "../../base/trusted-socket.ts";
 import { type BusMessage, decodeMessage, encodeMessage, MESSAGE, type Value } from "./wire.ts";
 
 interface BusCall {
@@ -36,7 +37,9 @@ export async function connectBus(
 ): Promise<Result<Bus>> {
   const path = socketPath(address ?? SYSTEM_BUS);
   if (path === null) return failure(`${address} is no address of a unix socket`);
-  const socket = createConnection({ path });
+  // The system's own bus belongs to the distribution's user of the bus.
+  const isOwn = address === undefined || path.startsWith("\0");
+  const socket = isOwn ? createConnection({ path }) : connectTrusted(path);
   const bus = busOn(socket, onSignal);
   const hello = { ...DBUS, interface: DBUS.destination, member: "Hello" };
   const answer = await bus.call(hello);
@@ -140,10 +143,7 @@ function resolvable<T>(): { promise: Promise<T>; resolve: (value: T) => void } {
 /** The most bytes of the line before the first message. */
 const MAX_LINE_BYTES = 1024;
 
-/**
- * Returns a function that takes bytes as they arrive. The function throws if the bytes are not a bus's, or if the
- * bus refuses the authentication.
- */
+/** Returns a function that takes arriving bytes, and throws if they are not a bus's, or authentication is refused. */
 export function messageReader(
   authenticated: () => void,
   received: (message: BusMessage) => void,

@@ -91,10 +91,7 @@ function pad(bytes: number[], alignment: number): void {
   while (bytes.length % alignment !== 0) bytes.push(0);
 }
 
-/**
- * Returns the first message in `bytes` and the remaining bytes; null if the message is incomplete. Throws if the
- * bytes are no message.
- */
+/** Returns the first message in `bytes`, and the rest; null if incomplete. Throws if the bytes are no message. */
 export function decodeMessage(bytes: Buffer): { message: BusMessage; rest: Buffer } | null {
   if (bytes.length < FIXED_HEADER_BYTES) return null;
   const isLittle = bytes[0] === 0x6c;

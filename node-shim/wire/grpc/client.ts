@@ -1,5 +1,4 @@
-// A gRPC client on a unix socket, over node:http2: calls with one answer, and calls with a stream of answers. A
-// whole gRPC library would need ten times its memory.
+// A gRPC client on a unix socket (node:http2), with one answer or a stream. A whole library needs ten times its memory.
 import {
   type ClientHttp2Session,
   type ClientHttp2Stream,
@@ -7,11 +6,11 @@ import {
   constants,
   type IncomingHttpHeaders,
 } from "node:http2";
-import { connect as connectSocket } from "node:net";
 import { backOff } from "../../../shared/back-off.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after, nextTurn } from "../../base/clock.ts";
 import { faultOf } from "../../base/fault.ts";
+import { connectTrusted } from "../../base/trusted-socket.ts";
 import { deframer, frame, MAX_MESSAGE_BYTES } from "./frames.ts";
 import { decode, encode, WireError } from "./protobuf.ts";
 import type { ProtoInput, ProtoMessage, Schema } from "./schema.ts";
@@ -28,10 +27,7 @@ interface StreamOptions<A> {
   onMessage: (message: A) => void;
   /** Called once, after every message: with the fault, or with null if the server ended the stream with OK. */
   onEnd: (fault: Fault | null) => void;
-  /**
-   * Milliseconds after which the call ends with DeadlineExceeded. Absent: the call lasts until the client or the
-   * server ends it.
-   */
+  /** Milliseconds after which the call ends with DeadlineExceeded. Absent: only the client or server ends the call. */
   deadlineMs?: number;
 }
 
@@ -62,10 +58,7 @@ export interface ClientOptions {
   limitBytes?: number;
 }
 
-/**
- * Makes a client, which connects with its first call. If no process listens, calls fail at once until the next
- * attempt to connect, 0.1 to 3 s later.
- */
+/** Makes a client that connects at its first call. Without a listener, calls fail until a retry, 0.1 to 3 s later. */
 export function grpcClient({
   socketPath,
   nowMs,
@@ -77,8 +70,7 @@ export function grpcClient({
   const serverStream: GrpcClient["serverStream"] = (method, request, { onMessage, onEnd, deadlineMs }) => {
     const session = peer.session();
     if (!session.ok) {
-      // Waits for the next turn of the event loop, so that a caller that retries at once does not block the
-      // process.
+      // Waits for the next turn of the event loop, so that a caller that retries at once does not block the process.
       nextTurn(() => onEnd(session.error));
       return () => undefined;
     }
@@ -209,10 +201,7 @@ function requestHeaders({ path, deadlineMs }: GrpcCall): Record<string, string> 
   };
 }
 
-/**
- * Returns the fault of headers without a gRPC status, which a server without gRPC may have sent; null for headers
- * of gRPC.
- */
+/** Returns the fault of headers without a gRPC status, perhaps from a server without gRPC; null for gRPC's headers. */
 function answerFault(headers: IncomingHttpHeaders & { ":status"?: number | undefined }): Fault | null {
   if (headers[":status"] !== 200) return faultOfHttpStatus(headers[":status"]);
   const type = headers["content-type"] ?? "";
@@ -252,7 +241,7 @@ function connection(socketPath: string, nowMs: () => number, onConnect: () => vo
   function open(): ClientHttp2Session {
     let greeted = false;
     const session = connect("http://localhost", {
-      createConnection: () => connectSocket(socketPath),
+      createConnection: () => connectTrusted(socketPath),
       settings: { enablePush: false },
     });
     session.on("remoteSettings", () => {

@@ -1,5 +1,4 @@
-// Splits a gRPC stream into messages: a flag, a length, the bytes. Buffers at most one message, whose size is
-// limited.
+// Splits a gRPC stream into messages: a flag, a length, the bytes. Buffers at most one message, whose size is limited.
 import { type Fault, fault } from "./status.ts";
 
 /** The most bytes of a message, like the limit of the kubelet's client of the runtime (cri-client maxMsgSize). */
@@ -13,9 +12,7 @@ export function frame(message: Buffer): Buffer {
 }
 
 export interface Deframer {
-  /**
-   * Takes bytes of the stream. Returns their fault, after which no more bytes may be pushed; null if there is none.
-   */
+  /** Takes bytes of the stream. Returns their fault, after which no more bytes may be pushed; null if there is none. */
   push: (chunk: Buffer) => Fault | null;
   /** Must be called at the end of the stream. Returns a fault if the last message is incomplete. */
   end: () => Fault | null;

@@ -134,10 +134,7 @@ function isZero(value: unknown): boolean {
 
 type Target = Record<string, unknown>;
 
-/**
- * Decodes a message, and skips unknown fields. The result does not refer to `bytes`. Throws WireError if the bytes
- * are no message of this schema.
- */
+/** Decodes a message, without unknown fields. Does not refer to `bytes`. Throws WireError if `bytes` is no message. */
 export function decode<S extends Schema>(schema: S, bytes: Buffer): ProtoMessage<S> {
   const message = emptyMessage(schema);
   decodeInto(message, schema, { bytes, at: 0, end: bytes.length });

@@ -13,10 +13,7 @@ interface Scalars {
 export type ScalarName = keyof Scalars;
 export type MapName = "map<string,string>";
 
-/**
- * A field's type: a scalar, a repeated scalar ("string[]"), a map, a message (its table), or a repeated message
- * (its table in an array).
- */
+/** A field's type: a scalar, repeated ("string[]"), a map, a message (its table), or repeated (a table in an array). */
 export type FieldType = ScalarName | `${ScalarName}[]` | MapName | Schema | readonly [Schema];
 
 /** The fields by name, each with its number. Enums are int32. A field that is not in the table is never read. */

@@ -1,5 +1,4 @@
-// A gRPC server on a unix socket, over node:http2, for methods with one request and one answer. Limits the requests
-// of broken clients. A faulty call ends without its connection.
+// A gRPC server on a unix socket (node:http2), for unary methods. A faulty call ends without its connection.
 import { after } from "../../base/clock.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import {
@@ -27,19 +26,13 @@ export interface Served {
 }
 
 export interface GrpcServer {
-  /**
-   * Listens on a socket. Rejects with the system's error: EADDRINUSE, EACCES, ENOENT … The caller must first remove
-   * an old socket file.
-   */
+  /** Listens on a socket, whose old file the caller must remove. Rejects with the system's error: EADDRINUSE … */
   listen: (socketPath: string) => Promise<void>;
   /** Drops every connection, and removes the socket file. */
   close: () => Promise<void>;
 }
 
-/**
- * Returns a method with its handler. If the handler throws, the answer is Unknown with the error's text, as for a
- * Go handler that returns an error.
- */
+/** Returns a method with its handler. A throwing handler's answer is Unknown with the error's text, as in Go. */
 export function serve<Q extends Schema, A extends Schema>(
   method: Method<Q, A>,
   handle: (request: ProtoMessage<Q>) => Result<ProtoInput<A>, Fault> | Promise<Result<ProtoInput<A>, Fault>>,

@@ -127,10 +127,7 @@ function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/**
- * Returns a function to call for each item in turn. The function pairs equal items, and returns true if `others`
- * has no unpaired equal item.
- */
+/** Returns a function that pairs an item with an equal one of `others`; true if no unpaired equal item is left. */
 function unmatchedBy(others: Json[]): (item: Json) => boolean {
   const left = [...others];
   return (item) => {

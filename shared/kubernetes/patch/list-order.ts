@@ -1,19 +1,13 @@
 // Identifies and orders the items of a list that merges.
 import { isJsonObject, type Json, ownValue } from "../json.ts";
 
-/**
- * Returns an item's identity: the value of its merge key, or the item itself if `key` is null (a set of scalars).
- * Returns null if the item lacks the key.
- */
+/** Returns the value of an item's merge key, the item itself if `key` is null, or null if the item lacks the key. */
 export function identity(item: Json | undefined, key: string | null): Json {
   if (key === null) return item ?? null;
   return isJsonObject(item) ? (ownValue(item, key) ?? null) : null;
 }
 
-/**
- * Returns an error's text if an item of a keyed list has no usable merge key, otherwise null (upstream
- * validateMergeKeyInLists).
- */
+/** Returns the error of a keyed list's item without usable merge key, or null (upstream validateMergeKeyInLists). */
 export function missingMergeKey(key: string, items: Json[]): string | null {
   for (const item of items) {
     if (!isJsonObject(item))
@@ -63,10 +57,7 @@ export function sortByOrder(items: Json[], order: Json[], key: string | null): J
   return sorted.map(({ item }) => item);
 }
 
-/**
- * Returns the items without duplicates. The last item replaces a removed duplicate, which gives upstream's order
- * (deduplicateScalars).
- */
+/** Removes duplicates. The list's last item replaces a removed one, as in upstream's deduplicateScalars. */
 export function withoutDuplicates(items: Json[]): Json[] {
   const kept = [...items];
   for (let first = 0; first < kept.length - 1; first++) {

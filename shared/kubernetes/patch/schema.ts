@@ -12,10 +12,7 @@ export interface ScalarSchema {
   absent: "empty" | "null" | "never";
 }
 
-/**
- * The schema of a map with free keys, such as labels. With `quantities`, values are compared and sent in canonical
- * notation.
- */
+/** The schema of a map with free keys (labels). `quantities`: values are compared and sent in canonical notation. */
 export interface MapSchema {
   kind: "map";
   quantities: boolean;
@@ -28,10 +25,7 @@ export interface StructSchema {
   fields: Record<string, PatchSchema>;
 }
 
-/**
- * The schema of a list, which is replaced as a whole, merged as a set of scalars, or merged by a key of its
- * objects.
- */
+/** The schema of a list that is replaced as a whole, merged as a set of scalars, or merged by its objects' key. */
 export type ListSchema =
   | { kind: "list"; merge: "atomic"; item?: StructSchema }
   | { kind: "list"; merge: "set" }
@@ -55,10 +49,7 @@ export function struct(name: string, fields: Record<string, PatchSchema>): Struc
   return { kind: "struct", name, fields };
 }
 
-/**
- * Returns the schemas of scalar fields. "reason?" is left out if it is empty, "swap*" is a pointer and left out if
- * it is null, "status" is always present.
- */
+/** Returns schemas of scalar fields: "reason?" is left out if empty, "swap*" if null (a pointer), "status" never. */
 export function scalars(...names: string[]): Record<string, PatchSchema> {
   return Object.fromEntries(
     names.map((name) => {

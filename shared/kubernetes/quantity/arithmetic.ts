@@ -11,10 +11,7 @@ import {
 } from "./integer.ts";
 import { type Quantity, signOf } from "./quantity.ts";
 
-/**
- * Returns a + b in the format of a, or of b if a is zero. If the amounts are more than MAX_PLACES_APART decimal
- * places apart, returns the larger one.
- */
+/** Returns a + b in a's format (b's if a is zero), or the larger one if they are over MAX_PLACES_APART apart. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return plus(a, b, b.unscaled);
 }
@@ -28,10 +25,7 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return plus(a, b, negated(b.unscaled));
 }
 
-/**
- * Returns true for the smallest int64, which Go cannot negate. If the sum fits an int64, Go adds the amount
- * instead.
- */
+/** Returns true for the smallest int64, which Go cannot negate. If the sum fits int64, Go adds the amount instead. */
 function isSmallestInt64({ unscaled, wide }: Quantity): boolean {
   return unscaled === MIN_INT64 && !wide;
 }
@@ -91,8 +85,7 @@ function magnitude({ unscaled, scale }: Quantity): number {
 /** Rounds away from zero to a multiple of 10^scale (upstream RoundUp). `exact` is true if no digit was lost. */
 export function roundUpQuantity(quantity: Quantity, scale: number): { quantity: Quantity; exact: boolean } {
   if (quantity.scale >= scale) {
-    // The amount needs no rounding. Upstream also aligns a wide quantity, which is skipped for distant places, since
-    // it takes memory and changes no amount.
+    // No rounding is needed. To align a wide quantity at distant places, as upstream does, would only take memory.
     if (!quantity.wide || quantity.scale - scale > MAX_PLACES_APART) return { quantity, exact: true };
     const unscaled = timesPowerOf10(quantity.unscaled, quantity.scale - scale);
     return { quantity: { ...quantity, unscaled, scale, text: null }, exact: true };

@@ -3,10 +3,7 @@
 /** An integer: a number if it is a safe integer, else a bigint. */
 export type Integer = number | bigint;
 
-/**
- * The largest distance in decimal places at which two amounts are aligned. Real quantities are much closer.
- * Upstream has no limit, and needs gigabytes for "1e2000000000".
- */
+/** The largest distance in decimal places at which amounts are aligned; upstream's "1e2000000000" needs gigabytes. */
 export const MAX_PLACES_APART = 10_000;
 
 const POWERS_OF_10 = [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15];

@@ -30,10 +30,7 @@ export function quantitiesEqual(a: string, b: string): boolean {
   return left.ok && right.ok && compareQuantities(left.value, right.value) === 0;
 }
 
-/**
- * Parses a Node's usual quantities fast: up to 15 digits and a common suffix. Returns null for all other texts,
- * which need parseAny.
- */
+/** Parses a Node's usual quantities fast: up to 15 digits and a common suffix. Returns null for all other texts. */
 function parsePlain(text: string): Quantity | null {
   const length = text.length;
   let digits = 0;
@@ -65,10 +62,7 @@ function decimal(unscaled: number, scale: number, text: string): Quantity {
   return { unscaled, scale, wide: false, format: "DecimalSI", text: canonical ? text : null };
 }
 
-/**
- * Returns a quantity with a binary suffix. The caller passes only digits that fit an int64, since more would make
- * the quantity wide.
- */
+/** Returns a quantity with a binary suffix. The caller passes only digits that fit an int64. */
 function binary(value: number, unit: number, text: string): Quantity {
   return {
     unscaled: value * unit,
@@ -143,10 +137,7 @@ const UNITS: ReadonlyMap<string, Unit> = new Map<string, Unit>([
   ]),
 ]);
 
-/**
- * Returns the unit of a suffix; null if there is none (upstream's suffixer). Only the lower 32 bits of a 64-bit
- * exponent count.
- */
+/** Returns a suffix's unit, or null (upstream's suffixer). Only the lower 32 bits of a 64-bit exponent count. */
 function unitOf(suffix: string): Unit | null {
   const known = UNITS.get(suffix);
   if (known) return known;
@@ -158,10 +149,7 @@ function unitOf(suffix: string): Unit | null {
 
 const NANO = -9;
 
-/**
- * Returns a quantity with an int64 by upstream's fast path: the amount fits an int64 and has at most nine decimals.
- * Otherwise null.
- */
+/** Returns an int64 quantity (upstream's fast path); null unless the amount fits and has at most nine decimals. */
 function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: string): Quantity | null {
   const { integer, fraction } = parts;
   const digits = integer + fraction;
@@ -185,10 +173,7 @@ function asInt64Quantity(parts: Parts, { base, exponent, format }: Unit, text: s
 const MAX_AT_NANO = MAX_INT64 * 10n ** 9n;
 const ONE_AT_NANO = 10n ** 9n;
 
-/**
- * Returns a wide quantity by upstream's path with inf.Dec: rounds up to nano, and caps binary amounts at the
- * largest int64. null if there are no digits.
- */
+/** Returns a wide quantity like upstream's inf.Dec: rounded up to nano, binary at most int64; null without digits. */
 function asWideQuantity(parts: Parts, { base, exponent, format }: Unit): Quantity | null {
   const digits = parts.written + parts.fraction;
   if (digits === "") return null;

@@ -1,5 +1,4 @@
-// Makes resource quantities and returns their values (k8s.io/apimachinery/pkg/api/resource). Quantities are exact
-// at any size, and rounded only where upstream rounds.
+// Makes resource quantities and returns their values (apimachinery's resource), rounded only where upstream rounds.
 import { fitsInt64, type Integer, MAX_INT64, MIN_INT64, shortest, wrapInt64 } from "./integer.ts";
 
 /** The notation of a printed quantity. `""` is upstream's zero value, printed like DecimalExponent. */
@@ -9,9 +8,7 @@ export type QuantityFormat = "DecimalSI" | "BinarySI" | "DecimalExponent" | "";
 export interface Quantity {
   readonly unscaled: Integer;
   readonly scale: number;
-  /**
-   * true if upstream stores the amount as inf.Dec instead of int64: AsInt64 then fails, and other conversions wrap.
-   */
+  /** true if upstream stores the amount as inf.Dec instead of int64: AsInt64 then fails, and other conversions wrap. */
   readonly wide: boolean;
   readonly format: QuantityFormat;
   /** The parsed text, if upstream prints it again; null if upstream prints the amount. */
@@ -63,10 +60,7 @@ export function scaledValueOf(quantity: Quantity, scale: number): bigint {
   return scaleUpInt64(unscaled, (quantity.scale - scale) | 0);
 }
 
-/**
- * Multiplies by 10^places (upstream positiveScaleInt64, with its overflow ignored). Common powers wrap around,
- * other overflows result in 0.
- */
+/** Multiplies by 10^places (upstream positiveScaleInt64): common powers wrap around, other overflows give 0. */
 function scaleUpInt64(unscaled: bigint, places: number): bigint {
   if (places <= 0 || unscaled === 0n) return unscaled;
   if (places > 18 || unscaled === MIN_INT64) return 0n;
@@ -83,10 +77,7 @@ function divideAwayFromZero(unscaled: bigint, places: number): bigint {
   return unscaled > 0n ? quotient + 1n : quotient - 1n;
 }
 
-/**
- * Scales a wide amount (upstream scaledValue, for inf.Dec). Rounds up instead of away from zero, and keeps the
- * lower 64 bits.
- */
+/** Scales a wide amount (upstream scaledValue): rounds up, not away from zero, and keeps the lower 64 bits. */
 function scaledValueOfWide(unscaled: bigint, places: number): bigint {
   if (places === 0) return wrapInt64(unscaled);
   if (places < 0) {

@@ -18,10 +18,7 @@ function canonicalText(quantity: Quantity): string {
   return decimalText(quantity, quantity.format);
 }
 
-/**
- * Returns the amount as an integer for a binary suffix. null if upstream prints it in decimal notation: below 1024,
- * or with a fraction.
- */
+/** Returns the amount for a binary suffix; null if upstream prints it as decimal: below 1024, or with a fraction. */
 function wholeAmount(quantity: Quantity): Integer | null {
   const { unscaled, scale } = quantity;
   if (typeof unscaled === "number" && scale === 0) return Math.abs(unscaled) < 1024 ? null : unscaled;
@@ -56,10 +53,7 @@ function binaryText(amount: Integer, wide: boolean): string {
   return rest + (BINARY_SUFFIXES[power] ?? "");
 }
 
-/**
- * Prints the amount without a fraction, with the largest exponent that is a multiple of 3 (upstream
- * AsCanonicalBytes).
- */
+/** Prints the amount without a fraction, with the largest exponent divisible by 3 (upstream AsCanonicalBytes). */
 function decimalText({ unscaled, scale }: Quantity, format: QuantityFormat): string {
   const digits = String(unscaled);
   let end = digits.length;

@@ -65,7 +65,7 @@ class Sender {
   }
 }
 
-/** Returns a registered machine and its copy, each with the path of a socket if its way may use one. */
+/** Returns a registered machine and its copy. Each has the path of a socket if its Way is "socket". */
 async function twins(
   kind: Kind,
   [own, other]: readonly [Way, Way],

@@ -1,9 +1,28 @@
 // Tests which owners and modes of a file, a folder and its parents are trusted. As root, the tests make files of
 // other users.
-import { chmodSync, chownSync, lchownSync, mkdirSync, statSync, symlinkSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  closeSync,
+  lchownSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import { folderFault, ownershipFault } from "../../../node-shim/base/ownership.ts";
+import {
+  folderFault,
+  openTrusted,
+  ownershipFault,
+  withTrustedFile,
+} from "../../../node-shim/base/ownership.ts";
+import { success } from "../../../shared/result.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
 
 const own = process.geteuid?.() ?? 0;
@@ -14,8 +33,8 @@ test.each([
   [{ uid: 0, mode: 0o100755 }, 1000, null],
   [{ uid: 1000, mode: 0o100700 }, 1000, null],
   [{ uid: 1001, mode: 0o100700 }, 1000, "belongs to user 1001: chown it to root"],
-  [{ uid: 0, mode: 0o100775 }, 0, "can be written by others: chmod go-w"],
-  [{ uid: 0, mode: 0o100757 }, 0, "can be written by others: chmod go-w"],
+  [{ uid: 0, mode: 0o100775 }, 0, "can be written by others (mode 775): chmod go-w"],
+  [{ uid: 0, mode: 0o100757 }, 0, "can be written by others (mode 757): chmod go-w"],
 ])("%o, checked by user %i → %o", (stat, uid, fault) => {
   expect(ownershipFault(stat, uid)).toBe(fault);
 });
@@ -40,31 +59,31 @@ describe("a folder and its parents", () => {
     ["over a link of its user's, upwards", () => symlinkSync("../above/./state", link())],
   ])("%s → no fault", (_situation, make) => {
     make();
-    expect(folderFault(state(), own)).toBeNull();
-    expect(folderFault(link(), own)).toBeNull();
+    expect(folderFault(state())).toBeNull();
+    expect(folderFault(link())).toBeNull();
   });
 
   test.each<[situation: string, make: () => void, fault: string]>([
     [
       "that others can write",
       () => chmodSync(state(), 0o702),
-      "above/state can be written by others: chmod go-w",
+      "above/state can be written by others (mode 702): chmod go-w",
     ],
     [
       "that a group can write",
       () => chmodSync(state(), 0o720),
-      "above/state can be written by others: chmod go-w",
+      "above/state can be written by others (mode 720): chmod go-w",
     ],
     [
       "in one that others can write",
       () => chmodSync(above(), 0o757),
-      "above can be written by others: chmod go-w",
+      "above can be written by others (mode 757): chmod go-w",
     ],
   ])("%s → the path, and what to do", (_situation, make, fault) => {
     make();
     symlinkSync("state", link());
-    expect(folderFault(state(), own)).toBe(join(folder.path, fault));
-    expect(folderFault(link(), own)).toBe(join(folder.path, fault));
+    expect(folderFault(state())).toBe(join(folder.path, fault));
+    expect(folderFault(link())).toBe(join(folder.path, fault));
   });
 
   describe.runIf(isRoot)("of several users (only as root)", () => {
@@ -77,7 +96,7 @@ describe("a folder and its parents", () => {
       [
         "in one of another user's",
         () => chownSync(above(), OTHER, OTHER),
-        `above belongs to user ${OTHER}, who can replace what is in it: run as that user`,
+        `above belongs to user ${OTHER}, who can replace what is in it: run as that user, or use another folder`,
       ],
       [
         "in a sticky one of another user's",
@@ -85,7 +104,7 @@ describe("a folder and its parents", () => {
           chownSync(above(), OTHER, OTHER);
           chmodSync(above(), 0o1755);
         },
-        `above belongs to user ${OTHER}, who can replace what is in it: run as that user`,
+        `above belongs to user ${OTHER}, who can replace what is in it: run as that user, or use another folder`,
       ],
       [
         "in one that a group of others can write",
@@ -93,44 +112,42 @@ describe("a folder and its parents", () => {
           chownSync(above(), 0, OTHER);
           chmodSync(above(), 0o775);
         },
-        "above can be written by others: chmod go-w",
+        "above can be written by others (mode 775): chmod go-w",
       ],
       ["in one that its owner's own group can write", () => chmodSync(above(), 0o775), null],
     ])("%s → %s", (_situation, make, fault) => {
       make();
-      expect(folderFault(state(), own)).toBe(fault && join(folder.path, fault));
+      expect(folderFault(state())).toBe(fault && join(folder.path, fault));
     });
 
     it("a folder of the user who owns the program → no fault; that user's own state → a fault", () => {
       chownSync(above(), OTHER, OTHER);
       chmodSync(above(), 0o775);
-      expect(folderFault(state(), own, OTHER)).toBeNull();
+      expect(folderFault(state(), { own, program: OTHER })).toBeNull();
       chownSync(state(), OTHER, OTHER);
-      expect(folderFault(state(), own, OTHER)).toMatch(/state belongs to user 4711/);
+      expect(folderFault(state(), { own, program: OTHER })).toMatch(/state belongs to user 4711/);
     });
 
     it("through another user's link → the link's owner is the fault, even if its target is trusted", () => {
       chmodSync(above(), 0o1777);
       symlinkSync("state", link());
       lchownSync(link(), OTHER, OTHER);
-      expect(folderFault(link(), own)).toBe(`${link()} is a link of user ${OTHER}'s: remove it`);
-      expect(folderFault(join(link(), "deeper"), own)).toBe(
-        `${link()} is a link of user ${OTHER}'s: remove it`,
-      );
+      expect(folderFault(link())).toBe(`${link()} is a link of user ${OTHER}'s: remove it`);
+      expect(folderFault(join(link(), "deeper"))).toBe(`${link()} is a link of user ${OTHER}'s: remove it`);
     });
 
     it("root's, and the user's own under root's → no fault for that user", () => {
       chmodSync(folder.path, 0o755);
-      expect(folderFault(state(), OTHER)).toBeNull();
+      expect(folderFault(state(), { own: OTHER, program: 0 })).toBeNull();
       chownSync(state(), OTHER, OTHER);
-      expect(folderFault(state(), OTHER)).toBeNull();
+      expect(folderFault(state(), { own: OTHER, program: 0 })).toBeNull();
     });
   });
 
   it("a path that does not exist yet, or is below a file → its existing part is checked", () => {
-    expect(folderFault(join(state(), "a/b"), own)).toBeNull();
+    expect(folderFault(join(state(), "a/b"))).toBeNull();
     chmodSync(state(), 0o702);
-    expect(folderFault(join(state(), "a/b"), own)).toMatch(/above\/state can be written by others/);
+    expect(folderFault(join(state(), "a/b"))).toMatch(/above\/state can be written by others/);
   });
 
   it("through as many links as the system follows → checked; through one more → the use fails", () => {
@@ -142,8 +159,49 @@ describe("a folder and its parents", () => {
       end = next;
     }
     expect(statSync(join(above(), "link-40")).isDirectory()).toBe(true);
-    expect(folderFault(join(above(), "link-40"), own)).toMatch(/can be written by others/);
+    expect(folderFault(join(above(), "link-40"))).toMatch(/can be written by others/);
     expect(() => statSync(end)).toThrow("ELOOP");
-    expect(folderFault(end, own)).toBeNull();
+    expect(folderFault(end)).toBeNull();
   });
+});
+
+test("a file is swapped for a link after it was opened → the opened file is read", () => {
+  const folder = temporaryFolder();
+  const [own, other] = [join(folder.path, "own"), join(folder.path, "other")];
+  writeFileSync(own, "checked");
+  writeFileSync(other, "swapped");
+  const read = withTrustedFile(own, (descriptor) => {
+    renameSync(own, join(folder.path, "aside"));
+    symlinkSync(other, own);
+    return readFileSync(descriptor, "utf8");
+  });
+  expect([read, readFileSync(own, "utf8")]).toEqual([success("checked"), "swapped"]);
+  folder.remove();
+});
+
+test("a descriptor of the caller's, as in --config <(…) → read", () => {
+  const folder = temporaryFolder();
+  writeFileSync(join(folder.path, "file"), "piped");
+  chmodSync(folder.path, 0o777);
+  const descriptor = openSync(join(folder.path, "file"), "r");
+  expect(withTrustedFile(`/dev/fd/${descriptor}`, (given) => readFileSync(given, "utf8"))).toEqual(
+    success("piped"),
+  );
+  closeSync(descriptor);
+  folder.remove();
+});
+
+test("a path that is used many times → no descriptor is left open", () => {
+  const folder = temporaryFolder();
+  symlinkSync(folder.path, join(folder.path, "link"));
+  const count = () => readdirSync("/proc/self/fd").length;
+  const before = count();
+  for (let time = 0; time < 20; time++) {
+    const opened = openTrusted(join(folder.path, "link"), "folder");
+    if (opened.ok) opened.value.close();
+    expect(() => openTrusted(join(folder.path, "none"), "folder")).toThrow("ENOENT");
+    expect(folderFault(join(folder.path, "a/b"))).toBeNull();
+  }
+  expect(count()).toBe(before);
+  folder.remove();
 });

@@ -75,11 +75,15 @@ async function plantIdentity(): Promise<void> {
 
 describe("a folder that another user could have filled", () => {
   const situations: [situation: string, make: () => void, fault: RegExp][] = [
-    ["others can write it", () => chmodSync(state(), 0o702), /state can be written by others: chmod go-w/],
+    [
+      "others can write it",
+      () => chmodSync(state(), 0o702),
+      /state can be written by others \(mode 702\): chmod go-w/,
+    ],
     [
       "others can write the one above",
       () => chmodSync(folder.path, 0o757),
-      /can be written by others: chmod go-w/,
+      /can be written by others \(mode 757\): chmod go-w/,
     ],
   ];
   const ofOthers: typeof situations = [
@@ -122,7 +126,7 @@ describe("a folder that another user could have filled", () => {
     expect(await commandLine([...args, "--state", state(), "--hostname-override", "edge-1"])).toEqual({
       code: 1,
       stdout: "",
-      stderr: `node-shim: --state ${state()} is not trusted: ${state()} can be written by others: chmod go-w, or pass another --state\n`,
+      stderr: `node-shim: --state ${state()} is not trusted: ${state()} can be written by others (mode 777): chmod go-w, or pass another --state\n`,
     });
   });
 
@@ -158,7 +162,9 @@ describe("files that were planted before the folder was corrected", () => {
   test.each(READ)("others can write %s → refused", async (file, use) => {
     writeFileSync(inState(file), "{}");
     chmodSync(inState(file), 0o602);
-    expect(await faultOf(use)).toMatch(`${inState(file)} can be written by others: chmod go-w, or`);
+    expect(await faultOf(use)).toMatch(
+      `${inState(file)} can be written by others (mode 602): chmod go-w, or`,
+    );
   });
 
   test.runIf(isRoot).each(READ)("%s of another user → refused (only as root)", async (file, use) => {

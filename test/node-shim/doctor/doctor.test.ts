@@ -258,7 +258,7 @@ describe("the machine's identity", () => {
         chmodSync(state(), 0o777);
       },
       "state folder",
-      /^fail: --state .* is not trusted: .*state can be written by others: chmod go-w, .* → first check its files/,
+      /^fail: --state .* is not trusted: .*state can be written by others \(mode 777\): chmod go-w, .* → first check its files/,
     ],
     ["a file", async () => writeFileSync(state(), ""), "state folder", /^fail: .*is no folder → remove it/],
     [
@@ -343,10 +343,19 @@ describe("the machine's identity", () => {
     ["empty", {}, "\n", /^fail: --join-token-file .* is empty/],
   ])("join token: %s → reported, and never printed", async (_situation, environment, file, told) => {
     const joinTokenFile = join(folder.path, "token");
-    if (file !== null) writeFileSync(joinTokenFile, file);
+    if (file !== null) writeFileSync(joinTokenFile, file, { mode: 0o600 });
     const findings = await look(file === null ? {} : { joinTokenFile }, environment);
     expect(found(findings, "join token")).toMatch(told);
     expect(JSON.stringify(findings)).not.toContain(WELL_FORMED.slice(5, 40));
+  });
+
+  it("join token: of a file that others can read → a warning with the command that corrects the file", async () => {
+    const joinTokenFile = join(folder.path, "token");
+    writeFileSync(joinTokenFile, WELL_FORMED);
+    chmodSync(joinTokenFile, 0o644);
+    expect(found(await look({ joinTokenFile }), "join token")).toMatch(
+      /^warn: --join-token-file \S+ can be read by other users \(mode 644\): chmod 600 \S+, and ask/,
+    );
   });
 
   it("join token: its file was removed after enrolling → fine, since none is needed; before → a fault", async () => {

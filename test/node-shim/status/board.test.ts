@@ -200,7 +200,7 @@ describe("cannot be written → one line, and reports continue; once it can, it 
     const { reported, written, lines } = board({ RUNTIME_DIRECTORY: place });
     reported(reportOf());
     await written();
-    expect(lines).toEqual([expect.stringMatching(/run can be written by others: chmod go-w/)]);
+    expect(lines).toEqual([expect.stringMatching(/run can be written by others \(mode 777\): chmod go-w/)]);
     expect(readdirSync(place)).toEqual([]);
   });
 });

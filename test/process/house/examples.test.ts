@@ -63,7 +63,6 @@ async function readDropIns(files: DropInFile[], mdstat: string | null): Promise<
     folder,
     run: runChild,
     deadlineMs: 60_000,
-    uid: process.getuid?.() ?? 0,
     wallMs: nowMs,
     nowMs,
   });

@@ -65,16 +65,15 @@ export interface NotifiedFleet {
 
 let objects = 0;
 
-/** Calls `work` with an empty fleet index. `limitsFactor`: the deployment's SHARED_LIMITS_FACTOR. */
-export function withFleet<T>(work: (fleet: NotifiedFleet) => Promise<T>, limitsFactor = 1): Promise<T> {
+export function withFleet<T>(work: (fleet: NotifiedFleet) => Promise<T>): Promise<T> {
   const stub = env.INDEX.getByName(`notified-${objects++}`);
-  return runInDurableObject(stub, (_, { storage }) => work(fleetOver(storage, limitsFactor)));
+  return runInDurableObject(stub, (_, { storage }) => work(fleetOver(storage)));
 }
 
 export const alertsOf = ({ body }: Pick<GotDelivery, "body">) =>
   (JSON.parse(body) as { alerts: GotAlert[] }).alerts;
 
-function fleetOver(storage: DurableObjectStorage, limitsFactor: number): NotifiedFleet {
+function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
   const state = { nowMs: FLEET_START_MS, version: 0, ids: 0, fault: null as string | null };
   const deliveries: GotDelivery[] = [];
   const audited: string[] = [];
@@ -108,7 +107,6 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
       deployment: "made-up",
       origin: "https://rollcall.test",
       allowed: "off",
-      limitsFactor: () => limitsFactor,
       summary: (name) => rows.summary(name),
       outageOf: (name, summary) => outages.of(name, summary),
       isOver: (id) => outages.isOver(Number(id)),

@@ -1,5 +1,4 @@
-// Finds the user of a bearer token. A request without a token has the anonymous user. A token of a service account
-// is valid only while its account and the Secret that it is bound to exist.
+// Finds the user of a bearer token. A service account's token needs its account and the Secret that it is bound to.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Store } from "../store.ts";
 import { hasExpired, type TokenClaims, type TokenSigner } from "./service-account-tokens.ts";
@@ -16,10 +15,7 @@ function hashOf(token: string): Buffer {
   return createHash("sha256").update(token).digest();
 }
 
-/**
- * Returns the bearer token of an Authorization header, or undefined for another scheme. Mirrors
- * bearertoken.Authenticator.AuthenticateRequest.
- */
+/** Returns the bearer token of an Authorization header. Mirrors bearertoken.Authenticator.AuthenticateRequest. */
 function bearerToken(authorization: string | null): string | undefined {
   const [scheme = "", token = ""] = (authorization ?? "").trim().split(" ", 2);
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;

@@ -45,10 +45,7 @@ export function refuseForbidden(decide: Authorizer, user: User, attributes: Attr
   return "path" in attributes ? forbiddenPath(why) : forbidden(attributes, attributes.name, why);
 }
 
-/**
- * Returns an error for a request with impersonation, which is not supported: otherwise the request would run with
- * the caller's own rights.
- */
+/** Returns an error for impersonation, which is unsupported: the request would run with the caller's rights. */
 export function refuseImpersonation(headers: Headers): Status | undefined {
   const isWanted = [...headers.keys()].some((name) => name.startsWith("impersonate-"));
   const users = { group: "", resource: "users" };
@@ -97,10 +94,7 @@ function resourceMatches(rule: PolicyRule, resource: string, subresource: string
   );
 }
 
-/**
- * Returns true if the rule's URL `owner` covers the path: both are equal, or the path begins with the part of
- * `owner` before `*`.
- */
+/** Returns true if the path equals the rule's URL `owner`, or begins with its part before `*`. */
 function urlCovers(owner: string, path: string): boolean {
   return owner === path || (owner.endsWith("*") && path.startsWith(owner.replace(/\*+$/, "")));
 }
@@ -167,16 +161,10 @@ function readGrants(store: Store, user: User, namespace: string): Grants {
   return { rules, errors: [...errors] };
 }
 
-/**
- * The number of cached pairs of user and namespace. A cluster has few users, but access reviews may contain many
- * invented names.
- */
+/** The limit of cached pairs of user and namespace, because access reviews may contain many invented names. */
 const maxRemembered = 1_000;
 
-/**
- * Returns a function that decides like rbac.RBACAuthorizer.Authorize, after allowing members of system:masters
- * everything.
- */
+/** Returns a function that decides like rbac.RBACAuthorizer.Authorize, and allows system:masters everything. */
 export function createAuthorizer(store: Store): Authorizer {
   const remembered = new Map<string, Grants>();
   store.subscribe(({ resource }) => {

@@ -24,10 +24,7 @@ function refuseExpiration(seconds: number): Status | undefined {
   return refuse.invalid(group, "TokenRequest", "", [error]);
 }
 
-/**
- * Returns an error for any audience but the apiserver's own, because the token would have all rights of the account
- * here.
- */
+/** Returns an error for a foreign audience: the token would have all rights of the account at this apiserver. */
 function refuseAudiences({ audiences }: JsonObject): Status | undefined {
   const isForUs = listOf(audiences).every((audience) => audience === issuer);
   return isForUs ? undefined : refuse.badRequest("tokens for other audiences are not supported");

@@ -22,10 +22,7 @@ export interface TokenClaims {
 
 export interface TokenSigner {
   sign: (claims: TokenClaims) => string;
-  /**
-   * Returns the claims of a token. undefined if another key signed the token, it is for another server, or it has
-   * expired.
-   */
+  /** Returns a token's claims, or undefined if another key signed it, it is for another server, or has expired. */
   verify: (token: string, now: Date) => TokenClaims | undefined;
 }
 

@@ -1,5 +1,4 @@
-// Makes HTTP responses: JSON as Go writes it, or plain text. Chooses objects or a Table for `kubectl get` by the
-// Accept header and the query.
+// Makes HTTP responses: JSON as Go writes it, or plain text. Chooses objects or `kubectl get`'s Table.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import type { Outcome } from "../object.ts";
@@ -58,10 +57,7 @@ export interface Representation {
   headers: boolean;
 }
 
-/**
- * Returns the form for a media range like "application/json;as=Table;v=v1;g=meta.k8s.io", or undefined if the form
- * is not supported.
- */
+/** Returns the form of a range like "application/json;as=Table;v=v1;g=meta.k8s.io", or undefined if unsupported. */
 function formOf(range: string): Representation["form"] | undefined {
   const [mediaType = "", ...parameters] = range.split(";").map((part) => part.trim());
   if (!["application/json", "application/*", "*/*"].includes(mediaType.toLowerCase())) return undefined;

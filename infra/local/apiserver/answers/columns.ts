@@ -1,5 +1,4 @@
-// Defines the columns of `kubectl get` for each kind with columns of its own. Mirrors
-// kubernetes/pkg/printers/internalversion.
+// Defines each kind's own columns of `kubectl get`. Mirrors kubernetes/pkg/printers/internalversion.
 import { humanDuration } from "../../../../shared/kubernetes/human-duration.ts";
 import { withCoreNames } from "../kinds/event-versions.ts";
 import { fieldsOf, type ListItem, listOf, textOf } from "../object.ts";
@@ -80,10 +79,7 @@ function nodeState(node: ListItem): string {
   return fieldsOf(node["spec"])["unschedulable"] === true ? `${state},SchedulingDisabled` : state;
 }
 
-/**
- * Returns the roles of a Node, from labels node-role.kubernetes.io/<role> and kubernetes.io/role=<role>. Mirrors
- * findNodeRoles.
- */
+/** Returns a Node's roles from node-role.kubernetes.io/<role> and kubernetes.io/role. Mirrors findNodeRoles. */
 function nodeRoles(node: ListItem): string {
   const prefix = "node-role.kubernetes.io/";
   const roles = Object.entries(node.metadata.labels ?? {}).map(([key, value]) => {

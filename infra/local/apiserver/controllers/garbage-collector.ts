@@ -42,9 +42,7 @@ function check(collector: Collector, key: ObjectKey): void {
   collector.world.tasks.add(`collect ${keyText(key)}`, () => collect(collector, key));
 }
 
-/**
- * Returns true if the owner does not exist any more. An owner of a kind that is not served here counts as present.
- */
+/** Returns true if the owner does not exist any more. An owner of a kind that is not served here counts as present. */
 function isGone({ store }: World, owner: OwnerReference, namespace: string): boolean {
   const type = storedTypes.find(
     (each) => each.kind === owner.kind && apiVersionOf(each) === owner.apiVersion,

@@ -1,5 +1,4 @@
-// Decides whether a Node still reports, and the conditions of a Node that does not. Mirrors nodelifecycle's
-// tryUpdateNodeHealth.
+// Decides whether a Node still reports, and its conditions if not. Mirrors nodelifecycle's tryUpdateNodeHealth.
 import type { NodeCondition } from "../../../../shared/kubernetes/types.ts";
 import { timeOf } from "../write/write.ts";
 import { conditionOfType, type NodeView } from "./node-view.ts";
@@ -52,10 +51,7 @@ function unknownCondition(known: NodeCondition | undefined, type: string, node: 
   return { ...known, status, reason: "NodeStatusUnknown", message, lastTransitionTime };
 }
 
-/**
- * Returns the conditions of a Node whose grace period is over. Existing conditions keep their order; new ones
- * follow.
- */
+/** Returns a silent Node's conditions: the existing conditions in their order, then new ones. */
 function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   const silenced = new Map(
     silencedTypes.map((type) => [
@@ -68,9 +64,7 @@ function silencedConditions(node: NodeView, nowMs: number): NodeCondition[] {
   return [...kept, ...[...silenced.values()].filter(({ type }) => !present.has(type))];
 }
 
-/**
- * Returns the Node's state after a comparison of its status with the last check. The lease is compared afterwards.
- */
+/** Returns the Node's state after a comparison of its status with the last check. The lease is compared afterwards. */
 function healthFromStatus(
   node: NodeView,
   ready: NodeCondition | undefined,

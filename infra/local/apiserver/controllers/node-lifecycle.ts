@@ -1,5 +1,4 @@
-// Sets the conditions of Nodes that do not report to Unknown, and taints Nodes by their conditions. Mirrors
-// nodelifecycle.Controller.
+// Sets the conditions of silent Nodes to Unknown, and taints Nodes by conditions. Mirrors nodelifecycle.Controller.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { type HealthDecision, type HealthSettings, judgeHealth, type NodeHealth } from "./node-health.ts";
 import {
@@ -64,10 +63,7 @@ async function removeNoExecute(lifecycle: Lifecycle, node: NodeView): Promise<vo
   zoneOf(lifecycle, node).queue.remove(node.name);
 }
 
-/**
- * Updates the NoSchedule taints and beta labels of a Node after each change. Mirrors doNoScheduleTaintingPass and
- * reconcileNodeLabels.
- */
+/** Updates a changed Node's taints and labels. Mirrors doNoScheduleTaintingPass and reconcileNodeLabels. */
 async function followNode({ seen, write }: Lifecycle, name: string): Promise<void> {
   const node = seen.nodes.get(name);
   const change = node && noScheduleChange(node);
@@ -96,10 +92,7 @@ const noExecuteTaints: Record<string, [own: Taint, other: Taint]> = {
   Unknown: [unreachable, notReady],
 };
 
-/**
- * Replaces the taint of the other status at once, or queues the first taint in the zone's queue. Mirrors
- * processTaintBaseEviction.
- */
+/** Replaces the other status's taint at once, or queues the first taint. Mirrors processTaintBaseEviction. */
 async function queueNoExecute(lifecycle: Lifecycle, node: NodeView, ready: NodeCondition): Promise<void> {
   const [own, other] = noExecuteTaints[ready.status] ?? [];
   if (!own || !other) {
@@ -156,9 +149,7 @@ async function handleDisruption(
   for (const [name, health] of healths) healths.set(name, { ...health, probeMs: nowMs });
 }
 
-/**
- * Checks one Node. Returns its status of Ready, or undefined if the Node does not count for the state of its zone.
- */
+/** Checks one Node. Returns its status of Ready, or undefined if the Node does not count for the state of its zone. */
 async function monitorNode(lifecycle: Lifecycle, name: string): Promise<string | undefined> {
   const decision = await checkHealth(lifecycle, name);
   const node = lifecycle.seen.nodes.get(name);

@@ -1,5 +1,4 @@
-// Writes the conditions, taints and labels that the node controllers decide on. Mirrors nodelifecycle's
-// doNoScheduleTaintingPass and pkg/util/taints.
+// Writes the conditions, taints and labels that the node controllers decide on. Mirrors nodelifecycle.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { fieldsOf } from "../object.ts";
 import { timeOf } from "../write/write.ts";
@@ -20,10 +19,7 @@ export interface NodeWriter {
   setConditions: (node: NodeView, conditions: NodeCondition[]) => Promise<boolean>;
 }
 
-/**
- * Returns functions that write Nodes. After a conflict with another writer, taints and labels are computed again
- * from the changed Node.
- */
+/** Returns functions that write Nodes. After a conflict, taints and labels are computed from the changed Node. */
 export function createNodeWriter({ store, send, now }: World, seen: Seen): NodeWriter {
   async function retried(name: string, write: (node: NodeView) => Promise<number>): Promise<boolean> {
     for (let tries = 0; tries < maxTries; tries++) {
@@ -101,9 +97,7 @@ export function noScheduleChange({ conditions, unschedulable, taints }: NodeView
   return add.length + remove.length > 0 ? { add, remove } : undefined;
 }
 
-/**
- * Returns the taints after a change. Existing taints keep their place. Mirrors AddOrUpdateTaint and RemoveTaint.
- */
+/** Returns the taints after a change. Existing taints keep their place. Mirrors AddOrUpdateTaint and RemoveTaint. */
 function changedTaints(taints: readonly Taint[], { add, remove }: TaintChange): Taint[] {
   const updated = taints.map((taint) => add.find((each) => isSame(each, taint)) ?? taint);
   const appended = add.filter((each) => !hasTaint(taints, each));

@@ -1,5 +1,4 @@
-// Starts the controllers that Nodes need, with kube-controller-manager's defaults. Also deletes events an hour
-// after their last write, as etcd does for kube-apiserver's --event-ttl.
+// Starts the controllers that Nodes need, and deletes events after an hour, like kube-apiserver's --event-ttl.
 import type { ApiObject } from "../object.ts";
 import { startGarbageCollector, startNamespaceContents } from "./garbage-collector.ts";
 import { type NodeLifecycleSettings, startNodeLifecycle } from "./node-lifecycle.ts";
@@ -51,10 +50,7 @@ function lastWriteMs({ metadata }: ApiObject): number {
 
 /** Starts deleting expired events. Returns a function that stops it. */
 export function startEventExpiry({ store, send, tasks, now, every }: World): () => void {
-  /**
-   * The expiry of each event by its path, in milliseconds since 1970. The earliest is first, because each write
-   * moves its event to the end.
-   */
+  /** The expiry of each event by path, in milliseconds since 1970, earliest first: a write moves its event last. */
   const expiries = new Map<string, number>();
 
   const pathOf = ({ metadata: { namespace = "", name = "" } }: ApiObject) =>

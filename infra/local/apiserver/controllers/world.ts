@@ -1,5 +1,4 @@
-// Defines the functions and data that the controllers use: requests to the apiserver, the store's changes, a clock,
-// and a queue of tasks.
+// Defines what the controllers use: requests to the apiserver, the store's changes, a clock, and a queue of tasks.
 import { correlateEvent, newEventCorrelator } from "../../../../shared/events/correlator.ts";
 import { makeEvent } from "../../../../shared/events/events.ts";
 import type { ApiObject } from "../object.ts";

@@ -20,10 +20,7 @@ export function zoneKeyOf({ labels }: NodeView): string {
   return region === "" && zone === "" ? "" : `${region}:\u0000:${zone}`;
 }
 
-/**
- * Returns the state of a zone. `ready` has the status of the Ready condition of each Node in the zone. Mirrors
- * ComputeZoneState.
- */
+/** Returns a zone's state from the status of its Nodes' Ready conditions. Mirrors ComputeZoneState. */
 export function zoneStateOf(ready: readonly string[]): ZoneState {
   const unready = ready.filter((status) => status !== "True").length;
   if (unready > 0 && unready === ready.length) return "FullDisruption";

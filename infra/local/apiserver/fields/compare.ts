@@ -67,10 +67,7 @@ function compareFields(left: JsonObject, right: JsonObject, schema: MapFields): 
 
 type ItemsByElement = Map<string, Json[]>;
 
-/**
- * Groups the items of a list by their path elements. Like upstream, accepts stored objects with two items of one
- * element.
- */
+/** Groups a list's items by their path elements. Like upstream, accepts two stored items of one element. */
 function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElement {
   const items: ItemsByElement = new Map();
   for (const item of listOf(list)) {
@@ -83,10 +80,7 @@ function itemsByElement(list: Json | undefined, schema: ListFields): ItemsByElem
   return items;
 }
 
-/**
- * Compares the items of one element. If several items have the element, they are owned together and compared as a
- * whole.
- */
+/** Compares the items of one element. Several items with one element are compared and owned as a whole. */
 function compareItems(left: Json[], right: Json[], schema: FieldSchema): Differences {
   const [old, next] = [left[0], right[0]];
   if (left.length <= 1 && right.length <= 1) return compareValues(old, next, schema);

@@ -102,10 +102,7 @@ export function encodeManagers(managers: readonly Owned[]): ManagedFieldsEntry[]
     }));
 }
 
-/**
- * Returns true if two lists of entries differ only in their times. Mirrors
- * IgnoreManagedFieldsTimestampsTransformer.
- */
+/** Returns true if two lists differ only in times. Mirrors IgnoreManagedFieldsTimestampsTransformer. */
 export function isSameButTimes(
   left: readonly ManagedFieldsEntry[] | undefined,
   right: readonly ManagedFieldsEntry[] | undefined,

@@ -54,10 +54,7 @@ interface Merged {
 /** The names of the managers that own fields whose values the configuration changes. */
 type Conflict = string[];
 
-/**
- * Removes the fields of the last configuration that neither the new one nor another manager owns. Mirrors
- * addBackOwnedItems and addBackDanglingItems.
- */
+/** Removes the last configuration's fields that no manager owns now. Mirrors addBackOwnedItems. */
 function prune(
   merged: JsonObject,
   last: FieldSet,
@@ -90,10 +87,7 @@ interface Ownership {
   force: boolean;
 }
 
-/**
- * Removes the changed fields from the entries of other managers. Without `force`, returns such a field as a
- * conflict. Mirrors Updater.update.
- */
+/** Takes the changed fields from other managers, or without `force` fails with a conflict. Mirrors Updater.update. */
 function managersAfter(
   { write, managers, force }: Ownership,
   live: ApiObject,
@@ -168,10 +162,7 @@ function indexList(list: Json[], schema: ListFields): IndexedList {
   return { elements, items: list, byElement };
 }
 
-/**
- * Merges two lists in the order of visitListItems: the configuration's items keep their order. An item that only
- * the live list has keeps its place between the shared items.
- */
+/** Merges two lists like visitListItems: `config` keeps its order, and items of `live` alone keep their places. */
 function mergeLists(live: IndexedList, config: IndexedList, schema: ListFields): Json[] {
   const shared = config.elements.filter((element) => live.byElement.has(element));
   const merged = new Set<string>();
@@ -259,9 +250,7 @@ function removeBelow(value: Json, fields: FieldSet, schema: FieldSchema): Json |
   return isJsonObject(value) ? removeFromMap(value, fields, schema) : undefined;
 }
 
-/**
- * Returns the object without these fields. A map or list that becomes empty is null, but the object itself is {}.
- */
+/** Returns the object without these fields. A map or list that becomes empty is null, but the object itself is {}. */
 function removeFields(object: JsonObject, fields: FieldSet, schema: MapFields): JsonObject {
   return isEmptySet(fields) ? object : (removeFromMap(object, fields, schema) ?? {});
 }
@@ -290,10 +279,7 @@ function node(isOwned: boolean, below: FieldSet | undefined): FieldSet | undefin
   return isOwned ? { [self]: leaf, ...below } : below;
 }
 
-/**
- * Returns the fields that a configuration owns: leaves of a struct, each key of a map, and values that are null or
- * an empty map.
- */
+/** Returns the fields that a configuration owns: leaves, keys of maps, and values that are null or an empty map. */
 function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
   const set: FieldSet = {};
   for (const [name, value] of Object.entries(object)) {
@@ -306,9 +292,7 @@ function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
   return set;
 }
 
-/**
- * Returns the items that a configuration owns, with their fields. An item whose element occurs twice has no fields.
- */
+/** Returns the items that a configuration owns, with their fields. An item whose element occurs twice has no fields. */
 function fieldsOfList(list: Json[], schema: ListFields): FieldSet {
   const set: FieldSet = {};
   for (const item of list) {

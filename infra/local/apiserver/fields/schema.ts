@@ -1,5 +1,4 @@
-// Compiles the parts of a Go type that field ownership depends on: the maps and lists owned as a whole, and the
-// keys of items in other lists.
+// Compiles a Go type's parts for field ownership: maps and lists owned as a whole, and keys of items in other lists.
 import { isJsonObject, type Json, ownValue } from "../../../../shared/kubernetes/json.ts";
 import { escapeHtml } from "../answers/answer.ts";
 import type { GoStruct, GoType } from "../kinds/go-type.ts";
@@ -19,10 +18,7 @@ export interface MapFields {
   item: FieldSchema | undefined;
 }
 
-/**
- * The schema of a list. An "atomic" list is owned as a whole. Items of other lists are identified by their value
- * ("set") or by a field ("key").
- */
+/** A list's schema. `atomic` is owned as a whole; items are known by their value (`set`) or a field (`key`). */
 export interface ListFields {
   kind: "list";
   merge: "atomic" | "set" | "key";
@@ -48,10 +44,7 @@ const atomicStructs = new Set([
   "Variable",
 ]);
 
-/**
- * The lists marked `+listType=set` (value "") or `+listType=map` (value: their `+listMapKey`). Unlisted lists are
- * atomic.
- */
+/** The lists marked `+listType=set` (value "") or `+listType=map` (value: `+listMapKey`). Others are atomic. */
 export const listKeys = new Map([
   ["NamespaceStatus.conditions", "type"],
   ["NodeSpec.podCIDRs", ""],

@@ -29,10 +29,7 @@ function withSelf(children: FieldSet): FieldSet {
   return isEmptySet(children) ? leaf : { [self]: leaf, ...children };
 }
 
-/**
- * Returns the set with sorted elements. Upstream's order (fields, keys, values) is also the order of the elements'
- * texts.
- */
+/** Returns the set with sorted elements. Upstream's order of fields, keys and values is that of the texts. */
 function sorted(set: FieldSet): FieldSet {
   const keys = Object.keys(set);
   if (keys.every((key, index) => index === 0 || keys[index - 1]! < key)) return set;
@@ -86,10 +83,7 @@ function differenceNode(left: FieldSet, right: FieldSet): FieldSet | undefined {
   return isEmptySet(rest) ? undefined : rest;
 }
 
-/**
- * Returns the members of `left` that are not in `right`. A member of `right` does not remove members below its own
- * path.
- */
+/** Returns the members of `left` that are not in `right`. A member of `right` removes no members below it. */
 export function difference(left: FieldSet, right: FieldSet): FieldSet {
   return withoutEach(left, right, differenceNode);
 }

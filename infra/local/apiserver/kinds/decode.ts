@@ -40,10 +40,7 @@ function mismatch(reading: Reading, value: Json, { name }: GoType): undefined {
 
 const milliScale = -3;
 
-/**
- * Returns the canonical text of a quantity, or undefined if it cannot be parsed. Like SetDefaults_ResourceList,
- * rounds up to thousandths.
- */
+/** Returns a quantity's canonical text, rounded up to thousandths like SetDefaults_ResourceList, or undefined. */
 function canonicalQuantity(value: Json): string | undefined {
   const parsed = parseQuantity(typeof value === "string" ? value.trim() : JSON.stringify(value));
   return parsed.ok ? quantityText(roundUpQuantity(parsed.value, milliScale).quantity) : undefined;
@@ -177,10 +174,7 @@ function parseTime(value: string): string | undefined {
   return utc === undefined ? undefined : `${utc}Z`;
 }
 
-/**
- * Parses RFC 3339 with exactly six digits after the point, and returns UTC in the same precision, like
- * metav1.MicroTime.
- */
+/** Parses RFC 3339 with exactly six decimals, and returns UTC with six decimals, like metav1.MicroTime. */
 function parseMicroTime(value: string): string | undefined {
   const [, dateAndTime = "", fraction = "", zone = ""] = layout.exec(value) ?? [];
   const utc = fraction.length === 6 ? utcSeconds(dateAndTime, zone) : undefined;

@@ -81,10 +81,7 @@ function compileField(key: string, notation: string, tables: StructTables): GoFi
   return { name: omitEmpty ? key.slice(0, -1) : key, type, isPointer, omitEmpty };
 }
 
-/**
- * Compiles the struct `name`. A type that is neither in `tables` nor a map, list or builtin is compiled as a
- * string.
- */
+/** Compiles the struct `name`. Types that are neither in `tables` nor a map, list or builtin become strings. */
 export function compileStruct(name: string, tables: StructTables): GoStruct {
   const table = Object.entries(tables[name] ?? {});
   const fields = table.map(([key, notation]) => compileField(key, notation, tables));

@@ -43,8 +43,7 @@ function compile(type: GoType, place: string): PatchSchema {
     case "struct":
       return compileStruct(type);
     case "slice": {
-      // The patch keys (`patchMergeKey`) equal the keys of server-side apply (`listMapKey`), except for
-      // validationActions.
+      // Except for validationActions, the patch keys (`patchMergeKey`) equal server-side apply's keys (`listMapKey`).
       const key = place.endsWith(".validationActions") ? undefined : listKeys.get(place);
       if (key === undefined) return atomicList;
       return type.item.kind === "struct" ? keyedList(key, compileStruct(type.item)) : setList;

@@ -1,22 +1,16 @@
-// Defines the rules of single kinds: the defaults of fields, the fields that a create adds, and the fields that a
-// fieldSelector may name.
+// Defines rules of single kinds: default fields, fields that a create adds, and fields that a fieldSelector may name.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
 import { selectorOf, withCoreNames } from "./event-versions.ts";
 
-/**
- * Sets allocatable to the capacity, unless the client sent allocatable, even empty. Mirrors SetDefaults_NodeStatus.
- */
+/** Sets allocatable to the capacity, unless the client sent allocatable, even empty. Mirrors SetDefaults_NodeStatus. */
 function normaliseStatus(status: JsonObject, sent: JsonObject): JsonObject {
   const { capacity, allocatable } = status;
   const isSaid = allocatable !== undefined || isJsonObject(fieldsOf(sent["status"])["allocatable"]);
   return isSaid || capacity === undefined ? status : { ...status, allocatable: capacity };
 }
 
-/**
- * Fills podCIDR from podCIDRs and the reverse, like upstream's conversion to the internal type, which has only
- * podCIDRs.
- */
+/** Fills podCIDR from podCIDRs and the reverse, like upstream's internal type, which has only podCIDRs. */
 function normaliseSpec(spec: JsonObject): JsonObject {
   const { podCIDR, podCIDRs, ...rest } = spec;
   if (podCIDR === undefined && podCIDRs === undefined) return spec;

@@ -13,10 +13,7 @@ import {
 import type { ListSchema, StructSchema } from "../../../../shared/kubernetes/patch/schema.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 
-/**
- * A merged list. `memory` is the original list as it is after the merge: upstream merges in place, and later reads
- * the server's order from the overwritten list.
- */
+/** A merged list. `memory` is the original list as upstream's merge overwrites it, for the server's order. */
 export interface MergedList {
   merged: Json[];
   memory: Json[];
@@ -47,8 +44,7 @@ export function mergeLists(
     return success({ merged: current.filter((item) => !deleted.has(item)), memory: current });
   }
   if (list.merge === "key") return failure(`expected a map, but received a ${type.value}`);
-  // The order is not exactly upstream's if `current` has duplicates: upstream's order then depends on the capacity
-  // of Go's slice.
+  // For duplicates in `current` the order may differ from upstream's, which depends on the capacity of Go's slice.
   const merged = withoutDuplicates([...current, ...change]);
   return success({ merged: orderMerged(merged, change, current, null), memory: current });
 }
@@ -86,10 +82,7 @@ function mergeKeyedLists(
   return success({ merged, memory: memory.slice(0, current.length) });
 }
 
-/**
- * Deletes items from `memory` as the patch's directives demand, and returns the items to merge. Mirrors
- * mergeSliceWithSpecialElements.
- */
+/** Deletes from `memory` as the patch demands, and returns items to merge. Mirrors mergeSliceWithSpecialElements. */
 function applyItemDirectives(
   memory: Json[],
   change: JsonObject[],
@@ -111,10 +104,7 @@ function applyItemDirectives(
   return success({ remaining, additions, replaced });
 }
 
-/**
- * Returns the index of the item with this value of `key` among the first `length` items, or −1. Mirrors
- * findMapInSliceBasedOnKeyValue.
- */
+/** Returns the index below `length` of an item whose `key` is `value`, or −1. Mirrors findMapInSliceBasedOnKeyValue. */
 function findByKey(items: Json[], length: number, key: string, value: Json | undefined): number {
   for (let place = 0; place < length; place++) {
     const item = items[place];
@@ -154,10 +144,7 @@ export function typeName(value: Json): string {
   return Number.isInteger(value) ? "integer" : typeof value;
 }
 
-/**
- * Orders a merged list. Items in `patchOrder` keep its order; other items are put between them by `serverOrder`.
- * Mirrors upstream partition…ByPresentInList and normalizeElementOrder.
- */
+/** Orders a merged list by `patchOrder`, and other items by `serverOrder`. Mirrors upstream normalizeElementOrder. */
 export function orderMerged(
   merged: Json[],
   patchOrder: Json[],
@@ -175,10 +162,7 @@ export function orderMerged(
   );
 }
 
-/**
- * Puts each item of `left` before the first item of `right` that follows it on the server. Mirrors upstream
- * mergeSortedSlice.
- */
+/** Puts each item of `left` before the first of `right` that follows it on the server. Mirrors mergeSortedSlice. */
 function interleave(left: Json[], right: Json[], serverRank: Map<Json, number>, key: string | null): Json[] {
   const result: Json[] = [];
   let next = 0;
@@ -212,10 +196,7 @@ export function unknownDirective(patch: Json, directive: Json): string {
   return `unknown patch type: ${JSON.stringify(directive)} in map: ${JSON.stringify(patch)}`;
 }
 
-/**
- * Returns the value without object keys whose value is null, at every depth. Mirrors upstream
- * discardNullValuesFromPatch.
- */
+/** Returns the value without null fields at any depth. Mirrors upstream discardNullValuesFromPatch. */
 export function withoutNulls(value: Json): Json {
   if (Array.isArray(value)) return value.map(withoutNulls);
   if (!isJsonObject(value)) return value;
@@ -226,10 +207,7 @@ export function withoutNulls(value: Json): Json {
   return Object.fromEntries(fields);
 }
 
-/**
- * Returns the value without objects that are directives, or undefined if the value itself is a directive. Mirrors
- * upstream removeDirectives.
- */
+/** Returns the value without directives, or undefined if it is a directive. Mirrors upstream removeDirectives. */
 export function withoutDirectives(value: Json): Json | undefined {
   if (Array.isArray(value)) return itemsWithoutDirectives(value);
   if (!isJsonObject(value)) return value;

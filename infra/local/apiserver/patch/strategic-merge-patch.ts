@@ -1,5 +1,4 @@
-// Applies a strategic merge patch like an apiserver. Never changes its arguments; results share unchanged parts
-// with them. Mirrors apimachinery/pkg/util/strategicpatch.
+// Applies a strategic merge patch like upstream strategicpatch. Shares parts of its arguments, but changes none.
 import { isJsonObject, type Json, type JsonObject, ownValue } from "../../../../shared/kubernetes/json.ts";
 import {
   DELETE_FROM_LIST,
@@ -28,10 +27,7 @@ import {
   withoutPrefix,
 } from "./merge-lists.ts";
 
-/**
- * Applies `patch` to `original`. Returns an error text if the patch is malformed. Mirrors upstream
- * StrategicMergePatch.
- */
+/** Applies `patch` to `original`, or fails for a malformed patch. Mirrors upstream StrategicMergePatch. */
 export function applyStrategicMergePatch(
   original: JsonObject,
   patch: JsonObject,
@@ -54,10 +50,7 @@ export function applyStrategicMergePatch(
   return success(merged);
 }
 
-/**
- * Returns the object after a directive of the patch: {} for `delete`, and the patch's own fields for `replace`.
- * Mirrors upstream handleDirectiveInMergeMap.
- */
+/** Returns {} for the directive `delete`, the patch's fields for `replace`. Mirrors handleDirectiveInMergeMap. */
 function applyDirective(patch: JsonObject, directive: Json): Result<JsonObject> {
   if (directive === "delete") return success({});
   if (directive !== "replace") return failure(unknownDirective(patch, directive));
@@ -65,10 +58,7 @@ function applyDirective(patch: JsonObject, directive: Json): Result<JsonObject> 
   return success(replacement);
 }
 
-/**
- * Copies all keys of `original`, or only the keys in `$retainKeys` if the patch has that directive. Mirrors
- * applyRetainKeysDirective.
- */
+/** Copies the keys of `original`, or only those in the patch's `$retainKeys`. Mirrors applyRetainKeysDirective. */
 function retainKeys(original: JsonObject, changes: JsonObject): Result<JsonObject> {
   const retained = ownValue(changes, RETAIN_KEYS);
   if (retained === undefined) return success({ ...original });
@@ -83,10 +73,7 @@ function retainKeys(original: JsonObject, changes: JsonObject): Result<JsonObjec
   return success(Object.fromEntries(Object.entries(original).filter(([key]) => keys.has(key))));
 }
 
-/**
- * Merges one field of the patch into `merged`. Returns an error text, or null. Mirrors the loop of upstream
- * mergeMap.
- */
+/** Merges a field of the patch into `merged`. Returns an error text or null. Mirrors the loop of mergeMap. */
 function mergeField(merged: JsonObject, patchKey: string, change: Json, schema: PatchSchema): string | null {
   const isDeletion = patchKey.startsWith(DELETE_FROM_LIST);
   const key = isDeletion ? withoutPrefix(patchKey, DELETE_FROM_LIST) : patchKey;
@@ -134,8 +121,8 @@ function mergeValue(
 }
 
 /**
- * Merges a list whose patch has a `$setElementOrder`. Removes both fields from `changes`, so that they are not
- * merged again. Returns an error text, or null. Mirrors upstream mergePatchIntoOriginal.
+ * Merges a list whose patch has a `$setElementOrder`. Removes the list and the order from `changes`, so that
+ * no other step merges the list. Returns an error text, or null. Mirrors upstream mergePatchIntoOriginal.
  */
 function mergeOrderedList(
   merged: JsonObject,
@@ -183,10 +170,7 @@ function mergeForOrder(
   return mergeLists(current, change, list, false, applyStrategicMergePatch);
 }
 
-/**
- * Returns an error text if the patch's items have another order than `$setElementOrder`. Mirrors
- * validatePatchWithSetOrderList.
- */
+/** Returns an error text if the items' order is not `$setElementOrder`. Mirrors validatePatchWithSetOrderList. */
 function orderMismatch(change: Json[], order: Json[], key: string | null): string | null {
   if (order.length === 0 || change.length === 0) return null;
   const patched = key === null ? change : change.filter((item) => !isDirective(item, "delete"));

@@ -69,10 +69,7 @@ function numberOf(query: URLSearchParams, name: string): number | undefined {
   return /^-?\d+$/.test(text) && Number.isSafeInteger(Number(text)) ? Number(text) : undefined;
 }
 
-/**
- * Returns the position in the continue token, undefined without a token, or an error. Mirrors
- * storage.ValidateListOptions.
- */
+/** Returns the position in the continue token, if any, or an error. Mirrors storage.ValidateListOptions. */
 function continuationOf(query: URLSearchParams, resourceVersion: number): Outcome<Continuation | undefined> {
   const token = query.get("continue") ?? "";
   if (token === "") return success(undefined);

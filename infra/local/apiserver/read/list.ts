@@ -14,10 +14,7 @@ import { type Asked, readListRequest } from "./select.ts";
 export interface ObjectList {
   kind: string;
   apiVersion: string;
-  /**
-   * The metadata of a list. A page also has the token of the next page and, without a selector, the number of items
-   * after the page.
-   */
+  /** `continue` is the next page's token. Without a selector, a page has the number of items after it. */
   metadata: { resourceVersion: string; continue?: string; remainingItemCount?: number };
   items: ListItem[];
 }
@@ -41,10 +38,7 @@ function withoutKind(object: ApiObject): ListItem {
 }
 
 const listExpired = "The resourceVersion for the provided list is too old.";
-/**
- * The message if a later page's revision has expired. The Status has a token that continues with the latest
- * revision.
- */
+/** The message for a page whose revision has expired. The Status has a token for the latest revision. */
 const continueExpired =
   "The provided continue parameter is too old to display a consistent list result. You can start a new list " +
   "without the continue parameter, or use the continue token in this response to retrieve the remainder of the " +
@@ -79,10 +73,7 @@ function readRest(store: Store, type: ResourceType, info: RequestInfo, options: 
   return success({ revision, entries: entries.filter(({ key }) => key >= startKey) });
 }
 
-/**
- * Lists objects. A full page has a token if any object follows, even an object that no selector matches. Mirrors
- * cacher.GetList.
- */
+/** Lists objects. A full page has a token if any object follows, matching or not. Mirrors cacher.GetList. */
 export function listObjects(
   store: Store,
   type: ResourceType,

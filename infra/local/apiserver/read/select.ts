@@ -22,10 +22,7 @@ function unknownField(type: ResourceType, terms: FieldTerm[]): string | undefine
   return terms.find(({ field }) => !Object.hasOwn(known, field))?.field;
 }
 
-/**
- * Adds the name in a watch's path to the terms. Returns undefined if the selector requires another name. Mirrors
- * handlers.listOpts.
- */
+/** Adds the name in a watch's path to the terms. undefined: the selector requires another name. Mirrors listOpts. */
 function withName(terms: FieldTerm[], name: string): FieldTerm[] | undefined {
   if (name === "") return terms;
   if (terms.length === 0) return [{ field: "metadata.name", equal: true, value: name }];

@@ -20,9 +20,7 @@ export function matchesFields(terms: FieldTerm[], fields: Record<string, string>
   return terms.every(({ field, equal, value }) => ((fields[field] ?? "") === value) === equal);
 }
 
-/**
- * Returns the name that the terms require, or undefined if they require none. Mirrors Selector.RequiresExactMatch.
- */
+/** Returns the name that the terms require, or undefined if they require none. Mirrors Selector.RequiresExactMatch. */
 export function requiredName(terms: FieldTerm[]): string | undefined {
   return terms.find(({ field, equal }) => field === "metadata.name" && equal)?.value;
 }

@@ -32,10 +32,7 @@ const bookmarkPeriodMs = 60_000;
 /** Milliseconds between the last bookmark and the end of a watch (cacheWatcher.nextBookmarkTime). */
 const lastBookmarkLeadMs = 2_000;
 
-/**
- * Returns the event of a change for a watch with a selector: ADDED if the object matches for the first time,
- * DELETED if it no longer matches. undefined if the client sees no change.
- */
+/** Returns what a watch with a selector sees of a change: ADDED, MODIFIED, DELETED, or undefined for nothing. */
 function seenThrough(matches: Asked["matches"], change: Change): WatchEvent | undefined {
   const { object, previous, text } = change;
   const isSeen = change.type !== "DELETED" && matches(object);
@@ -89,10 +86,7 @@ function everything(store: Store, type: ResourceType, { options, matches }: Aske
   return success({ events, revision });
 }
 
-/**
- * Returns the first events of a watch. If it cannot start at its resourceVersion, the error is sent as its only
- * event. Mirrors cacher.newErrWatcher.
- */
+/** Returns a watch's first events, or the error that a watch sends as its only event. Mirrors newErrWatcher. */
 function startOf(store: Store, type: ResourceType, asked: Asked): Outcome<Start> {
   if (asked.options.sendInitialEvents) return everything(store, type, asked);
   const from = asked.options.resourceVersion || store.revision();
@@ -167,9 +161,7 @@ function streamOf(
   );
 }
 
-/**
- * Returns the body of a watch. The body ends after timeoutSeconds, or if the client disconnects or does not read.
- */
+/** Returns the body of a watch. The body ends after timeoutSeconds, or if the client disconnects or does not read. */
 export function watchObjects(
   world: Surroundings,
   type: ResourceType,

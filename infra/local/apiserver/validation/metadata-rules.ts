@@ -1,5 +1,4 @@
-// Validates the metadata of new and changed objects. Mirrors apimachinery/pkg/api/validation/objectmeta.go, and the rules
-// that core/validation adds.
+// Validates metadata of objects. Mirrors apimachinery/pkg/api/validation/objectmeta.go, and rules of core/validation.
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
 import { labelKeyErrors, labelValueErrors } from "../../../../shared/kubernetes/validation.ts";
 import { labelErrors, pathSegmentErrors } from "./names.ts";
@@ -65,10 +64,7 @@ function validateFinalizers(finalizers: string[]): FieldError[] {
 
 const standardFinalizers = new Set(["kubernetes", "orphan", "foregroundDeletion"]);
 
-/**
- * Returns an error for a finalizer that is neither a standard one nor fully qualified. Mirrors
- * core/validation.validateKubeFinalizerName.
- */
+/** Returns an error for a finalizer neither standard nor fully qualified. Mirrors validateKubeFinalizerName. */
 function validateKubeFinalizer(path: string, name: string): FieldError[] {
   if (name.includes("/") || standardFinalizers.has(name)) return [];
   return [field.invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified")];
@@ -115,9 +111,7 @@ export function validateMetadata(
   ];
 }
 
-/**
- * Validates the metadata of a new object of the core group or of RBAC. Mirrors the core group's ValidateObjectMeta.
- */
+/** Validates the metadata of a new object of the core group or of RBAC. Mirrors the core group's ValidateObjectMeta. */
 export function validateCoreMetadata(
   metadata: ObjectMeta,
   namespaced: boolean,

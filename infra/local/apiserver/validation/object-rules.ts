@@ -201,10 +201,7 @@ function timedErrors(event: ApiObject, controllerName: string): FieldError[] {
   ];
 }
 
-/**
- * Validates an event of the core group. `controllerName` is the field's name in errors for reportingComponent.
- * Mirrors legacyValidateEvent.
- */
+/** Validates a core event. `controllerName` names reportingComponent in errors. Mirrors legacyValidateEvent. */
 function legacyErrors(event: ApiObject, controllerName: string): FieldError[] {
   const namespace = event.metadata.namespace ?? "";
   return [

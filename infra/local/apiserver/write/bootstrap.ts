@@ -18,10 +18,7 @@ const systemNamespaces = ["default", "kube-node-lease", "kube-public", "kube-sys
 const labels = { "kubernetes.io/bootstrapping": "rbac-defaults" };
 
 const ipOfService = "10.0.0.1";
-/**
- * The Service `kubernetes`, from whose address clients learn the cluster's address range. No program listens at
- * this address.
- */
+/** The Service `kubernetes`, whose address shows clients the cluster's range. No program listens there. */
 const serviceOfApiserver: DefaultObject = {
   group: "",
   resource: "services",

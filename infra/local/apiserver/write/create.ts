@@ -1,5 +1,4 @@
-// Creates one object: metadata, admission, validation, storing. Runs without awaiting anything, so that it is
-// atomic. Mirrors registry/generic/registry.Store.Create and rest.BeforeCreate.
+// Creates one object atomically, without awaiting. Mirrors registry/generic/registry.Store.Create and BeforeCreate.
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { managedFieldsAfterUpdate } from "../fields/managers.ts";
@@ -10,10 +9,7 @@ import * as refuse from "../status.ts";
 import type { Store } from "../store.ts";
 import { inFieldOrder, keyOf, type Surroundings, timeOf, type Write, type Written } from "./write.ts";
 
-/**
- * Returns an error if the namespace of a new object does not exist. Mirrors the admission plugin
- * NamespaceLifecycle.
- */
+/** Returns an error if a new object's namespace does not exist. Mirrors the plugin NamespaceLifecycle. */
 function refuseNamespace(store: Store, { type, namespace }: Write): Status | undefined {
   if (!type.namespaced || store.get({ resource: "namespaces", namespace: "", name: namespace }))
     return undefined;

@@ -80,10 +80,7 @@ function emptyNamespace(store: Surroundings["store"], namespace: string): void {
   }
 }
 
-/**
- * Deletes the stored `object`, or only marks it as deleted if it has finalizers. Returns the object, or a Status of
- * success.
- */
+/** Deletes the stored `object`, or marks it as deleted if it has finalizers. Returns it, or a Status of success. */
 function deleteObject(
   { store, now }: Surroundings,
   type: ResourceType,

@@ -7,10 +7,7 @@ import type { Outcome } from "../object.ts";
 import { badRequest, otherNamespace } from "../status.ts";
 import type { Write } from "./write.ts";
 
-/**
- * Sets the request's namespace. Returns an error if the object names another one. Mirrors
- * rest.EnsureObjectNamespaceMatchesRequestNamespace.
- */
+/** Sets the namespace, or fails if the object names another. Mirrors EnsureObjectNamespaceMatchesRequestNamespace. */
 export function placeInNamespace(write: Write, metadata: ObjectMeta): Outcome<ObjectMeta> {
   const { namespace, ...rest } = metadata;
   if (!write.type.namespaced) return success(rest);
@@ -19,10 +16,7 @@ export function placeInNamespace(write: Write, metadata: ObjectMeta): Outcome<Ob
   return success({ ...rest, namespace: write.namespace });
 }
 
-/**
- * Returns metadata without the fields that a client cannot set on a new object. Mirrors
- * rest.WipeObjectMetaSystemFields.
- */
+/** Returns metadata without fields that a client cannot set at creation. Mirrors rest.WipeObjectMetaSystemFields. */
 export function withoutSystemFields(metadata: ObjectMeta): ObjectMeta {
   const {
     creationTimestamp: _,
@@ -35,10 +29,7 @@ export function withoutSystemFields(metadata: ObjectMeta): ObjectMeta {
   return rest;
 }
 
-/**
- * Returns metadata without duplicate owners. Like handlers.dedupOwnerReferencesAndAddWarning, but without its
- * warning.
- */
+/** Returns metadata without duplicate owners, like handlers.dedupOwnerReferencesAndAddWarning without warning. */
 export function dedupOwners(metadata: ObjectMeta): ObjectMeta {
   const { ownerReferences = [] } = metadata;
   const kept = ownerReferences.filter(
@@ -48,9 +39,7 @@ export function dedupOwners(metadata: ObjectMeta): ObjectMeta {
   return kept.length === ownerReferences.length ? metadata : { ...metadata, ownerReferences: kept };
 }
 
-/**
- * Returns metadata with its fields in Go's order and without empty ones, because clients compare objects as texts.
- */
+/** Returns metadata with its fields in Go's order and without empty ones, because clients compare objects as texts. */
 export function inGoOrder(metadata: {
   [Field in keyof ObjectMeta]: ObjectMeta[Field] | undefined;
 }): ObjectMeta {

@@ -81,10 +81,7 @@ function applyMergePatch(original: Json | undefined, patch: JsonObject): JsonObj
   return result;
 }
 
-/**
- * Returns the managers before an apply. If there are none, one manager gets all fields that the object already has.
- * Mirrors skipNonAppliedManager.
- */
+/** Returns the managers before an apply, or one manager of all fields if none exists. Mirrors skipNonAppliedManager. */
 function managersBefore(write: FieldWrite, live: ApiObject): Owned[] {
   const managers = readManagers(live.metadata.managedFields ?? []);
   if (managers.length > 0) return managers;
@@ -92,10 +89,7 @@ function managersBefore(write: FieldWrite, live: ApiObject): Owned[] {
   return managersAfterUpdate({ ...write, writer }, [], live, unwritten(write.type)) ?? [];
 }
 
-/**
- * Applies `config` to `live`, or creates the object if `live` is undefined. With `force`, the applier takes fields
- * over from other managers; otherwise such fields are a conflict.
- */
+/** Creates or changes an object by `config`. With `force`, takes over other managers' fields instead of failing. */
 export function applyConfiguration(
   write: FieldWrite,
   config: JsonObject,

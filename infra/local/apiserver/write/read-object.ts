@@ -12,9 +12,7 @@ import { decode } from "./write.ts";
 
 type Kind = Pick<ResourceType, "group" | "version" | "kind">;
 
-/**
- * Returns an error text if the body's kind is not `expected`. A body without a kind counts as the expected kind.
- */
+/** Returns an error text if the body's kind is not `expected`. A body without a kind counts as the expected kind. */
 export function kindFault(body: JsonObject, expected: Kind): string | undefined {
   const [kind, apiVersion] = [textOf(body["kind"]), textOf(body["apiVersion"])];
   const isKind = kind === "" || kind === expected.kind;

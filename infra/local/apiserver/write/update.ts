@@ -15,10 +15,7 @@ import { type ApiObject, asJson, type Outcome } from "../object.ts";
 import * as refuse from "../status.ts";
 import { keyOf, type Surroundings, timeOf, type Write, type Written } from "./write.ts";
 
-/**
- * Returns `next` with the stored values of the fields that the path may not write. Mirrors
- * strategy.PrepareForUpdate.
- */
+/** Returns `next` with stored values in fields that the path may not write. Mirrors PrepareForUpdate. */
 function keepForeignFields(write: Write, next: ApiObject, current: ApiObject): ApiObject {
   const { kind, apiVersion, metadata } = next;
   const hasStatus = write.type.subresources?.some(({ name }) => name === "status") ?? false;
@@ -27,10 +24,7 @@ function keepForeignFields(write: Write, next: ApiObject, current: ApiObject): A
   return hasStatus ? { ...next, status: current["status"] } : next;
 }
 
-/**
- * Returns metadata with the stored values of the fields that only the apiserver writes. Validation then refuses
- * such fields if the stored object lacks them.
- */
+/** Returns metadata with the stored values of the fields that only the apiserver writes. */
 function keepSystemMetadata(next: ObjectMeta, current: ObjectMeta): ObjectMeta {
   const { uid, creationTimestamp, generation, deletionTimestamp, deletionGracePeriodSeconds } = current;
   const { generation: _, selfLink: __, ...rest } = next;

@@ -1,5 +1,4 @@
-// Handles create, update and patch requests: reads the body and the options. create.ts and update.ts store the
-// object. Mirrors apiserver's handlers.
+// Handles create, update and patch requests: reads body and options, for create.ts and update.ts to store the object.
 import { isJsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { Status } from "../../../../shared/kubernetes/types.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -54,10 +53,7 @@ export async function create(world: Surroundings, call: Call): Promise<Outcome<A
   return answerWritten(createObject(world, writeOf(call, options.value), sent));
 }
 
-/**
- * Returns an error for a body with another name or namespace than the path. Mirrors
- * EnsureObjectNamespaceMatchesRequestNamespace and handlers.checkName.
- */
+/** Returns an error unless the body's name and namespace are the path's. Mirrors handlers.checkName. */
 function refuseOther({ info, type }: Call, { metadata }: ApiObject): Status | undefined {
   const { name = "", namespace = "" } = metadata;
   if (type.namespaced && namespace !== "" && namespace !== info.namespace) {

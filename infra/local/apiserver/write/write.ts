@@ -1,5 +1,4 @@
-// Defines the types and functions that create.ts, update.ts, delete.ts and patch.ts share: surroundings, keys, and
-// decoding of objects.
+// Defines what create.ts, update.ts, delete.ts and patch.ts share: surroundings, keys, and decoding of objects.
 import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import type { ObjectMeta } from "../../../../shared/kubernetes/types.ts";
 import { type Result, success } from "../../../../shared/result.ts";

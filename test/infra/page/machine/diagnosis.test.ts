@@ -79,7 +79,7 @@ describe("by the machine's state", () => {
       "the cluster, in a phase of a newer Worker",
       { state: "cluster-unreachable", phase: "apiserver asleep" },
       {},
-      { sentence: /it is the cluster: the machine reports, and the Worker cannot write/ },
+      { sentence: /it is the cluster: the machine reports, but the Worker cannot write/ },
     ],
     [
       "cloned",

@@ -24,7 +24,7 @@ interface Price {
 
 export const PRICES = {
   workerRequest: {
-    what: "requests to the Worker, upgrades to sockets and cron included; not those that it makes itself",
+    what: "requests to the Worker, including upgrades to sockets and the cron trigger; the Worker's own requests are free",
     dollars: 0.3,
     per: 1e6,
     forWhat: "a million",
@@ -32,7 +32,7 @@ export const PRICES = {
     source: WORKERS,
   },
   workerCpuMs: {
-    what: "CPU of the Worker; of objects it is not billed",
+    what: "CPU time of the Worker; the CPU time of objects is free",
     dollars: 0.02,
     per: 1e6,
     forWhat: "a million ms",
@@ -40,7 +40,7 @@ export const PRICES = {
     source: WORKERS,
   },
   objectRequest: {
-    what: "requests to an object: each call of a method, each upgrade, each alarm that rings",
+    what: "requests to an object: each call of a method, each upgrade, each alarm that runs",
     dollars: 0.15,
     per: 1e6,
     forWhat: "a million",
@@ -48,7 +48,7 @@ export const PRICES = {
     source: OBJECTS,
   },
   message: {
-    what: "messages that come by a socket: twenty are one request to an object; those that go out are free",
+    what: "messages that a socket receives, billed as a twentieth of a request to an object; sent messages are free",
     dollars: 0.15,
     per: 20e6,
     forWhat: "20 million",
@@ -56,7 +56,7 @@ export const PRICES = {
     source: OBJECTS,
   },
   awakeSecond: {
-    what: "time in which something is in progress in an object: $12.50 for a million GB-s, at 0.128 GB whatever it uses",
+    what: "time in which an object is awake: $12.50 for a million GB-s, billed as 0.128 GB for each object",
     dollars: 12.5 * 0.128,
     per: 1e6,
     forWhat: "a million s",
@@ -89,7 +89,7 @@ export const PRICES = {
   },
   /** Cloudflare's page announces other prices from 2026-12-01 on, without naming them. */
   logEvent: {
-    what: "lines of Workers Logs: what is logged, and one for each invocation where that is on",
+    what: "lines of Workers Logs: the Worker's own lines, and one for each invocation if that is turned on",
     dollars: 0.6,
     per: 1e6,
     forWhat: "a million",

@@ -1,11 +1,27 @@
 // Tests the taking of kubelet.sock next to kubelets, other shims and their remains, on real sockets: taken, or
 // refused with a reason.
 import { once } from "node:events";
-import { existsSync, lstatSync, mkdirSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  lchownSync,
+  lstatSync,
+  mkdirSync,
+  readdirSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
-import { SOCKET_PATH_BYTES } from "../../../../node-shim/sources/devices/registration-socket.ts";
+import { describe, expect, it, onTestFinished, test } from "vitest";
+import { openTrusted, type OpenTrusted } from "../../../../node-shim/base/ownership.ts";
+import {
+  SOCKET_PATH_BYTES,
+  takeRegistrationSocket,
+} from "../../../../node-shim/sources/devices/registration-socket.ts";
 import { gpus, machine, registered } from "./plugin.ts";
 import { vendorPlugin } from "./vendor-plugin.ts";
 
@@ -111,6 +127,77 @@ test("a file in place of the folder → one line", async () => {
   const { folder, startShim } = machine();
   writeFileSync(folder, "");
   await expect(startShim()).rejects.toThrow(
-    /^--device-plugins .* cannot be used \(EEXIST\): pass another folder/,
+    /^--device-plugins .* cannot be used \(ENOTDIR\): pass another folder/,
   );
+});
+
+describe("a folder that another user can fill → refused, and no socket there is removed", () => {
+  const EVE = 4711;
+  const isRoot = process.geteuid?.() === 0;
+  const refused = async (fault: string, make: (above: string, folder: string) => void, name = "plugins") => {
+    const { stateFolder, startShim } = machine();
+    const above = join(stateFolder, "above");
+    const folder = join(above, "plugins");
+    mkdirSync(folder, { recursive: true, mode: 0o755 });
+    await listenOn(join(folder, "vendor.sock"));
+    make(above, folder);
+    const asked = join(above, name);
+    await expect(startShim({ folder: asked })).rejects.toThrow(
+      `--device-plugins ${asked} is not trusted: ${fault.replaceAll("ABOVE", above)}`,
+    );
+    expect(readdirSync(folder)).toEqual(["vendor.sock"]);
+  };
+
+  it("others may write to it", () =>
+    refused("ABOVE/plugins can be written by others (mode 757): chmod go-w", (_, folder) =>
+      chmodSync(folder, 0o757),
+    ));
+  it("others may write to the folder above it", () =>
+    refused("ABOVE can be written by others (mode 777): chmod go-w", (above) => chmodSync(above, 0o777)));
+
+  describe.runIf(isRoot)("of several users (only as root)", () => {
+    it("another user's", () =>
+      refused(`ABOVE/plugins belongs to user ${EVE}: chown it to root`, (_, folder) =>
+        chownSync(folder, EVE, EVE),
+      ));
+    it("below another user's folder", () =>
+      refused(`ABOVE belongs to user ${EVE}, who can replace what is in it`, (above) =>
+        chownSync(above, EVE, EVE),
+      ));
+    it("another user's link leads to it", () =>
+      refused(
+        `ABOVE/link is a link of user ${EVE}'s: remove it`,
+        (above) => {
+          symlinkSync("plugins", join(above, "link"));
+          lchownSync(join(above, "link"), EVE, EVE);
+        },
+        "link",
+      ));
+  });
+});
+
+test("the folder is swapped for a link after the check → the other folder's sockets stay", async () => {
+  const { stateFolder, folder } = machine();
+  const [aside, other] = [join(stateFolder, "aside"), join(stateFolder, "other")];
+  for (const each of [folder, other]) mkdirSync(each, { mode: 0o755 });
+  const stale = await vendorPlugin(folder, "stale.sock");
+  stale.kill();
+  await listenOn(join(other, "docker.sock"));
+  const swapping: OpenTrusted = (...asked) => {
+    const opened = openTrusted(...asked);
+    renameSync(folder, aside);
+    symlinkSync(other, folder);
+    return opened;
+  };
+  const socket = await takeRegistrationSocket(folder, [], swapping);
+  expect([readdirSync(aside), readdirSync(other)]).toEqual([["kubelet.sock"], ["docker.sock"]]);
+  await socket.close();
+  expect([readdirSync(aside), readdirSync(other)]).toEqual([[], ["docker.sock"]]);
+});
+
+test("a folder that is missing → made, with the folders above it", async () => {
+  const { stateFolder, startShim } = machine();
+  const folder = join(stateFolder, "a/b");
+  await startShim({ folder });
+  expect(["a", "a/b"].map((name) => lstatSync(join(stateFolder, name)).mode & 0o777)).toEqual([0o750, 0o750]);
 });

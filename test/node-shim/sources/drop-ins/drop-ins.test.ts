@@ -1,13 +1,25 @@
 // Tests the facts that come from a folder of drop-ins: good, bad and hanging drop-ins, and the age of their
 // outputs.
-import { chmodSync, mkdirSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import {
+  chmodSync,
+  chownSync,
+  lchownSync,
+  mkdirSync,
+  readlinkSync,
+  rmSync,
+  symlinkSync,
+  utimesSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import type { RunProgram } from "../../../../node-shim/base/child.ts";
 import { dropInFolder, mergeDropIns } from "../../../../node-shim/sources/drop-ins/drop-ins.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { customSchema, dropInSchema, dropInsSchema } from "../../../../shared/protocol/drop-ins.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
+
+const isRoot = process.geteuid?.() === 0;
 
 let temporary: { path: string; remove: () => void };
 let folder: string;
@@ -47,14 +59,14 @@ const DEADLINE_MS = 60_000;
 
 /** Returns a reader of the folder, with the test's clock and programs. */
 function looking(
-  run: RunProgram = ({ program }) => Promise.resolve(programs[basename(program)] ?? failure("is unknown")),
+  run: RunProgram = ({ program }) => Promise.resolve(programs[program] ?? failure("is unknown")),
+  path = folder,
 ) {
   const clock = { nowMs: 0, wallMs: WRITTEN_AT_MS };
   const read = dropInFolder({
-    folder,
+    folder: path,
     run,
     deadlineMs: DEADLINE_MS,
-    uid: process.getuid?.() ?? 0,
     nowMs: () => clock.nowMs,
     wallMs: () => clock.wallMs,
   });
@@ -77,15 +89,22 @@ it("a file and a program → the facts of both", async () => {
   });
 });
 
-it("a program → run by its absolute path, with a deadline and a limit for its output", async () => {
+it("a program → run by its name in the opened folder, with a deadline and a limit for its output", async () => {
   writeProgram("raid", success("{}"));
   const asked: object[] = [];
   await looking((options) => {
     asked.push(options);
+    expect(readlinkSync(`/proc/self/fd/${options.folder}`)).toBe(folder);
     return Promise.resolve(success("{}"));
   }).read(true);
   expect(asked).toEqual([
-    { program: join(folder, "raid"), args: [], deadlineMs: DEADLINE_MS, maxBytes: 65_536 },
+    {
+      program: "raid",
+      folder: expect.any(Number) as number,
+      args: [],
+      deadlineMs: DEADLINE_MS,
+      maxBytes: 65_536,
+    },
   ]);
 });
 
@@ -127,7 +146,7 @@ describe("one that does not work → named with its fault, and the others still 
     [
       "can be written by others",
       () => write("bad.json", "{}", 0o666),
-      "can be written by others: chmod go-w",
+      "can be written by others (mode 666): chmod go-w",
     ],
     ["is a link", () => symlinkSync("/etc/hostname", join(folder, "bad.json")), /links are not followed/],
     ["is a folder", () => mkdirSync(join(folder, "bad.json")), /is not a file/],
@@ -143,12 +162,57 @@ describe("one that does not work → named with its fault, and the others still 
   });
 });
 
-it("a folder that others may write → no drop-in is used", async () => {
-  writeJson("rack.json", { labels: { "example.com/rack": "b7" } });
-  chmodSync(folder, 0o777);
-  expect((await looking().read(true)).dropIns).toMatchObject({
-    labels: {},
-    failures: [{ name: folder, error: "the folder can be written by others: chmod go-w" }],
+describe("a folder that another user can fill → no drop-in is read or run", () => {
+  const EVE = 4711;
+  const fault = (text: string) => `the folder is not trusted: ${text}`;
+  const refused = async (error: string, path = folder) => {
+    writeJson("rack.json", { labels: { "example.com/rack": "b7" } });
+    writeProgram("raid", outputOf({ labels: { "example.com/raid": "5" } }));
+    const ran: string[] = [];
+    const { read } = looking(({ program }) => {
+      ran.push(program);
+      return Promise.resolve(success("{}"));
+    }, path);
+    expect((await read(true)).dropIns).toMatchObject({ labels: {}, failures: [{ name: path, error }] });
+    expect(ran).toEqual([]);
+  };
+
+  it("others may write to it", async () => {
+    chmodSync(folder, 0o777);
+    await refused(fault(`${folder} can be written by others (mode 777): chmod go-w`));
+  });
+
+  it("others may write to the folder above it", async () => {
+    chmodSync(temporary.path, 0o757);
+    await refused(fault(`${temporary.path} can be written by others (mode 757): chmod go-w`));
+  });
+
+  describe.runIf(isRoot)("of several users (only as root)", () => {
+    it("the folder above it is another user's", async () => {
+      chownSync(temporary.path, EVE, EVE);
+      await refused(
+        fault(
+          `${temporary.path} belongs to user ${EVE}, who can replace what is in it: run as that user, or use another folder`,
+        ),
+      );
+    });
+
+    it("another user's link leads to it", async () => {
+      const link = join(temporary.path, "link");
+      symlinkSync("facts.d", link);
+      lchownSync(link, EVE, EVE);
+      await refused(fault(`${link} is a link of user ${EVE}'s: remove it`), link);
+    });
+
+    it("a drop-in is another user's → only the others count", async () => {
+      writeJson("bad.json", {});
+      chownSync(join(folder, "bad.json"), EVE, EVE);
+      writeJson("rack.json", { labels: { "example.com/rack": "b7" } });
+      expect((await looking().read(true)).dropIns).toMatchObject({
+        labels: { "example.com/rack": "b7" },
+        failures: [{ name: "bad.json", error: `belongs to user ${EVE}: chown it to root` }],
+      });
+    });
   });
 });
 

@@ -274,7 +274,7 @@ describe("nothing is changed", () => {
     ],
     ["the package is missing", () => rmSync(tarball()), /\.tar\.gz cannot be fetched/],
     ["no sums", () => rmSync(join(release, "SHA256SUMS")), /SHA256SUMS cannot be fetched/],
-    ["no package for amd64", () => writeSums(""), /one tar\.gz for amd64, and names: none: /],
+    ["no package for amd64", () => writeSums(""), /one tar\.gz for amd64, but names: none: /],
     [
       "two releases",
       () => writeSums(sums() + sums().replaceAll("1.2.3", "1.2.4")),

@@ -1,4 +1,4 @@
-// Parses and writes a day of a machine's vitals as a short text, which make.ts writes. The first line describes the
+// Converts a day of a machine's vitals to a short text and back; make.ts makes the days. The first line describes the
 // day. Each further line is a heartbeat: the change of each signal, in the order of SIGNALS and in units, without
 // zeros at the end.
 import { SIGNALS, type Vitals } from "../../../../shared/protocol/report.ts";

@@ -33,7 +33,7 @@ rollcall_machines{state="pending"} 1
 # HELP rollcall_machine_state 1 for the machine's present state.
 rollcall_machine_state{machine="a",state="ready"} 1
 # TYPE rollcall_clock_skew_seconds gauge
-# HELP rollcall_clock_skew_seconds The lead of the machine's clock, negative if it is behind. Absent up to a minute.
+# HELP rollcall_clock_skew_seconds The lead of the machine's clock, negative if the clock is behind. Absent below one minute.
 # TYPE rollcall_condition_transitions counter
 # HELP rollcall_condition_transitions The number of changes of Nodes' conditions to this status.
 rollcall_condition_transitions_total{condition="Ready",status="False"} 3

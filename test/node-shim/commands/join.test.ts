@@ -1,0 +1,71 @@
+// Tests node-shim join: the file with the join token, and who else can read or change it.
+import { chmodSync, chownSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { join as joinPaths } from "node:path";
+import { afterEach, beforeEach, expect, it, test } from "vitest";
+import { join } from "../../../node-shim/commands/join.ts";
+import { temporaryFolder } from "../base/temporary-folder.ts";
+
+const isRoot = process.geteuid?.() === 0;
+const TOKEN = `rcj1_${"A".repeat(43)}`;
+
+let folder: { path: string; remove: () => void };
+let server: Server;
+let asked: number;
+beforeEach(async () => {
+  folder = temporaryFolder();
+  asked = 0;
+  server = createServer((request, response) => {
+    asked++;
+    request.resume().once("end", () => response.end(JSON.stringify({ kid: "k", ticket: "t" })));
+  });
+  await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
+});
+afterEach(() => {
+  server.close();
+  server.closeAllConnections();
+  folder.remove();
+});
+const file = () => joinPaths(folder.path, "tokens/token");
+
+/** Joins with a token's file of a mode. Returns the warnings. */
+async function joined(mode: number, gid = process.getegid?.() ?? 0): Promise<string[]> {
+  mkdirSync(joinPaths(folder.path, "tokens"), { mode: 0o755 });
+  writeFileSync(file(), `${TOKEN}\n`);
+  if (isRoot) chownSync(file(), 0, gid);
+  chmodSync(file(), mode);
+  const warned: string[] = [];
+  const { port } = server.address() as AddressInfo;
+  const flags = { url: `http://127.0.0.1:${port}`, hostnameOverride: "edge-7", joinTokenFile: file() };
+  const state = joinPaths(folder.path, "state");
+  const line = await join({ ...flags, state }, (message) => warned.push(message));
+  expect(line).toMatch(/^enrolled as edge-7 at http/);
+  return warned;
+}
+
+test.each<[mode: number, isWarned: boolean]>([
+  [0o600, false],
+  [0o400, false],
+  [0o604, true],
+  [0o644, true],
+])("a token's file of mode %o → enrolled, with a warning: %s", async (mode, isWarned) => {
+  const text = `--join-token-file ${file()} can be read by other users (mode ${mode.toString(8)}): chmod 600 ${file()}, and ask your operator for another token`;
+  expect(await joined(mode)).toEqual(isWarned ? [text] : []);
+});
+
+it.runIf(isRoot)("another group can read the token's file → a warning (only as root)", async () => {
+  expect(await joined(0o640, 0)).toEqual([]);
+  rmSync(folder.path, { recursive: true });
+  mkdirSync(folder.path, { mode: 0o700 });
+  expect(await joined(0o640, 4711)).toEqual([
+    expect.stringContaining("can be read by other users (mode 640)"),
+  ]);
+});
+
+it("others can write the token's file → not enrolled, and no request", async () => {
+  await expect(joined(0o606)).rejects.toThrow(
+    `--join-token-file ${file()} is not trusted: ${file()} can be written by others (mode 606): chmod go-w, or pass the token to --join-token-file - (standard input)`,
+  );
+  expect(asked).toBe(0);
+});
