@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import { parse } from "yaml";
 import { METRICS } from "../../../worker/metrics/metrics.ts";
-import { pages, root, tableRows } from "../../house/markdown.ts";
+import { root } from "../../house/markdown.ts";
 
 const FOLDER = join(root, "infra/prometheus");
 const textOf = (file: string) => readFileSync(join(FOLDER, file), "utf8");
@@ -95,12 +95,6 @@ describe("the dashboard", () => {
       for (const { expr } of panel.targets) expect(expr).toContain('{job="rollcall", instance=~"$instance"');
     },
   );
-});
-
-it("docs/metrics.md says more of each metric, and of no other", () => {
-  const page = pages().find(({ path }) => path === "docs/metrics.md")!;
-  const described = tableRows(page, "in detail").map(([metric = ""]) => metric.replaceAll("`", ""));
-  expect(described).toEqual(Object.keys(METRICS));
 });
 
 it("each file that an operator takes over is named in the folder's README", () => {
