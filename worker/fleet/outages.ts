@@ -62,6 +62,8 @@ type MachineRow = { name: string; since_ms: number; back_ms: number | null; how:
 
 const isoOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 const PRUNED_EVERY = 10;
+/** The longest time between the first and the last silence of an outage that a single silent machine has joined. */
+const LONGEST_MS = 2 * OUTAGE_SPAN_MS;
 
 export class Outages {
   readonly #sql: SqlStorage;
@@ -150,8 +152,13 @@ export class Outages {
       AND last_ms BETWEEN ?2 - ${OUTAGE_SPAN_MS} AND ?2 + ${OUTAGE_SPAN_MS} ORDER BY id DESC LIMIT 1`;
     const [found] = this.#sql.exec<OutageRow>(query, network, sinceMs);
     const outage = found ?? this.#new(network, sinceMs);
-    const query2 = "SELECT * FROM outage_machines WHERE outage = ? AND name = ?";
-    const [known] = this.#sql.exec<MachineRow>(query2, outage.id, name);
+    this.#add(outage, name, sinceMs, seq);
+    this.#mergeAlone(outage, seq);
+  }
+
+  #add(outage: OutageRow, name: string, sinceMs: number, seq: number): void {
+    const query = "SELECT * FROM outage_machines WHERE outage = ? AND name = ?";
+    const [known] = this.#sql.exec<MachineRow>(query, outage.id, name);
     const put = "INSERT OR REPLACE INTO outage_machines VALUES (?, ?, ?, NULL, NULL)";
     this.#sql.exec(put, outage.id, name, sinceMs);
     outage.machines += known ? 0 : 1;
@@ -161,6 +168,32 @@ export class Outages {
     // An ended outage begins again only if several of its machines are silent, not for a single one.
     if (outage.machines < OUTAGE_MACHINES || outage.silent >= OUTAGE_MACHINES) outage.ended_ms = null;
     this.#put(outage, known?.how ?? null, -1, seq);
+  }
+
+  /**
+   * Adds a single silent machine to an outage whose only silent machine fell silent within a minute of it. Otherwise
+   * a machine that fell silent shortly before the two, and returned, would have divided their outage.
+   */
+  #mergeAlone(outage: OutageRow, seq: number): void {
+    if (outage.silent !== 1) return;
+    const query = `SELECT one.name AS ours, one.since_ms AS oursMs, other.name AS theirs, other.since_ms AS theirsMs, outages.*
+      FROM outage_machines AS one JOIN outages ON network = ?2 AND id <> ?1 AND silent = 1
+        AND last_ms BETWEEN one.since_ms - ${OUTAGE_SPAN_MS} AND one.since_ms + ${LONGEST_MS}
+        AND MAX(last_ms, ?3) - MIN(started_ms, ?4) <= ${LONGEST_MS}
+      JOIN outage_machines AS other ON other.outage = id AND other.how IS NULL
+        AND ABS(other.since_ms - one.since_ms) <= ${OUTAGE_SPAN_MS}
+      WHERE one.outage = ?1 AND one.how IS NULL AND MIN(machines, ?5) = 1 LIMIT 1`;
+    const { id, network, started_ms, last_ms, machines } = outage;
+    const [found] = this.#sql.exec<
+      OutageRow & { ours: string; oursMs: number; theirs: string; theirsMs: number }
+    >(query, id, network, last_ms, started_ms, machines);
+    if (!found) return;
+    const { ours, oursMs, theirs, theirsMs, ...other } = found;
+    const isOursAlone = machines < OUTAGE_MACHINES;
+    const [alone, group] = isOursAlone ? [outage, other] : [other, outage];
+    this.#sql.exec("DELETE FROM outages WHERE id = ?", alone.id);
+    this.#removeMachines([alone.id]);
+    this.#add(group, isOursAlone ? ours : theirs, isOursAlone ? oursMs : theirsMs, seq);
   }
 
   #end(name: string, silence: Silence, how: OutageEnd, backMs: number, seq: number): void {
@@ -175,12 +208,13 @@ export class Outages {
     const isEnd = outage.ended_ms === null || lastBackMs - outage.ended_ms <= OUTAGE_SPAN_MS;
     if (outage.silent < least && isEnd) outage.ended_ms = lastBackMs;
     this.#put(outage, how, 1, seq);
+    this.#mergeAlone(outage, seq);
   }
 
   /** Returns the outage in which the machine is silent now. */
   #lasting(name: string, { network, sinceMs }: Silence): OutageRow | undefined {
     const query = `SELECT outages.* FROM outages JOIN outage_machines ON outage = id
-      WHERE network = ?1 AND last_ms BETWEEN ?3 AND ?3 + ${OUTAGE_SPAN_MS} AND name = ?2 AND how IS NULL AND since_ms = ?3`;
+      WHERE network = ?1 AND last_ms BETWEEN ?3 AND ?3 + ${LONGEST_MS} AND name = ?2 AND how IS NULL AND since_ms = ?3`;
     return this.#sql.exec<OutageRow>(query, network, name, sinceMs).toArray()[0];
   }
 
@@ -219,10 +253,11 @@ export class Outages {
   #put(outage: OutageRow, how: OutageEnd | null, more: number, seq: number): void {
     const ends = JSON.parse(outage.ends) as OutageCounts;
     if (how !== null) ends[how] = (ends[how] ?? 0) + more;
+    outage.ends = JSON.stringify(ends);
     const { id, started_ms, last_ms, ended_ms, machines, silent } = outage;
     const update = `UPDATE outages SET started_ms = ?, last_ms = ?, ended_ms = ?, machines = ?, silent = ?, ends = ?, seq = ?
       WHERE id = ?`;
-    const values = [started_ms, last_ms, ended_ms, machines, silent, JSON.stringify(ends), seq, id];
+    const values = [started_ms, last_ms, ended_ms, machines, silent, outage.ends, seq, id];
     this.#sql.exec(update, ...values);
   }
 

@@ -104,6 +104,29 @@ describe("machines of one address that fall silent", () => {
       [["1 2", 0, 90, "cut off"]],
     ],
     [
+      "one returned before two, which it divided, were noticed → the two are one outage",
+      (f) => [f.silent(1, -30), f.silent(2, 0), f.silent(3, 59), f.back(1, 60)],
+      [["1 2 3", -30, null, "cut off"]],
+    ],
+    [
+      "one that divides two returns between them → the two are one outage",
+      (f) => [f.silent(1, -30), f.silent(2, 0), f.back(1, 50), f.silent(3, 59)],
+      [["1 2 3", -30, null, "cut off"]],
+    ],
+    [
+      "one that returned left one, and another one was silent more than a minute later → two",
+      (f) => [f.silent(1, -30), f.silent(2, 0), f.back(1, 50), f.silent(3, 61)],
+      [["1 2", -30, 50, "cut off"]],
+    ],
+    [
+      "each minute another one, while the earlier ones return → two minutes at most are one outage",
+      (f) => [
+        [f.silent(1, 0), f.silent(2, 60), f.back(1, 61)],
+        [f.silent(3, 120), f.back(2, 121), f.silent(4, 121), f.back(3, 122)],
+      ],
+      [["1 2 3", 0, 122, "cut off"]],
+    ],
+    [
       "one of another address → is none of it",
       (f) => [f.silent(1, 0), f.silent(2, 0), f.silent(3, 0, { address: "203.0.113.8" })],
       [["1 2", 0, null, ""]],
