@@ -58,6 +58,7 @@ export interface NotifiedFleet {
   /** Simulates an eviction, after which only the storage remains. */
   evict: () => void;
   notifications: () => Notifications;
+  outages: Outages;
   sql: SqlStorage;
   /** The entries of the audit log, as `alice mute.create mute 1`. */
   audited: string[];
@@ -131,7 +132,7 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
       storage.transactionSync(() => {
         const found =
           to === "gone"
-            ? rows.remove(machineName(index), 1e6, state.nowMs, "left")
+            ? rows.remove(machineName(index), ++state.version, state.nowMs, "left")
             : rows.take({
                 ...updateOf(index, ++state.version, { state: to, sinceMs: state.nowMs, ...change }),
                 generation: state.version,
@@ -180,6 +181,7 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
       notifications = open();
     },
     notifications: () => notifications,
+    outages,
     sql: storage.sql,
     audited,
   };
