@@ -12,6 +12,7 @@ import { startLoop } from "../../node-shim/loop/loop.ts";
 import { transportOf } from "../../node-shim/machine/transport.ts";
 import { Link } from "../../node-shim/worker-link/link.ts";
 import { DIRECTLY } from "../../node-shim/worker-link/outbound.ts";
+import { gatewayPace } from "../../node-shim/worker-link/pace.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol, type EnrolledMachine } from "../../node-shim/worker-link/requests.ts";
 import { requestFaultText, type Transport } from "../../node-shim/worker-link/exchange.ts";
@@ -208,8 +209,10 @@ async function report(index: number, { boots, ticket, stop: ends, reported }: Pr
   const log: Log = (level, message) => console.log(`${name} ${level} ${message}`);
   const machine = { name, origin, key: await machineKey(jwk), kid };
   const { link, send, reconnect, close } = linkOf(machine, log);
+  const pace = gatewayPace(systemClock.nowMs);
   const post = reporter({
     ...machine,
+    pace,
     ticket,
     startId: randomBytes(16).toString("base64url"),
     send,
@@ -227,6 +230,7 @@ async function report(index: number, { boots, ticket, stop: ends, reported }: Pr
     clock: systemClock,
     stop: ends,
     random: Math.random,
+    pace,
     reconnect,
     listen: (asked) => link.listen(asked),
     log,

@@ -1,6 +1,7 @@
 // Lists the shim's log lines and the sources of its warnings, with meaning and remedy. A Log accepts no other line.
 // `npm run generate` writes docs/operations.md from the tables. In a line, words in capitals stand for values.
 import type { MessageOf } from "../../shared/message-of.ts";
+import { printable } from "../../shared/protocol/printable.ts";
 import type { PressureCondition } from "../../shared/resources/eviction.ts";
 
 export const LOG_LINES = {
@@ -218,8 +219,9 @@ export function stderrLog(now: () => string, format?: LogFormat): Log {
   return (level, message) => console.error(logLine(chosen, now(), level, message));
 }
 
-/** Returns one log line in `format`, without the line break at its end. */
-export function logLine(format: LogFormat, time: string, level: string, message: string): string {
+/** Returns one printable log line in `format`, without the line break at its end. */
+export function logLine(format: LogFormat, time: string, level: string, text: string): string {
+  const message = printable(text);
   if (format === "text") return `${time.slice(11, 19)} ${level} ${message}`;
   return JSON.stringify({ time, level, message });
 }

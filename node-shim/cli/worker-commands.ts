@@ -1,5 +1,6 @@
 // Defines the commands that send requests to the Worker as this machine: join, run, rotate, upgrade, leave.
 import { type Command, Option } from "commander";
+import { printable } from "../../shared/protocol/printable.ts";
 import { MACHINE_FLAGS } from "../machine/flag-table.ts";
 import { LOG_FORMATS } from "../base/log.ts";
 import { asEnrolled, type EnrolledFlags } from "../commands/as-enrolled.ts";
@@ -176,7 +177,7 @@ export function progressLine(
   };
   return {
     // Cuts the text at the terminal's width, because a line that wraps cannot be cleared.
-    show: (text) => put((before + text).slice(0, (stream.columns ?? 80) - 1)),
+    show: (text) => put(printable(before + text).slice(0, (stream.columns ?? 80) - 1)),
     clear: () => put(""),
   };
 }

@@ -3,6 +3,7 @@ import { randomBytes } from "node:crypto";
 import { startDevices } from "../sources/devices/manager.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause, systemClock, timestamp, wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
@@ -20,6 +21,7 @@ import { type MachineFlags } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
 import { Link } from "../worker-link/link.ts";
 import { type Outbound, outboundTo } from "../worker-link/outbound.ts";
+import { gatewayPace } from "../worker-link/pace.ts";
 import { reporter } from "../worker-link/reporter.ts";
 import type { EnrolledMachine } from "../worker-link/requests.ts";
 import { requestFaultText, type Transport } from "../worker-link/exchange.ts";
@@ -125,7 +127,7 @@ interface Beginning {
   closings: (() => Promise<void>)[];
 }
 
-type Begun = Pick<LoopDependencies, "report" | "gather" | "reconnect" | "listen">;
+type Begun = Pick<LoopDependencies, "report" | "gather" | "reconnect" | "pace" | "listen">;
 
 /** Does all steps before the first report; null if `stop` aborted. Reports failed setup to the Worker, then throws. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
@@ -135,12 +137,13 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   const key = next?.key ?? (await loadOrMakeKey(flags.state));
   board.note({ thumbprint: key.thumbprint });
   let link: Link | undefined;
+  const pace = gatewayPace(systemClock.nowMs, reportIntervalMs(machine.settings));
   const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
     const { nowMs } = systemClock;
     const startId = randomBytes(16).toString("base64url");
     const own = { ...enrolment, name, origin, key };
     link = linkOf(beginning, own);
-    const report = reporter({ ...own, link, startId, send, machineTime: timestamp, nowMs });
+    const report = reporter({ ...own, link, startId, send, machineTime: timestamp, nowMs, pace });
     return next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report;
   };
   const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
@@ -168,6 +171,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   return {
     report,
     gather: await devices.gathering.catch(failed),
+    pace,
     reconnect: () => {
       close();
       link?.drop();

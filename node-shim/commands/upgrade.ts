@@ -7,7 +7,7 @@ import * as z from "zod/mini";
 import { isBehind } from "../../shared/fleet/sort-keys.ts";
 import { packageVersion } from "../../shared/package-version.ts";
 import type { ReasonToStay, UpgradeAnswer } from "../../shared/protocol/answers.ts";
-import { printable } from "../../shared/protocol/printable.ts";
+import { shownText } from "../../shared/protocol/printable.ts";
 import { valueOr } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { type Clock, pause, systemClock, wallMs } from "../base/clock.ts";
@@ -125,7 +125,7 @@ const STAYS: Readonly<Record<ReasonToStay, string>> = {
 function newerOf(answer: UpgradeAnswer): Omit<Answered, "name"> {
   if (answer.version === null) {
     const known = Object.hasOwn(STAYS, answer.why) ? STAYS[answer.why] : undefined;
-    return { version: null, why: known ?? `the Worker answers: ${printable(answer.why.slice(0, 200))}` };
+    return { version: null, why: known ?? `the Worker answers: ${shownText(answer.why, 200)}` };
   }
   const { version } = answer;
   if (isBehind(VERSION, version)) return { version, why: "" };

@@ -5,6 +5,7 @@ import { get as httpsGet } from "node:https";
 import type { Socket } from "node:net";
 import { connect, type PeerCertificate } from "node:tls";
 import { randomBytes } from "node:crypto";
+import { shownText } from "../../shared/protocol/printable.ts";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import { abortAfter, after, systemClock, wallMs } from "../base/clock.ts";
@@ -19,6 +20,8 @@ import { signEnrolment } from "../worker-link/sign.ts";
 import { openSocket, type UpgradeRefusal } from "../worker-link/upgrade.ts";
 
 const DEADLINE_MS = 5000;
+/** The characters that are read of an answer to /livez, which is `ok`. */
+const LIVEZ_LENGTH = 100;
 
 export interface WorkerProbes {
   /** Resolves a host name to its addresses; rejects if it has none. */
@@ -102,14 +105,14 @@ async function readCertificate(url: URL, outbound: Outbound): Promise<SeenCertif
       const { authorized, authorizationError } = socket;
       socket.destroy();
       const distrust = authorized ? null : codeText(authorizationError);
-      resolve({ endsMs: Date.parse(valid_to ?? ""), names: subjectaltname, distrust });
+      resolve({ endsMs: Date.parse(valid_to ?? ""), names: shownText(subjectaltname), distrust });
     });
   });
 }
 
 /** Returns the error's code or first line. Node.js passes errors or codes, though its types name only errors. */
 function codeText(error: unknown): string {
-  return typeof error === "string" ? error : codeOf(error);
+  return typeof error === "string" ? shownText(error) : codeOf(error);
 }
 
 function readLivez(origin: URL, { proxy, trust }: Outbound): Promise<Livez> {
@@ -124,20 +127,22 @@ function readLivez(origin: URL, { proxy, trust }: Outbound): Promise<Livez> {
       (response) => {
         response.on("error", fault);
         let body = "";
+        const end = () => resolve({ status: response.statusCode ?? 0, body, dateMs: dateOf(response) });
         response.on("data", (chunk: Buffer) => {
-          if (body.length < 100) body += chunk.toString();
+          body = (body + chunk.toString()).slice(0, LIVEZ_LENGTH);
+          if (body.length < LIVEZ_LENGTH) return;
+          end();
+          response.destroy();
         });
-        response.on("end", () =>
-          resolve({ status: response.statusCode ?? 0, body, dateMs: dateOf(response) }),
-        );
+        response.on("end", end);
       },
     );
     request.on("error", fault);
   }).finally(() => agent?.destroy());
 }
 
-/** Returns whether an enrolment's answer is missing. The Worker refuses an unknown key, so no other answer can come. */
-const isNone = (answer: unknown): answer is never => answer === undefined;
+/** Reads no enrolment: the Worker refuses an unknown key, so no other answer can come. */
+const readNone = () => null;
 
 /** Sends an enrolment without a challenge, which can enrol no machine. Returns the refusal's reason. */
 async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
@@ -154,7 +159,7 @@ async function refusalOf({ origin }: URL, outbound: Outbound): Promise<string> {
       headers,
       body: JSON.stringify({ protocol: PROTOCOL, ...jwts }),
     } as const;
-    const outcome = await exchange(send, request, isNone);
+    const outcome = await exchange<never>(send, request, readNone);
     if (outcome.ok) throw new Error("an unknown key was enrolled");
     if (outcome.error.reason === "failed") throw new Error(requestFaultText(outcome.error));
     return outcome.error.problem.reason;

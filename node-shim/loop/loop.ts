@@ -10,6 +10,7 @@ import { type Clock, wakeableWait } from "../base/clock.ts";
 import type { Log, LogMessage } from "../base/log.ts";
 import type { Seen } from "../machine/machine.ts";
 import type { RequestFault } from "../worker-link/exchange.ts";
+import type { Pace } from "../worker-link/pace.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { conditionFlips, type Flips, ofConditions, type ReportDraft } from "./flips.ts";
 
@@ -34,6 +35,8 @@ export interface LoopDependencies {
   random: () => number;
   /** Drops the connection to the Worker, including the requests that use it. */
   reconnect: () => void;
+  /** Bounds the reports that the Worker's answers and frames cause. `report` counts its requests there. */
+  pace: Pace;
   /** Registers `asked`, which is called when the Worker wants a report at once. Absent without a socket. */
   listen?: (asked: () => void) => void;
   log: Log;
@@ -97,7 +100,7 @@ async function reportUntilStopped(
   { wait, begin }: ReportWaits,
   noteReady: (isReady: boolean) => void,
 ): Promise<void> {
-  const { gather, report, settings, stop, reconnect } = dependencies;
+  const { gather, report, settings, stop, reconnect, pace } = dependencies;
   const logOutcome = logChanges(dependencies.log);
   const logPressing = logPressures(dependencies.log);
   let failures = 0;
@@ -118,17 +121,19 @@ async function reportUntilStopped(
       noteReady(outcome.value.ready);
       const { reportInMs } = outcome.value;
       intervalMs = Math.max(reportInMs, reportIntervalMs(settings));
-      const nextInMs = Math.max(reportInMs, LEAST_WAIT_MS);
+      const leastMs = pace.waitMs();
+      const nextInMs = Math.max(reportInMs, LEAST_WAIT_MS, leastMs);
       dependencies.reported?.({ facts, vitals: draft.vitals, outcome, nextInMs });
-      await wait(nextInMs, 0, true);
+      await wait(nextInMs, leastMs, true);
       continue;
     }
     failures++;
     const fault = outcome.error;
     if (fault.reason === "failed") reconnect();
-    const nextInMs = waitAfterError(fault, failures, intervalMs, dependencies.random);
+    const leastMs = Math.max(fault.retryAfterMs ?? 0, pace.waitMs());
+    const nextInMs = Math.max(leastMs, waitAfterError(fault, failures, intervalMs, dependencies.random));
     dependencies.reported?.({ facts, vitals: draft.vitals, outcome, nextInMs });
-    await wait(nextInMs, fault.retryAfterMs ?? 0, false);
+    await wait(nextInMs, leastMs, false);
   }
 }
 

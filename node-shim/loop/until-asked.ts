@@ -10,7 +10,7 @@ const LAST_REPORT_MS = 600;
 
 export async function reportUntilAsked(
   { gather, settings, shutdownGracePeriodMs, probes, listen }: Machine,
-  worker: Pick<LoopDependencies, "report" | "reconnect" | "listen" | "log" | "reported">,
+  worker: Pick<LoopDependencies, "report" | "reconnect" | "pace" | "listen" | "log" | "reported">,
   asked: Promise<void>,
 ): Promise<void> {
   const { log } = worker;

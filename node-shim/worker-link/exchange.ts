@@ -2,6 +2,7 @@
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
+import { type ReadAnswer, readProblem } from "./answers.ts";
 
 export interface TransportRequest {
   method: "POST" | "PUT";
@@ -26,10 +27,10 @@ export const MAX_ANSWER_BYTES = 64 * 1024;
 /** The longest Retry-After that the shim follows, so that a machine reports again without a restart. */
 const MAX_RETRY_AFTER_SECONDS = 3600;
 
-/** Returns a Retry-After in milliseconds; undefined if `seconds` is no positive number. */
+/** Returns a Retry-After in milliseconds, at least a second; undefined if `seconds` is no positive number. */
 export function retryAfterMs(seconds: unknown): number | undefined {
   const retryAfter = Number(seconds);
-  return retryAfter > 0 ? Math.min(retryAfter, MAX_RETRY_AFTER_SECONDS) * 1000 : undefined;
+  return retryAfter > 0 ? Math.min(Math.max(retryAfter, 1), MAX_RETRY_AFTER_SECONDS) * 1000 : undefined;
 }
 
 /** The fault of a request. refused: the Worker answered with a problem document. failed: no usable answer came. */
@@ -42,9 +43,6 @@ export function requestFaultText(fault: RequestFault): string {
   return fault.reason === "failed" ? fault.message : fault.problem.title;
 }
 
-/** Checks the fields of an answer that the shim uses, since another server than the Worker may answer at the URL. */
-export type IsAnswer<Answer> = (answer: Partial<Answer> | null) => answer is Answer & Partial<Answer>;
-
 /** The most challenges in a row that the shim answers at once. After MAX_CHALLENGES, the caller waits a random time. */
 export const MAX_CHALLENGES = 2;
 
@@ -52,7 +50,7 @@ export const MAX_CHALLENGES = 2;
 export async function exchange<Answer>(
   send: Transport,
   request: TransportRequest,
-  isAnswer: IsAnswer<Answer>,
+  read: ReadAnswer<Answer>,
 ): Promise<Result<Answer, RequestFault>> {
   let response: TransportResponse;
   try {
@@ -67,27 +65,23 @@ export async function exchange<Answer>(
   } catch {
     return notRollcall(`HTTP ${response.status} without JSON`, retry);
   }
-  return outcomeOf(response.status, body, isAnswer, retry);
+  return outcomeOf(response.status, body, read, retry);
 }
 
 /** Classifies an answer that came by HTTP or over a socket. */
 export function outcomeOf<Answer>(
   status: number,
   body: unknown,
-  isAnswer: IsAnswer<Answer>,
+  read: ReadAnswer<Answer>,
   retry: { retryAfterMs?: number },
 ): Result<Answer, RequestFault> {
   if (status >= 200 && status < 300) {
-    const answer = body as Partial<Answer> | null;
-    return isAnswer(answer) ? success(answer) : notRollcall("an answer of another kind", retry);
+    const answer = read(body);
+    return answer === null ? notRollcall("an answer of another kind", retry) : success(answer);
   }
-  const problem = body as Partial<Problem> | null;
-  if (typeof problem?.reason !== "string") return notRollcall(`HTTP ${status} without a reason`, retry);
-  return failure({
-    reason: "refused",
-    problem: { ...(problem as Problem), status },
-    ...retry,
-  });
+  const problem = readProblem(body);
+  if (problem === null) return notRollcall(`HTTP ${status} without a reason`, retry);
+  return failure({ reason: "refused", problem: { ...problem, status }, ...retry });
 }
 
 function notRollcall(what: string, retry: { retryAfterMs?: number }): Failure<RequestFault> {

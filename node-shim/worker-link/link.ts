@@ -1,6 +1,6 @@
 // Chooses how reports reach the Worker: over a socket if one is open, else by HTTP. Opens sockets in the background.
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
-import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import type { Log, LogMessage } from "../base/log.ts";
 import type { TransportChoice } from "../machine/transport.ts";
 import type { ReportLink } from "./reporter.ts";
@@ -175,7 +175,8 @@ function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): LogMes
 function isUsable(offer: Partial<NonNullable<ReportAnswer["socket"]>> | undefined, origin: string): boolean {
   const { path, withinMs = -1 } = offer ?? {};
   // The URL of a WebSocket has no fragment (RFC 6455, 3).
-  if (typeof path !== "string" || path.includes("#") || !(withinMs >= 0)) return false;
+  if (typeof path !== "string" || path.length > LIMITS.textLength || path.includes("#")) return false;
+  if (!(withinMs >= 0)) return false;
   return path.startsWith("/") && URL.canParse(path, origin) && new URL(path, origin).origin === origin;
 }
 

@@ -16,7 +16,9 @@ import {
   retryAfterMs,
   type Transport,
 } from "./exchange.ts";
+import { readReportAnswer } from "./answers.ts";
 import { namingOrigin } from "./origin.ts";
+import type { Pace } from "./pace.ts";
 import type { EnrolledMachine } from "./requests.ts";
 import { sha256Base64url, signReport } from "./sign.ts";
 
@@ -33,6 +35,8 @@ export interface Reporting extends EnrolledMachine {
   machineTime: () => string;
   /** The clock for the time without an answer. Absent: monotonicMs, which a suspend stops. */
   nowMs?: () => number;
+  /** Counts each request and heartbeat. Absent: the caller sends one report. */
+  pace?: Pace;
 }
 
 /** The part of a machine's link that a reporter uses (link.ts). */
@@ -68,12 +72,9 @@ const REPORTED_FROM_MS = 10_000;
 
 export type ReportOutcome = Result<ReportAnswer, RequestFault>;
 
-/** The longest wait that an answer may ask for: the maximum of nodeStatusUpdateFrequency. */
-const MAX_REPORT_IN_MS = 3_600_000;
-
 /** Returns a function that sends reports one at a time, with facts only if the Worker does not know their digest. */
 export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) => Promise<ReportOutcome> {
-  const { origin, startId, link, machineTime } = reporting;
+  const { origin, startId, link, machineTime, pace } = reporting;
   const signing = ticketed(reporting);
   const send = sender(reporting, signing.sign);
   const silence = silenceBy(reporting.nowMs ?? monotonicMs);
@@ -82,6 +83,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
   let accepted: ReportAnswer | null = null;
 
   async function post(report: Report): Promise<ReportOutcome> {
+    pace?.note();
     const ended = silence.begin();
     const outcome = namingOrigin(await send(JSON.stringify(report), report.vitals), origin);
     ended(outcome.ok ? "answered" : isOutage(outcome.error) ? "unanswered" : "refused");
@@ -95,6 +97,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
   async function beat(vitals: Vitals): Promise<ReportOutcome | null> {
     const socket = link?.socket() ?? null;
     if (socket === null || accepted === null || silence.seconds() !== undefined) return null;
+    pace?.note();
     const ended = silence.begin();
     const nextInMs = await socket.heartbeat(vitals, Date.parse(machineTime()));
     if (nextInMs !== null) ended("answered");
@@ -161,13 +164,13 @@ function sender(
     if (answer === null) return null;
     const waitMs = retryAfterMs((answer.body as Partial<Problem> | null)?.retryAfterSeconds);
     const retry = waitMs === undefined ? {} : { retryAfterMs: waitMs };
-    return outcomeOf(answer.status, answer.body, isReportAnswer, retry);
+    return outcomeOf(answer.status, answer.body, readReportAnswer, retry);
   }
 
   async function byHttp(body: string): Promise<ReportOutcome> {
     const authorization = `Bearer ${await sign(body)}`;
     const headers = { "content-type": "application/json", authorization, ...link?.headers() };
-    const outcome = await exchange(send, { method: "POST", path, headers, body }, isReportAnswer);
+    const outcome = await exchange(send, { method: "POST", path, headers, body }, readReportAnswer);
     if (outcome.ok) link?.offered(outcome.value.socket);
     return outcome;
   }
@@ -204,14 +207,4 @@ function silenceBy(nowMs: () => number) {
 /** Returns whether a fault counts as no answer. A refusal is an answer, unless the Worker itself fails. */
 function isOutage(fault: RequestFault): boolean {
   return fault.reason === "failed" || fault.problem.status >= 500;
-}
-
-function isReportAnswer(answer: Partial<ReportAnswer> | null): answer is ReportAnswer {
-  const { phase, ticket, reportInMs = -1 } = answer ?? {};
-  return (
-    typeof phase === "string" &&
-    typeof ticket === "string" &&
-    reportInMs >= 0 &&
-    reportInMs <= MAX_REPORT_IN_MS
-  );
 }

@@ -8,11 +8,17 @@ import type {
 } from "../../shared/protocol/answers.ts";
 import { JWT_TYPES } from "../../shared/protocol/claims.ts";
 import { PROTOCOL } from "../../shared/protocol/report.ts";
-import { RELEASE } from "../../shared/protocol/administration-api.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import type { Result } from "../../shared/result.ts";
 import type { MachineKey } from "../identity/identity.ts";
-import { exchange, type IsAnswer, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
+import {
+  type ReadAnswer,
+  readEnrolmentAnswer,
+  readLeaveAnswer,
+  readRotationAnswer,
+  readUpgradeAnswer,
+} from "./answers.ts";
+import { exchange, MAX_CHALLENGES, type RequestFault, type Transport } from "./exchange.ts";
 import { namingOrigin } from "./origin.ts";
 import { sha256Base64url, signEnrolment, signNextKey, signReport } from "./sign.ts";
 
@@ -39,7 +45,7 @@ export async function enrol(
   return whileChallenged({ reason: "challenge-stale", member: "challenge" }, async (challenge) => {
     const jwts = await signEnrolment(key, enrolling.joinToken, { ...enrolling, path, challenge });
     const body = JSON.stringify({ protocol: PROTOCOL, ...jwts });
-    const answered = await exchange(send, { method: "PUT", path, headers, body }, isEnrolmentAnswer);
+    const answered = await exchange(send, { method: "PUT", path, headers, body }, readEnrolmentAnswer);
     return namingOrigin(answered, enrolling.origin);
   });
 }
@@ -55,7 +61,7 @@ export interface EnrolledMachine {
 /** Asks the Worker to delete the lease and the Node, and to refuse this key for ever. */
 export function leave(send: Transport, machine: EnrolledMachine): Promise<Result<LeaveAnswer, RequestFault>> {
   const request = { path: `/v1/nodes/${machine.name}/leave`, body: "{}", typ: JWT_TYPES.leave } as const;
-  return ask(send, machine, request, isLeaveAnswer);
+  return ask(send, machine, request, readLeaveAnswer);
 }
 
 /** Asks the Worker to pin the next key. The present key is valid until the next has signed a report. */
@@ -68,7 +74,7 @@ export async function rotate(
   const path: PathOf<"POST"> = `/v1/nodes/${name}/rotate`;
   const proof = await signNextKey(next, { name, origin, path, previous: key.thumbprint });
   const body = JSON.stringify({ protocol: PROTOCOL, proof });
-  return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, isRotationAnswer);
+  return ask(send, machine, { path, body, typ: JWT_TYPES.rotate }, readRotationAnswer);
 }
 
 /** Asks the Worker for the version that this machine's shim may have. `version` is the running version. */
@@ -79,20 +85,20 @@ export function askForUpgrade(
 ): Promise<Result<UpgradeAnswer, RequestFault>> {
   const path: PathOf<"POST"> = `/v1/nodes/${machine.name}/upgrade`;
   const body = JSON.stringify({ protocol: PROTOCOL, version });
-  return ask<UpgradeAnswer>(send, machine, { path, body, typ: JWT_TYPES.upgrade }, isUpgradeAnswer);
+  return ask(send, machine, { path, body, typ: JWT_TYPES.upgrade }, readUpgradeAnswer);
 }
 
 function ask<Answer>(
   send: Transport,
   { name, origin, key, kid }: EnrolledMachine,
   { path, body, typ }: { path: PathOf<"POST">; body: string; typ: string },
-  isAnswer: IsAnswer<Answer>,
+  read: ReadAnswer<Answer>,
 ): Promise<Result<Answer, RequestFault>> {
   return whileChallenged({ reason: "ticket-stale", member: "ticket" }, async (ticket) => {
     const claims = { sub: name, aud: origin, body: sha256Base64url(body), ticket, n: 1 };
     const authorization = `Bearer ${await signReport(key, kid, claims, typ)}`;
     const headers = { "content-type": "application/json", authorization };
-    return namingOrigin(await exchange(send, { method: "POST", path, headers, body }, isAnswer), origin);
+    return namingOrigin(await exchange(send, { method: "POST", path, headers, body }, read), origin);
   });
 }
 
@@ -109,22 +115,4 @@ async function whileChallenged<Answer>(
     if (problem.reason !== reason) return outcome;
     carried = problem[member] ?? "";
   }
-}
-
-function isEnrolmentAnswer(answer: Partial<EnrolmentAnswer> | null): answer is EnrolmentAnswer {
-  return isRotationAnswer(answer) && typeof (answer as Partial<EnrolmentAnswer>).ticket === "string";
-}
-
-function isRotationAnswer(answer: Partial<RotationAnswer> | null): answer is RotationAnswer {
-  return typeof answer?.kid === "string" && answer.kid !== "";
-}
-
-function isLeaveAnswer(answer: Partial<LeaveAnswer> | null): answer is LeaveAnswer {
-  return answer?.left === true;
-}
-
-/** Checks an answer, whose version becomes an argument of apt-get. Accepts reasons that only a newer Worker knows. */
-function isUpgradeAnswer(answer: Partial<UpgradeAnswer> | null): answer is UpgradeAnswer {
-  if (answer?.version === null) return typeof answer.why === "string";
-  return typeof answer?.version === "string" && RELEASE.test(answer.version);
 }

@@ -9,10 +9,13 @@ import {
 } from "../../shared/protocol/frames.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
+import { plainText } from "../../shared/protocol/schema.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Clock } from "../base/clock.ts";
+import { waitMs } from "./answers.ts";
 import { lateText } from "./outbound.ts";
+import { gatewayPace, type Pace } from "./pace.ts";
 import type { SignedReport } from "./reporter.ts";
 import { type SessionKeys, type SocketSession, startSession } from "./session.ts";
 import type { WebSocketConnection } from "./websocket.ts";
@@ -68,11 +71,13 @@ export class GatewaySocket {
   /** true if the Worker has asked for a report, so that a heartbeat is not enough. */
   #isReportWanted = false;
   #waiting: Waiting | null = null;
+  readonly #unasked: Pace;
 
   constructor(connection: WebSocketConnection, parts: SocketParts, listener: SocketListener) {
     this.#parts = parts;
     this.#listener = listener;
     this.#connection = connection;
+    this.#unasked = gatewayPace(parts.clock.nowMs);
     connection.listen({
       received: (text) => this.#received(text),
       ended: (why) => this.#end({ ...LOST, why }),
@@ -117,19 +122,26 @@ export class GatewaySocket {
     const parsed = gatewayFrame(text);
     if (!parsed.ok) return this.#end({ ...LOST, why: `the gateway sent ${parsed.error}` });
     const frame = parsed.value;
-    if (frame === null) return;
-    if (frame.type === "again") this.#session = null;
-    if (this.#waiting?.take(frame)) return;
-    if (frame.type === "report-now") {
+    if (frame?.type === "again") this.#session = null;
+    if (frame !== null && this.#waiting?.take(frame)) return;
+    if (this.#isTooOften()) return this.#end({ ...LOST, why: "the gateway sends frames too often" });
+    if (frame?.type === "report-now") {
       this.#isReportWanted = true;
       this.#listener.asked();
     }
-    if (frame.type === "closing") {
+    if (frame?.type === "closing") {
       const { reason, comeBackInMs } = frame;
       const why = `the gateway has closed it: ${CLOSING_TEXTS[reason]}`;
       this.#end({ why, comeBackInMs, isPlanned: reason === "moved" });
     }
-    if (frame.type === "left") this.#end({ ...LOST, why: "this machine has left, or was forgotten" });
+    if (frame?.type === "left") this.#end({ ...LOST, why: "this machine has left, or was forgotten" });
+  }
+
+  /** Counts a frame that answers nothing, and returns whether such frames come too often. */
+  #isTooOften(): boolean {
+    const isTooOften = this.#unasked.waitMs() > 0;
+    this.#unasked.note();
+    return isTooOften;
   }
 
   /** Closes the socket with a close frame. The answer of an unanswered frame is null. */
@@ -188,21 +200,20 @@ export class GatewaySocket {
   }
 }
 
-/** The longest wait that a frame may ask for, so that a machine reports again without a restart. */
-const wait = z.number().check(z.minimum(0), z.maximum(3_600_000));
+const key = plainText(LIMITS.idLength);
 
 /** The schema of each frame that the gateway sends: see shared/protocol/frames.ts. */
 const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
   "report-answer": z.object({
     status: z.int(),
     body: z.unknown(),
-    session: z.optional(z.object({ key: z.string(), nonce: z.string() })),
-    comeBackWithinMs: wait,
+    session: z.optional(z.object({ key, nonce: key })),
+    comeBackWithinMs: waitMs,
   }),
-  answer: z.object({ n: z.int(), nonce: z.string(), nextInMs: wait }),
+  answer: z.object({ n: z.int(), nonce: key, nextInMs: waitMs }),
   again: z.object({ reason: z.enum(AGAIN_REASONS) }),
   "report-now": z.object({}),
-  closing: z.object({ reason: z.enum(CLOSING_REASONS), comeBackInMs: wait }),
+  closing: z.object({ reason: z.enum(CLOSING_REASONS), comeBackInMs: waitMs }),
   left: z.object({}),
 };
 

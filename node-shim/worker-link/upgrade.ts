@@ -4,6 +4,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import type { Clock } from "../base/clock.ts";
 import { openWebSocket, type UpgradeFault } from "./websocket.ts";
 import { agentTo, connectionFault, lateText, type Outbound } from "./outbound.ts";
+import { readProblem } from "./answers.ts";
 import { MAX_ANSWER_BYTES, retryAfterMs } from "./exchange.ts";
 import type { EnrolledMachine } from "./requests.ts";
 import { makeSessionKeys } from "./session.ts";
@@ -83,9 +84,7 @@ function refusalOf(fault: UpgradeFault, { proxy }: Outbound, deadlineMs: number)
 /** Returns the problem in an answer; null if the answer is not the Worker's. */
 function problemOf(body: string): Pick<Problem, "reason" | "title"> | null {
   try {
-    const problem = JSON.parse(body) as Partial<Problem> | null;
-    const { reason, title } = problem ?? {};
-    return typeof reason === "string" && typeof title === "string" ? { reason, title } : null;
+    return readProblem(JSON.parse(body));
   } catch {
     return null;
   }

@@ -3,6 +3,7 @@ import type { Agent, IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { after } from "../base/clock.ts";
+import { shownText } from "../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
 
@@ -161,6 +162,6 @@ const NOT_TEXT = "messages are text";
 
 function closedText(code: number, reason: string): string {
   if (code === CLOSE.abnormal) return "the connection was closed";
-  const why = reason === "" ? "" : `: ${reason}`;
+  const why = reason === "" ? "" : `: ${shownText(reason)}`;
   return code === CLOSE.noStatus ? "it was closed" : `it was closed (${code}${why})`;
 }

@@ -1,4 +1,5 @@
 // Replaces control characters in machines' texts, which could overwrite other texts or turn the reading direction.
+import { LIMITS } from "./limits.ts";
 
 /** Matches C0, DEL and C1; line and paragraph separators; and characters that change the writing direction. */
 const CONTROL = "[\\p{Cc}\\u2028\\u2029\\p{Bidi_Control}]";
@@ -14,6 +15,11 @@ export function isPrintable(text: string): boolean {
 export function printable(text: string): string {
   if (isPrintable(text)) return text;
   return text.replaceAll(EACH_CONTROL, (control) => (WHITE_SPACE.test(control) ? " " : "\u{FFFD}"));
+}
+
+/** Returns a foreign text as it may appear in a log or on a terminal: printable, and at most `most` characters long. */
+export function shownText(text: string, most: number = LIMITS.textLength): string {
+  return printable(text.slice(0, most).toWellFormed());
 }
 
 /** Applies `printable` to all texts of a JSON value. Keys are not changed, because they have schemas of their own. */

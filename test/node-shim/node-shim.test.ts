@@ -9,6 +9,7 @@ import { addressLookup } from "../../node-shim/sources/kernel/addresses.ts";
 import { gatherFacts, gatherVitals } from "../../node-shim/machine/machine.ts";
 import { inBackground } from "../../node-shim/machine/system-sources.ts";
 import { fileSystemReader } from "../../node-shim/sources/kernel/storage.ts";
+import { gatewayPace } from "../../node-shim/worker-link/pace.ts";
 import { warnOncePerSource, withoutEcho } from "../../node-shim/base/reading.ts";
 import { grpcServer, serve } from "../../node-shim/wire/grpc/server.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
@@ -153,6 +154,7 @@ async function runningMachine() {
     stop: stop.signal,
     random: () => 1,
     reconnect: () => undefined,
+    pace: gatewayPace(clock.nowMs),
     log: (level, message) => lines.push(`${level} ${message}`),
   });
   ending.push(async () => {

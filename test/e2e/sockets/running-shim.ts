@@ -6,6 +6,7 @@ import { type Reported, startLoop } from "../../../node-shim/loop/loop.ts";
 import { Link, type TransportInUse } from "../../../node-shim/worker-link/link.ts";
 import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
+import { gatewayPace } from "../../../node-shim/worker-link/pace.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
@@ -58,6 +59,7 @@ export function runShim(wish: ShimWish): RunningShim {
   });
   const machineTime = () => new Date().toISOString();
   const startId = randomBytes(16).toString("base64url");
+  const pace = gatewayPace(clock.nowMs);
   const report = reporter({
     ...machine,
     ticket,
@@ -66,6 +68,7 @@ export function runShim(wish: ShimWish): RunningShim {
     send: http.send,
     machineTime,
     nowMs: clock.nowMs,
+    pace,
   });
   let tookMs = 0;
   const loop = startLoop({
@@ -80,6 +83,7 @@ export function runShim(wish: ShimWish): RunningShim {
     clock,
     stop: stop.signal,
     random: Math.random,
+    pace,
     reconnect() {
       http.close();
       link.drop();

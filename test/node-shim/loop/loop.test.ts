@@ -112,6 +112,25 @@ describe("a suspended machine", () => {
   });
 });
 
+describe("a server that wants a report at once, again and again → 20 at once, then one a second", () => {
+  const within = (times: number[], ms: number) => times.filter((at) => at <= ms).length;
+
+  test("by its answers", async () => {
+    const { clock, times } = start({ answers: [ok({ reportInMs: 0 })] });
+    await clock.pass(60_000);
+    expect([within(times(), 8000), within(times(), 60_000)]).toEqual([28, 80]);
+  });
+
+  test("by its frames", async () => {
+    const { clock, asks, times } = start();
+    for (let turn = 0; turn < 800; turn++) {
+      await asks();
+      await clock.pass(10);
+    }
+    expect(times()).toHaveLength(28);
+  });
+});
+
 describe("the Worker requests a report", () => {
   it("between two → at once, and the next one an interval later", async () => {
     const { clock, asks, times } = start();

@@ -3,6 +3,7 @@
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { type Loop, type LoopDependencies, startLoop } from "../../../node-shim/loop/loop.ts";
 import type { Seen } from "../../../node-shim/machine/machine.ts";
+import { gatewayPace } from "../../../node-shim/worker-link/pace.ts";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -55,10 +56,12 @@ export function machineWithLoop(situation: Situation = {}) {
   let ask = () => {};
   let holding: Promise<void> | null = null;
   let underWay = 0;
+  const pace = gatewayPace(clock.nowMs);
   const dependencies: LoopDependencies = {
     gather: async () => ({ facts: { runtime } as Facts, vitals }),
     report: async (_facts, reported) => {
       if (++underWay > 1) throw new Error("two requests at a time");
+      pace.note();
       reports.push({ atMs: clock.nowMs() - startedMs, vitals: reported });
       const answer = answers[Math.min(reports.length, answers.length) - 1] as ReportOutcome;
       await holding;
@@ -69,6 +72,7 @@ export function machineWithLoop(situation: Situation = {}) {
     clock,
     stop: stop.signal,
     random: () => random,
+    pace,
     reconnect: () => reconnects++,
     listen: (asked) => void (ask = asked),
     log: (level, message) => lines.push(`${level} ${message}`),

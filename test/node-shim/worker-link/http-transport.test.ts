@@ -223,6 +223,8 @@ describe("Retry-After", () => {
     ["7", { retryAfterMs: 7000 }],
     ["0", {}],
     ["-5", {}],
+    ["0.001", { retryAfterMs: 1000 }],
+    ["1", { retryAfterMs: 1000 }],
     ["3600", { retryAfterMs: 3_600_000 }],
     ["3601", { retryAfterMs: 3_600_000 }],
     ["99999999999", { retryAfterMs: 3_600_000 }],

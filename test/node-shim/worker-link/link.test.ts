@@ -491,6 +491,7 @@ describe("with the loop", () => {
       stop: stop.signal,
       random: () => 0,
       reconnect: () => edge.link.drop(),
+      pace: edge.pace,
       listen: (asked) => edge.link.listen(asked),
       log: () => undefined,
     });

@@ -4,6 +4,7 @@ import type { TransportChoice } from "../../../node-shim/machine/transport.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { Link, type TransportInUse } from "../../../node-shim/worker-link/link.ts";
 import { DIRECTLY, type Outbound } from "../../../node-shim/worker-link/outbound.ts";
+import { gatewayPace } from "../../../node-shim/worker-link/pace.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
@@ -54,13 +55,15 @@ export async function linkedMachine(
   });
   link.listen(() => asked++);
   const machineTime = () => "2026-01-01T00:00:00.000Z";
-  const report = reporter({ ...own, link, startId: "start", send, machineTime, nowMs: clock.nowMs });
+  const pace = gatewayPace(clock.nowMs);
+  const report = reporter({ ...own, link, startId: "start", send, machineTime, nowMs: clock.nowMs, pace });
   return {
     clock,
     link,
     lines,
     seen,
     reportNow: report,
+    pace,
     asked: () => asked,
     report: (amount = 100, facts = FACTS) => report(facts, vitals(amount)),
     reportVitals: (vitals: Vitals) => report(FACTS, vitals),

@@ -274,6 +274,22 @@ describe("frames that the gateway sends unasked", () => {
   });
 });
 
+describe("frames that answer nothing", () => {
+  test.each<[what: string, frame: object]>([
+    ["requests for a report", { type: "report-now" }],
+    ["frames of a later Worker", { type: "news" }],
+    ["answers without a request", { type: "answer", n: 1, nonce: "n", nextInMs: 1 }],
+  ])("%s: 20 at once → taken; one more → the end; one a second → taken", async (_, frame) => {
+    const { receives, ends, clock } = await withSession();
+    for (let n = 0; n < 20; n++) receives(frame);
+    await clock.pass(1000);
+    receives(frame);
+    expect(ends).toEqual([]);
+    receives(frame);
+    expect(ends).toMatchObject([{ why: "the gateway sends frames too often", isPlanned: false }]);
+  });
+});
+
 test("closed or dropped by this side → no event, and running requests get no answer", async () => {
   for (const [how, said] of [
     ["close", "closed"],

@@ -125,6 +125,12 @@ describe("with a WebSocket server", () => {
       "it was closed (1012: restart)",
       [1012, "restart"],
     ],
+    [
+      "closes with a reason that a terminal would obey",
+      (socket) => socket.close(1012, "\u001b[2J"),
+      "it was closed (1012: \u{FFFD}[2J)",
+      [1012, "\u001b[2J"],
+    ],
     ["closes without one", (socket) => socket.close(), "it was closed", [1005, ""]],
     ["is gone", (socket) => socket.terminate(), "the connection was closed", [1006, ""]],
     [
