@@ -7,10 +7,7 @@ import { faultOf } from "./fault.ts";
 
 interface ChildOptions {
   program: string;
-  /**
-   * The descriptor of the opened folder in which `program` is a name. Absent: `program` is a path. The program finds
-   * its own folder by $0.
-   */
+  /** The descriptor of the folder of `program`, which finds its own folder by $0. Absent: `program` is a path. */
   folder?: number;
   args: readonly string[];
   /** Milliseconds after which the program and its process group are killed. */

@@ -21,18 +21,12 @@ const GROUP_WRITES = 0o020;
 const OTHERS_WRITE = 0o022;
 /** The most symbolic links that a path may have: the kernel's own limit, path_resolution(7). */
 const MAX_LINKS = 40;
-/**
- * Opens a name itself, also a socket, a link or an unreadable folder: open(2). Node.js has no name for O_PATH, whose
- * value is the same on each of its architectures.
- */
+/** Opens a name itself, even a socket, a link or an unreadable folder (O_PATH, for which Node.js has no name). */
 export const AS_IT_IS = 0o10000000 | constants.O_NOFOLLOW;
 /** Opens a file for reading, and does not wait for a writer if the file is a pipe. */
 export const FOR_READING = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/**
- * The end of a path. Only the owner of a socket matters: its mode decides who may connect. The same holds for a
- * device such as /dev/null.
- */
+/** The end of a path. Of a socket or device, only the owner matters: its mode decides who may connect. */
 type Kind = "folder" | "file" | "socket";
 
 /** The users that may own what the shim opens. */
@@ -127,10 +121,7 @@ export const openTrusted: OpenTrusted = (path, kind, { makeMode, users = theseUs
   }
 };
 
-/**
- * Returns the first untrusted path of a folder, and the reason; null if the folder is trusted, missing or
- * unreadable: using a missing or unreadable folder fails anyway.
- */
+/** Returns a folder's first untrusted path and the reason; null also if missing or unreadable, since its use fails. */
 export function folderFault(folder: string, users: Users = theseUsers()): string | null {
   try {
     const opened = openTrusted(folder, "folder", { users });
@@ -212,10 +203,7 @@ function faultAtEnd(stats: Stats, kind: Kind, { own }: Users): string | null {
   return ownerFault(stats.uid, own) ?? (isShared ? null : writeFault(stats.mode, othersOf(stats)));
 }
 
-/**
- * Returns the reason why a folder above is not trusted; null if it is trusted. In a sticky folder such as /tmp,
- * users cannot move the files of others.
- */
+/** Returns why a folder above is not trusted, or null. In a sticky folder (/tmp), users cannot move others' files. */
 function faultAbove(stats: Stats, { own, program }: Users): string | null {
   const { uid, mode } = stats;
   if (![0, own, program].includes(uid))

@@ -3,10 +3,7 @@ import { connect, Socket } from "node:net";
 import { codeOf } from "./fault.ts";
 import { openTrusted, type OpenTrusted } from "./ownership.ts";
 
-/**
- * Connects to the socket at `path`. The socket emits an error, with the remedy, if another user can have put it
- * there.
- */
+/** Connects to the socket at `path`. Emits an error, with the remedy, if another user can have put the socket there. */
 export function connectTrusted(path: string, open: OpenTrusted = openTrusted): Socket {
   try {
     const opened = open(path, "socket");

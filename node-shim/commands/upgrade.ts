@@ -121,7 +121,7 @@ const STAYS: Readonly<Record<ReasonToStay, string>> = {
   "not known": "the Worker does not know enough of this machine yet",
 };
 
-/** Returns the answer's version. Throws if it is older: a hostile Worker must not install a version with faults. */
+/** Returns the answer's version; throws if older: a hostile Worker must not install a version with known faults. */
 function newerOf(answer: UpgradeAnswer): Omit<Answered, "name"> {
   if (answer.version === null) {
     const known = Object.hasOwn(STAYS, answer.why) ? STAYS[answer.why] : undefined;

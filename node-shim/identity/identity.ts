@@ -77,7 +77,7 @@ export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment):
 const LEFT = "left.json";
 const leftFile = z.strictObject({ name: z.string() });
 
-/** Reads the name of a machine that has left, or null. Throws, with the remedy, for an unreadable or untrusted file. */
+/** Reads this machine's name if it has left, or null. Throws, with the remedy, for an unreadable or untrusted file. */
 export function leftName(stateFolder: string): string | null {
   const text = readIfThere(join(stateFolder, LEFT));
   return text === null ? null : (leftFile.safeParse(parseJson(text)).data?.name ?? "this machine");

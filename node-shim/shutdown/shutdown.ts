@@ -125,7 +125,7 @@ async function followLogind({ address, clock, stop, prepare, hold, logFault }: F
   }
 }
 
-/** Listens to logind; returns the end's reason. Subscribes before reading PreparingForShutdown, to miss no signal. */
+/** Listens to logind; returns why the bus ended. Reads PreparingForShutdown after subscribing, to miss no signal. */
 async function listen(
   bus: Bus,
   stop: AbortSignal,

@@ -64,7 +64,7 @@ export function leave(send: Transport, machine: EnrolledMachine): Promise<Result
   return ask(send, machine, request, readLeaveAnswer);
 }
 
-/** Asks the Worker to pin the next key. The present key is valid until the next has signed a report. */
+/** Asks the Worker to pin the next key; may be repeated. The present key is valid until the next signs a report. */
 export async function rotate(
   send: Transport,
   machine: EnrolledMachine,

@@ -6,7 +6,7 @@ import { addressesOf, type CloudAddress, type CloudSource, parsedJson } from "./
 import { bodyOf, metadataServer, optionalBodyOf, required, asResult } from "./metadata-server.ts";
 
 const METADATA = "/computeMetadata/v1/";
-/** The Metadata-Flavor header's value, which the metadata server requires, and answers with to prove the origin. */
+/** The Metadata-Flavor header's value. The metadata server requires it, and answers with it as proof of origin. */
 const FLAVOR = "Google";
 
 const textOrNone = z._default(z.string(), "");
