@@ -7,6 +7,7 @@ import { type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { registry } from "../../worker/env.ts";
 import { NodeObject } from "../../worker/machine/node-object.ts";
 import { makeMachineKey } from "../../node-shim/identity/identity.ts";
+import { eventually, stateOf } from "../worker/support/clock.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import {
   type EnrolledMachine,
@@ -15,6 +16,7 @@ import {
   HEALTHY,
   kube,
   mintToken,
+  requestsAbout,
   send,
   setFault,
   shimOf,
@@ -30,9 +32,9 @@ const UNAUTHENTICATED = {
 const LEFT = { ok: true, value: { left: true } };
 const GONE = { code: 404 };
 
-async function reporting(name: string) {
+async function reporting(name: string, startId?: string) {
   const machine = await enrolled(name);
-  const report = shimOf(machine);
+  const report = shimOf(machine, startId);
   expect(await report(facts(name), HEALTHY)).toMatchObject({ ok: true, value: { phase: "registered" } });
   return { machine, report: () => report(facts(name), HEALTHY) };
 }
@@ -172,6 +174,24 @@ describe("a removal", () => {
     ["of what cannot be a name → 400", "Not_A_Name", ADMIN_SECRET, 400],
   ])("%s", async (_, name, secret, status) => {
     expect(await remove(name, secret)).toBe(status);
+  });
+
+  it("in progress while a machine enrols → the enrolment waits, and the new machine's Node stays", async () => {
+    const name = "removed-while-enrolling";
+    await reporting(name);
+    await requestsAbout(name);
+    await setFault(name, { kind: "answers late", of: `^GET ${nodePath(name)}$`, times: 1 });
+    const removed = remove(name);
+    await eventually(async () => expect(await requestsAbout(name)).toContain(`GET ${nodePath(name)}`));
+    const next = reporting(name, "start-2");
+    const state = stateOf(next);
+    // An enrolment that does not wait ends during these requests.
+    for (let request = 0; request < 100 && !state.isOver; request++) await kube("GET", leasePath(name));
+    await setFault(name, "");
+    expect(await removed).toBe(204);
+    const { report } = await next;
+    expect(await cluster(name)).toMatchObject([{ kind: "Node" }, { kind: "Lease" }]);
+    expect(await report()).toMatchObject({ ok: true, value: { phase: "registered" } });
   });
 
   it("during a report → nothing is restored", async () => {

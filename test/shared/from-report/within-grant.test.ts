@@ -197,6 +197,40 @@ describe.each<[way: string, Partial<Facts>, what: (node: Node) => unknown, Grant
   });
 });
 
+const UNSCHEDULABLE = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" } as const;
+
+test.each<[situation: string, Partial<Facts["settings"]>, isIn: boolean]>([
+  ["of a machine that cordons its Node at registration → is there", { registerSchedulable: false }, true],
+  ["without a cordon → left out", { registerWithTaints: [UNSCHEDULABLE] }, false],
+  [
+    "with another effect, and a cordon → left out",
+    { registerSchedulable: false, registerWithTaints: [{ ...UNSCHEDULABLE, effect: "NoExecute" }] },
+    false,
+  ],
+])("the taint of cordoned Nodes, which the token does not allow, %s", (_, more, isIn) => {
+  const { node, left } = created(facts(NAME, settings(more)), { ...NOTHING, mayTaint: [] });
+  const effects = node.spec?.taints?.filter(({ key }) => key === UNSCHEDULABLE.key) ?? [];
+  expect(effects.map(({ effect }) => effect)).toEqual(
+    more.registerSchedulable === false ? ["NoSchedule"] : [],
+  );
+  expect(left).toEqual(isIn ? [] : [`taint ${UNSCHEDULABLE.key}`]);
+});
+
+test.each<[nodeIPs: string[], grant: Grant, provided: string | undefined]>([
+  [["10.0.0.5"], NOTHING, "10.0.0.5"],
+  [["10.0.0.5"], { ...NOTHING, mayAddress: ["10.0.0.0/8"] }, "10.0.0.5"],
+  [["10.0.0.5"], { ...NOTHING, mayAddress: ["10.1.0.0/16"] }, undefined],
+  [["10.0.0.5", "fd00::5"], { ...NOTHING, mayAddress: ["10.0.0.0/8"] }, undefined],
+  [["10.0.0.5", "fd00::5"], { ...NOTHING, mayAddress: ["10.0.0.0/8", "fd00::/8"] }, "10.0.0.5,fd00::5"],
+])("node IPs %j for an external cloud, under %j → the annotation is %s", (nodeIPs, grant, provided) => {
+  const addresses = { nodeIPs, lookup: [], onInterface: nodeIPs, defaultRoute: {} };
+  const what = facts(NAME, { ...settings({ cloudProvider: "external" }), addresses });
+  const { node } = created(what, grant);
+  expect(node.metadata?.annotations?.["alpha.kubernetes.io/provided-node-ip"]).toBe(provided);
+  // The other annotations stay.
+  expect(Object.keys(node.metadata?.annotations ?? {})).not.toEqual([]);
+});
+
 test.each([
   ["loopback", "127.0.0.1"],
   ["link-local", "169.254.169.254"],

@@ -328,6 +328,12 @@ describe("the pin for a machine's object that was lost", () => {
       null,
     ],
     ["a revoked key → none", (sql) => [aHasIt(sql), unpin(sql, "edge-1", "machine.revoke", 7)], "a", null],
+    [
+      "a revoked pin whose key is not in the list of refused keys → none",
+      (sql) => [aHasIt(sql), sql.exec("UPDATE pins SET revoked_at_ms = 7")],
+      "a",
+      null,
+    ],
     ["a name without a machine → none", () => undefined, "a", null],
   ])("%s", async (situation, before, thumbprint, pinned) => {
     const found = await within(`lost-${situation}`, (sql) => {
