@@ -66,7 +66,7 @@ export function pathOf({ apiVersion, kind, metadata: { name, namespace } }: Kube
   return `${group}${scope}/${kind.toLowerCase().replace(/y$/, "ie")}s/${name}`;
 }
 
-/** Allows the deployment's machines to replace the taint, by the annotation that operators set (docs/cluster.md). */
+/** Annotates the namespace, so that the deployment's Nodes may lack the taint rollcall.dev/facts-only (docs/cluster.md). */
 export async function allowWithoutFactsOnlyTaint(admin: KubeAdmin, deployment: string): Promise<void> {
   const found = (await admin({ method: "GET", path: NAMESPACE })) as KubernetesObject;
   const allowed = found.metadata.annotations?.[WITHOUT_TAINT]?.split(/[, ]+/).filter(Boolean) ?? [];

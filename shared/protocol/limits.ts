@@ -257,7 +257,7 @@ export const ROLLOUT_LIMITS = {
 
 /** Limits of a machine's timeline. */
 export const TIMELINE_LIMITS = {
-  /** Days of a range. */
+  /** The most days that one request for a timeline may cover. */
   days: 90,
   /** The number of lines of history that are read for a range. */
   lines: 2000,

@@ -147,7 +147,7 @@ function useHistory(name: string, { kind, text }: { kind: string; text: string }
   };
 }
 
-/** Returns the lines `known` after the page `newest`, or the page alone if lines between may be missing. */
+/** Returns the page `newest`, followed by the older lines of `known` unless lines between the two may be missing. */
 export function withNewest(known: readonly HistoryEntry[], newest: readonly HistoryEntry[]): HistoryEntry[] {
   const meets = newest.some(({ id }) => id === known[0]?.id);
   const oldestNew = newest.at(-1)?.id ?? 0;

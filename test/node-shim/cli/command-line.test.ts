@@ -319,7 +319,7 @@ describe("join", () => {
   );
 
   describe("over a network that delays requests, so that signatures arrive too late", () => {
-    /** Starts a Worker to which the first `late` requests arrive too late. */
+    /** Starts a Worker that refuses the challenge of the first `late` requests as expired. */
     async function lateWorker(late: number): Promise<{ url: string; asked: () => number }> {
       let asked = 0;
       const challenge = {

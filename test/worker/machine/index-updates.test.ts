@@ -24,7 +24,7 @@ function oneRow() {
       index.known = { version, entryId: fresh.at(-1)?.id ?? entryId, text: JSON.stringify(summary) };
       return { entryId: index.known.entryId };
     },
-    /** Returns the result of the next update. */
+    /** Stores an update like the fleet index, and returns the index's answer. */
     next: (telling: MachineUpdate): Promise<UpdatedUntil> => Promise.resolve(index.take(telling)),
     remove: () => Promise.resolve(),
     lose() {

@@ -307,7 +307,7 @@ export class MadeUpGateway {
     return until(() => this.asked.length >= count);
   }
 
-  /** The calls of node objects in short: `edge-1 report`, `edge-1 ended`. */
+  /** The calls that the gateway has made to machines' objects, as NAME and call: `edge-1 report`, `edge-1 ended`. */
   get woken(): string[] {
     return this.asked.map(({ name, what }) => `${name} ${what}`);
   }

@@ -17,7 +17,7 @@ export interface Outcome {
   pongs: number;
   /** The end of the socket. null if it is open. */
   ended: WireEnd | null;
-  /** The status of a request by HTTP. */
+  /** The HTTP status of the answer, if the act was a request; absent for a frame. */
   status?: number;
   /** true if no answer and no end of the socket came in time. */
   isLate: boolean;

@@ -1,4 +1,4 @@
-// Makes the kinds of a hostile machine's acts: well-formed, but abusive. Sends nothing.
+// Makes the acts of a hostile machine, by kind. Each act follows the protocol's schemas, and abuses the protocol.
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import { SETTINGS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import type { Random } from "../random.ts";
