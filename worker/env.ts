@@ -27,6 +27,7 @@ export interface Environment
       | "REGISTER_AGAIN"
       | "PRIVATE_WEBHOOKS"
       | "REMOVE_SILENT_NODES_DAYS"
+      | "SHARED_LIMITS_FACTOR"
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
@@ -52,6 +53,8 @@ export interface Environment
   REGISTER_AGAIN?: string;
   /** The number of days of silence after which the Worker removes a machine's Node. Absent or empty: never. */
   REMOVE_SILENT_NODES_DAYS?: number | string;
+  /** Multiplies the limits of all machines of a join token, and of the deployment. Absent or empty: 1. */
+  SHARED_LIMITS_FACTOR?: number | string;
   /** Counts failed attempts by address. Cloudflare provides this binding; workerd alone does not. */
   FAILURES?: RateLimit;
   /** The SHA-256 of the secret for the role `view`, in the form of ADMIN_SECRET_SHA256. */
@@ -86,6 +89,13 @@ export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
 /** Returns how many apiserver requests one machine may cause at once, and in a minute. Throws if invalid. */
 export function machineRequests({ MACHINE_REQUESTS }: Pick<Environment, "MACHINE_REQUESTS">): number {
   return wholeNumber("MACHINE_REQUESTS", MACHINE_REQUESTS, DEFAULTS.MACHINE_REQUESTS);
+}
+
+/** Returns the factor of the limits that machines of a token, and of the deployment, share. Throws if invalid. */
+export function sharedLimitsFactor({
+  SHARED_LIMITS_FACTOR,
+}: Pick<Environment, "SHARED_LIMITS_FACTOR">): number {
+  return wholeNumber("SHARED_LIMITS_FACTOR", SHARED_LIMITS_FACTOR, DEFAULTS.SHARED_LIMITS_FACTOR);
 }
 
 /** Returns the number of machines whose sockets one gateway holds; 0 if no machine has a socket. Throws if invalid. */

@@ -80,6 +80,7 @@ export function workerConfiguration(settings: WorkerSettings): string {
     ACCESS_ADMINS: "",
     // The user of this cluster also configures the machine, so the machine may report each second.
     MACHINE_REQUESTS: "1000",
+    SHARED_LIMITS_FACTOR: "1000",
     MIN_REPORT_INTERVAL_SECONDS: "1",
     MIN_STATUS_PERIOD_SECONDS: "1",
     MIN_LEASE_SECONDS: "1",

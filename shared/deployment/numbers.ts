@@ -11,6 +11,7 @@ export const NUMBER_RANGES = {
   MACHINE_REQUESTS: [20, 1e9],
   REMOVE_SILENT_NODES_DAYS: [1, BULK_LIMITS.silentDays],
   GATEWAY_SIZE: GATEWAY_LIMITS.size,
+  SHARED_LIMITS_FACTOR: DEPLOYMENT_LIMITS.sharedLimitsFactor,
 } as const satisfies Record<string, readonly [least: number, most: number]>;
 export type NumberVariable = keyof typeof NUMBER_RANGES;
 

@@ -45,6 +45,7 @@ export const VARIABLES = {
   MAX_IMAGES: (text) => checkNumber("MAX_IMAGES", text),
   MACHINE_REQUESTS: (text) => checkNumber("MACHINE_REQUESTS", text),
   GATEWAY_SIZE: (text) => checkNumber("GATEWAY_SIZE", text),
+  SHARED_LIMITS_FACTOR: (text) => checkNumber("SHARED_LIMITS_FACTOR", text),
   REGISTER_AGAIN: oneOf(REGISTER_AGAIN),
   REMOVE_SILENT_NODES_DAYS: (text) => checkNumber("REMOVE_SILENT_NODES_DAYS", text),
   NODE_WATCH: checkSwitch,

@@ -24,7 +24,7 @@ export interface HeartbeatSteps {
   updateNode(original: Node): NodeUpdate;
   patchNodeStatus: NodeClient["patchNodeStatus"];
   /** Called before a write; if false, the write is skipped, and a later one has the change. Upstream always writes. */
-  mayWrite?(original: Node, node: Node): boolean;
+  mayWrite?(original: Node, node: Node): Promise<boolean>;
   /** Returns the time in milliseconds since 1970. */
   now(): number;
   /** Returns a random number, at least 0 and less than 1. */
@@ -71,7 +71,7 @@ export async function tryUpdateNodeStatus(
     markVolumesFromNode(steps, node);
     return success({ outcome: "unchanged", node: original, errors });
   }
-  if (steps.mayWrite?.(original, node) === false)
+  if ((await steps.mayWrite?.(original, node)) === false)
     return success({ outcome: "withheld", node: original, errors });
   const isPeriodic = !changed && state.lastStatusReportTimeMs !== null;
   state.delayAfterNodeStatusChangeMs = isPeriodic ? 0 : calculateDelayMs(steps);

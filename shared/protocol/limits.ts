@@ -83,6 +83,8 @@ export const DEPLOYMENT_LIMITS = {
   minLeaseSeconds: [1, 3600],
   /** The number of images in the Node. A machine cannot report more than FACTS_LIMITS.images. */
   maxImages: [0, FACTS_LIMITS.images],
+  /** The factor of the limits that all machines of a join token, and of the deployment, share. */
+  sharedLimitsFactor: [1, 1000],
 } as const;
 
 /** Limits of the inventory. */

@@ -16,6 +16,7 @@ import {
   watchedAfter,
 } from "./alert-rules.ts";
 import { cell, column, hasRow, type Row } from "../storage/query.ts";
+import { type DeliveryRates, subjectOf } from "./delivery-rates.ts";
 import { type Deliveries, LOST_DELIVERY, REPETITION } from "./deliveries.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import type { Mutes } from "./mutes.ts";
@@ -26,6 +27,7 @@ export interface AlertSurroundings {
   receivers: Receivers;
   mutes: Mutes;
   deliveries: Deliveries;
+  rates: DeliveryRates;
   deployment: string;
   origin: string;
   /** Returns a machine's summary; null if the index does not know the machine. */
@@ -45,6 +47,7 @@ const AT_ONCE = 500;
 /** The time between two checks of an open cluster alert, since one machine may stay in its state by its own fault. */
 const CHECK_CLUSTER_MS = 5 * 60_000;
 const CLUSTER = "cluster";
+const HELD = 2;
 /** The wait before a new alert is tried again, for a receiver with too many waiting deliveries. */
 const POSTPONED_MS = 5 * 60_000;
 
@@ -52,7 +55,7 @@ type WatchedRow = Row<Watched> & {
   receiver: string;
   machine: string;
   alert: number | null;
-  /** 1 if the row waits for the end of a mute. */
+  /** 1 if the row waits for the end of a mute, HELD if it waits for the receiver's limit of deliveries. */
   muted: number;
 };
 const WATCHED = `SELECT receiver, machine, state, since_ms AS sinceMs, told AS notified, alert, due_ms AS dueMs, muted
@@ -111,9 +114,12 @@ export class Alerts {
       const sinceMs = after?.sinceMs ?? nowMs;
       const next = watchedAfter(row, { state, sinceMs }, { delayMs, nowMs });
       if (next === row) continue;
-      const same = { receiver: receiver.name, machine: name, alert: row?.alert ?? null, muted: 0 };
+      const muted = row?.muted === HELD && next?.dueMs !== null ? HELD : 0;
+      const same = { receiver: receiver.name, machine: name, alert: row?.alert ?? null, muted };
       if (next) this.#put({ ...next, ...same });
       else this.#forget(receiver.name, name);
+      // The alert was due, and has ended before its message.
+      if (!next && muted === HELD) this.#in.receivers.countDropped(receiver.name);
     }
   }
 
@@ -157,7 +163,7 @@ export class Alerts {
 
   /** Removes all rows of a receiver. */
   remove(receiver: string): void {
-    for (const table of ["watched", "alerts", "letters"])
+    for (const table of ["watched", "alerts", "letters", "delivery_shares"])
       this.#sql.exec(`DELETE FROM ${table} WHERE receiver = ?`, receiver);
     this.#clusterOpen = undefined;
   }
@@ -173,12 +179,15 @@ export class Alerts {
       .toArray();
     for (const receiver of this.#in.receivers.all()) {
       const batch: Batch = { receiver, alerts: [] };
-      const rows = due.filter((row) => row.receiver === receiver.name);
+      const own = due.filter((row) => row.receiver === receiver.name);
+      const waits = new Map<string, number>();
+      const causeBefore = clusterCause(evidence, this.#openOnCluster().has(receiver.name));
+      const rows = own.filter((row) => !this.#isHeld(row, causeBefore, waits, nowMs));
       for (const row of rows) this.#leave(batch, row, nowMs);
       const isOpen = this.#openOnCluster().has(receiver.name);
       const cause = clusterCause(evidence, isOpen);
       if (isOpen && cause === null) this.#endCluster(batch, nowMs);
-      const isFull = rows.length > 0 && this.#isFull(receiver.name);
+      const isFull = rows.length > 0 && this.#in.deliveries.isFull(receiver.name);
       const joined = new Set<number>();
       // A machine may have joined its outage's alert already, while an earlier row was handled.
       for (const row of rows)
@@ -189,6 +198,31 @@ export class Alerts {
       for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(batch, row, nowMs);
       this.#write(batch, nowMs);
     }
+  }
+
+  /** Reports whether the row waits, since the receiver got too many deliveries. `waits`: the known waits by subject. */
+  #isHeld(row: WatchedRow, cause: string | null, waits: Map<string, number>, nowMs: number): boolean {
+    const subject = this.#subjectOfRow(row, cause);
+    const waitMs = waits.get(subject) ?? this.#in.rates.waitMs(row.receiver, subject, nowMs);
+    waits.set(subject, waitMs);
+    row.muted = 0;
+    if (waitMs > 0) this.#put({ ...row, dueMs: nowMs + waitMs, muted: HELD });
+    return waitMs > 0;
+  }
+
+  #subjectOfRow({ machine, state, notified, alert }: WatchedRow, cause: string | null): string {
+    const query = "SELECT said FROM alerts WHERE id = ?";
+    const [said] = notified === state ? [] : column<string>(this.#sql, query, notified && alert);
+    if (said !== undefined) return this.#subjectOf(JSON.parse(said) as Alert);
+    const summary = this.#in.summary(machine);
+    const outage = summary && state === "silent" ? this.#in.outageOf(machine, summary) : null;
+    const isCluster = state === "cluster-unreachable" && cause !== null;
+    const kind = outage ? "outage" : isCluster ? "cluster" : "machine";
+    return this.#subjectOf({ kind, address: outage?.address ?? "", names: [machine] });
+  }
+
+  #subjectOf(alert: Pick<Alert, "kind" | "address" | "names">): string {
+    return subjectOf(alert, this.#in.summary(alert.names[0] ?? "")?.key.token ?? "");
   }
 
   /** Removes a machine from its alert. If no machine is left, the alert is resolved. */
@@ -347,9 +381,12 @@ export class Alerts {
       const summary = this.#in.summary(machine);
       return summary !== null && this.#in.mutes.untilMs(machine, firing.state, summary, nowMs) !== null;
     });
+    const waitMs = this.#in.rates.waitMs(name, this.#subjectOf(firing), nowMs);
     const update = "UPDATE alerts SET due_ms = ? WHERE id = ? RETURNING *";
-    const [open] = this.#sql.exec<AlertRow>(update, repeatMs > 0 ? nowMs + repeatMs : null, row.id);
-    if (!open || repeatMs === 0 || isMuted || this.#in.deliveries.waiting(name).count > 0) return;
+    const dueMs = repeatMs > 0 ? nowMs + (waitMs || repeatMs) : null;
+    const [open] = this.#sql.exec<AlertRow>(update, dueMs, row.id);
+    if (!open || repeatMs === 0 || waitMs > 0 || isMuted || this.#in.deliveries.waiting(name).count > 0)
+      return;
     // If the last message did not arrive, it is sent again unchanged, with its resolutions.
     if (this.#in.deliveries.resend(name, row.letter, nowMs)) return;
     const alert: Alert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
@@ -360,6 +397,8 @@ export class Alerts {
   #write({ receiver, alerts }: Batch, nowMs: number): void {
     const { deliveries, deployment, origin, newId } = this.#in;
     const followed = alerts.flatMap((each) => each.follows ?? []);
+    const subjects = alerts.map(({ alert }) => this.#subjectOf(alert));
+    if (subjects.length > 0) this.#in.rates.spend(receiver.name, subjects, nowMs);
     for (const follows of [...new Set(followed), null]) {
       const these = alerts.filter((each) => each.follows === follows);
       for (let from = 0; from < these.length; from += LIMIT.alertsInLetter) {
@@ -376,20 +415,12 @@ export class Alerts {
         };
         const body = messageText(receiver.settings.format, message);
         const delivery = deliveries.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
-        for (const { row, alert } of part) if (alert.status === "firing") this.#setDelivery(row, delivery);
+        // Stores the delivery with an alert's firing message. A repetition keeps the stored one.
+        const set = "UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0";
+        for (const { row, alert } of part) if (alert.status === "firing") this.#sql.exec(set, delivery, row);
       }
     }
     if (followed.length > 0) deliveries.prune(receiver.name);
-  }
-
-  /** Stores the ID of the delivery with the alert's firing message. A repetition keeps the stored ID. */
-  #setDelivery(alert: number, delivery: number): void {
-    this.#sql.exec("UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0", delivery, alert);
-  }
-
-  #isFull(receiver: string): boolean {
-    const { count, bytes } = this.#in.deliveries.waiting(receiver);
-    return count >= LIMIT.lettersWaiting || bytes >= LIMIT.bytesWaiting;
   }
 
   #row(receiver: string, machine: string): WatchedRow | null {

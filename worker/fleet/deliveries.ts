@@ -63,6 +63,12 @@ export class Deliveries {
     return this.#sql.exec<{ count: number; bytes: number }>(query, receiver).one();
   }
 
+  /** Reports whether so many deliveries wait that a new alert must wait as well. */
+  isFull(receiver: string): boolean {
+    const { count, bytes } = this.waiting(receiver);
+    return count >= LIMIT.lettersWaiting || bytes >= LIMIT.bytesWaiting;
+  }
+
   /** Reports whether the delivery waits or is dead. */
   isKept(id: number): boolean {
     return hasRow(this.#sql, "SELECT 1 FROM letters WHERE id = ?", id);

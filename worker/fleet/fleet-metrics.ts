@@ -5,6 +5,7 @@ import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Notifications } from "./notifications.ts";
 import type { Outages } from "./outages.ts";
 import type { Rollouts } from "./rollouts.ts";
+import type { Held } from "./shares.ts";
 
 /** The limit of condition-status pairs that are counted by name, since drop-ins name their own conditions. */
 export const MOST_COUNTED = 300;
@@ -29,6 +30,7 @@ interface IndexParts {
   outages: Pick<Outages, "silent">;
   notifications: Pick<Notifications, "list">;
   rollouts: Pick<Rollouts, "show">;
+  heldBack: () => Held[];
 }
 
 export class FleetMetrics {
@@ -81,6 +83,9 @@ export class FleetMetrics {
         return { labels: { receiver }, value: failingSince === null ? 0 : 1 };
       }),
       ...this.#rollout(),
+      rollcall_limit_reached: this.#in.heldBack().map(({ what, who }) => {
+        return { labels: { limit: what, subject: who }, value: 1 };
+      }),
       rollcall_index_changes_total: [{ labels: {}, value: this.#in.rows.seq() }],
     };
   }

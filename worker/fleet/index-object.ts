@@ -10,18 +10,25 @@ import type { OutageAnswer, OutageQuery, OutagesAnswer } from "../../shared/prot
 import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { currentMs, pause } from "../clock.ts";
-import { type Environment, origins, privateWebhooks, registry } from "../env.ts";
+import { type Environment, origins, privateWebhooks, registry, sharedLimitsFactor } from "../env.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { migrate, type Migration, StoredObject } from "../storage/migrations.ts";
+import type { NodeLoad, NodeTurn } from "../storage/records.ts";
 import { AlarmTasks } from "./alarm-tasks.ts";
 import { DELIVERY_WITHIN_MS } from "./deliveries.ts";
 import { FEED_MIGRATION } from "./feed-source.ts";
 import { Feed, type FeedHolder } from "./feed.ts";
 import { FleetMetrics, METRICS_MIGRATION } from "./fleet-metrics.ts";
 import { IndexRepair } from "./index-repair.ts";
-import { type FleetChange, type FleetHistoryRequest, MachineRows, readFleetHistory } from "./machine-rows.ts";
+import {
+  type FleetChange,
+  type FleetHistoryRequest,
+  HISTORY_TOKENS_MIGRATION,
+  MachineRows,
+  readFleetHistory,
+} from "./machine-rows.ts";
 import {
   type MachinePage,
   MachineSearch,
@@ -40,6 +47,7 @@ import {
 } from "./notifications.ts";
 import { Outages, OUTAGES_MIGRATION, type OutagesRequest } from "./outages.ts";
 import { Rollouts, ROLLOUTS_MIGRATION, shimVersions } from "./rollouts.ts";
+import { type Held, HeldBack, NodeShares, SHARES_MIGRATION } from "./shares.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -53,11 +61,15 @@ export class IndexObject extends StoredObject {
   readonly #tasks: AlarmTasks;
   readonly #search: MachineSearch;
   readonly #formTurns: FormTurns;
+  readonly #heldBack: HeldBack;
+  readonly #nodeShares: NodeShares;
   readonly #metrics: FleetMetrics;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, INDEX_MIGRATIONS);
+    this.#heldBack = new HeldBack(ctx.storage.sql);
+    this.#nodeShares = new NodeShares(ctx.storage.sql, this.#heldBack);
     this.#rows = new MachineRows(ctx.storage.sql);
     this.#search = new MachineSearch(ctx.storage.sql, this.#rows);
     this.#outages = new Outages(ctx.storage.sql);
@@ -70,6 +82,7 @@ export class IndexObject extends StoredObject {
       outages: this.#outages,
       notifications: this.#notifications,
       rollouts: this.#rollouts,
+      heldBack: () => this.heldBack(),
     });
     this.#repair = this.#openRepair();
     // Each change that may make a task due earlier must be followed by a call of `arm`.
@@ -187,6 +200,18 @@ export class IndexObject extends StoredObject {
   /** Assigns the time at which a machine may change its Node's form. Returns the wait in milliseconds. */
   formTurn(): number {
     return this.#formTurns.take(currentMs());
+  }
+
+  /** Assigns the time at which a machine with this join token may write a Node. */
+  nodeTurn(token: string, load: NodeLoad): NodeTurn {
+    return this.ctx.storage.transactionSync(() =>
+      this.#nodeShares.take(token, load, sharedLimitsFactor(this.env), currentMs()),
+    );
+  }
+
+  /** Returns the limits that hold machines back now. */
+  heldBack(): Held[] {
+    return this.#heldBack.list(currentMs());
   }
 
   /** Returns the machines with a Node that have been silent for `days`. */
@@ -315,6 +340,7 @@ export class IndexObject extends StoredObject {
       deployment: env.DEPLOYMENT,
       origin: origins(env)[0] ?? "",
       allowed: privateWebhooks(env),
+      limitsFactor: () => sharedLimitsFactor(env),
       summary: (name) => this.#rows.summary(name),
       outageOf: (name, summary) => this.#outages.of(name, summary),
       isOver: (outage) => this.#outages.isOver(Number(outage)),
@@ -372,6 +398,9 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE index_log (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
   // An older Worker ignores the tables of this migration, so it can still use the storage.
   { sql: ROLLOUTS_MIGRATION, usableFrom: 6 },
+  // An older Worker inserts lines of history without their token.
+  { sql: HISTORY_TOKENS_MIGRATION, usableFrom: 6 },
+  { sql: SHARES_MIGRATION, usableFrom: 6 },
 ];
 
 export const FORM_TURNS = {

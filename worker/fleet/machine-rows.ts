@@ -7,8 +7,8 @@ import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import type { FleetHistoryQuery } from "../../shared/protocol/fleet-api.ts";
 import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
-import { prune } from "../storage/prune.ts";
-import { cell, column } from "../storage/query.ts";
+import { cell, column, hasRow } from "../storage/query.ts";
+import { HeldBack } from "./shares.ts";
 
 export const SET_COLUMNS = ["label_set", "condition_set", "word_set"] as const;
 
@@ -46,11 +46,36 @@ export interface FleetChange {
 }
 
 export const FLEET_HISTORY_LIMITS = {
-  /** The number of stored history lines of all machines together. The oldest lines are deleted. */
+  /** The number of stored history lines of all machines together. PRUNE_HISTORY deletes further lines. */
   lines: 100_000,
-  prunedEvery: 10,
-  prunedAtOnce: 20,
+  /** The number of new lines between two deletions, since a deletion reads all lines. */
+  prunedEvery: 5000,
+  /**
+   * The number of lines of all machines with one join token that displace other tokens' lines in a day; more if the
+   * token has more older lines. A site of 300 machines that flaps writes some thousands.
+   */
+  linesADayOfToken: 10_000,
 } as const;
+const DAY_MS = 24 * 3600_000;
+
+/** Adds the join token of the machine that a line is about. A Worker without this migration leaves the token empty. */
+export const HISTORY_TOKENS_MIGRATION = `
+  ALTER TABLE history ADD COLUMN token TEXT NOT NULL DEFAULT '';
+  UPDATE history SET token = machines.token FROM machines WHERE machines.name = history.name;`;
+
+/**
+ * Deletes the lines above the limit, so that no token displaces other tokens' lines. Of each token, the machine with
+ * the most lines loses its oldest line first. First go lines above a token's linesADayOfToken, then lines of the token
+ * with the most.
+ */
+const PRUNE_HISTORY = `DELETE FROM history WHERE id IN (
+  SELECT id FROM (SELECT *, ROW_NUMBER() OVER (PARTITION BY token ORDER BY nth, id DESC) AS place,
+      ROW_NUMBER() OVER (PARTITION BY token, isNew ORDER BY nth, id DESC) AS newPlace,
+      SUM(NOT isNew) OVER (PARTITION BY token) AS older FROM
+    (SELECT id, token, at_ms >= (SELECT MAX(at_ms) FROM history) - ?3 AS isNew,
+       ROW_NUMBER() OVER (PARTITION BY token, name ORDER BY id DESC) AS nth FROM history))
+  ORDER BY isNew AND newPlace > MAX(?2, older) DESC, place DESC, id
+  LIMIT MAX(0, (SELECT COUNT(*) FROM history) - ?1)) RETURNING token, id`;
 
 const PUT_COLUMNS = ["generation", "version", "entry_id", "seq", ...SEARCH_COLUMNS];
 const PUT = `INSERT INTO machines (${PUT_COLUMNS.join()}) VALUES (${PUT_COLUMNS.map(() => "?").join()})
@@ -64,9 +89,11 @@ type Known = { generation: number; version: number; entry_id: number; summary: s
 
 export class MachineRows {
   readonly #sql: SqlStorage;
+  readonly #heldBack: HeldBack;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
+    this.#heldBack = new HeldBack(sql);
   }
 
   /** Stores an update; call it in a transaction. `change`: null if the update is repeated, outdated or without news. */
@@ -89,7 +116,7 @@ export class MachineRows {
       return { until: { entryId }, change: null };
     }
     const before = known ? (JSON.parse(known.summary) as MachineSummary) : null;
-    this.#addHistory(name, entries);
+    this.#addHistory(name, summary.key.token, entries);
     const seq = this.nextSeq(before, summary);
     this.#put(update, until, seq);
     const put =
@@ -103,8 +130,8 @@ export class MachineRows {
     const known = this.#known(name);
     if (!known || known.generation > generation) return null;
     const entries: UpdateEntry[] = [{ id: known.entry_id + 1, atMs, kind: "registration", text }];
-    this.#addHistory(name, entries);
     const before = JSON.parse(known.summary) as MachineSummary;
+    this.#addHistory(name, before.key.token, entries);
     const seq = this.nextSeq(before, null);
     this.#sql.exec("DELETE FROM machines WHERE name = ?", name);
     this.#sql.exec("DELETE FROM summaries WHERE name = ?", name);
@@ -169,15 +196,21 @@ export class MachineRows {
     return { id: cell(this.#sql, insert, text), isNew: true };
   }
 
-  #addHistory(name: string, entries: readonly UpdateEntry[]): void {
+  #addHistory(name: string, token: string, entries: readonly UpdateEntry[]): void {
     if (entries.length === 0) return;
-    const { lines, prunedEvery, prunedAtOnce } = FLEET_HISTORY_LIMITS;
-    const insert = `INSERT INTO history (at_ms, name, kind, text)
-      SELECT value ->> 'atMs', ?, value ->> 'kind', value ->> 'text' FROM json_each(?) RETURNING id`;
-    const ids = column<number>(this.#sql, insert, name, JSON.stringify(entries));
+    const { lines, prunedEvery, linesADayOfToken } = FLEET_HISTORY_LIMITS;
+    const insert = `INSERT INTO history (at_ms, name, kind, text, token)
+      SELECT value ->> 'atMs', ?, value ->> 'kind', value ->> 'text', ? FROM json_each(?) RETURNING id`;
+    const ids = column<number>(this.#sql, insert, name, token, JSON.stringify(entries));
     if (!ids.some((id) => id % prunedEvery === 0)) return;
-    // An update may insert more lines than prunedAtOnce: twice its lines are deleted, so that the table shrinks.
-    prune(this.#sql, "history", { entries: lines, atOnce: Math.max(prunedAtOnce, 2 * ids.length) });
+    const nowMs = entries.at(-1)!.atMs;
+    const gone = this.#sql
+      .exec<{ token: string; id: number }>(PRUNE_HISTORY, lines, linesADayOfToken, DAY_MS)
+      .toArray();
+    const lastOf = new Map(gone.sort((a, b) => a.id - b.id).map((line) => [line.token, line.id]));
+    const kept = "SELECT 1 FROM history WHERE id < ? AND token <> ? LIMIT 1";
+    for (const [loser, last] of lastOf)
+      if (hasRow(this.#sql, kept, last, loser)) this.#heldBack.note("history", loser, nowMs);
   }
 }
 

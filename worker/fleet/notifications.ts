@@ -24,6 +24,7 @@ import {
   sendDelivery,
   webhookAddress,
 } from "./deliveries.ts";
+import { DeliveryRates } from "./delivery-rates.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import { type FieldFault, Mutes } from "./mutes.ts";
 import { newSigningSecret, Receivers } from "./receivers.ts";
@@ -60,7 +61,9 @@ const AT_ONCE = 4;
 const TURN_MS = 5000;
 
 interface NotificationSurroundings
-  extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries">, SendDependencies {
+  extends Omit<AlertSurroundings, "receivers" | "mutes" | "deliveries" | "rates">, SendDependencies {
+  /** Returns the deployment's SHARED_LIMITS_FACTOR. */
+  limitsFactor: () => number;
   /** Runs `work` in one transaction; typically the storage's transactionSync. */
   transaction: <T>(work: () => T) => T;
   /** Returns the number of machines in each state. */
@@ -101,6 +104,7 @@ export class Notifications {
       receivers: this.#receivers,
       mutes: this.#mutes,
       deliveries: this.#deliveries,
+      rates: new DeliveryRates(sql, surroundings.limitsFactor),
     });
   }
 

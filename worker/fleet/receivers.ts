@@ -97,6 +97,11 @@ export class Receivers {
     this.#known = undefined;
   }
 
+  /** Counts an alert that ended before its message, because the receiver's limit of deliveries was reached. */
+  countDropped(name: string): void {
+    this.#sql.exec("UPDATE receivers SET dropped = dropped + 1 WHERE name = ?", name);
+  }
+
   /** Removes a receiver. Returns false if no receiver has the name. */
   remove(name: string): boolean {
     this.#known = undefined;

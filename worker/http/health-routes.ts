@@ -18,6 +18,7 @@ import {
   registry,
 } from "../env.ts";
 import { CHALLENGE_GOOD_MS } from "../identity/issued.ts";
+import { checkSharedLimits } from "../fleet/shares.ts";
 import { isScrapeSecret } from "../identity/operator.ts";
 import type { Isolate } from "../isolate.ts";
 import { inTime as resultInTime, withDeadline } from "../kube/deadline.ts";
@@ -128,13 +129,14 @@ serve(healthRoutes, "GET /readyz", async (c, { query }) => {
 async function checkAll(c: Context<App>): Promise<ReadinessAnswer> {
   const isolate = c.get("isolate");
   const { findings } = isolate.configuration(c.env);
-  const [token, watch, others, state] = await Promise.all([
+  const [token, watch, others, state, limits] = await Promise.all([
     clusterToken(c.env),
     nodeWatch(c.env),
     checkRegistry(c.env),
     checkState(c.env),
+    sharedLimits(c.env),
   ]);
-  return readiness([...findings, token, ...others, watch, state], isolate.since, currentMs());
+  return readiness([...findings, token, ...others, watch, state, limits], isolate.since, currentMs());
 }
 
 /** Checks the token that the cluster object uses; KUBE_TOKEN itself if the cluster object does not answer. */
@@ -173,6 +175,14 @@ async function nodeWatch(env: Environment): Promise<CheckResult> {
     return checkWatch((await inTime(() => clusterObject(env).watchState())).state);
   } catch (error) {
     return { check: "watch", ...warning(`the cluster's object does not answer: ${String(error)}`, SEE_LOG) };
+  }
+}
+
+async function sharedLimits(env: Environment): Promise<CheckResult> {
+  try {
+    return checkSharedLimits(await inTime(() => fleetIndex(env).heldBack()));
+  } catch (error) {
+    return { check: "limits", ...warning(`the fleet index does not answer: ${String(error)}`, SEE_LOG) };
   }
 }
 

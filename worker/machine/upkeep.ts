@@ -16,6 +16,7 @@ import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket
 import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import { lentLease } from "../tick/lease.ts";
 import type { TickMemory } from "../tick/memory.ts";
+import { nodeTurns } from "../tick/node-turn.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
 import { tick, type TickInput, tickOnNotice, type TickOutcome } from "../tick/tick.ts";
@@ -355,6 +356,7 @@ export class Upkeep {
       memory: this.#memory,
       requests: this.#requests,
       isWatched: () => this.#askWatch(enrolment.name),
+      nodeTurn: nodeTurns(this.#env, enrolment.token),
       nowMs: currentMs,
       random: Math.random,
     };

@@ -58,6 +58,11 @@ export const METRICS = {
     "The number of machines that got the version: underway, upgraded, silent, or accepted (silent when an operator continued).",
     ["version", "standing"],
   ],
+  rollcall_limit_reached: [
+    "gauge",
+    "1: a limit that machines share was reached in the last 10 minutes, by machines of this join token, or by all.",
+    ["limit", "subject"],
+  ],
   rollcall_refusals_total: [
     "counter",
     "The number of refused enrolments, by the cause in the log of refusals.",

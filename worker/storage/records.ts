@@ -90,6 +90,32 @@ interface KnownNode extends HeartbeatState {
   sent?: DecidedCondition[];
 }
 
+/** The Nodes and bytes that a machine asks for. */
+export interface NodeLoad {
+  /** 1 for a new Node; 0 otherwise. */
+  nodes: number;
+  bytes: number;
+}
+
+/** The answer to a machine. `isGranted`: false if the machine must ask again after the wait. */
+export interface NodeTurn {
+  waitMs: number;
+  isGranted: boolean;
+  /** The limit that the wait comes from; "" without a wait. */
+  limit: string;
+}
+
+/** The time at which a Node of this size may be written. `isGranted`: false if the machine must then ask again. */
+interface AssignedTurn {
+  bytes: number;
+  /** The bytes of the write beyond the machine's own share. */
+  extraBytes: number;
+  atMs: number;
+  isGranted: boolean;
+  /** The limit, for the machine's operator. */
+  message: string;
+}
+
 /** All records of a machine's object. Each field is a row. */
 export interface NodeRecords {
   enrolment: Enrolment;
@@ -128,6 +154,11 @@ export interface NodeRecords {
   bounded: string;
   /** When the Node may change to its new form, in milliseconds since 1970; absent if no time is assigned. */
   formTurn: { atMs: number };
+  /**
+   * The size that the Node may have, in bytes, and the assigned time of a larger Node or a further write, if any. An
+   * earlier version stored no such record.
+   */
+  nodeBytes: { granted: number; turn?: AssignedTurn };
   /** The last known Node, and the time of its last status write. */
   node: KnownNode;
   memory: ReportedMemory;

@@ -1,7 +1,7 @@
 // Limits rates by token buckets: a bucket allows some actions at once, then one more in each interval.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 
-interface RateLimit {
+export interface RateLimit {
   atOnce: number;
   everyMs: number;
 }
@@ -21,12 +21,33 @@ export const RATE_LIMITS = {
   outageLines: { atOnce: 6, everyMs: 600_000 },
   /** Updates of the fleet index, which receives the updates of all machines. */
   indexUpdates: { atOnce: 10, everyMs: 10_000 },
+  /**
+   * New Nodes of all machines with one join token: 1,000 machines that enrol at once have their Nodes within seven
+   * minutes.
+   */
+  newNodes: { atOnce: 200, everyMs: 500 },
+  /**
+   * Bytes of the Nodes of all machines with one join token: of new Nodes, of Nodes that grow, and of writes beyond a
+   * machine's own share. 1,000 Nodes of 4 KiB need five minutes. 64 KiB is the largest Node: in a minute eight.
+   */
+  nodeBytes: { atOnce: 2 * 1024 * 1024, everyMs: 60_000 / (512 * 1024) },
+  /** Alerts' deliveries to one receiver that are about machines with one join token. */
+  deliveries: { atOnce: 6, everyMs: 60_000 },
   socketUpgrades: {
     atOnce: GATEWAY_LIMITS.upgradesAMinute,
     everyMs: 60_000 / GATEWAY_LIMITS.upgradesAMinute,
   },
   socketReports: { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute },
 } as const satisfies Record<string, RateLimit>;
+
+/** The limits of a deployment are those of this number of join tokens together. */
+export const DEPLOYMENT_SHARES = 4;
+
+/** Returns the limit of several shares. */
+export const shares = ({ atOnce, everyMs }: RateLimit, count: number): RateLimit => ({
+  atOnce: atOnce * count,
+  everyMs: everyMs / count,
+});
 
 export interface TokenBucket {
   left: number;
@@ -54,4 +75,18 @@ export function take(
   const left = tokensAt(bucket, limit, nowMs);
   const isTaken = left >= 1;
   return { isTaken, bucket: { left: isTaken ? left - 1 : left, atMs: nowMs } };
+}
+
+/** Takes `cost` tokens that the bucket has, or will have. Returns the wait until then, and the bucket afterwards. */
+export function reserve(
+  bucket: TokenBucket | undefined,
+  limit: RateLimit,
+  cost: number,
+  nowMs: number,
+): { waitMs: number; bucket: TokenBucket } {
+  const left = tokensAt(bucket, limit, nowMs) - cost;
+  return {
+    waitMs: cost > 0 ? Math.max(0, Math.ceil(-left * limit.everyMs)) : 0,
+    bucket: { left, atMs: nowMs },
+  };
 }

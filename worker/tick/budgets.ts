@@ -21,6 +21,7 @@ import type { NodeRecords, NodeRecordStore, RequestsLeft } from "../storage/reco
 const RENEWALS = { atOnce: 0.4, aMinute: 0.6, within: 0.65 } as const;
 const OTHERS = { atOnce: 0.6, aMinute: 0.4, within: 0.6 } as const;
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 const PART_MS = 2000;
 /** The share of the burst that events must leave for writes of the Node. */
 const KEPT_FROM_EVENTS = 0.2;
@@ -186,6 +187,13 @@ export const STATUS_BUDGET = {
   bytesAtOnce: 128 * 1024,
   /** The bytes that refill in an hour. A Node of 20 KiB that is written every five minutes needs a ninth of them. */
   bytesAnHour: 2 * 1024 * 1024,
+  /**
+   * A write that leaves less is beyond the machine's own share: it also needs bytes of its join token's share
+   * (RATE_LIMITS.nodeBytes).
+   */
+  ownBytes: 64 * 1024,
+  /** The bytes that refill in an hour above ownBytes: the largest Node, written every five minutes. */
+  ownBytesAnHour: 12 * 64 * 1024,
   /** The number of urgent writes in a burst: writes that must not wait (isUrgent). */
   urgentAtOnce: 2,
   urgentAMinute: 2,
@@ -204,11 +212,14 @@ export interface StatusBudget {
 
 /** Returns the budget that is left at this time. If the clock was put back, nothing refills. */
 export function budgetAt(budget: StatusBudget | undefined, nowMs: number): StatusBudget {
-  const { bytesAtOnce, bytesAnHour, urgentAtOnce, urgentAMinute } = STATUS_BUDGET;
+  const { bytesAtOnce, bytesAnHour, ownBytes, ownBytesAnHour, urgentAtOnce, urgentAMinute } = STATUS_BUDGET;
   if (!budget) return { bytes: bytesAtOnce, urgent: urgentAtOnce, atMs: nowMs };
   const elapsedMs = Math.max(0, nowMs - budget.atMs);
+  const slowFromMs = Math.max(0, ((ownBytes - budget.bytes) * HOUR_MS) / bytesAnHour);
+  const fast = (Math.min(elapsedMs, slowFromMs) * bytesAnHour) / HOUR_MS;
+  const slow = (Math.max(0, elapsedMs - slowFromMs) * ownBytesAnHour) / HOUR_MS;
   return {
-    bytes: Math.min(bytesAtOnce, budget.bytes + (elapsedMs * bytesAnHour) / 3_600_000),
+    bytes: Math.min(bytesAtOnce, budget.bytes + fast + slow),
     urgent: Math.min(urgentAtOnce, budget.urgent + (elapsedMs * urgentAMinute) / 60_000),
     atMs: nowMs,
   };

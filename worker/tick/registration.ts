@@ -54,12 +54,13 @@ import {
 import { formNow, type FormingMachine, wantedForm } from "./decide-status.ts";
 import { budgetInLease } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
+import { type TurningMachine, waitForTurn } from "./node-turn.ts";
 import { claimNode, isNodeMissing, recordLoss } from "./own-node.ts";
 import { grantHolder, recordLeftOut } from "./parts.ts";
 import { isReady, phaseAfter, recordPhase, refusalMessage } from "./phase.ts";
 import { AGAIN_WHEN_READY, staysDeleted, wasReady } from "./register-again.ts";
 
-export interface RegisteringMachine extends FormingMachine, Stored {
+export interface RegisteringMachine extends FormingMachine, Stored, TurningMachine {
   name: string;
   facts: Facts;
   report: Pick<Report, "startId" | "vitals">;
@@ -67,8 +68,6 @@ export interface RegisteringMachine extends FormingMachine, Stored {
   requests: Pick<RequestBudget, "allows" | "aMinute">;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
-  /** Returns a random number below 1. Typically Math.random. */
-  random: () => number;
 }
 
 type RegistrationMemory = Pick<
@@ -144,6 +143,8 @@ async function attemptWith(
     keepOthersMarks(node, records.get("node")?.node ?? {}, everAsked(known));
   if (sizeOf(node) > MAX_NODE_BYTES) return waiting(machine, TOO_LARGE);
   node.metadata.annotations = { ...node.metadata.annotations, [OWNER_ANNOTATION]: deployment };
+  const held = await waitForTurn(machine, node, 0);
+  if (held) return waiting(machine, held.message, held.waitMs);
   const { attempt, lease } = await tryToRegister(machine, node, deadlineMs);
   if (!attempt.ok) return recordFailure(machine, before, attempt.error, lease);
   const done: LogMessage = `Node ${attempt.value.outcome}${isDeleted ? " again: it was deleted" : ""}`;

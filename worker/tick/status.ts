@@ -25,6 +25,7 @@ import {
   type RequestBudget,
   sizeOf,
   spendWrite,
+  STATUS_BUDGET,
   STATUS_REQUESTS,
 } from "./budgets.ts";
 import {
@@ -38,17 +39,16 @@ import {
 } from "./decide-status.ts";
 import type { LastContact } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
+import { type TurningMachine, waitForTurn } from "./node-turn.ts";
 import { distrustKnownNode, type Loss, OwnReader } from "./own-node.ts";
 import { recordWritten } from "./parts.ts";
 
-export interface WritingMachine extends DecidingMachine, Stored {
+export interface WritingMachine extends DecidingMachine, Stored, TurningMachine {
   requests: Pick<RequestBudget, "allows" | "tries">;
   /** Returns true if the cluster object reports each change of the Node by another writer. Never rejects. */
   isWatched: () => Promise<boolean>;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
-  /** Returns a random number below 1. Typically Math.random. */
-  random: () => number;
 }
 
 type StatusMemory = Omit<TickMemory, "lease" | "renewedAtMs" | "registrationDelayMs" | "lookedAtMs">;
@@ -182,13 +182,17 @@ class OneWrite {
   }
 
   /** Spends a write's cost, even if it fails, since etcd may have it. Returns false if the write must wait. */
-  #mayWrite(original: Node, node: Node): boolean {
+  async #mayWrite(original: Node, node: Node): Promise<boolean> {
     const { requests, nowMs } = this.#machine;
     const bytes = sizeOf(node);
     if (bytes > MAX_NODE_BYTES) return this.#withhold(TOO_LARGE);
     if (!requests.allows("node")) return this.#withhold(ASKS_TOO_OFTEN);
-    const left = spendWrite(this.#memory.budget, { bytes, urgent: isUrgent(original, node) }, nowMs());
+    const urgent = isUrgent(original, node);
+    const left = spendWrite(this.#memory.budget, { bytes, urgent }, nowMs());
     if (!left) return this.#withhold(CHANGES_TOO_OFTEN);
+    const extraBytes = urgent || left.bytes >= STATUS_BUDGET.ownBytes ? 0 : bytes;
+    const held = await waitForTurn(this.#machine, node, extraBytes);
+    if (held) return this.#withhold(held.message);
     this.#memory.budget = left;
     return true;
   }

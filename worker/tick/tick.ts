@@ -19,13 +19,14 @@ import { takeTurn } from "./decide-status.ts";
 import { lastContact, renewedAtOf, type RenewingMachine, renewLease } from "./lease.ts";
 import type { TickMemory } from "./memory.ts";
 import { type Loss, type Noticed, recordLoss, takeNotice } from "./own-node.ts";
+import { TURN_DEADLINE_MS, type TurningMachine } from "./node-turn.ts";
 import { learnNames, leftOutMessage, othersMessage } from "./parts.ts";
 import { isReady, phaseAfter, refusalMessage } from "./phase.ts";
 import { staysDeleted } from "./register-again.ts";
 import { register, type RegisteringMachine } from "./registration.ts";
 import { isStatusDue, writeStatus, type WritingMachine } from "./status.ts";
 
-export interface TickInput extends Stored {
+export interface TickInput extends Stored, Pick<TurningMachine, "nodeTurn"> {
   env: Environment;
   marks: NodeMarks;
   /** The current cluster token. */
@@ -59,8 +60,6 @@ type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
-/** The time limit for the fleet index to give a turn. Without an answer, the next report asks again. */
-const TURN_DEADLINE_MS = 500;
 /** The least reports in a lease duration for skipping a renewal, so that one lost report does not expire the lease. */
 const LEAST_REPORTS = 3;
 

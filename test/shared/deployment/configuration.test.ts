@@ -20,6 +20,7 @@ const WELL = {
   MIN_LEASE_SECONDS: 20,
   MAX_IMAGES: 50,
   GATEWAY_SIZE: 500,
+  SHARED_LIMITS_FACTOR: 1,
   REGISTER_AGAIN: "never",
   NODE_WATCH: "on",
   MACHINE_METRICS: "off",
@@ -97,6 +98,8 @@ describe("machines cannot be served with", () => {
     ["too large gateways", { GATEWAY_SIZE: 1001 }, "GATEWAY_SIZE"],
     ["gateways of a negative size", { GATEWAY_SIZE: "-1" }, "GATEWAY_SIZE"],
     ["gateways of a size that is a word", { GATEWAY_SIZE: "off" }, "GATEWAY_SIZE"],
+    ["no shared limits", { SHARED_LIMITS_FACTOR: 0 }, "SHARED_LIMITS_FACTOR"],
+    ["too large shared limits", { SHARED_LIMITS_FACTOR: 1001 }, "SHARED_LIMITS_FACTOR"],
   ])("%s", (_, more, check) => {
     expect(faults(more)).toEqual({ faults: [`failed ${check}`], stopsMachines: true });
   });
@@ -133,6 +136,7 @@ describe("machines are served with", () => {
     ["no gateways", { GATEWAY_SIZE: 0 }, []],
     ["gateways as large as they may be", { GATEWAY_SIZE: "1000" }, []],
     ["gateways of no size", { GATEWAY_SIZE: "" }, []],
+    ["shared limits as large as they may be", { SHARED_LIMITS_FACTOR: "1000" }, []],
     ["no apiserver", { KUBE_URL: "" }, ["failed KUBE_URL"]],
     ["an apiserver that is no URL", { KUBE_URL: "kube.test" }, ["failed KUBE_URL"]],
     ["an apiserver with a slash at its end", { KUBE_URL: "https://kube.test/" }, ["failed KUBE_URL"]],

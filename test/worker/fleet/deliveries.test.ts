@@ -237,7 +237,7 @@ describe("too many deliveries", () => {
       await fleet.pass(MINUTE);
       expect(fleet.delivered()).toEqual([`firing ${machineName(500)} silent`]);
       expect(JSON.parse(fleet.deliveries.at(-1)!.body)).toMatchObject({ dropped: 1 });
-    }));
+    }, 1000));
 
   it("dead ones whose alerts are over → the limit applies, and none is delivered", () =>
     withFleet(async (fleet) => {
@@ -257,13 +257,13 @@ describe("too many deliveries", () => {
         { dead: deadLetters, dropped: deadLetters, waiting: 0 },
       ]);
       expect(fleet.delivered()).toEqual([]);
-    }));
+    }, 1000));
 
   it("many alerts at once → few deliveries", () =>
     withFleet(async (fleet) => {
       await fleet.add();
       for (let index = 1; index <= 1000; index++) fleet.goes(index, "not-ready");
-      await fleet.pass(2 * MINUTE);
+      await fleet.pass(4 * MINUTE);
       expect(fleet.delivered()).toHaveLength(1000);
       expect(fleet.deliveries.length).toBeLessThanOrEqual(1 + 1000 / NOTIFICATION_LIMITS.alertsInLetter);
     }));

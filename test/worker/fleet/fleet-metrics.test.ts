@@ -7,6 +7,7 @@ import type { ListedReceiver } from "../../../shared/protocol/receiver-answers.t
 import type { ShownRollout } from "../../../shared/protocol/fleet-answers.ts";
 import { COUNTED_FOR_MS, FleetMetrics, MOST_COUNTED } from "../../../worker/fleet/fleet-metrics.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import type { Held } from "../../../worker/fleet/shares.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import type { Measured } from "../../../worker/metrics/metrics.ts";
 import { FLEET_START_MS, machineName, summaryOf, updateOf } from "../support/made-up-fleet.ts";
@@ -23,6 +24,7 @@ interface Index {
 function inIndex<T>(
   work: (index: Index, sql: SqlStorage) => T,
   rollout: ShownRollout | null = null,
+  held: Held[] = [],
 ): Promise<T> {
   return runInDurableObject(env.INDEX.getByName(`metrics-${objects++}`), (_, { storage }) => {
     const { sql } = storage;
@@ -33,6 +35,7 @@ function inIndex<T>(
       outages,
       notifications: { list: () => RECEIVERS },
       rollouts: { show: () => rollout },
+      heldBack: () => held,
     });
     const note = (change: ReturnType<typeof rows.remove>, nowMs = FLEET_START_MS) => {
       if (!change) return;
@@ -242,6 +245,16 @@ const ROLLOUT = {
   stopped: null,
   machines: { underway: 1, upgraded: 2, silent: 0, accepted: 0 },
 } as unknown as ShownRollout;
+
+it("a reached limit → its name and the join token", () =>
+  inIndex(
+    ({ measure }) =>
+      expect(measure()).toMatchObject({
+        rollcall_limit_reached: [{ labels: { limit: "new Nodes", subject: "tok-1" }, value: 1 }],
+      }),
+    null,
+    [{ what: "new Nodes", who: "tok-1", sinceMs: FLEET_START_MS }],
+  ));
 
 it("a rollout → whether it has stopped, and its machines by result", () =>
   inIndex(({ measure }) => {

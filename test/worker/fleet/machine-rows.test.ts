@@ -4,6 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { FLEET_HISTORY_LIMITS, MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import { HeldBack } from "../../../worker/fleet/shares.ts";
 import { FLEET_START_MS, machineName, stateEntry, summaryOf, updateOf } from "../support/made-up-fleet.ts";
 
 let objects = 0;
@@ -92,27 +93,126 @@ describe("an update", () => {
 });
 
 describe("history of all machines, when it is full", () => {
-  it.each([
-    ["one line each", 1, 30],
-    ["many lines each", 200, 5],
-  ])("tellings of %s → the oldest lines go, and no more are kept", (_, each, tellings) =>
+  const DAY_MS = 24 * 3600_000;
+  const NOW = FLEET_START_MS + 10 * DAY_MS;
+  const { lines, prunedEvery, linesADayOfToken } = FLEET_HISTORY_LIMITS;
+
+  /** Adds lines of history: one of each machine in turn, the oldest at `fromMs`. */
+  const fill = (
+    sql: SqlStorage,
+    {
+      token,
+      machines,
+      lines: count,
+      fromMs,
+    }: Record<"machines" | "lines" | "fromMs", number> & { token: string },
+  ) =>
+    sql.exec(
+      `WITH RECURSIVE line(n) AS (SELECT 0 UNION ALL SELECT n + 1 FROM line WHERE n < ?1 - 1)
+       INSERT INTO history (at_ms, name, kind, text, token)
+       SELECT ?2, ?3 || '-' || (n % ?4), 'state', '', ?3 FROM line`,
+      count,
+      fromMs,
+      token,
+      machines,
+    );
+  /** Adds a line whose number makes the index delete lines. */
+  const prune = (rows: MachineRows, sql: SqlStorage) => {
+    const last = sql.exec<{ id: number }>("SELECT MAX(id) AS id FROM history").one().id;
+    const next = Math.ceil((last + 2) / prunedEvery) * prunedEvery;
+    sql.exec("INSERT INTO history VALUES (?, ?, 'last', 'state', '', 'token-0')", next - 1, NOW);
+    rows.take(updateOf(1, 1, {}, [stateEntry(1, "ready", "silent", NOW)]));
+  };
+  const count = (sql: SqlStorage, where = "1", ...bindings: string[]) =>
+    sql.exec<{ n: number }>(`SELECT COUNT(*) AS n FROM history WHERE ${where}`, ...bindings).one().n;
+  const OLD = { token: "fleet", machines: 300, lines, fromMs: FLEET_START_MS };
+
+  it("lines of one token → the oldest go, and the limit stays", () =>
     inIndex((rows, sql) => {
-      const { lines, prunedEvery } = FLEET_HISTORY_LIMITS;
-      sql.exec(
-        `WITH RECURSIVE line(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM line WHERE id < ?)
-         INSERT INTO history SELECT id, 0, 'x', 'state', '' FROM line`,
-        lines,
+      fill(sql, OLD);
+      prune(rows, sql);
+      expect(count(sql)).toBe(lines);
+      expect(count(sql, "id <= 2")).toBe(0);
+      expect(count(sql, "id > 2")).toBe(lines);
+    }));
+
+  it.each<[string, Parameters<typeof fill>[1][], token: string, least: number]>([
+    [
+      "137 names of one token write 30,000 lines at once → a tenth of the others' lines goes",
+      [OLD, { token: "flood", machines: 137, lines: 30_000, fromMs: NOW }],
+      "fleet",
+      lines - linesADayOfToken - 2,
+    ],
+    [
+      "they write as many each day → the others keep half",
+      [
+        OLD,
+        { ...OLD, token: "flood", machines: 137, lines: 40_000 },
+        { token: "flood", machines: 137, lines: 30_000, fromMs: NOW },
+      ],
+      "fleet",
+      lines / 2 - 2,
+    ],
+    [
+      "a token with few lines, the oldest → it keeps all",
+      [{ token: "site", machines: 3, lines: 2000, fromMs: FLEET_START_MS }, OLD],
+      "site",
+      2000,
+    ],
+    [
+      "300 machines of a site flap at once, twenty lines each → all of these stay",
+      [OLD, { token: "site", machines: 300, lines: 6000, fromMs: NOW }],
+      "site",
+      6000,
+    ],
+    [
+      "a day's lines of a token: as many as may displace others' → all stay",
+      [OLD, { token: "site", machines: 300, lines: linesADayOfToken, fromMs: NOW }],
+      "site",
+      linesADayOfToken,
+    ],
+  ])("%s", (_, fills, token, least) =>
+    inIndex((rows, sql) => {
+      for (const each of fills) fill(sql, each);
+      prune(rows, sql);
+      expect(count(sql)).toBe(lines);
+      expect(count(sql, "token = ?", token)).toBeGreaterThanOrEqual(least);
+    }),
+  );
+
+  it("one line more in a day than may displace others' → that one goes", () =>
+    inIndex((rows, sql) => {
+      fill(sql, OLD);
+      fill(sql, { token: "site", machines: 300, lines: linesADayOfToken + 1, fromMs: NOW });
+      prune(rows, sql);
+      expect(count(sql, "token = 'site'")).toBe(linesADayOfToken);
+    }));
+
+  it("one machine writes half of its token's lines → it loses its own lines alone", () =>
+    inIndex((rows, sql) => {
+      fill(sql, { ...OLD, lines: lines / 2 });
+      fill(sql, { ...OLD, token: "flapping", machines: 1, lines: lines / 2 });
+      sql.exec("UPDATE history SET token = 'fleet'");
+      fill(sql, { token: "site", machines: 1, lines: 5000, fromMs: NOW });
+      prune(rows, sql);
+      expect(count(sql, "name LIKE 'fleet-%'")).toBe(lines / 2);
+    }));
+
+  it.each<[string, Parameters<typeof fill>[1][], string[]]>([
+    ["one token alone → nothing, since its oldest lines go", [OLD, { ...OLD, lines: 5000 }], []],
+    [
+      "a token that loses newer lines than others keep → its name",
+      [OLD, { ...OLD, token: "flood", lines: 20_000, fromMs: NOW }],
+      ["flood"],
+    ],
+  ])("operators see of %s", (_, fills, expected) =>
+    inIndex((rows, sql) => {
+      for (const each of fills) fill(sql, each);
+      sql.exec("UPDATE history SET token = 'token-0' WHERE token = 'fleet'");
+      prune(rows, sql);
+      expect(new HeldBack(sql).list(NOW).map(({ what, who }) => `${what} ${who}`)).toEqual(
+        expected.map((who) => `history ${who}`),
       );
-      for (let index = 0; index < tellings; index++) {
-        const entries = Array.from({ length: each }, (__, at) => stateEntry(at + 1, "ready", "silent", 1));
-        rows.take(updateOf(index, 1, {}, entries));
-      }
-      const query = "SELECT COUNT(*) AS count, MIN(id) AS first, MAX(id) AS last FROM history";
-      const { count, first, last } = sql.exec<{ count: number; first: number; last: number }>(query).one();
-      expect(last).toBe(lines + each * tellings);
-      expect(first).toBe(last - count + 1);
-      expect(count).toBeGreaterThanOrEqual(lines);
-      expect(count).toBeLessThan(lines + prunedEvery);
     }),
   );
 });

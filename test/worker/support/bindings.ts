@@ -9,6 +9,8 @@ export const testVariables = {
   KUBE_URL,
   // Most tests send in a second the requests that a machine sends in an hour.
   MACHINE_REQUESTS: "1000000",
+  // All tests of a file share one fleet index, and most machines have the same join token.
+  SHARED_LIMITS_FACTOR: "1000",
   // In most tests, notices of the watch would wake node objects. Tests of the watch turn it on.
   NODE_WATCH: "off",
   // Nodes are removed only by an order of a test, since no cron trigger runs here.

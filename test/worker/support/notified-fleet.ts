@@ -66,15 +66,16 @@ export interface NotifiedFleet {
 
 let objects = 0;
 
-export function withFleet<T>(work: (fleet: NotifiedFleet) => Promise<T>): Promise<T> {
+/** Calls `work` with an empty fleet index. `limitsFactor`: the deployment's SHARED_LIMITS_FACTOR. */
+export function withFleet<T>(work: (fleet: NotifiedFleet) => Promise<T>, limitsFactor = 1): Promise<T> {
   const stub = env.INDEX.getByName(`notified-${objects++}`);
-  return runInDurableObject(stub, (_, { storage }) => work(fleetOver(storage)));
+  return runInDurableObject(stub, (_, { storage }) => work(fleetOver(storage, limitsFactor)));
 }
 
 export const alertsOf = ({ body }: Pick<GotDelivery, "body">) =>
   (JSON.parse(body) as { alerts: GotAlert[] }).alerts;
 
-function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
+function fleetOver(storage: DurableObjectStorage, limitsFactor: number): NotifiedFleet {
   const state = { nowMs: FLEET_START_MS, version: 0, ids: 0, fault: null as string | null };
   const deliveries: GotDelivery[] = [];
   const audited: string[] = [];
@@ -108,6 +109,7 @@ function fleetOver(storage: DurableObjectStorage): NotifiedFleet {
       deployment: "made-up",
       origin: "https://rollcall.test",
       allowed: "off",
+      limitsFactor: () => limitsFactor,
       summary: (name) => rows.summary(name),
       outageOf: (name, summary) => outages.of(name, summary),
       isOver: (id) => outages.isOver(Number(id)),

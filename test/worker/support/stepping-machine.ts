@@ -9,6 +9,7 @@ import { failure, success } from "../../../shared/result.ts";
 import { fieldManagerOf } from "../../../worker/kube/connect.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
 import type { Journal } from "../../../worker/storage/journal.ts";
+import type { NodeLoad, NodeTurn } from "../../../worker/storage/records.ts";
 import { type LastContact, renewLease as renewed } from "../../../worker/tick/lease.ts";
 import type { TickMemory } from "../../../worker/tick/memory.ts";
 import type { Loss } from "../../../worker/tick/own-node.ts";
@@ -87,6 +88,10 @@ export class SteppingMachine {
   isWatched = false;
   /** The milliseconds until the turn that the fleet index answers; null if it does not answer. */
   formTurnMs: number | null = 0;
+  /** The turn that the fleet index answers for a new or larger Node; null if it does not answer. */
+  nodeTurn: NodeTurn | null = { waitMs: 0, isGranted: true, limit: "" };
+  /** The loads that the machine has asked the fleet index for. */
+  readonly loads: NodeLoad[] = [];
   keepsTopologyLabels = false;
   requests: RequestBudget;
   inBetween: InBetween | undefined;
@@ -184,6 +189,10 @@ export class SteppingMachine {
       requests,
       isWatched: () => Promise.resolve(this.isWatched),
       formTurn: () => Promise.resolve(this.formTurnMs),
+      nodeTurn: (load) => {
+        this.loads.push(load);
+        return Promise.resolve(this.nodeTurn);
+      },
       nowMs,
       random: () => 0.5,
       client: (withinMs) =>

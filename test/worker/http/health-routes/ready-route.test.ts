@@ -57,6 +57,7 @@ describe("everything works", () => {
         "apiserver",
         "watch",
         "state",
+        "limits",
       ]),
     );
   });
@@ -98,6 +99,9 @@ const tokenStatus = () => Promise.resolve({ source: "secret" });
 const watched = (watchState: () => Promise<unknown>) => ({
   NODE_WATCH: "on",
   CLUSTER: { getByName: () => ({ tokenStatus, watchState }) },
+});
+const heldBack = (held: () => Promise<unknown>) => ({
+  INDEX: { getByName: () => ({ stateVersion: () => Promise.resolve(1), heldBack: held }) },
 });
 const isoIn = (days: number) => new Date(inDays(days) * 1000).toISOString();
 const lastFailure = { at: isoIn(0), reason: "refused", message: "403" };
@@ -170,6 +174,16 @@ describe("a fault", () => {
       "a watch that is live → all is well",
       () => watched(() => Promise.resolve({ state: LIVE })),
       { status: 200, state: "ok", faulty: {} },
+    ],
+    [
+      "a limit that machines share → a warning, with the join token and the time",
+      () => heldBack(() => Promise.resolve([{ what: "new Nodes", who: "tok-1", sinceMs: 0 }])),
+      { status: 200, state: "warning", faulty: { limits: "warning" } },
+    ],
+    [
+      "a fleet index that does not answer → a warning",
+      () => heldBack(() => Promise.reject(new Error("overloaded"))),
+      { status: 200, state: "warning", faulty: { limits: "warning" } },
     ],
     [
       "a token that ends soon → a warning, and 200",

@@ -1,0 +1,83 @@
+// Asks the fleet index for a turn before a Node is created, grows, or is written beyond the machine's own share, since
+// all machines of a join token share the limits of these loads.
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { type Environment, fleetIndex } from "../env.ts";
+import { withDeadline } from "../kube/deadline.ts";
+import type { NodeLoad, NodeRecordStore, NodeTurn } from "../storage/records.ts";
+import { sizeOf } from "./budgets.ts";
+
+export interface TurningMachine {
+  records: NodeRecordStore;
+  nowMs: () => number;
+  random: () => number;
+  /** Asks the fleet index; null without an answer in time. Never rejects. */
+  nodeTurn: (load: NodeLoad) => Promise<NodeTurn | null>;
+}
+
+/** The time limit for the fleet index to give a turn. Without an answer, the next report asks again. */
+export const TURN_DEADLINE_MS = 500;
+
+/** Returns a function that asks the fleet index for a turn of a machine with this join token. */
+export function nodeTurns(env: Environment, token: string): TurningMachine["nodeTurn"] {
+  return (load) => {
+    const ask = async () => fleetIndex(env).nodeTurn(token, load);
+    return withDeadline<NodeTurn | null>(TURN_DEADLINE_MS, ask, null).catch(() => null);
+  };
+}
+
+/** A Node's size for the limits: its bytes in steps of STEP, with ROOM for the fields that the apiserver adds. */
+const STEP = 4096;
+const ROOM = 512;
+/** The time for which an assigned turn is valid. Turns that are collected and used together would be a burst. */
+export const TURN_GOOD_MS = 60_000;
+
+/** The reason why a write waits. `waitMs`: the time until the turn; undefined without an answer. */
+export interface WaitingTurn {
+  message: string;
+  waitMs?: number;
+}
+
+const stepsOf = (node: Node): number => {
+  const { managedFields: _, ...metadata } = node.metadata ?? {};
+  return STEP * Math.ceil((sizeOf({ ...node, metadata }) + ROOM) / STEP);
+};
+
+/**
+ * Returns null if the Node may be written now, and otherwise why it waits. `extraBytes`: the bytes of the write beyond the
+ * machine's own share. A machine asks only for a new Node, for one that grows, and for extra bytes.
+ */
+export async function waitForTurn(
+  { records, nowMs, random, nodeTurn }: TurningMachine,
+  node: Node,
+  extraBytes: number,
+): Promise<WaitingTurn | null> {
+  const { granted: stored, turn } = records.get("nodeBytes") ?? {};
+  const known = records.get("node")?.node;
+  const granted = stored ?? (known ? stepsOf(known) : 0);
+  const bytes = Math.max(granted, stepsOf(node));
+  if (bytes === granted && extraBytes === 0) return null;
+  const isEnough = turn !== undefined && bytes <= turn.bytes && extraBytes <= turn.extraBytes;
+  const inMs = turn ? turn.atMs - nowMs() : 0;
+  if (isEnough && inMs > 0) return { message: turn.message, waitMs: inMs };
+  if (isEnough && turn.isGranted && inMs > -TURN_GOOD_MS) {
+    records.put("nodeBytes", { granted: bytes });
+    return null;
+  }
+  const answer = await nodeTurn({ nodes: granted === 0 ? 1 : 0, bytes: bytes - granted + extraBytes });
+  if (!answer) return { message: NO_ANSWER };
+  const { isGranted, limit } = answer;
+  if (isGranted && answer.waitMs === 0) {
+    if (bytes !== stored) records.put("nodeBytes", { granted: bytes });
+    return null;
+  }
+  // Machines that must ask again do so at different times.
+  const waitMs = isGranted ? answer.waitMs : Math.round(answer.waitMs * (0.5 + 0.5 * random()));
+  const message = `the limit of ${limit} is reached: its Node is written later`;
+  records.put("nodeBytes", {
+    granted,
+    turn: { bytes, extraBytes, atMs: nowMs() + waitMs, isGranted, message },
+  });
+  return { message, waitMs };
+}
+
+const NO_ANSWER = "the fleet index does not answer: its Node is written later";
