@@ -1,16 +1,17 @@
 // Tests the shim's package: how apt itself treats the shim's commands. test/process/infra/apt/repository.test.ts
 // tests which repositories apt refuses to trust.
 import { execFileSync, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { generateKey } from "openpgp";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { KEY_FILE, publish } from "../../../../infra/apt/repository.ts";
 import {
   installFormer,
   installVersion,
   PACKAGE,
   type PackageManager,
+  packageManager,
   updateLists,
 } from "../../../../node-shim/service/package.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -20,6 +21,51 @@ import { hasDpkg } from "../../infra/deb/dpkg-root.ts";
 
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
 const canApt = hasDpkg && has("apt-get") && process.geteuid?.() === 0;
+
+describe.skipIf(!has("apt-get"))(
+  `apt-get's environment${has("apt-get") ? "" : " (skipped: no apt-get)"}`,
+  () => {
+    const folder = temporaryFolder();
+    afterAll(() => folder.remove());
+
+    it("the shim has secrets, a proxy and a configuration of apt → apt-get gets only what it needs", async () => {
+      const file = join(folder.path, "environment");
+      const config = join(folder.path, "apt.conf");
+      writeFileSync(config, `APT::Update::Pre-Invoke { "touch ${file}.configured"; };`);
+      const own = {
+        ROLLCALL_JOIN_TOKEN: "rcj1_secret",
+        HTTPS_PROXY: "http://name:password@127.0.0.1:1",
+        APT_CONFIG: config,
+        LD_LIBRARY_PATH: folder.path,
+        DEBCONF_FRONTEND: "dialog",
+        PATH: `${folder.path}:${process.env["PATH"]}`,
+      };
+      for (const [name, value] of Object.entries(own)) vi.stubEnv(name, value);
+      for (const name of ["lists/partial", "archives/partial"])
+        mkdirSync(join(folder.path, name), { recursive: true });
+      // The hook writes the environment of apt-get, and ends it before it reads a source.
+      const options = [
+        `Dir::State=${folder.path}`,
+        `Dir::Cache=${folder.path}`,
+        "Dir::Etc::SourceList=/dev/null",
+        "Dir::Etc::SourceParts=/dev/null",
+        `APT::Update::Pre-Invoke::=env > ${file}; exit 1`,
+      ].flatMap((option) => ["-o", option]);
+      const outcome = await packageManager.aptGet(["update", ...options]);
+      vi.unstubAllEnvs();
+      expect(outcome.ok).toBe(false);
+      expect(existsSync(`${file}.configured`)).toBe(false);
+      // The shell of the hook sets PWD and OLDPWD.
+      const lines = readFileSync(file, "utf8").trim().split("\n");
+      expect(lines.filter((line) => !/^(OLD)?PWD=/.test(line)).toSorted()).toEqual([
+        "DEBIAN_FRONTEND=noninteractive",
+        "LC_ALL=C.UTF-8",
+        "NEEDRESTART_SUSPEND=1",
+        "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+      ]);
+    });
+  },
+);
 
 describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, or not root)"}`, () => {
   const folder = temporaryFolder();
