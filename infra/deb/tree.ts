@@ -18,8 +18,8 @@ import {
 } from "./contents.ts";
 import { changelogText, controlText, copyrightText } from "./control.ts";
 
-/** The unit that upgrades the shim with apt. Only the .deb has it: other systems have no apt. */
-const UPGRADE_SERVICE = `${PACKAGE}-upgrade.service`;
+/** The units that ask for a version, and install it with apt. Only the .deb has them: other systems have no apt. */
+const UPGRADE_SERVICES = [`${PACKAGE}-upgrade-ask.service`, `${PACKAGE}-upgrade.service`];
 const UPGRADE_TIMER = `${PACKAGE}-upgrade.timer`;
 
 /** Writes the files of the .deb. Sets each mode and time, so that two builds have the same bytes. */
@@ -33,7 +33,7 @@ export function fillTree(build: Build): void {
   symlinkSync(`../${home.slice("usr/".length)}/bin/${command}`, join(tree, "usr/bin/node-shim"));
   const node = runtime ? `/${home}/bin/node` : "/usr/bin/node";
   const units = "usr/lib/systemd/system";
-  for (const name of [UNIT_NAME, UPGRADE_SERVICE])
+  for (const name of [UNIT_NAME, ...UPGRADE_SERVICES])
     put(`${units}/${name}`, serviceUnit(root, name, node, `/${home}`));
   put(`${units}/${UPGRADE_TIMER}`, unitOf(root, UPGRADE_TIMER));
   put("etc/rollcall/kubelet.yaml", fileOf(root, "kubelet.yaml"));

@@ -67,17 +67,7 @@ export function addWorkerCommands(program: Command): void {
       print(await rotateKey(flags));
     });
 
-  workerFlags(likeService(program.command("upgrade"), NAME))
-    .description("Ask the Worker which version this machine may have, and install it with apt.")
-    .option("--check", "print the version that this machine may have, and install nothing")
-    .option("--hostname-override <name>", NAME_HELP)
-    .addOption(flagOption(MACHINE_FLAGS.caFile))
-    .addHelpText("after", UPGRADE_HELP)
-    .action(async (flags: UpgradeFlags) => {
-      const { show, clear } = progressLine(process.stderr, "waiting: ");
-      const done = await upgradeShim(flags, thisUpgradeHost(flags, show)).finally(clear);
-      print(done);
-    });
+  addUpgrade(program);
 
   workerFlags(likeService(program.command("leave"), NAME))
     .description(
@@ -88,6 +78,22 @@ export function addWorkerCommands(program: Command): void {
     .addHelpText("after", LEAVE_EXAMPLE)
     .action(async (flags: EnrolledFlags) => {
       print(await leaveWorker(flags));
+    });
+}
+
+function addUpgrade(program: Command): void {
+  workerFlags(likeService(program.command("upgrade"), NAME))
+    .description("Ask the Worker which version this machine may have, and install it with apt.")
+    .option("--check", "print the version that this machine may have, and install nothing")
+    .option("--version-to <file>", "ask, and write the version into this file; install nothing")
+    .option("--version-from <file>", "install the version in this file; send no request, and remove the file")
+    .option("--hostname-override <name>", NAME_HELP)
+    .addOption(flagOption(MACHINE_FLAGS.caFile))
+    .addHelpText("after", UPGRADE_HELP)
+    .action(async (flags: UpgradeFlags) => {
+      const { show, clear } = progressLine(process.stderr, "waiting: ");
+      const done = await upgradeShim(flags, thisUpgradeHost(flags, show)).finally(clear);
+      print(done);
     });
 }
 
@@ -142,6 +148,8 @@ Examples:
 The timer upgrades once an hour or two. The operator's rollout decides which machines may have a version; without a
 rollout, nothing happens. The package comes from the apt repository of this machine's sources, and apt checks its
 signature. The shim never installs a version that is older than the one that runs.
+
+The timer runs two units: one asks the Worker in a sandbox (--version-to), the other installs (--version-from).
 
 With --check as well, the rollout counts this machine as one that was given the version.
 

@@ -28,10 +28,15 @@ import { type LastingStatus, readLastingStatus, type SeenStatus, thisReader } fr
 import { type RequestFault, requestFaultText } from "../worker-link/exchange.ts";
 import { askForUpgrade } from "../worker-link/requests.ts";
 import { besideShim, type EnrolledFlags } from "./as-enrolled.ts";
+import { putVersion, takeVersion } from "./version-file.ts";
 
 export interface UpgradeFlags extends EnrolledFlags {
   /** true for --check: asks the Worker, and installs nothing. */
   check?: boolean;
+  /** --version-to: asks the Worker, and writes the version into this file instead of installing it. */
+  versionTo?: string;
+  /** --version-from: installs the version in this file, and sends no request. */
+  versionFrom?: string;
 }
 
 /** The functions and values of the machine that an upgrade uses. */
@@ -69,11 +74,40 @@ const CHECK_EVERY_MS = 2000;
  * fails. After an error the installed version is unchanged, unless the error's text states otherwise.
  */
 export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promise<string> {
+  const { check, versionTo, versionFrom } = flags;
+  if (versionTo !== undefined && versionFrom !== undefined)
+    throw new Error("--version-to and --version-from: pass only one");
+  if (versionTo !== undefined) putVersion(versionTo, null);
   // Checks the package first, because the Worker counts each machine that gets a version as being upgraded.
-  const former = flags.check ? "" : await upgradable(host);
+  const former = check ? "" : await upgradable(host, versionTo === undefined);
+  if (versionFrom !== undefined) {
+    const version = takeVersion(versionFrom);
+    // Checks the order again, because this process trusts the file less than its own version.
+    const newer = newerOf({ version });
+    if (newer.version === null) return `this machine stays with ${VERSION}: ${newer.why}`;
+    return installWatched(flags, { name: "this machine", version, former }, host);
+  }
   const { name, version, why } = await askedFor(flags);
   if (version === null) return `${name} stays with ${VERSION}: ${why}`;
-  if (flags.check) return `${name} has ${VERSION}, and may have ${version}: sudo node-shim upgrade`;
+  if (check) return `${name} has ${VERSION}, and may have ${version}: sudo node-shim upgrade`;
+  if (versionTo === undefined) return installWatched(flags, { name, version, former }, host);
+  putVersion(versionTo, version);
+  return `${name} has ${VERSION}, and may have ${version}`;
+}
+
+interface Upgrade {
+  name: string;
+  version: string;
+  /** The Debian version that is installed before the upgrade. */
+  former: string;
+}
+
+/** Installs the version, and the former version again if the new one does not report. */
+async function installWatched(
+  flags: UpgradeFlags,
+  { name, version, former }: Upgrade,
+  host: UpgradeHost,
+): Promise<string> {
   refuseFailed(flags, version, host);
   const isWatched = host.service() !== null;
   await install(version, host);
@@ -84,10 +118,10 @@ export async function upgradeShim(flags: UpgradeFlags, host: UpgradeHost): Promi
 }
 
 /** Returns the installed Debian version. Throws, with the remedy, if this process cannot upgrade the package. */
-async function upgradable({ isRoot, program, packages }: UpgradeHost): Promise<string> {
+async function upgradable({ isRoot, program, packages }: UpgradeHost, needsRoot: boolean): Promise<string> {
   const installed = await installedVersion(packages, program);
   if (!installed.ok) throw new Error(`not upgraded: ${installed.error}`);
-  if (!isRoot) throw new Error("only root can do that: sudo node-shim upgrade");
+  if (needsRoot && !isRoot) throw new Error("only root can do that: sudo node-shim upgrade");
   return installed.value;
 }
 

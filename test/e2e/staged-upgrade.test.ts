@@ -7,7 +7,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { generateKey } from "openpgp";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { KEY_FILE, publish } from "../../infra/apt/repository.ts";
 import { debName } from "../../infra/deb/archives.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -30,6 +30,7 @@ const GOOD = "9.1.0";
 const BAD = "9.2.0";
 const UNIT = "rollcall-node-shim.service";
 const UPGRADE = "rollcall-node-shim-upgrade";
+const SERVICES = [`${UPGRADE}-ask.service`, `${UPGRADE}.service`];
 /** The time limit of each test: the shim gathers the facts of its first report in real time. */
 const PATIENCE_MS = 600_000;
 
@@ -139,29 +140,69 @@ describe.skipIf(missing !== null)(
     const status = () =>
       JSON.parse(machine.sh("node-shim status --json").stdout) as { kind: string; status: { shim: string } };
 
-    /** Runs the upgrade as the timer does. Resolves with the last line of its log and the result of its service. */
-    async function upgraded(): Promise<{ said: string; result: string }> {
+    /** Runs the upgrade as the timer does. Resolves with the last line of both logs and the results of the services. */
+    async function upgraded(): Promise<{ said: string; results: string[] }> {
       await inMachine(`systemctl start ${UPGRADE}.service`);
-      const said = sh(`journalctl -u ${UPGRADE}.service -o cat | grep "^node-shim: " | tail -n 1`);
-      return { said, result: property(`${UPGRADE}.service`, "Result") };
+      const said = sh(`journalctl -u "${UPGRADE}*.service" -o cat | grep "^node-shim: " | tail -n 1`);
+      return { said, results: SERVICES.map((unit) => property(unit, "Result")) };
     }
+    const wasStarted = () => property(`${UPGRADE}.service`, "ConditionResult");
 
     it("no rollout → requested, and nothing changes", async () => {
       expect(property(`${UPGRADE}.timer`, "ActiveState")).toBe("active");
       expect(await upgraded()).toMatchObject({
         said: `node-shim: edge-7 stays with ${VERSION}: there is no rollout`,
-        result: "success",
+        results: ["success", "success"],
       });
+      expect(wasStarted()).toBe("no");
       expect([asking, installed()]).toEqual([[VERSION], VERSION]);
+    });
+
+    describe("a shell in place of the shim → writes to the unit's own folders alone, without a capability", () => {
+      const probe = [
+        "exec 2> /dev/null",
+        `for folder in $(find / /run /dev -xdev -type d; echo /dev/shm); do`,
+        `  if (: > "$folder/probe"); then rm "$folder/probe"; echo "wrote $folder"; fi`,
+        "done",
+        `systemctl list-units > /dev/null && echo "reached systemd"`,
+        "grep CapBnd /proc/self/status",
+      ].join("\n");
+      // /tmp and /var/tmp are private folders of a unit.
+      const PRIVATE = ["/tmp", "/var/tmp"];
+
+      test.each([
+        [`${UPGRADE}-ask.service`, ["/run/probe-run", ...PRIVATE], []],
+        [UNIT, ["/run/probe-run", ...PRIVATE, "/var/lib/rollcall"], ["reached systemd"]],
+      ])("%s", (unit, folders, reached) => {
+        sh("cat > /etc/probe", probe);
+        const changes = [
+          "s|^ExecStart=.*|ExecStart=/bin/sh /etc/probe|",
+          "s|^RuntimeDirectory=.*|RuntimeDirectory=probe-run|",
+          "s|^Type=.*|Type=oneshot|",
+          "/^Restart=/d",
+        ];
+        const path = `/etc/systemd/system/probe-${unit}`;
+        sh(`systemctl cat ${unit} | sed "${changes.join(";")}" > ${path}`);
+        sh(`systemctl daemon-reload; systemctl start probe-${unit}`);
+        const said = sh(`journalctl -u probe-${unit} -o cat`).split("\n");
+        sh(`rm -r ${path} /run/probe-run; systemctl daemon-reload`);
+        expect(said.filter((line) => line.startsWith("wrote ")).toSorted()).toEqual(
+          folders.map((folder) => `wrote ${folder}`).toSorted(),
+        );
+        expect(said.filter((line) => line.startsWith("reached "))).toEqual(reached);
+        expect(said).toContainEqual(expect.stringMatching(/^CapBnd:\s+0{16}$/));
+      });
     });
 
     it("a version is set → installed by the shim that it replaces, the service runs with it, and the timer stays active", async () => {
       given = GOOD;
       const before = property(UNIT, "MainPID");
       expect(await upgraded()).toMatchObject({
-        said: `node-shim: edge-7 has ${GOOD} now, after ${VERSION}, and it reports`,
-        result: "success",
+        said: `node-shim: this machine has ${GOOD} now, after ${VERSION}, and it reports`,
+        results: ["success", "success"],
       });
+      expect(wasStarted()).toBe("yes");
+      expect(sh("ls /run/rollcall-node-shim-upgrade")).toBe("");
       expect(installed()).toBe(GOOD);
       expect(status()).toMatchObject({ kind: "Ready", status: { shim: GOOD } });
       expect(property(UNIT, "MainPID")).not.toBe(before);
@@ -177,7 +218,7 @@ describe.skipIf(missing !== null)(
         said: expect.stringMatching(
           `${BAD} was installed, and has not reported within 3 minutes: ${GOOD} is installed again`,
         ),
-        result: "exit-code",
+        results: ["success", "exit-code"],
       });
       expect(installed()).toBe(GOOD);
       await eventually(async () => status().kind === "Ready");
@@ -188,8 +229,11 @@ describe.skipIf(missing !== null)(
 
     it("removed, purged → neither timer nor process is left", () => {
       sh("dpkg -P rollcall-node-shim");
-      for (const unit of [UNIT, `${UPGRADE}.timer`, `${UPGRADE}.service`])
+      for (const unit of [UNIT, `${UPGRADE}.timer`, ...SERVICES])
         expect(machine.sh(`systemctl is-active ${unit}`).stdout).toBe("inactive\n");
+      expect(machine.sh(`systemctl cat "${UPGRADE}*"; ls -d /run/rollcall-node-shim-upgrade`).stdout).toBe(
+        "",
+      );
       expect(sh("find /etc/systemd /var/lib/systemd/deb-systemd-helper-enabled -name '*rollcall*'")).toBe("");
     });
   },

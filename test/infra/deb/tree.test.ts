@@ -39,12 +39,32 @@ describe("the .deb with a Node.js inside", () => {
   test.each([
     ["with", `/${HOME}/bin/node /${HOME}/bin/node-shim.cjs`],
     ["all", "/usr/bin/node /usr/share/rollcall-node-shim/bin/node-shim.cjs"],
-  ])("%s: the unit that upgrades → runs %s upgrade, in the service's environment", (tree, command) => {
-    const unit = read(tree, "usr/lib/systemd/system/rollcall-node-shim-upgrade.service");
-    const service = read(tree, "usr/lib/systemd/system", UNIT_NAME);
-    expect(unit).toContain(`\nExecStart=${command} upgrade\n`);
-    const environmentFile = /^EnvironmentFile=.*$/m.exec(service)?.[0] ?? "none";
-    expect(unit).toContain(`\n${environmentFile}\n`);
+  ])(
+    "%s: the units of an upgrade → %s asks in the service's environment, and installs in none",
+    (tree, command) => {
+      const units = "usr/lib/systemd/system";
+      const ask = read(tree, units, "rollcall-node-shim-upgrade-ask.service");
+      const install = read(tree, units, "rollcall-node-shim-upgrade.service");
+      const file = "/run/rollcall-node-shim-upgrade/version";
+      expect(ask).toContain(`\nExecStart=${command} upgrade --version-to ${file}\n`);
+      expect(install).toContain(`\nExecStart=${command} upgrade --version-from ${file}\n`);
+      expect(install).toContain(`\nConditionPathExists=${file}\n`);
+      const service = read(tree, units, UNIT_NAME);
+      const environmentFile = /^EnvironmentFile=.*$/m.exec(service)?.[0] ?? "none";
+      expect(ask).toContain(`\n${environmentFile}\n`);
+      expect(install).not.toMatch(/^Environment/m);
+    },
+  );
+
+  it("the unit that asks → writes to its own folder alone, and reaches no program that acts for root", () => {
+    const ask = read("all/usr/lib/systemd/system/rollcall-node-shim-upgrade-ask.service");
+    const settings = (name: string) =>
+      [...ask.matchAll(new RegExp(`^${name}=(.*)$`, "gm"))].map(([, value]) => value);
+    expect(settings("ProtectSystem")).toEqual(["strict"]);
+    expect(settings("(?:ReadWritePaths|StateDirectory|CacheDirectory|LogsDirectory|BindPaths)")).toEqual([]);
+    expect(settings("RuntimeDirectory")).toEqual(["rollcall-node-shim-upgrade"]);
+    expect(settings("RestrictAddressFamilies")).toEqual(["AF_INET AF_INET6"]);
+    expect(settings("CapabilityBoundingSet")).toEqual([""]);
   });
 
   it("what is not upgraded by apt → has no such unit", () => {

@@ -2,7 +2,7 @@
 // report.
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import {
@@ -177,6 +177,72 @@ describe("a version that does not report → the former one again, and exit code
     expect(await upgradeShim(flags, other.host)).toMatch(/^edge-7 has 9\.3\.0 now/);
     answer.body = { version: NEWER };
     expect(await upgradeShim(flags, host({ dateMs: DATE_MS + 86_400_000 }).host)).toMatch(/and it reports$/);
+  });
+});
+
+describe("the two units: one asks and writes the version, the other installs the version", () => {
+  const file = () => join(folder.path, "run/version");
+  beforeEach(() => mkdirSync(join(folder.path, "run"), { mode: 0o700 }));
+  const asking = () => enrolled({ versionTo: file() });
+  /** The flags of the unit that installs. Any request would fail. */
+  const installing = () => enrolled({ versionFrom: file(), url: "http://127.0.0.1:1" });
+  const write = (version: string) => writeFileSync(file(), `${version}\n`, { mode: 0o600 });
+
+  it("the answer has a version → written, and nothing is installed", async () => {
+    const { host: machine, ran } = host();
+    expect(await upgradeShim(await asking(), machine)).toBe(`edge-7 has ${VERSION}, and may have ${NEWER}`);
+    expect([readFileSync(file(), "utf8"), asked.length, ran]).toEqual(["9.2.0~rc.1\n", 1, []]);
+  });
+
+  test.each<[situation: string, body: object, status: number]>([
+    ["has no version", { version: null, why: "no rollout" }, 200],
+    ["is the running version", { version: VERSION }, 200],
+    ["has an older version", { version: "0.0.9" }, 200],
+    ["is not a Worker's", { version: "newest" }, 200],
+    ["has more than a version", { version: `${NEWER} -o Dir::Etc=/tmp` }, 200],
+    ["is a refusal", { reason: "key-revoked", title: "This key was revoked" }, 403],
+  ])("the answer %s → no file, also not an earlier answer's", async (_situation, body, status) => {
+    write("9.1.0");
+    answer = { status, body };
+    await upgradeShim(await asking(), host().host).catch(() => undefined);
+    expect([existsSync(file()), asked.length]).toEqual([false, 1]);
+  });
+
+  it("the file has a version → installed once, without a request", async () => {
+    write("9.2.0~rc.1");
+    const { host: machine, ran } = host();
+    expect(await upgradeShim(await installing(), machine)).toBe(
+      `this machine has ${NEWER} now, after ${VERSION}, and it reports`,
+    );
+    expect([ran, asked, existsSync(file())]).toEqual([[UPDATE, INSTALL], [], false]);
+    await expect(upgradeShim(await installing(), host().host)).rejects.toThrow(/cannot be used \(ENOENT\)/);
+  });
+
+  it("its version does not report → the former one again", async () => {
+    write("9.2.0~rc.1");
+    const { host: machine, ran } = host({ shims: [OLD, null] });
+    await expect(upgradeShim(await installing(), machine)).rejects.toThrow(/0\.1\.0 is installed again/);
+    expect(ran).toEqual([UPDATE, INSTALL, BACK]);
+    write("9.2.0~rc.1");
+    await expect(upgradeShim(await installing(), host().host)).rejects.toThrow(/it is tried again after/);
+  });
+
+  test.each<[situation: string, text: string, said: RegExp]>([
+    ["an older version", "0.0.9", /older than .*: it cannot downgrade a machine/],
+    ["no version", "newest", /has no version of a package$/],
+    ["options of apt-get", "9.2.0 -o Dir::Etc=/tmp", /has no version of a package$/],
+  ])("the file has %s → nothing is installed", async (_situation, text, said) => {
+    write(text);
+    const { host: machine, ran } = host();
+    await expect(upgradeShim(await installing(), machine)).rejects.toThrow(said);
+    expect(ran).toEqual([]);
+  });
+
+  it("the file has the running version → nothing is installed", async () => {
+    write(VERSION);
+    const { host: machine, ran } = host();
+    expect(await upgradeShim(await installing(), machine)).toMatch(/no newer$/);
+    expect(ran).toEqual([]);
   });
 });
 
