@@ -1,5 +1,6 @@
 // Renders the report of rollcall impact for a terminal.
-import { harmless, type Paint, painted, type TerminalScreen, wrapped } from "../operator/render/terminal.ts";
+import { printable } from "../../shared/protocol/printable.ts";
+import { type Paint, painted, type TerminalScreen, wrapped } from "../operator/render/terminal.ts";
 import { counted } from "./cluster-objects.ts";
 import type { Finding, Severity } from "./finding.ts";
 import type { ImpactReport } from "./impact.ts";
@@ -27,7 +28,7 @@ function findingText(
   { severity, object, consequence, remedy, link }: Finding,
   screen: TerminalScreen,
 ): string {
-  const head = `${painted(severity.toUpperCase(), PAINTS[severity], screen)}  ${harmless(object)}\n`;
+  const head = `${painted(severity.toUpperCase(), PAINTS[severity], screen)}  ${printable(object)}\n`;
   return [
     head,
     ...consequence.split("\n").map((line) => lines(line, screen, INDENT)),
@@ -46,7 +47,7 @@ function unreadText({ unread }: ImpactReport, screen: TerminalScreen): string {
 /** Returns `text` wrapped and indented. `hanging` comes before each line but the first. */
 function lines(text: string, { columns }: TerminalScreen, indent: string, hanging = ""): string {
   const width = Math.min(columns ?? WIDTH, WIDTH) - indent.length - hanging.length;
-  return wrapped(harmless(text), width)
+  return wrapped(printable(text), width)
     .map((line, index) => `${indent}${index === 0 ? "" : hanging}${line}\n`)
     .join("");
 }

@@ -1,5 +1,6 @@
 // Ends each command: prints the Worker's answer, or one line with the reason why there is none.
 import type { ZodMiniType } from "zod/mini";
+import { shownText } from "../../shared/protocol/printable.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { ask, type OperatorRequest, readAnswer, type WorkerConnection } from "./client.ts";
 import { type ConnectionFlags, connectionOf } from "./contexts/connection.ts";
@@ -77,10 +78,13 @@ export function viewOf(program: OperatorProgram): ScreenView {
   };
 }
 
+/** The most characters of a fault. */
+const FAULT_LENGTH = 4096;
+
 export function fail(
   { surroundings: { process } }: OperatorProgram,
   { reason, message }: OperatorFault,
 ): void {
-  process.stderr.write(`rollcall: ${message}\n`);
+  process.stderr.write(`rollcall: ${shownText(message, FAULT_LENGTH)}\n`);
   process.exitCode = EXIT_CODES[reason];
 }

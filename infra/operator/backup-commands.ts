@@ -11,9 +11,17 @@ import {
   importStateSchema,
 } from "../../shared/protocol/backup.ts";
 import { originsSchema } from "../../shared/protocol/operator-answers.ts";
+import { printableJson } from "../../shared/protocol/printable.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { connect, done, fail, print } from "./answer.ts";
-import { ask, type OperatorRequest, readAnswer, type WorkerConnection } from "./client.ts";
+import {
+  ask,
+  newList,
+  type OperatorRequest,
+  readAnswer,
+  readUnchanged,
+  type WorkerConnection,
+} from "./client.ts";
 import { writePrivate } from "./contexts/secrets.ts";
 import { fault, type OperatorFault } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
@@ -59,10 +67,11 @@ async function exportTo(program: OperatorProgram, file: string | undefined): Pro
   const connection = connect(program);
   if (!connection.ok) return fail(program, connection.error);
   const lines: string[] = [];
+  const list = newList();
   let page: Result<{ line: string; next: string | null }, OperatorFault>;
   let next: string | null = "";
   do {
-    page = await pageOf(connection.value, next);
+    page = await pageOf(connection.value, next, list);
     if (!page.ok) return fail(program, page.error);
     lines.push(page.value.line);
     ({ next } = page.value);
@@ -79,12 +88,13 @@ async function exportTo(program: OperatorProgram, file: string | undefined): Pro
   );
 }
 
-async function pageOf(connection: WorkerConnection, after: string) {
+async function pageOf(connection: WorkerConnection, after: string, list: OperatorRequest["list"]) {
   const path = after === "" ? "/v1/backup" : (`/v1/backup?after=${encodeURIComponent(after)}` as const);
-  const sent = await ask(connection, { method: "GET", path });
-  const answer = sent.ok ? readAnswer(backupAnswerSchema, sent.value) : sent;
+  const sent = await ask(connection, { method: "GET", path, ...(list && { list }) });
+  // The Worker has signed the page, so the file has its texts unchanged.
+  const answer = sent.ok ? readUnchanged(backupAnswerSchema, sent.value) : sent;
   if (!answer.ok) return answer;
-  return success({ line: `${JSON.stringify(answer.value.page)}\n`, next: answer.value.next });
+  return success({ line: `${printableJson(answer.value.page)}\n`, next: answer.value.next });
 }
 
 interface ImportFlags {

@@ -4,8 +4,9 @@ import { request as requestHttps } from "node:https";
 import { gunzipSync } from "node:zlib";
 import * as z from "zod/mini";
 import { parseJson } from "../../node-shim/base/state-file.ts";
-import { abortAfter } from "../../node-shim/base/clock.ts";
-import { faultOf } from "../../node-shim/base/fault.ts";
+import { abortAfter, monotonicMs } from "../../node-shim/base/clock.ts";
+import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
+import { printableTexts, shownText } from "../../shared/protocol/printable.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { type Result, success } from "../../shared/result.ts";
@@ -35,7 +36,25 @@ export type OperatorRequest = Target & {
   login?: string;
   /** The time limit in milliseconds. DEADLINE_MS by default. */
   withinMs?: number;
+  /** The list that the answer is a page of. Its pages have a limit together. */
+  list?: ListRoom;
 };
+
+/** The room that a list has left for further pages, since a server could send pages without end. */
+interface ListRoom {
+  bytes: number;
+  /** The time at which the list must be complete, by monotonicMs. */
+  endsMs: number;
+}
+
+/** The most bytes of one answer, also after decompression: RPC between the Worker's objects has the same limit. */
+export const MOST_ANSWER_BYTES = 32 * 1024 * 1024;
+const MOST_LIST_BYTES = 8 * MOST_ANSWER_BYTES;
+/** The bytes that a page counts at least. They limit the number of pages. */
+const LEAST_PAGE_BYTES = 256 * 1024;
+const LIST_WITHIN_MS = 600_000;
+
+export const newList = (): ListRoom => ({ bytes: MOST_LIST_BYTES, endsMs: monotonicMs() + LIST_WITHIN_MS });
 
 /** The time limit of a request in milliseconds, so that a request without an answer does not block a script. */
 const DEADLINE_MS = 30_000;
@@ -103,28 +122,43 @@ function inTypedWords(
 
 async function send(
   { url, headers }: WorkerConnection,
-  { method, path, body, withinMs = DEADLINE_MS }: OperatorRequest,
+  { method, path, body, withinMs = DEADLINE_MS, list }: OperatorRequest,
 ): Promise<Result<HttpAnswer, OperatorFault>> {
   const text = body === undefined ? {} : { body: JSON.stringify(body) };
+  const leftMs = list ? list.endsMs - monotonicMs() : withinMs;
+  if (leftMs <= 0 || (list && list.bytes <= 0)) return fault("failed", `${url}: ${LIST_TOO_LONG}`);
   try {
-    return success(await httpRequest(url + path, { method, headers, withinMs, ...text }));
+    const limits = { withinMs: Math.min(withinMs, leftMs) };
+    const answer = await httpRequest(url + path, { method, headers, ...limits, ...text });
+    if (list) list.bytes -= Math.max(LEAST_PAGE_BYTES, answer.bytes);
+    return success(answer);
   } catch (error) {
+    if (error instanceof TooLarge) return fault("failed", `${url}: ${error.message}`);
     return fault("unreachable", `${url} cannot be reached: ${faultOf(error)}`);
   }
 }
 
+const LIST_TOO_LONG = `the list does not end within ${MOST_LIST_BYTES / 2 ** 20} MiB and ${LIST_WITHIN_MS / 60_000} minutes: narrow it`;
+
+const problemText = z.string().check(z.overwrite((text) => shownText(text)));
+
 /** The fields of a problem document (RFC 9457) that are printed. */
 const problemSchema = z.object({
-  title: z.string().check(z.minLength(1)),
+  title: problemText.check(z.minLength(1)),
   reason: z.optional(z.string()),
-  detail: z.optional(z.string()),
-  pointer: z.optional(z.string()),
+  detail: z.optional(problemText),
+  pointer: z.optional(problemText),
   /** The parameter of the query that the problem is about. */
-  parameter: z.optional(z.string()),
+  parameter: z.optional(problemText),
 });
 
-/** Checks the shape of an answer. The shape may differ if the Worker has another version. */
+/** Checks the shape of an answer, which another version of the Worker may have sent. Its texts become printable. */
 export function readAnswer<T>(schema: z.ZodMiniType<T>, answer: unknown): Result<T, OperatorFault> {
+  return readUnchanged(schema, printableTexts(answer));
+}
+
+/** Does the same as readAnswer, but does not change the texts. For answers that no command prints. */
+export function readUnchanged<T>(schema: z.ZodMiniType<T>, answer: unknown): Result<T, OperatorFault> {
   const read = schema.safeParse(answer);
   if (read.success) return success(read.data);
   const { path, message } = firstFault(read.error);
@@ -151,7 +185,14 @@ interface HttpRequest {
 interface HttpAnswer {
   status: number;
   text: string;
+  bytes: number;
   etag: string | undefined;
+}
+
+class TooLarge extends Error {
+  constructor() {
+    super(`the answer has more than ${MOST_ANSWER_BYTES / 2 ** 20} MiB: is it a rollcall Worker?`);
+  }
 }
 
 /**
@@ -171,15 +212,20 @@ function httpRequest(url: string, { method, headers, body, withinMs }: HttpReque
       { method, headers: { "accept-encoding": "gzip", ...headers }, signal },
       (response) => {
         const chunks: Buffer[] = [];
+        let received = 0;
         response.on("error", fail);
-        response.on("data", (chunk: Buffer) => chunks.push(chunk));
+        response.on("data", (chunk: Buffer) => {
+          received += chunk.length;
+          if (received > MOST_ANSWER_BYTES) response.destroy(new TooLarge());
+          else chunks.push(chunk);
+        });
         response.on("end", () => {
           const { statusCode: status = 0, headers: answered } = response;
           try {
             const whole = Buffer.concat(chunks);
             const bytes =
-              answered["content-encoding"] === "gzip" && whole.length > 0 ? gunzipSync(whole) : whole;
-            resolve({ status, text: bytes.toString(), etag: answered.etag });
+              answered["content-encoding"] === "gzip" && whole.length > 0 ? inflated(whole) : whole;
+            resolve({ status, text: bytes.toString(), bytes: bytes.length, etag: answered.etag });
           } catch (error) {
             fail(error);
           }
@@ -189,4 +235,12 @@ function httpRequest(url: string, { method, headers, body, withinMs }: HttpReque
     sent.on("error", fail);
     sent.end(body);
   });
+}
+
+function inflated(bytes: Buffer): Buffer {
+  try {
+    return gunzipSync(bytes, { maxOutputLength: MOST_ANSWER_BYTES });
+  } catch (error) {
+    throw codeOf(error) === "ERR_BUFFER_TOO_LARGE" ? new TooLarge() : error;
+  }
 }

@@ -1,6 +1,7 @@
 // Completes command lines: rollcall completion SHELL prints a script, which runs `rollcall __complete WORDS`;
 // kubectl also runs this command for its plugins. Candidates are the program's own commands and flags, and names
 // from the Worker. Prints no error.
+import { printable } from "../../shared/protocol/printable.ts";
 import { Argument, Command, type Option } from "commander";
 import * as z from "zod/mini";
 import type { Flags } from "./answer.ts";
@@ -9,7 +10,6 @@ import { readConfig } from "./contexts/config-file.ts";
 import { connectionOf, contextOf } from "./contexts/connection.ts";
 import { EXPLAINED } from "./explain-command.ts";
 import { type OperatorProgram, withCommonFlags } from "./operator-program.ts";
-import { harmless } from "./render/terminal.ts";
 
 const HELP = `
 Load it in the shell's start-up file:
@@ -94,7 +94,7 @@ export async function complete(program: OperatorProgram, words: readonly string[
 /** Returns the lines that cobra would print. The last line `:4` means that no file is completed. */
 function linesOf({ candidates, wants }: Completed, looked: readonly Candidate[]): string {
   const lines = [...candidates, ...looked].map(({ word, what }) =>
-    what === "" ? harmless(word) : `${harmless(word)}\t${harmless(what)}`,
+    what === "" ? printable(word) : `${printable(word)}\t${printable(what)}`,
   );
   return [...lines, wants === "file" ? ":0" : ":4"].map((line) => `${line}\n`).join("");
 }

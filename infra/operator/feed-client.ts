@@ -1,10 +1,11 @@
 // Follows the Worker's feed: keeps a view of the fleet, acknowledges each message, and reconnects with the view's
-// cursor. Uses Node's own WebSocket, which can send the headers that Cloudflare Access needs. Node 20 has no
-// WebSocket, so that its commands poll.
+// cursor. Uses the library ws, which can bound a message before the whole message has arrived.
+import { WebSocket } from "ws";
 import { abortAfter, after, pause } from "../../node-shim/base/clock.ts";
 import { backOff } from "../../shared/back-off.ts";
 import { type FeedUpdate, FeedView } from "../../shared/fleet/feed-view.ts";
 import { FEED_CLOSED, FEED_PROTOCOL } from "../../shared/protocol/feed-names.ts";
+import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { FeedMessage } from "../../shared/protocol/feed.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { WorkerConnection } from "./client.ts";
@@ -42,6 +43,10 @@ export const AGAIN_MS = { first: 1000, most: 30_000 } as const;
 
 /** Milliseconds without a message until a ping is sent, and then without an answer until the WebSocket closes. */
 export const QUIET_MS = 30_000;
+/** Milliseconds within which a WebSocket must open. */
+const OPENS_WITHIN_MS = 30_000;
+/** Milliseconds that the Worker has to end a connection after this side has closed it. */
+const ENDS_WITHIN_MS = 1000;
 
 /** Follows the feed until the signal ends it. Returns an error if the Worker refuses the feed. */
 export async function followFeed(following: Following): Promise<Result<FeedView>> {
@@ -125,34 +130,35 @@ function followLine(
   });
 }
 
-/** Opens a WebSocket to the feed of a Worker. Callers check canFollow() first. */
+/** Opens a WebSocket to the feed of a Worker. A message of more than FEED_LIMITS.messageBytes ends the WebSocket. */
 export function feedLine(
   { url, headers }: { url: string; headers: Record<string, string> },
   cursor: string | null,
 ): FeedLine {
   const query = cursor === null ? "" : `?cursor=${encodeURIComponent(cursor)}`;
   const address = `${url.replace(/^http/, "ws")}/v1/feed${query}`;
-  const socket = new WebSocket(address, { headers, protocols: [FEED_PROTOCOL] });
+  const limits = { maxPayload: FEED_LIMITS.messageBytes, handshakeTimeout: OPENS_WITHIN_MS };
+  const socket = new WebSocket(address, FEED_PROTOCOL, { headers, ...limits });
+  // `onClose` is called after each error as well.
+  socket.on("error", () => undefined);
   return {
     send: (text) => {
       if (socket.readyState === WebSocket.OPEN) socket.send(text);
     },
     close: () => {
       socket.close();
+      after(ENDS_WITHIN_MS, () => socket.terminate(), { ref: false });
     },
     listen: (onText, onClose) => {
-      socket.addEventListener("message", ({ data }) => {
-        onText(String(data));
+      socket.on("message", (data: Buffer) => {
+        onText(data.toString());
       });
-      socket.addEventListener("close", ({ code, reason }) => {
-        onClose(code, reason);
+      socket.on("close", (code, reason) => {
+        onClose(code, reason.toString());
       });
     },
   };
 }
-
-/** Returns true if this Node.js has a WebSocket: Node 20 and older do not. */
-export const canFollow = () => typeof globalThis.WebSocket === "function";
 
 /** Asks whether the Worker would open its feed. A failed request is a yes: the Worker may answer later. */
 async function mayFollow({
@@ -166,7 +172,7 @@ async function mayFollow({
     const response = await fetch(`${url}/v1/feed`, {
       headers,
       redirect: "manual",
-      signal: abortAfter(30_000),
+      signal: abortAfter(OPENS_WITHIN_MS),
     });
     await response.body?.cancel();
     const { status } = response;
@@ -194,8 +200,8 @@ export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChange
   end: () => undefined,
 });
 
-/** Returns changes from the feed. Without changes, commands send no request. Callers check canFollow() first. */
-export function fedChanges(connection: WorkerConnection): FleetChanges {
+/** Returns changes from the feed. Without changes, commands send no request. */
+export function fedChanges(connection: WorkerConnection, open: typeof feedLine = feedLine): FleetChanges {
   const ended = new AbortController();
   const { signal } = ended;
   let isOpen = false;
@@ -217,7 +223,7 @@ export function fedChanges(connection: WorkerConnection): FleetChanges {
     wake();
   };
   void followFeed({
-    open: (cursor) => feedLine(connection, cursor),
+    open: (cursor) => open(connection, cursor),
     mayOpen: () => mayFollow(connection),
     onOpen: () => noteNews(true),
     onUpdate: () => noteNews(true),

@@ -5,7 +5,7 @@ import { type RevocationsAnswer, revocationsSchema } from "../../shared/protocol
 import { type PendingMachine, pendingSchema } from "../../shared/protocol/operator-answers.ts";
 import { success } from "../../shared/result.ts";
 import { answer, connect, done, fail, print, shown } from "./answer.ts";
-import { ask, nodePath, readAnswer } from "./client.ts";
+import { ask, newList, nodePath, readAnswer } from "./client.ts";
 import { wholeNumber } from "./flag-values.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown } from "./render/shown.ts";
@@ -107,17 +107,18 @@ export function revocationsCommand(program: OperatorProgram): void {
       if (!connection.ok) return fail(program, connection.error);
       const revocations: Revocation[] = [];
       let next: string | null = "";
+      const list = newList();
       while (next !== null && revocations.length < limit) {
         const query = new URLSearchParams({ limit: String(Math.min(limit - revocations.length, 1000)) });
         if (next !== "") query.set("after", next);
         const path = `/v1/revocations?${query.toString()}` as const;
-        const sent = await ask(connection.value, { method: "GET", path });
+        const sent = await ask(connection.value, { method: "GET", path, list });
         const page = sent.ok ? readAnswer(revocationsSchema, sent.value) : sent;
         if (!page.ok) return fail(program, page.error);
         revocations.push(...page.value.revocations);
         ({ next } = page.value);
       }
-      const list = listOf(revocations, () => REVOCATION_COLUMNS, { nameOf: ({ name }) => name });
-      return print(program, () => success(list), { revocations });
+      const shown = listOf(revocations, () => REVOCATION_COLUMNS, { nameOf: ({ name }) => name });
+      return print(program, () => success(shown), { revocations });
     });
 }

@@ -16,7 +16,7 @@ import {
 import { HISTORY_KINDS } from "../../shared/protocol/operator-api.ts";
 import { success } from "../../shared/result.ts";
 import { connect, fail, print } from "./answer.ts";
-import { ask, nodePath, noMachine, readAnswer } from "./client.ts";
+import { ask, newList, nodePath, noMachine, readAnswer } from "./client.ts";
 import { timeOf, timeText, wholeNumber } from "./flag-values.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown } from "./render/shown.ts";
@@ -148,13 +148,14 @@ async function answerLog<Entry extends { id: number }>(
   const connection = connect(program);
   if (!connection.ok) return fail(program, connection.error);
   const entries: Entry[] = [];
+  const list = newList();
   while (entries.length < limit) {
     const last = entries.at(-1)?.id;
     const wanted = `limit=${Math.min(limit - entries.length, PAGE_LIMITS.entries)}`;
     const query = last === undefined ? wanted : `${wanted}&before=${last}`;
     const [bare, before] = path.split("?");
     const whole = `${bare}?${before === undefined ? "" : `${before}&`}${query}` as PathOf<"GET">;
-    const answered = await ask(connection.value, { ...request, method: "GET", path: whole });
+    const answered = await ask(connection.value, { ...request, method: "GET", path: whole, list });
     const page = answered.ok ? readAnswer(schema, answered.value) : answered;
     if (!page.ok) return fail(program, page.error);
     if (page.value.entries.length === 0) break;

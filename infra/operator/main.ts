@@ -3,12 +3,10 @@ import { basename } from "node:path";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { COMPLETE, runCommandLine } from "./program.ts";
 import { terminal } from "./confirm.ts";
-import { canFollow, fedChanges, polledChanges } from "./feed-client.ts";
+import { fedChanges } from "./feed-client.ts";
 
 const [, program = "", ...args] = process.argv;
 /** kubectl completes its plugin by running the program of this name. */
 const words = basename(program) === "kubectl_complete-rollcall" ? [COMPLETE, ...args] : args;
 
-const changesOf = canFollow() ? fedChanges : () => polledChanges(pause);
-
-void runCommandLine(words, { process, terminal, now: wallMs, pause, changesOf });
+void runCommandLine(words, { process, terminal, now: wallMs, pause, changesOf: fedChanges });

@@ -1,4 +1,5 @@
 // Runs rollcall mutes …: manages the times during which receivers get no messages about some machines.
+import { printable } from "../../shared/protocol/printable.ts";
 import { Argument, type Command } from "commander";
 import { type ListedMute, listedMuteSchema, mutesSchema } from "../../shared/protocol/receiver-answers.ts";
 import { answer, done, shown } from "./answer.ts";
@@ -6,7 +7,6 @@ import { laterOf, laterText, wholeNumber } from "./flag-values.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
-import { harmless } from "./render/terminal.ts";
 import { machinesOf, type ScopeFlags, scopeOf, TYPED_SCOPE, withScopeFlags } from "./fleet/filter-flags.ts";
 
 const HELP = `
@@ -97,7 +97,7 @@ function addCommand(program: OperatorProgram, mutes: Command): void {
         program,
         { method: "POST", path: "/v1/mutes", body, typed },
         shown(listedMuteSchema, (mute) =>
-          textOf(() => `mute ${mute.id} until ${mute.until}: ${harmless(machinesOf(mute))}\n`),
+          textOf(() => `mute ${mute.id} until ${mute.until}: ${printable(machinesOf(mute))}\n`),
         ),
       );
     });

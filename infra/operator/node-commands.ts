@@ -1,5 +1,6 @@
 // Runs rollcall node …: shows one machine by its Node's name, also on one screen, and acts on it. Each action is
 // also a command of its own: `rollcall forget edge-7` is `rollcall node forget edge-7`.
+import { printable } from "../../shared/protocol/printable.ts";
 import { type Command, Option } from "commander";
 import * as z from "zod/mini";
 import { BULK_ACTIONS } from "../../shared/fleet/action-words.ts";
@@ -26,7 +27,7 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { ageOf } from "./render/age.ts";
 import { listOf, type Shown, textOf } from "./render/shown.ts";
 import { pairs, type TableColumn } from "./render/table.ts";
-import { harmless, type Paint, widthOf } from "./render/terminal.ts";
+import { type Paint, widthOf } from "./render/terminal.ts";
 
 const HELP = `
 Examples:
@@ -150,7 +151,7 @@ const SENDER_COLUMNS: readonly TableColumn<Sender>[] = [
 /** Renders a line about duplicates, if there are any, and then a line for each sender. */
 export function senderList({ double, senders }: ListedSenders): Shown {
   const phase = double
-    ? `${harmless(double.phase)} since ${double.since}; ${double.turns} turns, the last one at ${double.lastTurn}\n\n`
+    ? `${printable(double.phase)} since ${double.since}; ${double.turns} turns, the last one at ${double.lastTurn}\n\n`
     : "";
   const list = listOf(senders, () => SENDER_COLUMNS, { nameOf: ({ process }) => process });
   return { ...list, text: (view) => phase + list.text(view) };

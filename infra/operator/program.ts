@@ -28,6 +28,7 @@ import {
   withCommonFlags,
 } from "./operator-program.ts";
 import { receiverCommands } from "./receiver-commands.ts";
+import { screenText } from "./render/terminal.ts";
 import { sessionCommands } from "./session-commands.ts";
 import { readyCommand, statusCommand } from "./status-command.ts";
 import { tokenCommands } from "./token-commands.ts";
@@ -119,7 +120,8 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
 export const COMPLETE = "__complete";
 
 /** Runs a command line. A failure becomes one line and an exit code. `args`: process.argv without the program. */
-export async function runCommandLine(args: readonly string[], surroundings: Surroundings): Promise<void> {
+export async function runCommandLine(args: readonly string[], outside: Surroundings): Promise<void> {
+  const surroundings = withPrintableOutput(outside);
   const program = operatorProgram(surroundings);
   try {
     if (args[0] === COMPLETE) await complete(program, args.slice(1));
@@ -128,6 +130,32 @@ export async function runCommandLine(args: readonly string[], surroundings: Surr
     if (!(error instanceof CommanderError)) fail(program, { reason: "failed", message: faultOf(error) });
     else if (error.exitCode !== 0) surroundings.process.exitCode = EXIT_CODES.usage;
   }
+}
+
+/** Returns surroundings in which commands write and ask only printable texts. */
+function withPrintableOutput({ process, terminal, ...others }: Surroundings): Surroundings {
+  const { stdout, stderr } = process;
+  const printing = (stream: { write: (text: string) => unknown }) => ({
+    write: (text: string) => stream.write(screenText(text)),
+  });
+  return {
+    ...others,
+    process: {
+      env: process.env,
+      stdout: {
+        ...printing(stdout),
+        isTTY: stdout.isTTY,
+        get columns() {
+          return stdout.columns;
+        },
+      },
+      stderr: printing(stderr),
+      set exitCode(code: number) {
+        process.exitCode = code;
+      },
+    },
+    terminal: { ...terminal, ask: (question) => terminal.ask(screenText(question)) },
+  };
 }
 
 /** Returns the arguments with a thumbprint moved behind `--`, since one in 64 begins with `-` like a flag. */

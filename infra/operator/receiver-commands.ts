@@ -1,5 +1,6 @@
 // Runs rollcall receivers …: manages the receivers of notifications, and lists deliveries. Secret addresses and
 // headers are read from files, since every user of a machine can see a command line.
+import { printable } from "../../shared/protocol/printable.ts";
 import { Argument, type Command, InvalidArgumentError, Option } from "commander";
 import {
   changedReceiverSchema,
@@ -22,7 +23,6 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { ageOf } from "./render/age.ts";
 import { listOf, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
-import { harmless } from "./render/terminal.ts";
 
 const HELP = `
 add prints the signing secret once and nothing else, so that you can redirect it into a file.
@@ -120,7 +120,7 @@ const receiverPath = <What extends string = "">(name: string, what = "" as What)
 const noReceiver = (name: string) => `no receiver ${name}`;
 
 const testLine = ({ arrived, status, answer: text, tookMs }: ReceiverTest) =>
-  `${arrived ? "arrived" : "not arrived"} after ${tookMs} ms: ${status === null ? "" : `HTTP ${status} `}${harmless(text)}`.trimEnd() +
+  `${arrived ? "arrived" : "not arrived"} after ${tookMs} ms: ${status === null ? "" : `HTTP ${status} `}${printable(text)}`.trimEnd() +
   "\n";
 
 /** Returns a Show that prints only the new secret, or `text` if the answer has no new secret. */

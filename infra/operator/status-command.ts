@@ -1,4 +1,5 @@
 // Runs rollcall status and ready: shows whether the Worker works, by its own checks, and the deployment on one screen.
+import { printable } from "../../shared/protocol/printable.ts";
 import type * as z from "zod/mini";
 import {
   type IndexState,
@@ -25,7 +26,7 @@ import type { OperatorProgram } from "./operator-program.ts";
 import { ageOf } from "./render/age.ts";
 import { type ScreenView, type Shown, textOf } from "./render/shown.ts";
 import { pairs } from "./render/table.ts";
-import { harmless, type Paint, painted, PIPE, type TerminalScreen, wrapped } from "./render/terminal.ts";
+import { type Paint, painted, PIPE, type TerminalScreen, wrapped } from "./render/terminal.ts";
 
 const HELP = `
 Problems come first. rollcall ready prints every check, also those that are ok.
@@ -190,9 +191,9 @@ function checkLines(checks: ReadinessAnswer["checks"], screen: TerminalScreen): 
   return checks
     .map(({ check, state, message, cure }) => {
       const known = Object.keys(CHECK_PAINTS).find((each) => each === state) as keyof typeof CHECK_PAINTS;
-      const head = `${painted(harmless(state.padEnd(7)), CHECK_PAINTS[known], screen)}  ${harmless(check.padEnd(width))}  `;
-      const body = wrapped(harmless(message), room).join(`\n${indent}`);
-      const advice = cure === undefined ? [] : wrapped(`→ ${harmless(cure)}`, room);
+      const head = `${painted(printable(state.padEnd(7)), CHECK_PAINTS[known], screen)}  ${printable(check.padEnd(width))}  `;
+      const body = wrapped(printable(message), room).join(`\n${indent}`);
+      const advice = cure === undefined ? [] : wrapped(`→ ${printable(cure)}`, room);
       return [head + body, ...advice.map((line) => indent + line)].map((line) => `${line}\n`).join("");
     })
     .join("");

@@ -2,6 +2,7 @@
 // the fleet from the messages. New versions add fields, but never change the meaning of a field.
 import type { Json } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
+import { FEED_LIMITS } from "../protocol/limits.ts";
 import type { FeedMessage } from "../protocol/feed.ts";
 import type { PendingMachine } from "../protocol/operator-answers.ts";
 import type { Outage } from "../protocol/outages.ts";
@@ -126,6 +127,9 @@ export interface FeedUpdate {
   gone: string[];
 }
 
+/** Machines come and go while the Worker counts them, so a view may have some more than the limit. */
+const MOST_IN_VIEW = 2 * FEED_LIMITS.machines;
+
 export class FeedView {
   machines = new Map<string, FeedMachine>();
   outages = new Map<number, Outage>();
@@ -148,6 +152,7 @@ export class FeedView {
         const machine = { ...movingOf(row), ...lastingOf(row) };
         this.#loading.set(machine.name, machine);
       }
+      this.#bound();
       if (!message.isLast) return update;
       const gone = [...this.machines.keys()].filter((name) => !this.#loading.has(name));
       this.machines = this.#loading;
@@ -160,7 +165,14 @@ export class FeedView {
     }
     if (message.pending) this.pending = message.pending;
     for (const outage of message.outages ?? []) this.outages.set(outage.id, outage);
+    this.#bound();
     return update;
+  }
+
+  /** Throws if the view has more than the Worker's feed can have: another server could fill the memory. */
+  #bound(): void {
+    const most = Math.max(this.machines.size, this.#loading.size, this.outages.size);
+    if (most > MOST_IN_VIEW) throw new Error(`the feed has more than ${MOST_IN_VIEW} machines or outages`);
   }
 
   #takeWhole(whole: Rows | undefined): string[] {

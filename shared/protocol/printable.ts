@@ -1,4 +1,4 @@
-// Replaces control characters in machines' texts, which could overwrite other texts or turn the reading direction.
+// Replaces control characters in foreign texts, which could overwrite other texts or turn the reading direction.
 import { LIMITS } from "./limits.ts";
 
 /** Matches C0, DEL and C1; line and paragraph separators; and characters that change the writing direction. */
@@ -22,13 +22,22 @@ export function shownText(text: string, most: number = LIMITS.textLength): strin
   return printable(text.slice(0, most).toWellFormed());
 }
 
-/** Applies `printable` to all texts of a JSON value. Keys are not changed, because they have schemas of their own. */
+/** Applies `printable` to all texts and keys of a JSON value. */
 export function printableTexts<T>(value: T): T;
 export function printableTexts(value: unknown): unknown {
   if (typeof value === "string") return printable(value);
   if (Array.isArray(value)) return value.map((each: unknown) => printableTexts(each));
   if (typeof value !== "object" || value === null) return value;
   return Object.fromEntries(
-    Object.entries(value).map(([key, each]) => [key, printableTexts(each as unknown)]),
+    Object.entries(value).map(([key, each]) => [printable(key), printableTexts(each as unknown)]),
+  );
+}
+
+/** Returns the value as JSON in which control characters are escaped, so that a terminal obeys none. */
+export function printableJson(value: unknown, indent?: number): string {
+  const escaped = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`;
+  // Between the texts, JSON.stringify writes no control characters but line breaks.
+  return JSON.stringify(value, null, indent).replaceAll(EACH_CONTROL, (control) =>
+    control === "\n" ? control : escaped(control),
   );
 }

@@ -1,10 +1,11 @@
 // Reads machines from the Worker, page by page or again and again, and finds the changes between two readings.
+import { printable } from "../../../shared/protocol/printable.ts";
 import { machinesSchema } from "../../../shared/protocol/fleet-answers.ts";
 import { PAGE_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type Result, success } from "../../../shared/result.ts";
-import { ask, askUnlessSame, readAnswer, type WorkerConnection } from "../client.ts";
+import { ask, askUnlessSame, newList, readAnswer, type WorkerConnection } from "../client.ts";
 import type { OperatorFault } from "../fault.ts";
-import { harmless, painted, type TerminalScreen } from "../render/terminal.ts";
+import { painted, type TerminalScreen } from "../render/terminal.ts";
 import { TYPED_FILTER } from "./filter-flags.ts";
 import { type FoundMachines, paintOf, type PartialMachine } from "./machine-list.ts";
 
@@ -29,7 +30,8 @@ export async function askMachines(
   query: MachineQuery,
   etag?: string,
 ): Promise<Result<AskedMachines, OperatorFault>> {
-  const first = await askUnlessSame(connection, requestOf(query, 0, null), etag);
+  const list = newList();
+  const first = await askUnlessSame(connection, { ...requestOf(query, 0, null), list }, etag);
   if (!first.ok) return first;
   if (first.value === null)
     return success({ machines: [], counts: { matching: {}, fleet: {} }, etag, isUnchanged: true });
@@ -42,7 +44,7 @@ export async function askMachines(
     machines.push(...page.value.machines);
     if (cursor === null || machines.length >= query.limit)
       return success({ machines, counts, etag: first.value.etag, isUnchanged: false });
-    const next = await ask(connection, requestOf(query, machines.length, cursor));
+    const next = await ask(connection, { ...requestOf(query, machines.length, cursor), list });
     if (!next.ok) return next;
     sent = next.value;
   }
@@ -133,10 +135,10 @@ export function changeLine(
   screen: TerminalScreen,
 ): string {
   const time = new Date(nowMs).toISOString().slice(11, 19);
-  const word = (state: string) => painted(harmless(state), paintOf(state), screen);
+  const word = (state: string) => painted(printable(state), paintOf(state), screen);
   const states =
     from === to || from === null ? word(to ?? "") : `${word(from)} → ${to === null ? NO_MORE : word(to)}`;
-  return `${time}Z  ${harmless(name)}  ${states}${why === "" ? "" : `  ${harmless(why)}`}\n`;
+  return `${time}Z  ${printable(name)}  ${states}${why === "" ? "" : `  ${printable(why)}`}\n`;
 }
 
 const NO_MORE = "no longer matches";

@@ -1,4 +1,5 @@
 // Runs rollcall rollout …: gives a new version of the shim to a growing part of the machines, and shows the progress.
+import { printable } from "../../../shared/protocol/printable.ts";
 import type { Command } from "commander";
 import {
   type RolloutAnswer,
@@ -10,7 +11,7 @@ import type { OperatorRequest } from "../client.ts";
 import { wholeNumber } from "../flag-values.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { ageOf } from "../render/age.ts";
-import { harmless, type Paint } from "../render/terminal.ts";
+import { type Paint } from "../render/terminal.ts";
 import { type ScreenView, type Shown, textOf } from "../render/shown.ts";
 import { pairs } from "../render/table.ts";
 
@@ -118,7 +119,7 @@ function rolloutText(rollout: ShownRollout, { screen, nowMs }: ScreenView): stri
   const { version, selector, percent, atOnce, who, sinceMs, machines } = rollout;
   const lines: (readonly [string, string, Paint?])[] = [
     ["version", version],
-    ["for", `${percent}% of ${selector === "" ? "all machines" : harmless(selector)}`],
+    ["for", `${percent}% of ${selector === "" ? "all machines" : printable(selector)}`],
     ["state", ...stateOf(rollout, nowMs)],
     ["upgraded", String(machines.upgraded)],
     ["under way", `${machines.underway} (at most ${atOnce} at once)`],
@@ -126,7 +127,7 @@ function rolloutText(rollout: ShownRollout, { screen, nowMs }: ScreenView): stri
   ];
   if (machines.accepted > 0)
     lines.push(["accepted", `${machines.accepted} were silent when it was set again`]);
-  lines.push(["set by", `${harmless(who)}, ${ageOf(sinceMs, nowMs)} ago`]);
+  lines.push(["set by", `${printable(who)}, ${ageOf(sinceMs, nowMs)} ago`]);
   return pairs(lines, screen);
 }
 
@@ -140,14 +141,14 @@ function stateOf({ stopped, version }: ShownRollout, nowMs: number): [string, Pa
   if (!stopped) return ["running", "green"];
   const { why, atMs } = stopped;
   return [
-    `stopped ${ageOf(atMs, nowMs)} ago: ${harmless(why)}. To continue: rollcall rollout set ${version} …`,
+    `stopped ${ageOf(atMs, nowMs)} ago: ${printable(why)}. To continue: rollcall rollout set ${version} …`,
     "red",
   ];
 }
 
 /** Returns the rollout's line for rollcall status, like `0.2.0 for 25%: 12 upgraded, 3 under way, 0 silent`. */
 export function rolloutWords({ version, percent, selector, machines, stopped }: ShownRollout): string {
-  const whom = selector === "" ? `${percent}%` : `${percent}% of ${harmless(selector)}`;
+  const whom = selector === "" ? `${percent}%` : `${percent}% of ${printable(selector)}`;
   const { upgraded, underway, silent } = machines;
   const how = `${upgraded} upgraded, ${underway} under way, ${silent} silent`;
   return `${version} for ${whom}: ${how}${stopped ? "; it has stopped: rollcall rollout show" : ""}`;

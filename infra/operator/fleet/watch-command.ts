@@ -1,6 +1,7 @@
 // Runs rollcall watch: prints changes of machines' states until Ctrl-C, the end of --for, or the states of --until.
 import { InvalidArgumentError } from "commander";
 import { FLEET_STATES } from "../../../shared/fleet/state.ts";
+import { printableJson } from "../../../shared/protocol/printable.ts";
 import { connect, fail, formatOf, viewOf } from "../answer.ts";
 import { EXIT_CODES } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
@@ -93,7 +94,7 @@ async function follow(
 function lineOf(program: OperatorProgram, change: StateChange): string {
   const now = program.surroundings.now();
   return formatOf(program) === "jsonl"
-    ? `${JSON.stringify({ at: new Date(now).toISOString(), ...change })}\n`
+    ? `${printableJson({ at: new Date(now).toISOString(), ...change })}\n`
     : changeLine(change, now, viewOf(program).screen);
 }
 

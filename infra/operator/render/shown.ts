@@ -1,4 +1,5 @@
 // Renders a command's output in each format of -o. Formats for scripts cut no text to the screen's width.
+import { printable, printableJson } from "../../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { table, type TableColumn } from "./table.ts";
 import type { TerminalScreen } from "./terminal.ts";
@@ -76,7 +77,7 @@ export async function inFormat(
   if (format === "yaml") {
     // The YAML library is loaded on demand, because most commands print no YAML.
     const { stringify } = await import("yaml");
-    return success(stringify(sent, { lineWidth: 0 }));
+    return success(stringify(sent, { lineWidth: 0 }).split("\n").map(printable).join("\n"));
   }
   return list
     ? success(listIn(list, format, view.nowMs))
@@ -91,9 +92,9 @@ function listIn({ records, names, csv }: ShownList, format: "name" | "csv" | "js
 export const FORMATS = ["wide", "json", "yaml", "name", "csv", "jsonl"] as const;
 export type OutputFormat = (typeof FORMATS)[number];
 
-const json = (value: unknown) => `${JSON.stringify(value, null, 2)}\n`;
+const json = (value: unknown) => `${printableJson(value, 2)}\n`;
 
-const jsonLines = (rows: readonly unknown[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join("");
+const jsonLines = (rows: readonly unknown[]) => rows.map((row) => `${printableJson(row)}\n`).join("");
 
 /** Returns a table in CSV by RFC 4180, but with LF as line end. */
 function csv(head: readonly string[], rows: readonly (readonly string[])[]): string {

@@ -1,14 +1,6 @@
 // Renders tables for people, as wide as their contents but never wider than the screen. Pure.
-import {
-  cutTo,
-  harmless,
-  padTo,
-  type Paint,
-  painted,
-  type TerminalScreen,
-  widthOf,
-  wrapped,
-} from "./terminal.ts";
+import { printable } from "../../../shared/protocol/printable.ts";
+import { cutTo, padTo, type Paint, painted, type TerminalScreen, widthOf, wrapped } from "./terminal.ts";
 
 export interface TableColumn<Row> {
   head: string;
@@ -35,7 +27,7 @@ export function table<Row>(
   screen: TerminalScreen,
 ): string {
   const all = columns.map((column) => {
-    const cells = rows.map((row) => harmless(column.of(row)));
+    const cells = rows.map((row) => printable(column.of(row)));
     return { column, cells, width: Math.max(widthOf(column.head), ...cells.map(widthOf)) };
   });
   const gap = screen.columns !== null && screen.columns < NARROW ? NARROW_GAP : GAP;
@@ -107,11 +99,11 @@ export function pairs(
     .map(([name, text, paint]) => {
       const indent = " ".repeat(width + GAP);
       const lines = wrapped(
-        harmless(text),
+        printable(text),
         Math.max((screen.columns ?? Infinity) - indent.length, LEAST_TEXT),
       );
       const body = lines.map((line) => painted(line, paint, screen)).join(`\n${indent}`);
-      return `${padTo(harmless(name), width + GAP)}${body}`.trimEnd();
+      return `${padTo(printable(name), width + GAP)}${body}`.trimEnd();
     })
     .map((line) => `${line}\n`)
     .join("");

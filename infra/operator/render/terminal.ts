@@ -1,4 +1,5 @@
 // Describes a terminal by width and colours, and fits texts to it. A pipe has no width and no colours.
+import { printable } from "../../../shared/protocol/printable.ts";
 
 export interface TerminalScreen {
   /** The number of columns. null for a pipe, for which no text is cut. */
@@ -38,9 +39,15 @@ export function painted(text: string, paint: Paint | undefined, { isColored }: T
   return paint === undefined || !isColored || text === "" ? text : `\u001B[${SGR[paint]}m${text}\u001B[0m`;
 }
 
-/** Replaces control characters in a text, which could move a terminal's cursor and overwrite other lines. */
-export function harmless(text: string): string {
-  return text.replaceAll(/\p{Cc}|\p{Cf}|\p{Zl}|\p{Zp}/gu, "\u{FFFD}");
+/** Matches what `painted` and the renderers write: the colours, line breaks, and the tabs of completions. */
+const OWN = new RegExp(`(\u001B\\[(?:0|${Object.values(SGR).join("|")})m|[\n\t])`);
+
+/** Returns the output of a command without other control characters, which could move a terminal's cursor. */
+export function screenText(text: string): string {
+  return text
+    .split(OWN)
+    .map((part, index) => (index % 2 === 1 ? part : printable(part)))
+    .join("");
 }
 
 /** Matches characters that take two columns: East Asian wide characters and emoji. */

@@ -1,6 +1,7 @@
 // Runs rollcall uninstall: lists the objects of a deployment in a cluster, removes them, and checks that they are
 // gone. Uses the operator's own kubectl, because the Worker may no longer exist.
 import { NODE_LEASE_NAMESPACE } from "../../../shared/node/lease.ts";
+import { printable } from "../../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fail } from "../answer.ts";
 import { confirmed } from "../confirm.ts";
@@ -46,7 +47,7 @@ export function uninstallCommand(program: OperatorProgram, run: Kubectl = kubect
 
 async function uninstall(program: OperatorProgram, kubectl: Kubectl, flags: UninstallFlags): Promise<void> {
   const { terminal, process } = program.surroundings;
-  const say = (line: string) => process.stdout.write(`${line}\n`);
+  const say = (line: string) => process.stdout.write(`${printable(line)}\n`);
   if (!flags.cluster)
     return fail(program, {
       reason: "usage",

@@ -1,5 +1,4 @@
-// Tests how a client follows the feed over connections that break, and that Node.js's own WebSocket sends the
-// credential.
+// Tests how a client follows the feed over connections that break, and that the WebSocket sends the credential.
 import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -169,7 +168,7 @@ describe("a client", () => {
   });
 });
 
-it("Node's own WebSocket sends the headers, the sub-protocol and the cursor", async () => {
+it("the WebSocket sends the headers, the sub-protocol and the cursor", async () => {
   const server = createServer();
   const asked = new Promise<IncomingMessage>((resolve) => {
     server.on("upgrade", (request, socket) => {

@@ -3,7 +3,13 @@ import { expect, test } from "vitest";
 import type * as z from "zod/mini";
 import { customSchema } from "../../../shared/protocol/drop-ins.ts";
 import { factsSchema } from "../../../shared/protocol/facts.ts";
-import { isPrintable, printable, printableTexts } from "../../../shared/protocol/printable.ts";
+import {
+  isPrintable,
+  printable,
+  printableJson,
+  printableTexts,
+  shownText,
+} from "../../../shared/protocol/printable.ts";
 import { reportSchema } from "../../../shared/protocol/report.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { facts } from "../../worker/support/facts.ts";
@@ -31,12 +37,31 @@ test.each(["", "md0: 1 of 2 disks", "Größe", "مرحبا", "👩‍👩‍👧
   expect(printable(text)).toBe(text);
 });
 
-test("every text within a value is replaced, nothing else", () => {
-  expect(printableTexts({ a: ["x\ny", 1, null, { b: ESCAPE }], c: true })).toEqual({
-    a: ["x y", 1, null, { b: "\u{FFFD}[2Jgone" }],
+test("every text and key within a value is replaced, nothing else", () => {
+  expect(printableTexts({ a: ["x\ny", 1, null, { [ESCAPE]: ESCAPE }], c: true })).toEqual({
+    a: ["x y", 1, null, { "\u{FFFD}[2Jgone": "\u{FFFD}[2Jgone" }],
     c: true,
   });
 });
+
+test("a foreign text → at most this long, and well-formed where it is cut", () => {
+  expect([shownText("abc", 3), shownText("abcd", 3), shownText("ab\u{1F600}", 3)]).toEqual([
+    "abc",
+    "abc",
+    "ab\u{FFFD}",
+  ]);
+  expect(shownText("x".repeat(2000))).toHaveLength(1024);
+});
+
+test.each([undefined, 2])(
+  "JSON, indented by %s → the same value, without a control character but line breaks",
+  (indent) => {
+    const value = { [ESCAPE]: ["\u007f\u009b\u2028\u202e\u2066\u061c\n", 1] };
+    const json = printableJson(value, indent);
+    expect(JSON.parse(json)).toEqual(value);
+    expect(isPrintable(json.replaceAll("\n", ""))).toBe(true);
+  },
+);
 
 const pointerOf = (parsed: z.core.util.SafeParseResult<unknown>) =>
   parsed.success ? null : firstFault(parsed.error);

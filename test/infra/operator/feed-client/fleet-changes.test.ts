@@ -1,31 +1,27 @@
 // Tests when the fleet is read again: over a connection that opens, is silent, breaks, or is refused. The clock is
 // made up.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { fedChanges, type FleetChanges } from "../../../../infra/operator/feed-client.ts";
+import { fedChanges, type FeedLine, type FleetChanges } from "../../../../infra/operator/feed-client.ts";
 
-class MadeUpSocket extends EventTarget {
-  static readonly OPEN = 1;
-  readonly readyState = 1;
-  constructor() {
-    super();
-    sockets.push(this);
+class MadeUpLine implements FeedLine {
+  #onText: (text: string) => void = () => undefined;
+  #onClose: (code: number, reason: string) => void = () => undefined;
+  listen(onText: (text: string) => void, onClose: (code: number, reason: string) => void): void {
+    [this.#onText, this.#onClose] = [onText, onClose];
   }
   send(text: string): void {
-    if (text === "ping") this.#tells("pong");
+    if (text === "ping") this.#onText("pong");
   }
   close(): void {}
   says(message: object): void {
-    this.#tells(JSON.stringify(message));
-  }
-  #tells(data: string): void {
-    this.dispatchEvent(Object.assign(new Event("message"), { data }));
+    this.#onText(JSON.stringify(message));
   }
   breaks(): void {
-    this.dispatchEvent(Object.assign(new Event("close"), { code: 1006, reason: "" }));
+    this.#onClose(1006, "");
   }
 }
 
-let sockets: MadeUpSocket[];
+let sockets: MadeUpLine[];
 /**
  * The status that answers a request by HTTP after a connection has ended. 426 means that a connection would open.
  */
@@ -34,10 +30,13 @@ let changes: FleetChanges;
 beforeEach(() => {
   vi.useFakeTimers();
   vi.spyOn(Math, "random").mockReturnValue(0.5);
-  vi.stubGlobal("WebSocket", MadeUpSocket);
   vi.stubGlobal("fetch", () => Promise.resolve(new Response(null, { status })));
   [sockets, status] = [[], 426];
-  changes = fedChanges({ url: "https://worker.test", headers: {} });
+  changes = fedChanges({ url: "https://worker.test", headers: {} }, () => {
+    const line = new MadeUpLine();
+    sockets.push(line);
+    return line;
+  });
 });
 afterEach(() => {
   changes.end();

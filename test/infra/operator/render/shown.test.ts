@@ -26,7 +26,7 @@ const view = (isWide: boolean) => ({ screen: PIPE, nowMs: 0, isWide });
 
 test.each<[format: OutputFormat | undefined, text: string]>([
   [undefined, "NAME\nedge-1\nedge-2\n"],
-  ["wide", 'NAME     WHY\nedge-1   he said "no",\u{FFFD}then left\nedge-2   =cmd()\n'],
+  ["wide", 'NAME     WHY\nedge-1   he said "no", then left\nedge-2   =cmd()\n'],
   ["json", `${JSON.stringify(sent, null, 2)}\n`],
   [
     "yaml",
