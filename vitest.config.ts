@@ -92,6 +92,18 @@ const inWorkerd = (name: string, include: string[]): TestProjectInlineConfigurat
 
 export const workerd = inWorkerd("workerd", WORKER);
 
+export const node: TestProjectInlineConfiguration = {
+  test: {
+    ...common,
+    name: "node",
+    setupFiles: [common.setupFiles, "test/no-processes.ts"],
+    include: ["test/**/*.test.ts"],
+    exclude: [...WORKER, ...OWN_FOLDERS.map((folder) => `test/${folder}/**`)],
+    // The modules of the project hold no state, so files need no isolation. Loading the modules once per file takes a third more time.
+    isolate: false,
+  },
+};
+
 /** Tests that start programs, in a folder of the suite's name. */
 const ofPrograms = (
   name: string,
@@ -106,17 +118,7 @@ export default defineConfig({
     // More workers than cores: a test often waits for its own process, and leaves a core idle.
     maxWorkers: 3,
     projects: [
-      {
-        test: {
-          ...common,
-          name: "node",
-          setupFiles: [common.setupFiles, "test/no-processes.ts"],
-          include: ["test/**/*.test.ts"],
-          exclude: [...WORKER, ...OWN_FOLDERS.map((folder) => `test/${folder}/**`)],
-          // The modules of the project hold no state, so files need no isolation. Loading the modules once per file takes a third more time.
-          isolate: false,
-        },
-      },
+      node,
       workerd,
       ofPrograms("process", { isolate: false }),
       ofPrograms("e2e", { isolate: false, globalSetup: [leaks.globalSetup, "test/e2e/shared-setup.ts"] }),

@@ -3,7 +3,8 @@ import { globSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { HELP, type Options, optionsOf } from "./options.ts";
 import { reportOf } from "./report.ts";
-import type { Verdict } from "./run.ts";
+import type { Candidate } from "./candidates.ts";
+import type { Run, Verdict } from "./run.ts";
 import { sampleOf } from "./sample.ts";
 import { percentOf, scoresOf, totalOf } from "./score.ts";
 
@@ -12,11 +13,21 @@ const ROOT = resolve(import.meta.dirname, "../../..");
 const filesIn = (folder: string) =>
   globSync(folder.endsWith(".ts") ? folder : `${folder}/*.ts`, { cwd: ROOT }).toSorted();
 
-/** Returns the tests to run: only the shared sources need the shared tests, which take as long as all others. */
-const testsOf = (folders: readonly string[]) => [
-  "test/{worker,stories}/**/*.test.ts",
-  ...(folders.some((folder) => folder.startsWith("shared")) ? ["test/{shared,vectors}/**/*.test.ts"] : []),
-];
+/** Returns the runs for these files: the shim's sources run on Node, all others in workerd. */
+function runsFor(candidates: readonly Candidate[]): (Run & { tried: Candidate[] })[] {
+  const isShims = ({ file }: Candidate) => file.startsWith("node-shim/");
+  const others = candidates.filter((candidate) => !isShims(candidate));
+  // Only the shared sources need the shared tests, which take as long as all others.
+  const shared = others.some(({ file }) => file.startsWith("shared/"))
+    ? ["test/{shared,vectors}/**/*.test.ts"]
+    : [];
+  // Stryker runs tests in threads, where the tests of the status file cannot set the process's umask.
+  const runs = [
+    { runtime: "workerd", tests: ["test/{worker,stories}/**/*.test.ts", ...shared], tried: others },
+    { runtime: "node", tests: ["test/node-shim/!(status)/**/*.test.ts"], tried: candidates.filter(isShims) },
+  ] as const;
+  return runs.filter(({ tried }) => tried.length > 0);
+}
 
 async function measure({ folders, sample, seed, threshold, json }: Options): Promise<number> {
   // The modules are imported only here: help and a wrong command line do not wait for Stryker.
@@ -35,10 +46,9 @@ async function measure({ folders, sample, seed, threshold, json }: Options): Pro
   const chosen = sampleOf(candidates, { size: sample, seed });
   const apart = chosen.filter((candidate) => isEquivalent(candidate));
   const tried = chosen.filter((candidate) => !apart.includes(candidate));
-  const verdicts: Verdict[] = [
-    ...(await runMutants(tried, testsOf(folders))),
-    ...apart.map((candidate) => ({ candidate, outcome: "equivalent" as const })),
-  ];
+  const verdicts: Verdict[] = [];
+  for (const run of runsFor(tried)) verdicts.push(...(await runMutants(run.tried, run)));
+  verdicts.push(...apart.map((candidate) => ({ candidate, outcome: "equivalent" as const })));
   process.stdout.write(reportOf(verdicts));
   if (json !== undefined) writeFileSync(json, JSON.stringify({ seed, verdicts }, null, 2));
   return stale.length === 0 && percentOf(totalOf(scoresOf(verdicts))) >= threshold ? 0 : 1;

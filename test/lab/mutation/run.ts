@@ -20,6 +20,13 @@ export interface Verdict {
   outcome: Outcome;
 }
 
+/** The tests that run with mutants. */
+export interface Run {
+  runtime: "workerd" | "node";
+  /** Patterns of the tests' paths. */
+  tests: readonly string[];
+}
+
 /** The number of processes. Each runs vitest and a workerd of its own. */
 const PROCESSES = 2;
 
@@ -31,7 +38,7 @@ const PATIENCE_MS = 10_000;
 /** The time limit for all tests without a mutant. The tests take about two minutes on two free cores. */
 const FIRST_RUN_MINUTES = 30;
 
-export async function runMutants(chosen: readonly Candidate[], tests: readonly string[]): Promise<Verdict[]> {
+export async function runMutants(chosen: readonly Candidate[], { runtime, tests }: Run): Promise<Verdict[]> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-mutation-"));
   try {
     const stryker = new Stryker({
@@ -44,7 +51,7 @@ export async function runMutants(chosen: readonly Candidate[], tests: readonly s
       ignorers: ["noise"],
       checkers: ["chosen"],
       [CHOSEN_KEYS]: chosen.map(({ key }) => key),
-      vitest: { configFile: "test/lab/mutation/vitest.config.ts", related: false },
+      vitest: { configFile: `test/lab/mutation/${runtime}.config.ts`, related: false },
       testFiles: [...tests],
       coverageAnalysis: "perTest",
       ignoreStatic: true,

@@ -1,4 +1,4 @@
-// Configures vitest for mutants: only the project in workerd runs with them.
+// Configures vitest for mutants of the Worker: only the project in workerd runs with them.
 import { defineConfig } from "vitest/config";
 import { workerd } from "../../../vitest.config.ts";
 
