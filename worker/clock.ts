@@ -16,6 +16,6 @@ export const after: Timer = (ms, ring) => {
 /** Resolves after `ms` milliseconds. */
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => void after(ms, resolve));
 
-/** Returns a Timer that serves all waits of one Durable Object with one timeout. Each call is at most `tickMs` late. */
+/** Returns a Timer that serves all waits of one Durable Object with one timeout. Each wait ends up to `tickMs` late. */
 export const oneTimer = (tickMs: number): Timer =>
   sharedTimer(tickMs, currentMs, (tick, ms) => void setTimeout(tick, ms));

@@ -46,7 +46,7 @@ const CLUSTER_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE history (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
 ];
 
-/** Two stored chains of tokens, so that a Worker with another secret, as during a rollback, finds its own chain. */
+/** The number of stored token chains. A Worker version with an earlier secret, as in a rollback, finds its own one. */
 const KEPT_CHAINS = 2;
 
 interface OwnChain {
@@ -88,7 +88,7 @@ export class ClusterObject extends StoredObject {
     return (await this.#own()).tokens.status();
   }
 
-  /** Returns the watch's status, and starts a stopped watch. Older versions call it `standing` during a deploy. */
+  /** Returns the watch's status; starts a stopped watch. The name stays, since older versions call it in a deploy. */
   async standing(name: string): Promise<WatchStatus> {
     if (!this.#watch) return NOT_WATCHED;
     await this.watchNodes();
@@ -310,7 +310,7 @@ export function clusterMetrics({ apiserver, token, watch, durations }: KnownOfCl
     ...(expiresAt !== undefined && {
       rollcall_cluster_token_expiry_timestamp_seconds: one(Date.parse(expiresAt) / 1000),
     }),
-    // A token that is not renewed has no such sample: alerts then warn of its expiry earlier.
+    // Without this sample, which only a renewed token has, alerts warn of the token's expiry earlier.
     ...(isRenewed && { rollcall_cluster_token_renewal_failed: one(lastFailure ? 1 : 0) }),
     ...(watch && {
       rollcall_watch_state: WATCH_STATES.map((state) => ({

@@ -12,16 +12,16 @@ import { MOST_NODES, type NodeRows, SeenNodes } from "./watched-nodes.ts";
 export const WATCH_LIMITS = {
   /** The number of Nodes in one page of a list. */
   page: 100,
-  /** The longest duration of one watch, in seconds. Each watch ends up to a fifth earlier, to spread the renewals. */
+  /** The longest duration of one watch, in seconds. Each watch ends up to a fifth earlier, so that starts spread. */
   seconds: 300,
-  /** The number of characters that one turn reads: some seconds of CPU time, of the 30 that an invocation has. */
+  /** The limit of characters that one turn reads: some seconds of CPU time, of the 30 that an invocation has. */
   turnLength: 32 * 1024 * 1024,
 } as const;
 /** The pause of the watch while the deployment has no Node. */
 const PAUSE_MS = 5000;
-/** A watch that ends sooner, without a change, counts as failed: a proxy may have closed the connection. */
+/** The least duration of a watch without a change. A shorter watch failed: a proxy may have closed the connection. */
 const LEAST_OPEN_MS = 5000;
-/** The least time between the starts of two watches, for a proxy that closes each watch soon. */
+/** The least time between the starts of two watches, since a proxy may close each watch soon. */
 const LEAST_GAP_MS = 1000;
 
 export const WAIT_LIMITS = {
@@ -158,8 +158,8 @@ export class NodeWatch {
   }
 
   /**
-   * Detects, after a failed watch, that etcd was restored. The apiserver does not refuse a watch from a version ahead of
-   * etcd's: it would stay silent until etcd has reached that version.
+   * Detects, after a failed watch, that etcd was restored. The apiserver does not refuse a watch from a version ahead
+   * of etcd's: such a watch would stay silent until etcd has reached that version.
    */
   async #detectRestore(): Promise<void> {
     const page = await this.#with.list({ limit: 1, continue: undefined });

@@ -8,12 +8,12 @@ import { paced } from "../paced.ts";
 
 export const NOTICE_LIMITS = {
   aSecond: 50,
-  /** The number of requests in one turn of the alarm: the platform limits the subrequests of an invocation. */
+  /** The most requests in one turn of the alarm: the platform limits the subrequests of an invocation. */
   aTurn: 400,
   atOnce: 4,
   /** The limit of characters of waiting Nodes. Above it, a notice has no Node: the machine's object reads the Node. */
   keptLength: 8 * 1024 * 1024,
-  /** The number of Nodes that may turn Unknown within BEAT_MS. Further notices wait: the machines may report first. */
+  /** The most Nodes that may turn Unknown within BEAT_MS. Further notices wait: the machines may report first. */
   unknownAtOnce: 20,
 } as const;
 /** The time within which several changes of a Node, as at its creation, become one notice. */
@@ -69,7 +69,7 @@ export class Notices {
     this.#with = dependencies;
   }
 
-  /** Starts sending in this turn of the alarm. `onSpent` runs when the turn has used its requests. */
+  /** Starts sending notices in this turn of the alarm. `onSpent` runs when the turn has used its requests. */
   open(onSpent: () => void): void {
     this.#left = NOTICE_LIMITS.aTurn;
     this.#isOpen = true;
@@ -195,7 +195,7 @@ export class Notices {
     }
   }
 
-  /** Returns the names that the registry knows. Postpones all notices and returns null if it does not answer. */
+  /** Returns the names that the registry knows. Without an answer, postpones all notices and returns null. */
   async #known(names: string[]): Promise<Set<string> | null> {
     try {
       return new Set(await inTime(ANSWER_WITHIN_MS, () => this.#with.known(names)));

@@ -8,7 +8,7 @@ export interface AlarmTask {
   name: string;
   /** Returns when the task is due; null if the task has no work. Must be cheap: each change of the index calls dueMs. */
   dueMs: () => number | null;
-  /** Does up to 15 s of work, since the next turn waits for all tasks. If work is left, dueMs returns a past time. */
+  /** Works at most 15 s: the alarm's next turn waits for all tasks. If work is left, dueMs returns a past time. */
   run: () => void | Promise<void>;
 }
 
@@ -17,7 +17,7 @@ export const TASK_AGAIN_MS = 5 * 60_000;
 
 export interface AlarmTasksDependencies {
   tasks: readonly AlarmTask[];
-  /** The storage with the alarm: typically the object's own. */
+  /** The storage that has the alarm: typically the Durable Object's own. */
   storage: Pick<DurableObjectStorage, "getAlarm" | "setAlarm">;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
@@ -36,7 +36,7 @@ export class AlarmTasks {
     this.#alarm = new LazyAlarm(surroundings.storage, surroundings.nowMs);
   }
 
-  /** Sets the alarm. Call arm after each change that may make a task due earlier. */
+  /** Sets the alarm for the task that is due first. Call arm after each change that may make a task due earlier. */
   async arm(): Promise<void> {
     const due = this.#in.tasks.flatMap((task) => this.#dueMs(task) ?? []);
     if (due.length > 0) await this.#alarm.atLatest(Math.min(...due));

@@ -9,7 +9,7 @@ import type { KeptReceiver } from "./receivers.ts";
 
 /** The state of one machine for one receiver: the last notified state, and the next state to notify of. */
 export interface Watched {
-  /** The state of which the receiver is or will be notified; null if the machine is well or outside its filter. */
+  /** The state of which the receiver is or will be notified; null if the machine is well or the filter excludes it. */
   state: AlertState | null;
   /** When `state` began. */
   sinceMs: number;
@@ -90,7 +90,7 @@ export function clusterCause(
   return isMany ? "the apiserver answers the Worker, and refuses these Nodes" : null;
 }
 
-/** The factor by which an open alert must grow since its last message to be sent again. */
+/** An open alert is sent again once its number of machines has grown by this factor since its last message. */
 export const GROWTH = 2;
 
 /** A machine in an alert. */

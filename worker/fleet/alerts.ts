@@ -42,13 +42,13 @@ export interface AlertSurroundings {
   newId: () => string;
 }
 
-/** The number of rows that one transaction handles. */
+/** The most rows that one transaction handles. */
 const AT_ONCE = 500;
-/** The time between two checks of an open cluster alert, since one machine may stay in its state by its own fault. */
+/** The time between checks of an open cluster alert: one machine with its own fault must not keep the alert open. */
 const CHECK_CLUSTER_MS = 5 * 60_000;
 const CLUSTER = "cluster";
 const HELD = 2;
-/** The wait before a new alert is tried again, for a receiver with too many waiting deliveries. */
+/** The wait before a new alert is tried again after its receiver had too many waiting deliveries. */
 const POSTPONED_MS = 5 * 60_000;
 
 type WatchedRow = Row<Watched> & {
@@ -60,7 +60,7 @@ type WatchedRow = Row<Watched> & {
 };
 const WATCHED = `SELECT receiver, machine, state, since_ms AS sinceMs, told AS notified, alert, due_ms AS dueMs, muted
   FROM watched`;
-/** A row of `alerts`. `said`: Alert as JSON. `open`: its machines now. `letter`: its firing message's delivery ID. */
+/** A row of `alerts`. `said`: the alert as JSON. `open`: its number of machines now. `letter`: its delivery's ID. */
 type AlertRow = {
   id: number;
   receiver: string;
@@ -74,7 +74,7 @@ type AlertRow = {
 /** The alerts that one receiver is notified of together. */
 interface Batch {
   receiver: KeptReceiver;
-  /** The alerts in order. `row`: its ID. `follows`: a resolved alert's undelivered firing message, or REPETITION. */
+  /** `row`: the ID of the alert's row. `follows`: the undelivered firing message of a resolved alert, or REPETITION. */
   alerts: { alert: Alert; row: number; follows: number | null }[];
 }
 
@@ -148,7 +148,7 @@ export class Alerts {
     return cell(this.#sql, "SELECT COUNT(*) FROM alerts WHERE receiver = ?", receiver);
   }
 
-  /** Makes the alerts due that mutes have postponed. Call recheckMuted when a mute ends early. */
+  /** Makes all alerts due now that mutes have postponed. Call recheckMuted when a mute ends early. */
   recheckMuted(nowMs: number): void {
     this.#sql.exec("UPDATE watched SET due_ms = ? WHERE due_ms > ? AND muted = 1", nowMs, nowMs);
   }
@@ -261,7 +261,7 @@ export class Alerts {
     alerts.push({ alert: over, row: alert.id, follows });
   }
 
-  /** Opens or joins an alert for a machine that is due, unless the machine is muted or the queue is full. */
+  /** Opens or joins an alert for a due machine, unless the machine is muted or the receiver's queue is full. */
   #enter(batch: Batch, row: WatchedRow, turn: Turn): void {
     const { receiver } = batch;
     const { due, isFull, cause, joined, nowMs } = turn;
@@ -313,7 +313,7 @@ export class Alerts {
     batch.alerts.push({ alert, row: id, follows: null });
   }
 
-  /** Sends an alert again if it grew by GROWTH, so that its first machines do not hide many later ones. */
+  /** Sends an alert again if its machines have multiplied by GROWTH: the first ones must not hide many later ones. */
   #sendGrown(batch: Batch, id: number, isFull: boolean): void {
     const [row] = this.#sql.exec<AlertRow>("SELECT * FROM alerts WHERE id = ?", id);
     if (!row || isFull) return;
@@ -393,7 +393,7 @@ export class Alerts {
     batch.alerts.push({ alert, row: row.id, follows: row.letter === LOST_DELIVERY ? null : REPETITION });
   }
 
-  /** Adds the deliveries, resolutions first. Alerts that wait for different deliveries are in different messages. */
+  /** Adds the batch's deliveries, resolutions first. Alerts that wait for different deliveries share no message. */
   #write({ receiver, alerts }: Batch, nowMs: number): void {
     const { deliveries, deployment, origin, newId } = this.#in;
     const followed = alerts.flatMap((each) => each.follows ?? []);

@@ -26,7 +26,7 @@ type DeliveryRow = {
 };
 type Delivery = Pick<DeliveryRow, "id" | "receiver" | "message" | "body">;
 
-/** The `follows` of a message that repeats an arrived one: if its delivery fails, it is deleted, not kept as dead. */
+/** The `follows` of a repetition of an arrived message. A failed repetition's delivery is deleted, not kept as dead. */
 export const REPETITION = 0;
 
 /** Stands for a delivery's ID if the delivery of an alert died and its row was deleted. */
@@ -39,7 +39,7 @@ export class Deliveries {
     this.#sql = sql;
   }
 
-  /** Adds a delivery; returns its ID. If the delivery `follows` is dead, so is the new one; `resend` sends both. */
+  /** Adds a delivery; returns its ID. The new delivery is dead if the delivery `follows` is; `resend` sends both. */
   add(delivery: Omit<Delivery, "id">, nowMs: number, follows: number | null): number {
     const insert = "INSERT INTO letters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
     const { receiver, message, body } = delivery;
@@ -122,7 +122,7 @@ export class Deliveries {
       }));
   }
 
-  /** Sends a dead delivery, and those linked by `follows`, again in order. Returns false if it is not dead. */
+  /** Sends a dead delivery and those linked by `follows` again, in order. Returns false if the delivery is not dead. */
   resend(receiver: string, id: number, nowMs: number): boolean {
     const query = `UPDATE letters SET dead = 0, error = '', made_ms = ?3 WHERE receiver = ?1 AND dead = 1
       AND IFNULL(follows, id) = (SELECT IFNULL(follows, id) FROM letters WHERE id = ?2 AND receiver = ?1 AND dead = 1)
@@ -132,7 +132,7 @@ export class Deliveries {
     return isFound;
   }
 
-  /** Makes the receiver due, unless the receiver waits for the retry of a failed delivery. */
+  /** Makes the receiver's next delivery due now, unless the receiver waits for the retry of a failed delivery. */
   #start(receiver: string, nowMs: number): void {
     this.#sql.exec("UPDATE receivers SET next_ms = IFNULL(next_ms, ?) WHERE name = ?", nowMs, receiver);
   }
@@ -180,7 +180,7 @@ export async function sendDelivery(
   { message, body }: Pick<Delivery, "message" | "body">,
 ): Promise<DeliveryOutcome> {
   const failed = (answer: string) => ({ arrived: false, status: null, answer, retryAfterMs: 0 });
-  // PRIVATE_WEBHOOKS may have changed since the receiver was created.
+  // PRIVATE_WEBHOOKS may have changed since the receiver was created, so each delivery checks the address.
   const address = webhookAddress(url, allowed);
   if (!address.ok) return failed(`the address is refused: ${address.error}`);
   const attempt = async (signal: AbortSignal): Promise<Response | string> => {
@@ -253,13 +253,13 @@ const ranges = (texts: string) => texts.split(" ").flatMap((text) => parseCidr(t
 const NOT_PUBLIC_V4 = ranges(
   "0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 168.63.129.16/32 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24 192.88.99.0/24 192.168.0.0/16 198.18.0.0/15 198.51.100.0/24 203.0.113.0/24 224.0.0.0/3",
 );
-/** The public IPv6 addresses. Others are private or embed an IPv4 address, as do 6to4 and Teredo inside the range. */
+/** The range with all public IPv6 addresses; NOT_PUBLIC_V6 excludes its private parts, 6to4 and Teredo. */
 const PUBLIC_V6 = ranges("2000::/3");
 const NOT_PUBLIC_V6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
 /** Matches names outside public DNS, and names of clouds' metadata services. */
 const NOT_PUBLIC_NAME = /^[^.]*$|(^|\.)(localhost|local|localdomain|internal|intranet|lan|home\.arpa)$/;
 
-/** Returns a webhook's normalized address. Fails if only the Worker's own network can reach it. Resolves no name. */
+/** Returns a webhook's normalized address. Fails if the address is not public and not allowed. Resolves no name. */
 export function webhookAddress(text: string, allowed: PrivateWebhooks): Result<string> {
   const url = URL.parse(text);
   if (!url) return failure("not a URL");

@@ -15,7 +15,7 @@ import { cell } from "../storage/query.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 
-/** Creates the feed's tables. `feed_whole` has each machine's last change of a field outside MOVING_FIELDS. */
+/** Creates the feed's tables. `feed_whole` has the number of each machine's last change outside MOVING_FIELDS. */
 export const FEED_MIGRATION = `
   CREATE TABLE feed (
     only INTEGER PRIMARY KEY CHECK (only = 1), index_id TEXT NOT NULL, gone_seq INTEGER NOT NULL,
@@ -27,12 +27,12 @@ export const FEED_MIGRATION = `
     hash TEXT PRIMARY KEY, holder TEXT NOT NULL, ends_ms INTEGER NOT NULL
   ) WITHOUT ROWID;`;
 
-/** The removed machines in one message. GONE, OUTAGES and ROW_BYTES keep a message below FEED_LIMITS.messageBytes. */
+/** The most removed machines in one message. GONE, OUTAGES and ROW_BYTES keep it below FEED_LIMITS.messageBytes. */
 const GONE = 500;
 const OUTAGES = 100;
 const ROW_BYTES = FEED_LIMITS.messageBytes - 400 * 1024;
 
-/** The stored names of removed machines, with which feeds can resume. Older names are deleted from time to time. */
+/** The most stored names of removed machines, which resuming feeds need. Older names are deleted from time to time. */
 const GONE_KEPT = 20_000;
 const GONE_PRUNED_EVERY = 100;
 
@@ -56,7 +56,7 @@ export class FeedSource {
     this.#outages = outages;
   }
 
-  /** Records whether the feed must send the changed machine whole. Call note in the transaction of the change. */
+  /** Records whether feeds must send all fields of the changed machine. Call note in the transaction of the change. */
   note({ name, seq, before, after }: FleetChange): void {
     if (after === null) {
       this.#sql.exec("DELETE FROM feed_whole WHERE name = ?", name);
@@ -196,7 +196,7 @@ function part(message: FeedMessage, cursor: FeedCursor): FeedPart {
   return { text: JSON.stringify(message), cursor };
 }
 
-/** The position of a feed. Clients acknowledge it and resume from it, as a text. */
+/** A position in the feed. As a text, a client acknowledges messages with the cursor and resumes from it. */
 export interface FeedCursor {
   /** The ID of the index. An index that replaces a lost one has another ID. */
   index: string;

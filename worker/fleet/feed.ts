@@ -135,7 +135,7 @@ const frameSchema = z.strictObject({ ack: z.string() });
 
 export class Feeds {
   readonly #in: FeedSurroundings;
-  /** Cancels the timer. The timer runs for at most ten seconds, while a message waits to be sent or acknowledged. */
+  /** Cancels the timer. The timer is set, for at most ten seconds, while a message waits to be sent or acknowledged. */
   #disarm: () => void = () => undefined;
   /** The sockets whose credential is being checked. */
   readonly #inDoubt = new Set<FeedSocket>();
@@ -201,7 +201,7 @@ export class Feeds {
     });
   }
 
-  /** Sends one feed's due messages. Returns when it is due again; Infinity: at the next change or acknowledgement. */
+  /** Sends one feed's due messages. Returns when the feed is due next; Infinity: at a change or an acknowledgement. */
   #serve(socket: FeedSocket, parts: Map<string, FeedPart>): number {
     const nowMs = this.#in.nowMs();
     const state = stateOf(socket);
@@ -231,7 +231,7 @@ export class Feeds {
     const cursor = readCursor(state.cursor);
     if (!this.#in.source.hasNews(cursor)) return { kind: "wait", untilMs: owedUntilMs };
     const isFull = unacknowledged.length >= FEED_LIMITS.unacknowledged;
-    // Changes after a snapshot wait until the client has acknowledged the whole snapshot: a line may be slow.
+    // Changes after a snapshot wait until the client has acknowledged the snapshot: its connection may be slow.
     if (isLoading && (isFull || (cursor.through === null && unacknowledged.length > 0)))
       return { kind: "wait", untilMs: owedUntilMs };
     const dueMs = isLoading ? 0 : sentMs + FEED_LIMITS.intervalMs;
@@ -247,7 +247,7 @@ export class Feeds {
     this.#inDoubt.add(socket);
     const decide = (isGood: boolean | null) => {
       disarm();
-      // The socket is no longer in the set if the check has exceeded its deadline: a late result is ignored.
+      // The set lacks the socket if the check has exceeded its deadline: a late result is ignored.
       if (!this.#inDoubt.delete(socket)) return;
       const { code, reason } = isGood === null ? IN_DOUBT : NOT_ALLOWED;
       if (isGood) put(socket, { ...stateOf(socket), checkedMs: this.#in.nowMs() });

@@ -7,13 +7,13 @@ import type { Outages } from "./outages.ts";
 import type { Rollouts } from "./rollouts.ts";
 import type { Held } from "./shares.ts";
 
-/** The limit of condition-status pairs that are counted by name, since drop-ins name their own conditions. */
+/** The most condition-status pairs with a counter of their own: drop-ins can name any number of conditions. */
 export const MOST_COUNTED = 300;
-/** The time without a transition after which a pair of condition and status may lose its place to a new pair. */
+/** The time without a transition after which a pair of condition and status may lose its counter to a new pair. */
 export const COUNTED_FOR_MS = 24 * 3600_000;
-/** The pair that counts the transitions of all pairs without a place. */
+/** The pair that counts the transitions of all pairs without a counter of their own. */
 const OTHERS = { type: "other", status: "" };
-/** Every Node's conditions. Their counters start at 0, since a rate needs a first value, and are never deleted. */
+/** The conditions that every Node has. Their counters start at 0, as a rate needs a first value, and always stay. */
 const OF_EVERY_NODE = JSON.stringify(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
 
 export const METRICS_MIGRATION = `
@@ -114,7 +114,7 @@ export class FleetMetrics {
     );
   }
 
-  /** Reports whether the pair has a place, or a place is free or can be freed. */
+  /** Reports whether the pair has a counter, or a counter is free or can be freed. */
   #hasRoom({ type, status }: typeof OTHERS, nowMs: number): boolean {
     const query =
       "SELECT COUNT(*) AS count, TOTAL(condition = ? AND status = ?) AS own FROM condition_transitions";

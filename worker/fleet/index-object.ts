@@ -94,7 +94,7 @@ export class IndexObject extends StoredObject {
     return this.#tasks.rang();
   }
 
-  /** Stores an update from a machine's object before answering. Safe to repeat. */
+  /** Stores an update from a machine's object, then answers. Safe to repeat. */
   async tell(update: MachineUpdate): Promise<UpdatedUntil> {
     const { until, change } = this.ctx.storage.transactionSync(() => {
       const taken = this.#rows.take(update);
@@ -158,7 +158,7 @@ export class IndexObject extends StoredObject {
     return this.#metrics.measure(isEach);
   }
 
-  /** Returns each machine's status, in the index or not. Older versions call the name `standings` during a deploy. */
+  /** Returns each machine's status, in the index or not. Older versions call `standings` during a deploy. */
   standings(names: string[]): MachineStatus[] {
     return statusesOf(this.ctx.storage.sql, names);
   }
@@ -361,7 +361,7 @@ export class IndexObject extends StoredObject {
 /** The deadline of the registry's answer about its probe: longer than the registry waits for the apiserver. */
 const PROBE_ANSWER_MS = 5000;
 
-/** Returns the fault that the registry's probe of the apiserver found, up to the first colon; null if it found none. */
+/** Returns the fault that the registry's probe of the apiserver found, up to its first colon; null without a fault. */
 async function clusterFault(env: Environment): Promise<string | null> {
   const { finding } = (await registry(env).readiness()).apiserver;
   if (finding.state === "ok") return null;
@@ -371,7 +371,7 @@ async function clusterFault(env: Environment): Promise<string | null> {
 
 /** The migrations of the fleet index. Append only: existing objects have run the earlier entries. */
 export const INDEX_MIGRATIONS: readonly Migration[] = [
-  // `summaries` is separate, so that a search does not read it. With rowids, a row of up to a page stays in one page.
+  // `summaries` is separate, so that a search does not read it. With rowids, a row up to a page's size stays in a page.
   `CREATE TABLE machines (
      name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
      seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,
@@ -409,7 +409,7 @@ export const FORM_TURNS = {
 } as const;
 
 const KEY = "form turns to, in milliseconds";
-/** The lead of the stored time over the assigned times, so that the time is stored at most once a second. */
+/** The stored time is this far ahead of the assigned times, so that the time is stored at most once a second. */
 const STORED_AHEAD_MS = 1000;
 
 export class FormTurns {

@@ -1,5 +1,5 @@
-// Repairs the fleet index. If the index was lost, all machines' objects send everything again; otherwise, those of
-// a daily sample that differ. The alarm runs one portion at a time and stores the progress.
+// Repairs the fleet index. If the index was lost, all machines' objects send everything again. Otherwise a daily check
+// of a sample makes the objects of differing rows do so. The alarm runs one portion at a time and stores the progress.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/fleet-answers.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
@@ -14,7 +14,7 @@ export const REPAIR_LIMITS = {
   atOnce: 8,
   /** The number of names that are read from the registry at once. The progress is stored after each page. */
   page: 50,
-  /** The time after which a portion starts no request. Its last requests may end as late as 15 s after its start. */
+  /** The time after which a portion starts no request. Its last requests may end 15 s after the portion's start. */
   portionMs: 8000,
   /** The deadline of a request to a machine's object. */
   withinMs: 4000,
@@ -43,12 +43,12 @@ export interface RepairDependencies {
   registry: () => KnownNames;
   /** Asks a machine's object to send everything to the index. Resolves to false if the object could not. */
   sendAll: (name: string) => Promise<boolean>;
-  /** Returns the last summary that a machine's object sent; null if it has more to send, or has no machine. */
+  /** Returns the last summary that a machine's object sent; null if the object has more to send, or has no machine. */
   sentSummary: (name: string) => Promise<MachineSummary | null>;
   summary: (name: string) => MachineSummary | null;
   /** Returns the number of machines. Must not count rows: the progress is read often during a repair. */
   countMachines: () => number;
-  /** Removes a machine from the index, unless the index has a newer generation of it. */
+  /** Removes a machine from the index, unless the index has a newer generation of the machine. */
   remove: (name: string, generation: number, text: string) => void;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
@@ -218,7 +218,7 @@ export class IndexRepair {
     return sent !== null && JSON.stringify(sent) !== JSON.stringify(this.#with.summary(name));
   }
 
-  /** Removes rows that the registry does not know. A machine enrolled again has a newer generation and stays. */
+  /** Removes rows of machines that the registry lacks. A machine enrolled again has a newer generation and stays. */
   async #removeUnknown(rows: readonly Row[]): Promise<string[]> {
     if (rows.length === 0) return [];
     const names = rows.map(({ name }) => name);

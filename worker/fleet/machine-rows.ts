@@ -81,7 +81,7 @@ const PUT_COLUMNS = ["generation", "version", "entry_id", "seq", ...SEARCH_COLUM
 const PUT = `INSERT INTO machines (${PUT_COLUMNS.join()}) VALUES (${PUT_COLUMNS.map(() => "?").join()})
   ON CONFLICT (name) DO UPDATE SET ${PUT_COLUMNS.map((column) => `${column} = excluded.${column}`).join()}`;
 
-/** The interval between deletions of unused sets, in new sets. */
+/** The number of new sets after which unused sets are deleted. */
 const SETS_PRUNED_EVERY = 100;
 const PRUNE_SETS = `DELETE FROM sets WHERE id > 0 AND id NOT IN (${SET_COLUMNS.map((column) => `SELECT ${column} FROM machines`).join(" UNION ")})`;
 

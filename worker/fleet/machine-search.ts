@@ -1,4 +1,4 @@
-// Searches machines in the fleet index: returns pages in any order, which continue after any row, and counts by state.
+// Searches machines in the fleet index: returns pages in any order, from any row on, and counts machines by state.
 import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/search-filter.ts";
 import { neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";
@@ -12,7 +12,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import type { Row } from "../storage/query.ts";
 import { EMPTY_SET, type MachineRows, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./machine-rows.ts";
 
-/** A machine of the index or one that waits for approval, whose ID sorts right after the name that it requests. */
+/** A machine of the index, or a waiting one, whose ID sorts right after the name that the machine requests. */
 export interface FoundMachine {
   id: string;
   summary: MachineSummary;
@@ -33,7 +33,7 @@ export interface MachineSearchRequest {
   others: FoundMachine[];
   /** true if the answer has the number of machines in each state. */
   isCounted: boolean;
-  /** The last change that the client knows: if no change followed, the search is skipped. null: never skipped. */
+  /** The last change that the client knows. Without a later change the search is skipped; null: never skipped. */
   unlessSeq: number | null;
 }
 
@@ -50,7 +50,7 @@ export interface MachinePage {
   } | null;
 }
 
-/** The number of characters of a page's summaries, far below the limit of an RPC value. A page has at least one row. */
+/** The limit of characters of a page's summaries, far below the limit of an RPC value. A page has at least one row. */
 const PAGE_LENGTH = 4 * 1024 * 1024;
 
 /** The distance between two ranks of urgency: above any time in milliseconds, and small enough for exact doubles. */
@@ -254,8 +254,8 @@ function labelTerm({ key, operator, values }: LabelRequirement, column: string):
 const INT64_MAX = String(2n ** 63n - 1n);
 
 /**
- * Returns a condition that compares a label's value as a number. Only digits count, since no label's value begins
- * with a sign. Without leading zeros, numbers compare by length and then as text.
+ * Returns a condition that compares a label's value as a number. Only values of digits match, since no label's value
+ * begins with a sign. Without leading zeros, numbers compare by length and then as text.
  */
 function numberTerm(term: { key: string; operator: ">" | "<"; value: string }, column: string): Where {
   const digits = term.value.replace(/^0+/, "");

@@ -1,4 +1,4 @@
-// Connects receivers, alerts, mutes and deliveries. Each change stores its messages in its transaction.
+// Connects receivers, alerts, mutes and deliveries. A change's messages are stored in the transaction of the change.
 import * as z from "zod/mini";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { messageText, testAlert } from "../../shared/fleet/alert.ts";
@@ -134,7 +134,7 @@ export class Notifications {
     return this.#receivers.all().map(({ name }) => this.#shown(name));
   }
 
-  /** Adds (`isNew`) or changes a receiver. Fails with the invalid field, or with null if it does not exist. */
+  /** Adds (`isNew`) or changes a receiver. Fails with the invalid field; with null if no receiver has the name. */
   async put(
     name: string,
     change: ReceiverChange,
@@ -269,7 +269,7 @@ export class Notifications {
     return this.#receivers.find(name)?.settings.repeatMinutes ?? 0;
   }
 
-  /** Returns a receiver's normalized address. Fails with the invalid field, or with null if it does not exist. */
+  /** Returns a receiver's normalized address. Fails with the invalid field; with null if no receiver has the name. */
   #addressFor(name: string, { url }: ReceiverChange, isNew: boolean): Result<string, FieldFault | null> {
     const known = this.#receivers.target(name);
     if (isNew && known) return failure({ path: "/name", message: "there is a receiver of this name" });

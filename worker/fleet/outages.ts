@@ -1,4 +1,4 @@
-// Stores outages: machines of one network that fell silent together. A single silent machine has a hidden row.
+// Stores outages: machines of one network that fell silent together. A machine that is silent alone has a hidden row.
 import {
   endOfSilence,
   OUTAGE_MACHINES,
@@ -24,14 +24,14 @@ import type { KnownOutage } from "./alert-rules.ts";
 export type OutagesRequest = Omit<OutagesQuery, "format" | "limit"> & { limit: number };
 
 export const OUTAGE_LIMITS = {
-  /** The stored outages, including single machines' silences. Beyond this, the oldest ended outages are deleted. */
+  /** The most stored outages, including single machines' silences. Above it, the oldest ended outages are deleted. */
   kept: 10_000,
-  /** The number of stored ended outages of one network, so that one network does not displace the others. */
+  /** The most stored ended outages of one network, so that one network does not displace the others. */
   keptOfNetwork: 1000,
   prunedAtOnce: 20,
   /** The age at which a single machine's ended silence is deleted, when the next silence of its network begins. */
   aloneMs: 3600_000,
-  /** The number of machines' names in a shown outage. */
+  /** The most machines' names in a shown outage. */
   names: 10,
 } as const;
 
@@ -126,7 +126,7 @@ export class Outages {
     return rows.map((row) => ({ seq: row.seq, outage: this.#shown(row) }));
   }
 
-  /** Returns the outage of a silent machine; null if it is silent alone. */
+  /** Returns the outage of a silent machine; null if the machine is silent alone. */
   of(name: string, summary: MachineSummary): KnownOutage | null {
     const silence = silenceOf(summary);
     if (!silence) return null;
@@ -171,8 +171,8 @@ export class Outages {
   }
 
   /**
-   * Adds a single silent machine to an outage whose only silent machine fell silent within a minute of it. Otherwise
-   * a machine that fell silent shortly before the two, and returned, would have divided their outage.
+   * Adds a machine that is silent alone to another outage, whose only silent machine fell silent within a minute of the
+   * first. Otherwise a third machine that fell silent shortly before both, and returned, would divide their outage.
    */
   #mergeAlone(outage: OutageRow, seq: number): void {
     if (outage.silent !== 1) return;
@@ -203,7 +203,7 @@ export class Outages {
     this.#sql.exec(update, backMs, how, outage.id, name);
     outage.silent -= 1;
     const lastBackMs = this.#lastBackMs(outage.id);
-    // A single silent machine does not keep the outage open. If it recovers soon, its recovery is the outage's end.
+    // A single silent machine does not keep an outage open. If the machine recovers soon, its recovery ends the outage.
     const least = outage.machines < OUTAGE_MACHINES ? 1 : OUTAGE_MACHINES;
     const isEnd = outage.ended_ms === null || lastBackMs - outage.ended_ms <= OUTAGE_SPAN_MS;
     if (outage.silent < least && isEnd) outage.ended_ms = lastBackMs;
@@ -218,7 +218,7 @@ export class Outages {
     return this.#sql.exec<OutageRow>(query, network, name, sinceMs).toArray()[0];
   }
 
-  /** Returns the outage's latest recovery. Updates arrive in any order: the last one may have an earlier time. */
+  /** Returns the outage's latest recovery. Updates arrive in any order: the last update may have an earlier time. */
   #lastBackMs(id: number): number {
     return cell(this.#sql, "SELECT IFNULL(MAX(back_ms), 0) FROM outage_machines WHERE outage = ?", id);
   }

@@ -143,7 +143,7 @@ const MOST_WAIT_MS = 3_600_000;
 /** The time after which an undelivered message becomes dead. */
 export const GIVEN_UP_MS = 24 * 3_600_000;
 
-/** Returns the wait: 30 s, doubled per failure up to an hour, plus up to a quarter; at least `askedMs`. */
+/** Returns the wait for a retry: 30 s, doubled per failure up to an hour, plus up to a quarter; at least `askedMs`. */
 export function waitMs(failed: number, askedMs: number, random: () => number): number {
   const doubled = backOff(failed, LEAST_WAIT_MS, MOST_WAIT_MS);
   return Math.round(Math.max(Math.min(askedMs, GIVEN_UP_MS), doubled * (1 + random() / 4)));

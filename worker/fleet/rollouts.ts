@@ -38,7 +38,7 @@ interface RolloutSurroundings {
   transaction: <T>(work: () => T) => T;
   /** Returns a machine's summary; null if the index does not know the machine. */
   summary: (name: string) => MachineSummary | null;
-  /** Records an operator's action in the audit log, before it is executed. */
+  /** Records an operator's action in the audit log, before the action is executed. */
   audit: (record: {
     who: string;
     what: "rollout.set" | "rollout.stop" | "rollout.end";
@@ -187,7 +187,7 @@ export class Rollouts {
 
 const settingsOf = ({ settings }: RolloutRow) => JSON.parse(settings) as NewRollout;
 
-/** The number of versions that are listed. Limited, since a machine may report any text as its version. */
+/** The most versions that are listed. Limited, since a machine may report any text as its version. */
 export const MOST_VERSIONS = 50;
 
 type Row = { version: string; state: string; machines: number };

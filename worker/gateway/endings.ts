@@ -18,11 +18,11 @@ export interface GatewaySurroundings {
   /** Returns the node object of a machine. */
   node: (name: string) => LeaseLender;
   putLease: PutLease;
-  /** Returns the open and closing sockets of one machine, or of all machines without a name. */
+  /** Returns the open and closing sockets of one machine; of all machines if `name` is absent. */
   sockets: (name?: string) => ServerSocket[];
   sql: SqlStorage;
   alarm: Pick<LazyAlarm, "atLatest" | "rang">;
-  /** Returns the value of GATEWAY_SIZE: the largest number of machines. */
+  /** Returns the value of GATEWAY_SIZE: the most machines that may have a socket. */
   size: () => number;
   counters: GatewayCounters;
   /** The timer of the gateway's deadlines. Typically oneTimer. */
@@ -43,7 +43,7 @@ export interface GatewayParts extends GatewaySurroundings {
   members: Members;
 }
 
-/** The time limit for a call of a node object. */
+/** The time limit for a call to a node object. */
 export const NOTIFY_WITHIN_MS = 5000;
 /** The time after which a node object that did not answer is notified again. */
 const NOTIFY_AGAIN_MS = 10_000;
@@ -51,7 +51,7 @@ const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
 export class Endings {
   readonly #in: GatewayParts;
-  /** The time until which each machine must stay away, by name. An eviction loses the times. */
+  /** The time before which each machine may open no socket, by the machine's name. An eviction loses the times. */
   readonly #awayUntilMs = new Map<string, number>();
   /** The time from which each node object may be notified again, by the machine's name. */
   readonly #notBeforeMs = new Map<string, number>();
@@ -68,8 +68,8 @@ export class Endings {
   }
 
   /**
-   * Closes all sockets of the machine, which then reports over HTTP for a while. If this socket has no accepted
-   * report, closes only this socket: an attacker who replays a recorded upgrade must not keep the machine away.
+   * Closes all sockets of the machine, which then reports over HTTP for a while. If this socket has no accepted report,
+   * closes only this socket: an attacker who replays a recorded upgrade must not keep the machine away.
    */
   sendAway(socket: HeldSocket, reason: ClosingReason): Promise<void> {
     const { name, beatMs } = socket.attachment;
@@ -87,7 +87,7 @@ export class Endings {
     this.#in.held.close(socket, reason, comeBackInMs);
   }
 
-  /** Ends the loan and membership of a machine without accepted socket. Call it when a machine's socket is gone. */
+  /** Ends the loan and membership of a machine without an accepted socket. Call `end` when its socket is gone. */
   async end(name: string): Promise<void> {
     const { members } = this.#in;
     if (members.has(name)) await members.inTurn(name, (member) => this.endInTurn(member));
@@ -115,7 +115,7 @@ export class Endings {
     return leftMs <= 0 || leftMs > NOTIFY_AGAIN_MS;
   }
 
-  /** Ends and returns the loan once no PUT runs; null if no loan is up to epoch `floor`, or another call took it. */
+  /** Ends the loan; returns it once no PUT runs. Returns null if its epoch is above `floor`, or no loan is left. */
   async takeBack(member: Member, floor = Infinity): Promise<ReturnedLoan | null> {
     const held = member.held && member.held.loan.epoch <= floor ? member.held : null;
     if (held) held.isEnded = true;
@@ -132,7 +132,7 @@ export class Endings {
       if (!this.#in.members.has(name)) this.#notBeforeMs.delete(name);
   }
 
-  /** Notifies the node object of the ended socket; returns false on failure. Sends the loan only once. */
+  /** Notifies the node object that the socket has ended; returns false on failure. Sends the loan only once. */
   async #notify(name: string, gateway: number, returned: ReturnedLoan | null): Promise<boolean> {
     const { node, log, timer } = this.#in;
     try {

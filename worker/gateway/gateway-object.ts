@@ -77,7 +77,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.ring();
   }
 
-  /** Checks that the alarm is set. The cron trigger calls it. */
+  /** Checks that the alarm is set. The cron trigger calls `care`. */
   care(): Promise<void> {
     return this.#gateway.care();
   }

@@ -1,5 +1,6 @@
-// Implements a gateway without the platform: handles the frames on its machines' sockets, the calls of node
-// objects, and the alarm. While heartbeats are quiet, it renews leases without waking a node object.
+// Implements a gateway without the platform: handles the frames on its machines' sockets, the calls that node objects
+// make to the gateway, and the alarm. While heartbeats are quiet, the gateway renews leases without waking a node
+// object.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ReturnedLoan } from "../machine/lease-loan.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
@@ -12,7 +13,7 @@ import { dueMs, Reports } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";
 
 export const WATCH_LIMITS = {
-  /** The largest number of node objects that one turn of the alarm notifies. */
+  /** The most node objects that one turn of the alarm notifies. */
   notifiedAtOnce: 50,
   /** The time until the next turn while more node objects must be notified. */
   turnMs: 1000,
@@ -85,7 +86,7 @@ export class Gateway {
   async noteMember(name: string, gateway: number): Promise<true> {
     const { members, alarm, nowMs } = this.#in;
     members.put(name, gateway);
-    // The machine's socket may be closed by now, and only the alarm detects that.
+    // The machine's socket may be closed by now, and only the alarm detects a member without a socket.
     await alarm.atLatest(nowMs() + WATCH_LIMITS.checkMs);
     return true;
   }
@@ -160,7 +161,7 @@ export class Gateway {
     if (members.count > 0) await alarm.atLatest(nowMs() + WATCH_LIMITS.checkMs);
   }
 
-  /** Closes late sockets, notifies node objects, and returns when the next turn is due; null: only after an event. */
+  /** Closes the sockets that missed a deadline, and notifies node objects. Returns the next turn's time, or null. */
   async #turn(): Promise<number | null> {
     const { held, nowMs } = this.#in;
     for (const socket of held.open()) await this.#closeLate(socket);
@@ -197,7 +198,7 @@ export class Gateway {
       return Math.max(atMs, nowMs + WATCH_LIMITS.turnMs);
     });
     if (isMore) due.push(nowMs + WATCH_LIMITS.turnMs);
-    // Some node objects may not have answered, and others are being notified.
+    // The later turn handles node objects that did not answer or are being notified.
     if (members.count > 0) due.push(nowMs + WATCH_LIMITS.checkMs);
     return due.length === 0 ? null : Math.min(...due);
   }
@@ -217,7 +218,7 @@ const UNACCEPTED_MS = 1000 * GATEWAY_LIMITS.unacceptedSeconds;
 class Openings {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
-  /** The time at which each ticket was used. An eviction may lose it: only the machine's key can use a ticket. */
+  /** The time at which each ticket was used. An eviction may lose the times: only the machine's key can use tickets. */
   readonly #usedMs = new Map<string, number>();
   /** The token bucket of upgrades, by name. The platform keeps a closed socket until its machine also closes it. */
   readonly #left = new Map<string, TokenBucket>();

@@ -16,7 +16,7 @@ import { type Endings, type GatewayParts, NOTIFY_WITHIN_MS } from "./endings.ts"
 import { isOver, noteBeat, Renewals } from "./lease.ts";
 import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
 
-/** The least time between two renewals: a machine may use twelve requests a minute for its lease (tick/budgets.ts). */
+/** The least time between two renewals of a lease: a machine may use twelve requests a minute for its lease. */
 export const LEAST_RENEWAL_MS = 4500;
 
 export interface BeatSituation {
@@ -162,7 +162,7 @@ export class Heartbeats {
     return this.#in.held.send(socket, { type: "again", reason });
   }
 
-  /** Answers a heartbeat. `missed`: why the lease was not renewed; null if it was, or if the heartbeat was early. */
+  /** Answers a heartbeat. `missed`: why the lease was not renewed; null after a renewal or an early heartbeat. */
   #answer(socket: HeldSocket, session: HeldSession, missed: Missed | null = null): void {
     const { held, nonce, nowMs, random } = this.#in;
     // A report has begun another session during the PUT.

@@ -260,7 +260,7 @@ export class Renewals {
     this.#in = dependencies;
   }
 
-  /** Renews a lease; returns false if another writer has it. `member.renewing` resolves once the PUT has ended. */
+  /** Renews a lease; returns false if another writer has changed it. `member.renewing` resolves after the PUT. */
   async renew(member: { renewing: Promise<void> | null }, loan: HeldLoan): Promise<boolean> {
     const putting = this.#put(loan);
     const renewing = putting.then(() => undefined);
@@ -280,7 +280,7 @@ export class Renewals {
     const put = await putLease(renewed, () => loan.requests++).catch(() => NO_ANSWER);
     counters.renewal(put.kind);
     if (put.kind === "failed") {
-      // A refused lease suspends no other, and a lease that fails repeatedly while others are renewed does not either.
+      // Neither a refused lease nor a lease that fails repeatedly while others are renewed may suspend other renewals.
       if (put.isRefused) this.suspension.succeeded(asked);
       else if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
         this.suspension.failed(asked, nowMs(), put.retryAfterMs);

@@ -5,7 +5,7 @@ import type { HeldLoan } from "./lease.ts";
 /** A machine in memory. It may lack a row, and a machine with a row may not be in memory. */
 export interface Member {
   readonly name: string;
-  /** The epoch up to which the gateway drops a loan. */
+  /** The gateway drops a loan that arrives with this epoch or a lower one. */
   floor: number;
   held: HeldLoan | null;
   /** Resolves once the PUT of the machine's lease has ended, and never rejects; null if no PUT is in progress. */
@@ -24,7 +24,7 @@ type MemberRow = { name: string; gateway: number };
 
 export class Members {
   readonly #sql: SqlStorage;
-  /** The gateway's number, by the machine's name. Read from SQLite at the first use. */
+  /** The gateway's number as each member's row has it, by the machine's name. Read from SQLite at the first use. */
   #rows: Map<string, number> | undefined;
   readonly #inMemory = new Map<string, Member>();
 
@@ -42,7 +42,7 @@ export class Members {
     return member;
   }
 
-  /** Returns the machine; undefined if it is not in memory. */
+  /** Returns the machine; undefined if the machine is not in memory. */
   known(name: string): Member | undefined {
     return this.#inMemory.get(name);
   }

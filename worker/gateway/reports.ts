@@ -50,7 +50,7 @@ export class Reports {
     const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address };
     const asked = { request, gateway, session, returned, floor: member.floor };
     const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
-    // If the node object lent the lease without its answer arriving, the loan is lost: the node object reads the lease.
+    // If the node object's answer with a loan did not arrive, the loan is lost: the node object must read the lease.
     if (!answered && socket.closedMs !== null) return this.#endings.endInTurn(member);
     if (!answered) return this.#send(socket, INTERNAL, null);
     const { answer, lent } = answered;
@@ -64,7 +64,7 @@ export class Reports {
     return this.#endings.endInTurn(member);
   }
 
-  /** Returns the node object's answer; null if none comes in time. */
+  /** Returns the node object's answer; null if no answer comes in time. */
   async #ask(name: string, ask: () => Promise<SocketAnswer>): Promise<SocketAnswer | null> {
     try {
       return await inTime(REPORT_WITHIN_MS, ask, undefined, this.#in.timer);
@@ -85,7 +85,7 @@ export class Reports {
   async #finish(socket: HeldSocket, answer: MachineAnswer, begun: Begun | null): Promise<void> {
     socket.isReportDue = false;
     if (answer.ok) {
-      // The counts start again with each accepted report, so that they do not add up over weeks.
+      // These counts start again with each accepted report, so that they do not add up over weeks.
       socket.earlyBeats = 0;
       socket.refusedFrames = 0;
       const beatMs = begun?.session.held.loan.intervalMs;
@@ -104,7 +104,7 @@ export class Reports {
       const { attachment } = other;
       if (other === socket || (attachment.beatMs === null && attachment.openedMs > openedMs)) continue;
       other.replaced = { isNoted: false };
-      // A process that still uses the replaced socket is a second process, which must not take turns with the first.
+      // A process that still uses the replaced socket is a second one, and must not alternate with the first process.
       this.#endings.hangUp(other, "replaced", 1000 * GATEWAY_LIMITS.awaySeconds);
     }
     held.hear(socket, beatMs);

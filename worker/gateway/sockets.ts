@@ -66,7 +66,7 @@ export interface HeldSocket {
   reports: TokenBucket | undefined;
   earlyBeats: number;
   refusedFrames: number;
-  /** true if the gateway has asked for a report that has not come yet. */
+  /** true if the gateway has asked for a report that has not arrived yet. */
   isReportDue: boolean;
   closedMs: number | null;
   /** Not null if a later socket has replaced this one. `isNoted`: a heartbeat still came over the replaced socket. */
@@ -84,7 +84,7 @@ export class HeldSockets {
   readonly #known = new Map<ServerSocket, HeldSocket>();
 
   constructor(
-    open: (name?: string) => ServerSocket[], // returns the sockets of one machine, or of all without a name; typically getWebSockets
+    open: (name?: string) => ServerSocket[], // returns a machine's sockets, or all; typically getWebSockets
     nowMs: () => number, // typically currentMs
   ) {
     this.#open = open;
@@ -125,7 +125,7 @@ export class HeldSockets {
     return held;
   }
 
-  /** Returns the open sockets of one machine, or of all machines without a name. */
+  /** Returns the open sockets of one machine; of all machines if `name` is absent. */
   open(name?: string): HeldSocket[] {
     return this.#open(name)
       .filter(({ readyState }) => readyState === OPEN)
@@ -249,7 +249,7 @@ function isTooLarge(frame: string): boolean {
   return frame.length > LIMITS.bodyBytes || new TextEncoder().encode(frame).length > LIMITS.bodyBytes;
 }
 
-/** Returns the parsed JSON; undefined if it is invalid, which no schema accepts. */
+/** Returns the parsed JSON; undefined, which no schema accepts, if the JSON is invalid. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

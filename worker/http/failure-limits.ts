@@ -26,7 +26,7 @@ export async function refuseUnproven(
   return tooManyFailures();
 }
 
-/** Refuses a costly request if this isolate knows that its address is above the limit; null otherwise. */
+/** Refuses a costly request if this isolate knows that the client's address is above the limit; null otherwise. */
 export function refuseEarly(c: Context<App>): Response | null {
   const untilMs = c.get("isolate").overLimitUntilMs.get(addressOf(c) ?? "") ?? 0;
   return untilMs > currentMs() ? tooManyFailures() : null;
@@ -40,7 +40,7 @@ function tooManyFailures(): Response {
   );
 }
 
-/** Returns the client's address, of IPv6 the customer's 64 bits; null without Cloudflare, as in a local cluster. */
+/** Returns the client's address, for IPv6 its first 64 bits; null without Cloudflare, as in a local cluster. */
 function addressOf(c: Context<App>): string | null {
   const ip = parseIp(clientAddress(c));
   return ip && network(ip);

@@ -21,7 +21,7 @@ import { type App, bearer, isUpgrade, refuse, refuseForNow } from "./responses.t
 
 export const feedRoutes = new Hono<App>();
 
-/** Admits an operator, or a request with a ticket, which the index checks unless its address failed too often. */
+/** Admits an operator, or a request with a ticket, which the index checks. An address above the limit must wait. */
 const operatorOrTicket = createMiddleware<App>(async (c, next) => {
   const ticket = ticketOf(c);
   if (ticket === null) return viewer(c, next);
@@ -55,7 +55,7 @@ serve(
     const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
     const { webSocket } = response;
     if (!webSocket) return refused(c, (await response.text()) as FeedRefusal);
-    // The registry drops machines that waited for a day without notifying the index: each new feed requests the list.
+    // The registry drops machines that waited for a day, without notice to the index: each new feed requests the list.
     c.executionCtx.waitUntil(registry(c.env).tellPending());
     const isNamed = protocolsOf(c).includes(FEED_PROTOCOL);
     const answer = isNamed ? { "sec-websocket-protocol": FEED_PROTOCOL } : {};

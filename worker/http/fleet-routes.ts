@@ -48,7 +48,7 @@ export const fleetRoutes = new Hono<App>();
 
 type Found = NonNullable<MachinePage["found"]>;
 
-/** The parameters that do not change the order of rows. A cursor stays valid if their values change. */
+/** The parameters that change neither the matching rows nor their order. A cursor stays valid if they change. */
 const OF_ONE_PAGE = ["cursor", "limit", "fields", "format"];
 /** Returns the query's parameters, sorted by name, except those in `without`. */
 function queryText(c: Context<App>, without: readonly string[]): string {
@@ -147,7 +147,7 @@ export function positionOf(cursor: string, digest: string): SearchPosition | nul
 /** Returns a weak ETag: answers with the same tag are equivalent. `seq`: the number of the last change in the answer. */
 export const tagOf = (seq: number, digest: string) => `W/"${seq}-${digest}"`;
 
-/** Returns the number of the last change that the client has; null if it has no answer to this request. */
+/** Returns the number of the last change that the client has; null if the client has no answer to this request. */
 export function seqKnown(ifNoneMatch: string | undefined, digest: string): number | null {
   for (const [, seq, own] of (ifNoneMatch ?? "").matchAll(/"(\d{1,15})-([\w-]+)"/g))
     if (own === digest) return Number(seq);

@@ -1,4 +1,4 @@
-// Serves GET /readyz with the state, age and remedy of each check, and GET /metrics. Only /readyz wakes an object.
+// Serves GET /readyz with the state, age and remedy of each check, and GET /metrics. Only /readyz wakes a node object.
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono/tiny";
 import { type CheckResult, failed, warning } from "../../shared/deployment/check-result.ts";
@@ -202,7 +202,7 @@ async function checkRegistry(env: Environment): Promise<CheckedAt[]> {
   ];
 }
 
-/** Checks that the clocks differ by at most CHALLENGE_GOOD_MS: one makes an enrolment's challenge, one checks it. */
+/** Checks that the clocks of isolate and registry differ by at most CHALLENGE_GOOD_MS, the life of a challenge. */
 export function checkClock(nowMs: number, registryMs: number): CheckResult {
   const seconds = Math.round(Math.abs(nowMs - registryMs) / 1000);
   const check = "clock";
@@ -215,7 +215,7 @@ export function checkClock(nowMs: number, registryMs: number): CheckResult {
   return { check, ...fault };
 }
 
-/** The deadline of a source of metrics: between the cluster object's three seconds and Prometheus's ten. */
+/** The deadline of a source of metrics: above the probe's three seconds, below Prometheus's ten. */
 const SOURCES_WITHIN_MS = 5000;
 /** The deadline of a gateway: half of SOURCES_WITHIN_MS, since the registry must first return the gateways' numbers. */
 const GATEWAYS_WITHIN_MS = SOURCES_WITHIN_MS / 2;
@@ -255,7 +255,7 @@ async function metricsOf(source: string, ask: () => Promise<Measured>): Promise<
   return found ? [up(source, true), found] : [up(source, false)];
 }
 
-/** Returns all gateways' samples. The source `gateways` is down if any does not answer; the others' are returned. */
+/** Returns all gateways' samples. If a gateway does not answer, the source `gateways` is down; others' samples stay. */
 async function gatewaysMetrics(env: Environment): Promise<Measured[]> {
   const numbers = await answerIn(GATEWAYS_WITHIN_MS, async () => registry(env).gatewaysInUse());
   const asked = (numbers ?? []).map((number) =>

@@ -88,7 +88,7 @@ export async function pagedList<Row extends object, Place>(
   return inLines(format, namedColumns(columns), pages(), VARIES);
 }
 
-/** Answers a list of entries with IDs, newest first. A page may lack requested entries; the last page is empty. */
+/** Answers a list of entries with IDs, newest first. A page may be shorter than requested; the last page is empty. */
 export function entryList<Entry extends { id: number }>(
   c: Context<App>,
   query: { format?: ListFormat | undefined; limit?: number | undefined; before?: number | undefined },

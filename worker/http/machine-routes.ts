@@ -116,7 +116,7 @@ interface FreshEnrolment extends EnrolmentRequest {
   binding: string;
 }
 
-/** Returns the enrolment, or a refusal. The challenge's MAC reveals a replay before costlier checks. */
+/** Returns the enrolment, or a refusal. The challenge is checked here, so that a replay causes no costlier check. */
 async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<FreshEnrolment | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
@@ -131,7 +131,7 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
   const own = origins(c.env);
   // This refusal needs no costly verification, so it does not count as a failed attempt.
   if (origin !== undefined && !own.includes(origin)) return refuse("wrong-origin");
-  // A shim from before there were challenges would show a challenge as an unexplained error.
+  // A shim that is older than challenges would report a challenge as an unexplained error.
   if (challenge === undefined) return refuse("shim-too-old");
   const name = c.req.param("name");
   const challengedAtMs = await challengeTime(macKeysOf(c), { name, thumbprint }, challenge, currentMs());
@@ -142,9 +142,9 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
 }
 
 /**
- * Answers with a new challenge. The answer does not count as a failed attempt, since every enrolment begins with
- * it, and does not reveal whether a machine has the name. `afterMs`: a time by the registry's clock, which may be
- * ahead; the challenge must be newer.
+ * Answers with a new challenge. The answer does not count as a failed attempt, since every enrolment begins with a
+ * challenge, and does not reveal whether a machine has the name. The challenge must be newer than `afterMs`, a time by
+ * the registry's clock, which may be ahead.
  */
 async function askFresh(c: Context<App>, challenged: Challenged, afterMs = 0): Promise<Response> {
   const challenge = await newChallenge(macKeysOf(c), challenged, Math.max(currentMs(), afterMs + 1));

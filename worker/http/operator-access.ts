@@ -10,9 +10,9 @@ import { logNote } from "../log.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, macKeysOf, refuse } from "./responses.ts";
 
-/** An isolate trusts a secret or session this long without asking the registry, even after its revocation. */
+/** The time for which an isolate trusts a secret or session without asking the registry, even after its revocation. */
 export const OPERATOR_KEPT_MS = 10_000;
-/** The number of operators that an isolate remembers. */
+/** The most operators that an isolate remembers. */
 const MAX_OPERATORS = 1000;
 
 /** Admits operators of the roles `view` and `admin`. */
@@ -103,7 +103,7 @@ async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | B
   return operator ?? "session over";
 }
 
-/** Returns an operator from the cache, or from `ask`. An operator is cached for OPERATOR_KEPT_MS; a failure never. */
+/** Returns an operator from the cache, or from `ask`. Caches an operator for OPERATOR_KEPT_MS, and no failure. */
 async function keptFor(
   c: Context<App>,
   key: string,

@@ -64,7 +64,7 @@ serve(receiverRoutes, "DELETE /v1/mutes/{id}", async (c) =>
   done(c, await fleetIndex(c.env).unmute(Number(c.req.param("id")), c.var.operator.who)),
 );
 
-/** Refuses a body for one invalid field. `fault`: null if no object has the name. */
+/** Refuses a body for one invalid field. `fault`: null if no receiver has the name. */
 function wrongField(fault: { path: string; message: string } | null): Response {
   if (fault === null) return refuse("not-found");
   return refuse("invalid-body", { detail: fault.message, pointer: fault.path });

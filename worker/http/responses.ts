@@ -27,7 +27,7 @@ function problemResponse(body: Problem): Response {
   return new Response(JSON.stringify(body), { status: body.status, headers });
 }
 
-/** Answers a change: 204, or 404 if no object has the name. */
+/** Answers a change: 204, or 404 if the thing to change does not exist. */
 export const done = (c: Context, isFound: boolean) => (isFound ? c.body(null, 204) : refuse("not-found"));
 
 export const refuseParameter = (parameter: string, detail: string) =>

@@ -43,7 +43,7 @@ const ACCESS: Partial<Record<RouteRules["who"], MiddlewareHandler<App>>> = {
   admin: administrator,
 };
 
-/** Registers a handler behind all checks. `access` replaces the role check; `before` may refuse before the body. */
+/** Registers a handler behind all checks. `access` replaces the role check; `before` runs before the body is read. */
 export function serve<Name extends RouteName>(
   app: Hono<App>,
   name: Name,

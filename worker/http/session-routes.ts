@@ -71,7 +71,7 @@ async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<Sign
   if (!found.ok) return refuseOperator(c, found.error);
   const { who, role } = found.value;
   const refused = await refuseRole(c, found.value, true);
-  // refuseRole has refused `metrics`, but the compiler does not know it.
+  // refuseRole has refused `metrics`, but the compiler does not know that.
   return (
     refused ??
     (role === "metrics" ? refuse("forbidden") : { who, role, secret: await digestOf(secret ?? "") })
@@ -86,7 +86,7 @@ function noSession(c: Context<App>, reason: NoSession): Response | Promise<Respo
   return refuseForNow(detail, 3600);
 }
 
-/** Returns the browser's session. The page asks before a sign-in: a request without credentials is no failure. */
+/** Returns the browser's session. The page sends this before a sign-in: without credentials it is no failed attempt. */
 serve(sessionRoutes, "GET /v1/session", async (c) => {
   const found = await findOperator(c);
   const answer = (operator: SessionAnswer["operator"]) =>

@@ -47,7 +47,7 @@ export async function isIssuedKid(macKeys: readonly MacKey[], name: string, kid:
   return isIssued(macKeys, keyId, "kid", { text: kidText(name, thumbprint, enrolment), mac });
 }
 
-/** The lifetime of a challenge. The clocks of two places of the platform may differ by as much. */
+/** The lifetime of a challenge. The clocks of two of the platform's locations may differ by the same time. */
 export const CHALLENGE_GOOD_MS = 60_000;
 
 /** The machine that wants to enrol. */
