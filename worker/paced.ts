@@ -7,7 +7,7 @@ export interface Pace {
   atOnce: number;
 }
 
-/** Runs `works` at this pace, and resolves once all have ended. The iterable begins a work as it yields its promise. */
+/** Runs `works` at this pace, and resolves once all have ended. Taking a promise from the iterable starts its work. */
 export async function paced(
   works: Iterable<Promise<unknown>>,
   { aSecond, atOnce }: Pace,

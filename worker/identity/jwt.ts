@@ -148,7 +148,7 @@ const OTHER_CLAIMS = failure("signed for another request or key");
 /** The claims of a proof, not verified. */
 interface ClaimedEnrolment {
   thumbprint: string;
-  /** The challenge that the machine signed; "" if the shim requests one; undefined if an old shim knows none. */
+  /** The challenge that the machine signed; "" if the shim requests one; undefined from a shim without challenges. */
   challenge: string | undefined;
   /** The audience of the proof; undefined if the audience is no text. */
   origin: string | undefined;

@@ -13,7 +13,7 @@ export interface MacKey {
 }
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
-/** The texts that derive keys: a text's MAC under the secret is its purpose's key. Kids use the secret itself. */
+/** The texts that derive keys: a purpose's key is the secret's MAC of its text. The key of kids is the secret. */
 const DERIVED_KEYS: Record<DerivedPurpose, string> = {
   backup: "rollcall-backup-key",
   challenge: "rollcall-challenge-key",

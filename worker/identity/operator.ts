@@ -77,7 +77,7 @@ export async function operatorOf(
     if (typeof found === "object") return success(found);
     bad = found;
   }
-  // The registry's operators were accepted above. Without a configured credential, all others are refused.
+  // The registry's operators were accepted above. Without a configured credential, all other operators are refused.
   const ways = waysIn(env);
   if (!ways.secret && !ways.access) return failure({ reason: isNamed ? "another secret" : "nobody may" });
   if (secret !== null) {
@@ -95,7 +95,7 @@ export async function operatorOf(
   return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
 }
 
-/** Reports which kinds of credentials are configured, without the registry's operators, which are stored there. */
+/** Reports which kinds of credentials are configured. The registry's operators are not configured and do not count. */
 export function waysIn({
   ADMIN_SECRET_SHA256,
   VIEW_SECRET_SHA256,
@@ -140,7 +140,7 @@ export function isCrossSite(request: Request, env: Environment): boolean {
   return origin !== null && origin !== new URL(request.url).origin && !origins(env).includes(origin);
 }
 
-/** Reports whether another site's page may have sent this request by cookie. Changes and WebSockets need a proof. */
+/** Reports whether another site's page may have sent this request. Changes and WebSockets must prove the contrary. */
 function isUnproven(request: Request, env: Environment): boolean {
   if (isCrossSite(request, env)) return true;
   const isRead = request.method === "GET" || request.method === "HEAD";
@@ -187,7 +187,7 @@ export function accessKeys(
 
 const issuerOf = (team: string) => `https://${team}.cloudflareaccess.com`;
 
-/** An accepted request's credential, without the secret. `isGood` checks later whether it is still valid. */
+/** The credential of an accepted request, without the secret. `isGood` checks later whether it is still valid. */
 export type Credential =
   /** The SHA-256 of a secret, in base64url. */
   | { sha256: string }

@@ -174,7 +174,7 @@ async function answered<T>(connection: KubeConnection, startedMs: number, call: 
   let token = connection.token();
   const ask = async () => connection.otherToken?.(token) ?? null;
   const otherToken = () => withDeadline(leftMs(), ask, null, connection.timer);
-  // After an eviction the object may have only an expired token, which would get a 401: another is requested first.
+  // After an eviction the object may have only an expired token: the object requests another before a 401 comes.
   if (connection.hasEnded?.()) token = (await otherToken()) ?? token;
   for (let isRepeated = false; ;) {
     if (leftMs() <= 0) return late;

@@ -111,7 +111,7 @@ export function notTheApiservers(answer: Answer, text: string): ApiError & { kin
 /** The longest wait that a proxy in front of the apiserver can cause. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** Returns the Retry-After, at least a second; undefined without one. A proxy's is limited: it may ask for minutes. */
+/** Returns the Retry-After, at least a second; undefined without one. A proxy's is limited, since it may be minutes. */
 export function retryAfterMsOf({ status, headers }: Answer): number | undefined {
   if (status !== 429 && status < 500) return undefined;
   if (status === 502 || isOfTheEdge(status)) return undefined;
@@ -143,7 +143,7 @@ const isOfTheEdge = (status: number) => status >= 520 && status <= 530;
 
 /** Matches Cloudflare's error code: "error code: 1033" in plain text, "Error 1033" or "Error code 524" in pages. */
 const CODE = /\berror(?:\s+code)?:?\s+(\d{3,4})\b|"error_code":\s*(\d{3,4})\b/i;
-/** The number of characters in which the code is searched: a page has the code in its title. */
+/** The number of characters in which the code is searched: Cloudflare's pages have the code in the title. */
 const SEARCHED = 4096;
 
 function codeOf(text: string): number | null {

@@ -17,7 +17,7 @@ import { currentMs } from "../clock.ts";
 /** The time for which a result is cached. */
 export const PROBED_EVERY_MS = 10_000;
 export const PROBE_WITHIN_MS = 3000;
-/** The name of the Node that the probe reads. The Node need not exist: a 404 proves the same. */
+/** The name of the Node that the probe reads. The Node need not exist: a 404 proves as much as a Node. */
 export const PROBED_NODE = "rollcall-readyz";
 
 export interface Probed {

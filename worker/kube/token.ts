@@ -127,7 +127,7 @@ export class HeldToken {
     return best !== null && this.#with.nowMs() >= best.life.expiresAtMs;
   }
 
-  /** Requests another token if due, or if the shim has started (`isStart`). The cluster object learns the secret. */
+  /** Requests another token if due, or at the shim's start (`isStart`): then the cluster object learns the secret. */
   async refresh(isStart: boolean): Promise<void> {
     if (this.#secret && (isStart || this.#with.nowMs() >= this.#askFromMs)) await this.#ask();
   }

@@ -41,7 +41,7 @@ const ANSWER_WITHIN_MS = 10_000;
 export const SILENT_FOR_MS = 120_000;
 /** The interval of the checks for SILENT_FOR_MS. */
 export const LOOK_EVERY_MS = 1000;
-/** The number of characters of one line. etcd takes objects of 1.5 MiB. */
+/** The limit of characters of one line. etcd takes objects of 1.5 MiB. */
 export const MAX_LINE = 2 * 1024 * 1024;
 
 type Connection = Pick<KubeConnection, "fetch" | "url" | "token" | "otherToken">;
@@ -161,7 +161,7 @@ function take(line: string, { onChange }: WatchRequest): WatchEnd | undefined {
   return unanswered("a line of the watch is no change");
 }
 
-/** Returns how the watch ended. A too new version also counts as expired: it predates a restore of etcd. */
+/** Returns how the watch ended. A version that is too new also counts as expired: etcd was restored since. */
 function endOf(status: Status): WatchEnd {
   const { code, reason, details } = status;
   const isTooNew = (details?.causes ?? []).some((cause) => cause.reason === "ResourceVersionTooLarge");

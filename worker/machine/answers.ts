@@ -15,7 +15,7 @@ export interface BodyFault {
   message: string;
 }
 
-/** The reason for refusing a request. Only "not-removed" changed anything: a repeated request continues the removal. */
+/** The reason for refusing a request. Only "not-removed" follows a change: a repeated request continues the removal. */
 export type Refusal =
   | { reason: Extract<Reason, "unauthenticated" | "wrong-origin" | "key-revoked" | "invalid-json"> }
   | { reason: Extract<Reason, "invalid-body">; fault: BodyFault }

@@ -103,7 +103,7 @@ function waitOf(report: Report, senders: SeenSenders, situation: ReportSituation
   return waitsUntilMs({ startId, digest, senders, incumbent, confirmationMs, nowMs });
 }
 
-/** Adds the time since when facts wait, if the senders are disputed. Disputed senders cost a stored row anyway. */
+/** If the senders are disputed, adds the time since when facts wait. Disputed senders cost a stored row anyway. */
 function waiting(senders: SeenSenders, nowMs: number): SeenSenders {
   if (!isDisputed(senders, nowMs) || senders.waitingSinceMs !== undefined) return senders;
   return { ...senders, waitingSinceMs: nowMs };

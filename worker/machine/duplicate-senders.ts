@@ -25,7 +25,7 @@ export interface DuplicateNotice {
 type IDs = Omit<Sender, "startId">;
 const UNKNOWN: IDs = { machineID: "", bootID: "" };
 
-/** The number of facts digests whose IDs are kept: enough for several machines with changing facts. */
+/** The most facts digests whose IDs are kept: enough for several machines with changing facts. */
 const MAX_DIGESTS = 256;
 
 /** The shown characters of a process's digest: enough to distinguish processes. A digest gives no access. */

@@ -121,7 +121,7 @@ export class ReportExecutor {
     return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
   }
 
-  /** Ends the machine's silence and returns the time. Any report counts, even if several processes have the key. */
+  /** Ends the machine's silence; returns the current time. Any report counts, even from one of several processes. */
   #noteContact(): number {
     const nowMs = currentMs();
     this.#upkeep.noteContact(nowMs);
@@ -137,7 +137,7 @@ export class ReportExecutor {
     return this.#answerWithoutTick({ phase: "setup failed", ready: this.#upkeep.isReady() });
   }
 
-  /** Asks the new process to report again when the earlier process must have ended. */
+  /** Asks the new process to report again once the earlier process must have ended. */
   #wait(untilMs: number): Promise<MachineAnswer> {
     const nowMs = this.#noteContact();
     const reportInMs = Math.max(LEAST_WAIT_MS, untilMs - nowMs);

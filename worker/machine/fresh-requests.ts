@@ -146,7 +146,7 @@ type TicketCheck<Answer> =
    */
   | { kind: "fresh"; isFork: boolean; remember: (answer: Answer) => void };
 
-/** The limit of unused tickets. A lease duration has fewer answers: the oldest of more tickets have expired. */
+/** The limit of unused tickets. A lease duration has fewer answers, so all tickets beyond the limit have expired. */
 const MAX_OFFERED = 4;
 
 /** Checks a request's ticket and advances a fresh one, without an await. A ticket is valid for `lifetimeMs`. */
@@ -214,13 +214,13 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   const offered = [...(tickets.offered ?? []), made];
   tickets.offered = offered;
   if (offered.length <= MAX_OFFERED) return;
-  // A client that collects tickets uses none. The used ticket goes too: a request with a forgotten one is not late.
+  // The client collects tickets and uses none. The used ticket goes too: no request with a forgotten ticket is late.
   tickets.offered = offered.slice(-2);
   delete tickets.used;
   delete tickets.process;
 }
 
-/** Returns the tickets with the last one's lifetime from `atMs`, when a heartbeat showed that the machine had it. */
+/** Returns the tickets; the last one is valid from `atMs`, when a heartbeat showed that the machine had that ticket. */
 function usedUntil(tickets: Tickets<never>, atMs: number): Tickets<never> {
   const { offered = [] } = tickets;
   const last = offered.at(-1);

@@ -19,7 +19,7 @@ export const UPDATE_LIMITS = {
   withinMs: 2000,
   /** The largest number of history lines in one update. */
   lines: 200,
-  /** The number of the latest history lines that a fleet index without the machine gets. */
+  /** The most lines that a fleet index without the machine gets: the latest lines of the history. */
   linesOfAll: 100,
   firstWaitMs: 30_000,
   longestWaitMs: 600_000,
@@ -50,7 +50,7 @@ const NOTHING_SENT: Sent = { generation: -1, version: 0, entryId: 0, text: "", a
 
 export class IndexUpdates {
   readonly #with: UpdateDependencies;
-  /** The table's write count at the last update; -1 after an eviction, so that the next `update` compares once. */
+  /** The tables' write count at the last update; -1 after an eviction, so that the next `update` compares once. */
   #sentAsOf: number;
   #address = "";
   #lastVersion = 0;
@@ -68,8 +68,8 @@ export class IndexUpdates {
 
   /**
    * Sends an update in the background if the machine has changed. Adds a line of history if the machine's state has
-   * changed. Call it after each possible change, before the next await. `address`: the machine's address, if it has
-   * just reported.
+   * changed. Call `update` after each possible change, before the next await. `address`: the machine's address, if the
+   * machine has just reported.
    */
   update(address?: string): void {
     if (address !== undefined) this.#address = address;
@@ -78,7 +78,7 @@ export class IndexUpdates {
     this.#sending = this.#sendUpdates();
   }
 
-  /** Sends and awaits the updates that are left, and sets the alarm for the next attempt. The alarm calls it. */
+  /** Sends and awaits the updates that are left, and sets the alarm for the next attempt. The alarm calls `finish`. */
   async finish(): Promise<void> {
     if (this.#noteState() && !this.#isSending) this.#sending = this.#sendUpdates();
     await this.#sending;
@@ -129,7 +129,7 @@ export class IndexUpdates {
     return sent !== undefined && this.#addressOf(sent) !== sent.address;
   }
 
-  /** Returns the address to send: for addressEveryMs after a change, the sent one; never a former machine's. */
+  /** Returns the address to send. The sent address stays for addressEveryMs, unless a former machine sent it. */
   #addressOf(sent: Sent): string {
     const { records } = this.#with.state;
     if (!hasReported(records)) return "";

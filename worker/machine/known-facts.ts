@@ -103,7 +103,7 @@ export class KnownFacts {
   }
 
   /**
-   * Returns the stored facts with bounded settings. Changed bounds so apply from the next deployment on. Returns
+   * Returns the stored facts with bounded settings. Changed bounds therefore apply from the next deployment on. Returns
    * the same object until the stored facts change, so that thresholds are parsed once.
    */
   #withinBounds(): ActiveFacts {
@@ -180,7 +180,7 @@ export function neededRuntime(records: Stored["records"]): RuntimeNeed {
 export interface Incumbent {
   startId: string;
   lastMs: number;
-  /** The facts before the last change; before the first of several changes within two confirmation times. */
+  /** The facts before the last change. Of several changes within two confirmation times: the facts before the first. */
   replaced?: { digest: string; atMs: number };
 }
 

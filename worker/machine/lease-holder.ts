@@ -81,7 +81,7 @@ export class Lending {
   #withdrawals = 0;
   /** The number of calls that ended a loan. If it rises during a report, no loan follows the report. */
   #endings = 0;
-  /** The begin of the reports without a socket; undefined with a socket, or after an eviction. */
+  /** The time of the first report without a socket; undefined if the machine has a socket, or after an eviction. */
   #withoutSocketMs: number | undefined;
 
   constructor(dependencies: LendingDependencies) {
@@ -144,7 +144,7 @@ export class Lending {
     return untilMs <= nowMs() ? state.records.remove("untouched") : this.#touch(name);
   }
 
-  /** Writes the lease, so that the gateway's next PUT conflicts. Never rejects: the alarm repeats it. */
+  /** Writes the lease, so that the gateway's next PUT conflicts. Never rejects: the alarm repeats a failed write. */
   async #touch(name: string): Promise<void> {
     const { state, upkeep, nowMs } = this.#with;
     const { records, alarm } = state;
@@ -230,7 +230,7 @@ export class Lending {
       await this.#ask(gateway, (holder) => holder.dismiss(name, "moved"));
       return null;
     }
-    // The gateway may be evicted before it receives the loan. As its member, the machine is still checked for silence.
+    // A gateway that is evicted before the loan arrives still checks its members for silence.
     const noteMember = () => this.#ask(gateway, (holder) => holder.noteMember(name, gateway));
     if (!this.#lent() && (await noteMember()) !== true) return null;
     const agreed = await agreeSession(name, connection.session);
@@ -360,8 +360,8 @@ export function decideLoan(situation: LendingSituation): DecidedLoan | null {
 }
 
 /**
- * Returns the milliseconds until the Node's labels change their form, which needs a write of the status. Returns Infinity
- * without a change, or if the change is long overdue: then another writer keeps the labels.
+ * Returns the milliseconds until the Node's labels change their form, which needs a write of the status. Returns
+ * Infinity without a change, or if the change is long overdue: then another writer keeps the labels.
  */
 function formTurnInMs(
   records: LendingSituation["records"],

@@ -107,14 +107,14 @@ export interface LeaseLender {
 
 /** The methods that a node object calls on its gateway. */
 export interface LeaseHolder {
-  /** Adds the machine to the gateway's members, whose socket ends it reports. Call it before the first loan. */
+  /** Makes the machine a member of the gateway, which reports the end of a member's socket. Precedes the first loan. */
   noteMember: (name: string, gateway: number) => Promise<true>;
-  /** Ends and drops loans up to epoch `floor`, also late arrivals. Resolves after the last PUT; null without a loan. */
+  /** Ends the loan up to epoch `floor`; drops such loans on arrival. Resolves after the last PUT; null if not lent. */
   recall: (name: string, floor: number) => Promise<ReturnedLoan | null>;
   /** Reads the loan for an operator's view, without ending it; null if there is no loan. */
   look: (name: string) => Promise<ReturnedLoan | null>;
-  /** Asks the machine to report now, and renews nothing until then; false if it has no socket on this gateway. */
+  /** Asks the machine to report; the gateway renews nothing until then. false if the machine has no socket there. */
   reportNow: (name: string) => Promise<boolean>;
-  /** Closes the machine's sockets. Call it after the loan was withdrawn. */
+  /** Closes the machine's sockets. Call `dismiss` after the loan was withdrawn. */
   dismiss: (name: string, why: "left" | "moved" | "refused") => Promise<void>;
 }

@@ -117,7 +117,7 @@ export class NodeObject extends StoredObject {
     return enrolled && { ...enrolled, ticket: this.#requests.offerTicket() };
   }
 
-  /** Handles a report over HTTP, as the table in docs/protocol.md says. The route has checked its kid. */
+  /** Handles a report over HTTP, as the table in docs/protocol.md says. The route has checked the report's kid. */
   async report(request: SignedRequest): Promise<MachineAnswer> {
     const checked = await this.#checked(request);
     if (!checked.ok) return checked;
@@ -164,7 +164,7 @@ export class NodeObject extends StoredObject {
     await this.#lending.withdraw();
   }
 
-  /** Verifies and parses a report. `session`: the socket's key for which it must be signed, if any. */
+  /** Verifies and parses a report. `session`: the key of the socket, if any, for which the report must be signed. */
   async #checked(request: SignedRequest, session?: string): Promise<Result<CheckedReport, Refusal>> {
     const verified = await this.#verify(request, "report");
     if (!verified.ok) return verified;
@@ -268,7 +268,7 @@ export class NodeObject extends StoredObject {
     this.#index.update();
   }
 
-  /** Acts on another writer's change of the Node. `node`: null if it must be read. The cluster object calls it. */
+  /** Acts on another writer's change of the Node; null: it must be read. The cluster object calls `noticeNode`. */
   async noticeNode(node: Node | null): Promise<void> {
     if (!this.#state.keys.enrolled()) return;
     await this.#lending.withdraw();
@@ -321,7 +321,7 @@ export class NodeObject extends StoredObject {
     return shownTimeline(known, range, currentMs());
   }
 
-  /** Makes the next report register, even a deleted Node; returns false if the machine has never registered. */
+  /** Makes the next report register even a deleted Node; returns false if the machine has never registered. */
   registerAgain(): boolean {
     return this.#atOnce(registerAgain(this.#state.records, this.#state.journal, currentMs()));
   }
@@ -331,7 +331,7 @@ export class NodeObject extends StoredObject {
     return this.#atOnce(setNeededRuntime(this.#state, need, currentMs()));
   }
 
-  /** Stores the number of the new gateway, as the old one is full. Afterwards the old gateway no longer renews. */
+  /** Stores the number of the new gateway, as the old gateway is full. The old one then no longer renews the lease. */
   async assignGateway(number: number): Promise<void> {
     const from = this.#registry.gateway();
     this.#registry.assign(number);
@@ -367,7 +367,7 @@ export class NodeObject extends StoredObject {
 }
 
 const ASK_WITHIN_MS = 3000;
-/** The token bucket of a machine's upgrade questions. The shim asks once in one or two hours; all share one index. */
+/** The token bucket of a machine's upgrade questions. The shim asks once in one or two hours; one index answers all. */
 const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, perSecond: 1 / 60 };
 /** The answer if the fleet index does not answer in time, or fails. The machine asks again in one or two hours. */
 const NOT_KNOWN = { version: null, why: "not known" } as const;

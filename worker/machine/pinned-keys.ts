@@ -21,7 +21,7 @@ export interface SignedRequest {
   body: Uint8Array<ArrayBuffer>;
   /** The network address that the request came from; "" if the platform does not provide it. */
   address: string;
-  /** Present if the machine would continue over a socket. */
+  /** Present if the machine wants to continue over a socket. */
   wantsSocket?: true;
 }
 
@@ -98,7 +98,7 @@ export class PinnedKeys {
     return enrolment !== undefined && generationOf(enrolment) < generation;
   }
 
-  /** Invalidates pins before this generation, and refuses the enrolled keys for ever; returns true if this call did. */
+  /** Makes earlier pins invalid, and refuses the enrolled keys for ever. Returns true if this call refused the keys. */
   revoke(generation: number): boolean {
     const isEnrolled = this.outdate(generation);
     const enrolment = this.#records.get("enrolment");
@@ -107,7 +107,7 @@ export class PinnedKeys {
     return true;
   }
 
-  /** Returns the enrolment with the keys that may sign for it; null if none is enrolled, or its keys are refused. */
+  /** Returns the enrolment with the keys that may sign for it; null without one, or if the keys are refused. */
   enrolled(): Enrolled | null {
     const enrolment = this.#records.get("enrolment");
     if (!enrolment || enrolment.isRevoked || this.#records.get("isLeaving")) return null;

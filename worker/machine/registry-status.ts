@@ -17,9 +17,9 @@ import { SILENCE_CHECK_MS } from "./silence.ts";
 
 /** The time between two updates of an origin's last use in the registry, and so the precision that operators see. */
 const NOTED_EVERY_MS = 24 * 3600 * 1000;
-/** The shorter time, if a machine returns to an origin: two alternating origins must not cost a row per report. */
+/** The time between two updates of an origin that is not the latest, so that alternating origins cost few rows. */
 const BACK_AGAIN_MS = 3600 * 1000;
-/** The time after a failed call of the registry until this object calls it again. */
+/** The time after a failed call to the registry until this object calls the registry again. */
 const ASK_AGAIN_MS = 3600 * 1000;
 /** The average number of reports until a machine without a gateway asks for one, which spreads a whole fleet. */
 const REPORTS_WITHOUT_GATEWAY = 30;
@@ -44,7 +44,7 @@ export class RegistryStatus {
   #askAgainAtMs = 0;
   /** The time until which this object refuses rotations, because the registry has refused a rotation. */
   #rotateAgainAtMs = 0;
-  /** The call of the registry in progress. Reports that wait for its answer continue in their order of arrival. */
+  /** The call to the registry that is in progress. Reports that wait for its answer continue in order of arrival. */
   #asking: { key: string; answer: Promise<boolean> } | undefined;
   #pin: { by: string; untilMs: number; answer: Promise<RecoverablePin | null> } | undefined;
 
@@ -63,8 +63,8 @@ export class RegistryStatus {
   }
 
   /**
-   * Returns true if the current key still has the name. A key's first report asks the registry, because the pin may
-   * be out of date. If another key has the name, this object refuses the machine's keys. Later it asks once a day
+   * Returns true if the current key still has the name. A key's first report asks the registry, because the pin may be
+   * out of date. If another key has the name, this object refuses the machine's keys. Later this object asks once a day
    * for each origin, and returns true if that call fails.
    */
   confirm(origin: string, nowMs: number): Promise<boolean> {
@@ -93,7 +93,7 @@ export class RegistryStatus {
     if (settled) this.#state.records.put("settled", { ...settled, gateway });
   }
 
-  /** Pins the next key, in the registry first. Returns its kid, or a refusal if this machine cannot have the key. */
+  /** Pins the next key, in the registry first. Returns its kid, or a refusal if this machine cannot have that key. */
   async pinNext(next: PublicKey, macKeys: string): Promise<Result<RotationAnswer, Refusal>> {
     const { records, keys } = this.#state;
     const enrolment = records.get("enrolment");

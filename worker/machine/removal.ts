@@ -155,7 +155,7 @@ export class Removal {
     return this.#removeFromCluster(name);
   }
 
-  /** Deletes the lease and the Node; returns false if one of this deployment's may be left. */
+  /** Deletes the lease and the Node; returns false if a lease or Node of this deployment may be left. */
   async #removeFromCluster(
     name: string,
     words?: readonly [done: LogMessage, not: LogMessage],
@@ -221,7 +221,7 @@ export interface OrderDependencies {
   env: Environment;
   state: MachineState;
   removal: Pick<Removal, "remove" | "removeNode">;
-  /** The actions that an operator can also start for one machine. */
+  /** The bulk actions that an operator can also start for one machine. */
   acts: {
     revoke: (generation: number) => void | Promise<void>;
     registerAgain: () => boolean;

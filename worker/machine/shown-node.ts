@@ -164,7 +164,7 @@ export function shownEvents(outbox: Pick<Outbox, "latest">, sent: EventCorrelato
   return [...waiting, ...known].toSorted(isLater).slice(0, SHOWN_LIMITS.events);
 }
 
-/** Returns the writers of labels and taints, from managedFields. `asked`: the taints of the machine and its token. */
+/** Returns the writers of labels and taints, from managedFields. `asked`: the taints that machine and token request. */
 export function shownManagers(
   node: Node | undefined,
   deployment: string,

@@ -15,7 +15,7 @@ import { lastPhase } from "../tick/phase.ts";
 export const SILENCE_CHECK_MS = 5 * 60_000;
 /** The time between two checks for silence if the gateway, or the cluster object's watch, reports a silence anyway. */
 export const WATCHED_SILENCE_CHECK_MS = 3600_000;
-/** The time between two checks for silence, without lease renewals and frequent reports. A check costs four rows. */
+/** The time between two checks for silence if neither lease nor frequent reports show contact. One costs four rows. */
 export const UNSEEN_SILENCE_CHECK_MS = 20 * 60_000;
 
 type LastContact =
@@ -54,7 +54,7 @@ export function isLeaseRenewed(records: NodeRecordStore): boolean {
   return records.get("registration")?.phase === "registered" && !UNRENEWED.has(lastPhase(records));
 }
 
-/** Checks for silence and records it. Returns when to check again, in Unix milliseconds; null if no check is needed. */
+/** Checks for silence and records a silence. Returns the next check's time in Unix milliseconds; null for no check. */
 export async function checkSilence(
   { records, journal }: Stored,
   check: SilenceCheck,

@@ -99,7 +99,7 @@ export class Upkeep {
     return this.#singleTick();
   }
 
-  /** Notes the time of a report that need not be applied; undefined if only the lease has the time. */
+  /** Notes the time of a report that need not be applied. `atMs`: undefined if only the lease has the time. */
   noteContact(atMs: number | undefined): void {
     this.#lastReportMs = atMs;
   }
@@ -175,7 +175,7 @@ export class Upkeep {
     this.#lastReportMs = undefined;
   }
 
-  /** Returns the lease for a loan, and the tick memory that decides it; null if the lease must be read first. */
+  /** Returns the lease and the memory that go into a loan; null if the lease must be read first. */
   leaseToLend(facts: Facts): { memory: TickMemory; lease: Lease } | null {
     const { records } = this.#state;
     const lease = lentLease({ memory: this.#memory, records, facts, nowMs: currentMs });
@@ -212,7 +212,7 @@ export class Upkeep {
     if (failed) machineLog(name)("events wait", failed);
   }
 
-  /** Sends a registration's events and asks whether the Node is watched, without delaying the answer. */
+  /** Sends a registration's events, and asks the cluster object about the watch, without delaying the answer. */
   #follow(name: string): void {
     const sent = this.flush(name).catch((error: unknown) =>
       logFailure({ node: name, message: "events failed", error: String(error) }),

@@ -62,7 +62,7 @@ type LogRow = Omit<AuditEntry, "at"> & { at_ms: number };
 
 const DAY_MS = 24 * 3600 * 1000;
 export const AUDIT_KEPT_MS = 365 * DAY_MS;
-/** The limit of changes of each kind in a name's day: more than a machine needs, and no load for the registry. */
+/** The most changes of each kind that a name may have in a day: more than a machine needs. */
 export const CHANGES_A_DAY = 24;
 /** The number of stored entries for one name: more than the name may cause in a day, of all kinds. */
 export const MACHINE_ENTRIES_A_NAME = 128;

@@ -248,7 +248,7 @@ function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMac
   return sql.exec<Row<WaitingMachine>>(query, id, limit).toArray();
 }
 
-/** Starts the action on a machine, by storing it once. Fails if there is nothing to do. Call it in a transaction. */
+/** Starts the action on a machine by storing `unpinned` once. Fails if nothing is to do. Needs a transaction. */
 function beginMachine(
   sql: SqlStorage,
   { id, act, who }: RunningBulk,
@@ -308,7 +308,7 @@ interface BulkSurroundings {
   sql: SqlStorage;
   /** Runs `act` in one transaction; typically the storage's transactionSync. */
   atomically: <T>(act: () => T) => T;
-  /** Asks a machine's object to act. Resolves to null or the reason of the failure. Throws if it does not answer. */
+  /** Asks a machine's object to act. Resolves to null or why it failed. Throws if the object does not answer. */
   order: (name: string, order: MachineOrder) => Promise<string | null>;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
@@ -321,7 +321,7 @@ export interface OrderedObject {
   forget: () => Promise<unknown>;
 }
 
-/** Asks a machine's object to act. Resolves to null or the reason of the failure. Throws if it does not answer. */
+/** Asks a machine's object to act. Resolves to null or why it failed. Throws if the object does not answer. */
 export async function orderMachine(
   object: OrderedObject,
   name: string,
@@ -356,7 +356,7 @@ function* actions(surroundings: BulkSurroundings, bulk: RunningBulk): Generator<
   }
 }
 
-/** Runs the turn of the registry's alarm. After an exception the turn is due again. */
+/** Runs the bulk actions' part of the registry's alarm. After an exception this part is due again. */
 export async function bulkTurnOf(
   storage: DurableObjectStorage,
   { NODES }: Pick<Environment, "NODES">,

@@ -1,9 +1,9 @@
-// Assigns gateways to machines, by number from 1: each gateway is filled before the next. A machine keeps its
-// gateway, whose number is in its pin, until it leaves or is revoked. A row has the number of each gateway's
+// Assigns gateways to machines, by number from 1: each gateway is filled before the next. A machine keeps its gateway,
+// whose number is in its pin, until the machine leaves or is revoked. A gateway's row has the number of the gateway's
 // machines, so that a change writes one row.
 import { cell, column } from "../storage/query.ts";
 
-/** Returns the gateway of a machine that already has `held` or null; null without gateways. `size`: GATEWAY_SIZE. */
+/** Returns the machine's gateway: `held`, or a new one if `held` is null; null if `size` (GATEWAY_SIZE) is 0. */
 export function gatewayFor(sql: SqlStorage, held: number | null, size: number): number | null {
   if (size === 0) leaveGateway(sql, held);
   // A gateway keeps its machines when GATEWAY_SIZE is lowered, until the gateway itself refuses a machine.

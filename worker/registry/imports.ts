@@ -35,7 +35,7 @@ export class Imports {
     this.#env = env;
   }
 
-  /** Returns the import's progress. A machine counts as back once it reported: a backup contains no origins. */
+  /** Returns the import's progress. A machine counts as back once it reported here: a backup contains no origins. */
   state(): ImportState {
     const row = this.#row();
     if (!row) return { import: null };
@@ -229,7 +229,7 @@ export function readTable(sql: SqlStorage, table: RegistryTable, after: BackupCe
   return { rows: { table, columns, rows }, next };
 }
 
-/** Returns the key after which a table's backup begins (the machine log's newest entries); null for all rows. */
+/** Returns the key after which the backup of a table begins: all rows (null), but only the machine log's newest. */
 function firstOf(sql: SqlStorage, table: RegistryTable): BackupCell[] | null {
   if (table !== "machine_log") return null;
   const last = cell<number | null>(sql, "SELECT MAX(id) FROM machine_log");

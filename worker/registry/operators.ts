@@ -32,7 +32,7 @@ export interface OperatorToCreate {
   createdBy: string;
 }
 
-/** Creates an operator. A revoked or expired one's name is free, and counts towards the limit for a year. */
+/** Creates an operator. The name of a revoked or expired operator is free, but counts for the limit for a year. */
 export function createOperator(
   sql: SqlStorage,
   { request, sha256, createdBy }: OperatorToCreate,

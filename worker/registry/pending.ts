@@ -28,7 +28,7 @@ export const TOO_OFTEN = failure<NotPinned>({
 /** Returns a machine's refusal. Only the log has the cause: a machine without a token must learn nothing of a name. */
 export const refused = (cause: RefusalCause) => failure<NotPinned>({ reason: "refused", cause });
 
-/** Returns the cause of a refusal by a token in this state. */
+/** Returns the cause of a refusal whose token is in this state. */
 export function causeOf(state: TokenState): RefusalCause {
   if (state === "revoked") return "the token is revoked";
   return state === "expired" ? "the token has expired" : "the token is used up";
@@ -36,7 +36,7 @@ export function causeOf(state: TokenState): RefusalCause {
 
 type PendingRow = { token: string; name: string; thumbprint: string; machine: string; asked_at_ms: number };
 
-/** Adds a machine to the waiting ones, or refuses it. `state`: of its token. `mayAsk`: its token has a use left. */
+/** Adds a machine to the waiting machines, or refuses it. `state`: its token's. `mayAsk`: its token has a use left. */
 export function askPending(
   sql: SqlStorage,
   asking: Asking,
@@ -144,7 +144,7 @@ export interface AskedEnrolment {
   outcome: "admitted" | "waits" | "refused";
 }
 
-/** Updates the index's list of waiting machines, reading it only if it may have changed, since enrolments repeat. */
+/** Updates the index's list of waiting machines. Reads the list only after an enrolment that may have changed it. */
 export class PendingUpdates {
   readonly #in: PendingUpdatesDependencies;
   /** The list that the index received last; null if unknown. */

@@ -1,4 +1,4 @@
-// Stores pins: each name's key, and keys refused for ever. A machine's object follows the highest generation it got.
+// Stores pins: each name's key, and keys refused for ever. A node object follows the pin with the highest generation.
 import type { RevocationsAnswer } from "../../shared/protocol/administration-answers.ts";
 import type { RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { Grant } from "../../shared/protocol/join-tokens.ts";
@@ -68,7 +68,7 @@ const PIN_COLUMNS = `name, thumbprint, next_thumbprint AS nextThumbprint, genera
 /** After this time without a report, a newly pinned machine can lose its name to the next machine that requests it. */
 const UNREPORTED_MS = 24 * 3600 * 1000;
 
-/** Reports whether a machine has this name, so that another machine could only take it over. */
+/** Reports whether a machine has this name, so that another machine could get the name only by a takeover. */
 export function isHeld(pin: Pin | undefined, nowMs: number): pin is Pin {
   return pin !== undefined && pin.revokedAtMs === null && !isExpired(pin, nowMs);
 }
@@ -106,7 +106,7 @@ export function findPin(sql: SqlStorage, name: string): HeldPin | undefined {
   return row && { ...row, machine: JSON.parse(row.machine) as AskingMachine };
 }
 
-/** Returns when a key last got or lost this name, in Unix milliseconds, or 0. Earlier challenges are not accepted. */
+/** Returns when a key last got or lost this name, in Unix milliseconds, or 0. Challenges from before are refused. */
 export function changedAtMs(sql: SqlStorage, name: string): number {
   const pinned = "SELECT pinned_at_ms AS at_ms FROM pins WHERE name = ?1";
   const buried = "SELECT MAX(left_at_ms) AS at_ms FROM tombstones WHERE name = ?1";

@@ -1,4 +1,4 @@
-// Logs refused enrolments: one entry a minute for each network and cause, with the number of refusals since the last.
+// Logs refused enrolments: one entry a minute for each network and cause, with the refusals since the last entry.
 import { network, parseIp } from "../../shared/kubernetes/ip.ts";
 import type { Sample } from "../metrics/metrics.ts";
 import { machineLog } from "../log.ts";
@@ -20,9 +20,9 @@ export type RefusalCause = (typeof REFUSAL_CAUSES)[number];
 
 export const REFUSAL_LIMITS = {
   everyMs: 60_000,
-  /** The number of entries in a minute, of all networks and causes together. */
+  /** The most entries in a minute, of all networks and causes together. */
   aMinute: 20,
-  /** The number of pairs of network and cause that are remembered. */
+  /** The most remembered pairs of network and cause. */
   remembered: 1000,
 } as const;
 
@@ -77,7 +77,7 @@ export class Refusals {
     return true;
   }
 
-  /** Returns the number of refusals by cause. Counts are stored before, so that a reported count never falls. */
+  /** Returns the number of refusals by cause. Stores the numbers first, so that a reported number never falls. */
   counts(nowMs: number): Sample[] {
     for (const cause of this.#uncounted.keys()) this.#storeCount(cause, nowMs);
     const rows = this.#sql.exec<Counted>("SELECT * FROM refusal_counts").toArray();
@@ -94,7 +94,7 @@ export class Refusals {
     this.#uncounted.delete(cause);
   }
 
-  /** Stores when a pair of network and cause was last recorded, in place of the oldest pair. */
+  /** Remembers the last entry about a pair of network and cause. Above the limit, the oldest pair is forgotten. */
   #remember(key: string, seen: Seen): void {
     this.#seen.delete(key);
     if (this.#seen.size >= REFUSAL_LIMITS.remembered) this.#seen.delete(this.#seen.keys().next().value ?? "");

@@ -98,7 +98,7 @@ export class RegistryObject extends StoredObject {
     });
   }
 
-  /** Creates a join token. Returns it only now, since the registry stores only its public key. `who`: the operator. */
+  /** Creates a join token and returns it, this once: the registry stores only its public key. `who`: the operator. */
   async mintToken(request: TokenRequest, who: string) {
     const { id, key, token } = await mintJoinToken();
     const nowMs = currentMs();
@@ -243,7 +243,7 @@ export class RegistryObject extends StoredObject {
     return approved;
   }
 
-  /** Rejects the machine that waits with this key: refuses the key for ever. Fails if no machine waits with it. */
+  /** Rejects the machine that waits with this key, and refuses the key for ever. Fails if no such machine waits. */
   reject(name: string, thumbprint: string, who: string): Result<null> {
     const record = { who, what: "machine.reject", target: name, detail: `key ${thumbprint}` } as const;
     const rejected = this.#changing(record, () => rejectPending(this.#sql, name, thumbprint, currentMs()));
@@ -261,7 +261,7 @@ export class RegistryObject extends StoredObject {
     return listOriginMachines(this.#sql, query);
   }
 
-  /** Creates an operator. Returns the secret only now, since the registry stores only its hash. */
+  /** Creates an operator and returns the secret, this once: the registry stores only the secret's hash. */
   async createOperator(request: NewOperator, createdBy: string) {
     const { secret, sha256 } = await mintOperatorSecret();
     const detail = `${request.role}, ${request.expiresInSeconds} s`;
@@ -339,7 +339,7 @@ export class RegistryObject extends StoredObject {
     return listBulks(this.#sql, limit);
   }
 
-  /** Returns a bulk action; null if the ID is unknown. If the action runs, sets the alarm, which may have been lost. */
+  /** Returns a bulk action; null if the ID is unknown. Sets the alarm of a running action, since alarms may be lost. */
   async showBulk(id: number, query: BulkQuery) {
     const bulk = showBulk(this.#sql, id, query);
     if (bulk?.state === "running") await this.#alarm.atLatest(currentMs() + BULK_PACE.againMs);
@@ -399,7 +399,7 @@ export class RegistryObject extends StoredObject {
     };
   }
 
-  /** Returns the object's clock and the last probe of the apiserver, which all isolates share. */
+  /** Returns the registry's clock and its last probe of the apiserver, which all isolates share. */
   async readiness(): Promise<{ apiserver: Probed; nowMs: number }> {
     const apiserver = await this.#apiserver.probe();
     return { apiserver, nowMs: currentMs() };

@@ -41,7 +41,7 @@ export interface KeptSession {
   browser: string;
 }
 
-/** `refused`: invalid code or secret. `too many sessions`: of all operators. `too many sign-ins`: of one today. */
+/** `refused`: invalid code or secret. `too many sessions`: of all operators; `too many sign-ins`: of one, today. */
 export type NoSession = "refused" | "too many sessions" | "too many sign-ins";
 
 type HolderRow = { who: string; role: SessionRole; secret: string };
@@ -125,7 +125,7 @@ export class Sessions {
     return { role: role === "admin" ? found.role : role, expiresAtMs: found.expiresAtMs };
   }
 
-  /** Deletes ended sessions, then the secret's oldest if needed. Returns false if other secrets take all places. */
+  /** Deletes ended sessions, then this secret's oldest if needed. Returns false if other secrets have all sessions. */
   #makeRoom(secret: string, nowMs: number): boolean {
     this.#sql.exec("DELETE FROM sessions WHERE expires_at_ms <= ?", nowMs);
     if (this.#count("sessions") >= SESSION_LIMITS.sessions) this.#forgetRefused(nowMs);

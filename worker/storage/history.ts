@@ -40,17 +40,17 @@ export interface KnownLines {
 
 export const HISTORY_LIMITS = {
   entries: 10_000,
-  /** The number of characters of an entry. A longer text is cut. */
+  /** The limit of characters of an entry. A longer text is cut. */
   entryLength: 1024,
   /**
-   * The number of characters of a day's entries (UTC); each row counts `entryShare` more. Later entries of the day
-   * are dropped, and a last entry reports that. Entries of the kind `identity` have a separate limit.
+   * The limit of characters of a day's entries (UTC); each row counts `entryShare` more. Later entries of the day are
+   * dropped, and a last entry reports that. Entries of the kind `identity` have a separate limit.
    */
   dayLength: 65_536,
   entryShare: 64,
-  /** The number of characters of a page: reading a page needs no more memory than a report. */
+  /** The limit of characters of a page: reading a page needs no more memory than a report. */
   pageLength: 262_144,
-  /** The number of characters of one update of the fleet index. */
+  /** The limit of characters of one update of the fleet index. */
   toldLength: 65_536,
 } as const;
 const DAY_MS = 24 * 3600 * 1000;
@@ -62,7 +62,7 @@ const PRUNED_AT_ONCE = 20;
 const INSERT = `INSERT INTO history (at_ms, kind, text) SELECT ?, ?, value FROM json_each(?)
   RETURNING id % ${PRUNED_EVERY} = 0 AS prunes`;
 
-/** A number of rows above those that one day can have: the limits of both kinds of entries together. */
+/** More rows than one day can have, even if both kinds of entries reach their limits. */
 const DAY_ROWS = (3 * HISTORY_LIMITS.dayLength) / HISTORY_LIMITS.entryShare;
 const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare}), 0) AS length FROM history
   WHERE id > (SELECT MAX(id) FROM history) - ${DAY_ROWS} AND at_ms >= ? AND (kind = 'identity') = ?`;
@@ -78,7 +78,7 @@ const LINES_AT_BEGIN = 100;
 
 type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string };
 
-/** Returns a function that selects a call's texts that fit into the day. If it is full, the last text reports that. */
+/** Returns a function that selects a call's texts that fit into the day. The last text reports a full day. */
 function dayLimit(sql: SqlStorage) {
   /** The number of characters of the day so far, for each limit. After an eviction the number is read from SQLite. */
   const known = new Map<"identity" | "others", { startMs: number; length: number }>();

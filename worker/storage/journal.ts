@@ -21,7 +21,7 @@ export interface Decision {
 
 export interface ProcessStart {
   process: NodeRecords["process"];
-  /** The events of the start, in order. */
+  /** The events of the process's start, in order. */
   events: readonly OccurredEvent[];
   /** true if event counts and the spam budget start again. */
   isFresh: boolean;

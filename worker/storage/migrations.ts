@@ -14,7 +14,7 @@ export type Migration = string | { sql: string; usableFrom: number };
 /** The prefix of the error of an object with newer state, by which callers recognize the error. */
 const NEWER_STATE = "newer-state";
 
-/** An object's constructor throws this error if a later Worker wrote the state, which this one must not change. */
+/** An object's constructor throws this error if a later Worker wrote the state, which this Worker must not change. */
 export class NewerStateError extends Error {
   constructor(stored: number, known: number) {
     super(`${NEWER_STATE}: the stored state is of version ${stored}, and this Worker knows version ${known}`);

@@ -17,9 +17,9 @@ export interface OccurredEvent {
 
 export type Outbox = ReturnType<typeof eventOutbox>;
 
-/** The number of waiting events: a limit on the rows that an outage of the apiserver can cost. */
+/** The most waiting events: a limit on the rows that an outage of the apiserver can cost. */
 export const MAX_OUTBOX_EVENTS = 1000;
-/** The number of characters of an event's message (NoteLengthLimit of events.k8s.io). A longer message is cut. */
+/** The most characters of an event's message (NoteLengthLimit of events.k8s.io). A longer message is cut. */
 export const MAX_EVENT_MESSAGE = 1024;
 
 /** The events that the spam filter never drops, since they show whether a machine is up. */

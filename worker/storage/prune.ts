@@ -1,6 +1,6 @@
 // Deletes old rows of a table that only grows.
 
-/** `entries`: the rows that stay. `beforeMs`: older rows are deleted. `atOnce`: the rows that one call deletes. */
+/** `entries`: how many rows stay. `beforeMs`: older rows are deleted. `atOnce`: how many rows one call deletes. */
 interface Bounds {
   entries?: number;
   beforeMs?: number;

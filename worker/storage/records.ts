@@ -76,17 +76,17 @@ export interface RequestsLeft {
   others: number;
   /** The requests of the last minute, in slots of two seconds. `sinceMs`: when the slot began. */
   recent: readonly { sinceMs: number; renewals: number; others: number }[];
-  /** When the numbers were right, in milliseconds since 1970. */
+  /** The time at which these requests were left, in milliseconds since 1970. */
   atMs: number;
 }
 
 interface KnownNode extends HeartbeatState {
   node: Node;
-  /** true if the apiserver's Node may differ from this one, and must be read first. */
+  /** true if the apiserver's Node may differ from this stored Node: the next decision must read it first. */
   readAgain: boolean;
-  /** Present if the lease has expired since the last read: a Node deleted afterwards was no longer Ready. */
+  /** Present if the lease has expired since the Node was last read: a Node deleted afterwards was no longer Ready. */
   hasLapsed?: true;
-  /** The conditions of writes with an unknown result since the Node was read: the apiserver may have them. */
+  /** The conditions of writes with an unknown result since the Node was read: the apiserver's Node may have them. */
   sent?: DecidedCondition[];
 }
 
@@ -138,19 +138,19 @@ export interface NodeRecords {
   /** The several senders that report with this machine's key. */
   sightings: SeenSenders;
   registration: LastRegistration;
-  /** The Node's last deletion; absent without one since the shim started, or since an operator had it registered. */
+  /** The Node's last deletion; absent without one since the shim's start, or since an operator's new registration. */
   deletion: Deletion;
   /** The requests that the name has left; absent if all are left. An earlier version stored no `recent`. */
   requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
   /** The parts that the machine's join token does not allow, and that its Node therefore lacks. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
-  /** DNS names that the machine reports: true if another Node has it, null without an answer; for one shim process. */
+  /** DNS names that one shim process reports. true: another Node has the name; null: the apiserver did not answer. */
   nodeNames: { startId: string; names: Readonly<Record<string, boolean | null>> };
   /** Parts of the Node that the Worker sets, but that other writers have set: the Worker keeps their values. */
   others: OthersParts;
   /** Parts of the Node that the Worker has set and another writer has undone. */
   putBack: WrittenParts;
-  /** The settings that the deployment bounds, as the machine and its history were last notified. */
+  /** The machine's settings that the deployment bounds, as last stated to the machine and in its history. */
   bounded: string;
   /** When the Node may change to its new form, in milliseconds since 1970; absent if no time is assigned. */
   formTurn: { atMs: number };
@@ -172,13 +172,13 @@ export interface NodeRecords {
   correlator: EventCorrelator;
   /** The number of events that were dropped during an outage of the apiserver. */
   eventsDropped: number;
-  /** The phase of the last answer to the machine. Has its begin in addition if the apiserver does not answer. */
+  /** The phase of the last answer to the machine, and when it began, if the apiserver does not answer. */
   phase: Phase | { phase: Phase; sinceMs: number };
   /** When the last outage that the machine reported began, and the token bucket of history lines about outages. */
   outage: TokenBucket & { sinceMs: number };
   /** The gateway that may hold a loan, and the loan's highest possible epoch, which earlier versions did not store. */
   lent: { gateway: number; epochsTo?: number };
-  /** Until when a gateway that did not answer may renew the name's lease, for any machine; absent if none may. */
+  /** Until when an unanswering gateway may renew the name's lease, for any machine; absent if no gateway may. */
   untouched: { untilMs: number };
   /** Present if the machine reports by a socket, or reported by a socket a moment ago. */
   transport: "socket";

@@ -1,4 +1,4 @@
-// Creates a machine object's tables with the first row: a read creates none. On waking, migrates earlier tables.
+// Creates a machine object's tables with the first row: a read creates no table. On waking, migrates earlier tables.
 import { migrate, type Migration, stateVersion } from "./migrations.ts";
 
 export type Tables = ReturnType<typeof nodeTables>;

@@ -25,10 +25,10 @@ const HOUR_MS = 3_600_000;
 const PART_MS = 2000;
 /** The share of the burst that events must leave for writes of the Node. */
 const KEPT_FROM_EVENTS = 0.2;
-/** The share of the burst to spend without a stored row: slightly more than the refill before an eviction (10 s). */
+/** The share of the burst that needs no stored row: slightly more than the refill before an eviction (10 s). */
 const UNRECORDED = 0.2;
 
-/** The requests that a registration needs to start: the Node is created or read, adopted and written. */
+/** The requests that must be left for a registration to start: the Node is created or read, adopted and written. */
 export const REGISTRATION_REQUESTS = 4;
 /** The number of requests of a removal, which reads Node and lease twice and deletes both. */
 export const REMOVAL_REQUESTS = 6;
@@ -57,7 +57,7 @@ export function requestsAt(
   };
 }
 
-/** Returns how many requests of a kind are left, maybe a fraction. The burst and the minute each limit them. */
+/** Returns the number of requests of a kind that are left, maybe a fraction. Both the burst and the minute limit it. */
 export function allowance(left: RequestsLeft, asked: RequestKind, aMinute: number): number {
   const share = shareOf(asked);
   const { within } = share === "renewals" ? RENEWALS : OTHERS;
@@ -91,7 +91,7 @@ function asks({ recent }: RequestsLeft, share: "renewals" | "others"): number {
  */
 export class RequestBudget {
   readonly #records: NodeRecordStore;
-  /** The largest number of requests in a burst, and in a minute. */
+  /** The most requests in a burst, and in a minute. */
   readonly aMinute: number;
   readonly #nowMs: () => number;
   #left: NodeRecords["requestsLeft"] | undefined;
@@ -110,7 +110,7 @@ export class RequestBudget {
     return isAllowed;
   }
 
-  /** Counts a request that must be made. It may overdraw the budget by a minute's requests at most. */
+  /** Counts a request that must be made. The request may overdraw the budget by a minute's requests at most. */
   spend(asked: RequestKind): void {
     const { renewals, others, ...left } = afterRequest(this.#now(), asked);
     const bounded = (share: number) => Math.max(-this.aMinute, share);
@@ -145,7 +145,7 @@ export class RequestBudget {
     return left.others >= 0 && asks(left, "renewals") + asks(left, "others") + count <= most;
   }
 
-  /** Returns the number of attempts of a status update: upstream's, or one if upstream's could use up the budget. */
+  /** Returns the number of attempts of a status update: upstream's number, or 1 if that could use up the budget. */
   tries(): number {
     return this.allows("node", NODE_STATUS_UPDATE_TRIES * STATUS_REQUESTS) ? NODE_STATUS_UPDATE_TRIES : 1;
   }
@@ -194,7 +194,7 @@ export const STATUS_BUDGET = {
   ownBytes: 64 * 1024,
   /** The bytes that refill in an hour above ownBytes: the largest Node, written every five minutes. */
   ownBytesAnHour: 12 * 64 * 1024,
-  /** The number of urgent writes in a burst: writes that must not wait (isUrgent). */
+  /** The most urgent writes in a burst: writes that must not wait (isUrgent). */
   urgentAtOnce: 2,
   urgentAMinute: 2,
 } as const;
@@ -252,7 +252,7 @@ export function sizeOf(node: Node): number {
   return new TextEncoder().encode(JSON.stringify(node)).length;
 }
 
-/** Returns true if the write ends a Node's Ready or Unknown. Becoming Ready can wait, which bounds urgent writes. */
+/** Returns true if the write changes Ready from True or Unknown. Changes from False can wait: urgent writes are few. */
 export function isUrgent(original: Node, next: Node): boolean {
   const [was, is] = [readyConditionOf(original)?.status, readyConditionOf(next)?.status];
   return was === "Unknown" || (was === "True" && is !== "True");
@@ -263,7 +263,7 @@ export function budgetText({ bytes, urgent, atMs }: StatusBudget): string {
   return [Math.floor(bytes), Math.floor(urgent * 1000) / 1000, atMs].join(" ");
 }
 
-/** Returns the budget in the lease's annotation; undefined (full) without one; an empty one if it is invalid. */
+/** Returns the budget in the lease's annotation; undefined (full) without it; an empty budget if it is invalid. */
 export function parseBudget(text: string | undefined, nowMs: number): StatusBudget | undefined {
   if (text === undefined) return undefined;
   const [bytes = Number.NaN, urgent = -1, atMs = -1, ...rest] = text.split(" ").map(Number);
@@ -300,7 +300,7 @@ export function spendRegistration(
 }
 
 /**
- * The number of immediate attempts of a step that fails at the apiserver. Then the step is tried once in each
+ * The number of immediate attempts of a step that fails at the apiserver. Afterwards the step is tried once in each
  * report interval. Lease and status back off separately, so that a failing status does not stop renewals.
  */
 export const TRIES_AT_ONCE = 4;
@@ -342,7 +342,7 @@ function triesAt(backOff: BackOff | undefined, nowMs: number): number {
   return Math.min(TRIES_AT_ONCE, backOff.tries + (nowMs - backOff.atMs) / backOff.everyMs);
 }
 
-/** The number of updates that failed right after another one had failed, since this object woke. */
+/** The number of updates that failed right after another failed update, since this object woke. */
 export type RepeatedFailures = Readonly<Record<"lease" | "status", number>>;
 
 /** Counts and logs a repeated failure. Upstream's onRepeatedHeartbeatFailure closes connections instead. */

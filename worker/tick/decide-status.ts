@@ -118,7 +118,7 @@ export function decideStatus(
   const writtenBefore = remembered.written ?? records.get("putBack") ?? {};
   let others: OthersParts = {};
   let held: HeldBack = { written: {}, wanted: [] };
-  /** Leaves the values of other writers, and the parts that other writers undo with every report. */
+  /** Keeps the values of other writers, and drops this decision's values that other writers undo with every report. */
   const leave: Setter = (node) => {
     others = leaveOthers(original, node, holder.fieldManager);
     const lastKnown = records.get("node")?.node ?? original;

@@ -65,7 +65,7 @@ export interface Renewal extends LastContact {
   memory: LeaseMemory;
 }
 
-/** The number of PUTs in a renewal. After a conflict, the lease is read and written once more. */
+/** The most PUTs in a renewal. After a conflict, the lease is read and written once more. */
 const MAX_UPDATES = 2;
 /** How far a renewTime may be ahead of this clock. A later one does not show when it was written. */
 const CLOCK_TOLERANCE_MS = 2000;
@@ -179,7 +179,7 @@ function firstAnswer(first: ApiResult<Lease> | null, read: () => Promise<ApiResu
 
 /**
  * Returns true if the lease certainly was not renewed for its duration. If an evicted object finds no lease, the
- * duration of the apiserver's failure shows it, or the machine's time without an answer.
+ * duration is compared with the apiserver's failure and the machine's time without an answer.
  */
 function hasLapsed(
   { records, report, nowMs }: RenewingMachine,

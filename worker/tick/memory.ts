@@ -18,7 +18,7 @@ export interface TickMemory {
   budget?: StatusBudget | undefined;
   /** The reason why the last due write had to wait. */
   withheld?: string | undefined;
-  /** The version of the Node that was last read or written. The row in SQLite has the version of the last change. */
+  /** The version of the Node that was last read or written. SQLite has only the version of the Node's last change. */
   nodeVersion?: string | undefined;
   /** The time of the last heartbeat that was written. Later heartbeats must not be older. */
   heartbeatMs?: number;
@@ -29,7 +29,7 @@ export interface TickMemory {
   /** Milliseconds to wait after the next failed attempt to register. */
   registrationDelayMs?: number | undefined;
   repeatedFailures?: RepeatedFailures | undefined;
-  /** Present while the apiserver does not accept writes of the lease. `statusBackOff`: of the status. */
+  /** Present while the apiserver does not accept writes of the lease. `statusBackOff`: writes of the status. */
   leaseBackOff?: BackOff | undefined;
   statusBackOff?: BackOff | undefined;
   /** The time of the last check of a taken name. */

@@ -221,7 +221,7 @@ export type Noticed =
   | { kind: "taken"; isGivenUp: boolean; nodeVersion: string | undefined }
   | { kind: "lost"; lost: Loss };
 
-/** Stores a Node that another writer changed between reports. Reads it only if the notice came without it. */
+/** Stores a Node that another writer changed between reports. Reads the Node only if the notice came without it. */
 export async function takeNotice(
   machine: NodeOwner & Stored,
   client: () => KubeClient,

@@ -40,7 +40,7 @@ export function isRegisteredReady(records: Stored["records"], node: Node | undef
   return records.get("registration")?.phase === "registered" && isReady(node);
 }
 
-/** Adds a line of history if the phase has changed. `askedMs`: when the apiserver was asked, and its failure began. */
+/** Adds a line of history if the phase has changed. `askedMs`: when the apiserver was asked; its failure began then. */
 export function recordPhase(
   { records, journal }: Stored,
   phase: Phase,

@@ -60,7 +60,7 @@ export function wasReady(records: NodeRecordStore): boolean {
   return known !== undefined && isReady(known.node) && !known.hasLapsed;
 }
 
-/** Returns the reason, for the operator, why this report does not register the deleted Node; undefined if it does. */
+/** Returns why this report does not register the deleted Node, for the operator; undefined if the report does. */
 export function staysDeleted({
   records,
   registerAgain,

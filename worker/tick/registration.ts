@@ -180,7 +180,7 @@ function recordFailure(
   };
 }
 
-/** Begins a new shim process: clears the former's memory except the OOM counter, as an OOM kill may have ended it. */
+/** Begins a new shim process: clears the former one's memory. The OOM counter stays: an OOM kill may have ended it. */
 function beginProcess(machine: RegisteringMachine, registrations: TokenBucket, nowMs: number): void {
   const { records, report, facts } = machine;
   const { isTaken, bucket } = take(records.get("process")?.freshEvents, RATE_LIMITS.freshEvents, nowMs);

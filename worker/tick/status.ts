@@ -175,13 +175,13 @@ class OneWrite {
     return patched;
   }
 
-  /** Returns the Node's last read or written version. The stored one may be older: heartbeats do not store it. */
+  /** Returns the Node's last read or written version. The stored version may be older: heartbeats do not store it. */
   #versionOf(original: Node): string | undefined {
     const isKnown = original === this.#machine.records.get("node")?.node;
     return (isKnown ? this.#memory.nodeVersion : undefined) ?? original.metadata?.resourceVersion;
   }
 
-  /** Spends a write's cost, even if it fails, since etcd may have it. Returns false if the write must wait. */
+  /** Spends a write's cost, even if the write fails: etcd may have stored it. Returns false if the write must wait. */
   async #mayWrite(original: Node, node: Node): Promise<boolean> {
     const { requests, nowMs } = this.#machine;
     const bytes = sizeOf(node);

@@ -1,4 +1,4 @@
-// Runs a fresh report's steps: registration, lease, status. Stores their memory. The next report retries failed ones.
+// Runs a fresh report's steps: registration, lease, status. Stores their memory. The next report retries failed steps.
 import { missingRuntime } from "../../shared/from-report/missing-runtime.ts";
 import type { ApiError } from "../../shared/kubernetes/api-error.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -56,7 +56,7 @@ export interface TickOutcome {
 
 type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 
-/** A registration's time limit. With the status it has 8 s, less the lease's time: the shim's deadline is 9 s. */
+/** The time limit of a registration. Registration, lease and status share 8 s, since the shim's deadline is 9 s. */
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
@@ -190,7 +190,7 @@ function contactNow({ facts, nowMs }: Pick<TickingMachine, "facts" | "nowMs">, {
   return lastContact(renewedAtMs, facts.settings.nodeLeaseDurationSeconds, nowMs());
 }
 
-/** A notice's input. `report`: undefined if the last is too old, or too much was written: then nothing is written. */
+/** The input of a notice. `report`: undefined, so that nothing is written, if the last is too old or limits forbid. */
 export type NoticeInput = Omit<TickInput, "report"> & { report: Report | undefined };
 
 /** The result for a Node that another writer has changed. */
