@@ -89,7 +89,7 @@ async function measureDeadKubelet(lab: Lab, fleet: Fleet) {
   const detail = `${evicted ? "" : "> "}${(tookMs / 1000).toFixed(0)} s`;
   if (evicted && tookMs < AT_ONCE_MS) return { "dead-kubelet": { verdict: "at once", detail } };
   const isMoving = (await evictedOfOurs(lab)) > before;
-  return { "dead-kubelet": { verdict: isMoving ? "among ours" : "never", detail } };
+  return { "dead-kubelet": { verdict: isMoving ? "among rollcall's Nodes" : "never", detail } };
 }
 
 async function evictedOfOurs(lab: Lab): Promise<number> {

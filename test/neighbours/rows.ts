@@ -95,7 +95,7 @@ export const ROWS = {
     ours: "at once",
     controls: [
       { kind: "old without a zone", outcome: "never" },
-      { kind: "without a queue", outcome: "among ours", count: 1000 },
+      { kind: "without a queue", outcome: "among rollcall's Nodes", count: 1000 },
     ],
     remedy: "`node.kubernetes.io/exclude-disruption`, and a separate eviction queue (a constant region)",
   },
