@@ -35,7 +35,7 @@ export interface Environment
   GATEWAY_SIZE?: number | string;
   /** Whether GET /metrics has lines for each machine: one of MACHINE_METRICS, by default `on`. */
   MACHINE_METRICS?: string;
-  /** The number of apiserver requests that one machine may cause at once, and in a minute. Absent or empty: 20. */
+  /** The number of apiserver requests that one machine may cause at once, and per minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
   /** Whether topology hints of Services skip Nodes without pods: one of NODE_HINTS, by default `count`. */
   NODE_HINTS?: string;

@@ -1,4 +1,4 @@
-// Makes the problem document for a reason. Its texts are for the machine's operator and reveal no cluster details.
+// Makes the problem document for a reason. The texts are for the machine's operator and reveal no cluster details.
 import { LIMITS } from "../shared/protocol/limits.ts";
 import { type Problem, type Reason, REASON_STATUSES } from "../shared/protocol/answers.ts";
 import type { Refusal } from "./machine/answers.ts";

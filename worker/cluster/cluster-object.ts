@@ -46,7 +46,7 @@ const CLUSTER_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE history (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
 ];
 
-/** The number of stored token chains. A Worker version with an earlier secret, as in a rollback, finds its own one. */
+/** The number of stored token chains: a Worker version with an earlier secret, as in a rollback, finds its chain. */
 const KEPT_CHAINS = 2;
 
 interface OwnChain {

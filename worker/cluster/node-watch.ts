@@ -269,7 +269,7 @@ export class NodeWatch {
     this.#heardAtMs = undefined;
     this.#failedAtMs ??= nowMs();
     this.#failures++;
-    // A single failure is not reported, since each restart of an apiserver causes one.
+    // A single failure is not reported, since each restart of an apiserver causes a failure.
     if (this.#failures > 1 && !this.#down) note(`the Nodes are not watched: ${apiErrorText(error)}`);
     if (this.#failures > 1) this.#down = { sinceMs: this.#failedAtMs, error };
     this.#nextAtMs = nowMs() + waitAfter(this.#failures, retryAfterMs, random());

@@ -25,7 +25,7 @@ const LONGEST_WAIT_MS = 5 * 60_000;
 /** The deadline of a request to the registry or to a machine's object. */
 const ANSWER_WITHIN_MS = 8000;
 
-/** How a Node changed. `gone`: it does not exist. `unknown`: a node controller has set its Ready to Unknown. */
+/** How a Node changed. `gone`: the Node does not exist. `unknown`: a node controller has set its Ready to Unknown. */
 export type ChangeKind = "gone" | "unknown" | "changed";
 
 interface Waiting {

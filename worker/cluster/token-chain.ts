@@ -265,7 +265,7 @@ export function nextAttemptMs(current: TokenLife, failedAtMs: number | undefined
   return Math.max(dueMs, failedAtMs + Math.min(Math.max(share, LEAST_GAP_MS), MOST_GAP_MS));
 }
 
-/** Makes a failed renewal's event. Its name has the first failure's time, so that a retry creates no second event. */
+/** Makes a failed renewal's event. Its name has the time of the first failure, so a retry creates no second event. */
 function renewalEvent(
   { namespace, name }: ServiceAccount,
   deployment: string,

@@ -8,7 +8,7 @@ import { fieldManagerOf } from "../kube/connect.ts";
 import type { Row } from "../storage/query.ts";
 import type { Notices } from "./notices.ts";
 
-/** The number of watched Nodes. The machines' objects of further Nodes read their Nodes from the apiserver. */
+/** The most Nodes that are watched. The machines' objects of further Nodes read their Nodes from the apiserver. */
 export const MOST_NODES = 20_000;
 
 interface SeenDependencies {

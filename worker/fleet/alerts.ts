@@ -200,7 +200,7 @@ export class Alerts {
     }
   }
 
-  /** Reports whether the row waits, since the receiver got too many deliveries. `waits`: the known waits by subject. */
+  /** Reports whether the row must wait: the receiver got too many deliveries. `waits`: the known waits by subject. */
   #isHeld(row: WatchedRow, cause: string | null, waits: Map<string, number>, nowMs: number): boolean {
     const subject = this.#subjectOfRow(row, cause);
     const waitMs = waits.get(subject) ?? this.#in.rates.waitMs(row.receiver, subject, nowMs);
@@ -415,7 +415,7 @@ export class Alerts {
         };
         const body = messageText(receiver.settings.format, message);
         const delivery = deliveries.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
-        // Stores the delivery with an alert's firing message. A repetition keeps the stored one.
+        // Stores the delivery with an alert's firing message. A repetition keeps the stored delivery.
         const set = "UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0";
         for (const { row, alert } of part) if (alert.status === "firing") this.#sql.exec(set, delivery, row);
       }

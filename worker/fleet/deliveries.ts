@@ -63,7 +63,7 @@ export class Deliveries {
     return this.#sql.exec<{ count: number; bytes: number }>(query, receiver).one();
   }
 
-  /** Reports whether so many deliveries wait that a new alert must wait as well. */
+  /** Reports whether the receiver has so many waiting deliveries that a new alert must wait as well. */
   isFull(receiver: string): boolean {
     const { count, bytes } = this.waiting(receiver);
     return count >= LIMIT.lettersWaiting || bytes >= LIMIT.bytesWaiting;

@@ -1,5 +1,5 @@
 // Limits the deliveries to each receiver: about machines with one join token, about outages of one network, about the
-// cluster, and in all. Alerts beyond the limit wait, and one message then has all of them.
+// cluster, and in all. Alerts beyond a limit wait; one later message then has all waiting alerts.
 import type { Alert } from "../../shared/fleet/alert.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import type { Row } from "../storage/query.ts";
@@ -12,9 +12,9 @@ import {
 } from "../storage/token-bucket.ts";
 import { DEPLOYMENT, HeldBack } from "./shares.ts";
 
-/** The time after its last use when a bucket is full again. */
+/** The time without use after which a bucket is full again. */
 const FULL_AFTER_MS = 15 * 60_000;
-/** The least tokens of a bucket: after many alerts at once, the next ones wait for two intervals at most. */
+/** The least tokens of a bucket: after many alerts at once, the next alert waits for two intervals at most. */
 const LEAST_LEFT = -1;
 
 export class DeliveryRates {

@@ -132,7 +132,7 @@ export class IndexObject extends StoredObject {
     return this.#repair.state();
   }
 
-  /** Sets the alarm if it is not set, and starts a repair if the index was lost. A cron trigger calls this method. */
+  /** Sets a lost alarm again, and starts a repair if the index was lost. A cron trigger calls this method. */
   async care(): Promise<void> {
     await this.#repair.care();
     await this.#tasks.arm();
@@ -209,7 +209,7 @@ export class IndexObject extends StoredObject {
     );
   }
 
-  /** Returns the limits that hold machines back now. */
+  /** Returns the shared limits that hold machines back now. */
   heldBack(): Held[] {
     return this.#heldBack.list(currentMs());
   }
@@ -398,7 +398,7 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
    CREATE TABLE index_log (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
   // An older Worker ignores the tables of this migration, so it can still use the storage.
   { sql: ROLLOUTS_MIGRATION, usableFrom: 6 },
-  // An older Worker inserts lines of history without their token.
+  // An older Worker inserts lines of history without the join token.
   { sql: HISTORY_TOKENS_MIGRATION, usableFrom: 6 },
   { sql: SHARES_MIGRATION, usableFrom: 6 },
 ];

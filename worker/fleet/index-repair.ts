@@ -12,7 +12,7 @@ import { column, hasRow } from "../storage/query.ts";
 export const REPAIR_LIMITS = {
   aSecond: 50,
   atOnce: 8,
-  /** The number of names that are read from the registry at once. The progress is stored after each page. */
+  /** The number of names that one call reads from the registry. The progress is stored after each page. */
   page: 50,
   /** The time after which a portion starts no request. Its last requests may end 15 s after the portion's start. */
   portionMs: 8000,
@@ -20,7 +20,7 @@ export const REPAIR_LIMITS = {
   withinMs: 4000,
   /** The deadline of a request to the registry. */
   registryWithinMs: 3000,
-  /** The number of machines without an answer whose names a repair stores, to ask them again at its end. */
+  /** The most machines without an answer whose names a repair stores, to ask them again at its end. */
   missed: 1000,
   checkEveryMs: 24 * 3600_000,
   sample: 50,

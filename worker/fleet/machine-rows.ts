@@ -46,13 +46,13 @@ export interface FleetChange {
 }
 
 export const FLEET_HISTORY_LIMITS = {
-  /** The number of stored history lines of all machines together. PRUNE_HISTORY deletes further lines. */
+  /** The limit of stored history lines of all machines together. PRUNE_HISTORY deletes further lines. */
   lines: 100_000,
-  /** The number of new lines between two deletions, since a deletion reads all lines. */
+  /** The number of new lines between two deletions of lines, since a deletion reads all lines. */
   prunedEvery: 5000,
   /**
-   * The number of lines of all machines with one join token that displace other tokens' lines in a day; more if the
-   * token has more older lines. A site of 300 machines that flaps writes some thousands.
+   * The most lines of a join token's machines that may displace other tokens' lines in a day. The limit is higher if
+   * the token has more older lines. A site of 300 machines that flaps writes some thousands.
    */
   linesADayOfToken: 10_000,
 } as const;
@@ -252,7 +252,7 @@ function setsOf({ labels, conditions, versions }: MachineSummary): string[] {
 /** Returns the words sorted, in lower case, each once, with line breaks between them. */
 const wordsText = (words: readonly string[]) => [...new Set(words)].sort().join("\n").toLowerCase();
 
-/** Joins pairs with a line break around each one, which neither a label nor a condition's type contains. */
+/** Joins pairs, with a line break around each pair. Neither a label nor a condition's type contains a line break. */
 export function pairsText(pairs: readonly (readonly [string, string])[]): string {
   return pairs.length === 0 ? "" : `\n${pairs.map(([key, value]) => `${key}=${value}`).join("\n")}\n`;
 }

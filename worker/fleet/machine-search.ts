@@ -12,7 +12,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import type { Row } from "../storage/query.ts";
 import { EMPTY_SET, type MachineRows, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./machine-rows.ts";
 
-/** A machine of the index, or a waiting one, whose ID sorts right after the name that the machine requests. */
+/** A machine of the index, or a machine that waits for approval: its ID sorts right after the name that it requests. */
 export interface FoundMachine {
   id: string;
   summary: MachineSummary;

@@ -55,7 +55,7 @@ export const NOTIFICATIONS_MIGRATION = `
   );
   CREATE INDEX letters_by_receiver ON letters (receiver, dead);`;
 
-/** The number of receivers that are sent deliveries at the same time. */
+/** The most receivers that are sent deliveries at the same time. */
 const AT_ONCE = 4;
 /** The time after which a turn of the alarm starts no further request. */
 const TURN_MS = 5000;

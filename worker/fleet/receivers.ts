@@ -97,7 +97,7 @@ export class Receivers {
     this.#known = undefined;
   }
 
-  /** Counts an alert that ended before its message, because the receiver's limit of deliveries was reached. */
+  /** Counts an alert that ended before its message was sent, because the receiver's limit of deliveries was reached. */
   countDropped(name: string): void {
     this.#sql.exec("UPDATE receivers SET dropped = dropped + 1 WHERE name = ?", name);
   }

@@ -1,5 +1,5 @@
-// Limits the load that all machines of one join token, and of the deployment, cause together. A machine's own limits
-// do not bound it, since a token may enrol any number of names.
+// Limits the load that all machines of one join token, and of the deployment, cause together. The limits of single
+// machines do not bound this load, since a token may enrol any number of names.
 import { type CheckResult, warning } from "../../shared/deployment/check-result.ts";
 import { cell, type Row } from "../storage/query.ts";
 import type { NodeLoad, NodeTurn } from "../storage/records.ts";
@@ -31,12 +31,12 @@ export const DEPLOYMENT = "deployment";
 export type SharedLoad = "new Nodes" | "bytes of Nodes" | "deliveries" | "history";
 
 /**
- * The longest wait of a granted turn. A token's turns within this time are less than the deployment's burst, so one
+ * The longest wait of a granted turn. One token's turns within this time use less than the deployment's burst, so one
  * token alone delays no other token.
  */
 export const LONGEST_TURN_MS = 300_000;
 
-/** The time after its last use when each bucket is full again. */
+/** The time without use after which each bucket is full again. */
 const FULL_AFTER_MS = 2 * LONGEST_TURN_MS;
 
 type Share = Row<{ nodes: number; bytes: number; atMs: number }>;
@@ -92,14 +92,14 @@ export interface Held {
 }
 
 export const HELD_LIMITS = {
-  /** The time after its last effect when a limit no longer counts as reached. */
+  /** The time after which a limit without a new effect no longer counts as reached. */
   forMs: 600_000,
-  /** The interval at which a lasting effect is stored. */
+  /** The interval at which a limit's lasting effect is stored. */
   storedEveryMs: 60_000,
   entries: 50,
 } as const;
 
-/** Remembers which limits hold whom back, for operators. */
+/** Remembers, for operators, which limits hold which machines back. */
 export class HeldBack {
   readonly #sql: SqlStorage;
 
@@ -123,7 +123,7 @@ export class HeldBack {
   }
 }
 
-/** Describes the reached limits for GET /readyz. History alone is no warning, since a full history deletes lines. */
+/** Describes the reached limits for GET /readyz. History alone is no warning: its limit only deletes lines. */
 export function checkSharedLimits(held: readonly Held[]): CheckResult {
   const check = "limits";
   if (held.length === 0) return { check, state: "ok", message: "no limit that machines share is reached" };

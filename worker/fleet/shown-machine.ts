@@ -8,7 +8,7 @@ import type { FoundMachine } from "./machine-search.ts";
 const at = (ms: number) => new Date(ms).toISOString();
 const atOrNull = (ms: number | null) => (ms ? at(ms) : null);
 
-/** Returns the machine as operators see it. `id`: its name; before approval: its name, a space and the token's ID. */
+/** Returns the machine as operators see it. `id`: the machine's name; before approval: name, a space, token ID. */
 export function shownMachine({ id, summary }: FoundMachine): FleetMachine {
   const { sinceMs, silentSinceMs, conditions, key, createdMs = 0, ...same } = summary;
   const { pinnedAtMs, ...sameOfKey } = key;

@@ -155,7 +155,7 @@ export class Gateway {
     if (nextMs !== null) await alarm.atLatest(nextMs);
   }
 
-  /** Sets the alarm again if it was lost, or was set by a clock that was ahead. */
+  /** Sets the alarm again if the alarm was lost, or a clock that was ahead has set it. */
   async care(): Promise<void> {
     const { members, alarm, nowMs } = this.#in;
     if (members.count > 0) await alarm.atLatest(nowMs() + WATCH_LIMITS.checkMs);

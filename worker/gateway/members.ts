@@ -1,8 +1,8 @@
-// Keeps a gateway's machines. A machine with a socket has a row; its loan and the queue of its work are in memory.
+// Keeps a gateway's machines. A machine with a socket has a row; the loan and the queue of work are in memory.
 import type { Migration } from "../storage/migrations.ts";
 import type { HeldLoan } from "./lease.ts";
 
-/** A machine in memory. It may lack a row, and a machine with a row may not be in memory. */
+/** A machine in memory. The machine may lack a row, and a machine with a row may not be in memory. */
 export interface Member {
   readonly name: string;
   /** The gateway drops a loan that arrives with this epoch or a lower one. */

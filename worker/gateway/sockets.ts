@@ -69,7 +69,7 @@ export interface HeldSocket {
   /** true if the gateway has asked for a report that has not arrived yet. */
   isReportDue: boolean;
   closedMs: number | null;
-  /** Not null if a later socket has replaced this one. `isNoted`: a heartbeat still came over the replaced socket. */
+  /** Not null if a later socket has replaced this socket. `isNoted`: a heartbeat still came over this socket. */
   replaced: { isNoted: boolean } | null;
 }
 

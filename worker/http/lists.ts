@@ -57,7 +57,7 @@ export interface PageOfEntries {
   limit: number;
 }
 
-/** The number of rows that one call to an object returns for a list in lines: far below the limit of an RPC value. */
+/** The most rows that one call to an object returns for a list in lines: far below the limit of an RPC value. */
 export const ROWS_AT_ONCE = 5000;
 
 /** A page of a list. `body`: the JSON answer. `next`: where the next page begins; null on the last page. */

@@ -71,7 +71,7 @@ export async function newChallenge(
   return `${key.id}.${nowMs}.${await macOf(key, "challenge", challengeText(challenged, String(nowMs)))}`;
 }
 
-/** Returns the challenge's time in Unix milliseconds; null if it is forged, expired, or for another machine's key. */
+/** Returns the challenge's time in Unix milliseconds; null if it is forged, expired, or another key's challenge. */
 export async function challengeTime(
   macKeys: readonly MacKey[],
   challenged: Challenged,
@@ -161,7 +161,7 @@ export async function newSessionToken(
   return `${key.id}.${nonce}.${expiresAtMs}.${mac}`;
 }
 
-/** Parses a session's cookie. Returns `forged` if no configured key made its MAC, `over` if it has expired. */
+/** Parses a session's cookie. Returns `forged` if no configured key made the MAC, `over` if the session has expired. */
 export async function readSessionToken(
   macKeys: readonly MacKey[],
   cookie: string,

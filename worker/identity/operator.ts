@@ -106,7 +106,7 @@ export function waysIn({
   return { secret: hashes.length > 0, access: Boolean(ACCESS_TEAM && ACCESS_AUD) };
 }
 
-/** Parses configured hashes. Skips invalid ones, so that one typo does not lock out the other operators. */
+/** Parses configured hashes. Skips invalid hashes, so that one typo does not lock out the other operators. */
 function hashesOf(configured: string | undefined): Uint8Array[] {
   return entriesOf(configured ?? "")
     .filter(isSha256)

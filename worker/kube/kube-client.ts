@@ -22,7 +22,7 @@ export interface KubeConnection {
   token: () => string;
   /** Reports whether the current token has expired. Absent: the token does not expire. */
   hasEnded?: () => boolean;
-  /** Returns a token other than the refused or expired one, or null. Absent: the client has only one token. */
+  /** Returns a token other than the refused or expired token, or null. Absent: the client has only one token. */
   otherToken?: (refused: string) => Promise<string | null>;
   /** The field manager of all writes: rollcall.<deployment>. */
   fieldManager: string;

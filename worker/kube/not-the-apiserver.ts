@@ -111,7 +111,7 @@ export function notTheApiservers(answer: Answer, text: string): ApiError & { kin
 /** The longest wait that a proxy in front of the apiserver can cause. */
 const LONGEST_WAIT_MS = 10_000;
 
-/** Returns the Retry-After, at least a second; undefined without one. A proxy's is limited, since it may be minutes. */
+/** Returns the Retry-After, at least a second; undefined without it. A proxy's wait is limited: it may be minutes. */
 export function retryAfterMsOf({ status, headers }: Answer): number | undefined {
   if (status !== 429 && status < 500) return undefined;
   if (status === 502 || isOfTheEdge(status)) return undefined;

@@ -72,7 +72,7 @@ function milliseconds(seconds: unknown): number | undefined {
 interface HeldTokenDependencies {
   /** The value of KUBE_TOKEN. */
   secret: string;
-  /** Asks the cluster object for a token other than `refused`; null if it has none for this secret. */
+  /** Asks the cluster object for a token other than `refused`; null if it has no other token for this secret. */
   ask: (refused: string | undefined) => Promise<string | null>;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
@@ -132,10 +132,10 @@ export class HeldToken {
     if (this.#secret && (isStart || this.#with.nowMs() >= this.#askFromMs)) await this.#ask();
   }
 
-  /** Returns a token other than the refused or expired one; null if none is available now. */
+  /** Returns a token other than the refused or expired token; null if no other token is available now. */
   async instead(refused: string): Promise<string | null> {
     if (!this.#secret) return null;
-    // A request for a token may be running already, and may return another token.
+    // Another request for a token may be in progress, and may return another token.
     await this.#asking;
     if (this.current() === refused) {
       this.#refused = refused;

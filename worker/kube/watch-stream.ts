@@ -103,7 +103,7 @@ async function refusal(response: Response): Promise<WatchEnd> {
 
 /** Reads changes until the stream ends or a line is invalid, since the later lines would be unreliable. */
 async function readChanges(body: ReadableStream, request: WatchRequest): Promise<WatchEnd> {
-  // One timer serves the whole watch: it has thousands of reads, and workerd keeps memory of each cleared timer.
+  // One timer serves the whole watch: a watch has thousands of reads, and workerd keeps memory of each cleared timer.
   const timer = oneTimer(LOOK_EVERY_MS);
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";

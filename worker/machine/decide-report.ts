@@ -39,7 +39,7 @@ export interface ReportSituation {
 export type ReportStep =
   | { kind: "refuse"; reason: "unauthenticated" }
   | { kind: "refuse"; reason: "rate-limited"; senders: SeenSenders }
-  /** The machine repeated an earlier request: it gets the answer to that request again. */
+  /** The machine repeated an earlier request, and gets the answer to that request again. */
   | { kind: "answer again"; answer: Promise<MachineAnswer> }
   /** The machine must repeat its report at once, under a new ticket. */
   | {
@@ -52,7 +52,7 @@ export type ReportStep =
     }
   /** The sender is not trusted, so the node object stores nothing of the report. */
   | { kind: "suspend"; phase: DuplicatePhase; senders: SeenSenders }
-  /** The node object doubts which sender the facts belong to. It stores nothing of the report before `untilMs`. */
+  /** The node object doubts which sender the facts belong to, and stores nothing of the report before `untilMs`. */
   | { kind: "wait"; untilMs: number; senders: SeenSenders }
   /** The shim could not set up and ends. The node object records that, and does not renew the lease. */
   | { kind: "record setup failure"; setupError: string; senders: SeenSenders }

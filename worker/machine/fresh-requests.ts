@@ -149,7 +149,7 @@ type TicketCheck<Answer> =
 /** The limit of unused tickets. A lease duration has fewer answers, so all tickets beyond the limit have expired. */
 const MAX_OFFERED = 4;
 
-/** Checks a request's ticket and advances a fresh one, without an await. A ticket is valid for `lifetimeMs`. */
+/** Checks a request's ticket; a fresh ticket advances. Awaits nothing. A ticket is valid for `lifetimeMs`. */
 export function useTicket<Answer>(
   tickets: Tickets<Answer>,
   use: TicketUse,

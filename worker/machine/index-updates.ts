@@ -55,7 +55,7 @@ export class IndexUpdates {
   #address = "";
   #lastVersion = 0;
   #mustSendAll = false;
-  /** true if the fleet index has requested an update: it is reachable now, although earlier updates may have failed. */
+  /** true if the fleet index has requested an update: the index is reachable now, even after failed updates. */
   #isRequested = false;
   #bucket: TokenBucket | undefined;
   #isSending = false;
@@ -86,12 +86,12 @@ export class IndexUpdates {
     if (again) await this.#with.state.alarm.atLatest(again.atMs);
   }
 
-  /** Sends everything about the machine again, at the fleet index's request; returns false if that failed. */
+  /** Sends everything about the machine again, at the fleet index's request; returns false if the sending failed. */
   async sendAll(): Promise<boolean> {
     this.#mustSendAll = true;
     this.#isRequested = true;
     await this.finish();
-    // The update that `finish` waited for may be from before the index's request, and may have failed.
+    // `finish` may have waited for an update from before the index's request, which may have failed.
     if (this.#isRequested) await this.finish();
     return !this.#mustSendAll;
   }
@@ -162,7 +162,7 @@ export class IndexUpdates {
     };
   }
 
-  /** Records the machine's state if it has changed; returns false if no machine is enrolled, or it is leaving. */
+  /** Records the machine's state if the state has changed; returns false if no machine is enrolled or it is leaving. */
   #noteState(): boolean {
     const { records, history } = this.#with.state;
     const enrolment = records.get("enrolment");
@@ -219,7 +219,7 @@ export class IndexUpdates {
     };
   }
 
-  /** Sends an update; returns false if it failed or must wait. Then the alarm repeats the update. */
+  /** Sends an update; returns false if the update failed or must wait. Then the alarm repeats the update. */
   async #send(update: MachineUpdate): Promise<boolean> {
     this.#isRequested = false;
     if (update.isSequel && !this.#maySend())

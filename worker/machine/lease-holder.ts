@@ -79,7 +79,7 @@ export class Lending {
   #lastEpoch = 0;
   /** The number of withdrawals in progress. The node object lends nothing during a withdrawal. */
   #withdrawals = 0;
-  /** The number of calls that ended a loan. If it rises during a report, no loan follows the report. */
+  /** The number of calls that ended a loan. If this number rises during a report, no loan follows the report. */
   #endings = 0;
   /** The time of the first report without a socket; undefined if the machine has a socket, or after an eviction. */
   #withoutSocketMs: number | undefined;
@@ -224,7 +224,7 @@ export class Lending {
     const { gateway } = connection;
     const name = records.get("enrolment")?.name ?? "";
     if (!this.#decide(report, connection)) return null;
-    // The registry assigned another gateway, but this socket is still on the earlier one, which missed the message.
+    // The registry assigned another gateway, but the earlier gateway missed the message and still has this socket.
     if (this.#with.assigned() !== gateway) {
       await this.withdraw();
       await this.#ask(gateway, (holder) => holder.dismiss(name, "moved"));

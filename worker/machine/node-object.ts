@@ -268,7 +268,7 @@ export class NodeObject extends StoredObject {
     this.#index.update();
   }
 
-  /** Acts on another writer's change of the Node; null: it must be read. The cluster object calls `noticeNode`. */
+  /** Acts on another writer's change. `node`: null if the Node must be read. The cluster object calls `noticeNode`. */
   async noticeNode(node: Node | null): Promise<void> {
     if (!this.#state.keys.enrolled()) return;
     await this.#lending.withdraw();
@@ -291,7 +291,7 @@ export class NodeObject extends StoredObject {
     return this.#index.finish();
   }
 
-  /** Sends the fleet index all data of the machine; returns false if that failed. `tellAnew` is the name on the wire. */
+  /** Sends the fleet index all data of the machine; returns false on failure. `tellAnew` is the name on the wire. */
   async tellAnew(): Promise<boolean> {
     return !this.#state.records.get("enrolment") || this.#index.sendAll();
   }

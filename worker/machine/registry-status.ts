@@ -21,7 +21,7 @@ const NOTED_EVERY_MS = 24 * 3600 * 1000;
 const BACK_AGAIN_MS = 3600 * 1000;
 /** The time after a failed call to the registry until this object calls the registry again. */
 const ASK_AGAIN_MS = 3600 * 1000;
-/** The average number of reports until a machine without a gateway asks for one, which spreads a whole fleet. */
+/** The average number of reports before a machine without a gateway asks for one, so that a fleet's calls spread. */
 const REPORTS_WITHOUT_GATEWAY = 30;
 /** The time limit for reading the pin from the registry: the machine's request waits for it. */
 const PIN_WITHIN_MS = 3000;
@@ -124,7 +124,7 @@ export class RegistryStatus {
     return Boolean(confirmed);
   }
 
-  /** Returns the registry's last answer; undefined if it is not about the current pin and key. */
+  /** Returns the registry's last answer; undefined if that answer is not about the current pin and key. */
   #settled(): NodeRecords["settled"] | undefined {
     const { records, keys } = this.#state;
     const settled = records.get("settled");

@@ -32,7 +32,7 @@ export interface SilenceCheck {
   leaseDurationMs: number;
   /** The time of the last report; undefined after an eviction. */
   lastReportMs: number | undefined;
-  /** The time at which the machine enrolled; null if it has reported since. */
+  /** The time at which the machine enrolled; null if the machine has reported since then. */
   unusedSinceMs: number | null;
   /** The time until the next check of a machine in contact; null to check when the machine would count as silent. */
   everyMs: number | null;

@@ -120,7 +120,7 @@ export class Upkeep {
     this.#requests.spend(asked);
   }
 
-  /** Returns true if the machine may remove its Node. It may overdraw its request budget for that. */
+  /** Returns true if the machine may remove its Node. A removal may overdraw the machine's request budget. */
   mayRemove(): boolean {
     return this.#requests.allowsAnyway(REMOVAL_REQUESTS);
   }
@@ -153,7 +153,7 @@ export class Upkeep {
     };
   }
 
-  /** Restores the memory from a loan. `lease`: the lease as last written; null if it must be read. */
+  /** Restores the memory from a loan. `lease`: the lease as last written; null if the lease must be read. */
   takeBack(
     { tick, latest, latestMs, lastReportMs, standing, between }: UpkeepMemory,
     lease: Lease | null,

@@ -64,11 +64,11 @@ const DAY_MS = 24 * 3600 * 1000;
 export const AUDIT_KEPT_MS = 365 * DAY_MS;
 /** The most changes of each kind that a name may have in a day: more than a machine needs. */
 export const CHANGES_A_DAY = 24;
-/** The number of stored entries for one name: more than the name may cause in a day, of all kinds. */
+/** The most stored entries of one name: more than the name may cause in a day with all kinds of changes. */
 export const MACHINE_ENTRIES_A_NAME = 128;
-/** The number of stored entries for all names together. */
+/** The most stored changes by machines, of all names together. */
 export const MACHINE_ENTRIES = 1_000_000;
-/** The number of stored refusals for all names together. */
+/** The most stored refusals, of all names together. */
 export const REFUSAL_ENTRIES = 10_000;
 /** The number of surplus entries that each new entry deletes. */
 const PRUNED_AT_ONCE = 10;

@@ -44,7 +44,7 @@ export interface ConfirmedBulk extends Pick<BulkToPlan, "request" | "who"> {
 }
 
 export const BULK_KEPT_MS = 30 * 24 * 3600 * 1000;
-/** The number of attempts for a machine's object that does not answer. */
+/** The number of attempts before a machine whose object does not answer counts as failed. */
 const MAX_TRIES = 3;
 
 const AUDITED: Record<MachineAct, AuditRecord["what"]> = {
@@ -255,7 +255,7 @@ function beginMachine(
   { name, generation, unpinned }: WaitingMachine,
   nowMs: number,
 ): Result<MachineOrder> {
-  // The action started before an eviction: it is completed, even if the machine has enrolled again since.
+  // The action started before an eviction: the action is completed, even if the machine has enrolled again since.
   if (unpinned !== null) return success({ act, generation, unpinned });
   const pin = findPin(sql, name);
   if (pin?.generation !== generation) return failure("its key has changed since the dry run, or it is gone");
@@ -294,7 +294,7 @@ function endBulk(sql: SqlStorage, id: number, nowMs: number): void {
 export const BULK_PACE = {
   aSecond: 50,
   atOnce: 6,
-  /** The number of machines in one turn of the alarm: the platform limits the subrequests of an invocation. */
+  /** The most machines in one turn of the alarm: the platform limits the subrequests of an invocation. */
   aTurn: 400,
   /** The time after which a turn starts the action on no further machine. */
   turnMs: 60_000,

@@ -30,7 +30,7 @@ export function listOrigins(sql: SqlStorage, configured: readonly string[]): Ori
   });
 }
 
-/** Returns the machines whose last origin is this one, sorted by name. */
+/** Returns the machines whose last origin is the requested origin, sorted by name. */
 export function listOriginMachines(
   sql: SqlStorage,
   { origin, after, limit }: OriginMachinesRequest,

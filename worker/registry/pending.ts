@@ -8,7 +8,7 @@ import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
 import type { RefusalCause } from "./refusals.ts";
 import { PENDING_MS, type TokenState } from "./tokens.ts";
 
-/** The number of machines that can wait for one name. */
+/** The most machines that can wait for one name. */
 export const MAX_PENDING = 5;
 
 /** Why a machine does not get the name that it requests. */
@@ -154,7 +154,7 @@ export class PendingUpdates {
     this.#in = dependencies;
   }
 
-  /** Sends the list if it has changed. */
+  /** Sends the list of waiting machines if the list has changed. */
   async send(): Promise<void> {
     const { sql, nowMs, send } = this.#in;
     const pending = listPending(sql, nowMs(), FEED_LIMITS.pending);
@@ -165,7 +165,7 @@ export class PendingUpdates {
     });
   }
 
-  /** Sends the list if this enrolment may have changed it. */
+  /** Sends the list of waiting machines if this enrolment may have changed the list. */
   async enrolled(enrolment: AskedEnrolment): Promise<void> {
     if (this.#mayChange(enrolment)) await this.send();
   }

@@ -44,7 +44,7 @@ interface Pin {
   pinnedAtMs: number;
   /** When the machine first reported with the pin; null before that. */
   reportedAtMs: number | null;
-  /** When the keys were revoked; null if they were not. The object remains until an operator forgets the machine. */
+  /** When the keys were revoked; null if they were not. The node object stays until an operator forgets the machine. */
   revokedAtMs: number | null;
 }
 
@@ -113,7 +113,7 @@ export function changedAtMs(sql: SqlStorage, name: string): number {
   return cell<number | null>(sql, `SELECT MAX(at_ms) FROM (${pinned} UNION ALL ${buried})`, name) ?? 0;
 }
 
-/** Returns a generation above all earlier ones. Of a name's two pins, the one with the lower generation is outdated. */
+/** Returns a generation above all earlier generations. Of a name's two pins, the pin with the lower one is outdated. */
 function nextGeneration(sql: SqlStorage): number {
   return cell(sql, "UPDATE generation SET value = value + 1 RETURNING value");
 }

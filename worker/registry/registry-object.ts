@@ -1,5 +1,5 @@
 // Defines the registry: the one Durable Object with join tokens, pins of names to keys, machines that wait for
-// approval, operators, and the logs of changes. It stores no private key and no secret.
+// approval, operators, and the logs of changes. The registry stores no private key and no secret.
 import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { BackupCell, BackupPage } from "../../shared/protocol/backup.ts";
 import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
@@ -256,7 +256,7 @@ export class RegistryObject extends StoredObject {
     return listOrigins(this.#sql, origins(this.env));
   }
 
-  /** Returns a page of the machines whose last origin is the requested one, sorted by name. */
+  /** Returns a page of the machines whose last origin is the requested origin, sorted by name. */
   listOriginMachines(query: OriginMachinesRequest) {
     return listOriginMachines(this.#sql, query);
   }
@@ -293,7 +293,7 @@ export class RegistryObject extends StoredObject {
     return this.#atomically(() => this.#sessions.start(request, currentMs()));
   }
 
-  /** Returns the session with this ID; null if it does not exist or has ended. Writes nothing. */
+  /** Returns the session with this ID; null if no session has the ID, or the session has ended. Writes nothing. */
   session(id: string) {
     return this.#sessions.find(id, currentMs());
   }

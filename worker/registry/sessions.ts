@@ -78,7 +78,7 @@ export class Sessions {
     return success(kept(row, now.role));
   }
 
-  /** Returns the session with this ID; null if it does not exist or has ended. */
+  /** Returns the session with this ID; null if no session has the ID, or the session has ended. */
   find(id: string, nowMs: number): KeptSession | null {
     const query = `SELECT ${COLUMNS} FROM sessions WHERE id = ? AND expires_at_ms > ?`;
     const [row] = this.#sql.exec<SessionRow>(query, id, nowMs);

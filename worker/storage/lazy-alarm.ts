@@ -1,4 +1,4 @@
-// Sets a Durable Object's alarm as rarely as possible, because each setting writes a row; sets it again if it was lost.
+// Sets a Durable Object's alarm as rarely as possible, because each setting writes a row. Sets a lost alarm again.
 
 /**
  * The delay after which an alarm counts as lost and is set again; a second ring does no harm. The platform's alarms

@@ -90,7 +90,7 @@ interface KnownNode extends HeartbeatState {
   sent?: DecidedCondition[];
 }
 
-/** The Nodes and bytes that a machine asks for. */
+/** The load of a Node's write that needs a turn. */
 export interface NodeLoad {
   /** 1 for a new Node; 0 otherwise. */
   nodes: number;
@@ -101,7 +101,7 @@ export interface NodeLoad {
 export interface NodeTurn {
   waitMs: number;
   isGranted: boolean;
-  /** The limit that the wait comes from; "" without a wait. */
+  /** The limit that causes the wait; "" without a wait. */
   limit: string;
 }
 
@@ -112,14 +112,14 @@ interface AssignedTurn {
   extraBytes: number;
   atMs: number;
   isGranted: boolean;
-  /** The limit, for the machine's operator. */
+  /** The message about the limit, for the machine's operator. */
   message: string;
 }
 
 /** All records of a machine's object. Each field is a row. */
 export interface NodeRecords {
   enrolment: Enrolment;
-  /** Present if the machine leaves, or an operator forgets it (`forgotten`): its reports are refused. */
+  /** Present if the machine leaves, or an operator forgets it (`forgotten`): the machine's reports are refused. */
   isLeaving: true | "forgotten";
   /** The next key of a rotation, until the first report that it signs. */
   nextKey: PublicKey;
@@ -155,7 +155,7 @@ export interface NodeRecords {
   /** When the Node may change to its new form, in milliseconds since 1970; absent if no time is assigned. */
   formTurn: { atMs: number };
   /**
-   * The size that the Node may have, in bytes, and the assigned time of a larger Node or a further write, if any. An
+   * The size that the Node may have, in bytes, and the time assigned to a larger Node or a further write, if any. An
    * earlier version stored no such record.
    */
   nodeBytes: { granted: number; turn?: AssignedTurn };
@@ -191,7 +191,7 @@ export interface NodeRecords {
    * outage, or another machine's. No alarm can then learn the time of the last report.
    */
   apiserverBackSinceMs: number;
-  /** When the machine became silent, in milliseconds since 1970; null if it is not silent. */
+  /** When the machine became silent, in milliseconds since 1970; null if the machine is not silent. */
   silentSinceMs: number | null;
   /** The last state in the machine's history, and when the state began. */
   state: { state: FleetState; sinceMs: number };

@@ -17,7 +17,7 @@ import type { Tables } from "./tables.ts";
 /** The keys of rows that store samples: `node` is written on status changes, `silentSinceMs` on silence changes. */
 const CARRIERS: ReadonlySet<string> = new Set(["node", "silentSinceMs"]);
 
-/** The number of samples that are packed together, about once an hour. Packing reads all samples in memory. */
+/** The number of samples that are packed together, about once an hour. Packing reads all samples that are in memory. */
 const PACKED_AT_ONCE = 60;
 
 export type Samples = ReturnType<typeof machineSamples>;

@@ -40,10 +40,10 @@ export const RATE_LIMITS = {
   socketReports: { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute },
 } as const satisfies Record<string, RateLimit>;
 
-/** The limits of a deployment are those of this number of join tokens together. */
+/** The number of join tokens whose limits together are the deployment's limits. */
 export const DEPLOYMENT_SHARES = 4;
 
-/** Returns the limit of several shares. */
+/** Returns the limit of `count` shares together. */
 export const shares = ({ atOnce, everyMs }: RateLimit, count: number): RateLimit => ({
   atOnce: atOnce * count,
   everyMs: everyMs / count,

@@ -103,7 +103,7 @@ export class RequestBudget {
     this.#left = records.get("requestsLeft");
   }
 
-  /** Takes one request from the budget; returns false if it must not be made. Call it before each request or retry. */
+  /** Takes one request from the budget; returns false if the request must not be made. Call it before each request. */
   take(asked: RequestKind): boolean {
     const isAllowed = this.allows(asked);
     if (isAllowed) this.#left = afterRequest(this.#now(), asked);
@@ -188,8 +188,8 @@ export const STATUS_BUDGET = {
   /** The bytes that refill in an hour. A Node of 20 KiB that is written every five minutes needs a ninth of them. */
   bytesAnHour: 2 * 1024 * 1024,
   /**
-   * A write that leaves less is beyond the machine's own share: it also needs bytes of its join token's share
-   * (RATE_LIMITS.nodeBytes).
+   * The least bytes that a write within the machine's own share leaves in the budget. A write that leaves less also
+   * needs bytes of the join token's share (RATE_LIMITS.nodeBytes).
    */
   ownBytes: 64 * 1024,
   /** The bytes that refill in an hour above ownBytes: the largest Node, written every five minutes. */
@@ -263,7 +263,7 @@ export function budgetText({ bytes, urgent, atMs }: StatusBudget): string {
   return [Math.floor(bytes), Math.floor(urgent * 1000) / 1000, atMs].join(" ");
 }
 
-/** Returns the budget in the lease's annotation; undefined (full) without it; an empty budget if it is invalid. */
+/** Returns the budget in the lease's annotation; undefined (full) without it; an empty budget for an invalid text. */
 export function parseBudget(text: string | undefined, nowMs: number): StatusBudget | undefined {
   if (text === undefined) return undefined;
   const [bytes = Number.NaN, urgent = -1, atMs = -1, ...rest] = text.split(" ").map(Number);

@@ -145,7 +145,7 @@ export function decideStatus(
   return { original, memory, update, events, leftOut, nowMs, others, writtenBefore, held };
 }
 
-/** Stores the decision and returns the memory for the next one. Call it before acting on the decision. */
+/** Stores the decision and returns the memory for the next decision. Call it before acting on the decision. */
 export function recordDecision(
   machine: Stored & { nowMs: () => number },
   { update, memory, events, leftOut, others, writtenBefore, held, nowMs }: StatusDecision,
@@ -190,8 +190,8 @@ function withMetTimes(memory: ReportedMemory, change: (atMs: number) => number):
 }
 
 /**
- * Records the pod CIDR that the cluster has given the Node. Each change is a line of history, because the machine's
- * CNI plugin or a router may use the range. A Node without a range keeps the recorded one, as a kubelet does.
+ * Records the pod CIDR that the cluster has given the Node. Each change is a line of history, because the machine's CNI
+ * plugin or a router may use the range. If the Node has no range, the record keeps the last range, as a kubelet does.
  */
 function recordPodCIDR({ records, journal }: Stored, { spec }: Node, nowMs: number): void {
   const podCIDRs = (spec?.podCIDRs ?? []).join(",");
@@ -232,7 +232,7 @@ export async function takeTurn(
   if (waitMs !== null) records.put("formTurn", { atMs: nowMs() + waitMs });
 }
 
-/** Returns the Node's present form if it must change; null if it has the wanted form, or is a Node for pods. */
+/** Returns the Node's present form if that form must change; null if the Node has the wanted form, or is for pods. */
 function outdatedForm({ deployment, enrolment, marks }: FormingMachine, node: Node): NodeForm | null {
   if (!isBystander(node, enrolment.withoutFactsOnlyTaint)) return null;
   const form = formOf(node, fieldManagerOf(deployment));

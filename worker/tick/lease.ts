@@ -305,7 +305,7 @@ function isOwnedBy({ metadata }: Lease, uid: string | undefined): boolean {
 
 /** The annotation that `touchLease` changes, because a PUT without a change would keep the lease's version. */
 const TOUCHED_ANNOTATION = "rollcall.dev/recalled";
-/** The number of attempts. The gateway may write between a GET and a PUT, but only once in several seconds. */
+/** The number of attempts to write the lease. A gateway may write between GET and PUT, but once in several seconds. */
 const TRIES = 4;
 
 /**

@@ -17,7 +17,7 @@ export interface TurningMachine {
 /** The time limit for the fleet index to give a turn. Without an answer, the next report asks again. */
 export const TURN_DEADLINE_MS = 500;
 
-/** Returns a function that asks the fleet index for a turn of a machine with this join token. */
+/** Returns a function that asks the fleet index for a turn for a machine with this join token. */
 export function nodeTurns(env: Environment, token: string): TurningMachine["nodeTurn"] {
   return (load) => {
     const ask = async () => fleetIndex(env).nodeTurn(token, load);
@@ -28,10 +28,10 @@ export function nodeTurns(env: Environment, token: string): TurningMachine["node
 /** A Node's size for the limits: its bytes in steps of STEP, with ROOM for the fields that the apiserver adds. */
 const STEP = 4096;
 const ROOM = 512;
-/** The time for which an assigned turn is valid. Turns that are collected and used together would be a burst. */
+/** The time for which an assigned turn is valid, since turns that are collected and used together would be a burst. */
 export const TURN_GOOD_MS = 60_000;
 
-/** The reason why a write waits. `waitMs`: the time until the turn; undefined without an answer. */
+/** Why a write waits. `waitMs`: the time until the turn; undefined if the fleet index did not answer. */
 export interface WaitingTurn {
   message: string;
   waitMs?: number;
@@ -43,8 +43,8 @@ const stepsOf = (node: Node): number => {
 };
 
 /**
- * Returns null if the Node may be written now, and otherwise why it waits. `extraBytes`: the bytes of the write beyond the
- * machine's own share. A machine asks only for a new Node, for one that grows, and for extra bytes.
+ * Returns null if the Node may be written now, else why the write waits. `extraBytes`: the bytes of the write beyond
+ * the machine's own share. A machine asks only for a new Node, for a Node that grows, and for extra bytes.
  */
 export async function waitForTurn(
   { records, nowMs, random, nodeTurn }: TurningMachine,

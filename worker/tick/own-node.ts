@@ -43,7 +43,7 @@ export class OwnReader {
     this.#client = client;
   }
 
-  /** Returns the Node if it is the registered one and belongs to this deployment; otherwise records the loss. */
+  /** Returns the Node if it is the registered Node and belongs to this deployment; otherwise records the loss. */
   async readNode(fromCache = false): Promise<ApiResult<Node>> {
     if (this.lost) return this.#lose(this.lost);
     const { name } = this.#owner;
@@ -70,7 +70,7 @@ export class OwnReader {
   }
 }
 
-/** Returns why the Node is no longer this machine's; null if it is. A Node with another uid is always lost. */
+/** Returns why the Node is no longer this machine's; null if the Node still is. Another uid is always a loss. */
 function lossOf(found: Node, { records, deployment }: NodeOwner): Loss | null {
   const known = records.get("node")?.node;
   if (found.metadata?.uid !== known?.metadata?.uid)

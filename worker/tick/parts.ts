@@ -181,7 +181,7 @@ export function leftOutMessage(records: NodeRecordStore): string | undefined {
   return all.length === 0 ? undefined : `left out of its Node: ${shortened(all)}`;
 }
 
-/** The number of parts that a message names. History names all parts, up to the length of a line. */
+/** The most parts that a message names. History names all parts, up to the length of a line. */
 const MAX_NAMED = 8;
 
 function shortened(parts: readonly string[]): string {

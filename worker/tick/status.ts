@@ -246,7 +246,7 @@ export function isStatusDue(known: DueStatus, nowMs: number): boolean {
   return dueStatus(known, nowMs).isDue;
 }
 
-/** Returns the milliseconds until the status is due; 0 if it is due now. */
+/** Returns the milliseconds until the whole status is due; 0 if the status is due now. */
 export function dueInMs(known: DueStatus, nowMs: number): number {
   const { state, period, isDue } = dueStatus(known, nowMs);
   const { lastStatusReportTimeMs, delayAfterNodeStatusChangeMs } = state;

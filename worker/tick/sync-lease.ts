@@ -31,7 +31,7 @@ export interface LeaseSteps {
 }
 
 interface LeaseSync {
-  /** The lease for the next renewal, which then needs no GET; null if it must be read. */
+  /** The lease for the next renewal, which then needs no GET; null if the lease must be read. */
   latest: Lease | null;
   renewed: boolean;
   /** The last failure, even if the sync succeeded in the end; null if there was none. */

@@ -60,7 +60,7 @@ type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
-/** The least reports in a lease duration for skipping a renewal, so that one lost report does not expire the lease. */
+/** The least reports in a lease duration for skipping a renewal: one lost report must not expire the lease. */
 const LEAST_REPORTS = 3;
 
 const runtimeIsMissing = (name: string) =>
