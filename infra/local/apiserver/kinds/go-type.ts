@@ -42,11 +42,11 @@ export interface GoField {
   omitEmpty: boolean;
 }
 
-/** The type of each field, in Go's notation. A `?` after a field's name stands for omitempty. */
-type FieldTable = Record<string, string>;
-
-/** The fields of each struct, by a name like "v1.NodeSpec". */
-export type StructTables = Record<string, FieldTable>;
+/**
+ * The fields of each struct, by a name like "v1.NodeSpec". A field is its name, a `?` for omitempty, and its type in
+ * Go's notation unless the type is string: `name, uid? types.UID`.
+ */
+export type StructTables = Record<string, string>;
 
 const scalarKinds = new Map<string, GoScalar["kind"]>([
   ["bool", "bool"],
@@ -56,6 +56,7 @@ const scalarKinds = new Map<string, GoScalar["kind"]>([
   ["v1.FieldsV1", "raw"],
 ]);
 
+const fieldNotation = /^(\w+)(\??)(?: (\*?)(.+))?$/;
 const mapNotation = /^map\[[\w.]+\](.+)$/;
 
 function compileType(notation: string, tables: StructTables): GoType {
@@ -74,17 +75,20 @@ function compileType(notation: string, tables: StructTables): GoType {
   return { kind: "string", name: notation };
 }
 
-function compileField(key: string, notation: string, tables: StructTables): GoField {
-  const omitEmpty = key.endsWith("?");
-  const isPointer = notation.startsWith("*");
-  const type = compileType(isPointer ? notation.slice(1) : notation, tables);
-  return { name: omitEmpty ? key.slice(0, -1) : key, type, isPointer, omitEmpty };
+function compileField(field: string, tables: StructTables): GoField {
+  const [, name = "", omitEmpty, pointer, notation = "string"] = fieldNotation.exec(field) ?? [];
+  return {
+    name,
+    type: compileType(notation, tables),
+    isPointer: pointer === "*",
+    omitEmpty: omitEmpty === "?",
+  };
 }
 
 /** Compiles the struct `name`. Types that are neither in `tables` nor a map, list or builtin become strings. */
 export function compileStruct(name: string, tables: StructTables): GoStruct {
-  const table = Object.entries(tables[name] ?? {});
-  const fields = table.map(([key, notation]) => compileField(key, notation, tables));
+  const table = (tables[name] ?? "").trim().split(/,\s*/).filter(Boolean);
+  const fields = table.map((field) => compileField(field, tables));
   const indexes = new Map(fields.map((field, index) => [field.name, index]));
   const shortName = name.slice(name.lastIndexOf(".") + 1);
   return { kind: "struct", name, shortName, fields, indexes };
