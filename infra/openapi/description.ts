@@ -49,7 +49,10 @@ export interface NamedSchema {
   schema: z.core.$ZodType;
 }
 
-export function json(what: string, name: string, schema: z.core.$ZodType): RouteAnswer {
+/** Returns the answer with a JSON body of the one schema in `named`: `{ mintedTokenSchema }` is named MintedToken. */
+export function json(what: string, named: Readonly<Record<string, z.core.$ZodType>>): RouteAnswer {
+  const [[key, schema]] = Object.entries(named) as [[string, z.core.$ZodType]];
+  const name = key.charAt(0).toUpperCase() + key.slice(1).replace(/Schema$/, "");
   return { what, content: { "application/json": { name, schema } } };
 }
 
@@ -77,3 +80,17 @@ export const FORMAT = { format: "The format: JSON, JSON lines or CSV." };
 export const LIMIT = "How many entries: 1 to 1,000; 100 by default.";
 
 export const LISTED = { ...FORMAT, limit: LIMIT };
+
+export const BEFORE = "Only entries before the one with this ID: the next page.";
+
+/** The meaning of the parameters of a list by name. */
+export const BY_NAME = { after: "Only names after this one: the next page.", limit: LIMIT };
+
+/** The meaning of the parameters of a history. */
+export const ENTRIES = {
+  since: "After this time (RFC 3339).",
+  until: "At this time or before.",
+  kind: "Only entries of these kinds, separated by commas.",
+  before: BEFORE,
+  ...LISTED,
+};

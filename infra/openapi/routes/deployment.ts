@@ -25,13 +25,12 @@ import {
   readinessSchema,
   tokensSchema,
 } from "../../../shared/protocol/operator-answers.ts";
-import { grouped, FORMAT, json, LINES, list, LISTED, type RouteAnswer } from "../description.ts";
+import { BEFORE, BY_NAME, FORMAT, grouped, json, LIMIT, LINES, list, LISTED } from "../description.ts";
 
-const before = "Only entries before the one with this ID: the next page.";
-const readinessAnswer = (what: string): RouteAnswer => ({
-  what,
-  content: { "application/json": { name: "Readiness", schema: readinessSchema }, "text/plain": "text" },
-});
+const readiness = (what: string) => {
+  const { content } = json(what, { readinessSchema });
+  return { what, content: { ...content, "text/plain": "text" } } as const;
+};
 
 export const DEPLOYMENT_DESCRIPTIONS = {
   ...grouped("tokens", {
@@ -39,15 +38,13 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       id: "mintToken",
       what: "Create a join token",
       more: "The token may set only labels, taints and roles that the apiserver accepts from a kubelet, and none of rollcall's own.",
-      answers: {
-        201: json("The token, whose secret no other answer has.", "MintedToken", mintedTokenSchema),
-      },
+      answers: { 201: json("The token, whose secret no other answer has.", { mintedTokenSchema }) },
     },
     "GET /v1/tokens": {
       id: "listTokens",
       what: "List join tokens, newest first",
       about: FORMAT,
-      answers: { 200: list("All tokens, without their secrets.", "Tokens", tokensSchema) },
+      answers: { 200: list("All tokens, without their secrets.", { tokensSchema }) },
     },
     "DELETE /v1/tokens/{id}": {
       id: "revokeToken",
@@ -57,11 +54,8 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /v1/revocations": {
       id: "listRevocations",
       what: "List the keys that the Worker refuses for ever, newest first",
-      about: {
-        after: "The `next` of the page before.",
-        limit: "How many entries: 1 to 1,000; 100 by default.",
-      },
-      answers: { 200: json("A page of keys.", "Revocations", revocationsSchema) },
+      about: { after: "The `next` of the page before.", limit: LIMIT },
+      answers: { 200: json("A page of keys.", { revocationsSchema }) },
     },
   }),
   ...grouped("operators", {
@@ -69,20 +63,12 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       id: "createOperator",
       what: "Create an operator with a name",
       more: "The audit log names the operator `operator NAME`. The name is free again when the operator is revoked or has expired. A request with a session's cookie cannot create operators.",
-      answers: {
-        201: json(
-          "The operator, whose secret no other answer has.",
-          "CreatedOperator",
-          createdOperatorSchema,
-        ),
-      },
+      answers: { 201: json("The operator, whose secret no other answer has.", { createdOperatorSchema }) },
     },
     "GET /v1/operators": {
       id: "listOperators",
       what: "List operators with names",
-      answers: {
-        200: json("All operators, sorted by name, without their secrets.", "Operators", operatorsSchema),
-      },
+      answers: { 200: json("All operators, sorted by name, without their secrets.", { operatorsSchema }) },
     },
     "DELETE /v1/operators/{id}": {
       id: "revokeOperator",
@@ -93,21 +79,13 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       id: "signIn",
       what: "Sign in from a browser with a secret or a sign-in code",
       more: "The answer sets the session's cookie, which is valid for 12 hours. An operator with the role metrics cannot sign in. A code works once.",
-      answers: {
-        201: json(
-          "The operator that has signed in, with the cookie.",
-          "StartedSession",
-          startedSessionSchema,
-        ),
-      },
+      answers: { 201: json("The operator that has signed in, with the cookie.", { startedSessionSchema }) },
     },
     "GET /v1/session": {
       id: "getSession",
       what: "Show the operator that sends this request, and the ways to sign in",
       more: "A request without a credential, or with the cookie of an ended session, does not count as a failed attempt.",
-      answers: {
-        200: json("The operator, which is null without a valid credential.", "Session", sessionSchema),
-      },
+      answers: { 200: json("The operator, which is null without a valid credential.", { sessionSchema }) },
     },
     "DELETE /v1/session": {
       id: "signOut",
@@ -117,17 +95,13 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       id: "makeSessionCode",
       what: "Create a sign-in code, which signs in one browser as this operator within 10 minutes",
       more: "A request needs the operator's secret; with a session's cookie or through Cloudflare Access it gets no code.",
-      answers: { 201: json("The code, which no other answer has.", "SessionCode", sessionCodeSchema) },
+      answers: { 201: json("The code, which no other answer has.", { sessionCodeSchema }) },
     },
     "GET /v1/sessions": {
       id: "listSessions",
       what: "List the sessions of operators in browsers, newest first",
       answers: {
-        200: json(
-          "All active sessions. A session's ID does not let anybody sign in.",
-          "Sessions",
-          sessionsSchema,
-        ),
+        200: json("All active sessions. A session's ID does not let anybody sign in.", { sessionsSchema }),
       },
     },
     "DELETE /v1/sessions/{id}": {
@@ -141,7 +115,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       id: "getSettings",
       what: "Show the active settings",
       more: "For a secret, the answer has only whether it is set.",
-      answers: { 200: json("Each setting with its source.", "Settings", settingsSchema) },
+      answers: { 200: json("Each setting with its source.", { settingsSchema }) },
     },
     "GET /v1/audit": {
       id: "getAudit",
@@ -149,39 +123,39 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       about: {
         by: "Which of the three logs: `operators`, `machines` or `refusals`. Each has its own IDs.",
         target: "Only entries about this Node or token.",
-        before,
+        before: BEFORE,
         ...LISTED,
       },
-      answers: { 200: list("A page of the log.", "Audit", auditSchema) },
+      answers: { 200: list("A page of the log.", { auditSchema }) },
     },
     "GET /v1/index": {
       id: "getIndex",
       what: "Show the last repair of the fleet index, its last daily check, and its log",
-      answers: { 200: json("The state of the index.", "IndexState", indexStateSchema) },
+      answers: { 200: json("The state of the index.", { indexStateSchema }) },
     },
     "POST /v1/index/repair": {
       id: "repairIndex",
       what: "Make all machines' objects send their summaries to the fleet index again",
       more: "The index asks 50 objects a second. A repair that is already running continues.",
-      answers: { 202: json("The repair is running.", "IndexState", indexStateSchema) },
+      answers: { 202: json("The repair is running.", { indexStateSchema }) },
     },
     "GET /v1/backup": {
       id: "getBackup",
       what: "Get a page of a backup with keys, join tokens, operators, the audit log and receivers",
       more: "A backup contains no secrets except those of receivers, encrypted with KID_MAC_KEYS. Each page has a MAC made with these keys.",
       about: { after: "The `next` of the page before. Without it, a new backup begins." },
-      answers: { 200: json("A page of the backup.", "BackupAnswer", backupAnswerSchema) },
+      answers: { 200: json("A page of the backup.", { backupAnswerSchema }) },
     },
     "GET /v1/imports": {
       id: "getImport",
       what: "Show the last import, and which machines have not reported since",
-      answers: { 200: json("The progress of the import.", "ImportState", importStateSchema) },
+      answers: { 200: json("The progress of the import.", { importStateSchema }) },
     },
     "POST /v1/imports": {
       id: "importPage",
       what: "Import the next page of a backup; the last page applies all pages",
       more: "The deployment must have no machines, the backup's DEPLOYMENT and the backup's KID_MAC_KEYS. A request can be repeated.",
-      answers: { 200: json("The progress of the import.", "ImportState", importStateSchema) },
+      answers: { 200: json("The progress of the import.", { importStateSchema }) },
     },
     "DELETE /v1/imports": {
       id: "abandonImport",
@@ -190,25 +164,21 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /v1/cluster/history": {
       id: "getClusterHistory",
       what: "List the times when the Worker did not watch the Nodes, with the reasons, newest first",
-      about: { before, ...LISTED },
-      answers: { 200: list("A page of times without a watch.", "ClusterHistory", clusterHistorySchema) },
+      about: { before: BEFORE, ...LISTED },
+      answers: { 200: list("A page of times without a watch.", { clusterHistorySchema }) },
     },
     "GET /v1/origins": {
       id: "listOrigins",
       what: "List the origins by which machines reach the Worker, the configured ones first",
       about: FORMAT,
-      answers: { 200: list("All origins.", "Origins", originsSchema) },
+      answers: { 200: list("All origins.", { originsSchema }) },
     },
     "GET /v1/origins/machines": {
       id: "listOriginMachines",
       what: "List the machines whose last request went to this origin, sorted by name",
       more: LINES,
-      about: {
-        origin: "The origin.",
-        after: "Only names after this one: the next page.",
-        ...LISTED,
-      },
-      answers: { 200: list("A page of machines.", "OriginMachines", originMachinesSchema) },
+      about: { origin: "The origin.", ...BY_NAME, ...FORMAT },
+      answers: { 200: list("A page of machines.", { originMachinesSchema }) },
     },
   }),
   ...grouped("fleet", {
@@ -217,7 +187,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       what: "List the Nodes of machines that have been silent for `days`",
       more: "The Worker would remove these Nodes if the variable REMOVE_SILENT_NODES_DAYS had this number. The longest silence is first.",
       about: { days: "1 to 3,650." },
-      answers: { 200: json("At most 10,000 Nodes.", "SilentNodes", silentNodesSchema) },
+      answers: { 200: json("At most 10,000 Nodes.", { silentNodesSchema }) },
     },
   }),
   ...grouped("bulk", {
@@ -229,14 +199,14 @@ export const DEPLOYMENT_DESCRIPTIONS = {
         "`confirmation` in place of `dryRun` starts the action on the listed machines. A confirmation works once, " +
         "within ten minutes, for the same operator.",
       answers: {
-        200: json("After a dry run: the machines that the action would affect.", "BulkPlan", bulkPlanSchema),
-        202: json("After a confirmation: the action has begun.", "StartedBulk", startedBulkSchema),
+        200: json("After a dry run: the machines that the action would affect.", { bulkPlanSchema }),
+        202: json("After a confirmation: the action has begun.", { startedBulkSchema }),
       },
     },
     "GET /v1/bulk": {
       id: "listBulks",
       what: "List the latest 100 actions on many machines, newest first",
-      answers: { 200: json("The actions, each with its progress.", "Bulks", bulksSchema) },
+      answers: { 200: json("The actions, each with its progress.", { bulksSchema }) },
     },
     "GET /v1/bulk/{id}": {
       id: "getBulk",
@@ -245,9 +215,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
         after: "Only failures of names after this one: the next page.",
         limit: "How many failures: 1 to 1,000; 100 by default.",
       },
-      answers: {
-        200: json("The progress, with a page of failures, sorted by machine.", "Bulk", bulkSchema),
-      },
+      answers: { 200: json("The progress, with a page of failures, sorted by machine.", { bulkSchema }) },
     },
     "DELETE /v1/bulk/{id}": {
       id: "stopBulk",
@@ -266,7 +234,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       what: "Check the deployment, and show the remedy for each problem",
       more: "The Worker checks the apiserver at most once in 10 s.",
       about: { verbose: "With any value: lines of text instead of JSON." },
-      answers: { 200: readinessAnswer("No check has failed."), 503: readinessAnswer("A check has failed.") },
+      answers: { 200: readiness("No check has failed."), 503: readiness("A check has failed.") },
     },
     "GET /metrics": {
       id: "getMetrics",

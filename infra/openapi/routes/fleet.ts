@@ -16,7 +16,7 @@ import {
   receiversSchema,
   receiverTestSchema,
 } from "../../../shared/protocol/receiver-answers.ts";
-import { grouped, json, LIMIT, LINES, list, LISTED } from "../description.ts";
+import { BY_NAME, ENTRIES, grouped, json, LINES, list, LISTED } from "../description.ts";
 
 /** The meaning of each filter parameter, for every route that accepts filters. */
 const FILTER = {
@@ -50,7 +50,7 @@ export const FLEET_DESCRIPTIONS = {
         cursor: "The cursor of the page before.",
       },
       answers: {
-        200: list("A page of machines.", "Machines", machinesSchema),
+        200: list("A page of machines.", { machinesSchema }),
         304: { what: "The list is the same as with the ETag in If-None-Match." },
       },
     },
@@ -59,31 +59,27 @@ export const FLEET_DESCRIPTIONS = {
       what: "Show the history of all machines, newest first",
       more: LINES,
       about: {
-        since: "After this time (RFC 3339).",
-        until: "At this time or before.",
-        kind: "Only entries of these kinds, separated by commas.",
+        ...ENTRIES,
         name: "Only of this machine.",
         text: "Only lines that contain this text.",
-        before: "Only entries before the one with this ID: the next page.",
-        ...LISTED,
       },
-      answers: { 200: list("A page of the history.", "FleetHistory", fleetHistorySchema) },
+      answers: { 200: list("A page of the history.", { fleetHistorySchema }) },
     },
     "GET /v1/rollout": {
       id: "getRollout",
       what: "Show the rollout with its version of the shim, its machines, and their results",
-      answers: { 200: json("The rollout, or null if there is none.", "RolloutState", rolloutSchema) },
+      answers: { 200: json("The rollout, or null if there is none.", { rolloutState: rolloutSchema }) },
     },
     "PUT /v1/rollout": {
       id: "putRollout",
       what: "Start a rollout, give it to more machines, or continue it after a stop",
       more: "Machines that are silent at the time of the request do not stop the rollout again. Another version replaces the present one.",
-      answers: { 200: json("The rollout continues.", "RolloutState", rolloutSchema) },
+      answers: { 200: json("The rollout continues.", { rolloutState: rolloutSchema }) },
     },
     "POST /v1/rollout/stop": {
       id: "stopRollout",
       what: "Stop the rollout: give the version to no further machine until an operator continues",
-      answers: { 200: json("The rollout has stopped.", "RolloutState", rolloutSchema) },
+      answers: { 200: json("The rollout has stopped.", { rolloutState: rolloutSchema }) },
     },
     "DELETE /v1/rollout": {
       id: "endRollout",
@@ -92,12 +88,12 @@ export const FLEET_DESCRIPTIONS = {
     "GET /v1/versions": {
       id: "getVersions",
       what: "Count the machines by version of the shim and state, and mark versions that are older than the Worker's",
-      answers: { 200: json("The versions with their machines.", "Versions", versionsSchema) },
+      answers: { 200: json("The versions with their machines.", { versionsSchema }) },
     },
     "GET /v1/nodes/{name}/summary": {
       id: "getMachine",
       what: "Show the fleet index's summary of a machine, without waking its object",
-      answers: { 200: json("The summary.", "Machine", fleetMachineSchema) },
+      answers: { 200: json("The summary.", { machine: fleetMachineSchema }) },
     },
     "GET /v1/outages": {
       id: "listOutages",
@@ -109,16 +105,13 @@ export const FLEET_DESCRIPTIONS = {
         before: "The `next` of the page before.",
         ...LISTED,
       },
-      answers: { 200: list("A page of outages.", "Outages", outagesSchema) },
+      answers: { 200: list("A page of outages.", { outagesSchema }) },
     },
     "GET /v1/outages/{id}": {
       id: "getOutage",
       what: "Show an outage and its machines, sorted by name",
-      about: {
-        after: "Only names after this one: the next page.",
-        limit: LIMIT,
-      },
-      answers: { 200: json("The outage with a page of its machines.", "Outage", outageSchema) },
+      about: BY_NAME,
+      answers: { 200: json("The outage with a page of its machines.", { outageSchema }) },
     },
     "GET /v1/feed": {
       id: "openFeed",
@@ -131,34 +124,28 @@ export const FLEET_DESCRIPTIONS = {
       id: "makeFeedTicket",
       what: "Create a ticket that opens one feed within 30 seconds",
       more: "Browsers need the ticket because they cannot send the header Authorization with a WebSocket.",
-      answers: { 201: json("The ticket.", "FeedTicket", feedTicketSchema) },
+      answers: { 201: json("The ticket.", { feedTicketSchema }) },
     },
   }),
   ...grouped("notifications", {
     "GET /v1/receivers": {
       id: "listReceivers",
       what: "List the receivers of notifications, and the state of their deliveries",
-      answers: {
-        200: json("All receivers without their secrets, sorted by name.", "Receivers", receiversSchema),
-      },
+      answers: { 200: json("All receivers without their secrets, sorted by name.", { receiversSchema }) },
     },
     "POST /v1/receivers": {
       id: "addReceiver",
       what: "Add a receiver",
       more: ADDRESSES,
       answers: {
-        201: json(
-          "The receiver, whose signing secret no other answer has.",
-          "ChangedReceiver",
-          changedReceiverSchema,
-        ),
+        201: json("The receiver, whose signing secret no other answer has.", { changedReceiverSchema }),
       },
     },
     "PUT /v1/receivers/{receiver}": {
       id: "changeReceiver",
       what: "Change a receiver",
       more: `An absent field gets its default. Only an absent \`url\` or \`authorization\` keeps its value. ${ADDRESSES}`,
-      answers: { 200: json("The receiver.", "ChangedReceiver", changedReceiverSchema) },
+      answers: { 200: json("The receiver.", { changedReceiverSchema }) },
     },
     "DELETE /v1/receivers/{receiver}": {
       id: "removeReceiver",
@@ -167,14 +154,12 @@ export const FLEET_DESCRIPTIONS = {
     "POST /v1/receivers/{receiver}/test": {
       id: "testReceiver",
       what: "Send a receiver one test message",
-      answers: {
-        200: json("The receiver's answer to the test message.", "ReceiverTest", receiverTestSchema),
-      },
+      answers: { 200: json("The receiver's answer to the test message.", { receiverTestSchema }) },
     },
     "GET /v1/receivers/{receiver}/letters": {
       id: "listLetters",
       what: "List a receiver's failed deliveries, then the waiting ones",
-      answers: { 200: json("The deliveries, oldest first.", "Letters", lettersSchema) },
+      answers: { 200: json("The deliveries, oldest first.", { lettersSchema }) },
     },
     "POST /v1/receivers/{receiver}/letters/{id}/resend": {
       id: "resendLetter",
@@ -183,12 +168,12 @@ export const FLEET_DESCRIPTIONS = {
     "GET /v1/mutes": {
       id: "listMutes",
       what: "List the mutes that have not ended",
-      answers: { 200: json("The mutes. The latest end is first.", "Mutes", mutesSchema) },
+      answers: { 200: json("The mutes. The latest end is first.", { mutesSchema }) },
     },
     "POST /v1/mutes": {
       id: "addMute",
       what: "Add a mute, which suppresses notifications about machines for a time",
-      answers: { 201: json("The new mute.", "Mute", listedMuteSchema) },
+      answers: { 201: json("The new mute.", { mute: listedMuteSchema }) },
     },
     "DELETE /v1/mutes/{id}": {
       id: "endMute",

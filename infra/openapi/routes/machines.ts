@@ -15,7 +15,7 @@ import {
   wholeNodeSchema,
 } from "../../../shared/protocol/operator-answers.ts";
 import { timelineSchema } from "../../../shared/protocol/timeline.ts";
-import { grouped, FORMAT, json, list, LISTED } from "../description.ts";
+import { ENTRIES, grouped, FORMAT, json, list } from "../description.ts";
 import * as z from "zod/mini";
 
 const reported: z.ZodMiniType<ReportAnswer> = z.object({
@@ -41,25 +41,19 @@ export const MACHINES_DESCRIPTIONS = {
       id: "listPending",
       what: "List the machines that wait for a name that another machine has, oldest first",
       about: FORMAT,
-      answers: { 200: list("All waiting machines.", "Pending", pendingSchema) },
+      answers: { 200: list("All waiting machines.", { pendingSchema }) },
     },
     "GET /v1/nodes/{name}": {
       id: "getNode",
       what: "Show all data of a machine that its object stores",
-      answers: { 200: json("The data of the machine.", "Node", wholeNodeSchema) },
+      answers: { 200: json("The data of the machine.", { node: wholeNodeSchema }) },
     },
     "GET /v1/nodes/{name}/history": {
       id: "getNodeHistory",
       what: "Show the history of a machine, newest first",
       more: "The machine's object keeps at most 10,000 entries, for at most 90 days.",
-      about: {
-        since: "After this time (RFC 3339).",
-        until: "At this time or before.",
-        before: "Only entries before the one with this ID: the next page.",
-        kind: "Only entries of these kinds, separated by commas.",
-        ...LISTED,
-      },
-      answers: { 200: list("A page of the history.", "History", historySchema) },
+      about: ENTRIES,
+      answers: { 200: list("A page of the history.", { historySchema }) },
     },
     "GET /v1/nodes/{name}/timeline": {
       id: "getNodeTimeline",
@@ -69,12 +63,12 @@ export const MACHINES_DESCRIPTIONS = {
         since: "From this time on (RFC 3339); by default a day before `until`.",
         until: "Up to this time; by default now. It may not be later.",
       },
-      answers: { 200: json("The timeline of the range.", "Timeline", timelineSchema) },
+      answers: { 200: json("The timeline of the range.", { timelineSchema }) },
     },
     "GET /v1/nodes/{name}/clones": {
       id: "getNodeSenders",
       what: "List the senders of recent reports with a machine's key, newest first",
-      answers: { 200: json("The senders.", "Senders", sendersSchema) },
+      answers: { 200: json("The senders.", { sendersSchema }) },
     },
     "POST /v1/nodes/{name}/approve": {
       id: "approveMachine",
@@ -113,33 +107,35 @@ export const MACHINES_DESCRIPTIONS = {
       id: "enrol",
       what: "Pin a machine's key to its name",
       more: "The machine key and the join token sign the challenge of the first answer.",
-      answers: { 200: json("The name belongs to this key.", "Enrolment", enrolled) },
+      answers: { 200: json("The name belongs to this key.", { enrolment: enrolled }) },
     },
     "POST /v1/nodes/{name}/report": {
       id: "report",
       what: "Report a machine's facts and vitals",
       more: "With the header `rollcall-transport: socket` the answer may name the path of a socket.",
       answers: {
-        200: json("The report is accepted. The answer has the time of the next report.", "Report", reported),
+        200: json("The report is accepted. The answer has the time of the next report.", {
+          report: reported,
+        }),
       },
     },
     "POST /v1/nodes/{name}/rotate": {
       id: "rotate",
       what: "Pin the machine's next key in addition to its present key",
-      answers: { 200: json("The next key is pinned.", "Rotation", rotated) },
+      answers: { 200: json("The next key is pinned.", { rotation: rotated }) },
     },
     "POST /v1/nodes/{name}/leave": {
       id: "leave",
       what: "Remove the machine's Node, and forget the machine",
       answers: {
-        200: json("The Node is removed, and the Worker refuses the key from now on.", "Leave", left),
+        200: json("The Node is removed, and the Worker refuses the key from now on.", { leave: left }),
       },
     },
     "POST /v1/nodes/{name}/upgrade": {
       id: "askForUpgrade",
       what: "Request the version to which the machine should upgrade its shim",
       more: "A machine that gets a version counts as upgrading until it reports with that version.",
-      answers: { 200: json("The version, or the reason to keep the present version.", "Upgrade", upgrade) },
+      answers: { 200: json("The version, or the reason to keep the present version.", { upgrade }) },
     },
     "GET /v1/gateways/{gateway}/nodes/{name}": {
       id: "openSocket",

@@ -25,11 +25,9 @@ const route: DescribedRoute = {
   who: "view",
   what: "A thing",
   answers: {
-    200: json(
-      "The thing.",
-      "Thing",
-      z.object({ size: z.number(), labels: z.record(z.string(), z.string()) }),
-    ),
+    200: json("The thing.", {
+      thing: z.object({ size: z.number(), labels: z.record(z.string(), z.string()) }),
+    }),
   },
 };
 
@@ -101,7 +99,7 @@ it.each([
 });
 
 it("a status that is both an answer and a refusal → both bodies", () => {
-  const answers = { ...route.answers, 503: json("It is not well.", "Thing", z.object({})) };
+  const answers = { ...route.answers, 503: json("It is not well.", { thing: z.object({}) }) };
   const { get } = described({ ...route, answers }).paths[route.path]!;
   expect(get?.["responses"]).toMatchObject({
     503: {
