@@ -1,8 +1,8 @@
 // Runs an HTTPS server on 127.0.0.1 that answers with a function from Request to Response.
-import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { createServer, type Server } from "node:https";
 import { Readable } from "node:stream";
+import { pipeline } from "node:stream/promises";
 
 const keepAliveMs = 120_000;
 
@@ -30,21 +30,6 @@ function toRequest(incoming: IncomingMessage, signal: AbortSignal): Request | un
   }
 }
 
-/** Writes a stream as fast as the client reads. Cancels the stream when the client disconnects. */
-async function pump(body: ReadableStream<Uint8Array>, outgoing: ServerResponse): Promise<void> {
-  const reader = body.getReader();
-  if (outgoing.destroyed) await reader.cancel();
-  outgoing.once("close", () => void reader.cancel().catch(() => undefined));
-  // If the stream fails, the connection is destroyed at once: a client that does not read notices nothing else.
-  reader.closed.catch(() => outgoing.destroy());
-  for (;;) {
-    const { value, done } = await reader.read();
-    if (done) break;
-    if (!outgoing.write(value)) await once(outgoing, "drain");
-  }
-  outgoing.end();
-}
-
 async function send(response: Response, outgoing: ServerResponse, isHead: boolean): Promise<void> {
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (!response.body || isHead) {
@@ -57,7 +42,8 @@ async function send(response: Response, outgoing: ServerResponse, isHead: boolea
   }
   // A watch has no change yet, but its client waits for the headers.
   outgoing.flushHeaders();
-  await pump(response.body, outgoing);
+  // The client's disconnection cancels the body, and a failed body ends the connection at once.
+  await pipeline(Readable.fromWeb(response.body), outgoing);
 }
 
 function refuse(outgoing: ServerResponse): void {

@@ -37,3 +37,13 @@ export function textOf(value: unknown): string {
 export function listOf(value: unknown): Json[] {
   return Array.isArray(value) ? value : [];
 }
+
+/** Returns the value at a path of fields like "status.phase", or undefined if a part of the path is absent. */
+export function valueAt(object: object, path: string): unknown {
+  return path.split(".").reduce<unknown>((value, field) => fieldsOf(value)[field], object);
+}
+
+/** Returns the text at a path of fields, or "". */
+export function textAt(object: object, path: string): string {
+  return textOf(valueAt(object, path));
+}

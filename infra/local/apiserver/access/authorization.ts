@@ -54,44 +54,21 @@ export function refuseImpersonation(headers: Headers): Status | undefined {
     : undefined;
 }
 
-/** A rule of a Role or ClusterRole. A list that the stored rule lacks is empty here. */
+/** A rule of a stored Role or ClusterRole. */
 interface PolicyRule {
-  verbs: readonly string[];
-  apiGroups: readonly string[];
-  resources: readonly string[];
-  resourceNames: readonly string[];
-  nonResourceURLs: readonly string[];
+  verbs: readonly string[] | null;
+  apiGroups?: readonly string[];
+  resources?: readonly string[];
+  resourceNames?: readonly string[];
+  nonResourceURLs?: readonly string[];
 }
 
 /** The attributes of a request for a resource, or the verb and path of any other request. */
 export type Attributes = Omit<RequestInfo, "version"> | { verb: string; path: string };
 
-function textsOf(value: unknown): string[] {
-  return listOf(value).filter((item) => typeof item === "string");
-}
-
-/** Reads the rules of a stored role. */
-function policyRules(rules: unknown): PolicyRule[] {
-  return listOf(rules)
-    .map(fieldsOf)
-    .map((rule: JsonObject) => ({
-      verbs: textsOf(rule["verbs"]),
-      apiGroups: textsOf(rule["apiGroups"]),
-      resources: textsOf(rule["resources"]),
-      resourceNames: textsOf(rule["resourceNames"]),
-      nonResourceURLs: textsOf(rule["nonResourceURLs"]),
-    }));
-}
-
-function includesOrAll(list: readonly string[], wanted: string): boolean {
-  return list.includes("*") || list.includes(wanted);
-}
-
-function resourceMatches(rule: PolicyRule, resource: string, subresource: string): boolean {
-  if (subresource === "") return includesOrAll(rule.resources, resource);
-  return (
-    includesOrAll(rule.resources, `${resource}/${subresource}`) || rule.resources.includes(`*/${subresource}`)
-  );
+/** Returns true if the list has "*" or one of these texts. */
+function includes(list: readonly string[] | null | undefined, ...wanted: string[]): boolean {
+  return ["*", ...wanted].some((each) => list?.includes(each));
 }
 
 /** Returns true if the path equals the rule's URL `owner`, or begins with its part before `*`. */
@@ -101,12 +78,15 @@ function urlCovers(owner: string, path: string): boolean {
 
 /** Returns true if the rule allows a request with these attributes. Mirrors rbac.RuleAllows. */
 function ruleAllows(rule: PolicyRule, attributes: Attributes): boolean {
-  if (!includesOrAll(rule.verbs, attributes.verb)) return false;
-  if ("path" in attributes) return rule.nonResourceURLs.some((url) => urlCovers(url, attributes.path));
+  const { apiGroups, resources, resourceNames, nonResourceURLs = [] } = rule;
+  if (!includes(rule.verbs, attributes.verb)) return false;
+  if ("path" in attributes) return nonResourceURLs.some((url) => urlCovers(url, attributes.path));
+  const { group, resource, subresource, name } = attributes;
+  const wanted = subresource === "" ? [resource] : [`${resource}/${subresource}`, `*/${subresource}`];
   return (
-    includesOrAll(rule.apiGroups, attributes.group) &&
-    resourceMatches(rule, attributes.resource, attributes.subresource) &&
-    (rule.resourceNames.length === 0 || rule.resourceNames.includes(attributes.name))
+    includes(apiGroups, group) &&
+    includes(resources, ...wanted) &&
+    (resourceNames === undefined || resourceNames.includes(name))
   );
 }
 
@@ -141,7 +121,8 @@ function rulesOf(store: Store, binding: ApiObject): PolicyRule[] | string {
   const isRole = ref["kind"] === "Role";
   const resource = isRole ? `roles.${rbacGroup}` : `clusterroles.${rbacGroup}`;
   const role = store.get({ resource, namespace: isRole ? (binding.metadata.namespace ?? "") : "", name });
-  if (role) return policyRules(role["rules"]);
+  // The rules have their type, because each write is decoded into its Go type.
+  if (role) return (role["rules"] ?? []) as PolicyRule[];
   return `${isRole ? "role" : "clusterrole"}.${rbacGroup} ${quote(name)} not found`;
 }
 

@@ -1,7 +1,8 @@
 // Defines each kind's own columns of `kubectl get`. Mirrors kubernetes/pkg/printers/internalversion.
+import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import { humanDuration } from "../../../../shared/kubernetes/human-duration.ts";
 import { withCoreNames } from "../kinds/event-versions.ts";
-import { fieldsOf, type ListItem, listOf, textOf } from "../object.ts";
+import { fieldsOf, type ListItem, listOf, textAt, textOf, valueAt } from "../object.ts";
 import type { Column } from "../resource-type.ts";
 
 export const nameColumn: Column = {
@@ -33,11 +34,12 @@ function wide(name: string, cell: Column["cell"]): Column {
   return { name, type: "string", priority: 1, cell };
 }
 
-export const namespaceColumns: Column[] = [
-  nameColumn,
-  column("Status", (object) => textOf(fieldsOf(object["status"])["phase"])),
-  age,
-];
+/** Returns a cell with the text at a path of fields, or `unset` without it. */
+function text(path: string, unset = ""): Column["cell"] {
+  return (object) => textAt(object, path) || unset;
+}
+
+export const namespaceColumns: Column[] = [nameColumn, column("Status", text("status.phase")), age];
 
 export const configMapColumns: Column[] = [
   nameColumn,
@@ -48,15 +50,15 @@ export const configMapColumns: Column[] = [
 ];
 
 function servicePorts(service: ListItem): string {
-  const ports = listOf(fieldsOf(service["spec"])["ports"]).map(fieldsOf);
+  const ports = listOf(valueAt(service, "spec.ports")).map(fieldsOf);
   return ports.map(({ port, protocol }) => `${Number(port)}/${textOf(protocol)}`).join(",");
 }
 
 /** The columns for a Service of the type ClusterIP without a selector. */
 export const serviceColumns: Column[] = [
   nameColumn,
-  column("Type", (service) => textOf(fieldsOf(service["spec"])["type"])),
-  column("Cluster-IP", (service) => textOf(fieldsOf(service["spec"])["clusterIP"])),
+  column("Type", text("spec.type")),
+  column("Cluster-IP", text("spec.clusterIP")),
   column("External-IP", () => "<none>"),
   column("Port(s)", servicePorts),
   age,
@@ -65,18 +67,22 @@ export const serviceColumns: Column[] = [
 
 export const secretColumns: Column[] = [
   nameColumn,
-  column("Type", (object) => textOf(object["type"])),
+  column("Type", text("type")),
   column("Data", (object) => Object.keys(fieldsOf(object["data"])).length),
   age,
 ];
 
+/** Returns the item of a list that has this type. */
+function ofType(object: ListItem, list: string, type: string): JsonObject | undefined {
+  const items = listOf(valueAt(object, list)).map(fieldsOf);
+  return items.find((item) => item["type"] === type);
+}
+
 function nodeState(node: ListItem): string {
-  const ready = listOf(fieldsOf(node["status"])["conditions"])
-    .map(fieldsOf)
-    .find((condition) => condition["type"] === "Ready");
+  const ready = ofType(node, "status.conditions", "Ready");
   const readiness = ready?.["status"] === "True" ? "Ready" : "NotReady";
   const state = ready ? readiness : "Unknown";
-  return fieldsOf(node["spec"])["unschedulable"] === true ? `${state},SchedulingDisabled` : state;
+  return valueAt(node, "spec.unschedulable") === true ? `${state},SchedulingDisabled` : state;
 }
 
 /** Returns a Node's roles from node-role.kubernetes.io/<role> and kubernetes.io/role. Mirrors findNodeRoles. */
@@ -89,20 +95,18 @@ function nodeRoles(node: ListItem): string {
   return [...new Set(roles.filter((role) => role !== ""))].sort().join(",") || "<none>";
 }
 
-function nodeAddress(node: ListItem, type: string): string {
-  const address = listOf(fieldsOf(node["status"])["addresses"])
-    .map(fieldsOf)
-    .find((address) => address["type"] === type);
-  return address ? textOf(address["address"]) : "<none>";
+function address(type: string): Column["cell"] {
+  return (node) => {
+    const found = ofType(node, "status.addresses", type);
+    return found ? textOf(found["address"]) : "<none>";
+  };
 }
 
-function nodeInfo(node: ListItem, field: string): string {
-  return textOf(fieldsOf(fieldsOf(node["status"])["nodeInfo"])[field]);
-}
+const nodeInfo = "status.nodeInfo";
 
 function kernelVersion(node: ListItem): string {
-  const architecture = nodeInfo(node, "architecture");
-  const version = nodeInfo(node, "kernelVersion") || "<unknown>";
+  const architecture = textAt(node, `${nodeInfo}.architecture`);
+  const version = textAt(node, `${nodeInfo}.kernelVersion`) || "<unknown>";
   return architecture === "" ? version : `${version} (${architecture})`;
 }
 
@@ -111,27 +115,22 @@ export const nodeColumns: Column[] = [
   column("Status", nodeState),
   column("Roles", nodeRoles),
   age,
-  column("Version", (node) => nodeInfo(node, "kubeletVersion")),
-  wide("Internal-IP", (node) => nodeAddress(node, "InternalIP")),
-  wide("External-IP", (node) => nodeAddress(node, "ExternalIP")),
-  wide("OS-Image", (node) => nodeInfo(node, "osImage") || "<unknown>"),
+  column("Version", text(`${nodeInfo}.kubeletVersion`)),
+  wide("Internal-IP", address("InternalIP")),
+  wide("External-IP", address("ExternalIP")),
+  wide("OS-Image", text(`${nodeInfo}.osImage`, "<unknown>")),
   wide("Kernel-Version", kernelVersion),
-  wide("Container-Runtime", (node) => nodeInfo(node, "containerRuntimeVersion") || "<unknown>"),
+  wide("Container-Runtime", text(`${nodeInfo}.containerRuntimeVersion`, "<unknown>")),
 ];
 
-export const leaseColumns: Column[] = [
-  nameColumn,
-  column("Holder", (lease) => textOf(fieldsOf(lease["spec"])["holderIdentity"])),
-  age,
-];
+export const leaseColumns: Column[] = [nameColumn, column("Holder", text("spec.holderIdentity")), age];
 
 function firstSeen(event: ListItem, now: Date): string {
   return ageOf(event["firstTimestamp"] ?? event["eventTime"], now);
 }
 
 function lastSeen(event: ListItem, now: Date): string {
-  const series = fieldsOf(event["series"]);
-  if (event["series"]) return ageOf(series["lastObservedTime"], now);
+  if (event["series"]) return ageOf(valueAt(event, "series.lastObservedTime"), now);
   return event["lastTimestamp"] ? ageOf(event["lastTimestamp"], now) : firstSeen(event, now);
 }
 
@@ -143,25 +142,24 @@ function eventTarget(event: ListItem): string {
 
 /** Returns the source of an event as text. Mirrors formatEventSource. */
 function eventSource(event: ListItem): string {
-  const source = fieldsOf(event["source"]);
-  const component = textOf(source["component"]) || textOf(event["reportingComponent"]);
-  const instance = textOf(source["host"]) || textOf(event["reportingInstance"]);
+  const component = textAt(event, "source.component") || textAt(event, "reportingComponent");
+  const instance = textAt(event, "source.host") || textAt(event, "reportingInstance");
   return instance === "" ? component : `${component}, ${instance}`;
 }
 
 function eventCount(event: ListItem): number {
-  const count = event["series"] ? fieldsOf(event["series"])["count"] : event["count"];
+  const count = valueAt(event, event["series"] ? "series.count" : "count");
   return typeof count === "number" ? count : 1;
 }
 
 export const eventColumns: Column[] = [
   column("Last Seen", lastSeen),
-  column("Type", (event) => textOf(event["type"])),
-  column("Reason", (event) => textOf(event["reason"])),
+  column("Type", text("type")),
+  column("Reason", text("reason")),
   column("Object", eventTarget),
-  wide("Subobject", (event) => textOf(fieldsOf(event["involvedObject"])["fieldPath"])),
+  wide("Subobject", text("involvedObject.fieldPath")),
   wide("Source", eventSource),
-  column("Message", (event) => textOf(event["message"]).trim()),
+  column("Message", (event) => textAt(event, "message").trim()),
   wide("First Seen", firstSeen),
   wide("Count", eventCount),
   { ...nameColumn, priority: 1 },

@@ -1,6 +1,6 @@
 // Keeps the fields of Nodes and leases that the node controllers decide by, up to date with the store.
-import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
-import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
+import type { Node, NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
+import { type ApiObject, textAt } from "../object.ts";
 import type { Change } from "../store.ts";
 import type { World } from "./world.ts";
 
@@ -15,40 +15,19 @@ export interface NodeView {
   conditions: readonly NodeCondition[];
 }
 
-function conditionOf(value: unknown): NodeCondition {
-  const { type, status, reason, message, lastHeartbeatTime, lastTransitionTime } = fieldsOf(value);
-  return {
-    type: textOf(type),
-    status: textOf(status),
-    ...(reason !== undefined && { reason: textOf(reason) }),
-    ...(message !== undefined && { message: textOf(message) }),
-    lastHeartbeatTime: textOf(lastHeartbeatTime),
-    lastTransitionTime: textOf(lastTransitionTime),
-  };
-}
-
-function taintOf(value: unknown): Taint {
-  const { key, value: own, effect, timeAdded } = fieldsOf(value);
-  return {
-    key: textOf(key),
-    effect: textOf(effect),
-    ...(own !== undefined && { value: textOf(own) }),
-    ...(timeAdded !== undefined && { timeAdded: textOf(timeAdded) }),
-  };
-}
-
 export function viewOf(node: ApiObject): NodeView {
   const { name = "", uid = "", resourceVersion = "", creationTimestamp = "", labels = {} } = node.metadata;
-  const spec = fieldsOf(node["spec"]);
+  // The fields have their types, because each write is decoded into its Go type.
+  const { spec, status } = node as unknown as Node;
   return {
     name,
     uid,
     resourceVersion,
     creationTimestamp,
     labels,
-    unschedulable: spec["unschedulable"] === true,
-    taints: listOf(spec["taints"]).map(taintOf),
-    conditions: listOf(fieldsOf(node["status"])["conditions"]).map(conditionOf),
+    unschedulable: spec?.unschedulable === true,
+    taints: spec?.taints ?? [],
+    conditions: status?.conditions ?? [],
   };
 }
 
@@ -68,34 +47,26 @@ export interface Seen {
   renewTimes: Map<string, string>;
 }
 
-function renewTimeOf({ object }: Pick<Change, "object">): string {
-  return textOf(fieldsOf(object["spec"])["renewTime"]);
-}
-
 /** Reads all Nodes and leases of the store. */
 export function lookAtNodes(store: World["store"]): Seen {
-  const nodes = store.list("nodes").map(viewOf);
-  return {
-    nodes: new Map(nodes.map((node) => [node.name, node])),
-    renewTimes: new Map(
-      store
-        .list(leases, leaseNamespace)
-        .map((object) => [object.metadata.name ?? "", renewTimeOf({ object })]),
-    ),
-  };
+  const seen: Seen = { nodes: new Map(), renewTimes: new Map() };
+  for (const object of store.list("nodes")) follow(seen, "nodes", object);
+  for (const object of store.list(leases, leaseNamespace)) follow(seen, leases, object);
+  return seen;
+}
+
+function follow({ nodes, renewTimes }: Seen, resource: string, object: ApiObject): void {
+  const { name = "", namespace } = object.metadata;
+  if (resource === "nodes") nodes.set(name, viewOf(object));
+  if (resource === leases && namespace === leaseNamespace)
+    renewTimes.set(name, textAt(object, "spec.renewTime"));
 }
 
 /** Applies a change of the store. Returns the Node's name if the changed object is a Node. */
-export function followNodes(seen: Seen, change: Change): string | undefined {
-  const { type, resource, object } = change;
+export function followNodes(seen: Seen, { type, resource, object }: Change): string | undefined {
   const { name = "", namespace } = object.metadata;
-  const isGone = type === "DELETED";
-  if (resource === leases && namespace === leaseNamespace) {
-    if (isGone) seen.renewTimes.delete(name);
-    else seen.renewTimes.set(name, renewTimeOf(change));
-  }
-  if (resource !== "nodes") return undefined;
-  if (isGone) seen.nodes.delete(name);
-  else seen.nodes.set(name, viewOf(object));
-  return name;
+  if (type !== "DELETED") follow(seen, resource, object);
+  else if (resource === "nodes") seen.nodes.delete(name);
+  else if (resource === leases && namespace === leaseNamespace) seen.renewTimes.delete(name);
+  return resource === "nodes" ? name : undefined;
 }
