@@ -1,7 +1,6 @@
 // Carries out a printed plan: sets secrets, uploads, asks /readyz until the Worker works, or else rolls back.
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import type { CheckResult } from "../../shared/deployment/check-result.ts";
 import { readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -19,21 +18,14 @@ import {
   type Deployed,
   readDeployed,
   type RunningVersion,
-  type Wrangler,
   wranglerFault,
+  type WranglerProgram,
 } from "./wrangler-run.ts";
 
-export interface DeployProgram {
-  /** The path of the project's root. */
-  root: string;
-  tracked: RawConfig;
-  wrangler: Wrangler;
+export interface DeployProgram extends WranglerProgram {
   kubectl: Kubectl;
   environment: OperatorEnvironment;
   patience: ReadinessPatience;
-  /** Writes to stdout. `complain` writes to stderr. */
-  print: (text: string) => void;
-  complain: (text: string) => void;
 }
 
 /** The plan for these settings, and the state that the plan is based on. */
@@ -52,7 +44,7 @@ export async function carryOut(
   const { settings, plan } = order;
   const gathered = await gatherSecrets(plan.missing, settings, program.kubectl);
   if (!gathered.ok) return gathered;
-  const checked = checkAll(program, settings, gathered.value);
+  const checked = checkAll(program, settings, gathered.value.secrets);
   if (!checked.ok) return checked;
   // The operator gets the admin secret first, because the deployment may be interrupted.
   const { toShow } = gathered.value;
@@ -128,15 +120,20 @@ async function deployOnce(
   return success(null);
 }
 
-function checkAll(
+/**
+ * Checks the settings and the secrets in files that exist, and later the gathered secrets too. Only the first check
+ * also prints warnings. gatherSecrets reports a missing file.
+ */
+export function checkAll(
   { tracked, patience, complain }: DeployProgram,
   settings: DeploySettings,
-  { secrets }: NewSecrets,
+  gathered?: NewSecrets["secrets"],
 ): Result<null, OperatorFault> {
-  const known = { ...secretsInFiles(settings), ...secrets };
+  const known = { ...secretsInFiles(settings), ...gathered };
   const checks = checkSettings(deployedVariables(tracked, settings), known, patience.now());
-  if (!checks.some(({ state }) => state === "failed")) return success(null);
-  complain(faultLines(checks, keyOf));
+  const hasFailed = checks.some(({ state }) => state === "failed");
+  if (hasFailed || gathered === undefined) complain(faultLines(checks, keyOf));
+  if (!hasFailed) return success(null);
   return fault("usage", "not deployed: correct the settings, and the files of secrets that they name");
 }
 

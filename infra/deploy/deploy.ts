@@ -9,19 +9,12 @@ import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { codeOf } from "../../node-shim/base/fault.ts";
 import { errorOrNull, failure, type Result, success } from "../../shared/result.ts";
 import { ask } from "../operator/client.ts";
-import { EXIT_CODES, fault, type OperatorFault } from "../operator/fault.ts";
-import { checkSettings, faultLines } from "./before-deploy.ts";
-import { carryOut, connectionTo, type DeployProgram, readyRequest } from "./carry-out.ts";
+import { fault, type OperatorFault } from "../operator/fault.ts";
+import { carryOut, checkAll, connectionTo, type DeployProgram, readyRequest } from "./carry-out.ts";
 import { type DeployPlan, planDeployment, planText } from "./plan.ts";
-import { secretsInFiles } from "./secrets.ts";
-import { type DeploySettings, keyOf, type WorkerSecret } from "./settings-file.ts";
-import {
-  customDomains,
-  deployedVariables,
-  generatedFolder,
-  writeConfiguration,
-} from "./wrangler-configuration.ts";
-import { type Deployed, readDeployed, wranglerFault } from "./wrangler-run.ts";
+import type { DeploySettings, WorkerSecret } from "./settings-file.ts";
+import { customDomains, generatedFolder, writeConfiguration } from "./wrangler-configuration.ts";
+import { type Deployed, exitCodeOf, readDeployed, wranglerFault } from "./wrangler-run.ts";
 
 interface DeployChoice {
   isDryRun: boolean;
@@ -45,10 +38,7 @@ export async function deployEnvironment(
   settings: DeploySettings,
   choice: DeployChoice,
 ): Promise<number> {
-  const done = await deploy(program, settings, choice);
-  if (done.ok) return EXIT_CODES.done;
-  program.complain(`${done.error.message.trimEnd()}\n`);
-  return EXIT_CODES[done.error.reason];
+  return exitCodeOf(await deploy(program, settings, choice), program);
 }
 
 async function deploy(
@@ -57,7 +47,7 @@ async function deploy(
   { isDryRun, askDns, put }: DeployChoice,
 ): Promise<Result<null, OperatorFault>> {
   const { wrangler, tracked, print, root } = program;
-  const checked = check(program, settings);
+  const checked = checkAll(program, settings);
   if (!checked.ok) return checked;
   const prepared = await prepare(program, settings);
   if (!prepared.ok) return prepared;
@@ -76,19 +66,6 @@ async function deploy(
   if (!isDryRun) return asking.ok ? carryOut(program, { settings, plan, running, contents }) : asking;
   print("Nothing was sent: this was --dry-run.\n");
   return success(null);
-}
-
-/** Checks the settings and the secrets in files that exist. gatherSecrets reports a missing file. */
-function check(
-  { tracked, complain, patience }: DeployProgram,
-  settings: DeploySettings,
-): Result<null, OperatorFault> {
-  const variables = deployedVariables(tracked, settings);
-  const checks = checkSettings(variables, secretsInFiles(settings), patience.now());
-  complain(faultLines(checks, keyOf));
-  return checks.some(({ state }) => state === "failed")
-    ? fault("usage", "not deployed: correct the settings, and the files of secrets that they name")
-    : success(null);
 }
 
 /** Checks that the operator may ask /readyz, because a deployment without its answer would be rolled back. */

@@ -13,7 +13,7 @@ import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
 import { deployEnvironment, hostnameInDns } from "./deploy.ts";
 import { secretsToPut } from "./plan.ts";
 import { readSettings, SETTINGS_KEYS } from "./settings-file.ts";
-import { wranglerOf } from "./wrangler-run.ts";
+import { wranglerProgram } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 const args = process.argv.slice(2);
@@ -76,19 +76,8 @@ async function deployByFile(): Promise<number> {
     return EXIT_CODES.usage;
   }
   await writeStaticFiles();
-  // wrangler is loaded on demand: loading takes a second, and a wrong command line is reported without that wait.
-  const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
-  const { rawConfig } = readRawConfig({ config: join(ROOT, "wrangler.toml") });
-  const program = {
-    root: ROOT,
-    tracked: rawConfig,
-    wrangler: wranglerOf(ROOT, process.env),
-    kubectl,
-    environment: process.env,
-    patience: { waitSeconds, now: wallMs, pause },
-    print: (text: string) => void process.stdout.write(text),
-    complain: (text: string) => void process.stderr.write(text),
-  };
+  const patience = { waitSeconds, now: wallMs, pause };
+  const program = { ...(await wranglerProgram(ROOT)), kubectl, environment: process.env, patience };
   const askDns = flags.replacesDns ? null : hostnameInDns;
   return deployEnvironment(program, settings.value, { isDryRun: flags.isDryRun, askDns, put: put.value });
 }

@@ -145,8 +145,7 @@ const variableText = (value: unknown) => (typeof value === "string" ? value : JS
 interface PlanTold {
   plan: DeployPlan;
   settings: DeploySettings;
-  /** The deployed version: null if the Worker does not exist yet, or the reason why the version is not known. */
-  deployed: RunningVersion | null | string;
+  deployed: BeforePlan["deployed"];
   /** The path of the generated configuration. `bundle` is the path of the bundle's folder. */
   configuration: string;
   bundle: string;

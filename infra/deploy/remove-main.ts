@@ -1,13 +1,13 @@
 // Runs `npm run remove`: removes the Worker of an operator's settings file from Cloudflare.
 import { readFileSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { faultOf } from "../../node-shim/base/fault.ts";
 import { terminal } from "../operator/confirm.ts";
 import { EXIT_CODES } from "../operator/fault.ts";
 import { removeEnvironment } from "./remove.ts";
 import { readSettings } from "./settings-file.ts";
-import { wranglerOf } from "./wrangler-run.ts";
+import { wranglerProgram } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
 
@@ -49,16 +49,7 @@ async function run(): Promise<number> {
     );
     return EXIT_CODES.usage;
   }
-  // wrangler is loaded on demand: loading takes a second, and a wrong command line is reported without that wait.
-  const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
-  const program = {
-    root: ROOT,
-    tracked: readRawConfig({ config: join(ROOT, "wrangler.toml") }).rawConfig,
-    wrangler: wranglerOf(ROOT, process.env),
-    terminal,
-    print: (text: string) => void process.stdout.write(text),
-    complain: (text: string) => void process.stderr.write(text),
-  };
+  const program = { ...(await wranglerProgram(ROOT)), terminal };
   return removeEnvironment(program, settings.value, { dryRun, yes });
 }
 

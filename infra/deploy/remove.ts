@@ -1,22 +1,20 @@
 // Removes one environment of an operator's settings file from Cloudflare: lists the objects to remove, asks for
 // confirmation, runs wrangler to delete the Worker, and checks the result. Clusters and machines do not change.
-import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { confirmed, type Terminal } from "../operator/confirm.ts";
-import { EXIT_CODES, fault, type OperatorFault } from "../operator/fault.ts";
-import { readDeployed, type RunningVersion, type Wrangler, wranglerFault } from "./wrangler-run.ts";
+import { fault, type OperatorFault } from "../operator/fault.ts";
+import {
+  exitCodeOf,
+  readDeployed,
+  type RunningVersion,
+  wranglerFault,
+  type WranglerProgram,
+} from "./wrangler-run.ts";
 import type { DeploySettings } from "./settings-file.ts";
 import { writeConfiguration } from "./wrangler-configuration.ts";
 
-export interface RemoveProgram {
-  /** The path of the project's root. */
-  root: string;
-  tracked: RawConfig;
-  wrangler: Wrangler;
+interface RemoveProgram extends WranglerProgram {
   terminal: Terminal;
-  /** Writes to stdout. `complain` writes to stderr. */
-  print: (text: string) => void;
-  complain: (text: string) => void;
 }
 
 interface RemoveFlags {
@@ -30,10 +28,7 @@ export async function removeEnvironment(
   settings: DeploySettings,
   flags: RemoveFlags,
 ): Promise<number> {
-  const done = await remove(program, settings, flags);
-  if (done.ok) return EXIT_CODES.done;
-  program.complain(`${done.error.message.trimEnd()}\n`);
-  return EXIT_CODES[done.error.reason];
+  return exitCodeOf(await remove(program, settings, flags), program);
 }
 
 async function remove(

@@ -133,8 +133,11 @@ type SettingsFile = z.infer<typeof settingsFileSchema>;
 /** The keys in the order of docs/deploy.md. */
 export const SETTINGS_KEYS = [...Object.keys(keys), "environments"];
 
+/** The keys that the settings have as the file has them; adminSecretFile becomes an absolute path. */
+type TakenKey = "account" | "placement" | "vpcService" | "failureCounter" | "kubeContext" | "adminSecretFile";
+
 /** The complete settings of one environment, with absolute file paths. */
-export interface DeploySettings {
+export interface DeploySettings extends Pick<SettingsOfEnvironment, TakenKey> {
   /** The name of the environment. null for the settings of the file itself, without --env. */
   environment: string | null;
   /** The name of the Worker at Cloudflare. */
@@ -144,12 +147,6 @@ export interface DeploySettings {
   origins: string[];
   /** The address of the apiserver, or "" if the settings have none. */
   apiserver: string;
-  account: string | undefined;
-  placement: SettingsOfEnvironment["placement"];
-  vpcService: string | undefined;
-  failureCounter: string | undefined;
-  kubeContext: string | undefined;
-  adminSecretFile: string | undefined;
   /** The path of each secret's file. KID_MAC_KEYS always has one: Cloudflare never shows it, and imports need it. */
   secretFiles: Partial<Record<WorkerSecret, string>>;
   variables: Record<string, string | number>;
@@ -216,24 +213,27 @@ function ofEnvironment(
 const WORKER = "rollcall";
 
 function wholeSettings(
-  { origin = [], apiserver = "", name = WORKER, deployment = WORKER, ...rest }: SettingsOfEnvironment,
+  {
+    origin = [],
+    apiserver = "",
+    name = WORKER,
+    deployment = WORKER,
+    variables = {},
+    ...rest
+  }: SettingsOfEnvironment,
   environment: string | null,
   file: string,
 ): DeploySettings {
   const path = (text: string) => resolve(dirname(file), text);
-  const { adminSecretFile, variables = {} } = rest;
+  const { adminSecretFile } = rest;
   const secretFiles = { KID_MAC_KEYS: keysFile(file, environment), ...rest.secretFiles };
   return {
+    ...rest,
     environment,
     worker: name,
     deployment,
     origins: typeof origin === "string" ? [origin] : origin,
     apiserver,
-    account: rest.account,
-    placement: rest.placement,
-    vpcService: rest.vpcService,
-    failureCounter: rest.failureCounter,
-    kubeContext: rest.kubeContext,
     adminSecretFile: adminSecretFile === undefined ? undefined : path(adminSecretFile),
     secretFiles: Object.fromEntries(
       Object.entries(secretFiles).flatMap(([secret, at]) => (at === undefined ? [] : [[secret, path(at)]])),

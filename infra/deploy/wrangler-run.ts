@@ -1,10 +1,13 @@
 // Runs wrangler without questions, explains its errors, and reads the deployed version.
 import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { join } from "node:path";
+import { text } from "node:stream/consumers";
 import { stripVTControlCharacters } from "node:util";
+import type { Unstable_RawConfig as RawConfig } from "wrangler";
 import * as z from "zod/mini";
 import { failure, type Result, success } from "../../shared/result.ts";
-import type { OperatorFault } from "../operator/fault.ts";
+import { EXIT_CODES, type OperatorFault } from "../operator/fault.ts";
 
 export interface WranglerEnd {
   code: number;
@@ -17,23 +20,49 @@ export type Wrangler = (args: readonly string[]) => Promise<WranglerEnd>;
 /** Returns a function that runs the wrangler of the project at `root`. */
 export function wranglerOf(root: string, environment: NodeJS.ProcessEnv): Wrangler {
   const program = join(root, "node_modules/wrangler/bin/wrangler.js");
-  return (args) =>
-    new Promise((resolve, reject) => {
-      const child = spawn(process.execPath, [program, ...args], {
-        cwd: root,
-        // With CI, wrangler asks no question and opens no browser. Without colours, its output can be searched.
-        env: { WRANGLER_SEND_METRICS: "false", ...environment, CI: "true", NO_COLOR: "1" },
-        stdio: ["ignore", "pipe", "pipe"],
-      });
-      const text = { stdout: "", stderr: "" };
-      for (const name of ["stdout", "stderr"] as const)
-        child[name].setEncoding("utf8").on("data", (chunk: string) => (text[name] += chunk));
-      child.once("error", reject);
-      child.once("close", (code) => {
-        const stderr = stripVTControlCharacters(text.stderr);
-        resolve({ code: code ?? 1, stdout: stripVTControlCharacters(text.stdout), stderr });
-      });
+  // With CI, wrangler asks no question and opens no browser. Without colours, its output can be searched.
+  const env = { WRANGLER_SEND_METRICS: "false", ...environment, CI: "true", NO_COLOR: "1" };
+  return async (args) => {
+    const child = spawn(process.execPath, [program, ...args], {
+      cwd: root,
+      env,
+      stdio: ["ignore", "pipe", "pipe"],
     });
+    const closed = once(child, "close") as Promise<[code: number | null]>;
+    const [[code], ...texts] = await Promise.all([closed, text(child.stdout), text(child.stderr)]);
+    const [stdout, stderr] = texts.map(stripVTControlCharacters) as [string, string];
+    return { code: code ?? 1, stdout, stderr };
+  };
+}
+
+/** The parts of `npm run deploy` and `npm run remove` that differ in tests. */
+export interface WranglerProgram {
+  /** The path of the project's root. */
+  root: string;
+  tracked: RawConfig;
+  wrangler: Wrangler;
+  /** Writes to stdout. `complain` writes to stderr. */
+  print: (text: string) => void;
+  complain: (text: string) => void;
+}
+
+export async function wranglerProgram(root: string): Promise<WranglerProgram> {
+  // wrangler is loaded on demand: loading takes a second, and a wrong command line is reported without that wait.
+  const { experimental_readRawConfig: readRawConfig } = await import("wrangler");
+  return {
+    root,
+    tracked: readRawConfig({ config: join(root, "wrangler.toml") }).rawConfig,
+    wrangler: wranglerOf(root, process.env),
+    print: (text) => void process.stdout.write(text),
+    complain: (text) => void process.stderr.write(text),
+  };
+}
+
+/** Prints the error of a failed program. Returns the exit code. */
+export function exitCodeOf(done: Result<null, OperatorFault>, { complain }: WranglerProgram): number {
+  if (done.ok) return EXIT_CODES.done;
+  complain(`${done.error.message.trimEnd()}\n`);
+  return EXIT_CODES[done.error.reason];
 }
 
 interface KnownFault {
