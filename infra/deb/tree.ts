@@ -4,18 +4,7 @@ import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "no
 import { join, relative } from "node:path";
 import { PACKAGE } from "../../node-shim/service/package.ts";
 import { UNIT_NAME } from "../../node-shim/service/unit.ts";
-import {
-  type Build,
-  fileOf,
-  fillHome,
-  gzip,
-  manual,
-  noticesOf,
-  serviceUnit,
-  settle,
-  unitOf,
-  writerOf,
-} from "./contents.ts";
+import * as contents from "./contents.ts";
 import { changelogText, controlText, copyrightText } from "./control.ts";
 
 /** The units that ask for a version, and install it with apt. Only the .deb has them: other systems have no apt. */
@@ -23,31 +12,31 @@ const UPGRADE_SERVICES = [`${PACKAGE}-upgrade-ask.service`, `${PACKAGE}-upgrade.
 const UPGRADE_TIMER = `${PACKAGE}-upgrade.timer`;
 
 /** Writes the files of the .deb. Sets each mode and time, so that two builds have the same bytes. */
-export function fillTree(build: Build): void {
+export function fillTree(build: contents.Build): void {
   const { tree, runtime, root, version, epochSeconds } = build;
-  const put = writerOf(tree);
+  const put = contents.writerOf(tree);
   const home = `usr/${runtime ? "lib" : "share"}/${PACKAGE}`;
-  fillHome(join(tree, home), build);
+  contents.fillHome(join(tree, home), build);
   mkdirSync(join(tree, "usr/bin"), { recursive: true });
   const command = runtime ? "node-shim" : "node-shim.cjs";
   symlinkSync(`../${home.slice("usr/".length)}/bin/${command}`, join(tree, "usr/bin/node-shim"));
   const node = runtime ? `/${home}/bin/node` : "/usr/bin/node";
   const units = "usr/lib/systemd/system";
   for (const name of [UNIT_NAME, ...UPGRADE_SERVICES])
-    put(`${units}/${name}`, serviceUnit(root, name, node, `/${home}`));
-  put(`${units}/${UPGRADE_TIMER}`, unitOf(root, UPGRADE_TIMER));
-  put("etc/rollcall/kubelet.yaml", fileOf(root, "kubelet.yaml"));
-  put("etc/rollcall/node-shim.env", fileOf(root, "node-shim.env"));
+    put(`${units}/${name}`, contents.serviceUnit(root, name, node, `/${home}`));
+  put(`${units}/${UPGRADE_TIMER}`, contents.unitOf(root, UPGRADE_TIMER));
+  put("etc/rollcall/kubelet.yaml", contents.fileOf(root, "kubelet.yaml"));
+  put("etc/rollcall/node-shim.env", contents.fileOf(root, "node-shim.env"));
   const documents = `usr/share/doc/${PACKAGE}`;
-  put(`${documents}/copyright`, copyrightText(noticesOf(build)));
-  put(`${documents}/changelog.gz`, gzip(changelogText(version, new Date(epochSeconds * 1000))));
-  put("usr/share/man/man8/node-shim.8.gz", manual(build));
+  put(`${documents}/copyright`, copyrightText(contents.noticesOf(build)));
+  put(`${documents}/changelog.gz`, contents.gzip(changelogText(version, new Date(epochSeconds * 1000))));
+  put("usr/share/man/man8/node-shim.8.gz", contents.manual(build));
   putControl(build);
-  settle(tree, epochSeconds);
+  contents.settle(tree, epochSeconds);
 }
 
-function putControl({ tree, runtime, root, version }: Build): void {
-  const put = writerOf(tree);
+function putControl({ tree, runtime, root, version }: contents.Build): void {
+  const put = contents.writerOf(tree);
   const files = filesIn(tree);
   const architecture = runtime?.architecture ?? "all";
   put("DEBIAN/control", controlText({ version, architecture, sizeKib: sizeKibOf(tree) }));
@@ -59,7 +48,8 @@ function putControl({ tree, runtime, root, version }: Build): void {
       .join(""),
   );
   put("DEBIAN/md5sums", md5sums(tree, files));
-  for (const script of ["postinst", "prerm", "postrm"]) put(`DEBIAN/${script}`, fileOf(root, script), 0o755);
+  for (const script of ["postinst", "prerm", "postrm"])
+    put(`DEBIAN/${script}`, contents.fileOf(root, script), 0o755);
 }
 
 export function sizeKibOf(tree: string): number {
@@ -90,14 +80,14 @@ export function md5sums(tree: string, files: string[]): string {
 /** The path of the active release: a link that install.sh points at the folder of one release. */
 const HOME = "/opt/rollcall-node-shim/current";
 
-export function fillFolder(build: Build): void {
+export function fillFolder(build: contents.Build): void {
   const { tree, root, epochSeconds } = build;
-  const put = writerOf(tree);
-  fillHome(tree, build);
-  put("LICENSES.txt", noticesOf(build));
-  put("man/node-shim.8.gz", manual(build));
-  put(`systemd/${UNIT_NAME}`, serviceUnit(root, UNIT_NAME, `${HOME}/bin/node`, HOME));
-  put("etc/kubelet.yaml", fileOf(root, "kubelet.yaml"));
-  put("etc/node-shim.env", fileOf(root, "node-shim.env"));
-  settle(tree, epochSeconds);
+  const put = contents.writerOf(tree);
+  contents.fillHome(tree, build);
+  put("LICENSES.txt", contents.noticesOf(build));
+  put("man/node-shim.8.gz", contents.manual(build));
+  put(`systemd/${UNIT_NAME}`, contents.serviceUnit(root, UNIT_NAME, `${HOME}/bin/node`, HOME));
+  put("etc/kubelet.yaml", contents.fileOf(root, "kubelet.yaml"));
+  put("etc/node-shim.env", contents.fileOf(root, "node-shim.env"));
+  contents.settle(tree, epochSeconds);
 }

@@ -6,15 +6,7 @@ import * as strategies from "./kinds/strategies.ts";
 import { type ApiObject, textOf } from "./object.ts";
 import type { RequestInfo } from "./request-info.ts";
 import type { ResourceType, Subresource, Verb } from "./resource-type.ts";
-import {
-  validateEvent,
-  validateEventsV1,
-  validateEventsV1Update,
-  validateLease,
-  validateLeaseUpdate,
-  validateNode,
-  validateNodeUpdate,
-} from "./validation/object-rules.ts";
+import * as rules from "./validation/object-rules.ts";
 import { validateCoreMetadata } from "./validation/metadata-rules.ts";
 import { labelErrors } from "./validation/names.ts";
 
@@ -61,8 +53,8 @@ const core = inGroup("", [
     subresources: [status],
     normalise: strategies.normaliseNode,
     prepareForCreate: strategies.prepareNodeForCreate,
-    validate: validateNode,
-    validateUpdate: validateNodeUpdate,
+    validate: rules.validateNode,
+    validateUpdate: rules.validateNodeUpdate,
     selectableFields: strategies.selectableNodeFields,
     columns: columns.nodeColumns,
   },
@@ -71,8 +63,8 @@ const core = inGroup("", [
     namespaced: true,
     shortNames: ["ev"],
     createsOnUpdate: true,
-    validate: validateEvent,
-    validateUpdate: validateEvent,
+    validate: rules.validateEvent,
+    validateUpdate: rules.validateEvent,
     selectableFields: strategies.selectableEventFields,
     columns: columns.eventColumns,
   },
@@ -124,8 +116,8 @@ const eventsV1 = inGroup(eventsGroup, [
     shortNames: ["ev"],
     homeGroup: "",
     createsOnUpdate: true,
-    validate: validateEventsV1,
-    validateUpdate: validateEventsV1Update,
+    validate: rules.validateEventsV1,
+    validateUpdate: rules.validateEventsV1Update,
     selectableFields: strategies.selectableEventsV1Fields,
     columns: columns.eventsV1Columns,
   },
@@ -137,8 +129,8 @@ const leases = inGroup("coordination.k8s.io", [
     namespaced: true,
     requiresResourceVersion: true,
     createsOnUpdate: true,
-    validate: validateLease,
-    validateUpdate: validateLeaseUpdate,
+    validate: rules.validateLease,
+    validateUpdate: rules.validateLeaseUpdate,
     columns: columns.leaseColumns,
   },
 ]);

@@ -1,26 +1,9 @@
 // Sets the conditions of silent Nodes to Unknown, and taints Nodes by conditions. Mirrors nodelifecycle.Controller.
 import type { NodeCondition, Taint } from "../../../../shared/kubernetes/types.ts";
 import { type HealthDecision, type HealthSettings, judgeHealth, type NodeHealth } from "./node-health.ts";
-import {
-  createNodeWriter,
-  hasTaint,
-  labelsToFollow,
-  maxTries,
-  type NodeWriter,
-  noScheduleChange,
-  notReady,
-  unreachable,
-} from "./node-writer.ts";
+import * as writer from "./node-writer.ts";
 import { conditionOfType, followNodes, lookAtNodes, type NodeView, type Seen } from "./node-view.ts";
-import {
-  createTaintQueue,
-  evictionRate,
-  judgeDisruption,
-  type TaintQueue,
-  zoneKeyOf,
-  type ZoneState,
-  zoneStateOf,
-} from "./zones.ts";
+import * as zoning from "./zones.ts";
 import type { World } from "./world.ts";
 
 export interface NodeLifecycleSettings extends HealthSettings {
@@ -29,15 +12,15 @@ export interface NodeLifecycleSettings extends HealthSettings {
 }
 
 interface Zone {
-  state: ZoneState;
-  queue: TaintQueue;
+  state: zoning.ZoneState;
+  queue: zoning.TaintQueue;
 }
 
 interface Lifecycle {
   world: World;
   settings: NodeLifecycleSettings;
   seen: Seen;
-  write: NodeWriter;
+  write: writer.NodeWriter;
   /** The Nodes as the last pass saw them, by name. */
   known: Map<string, NodeView>;
   healths: Map<string, NodeHealth>;
@@ -50,15 +33,18 @@ const taintingPeriodMs = 100;
 const excludedLabel = "node.kubernetes.io/exclude-disruption";
 
 function zoneOf({ zones }: Lifecycle, node: NodeView): Zone {
-  const key = zoneKeyOf(node);
-  const zone = zones.get(key) ?? { state: "Initial", queue: createTaintQueue(evictionRate("Initial", 0)) };
+  const key = zoning.zoneKeyOf(node);
+  const zone = zones.get(key) ?? {
+    state: "Initial",
+    queue: zoning.createTaintQueue(zoning.evictionRate("Initial", 0)),
+  };
   zones.set(key, zone);
   return zone;
 }
 
 /** Removes the NoExecute taints of a Node that is Ready. Mirrors markNodeAsReachable. */
 async function removeNoExecute(lifecycle: Lifecycle, node: NodeView): Promise<void> {
-  const remove = [unreachable, notReady].filter((taint) => hasTaint(node.taints, taint));
+  const remove = [writer.unreachable, writer.notReady].filter((taint) => writer.hasTaint(node.taints, taint));
   if (remove.length > 0) await lifecycle.write.changeTaints(node.name, { add: [], remove });
   zoneOf(lifecycle, node).queue.remove(node.name);
 }
@@ -66,16 +52,16 @@ async function removeNoExecute(lifecycle: Lifecycle, node: NodeView): Promise<vo
 /** Updates a changed Node's taints and labels. Mirrors doNoScheduleTaintingPass and reconcileNodeLabels. */
 async function followNode({ seen, write }: Lifecycle, name: string): Promise<void> {
   const node = seen.nodes.get(name);
-  const change = node && noScheduleChange(node);
+  const change = node && writer.noScheduleChange(node);
   if (change) await write.changeTaints(name, change);
-  const labels = labelsToFollow(seen.nodes.get(name)?.labels ?? {});
+  const labels = writer.labelsToFollow(seen.nodes.get(name)?.labels ?? {});
   if (labels) await write.setLabels(name, labels);
 }
 
 /** Checks a Node and writes its conditions. Returns undefined if the Node is deleted or cannot be written. */
 async function checkHealth(lifecycle: Lifecycle, name: string): Promise<HealthDecision | undefined> {
   const { world, settings, seen, healths, write } = lifecycle;
-  for (let tries = 0; tries < maxTries; tries++) {
+  for (let tries = 0; tries < writer.maxTries; tries++) {
     const node = seen.nodes.get(name);
     if (!node) return undefined;
     const renewTime = seen.renewTimes.get(name) || undefined;
@@ -88,8 +74,8 @@ async function checkHealth(lifecycle: Lifecycle, name: string): Promise<HealthDe
 
 /** For each status of Ready, the NoExecute taint that a Node should have, and the taint that it should not have. */
 const noExecuteTaints: Record<string, [own: Taint, other: Taint]> = {
-  False: [notReady, unreachable],
-  Unknown: [unreachable, notReady],
+  False: [writer.notReady, writer.unreachable],
+  Unknown: [writer.unreachable, writer.notReady],
 };
 
 /** Replaces the other status's taint at once, or queues the first taint. Mirrors processTaintBaseEviction. */
@@ -99,12 +85,12 @@ async function queueNoExecute(lifecycle: Lifecycle, node: NodeView, ready: NodeC
     await removeNoExecute(lifecycle, node);
     return;
   }
-  if (hasTaint(node.taints, other)) {
+  if (writer.hasTaint(node.taints, other)) {
     await lifecycle.write.changeTaints(node.name, { add: [own], remove: [other] });
     return;
   }
   const { queue } = zoneOf(lifecycle, node);
-  if (!hasTaint(node.taints, own)) queue.remove(node.name);
+  if (!writer.hasTaint(node.taints, own)) queue.remove(node.name);
   queue.add(node.name);
 }
 
@@ -135,12 +121,12 @@ async function handleDisruption(
   const { zones, healths, seen } = lifecycle;
   const nowMs = lifecycle.world.now().getTime();
   const before = new Map([...zones].map(([key, { state }]) => [key, state]));
-  const after = new Map([...readyOfZones].map(([key, ready]) => [key, zoneStateOf(ready)]));
-  const judged = judgeDisruption(before, after);
+  const after = new Map([...readyOfZones].map(([key, ready]) => [key, zoning.zoneStateOf(ready)]));
+  const judged = zoning.judgeDisruption(before, after);
   for (const [key, zone] of zones) {
     const state = after.get(key);
     if (judged === "none" || !state) continue;
-    const rate = judged === "darken" ? 0 : evictionRate(state, readyOfZones.get(key)?.length ?? 0);
+    const rate = judged === "darken" ? 0 : zoning.evictionRate(state, readyOfZones.get(key)?.length ?? 0);
     if (judged !== "each zone" || zone.state !== state) zone.queue.setRate(rate, nowMs);
     zone.state = state;
   }
@@ -168,7 +154,7 @@ async function monitor(lifecycle: Lifecycle): Promise<void> {
   for (const [name, node] of lifecycle.seen.nodes) {
     const ready = await monitorNode(lifecycle, name);
     if (ready === undefined) continue;
-    const key = zoneKeyOf(node);
+    const key = zoning.zoneKeyOf(node);
     const readyOfZone = readyOfZones.get(key) ?? [];
     readyOfZone.push(ready);
     readyOfZones.set(key, readyOfZone);
@@ -196,7 +182,7 @@ export function startNodeLifecycle(world: World, settings: NodeLifecycleSettings
     world,
     settings,
     seen,
-    write: createNodeWriter(world, seen),
+    write: writer.createNodeWriter(world, seen),
     known: new Map(),
     healths: new Map(),
     zones: new Map(),

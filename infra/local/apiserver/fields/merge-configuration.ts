@@ -31,19 +31,7 @@ import {
   type ListFields,
   type MapFields,
 } from "./schema.ts";
-import {
-  difference,
-  emptySet,
-  type FieldSet,
-  inOrder,
-  intersection,
-  isEmptySet,
-  isMember,
-  leaf,
-  recursiveDifference,
-  self,
-  union,
-} from "./set.ts";
+import * as sets from "./set.ts";
 
 interface Merged {
   /** The merged object, or the live object if nothing changes. */
@@ -57,25 +45,25 @@ type Conflict = string[];
 /** Removes the last configuration's fields that no manager owns now. Mirrors addBackOwnedItems. */
 function prune(
   merged: JsonObject,
-  last: FieldSet,
+  last: sets.FieldSet,
   managers: readonly Owned[],
   schema: MapFields,
 ): JsonObject {
-  const named = (set: FieldSet) => withNamedFields(set, schema);
+  const named = (set: sets.FieldSet) => withNamedFields(set, schema);
   const all = named(fieldsOfMap(merged, schema));
   const without = removeFields(merged, named(last), schema);
-  const owned = managers.reduce((set, { fields }) => union(set, fields), emptySet);
-  const kept = union(named(fieldsOfMap(without, schema)), named(owned));
-  const pruned = removeFields(merged, difference(all, kept), schema);
-  const gone = difference(all, named(fieldsOfMap(pruned, schema)));
-  return removeFields(merged, intersection(gone, named(last)), schema);
+  const owned = managers.reduce((set, { fields }) => sets.union(set, fields), sets.emptySet);
+  const kept = sets.union(named(fieldsOfMap(without, schema)), named(owned));
+  const pruned = removeFields(merged, sets.difference(all, kept), schema);
+  const gone = sets.difference(all, named(fieldsOfMap(pruned, schema)));
+  return removeFields(merged, sets.intersection(gone, named(last)), schema);
 }
 
 /** Sets the fields of the applier's entry to those of its configuration. The entry's time stays. */
 function withConfiguration(write: FieldWrite, managers: readonly Owned[], config: JsonObject): Owned[] {
   const { type, writer } = write;
   const all = fieldsOfMap(config, trackedTypeOf(type).schema);
-  const fields = inOrder(recursiveDifference(all, resetFields(type, writer.subresource)));
+  const fields = sets.inOrder(sets.recursiveDifference(all, resetFields(type, writer.subresource)));
   const previous = managers.find((owned) => isSameManager(owned, writer));
   const own = { ...writer, time: previous?.time ?? "", fields };
   return [...managers.filter((owned) => owned !== previous), own];
@@ -98,9 +86,9 @@ function managersAfter(
   const conflict = new Set<string>();
   const after = managers.map((owned) => {
     if (isSameManager(owned, write.writer)) return owned;
-    const contested = intersection(owned.fields, changed);
-    if (!isEmptySet(contested)) conflict.add(owned.manager);
-    return { ...owned, fields: difference(difference(owned.fields, contested), removed) };
+    const contested = sets.intersection(owned.fields, changed);
+    if (!sets.isEmptySet(contested)) conflict.add(owned.manager);
+    return { ...owned, fields: sets.difference(sets.difference(owned.fields, contested), removed) };
   });
   return conflict.size > 0 && !force ? failure([...conflict]) : success(ofSomething(after));
 }
@@ -118,7 +106,8 @@ export function mergeConfiguration(
   const last = managers.find((owned) => isSameManager(owned, write.writer));
   const claimed = withConfiguration(write, managers, config);
   const combined = mergeMaps(asJson(live), config, schema) ?? {};
-  const result = last && !isEmptySet(last.fields) ? prune(combined, last.fields, claimed, schema) : combined;
+  const result =
+    last && !sets.isEmptySet(last.fields) ? prune(combined, last.fields, claimed, schema) : combined;
   // The merged object keeps the live object's metadata, so it is an ApiObject.
   const object = result as unknown as ApiObject;
   const after = managersAfter({ write, managers: claimed, force }, live, object);
@@ -220,11 +209,11 @@ function mergeValues(
   return items.length > 0 ? items : undefined;
 }
 
-function removeFromMap(object: JsonObject, fields: FieldSet, schema: MapFields): JsonObject | undefined {
+function removeFromMap(object: JsonObject, fields: sets.FieldSet, schema: MapFields): JsonObject | undefined {
   const result: JsonObject = {};
   for (const [name, value] of Object.entries(object)) {
     const removed = fields[fieldElement(name)];
-    if (value === undefined || isMember(removed)) continue;
+    if (value === undefined || sets.isMember(removed)) continue;
     const field = fieldOf(schema, name);
     const rest = removed && field ? removeBelow(value, removed, field) : value;
     result[name] = rest ?? null;
@@ -232,18 +221,18 @@ function removeFromMap(object: JsonObject, fields: FieldSet, schema: MapFields):
   return Object.keys(result).length > 0 ? result : undefined;
 }
 
-function removeFromList(list: Json[], fields: FieldSet, schema: ListFields): Json[] | undefined {
+function removeFromList(list: Json[], fields: sets.FieldSet, schema: ListFields): Json[] | undefined {
   const result: Json[] = [];
   for (const item of list) {
     const element = itemElement(schema, item);
     const removed = element === undefined ? undefined : fields[element];
-    if (isMember(removed)) continue;
+    if (sets.isMember(removed)) continue;
     result.push(removed ? (removeBelow(item, removed, schema.item) ?? null) : item);
   }
   return result.length > 0 ? result : undefined;
 }
 
-function removeBelow(value: Json, fields: FieldSet, schema: FieldSchema): Json | undefined {
+function removeBelow(value: Json, fields: sets.FieldSet, schema: FieldSchema): Json | undefined {
   if (schema.kind === "scalar") return value;
   if (isLeaf(schema)) return undefined;
   if (schema.kind === "list") return Array.isArray(value) ? removeFromList(value, fields, schema) : undefined;
@@ -251,8 +240,8 @@ function removeBelow(value: Json, fields: FieldSet, schema: FieldSchema): Json |
 }
 
 /** Returns the object without these fields. A map or list that becomes empty is null, but the object itself is {}. */
-function removeFields(object: JsonObject, fields: FieldSet, schema: MapFields): JsonObject {
-  return isEmptySet(fields) ? object : (removeFromMap(object, fields, schema) ?? {});
+function removeFields(object: JsonObject, fields: sets.FieldSet, schema: MapFields): JsonObject {
+  return sets.isEmptySet(fields) ? object : (removeFromMap(object, fields, schema) ?? {});
 }
 
 /** Returns the schema of the field or item that an element names, or undefined if the schema has none. */
@@ -262,26 +251,28 @@ function schemaBelow(schema: FieldSchema | undefined, element: string): FieldSch
 }
 
 /** Adds to the set each struct field that is not a member but has a member below it. */
-function withNamedFields(set: FieldSet, schema: FieldSchema | undefined): FieldSet {
-  const result: FieldSet = {};
+function withNamedFields(set: sets.FieldSet, schema: FieldSchema | undefined): sets.FieldSet {
+  const result: sets.FieldSet = {};
   for (const [element, below] of Object.entries(set)) {
     const isNamed = schema?.kind === "map" && element.startsWith("f:") && schema.fields.has(element.slice(2));
     const children = withNamedFields(below, schemaBelow(schema, element));
     result[element] =
-      isNamed && !isEmptySet(children) && !(self in children) ? { [self]: leaf, ...children } : children;
+      isNamed && !sets.isEmptySet(children) && !(sets.self in children)
+        ? { [sets.self]: sets.leaf, ...children }
+        : children;
   }
   return result;
 }
 
 /** Makes the set below an element. undefined if neither the element nor a part of it is owned. */
-function node(isOwned: boolean, below: FieldSet | undefined): FieldSet | undefined {
-  if (!below || isEmptySet(below)) return isOwned ? leaf : undefined;
-  return isOwned ? { [self]: leaf, ...below } : below;
+function node(isOwned: boolean, below: sets.FieldSet | undefined): sets.FieldSet | undefined {
+  if (!below || sets.isEmptySet(below)) return isOwned ? sets.leaf : undefined;
+  return isOwned ? { [sets.self]: sets.leaf, ...below } : below;
 }
 
 /** Returns the fields that a configuration owns: leaves, keys of maps, and values that are null or an empty map. */
-function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
-  const set: FieldSet = {};
+function fieldsOfMap(object: JsonObject, schema: MapFields): sets.FieldSet {
+  const set: sets.FieldSet = {};
   for (const [name, value] of Object.entries(object)) {
     const field = fieldOf(schema, name);
     if (value === undefined || !field) continue;
@@ -293,18 +284,18 @@ function fieldsOfMap(object: JsonObject, schema: MapFields): FieldSet {
 }
 
 /** Returns the items that a configuration owns, with their fields. An item whose element occurs twice has no fields. */
-function fieldsOfList(list: Json[], schema: ListFields): FieldSet {
-  const set: FieldSet = {};
+function fieldsOfList(list: Json[], schema: ListFields): sets.FieldSet {
+  const set: sets.FieldSet = {};
   for (const item of list) {
     const element = itemElement(schema, item);
     if (element === undefined) continue;
     const isRepeated = Object.hasOwn(set, element);
-    set[element] = (isRepeated ? undefined : node(true, fieldsBelow(item, schema.item))) ?? leaf;
+    set[element] = (isRepeated ? undefined : node(true, fieldsBelow(item, schema.item))) ?? sets.leaf;
   }
   return set;
 }
 
-function fieldsBelow(value: Json, schema: FieldSchema): FieldSet | undefined {
+function fieldsBelow(value: Json, schema: FieldSchema): sets.FieldSet | undefined {
   if (isLeaf(schema)) return undefined;
   if (schema.kind === "list") return Array.isArray(value) ? fieldsOfList(value, schema) : undefined;
   return schema.kind === "map" && isJsonObject(value) ? fieldsOfMap(value, schema) : undefined;

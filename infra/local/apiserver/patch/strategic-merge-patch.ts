@@ -12,20 +12,7 @@ import {
   type PatchSchema,
 } from "../../../../shared/kubernetes/patch/schema.ts";
 import { failure, type Result, success } from "../../../../shared/result.ts";
-import {
-  elementType,
-  isDirective,
-  itemsWithoutDirectives,
-  type MergedList,
-  mergeLists,
-  orderMerged,
-  RETAIN_KEYS,
-  typeName,
-  unknownDirective,
-  withoutDirectives,
-  withoutNulls,
-  withoutPrefix,
-} from "./merge-lists.ts";
+import * as lists from "./merge-lists.ts";
 
 /** Applies `patch` to `original`, or fails for a malformed patch. Mirrors upstream StrategicMergePatch. */
 export function applyStrategicMergePatch(
@@ -53,16 +40,16 @@ export function applyStrategicMergePatch(
 /** Returns {} for the directive `delete`, the patch's fields for `replace`. Mirrors handleDirectiveInMergeMap. */
 function applyDirective(patch: JsonObject, directive: Json): Result<JsonObject> {
   if (directive === "delete") return success({});
-  if (directive !== "replace") return failure(unknownDirective(patch, directive));
+  if (directive !== "replace") return failure(lists.unknownDirective(patch, directive));
   const { [DIRECTIVE]: _, ...replacement } = patch;
   return success(replacement);
 }
 
 /** Copies the keys of `original`, or only those in the patch's `$retainKeys`. Mirrors applyRetainKeysDirective. */
 function retainKeys(original: JsonObject, changes: JsonObject): Result<JsonObject> {
-  const retained = ownValue(changes, RETAIN_KEYS);
+  const retained = ownValue(changes, lists.RETAIN_KEYS);
   if (retained === undefined) return success({ ...original });
-  delete changes[RETAIN_KEYS];
+  delete changes[lists.RETAIN_KEYS];
   if (!Array.isArray(retained)) return failure("invalid patch format of retainKeys");
   const keys = new Set(retained);
   for (const [key, change] of Object.entries(changes)) {
@@ -76,15 +63,15 @@ function retainKeys(original: JsonObject, changes: JsonObject): Result<JsonObjec
 /** Merges a field of the patch into `merged`. Returns an error text or null. Mirrors the loop of mergeMap. */
 function mergeField(merged: JsonObject, patchKey: string, change: Json, schema: PatchSchema): string | null {
   const isDeletion = patchKey.startsWith(DELETE_FROM_LIST);
-  const key = isDeletion ? withoutPrefix(patchKey, DELETE_FROM_LIST) : patchKey;
+  const key = isDeletion ? lists.withoutPrefix(patchKey, DELETE_FROM_LIST) : patchKey;
   if (key === null) return "invalid patch format of primitive list";
   if (change === null) {
     delete merged[key];
     return null;
   }
   const current = ownValue(merged, key);
-  if (current === undefined || typeName(current) !== typeName(change)) {
-    if (!isDeletion) setOrDelete(merged, key, withoutDirectives(withoutNulls(change)));
+  if (current === undefined || lists.typeName(current) !== lists.typeName(change)) {
+    if (!isDeletion) setOrDelete(merged, key, lists.withoutDirectives(lists.withoutNulls(change)));
     return null;
   }
   const outcome = mergeValue(current, change, key, schema, isDeletion);
@@ -114,7 +101,7 @@ function mergeValue(
     if (!found.ok) return found;
     const list = found.value;
     if (list.merge === "atomic" && !isDeletion) return success(change);
-    const outcome = mergeLists(current, change, list, isDeletion, applyStrategicMergePatch);
+    const outcome = lists.mergeLists(current, change, list, isDeletion, applyStrategicMergePatch);
     return outcome.ok ? success(outcome.value.merged) : outcome;
   }
   return success(change);
@@ -132,7 +119,7 @@ function mergeOrderedList(
 ): string | null {
   const order = changes[orderKey];
   delete changes[orderKey];
-  const key = withoutPrefix(orderKey, SET_ELEMENT_ORDER);
+  const key = lists.withoutPrefix(orderKey, SET_ELEMENT_ORDER);
   if (key === null || !Array.isArray(order)) return "invalid patch format of setElementOrder list";
   const current = ownValue(merged, key);
   const change = ownValue(changes, key);
@@ -151,7 +138,7 @@ function mergeOrderedList(
   const { merged: items, memory } = outcome.value;
   const missing = mergeKey === null ? null : missingMergeKey(mergeKey, [...items, ...order, ...memory]);
   if (missing !== null) return missing;
-  merged[key] = orderMerged(items, order, memory, mergeKey);
+  merged[key] = lists.orderMerged(items, order, memory, mergeKey);
   delete changes[key];
   return null;
 }
@@ -160,27 +147,28 @@ function mergeForOrder(
   current: Json[] | undefined,
   change: Json[] | undefined,
   list: ListSchema,
-): Result<MergedList> {
-  const type = elementType([...(current ?? []), ...(change ?? [])]);
+): Result<lists.MergedList> {
+  const type = lists.elementType([...(current ?? []), ...(change ?? [])]);
   if (!type.ok) return type;
   if (type.value === "object" && list.merge !== "key") return failure("cannot order a list of maps");
-  if (current === undefined) return success({ merged: itemsWithoutDirectives(change ?? []), memory: [] });
+  if (current === undefined)
+    return success({ merged: lists.itemsWithoutDirectives(change ?? []), memory: [] });
   if (change === undefined) return success({ merged: current, memory: current });
   if (list.merge === "atomic") return success({ merged: change, memory: current });
-  return mergeLists(current, change, list, false, applyStrategicMergePatch);
+  return lists.mergeLists(current, change, list, false, applyStrategicMergePatch);
 }
 
 /** Returns an error text if the items' order is not `$setElementOrder`. Mirrors validatePatchWithSetOrderList. */
 function orderMismatch(change: Json[], order: Json[], key: string | null): string | null {
   if (order.length === 0 || change.length === 0) return null;
-  const patched = key === null ? change : change.filter((item) => !isDirective(item, "delete"));
+  const patched = key === null ? change : change.filter((item) => !lists.isDirective(item, "delete"));
   if (key !== null) {
-    const missing = missingMergeKey(key, [...patched.filter((item) => !isDirective(item)), ...order]);
+    const missing = missingMergeKey(key, [...patched.filter((item) => !lists.isDirective(item)), ...order]);
     if (missing !== null) return missing;
   }
   let next = 0;
   for (const ordered of order) {
-    while (next < patched.length && isDirective(patched[next]!)) next++;
+    while (next < patched.length && lists.isDirective(patched[next]!)) next++;
     if (next < patched.length && identity(patched[next], key) === identity(ordered, key)) next++;
   }
   if (next >= patched.length) return null;
