@@ -51,26 +51,18 @@ function hasRoute({ verb, name, subresource }: RequestInfo): boolean {
   return verb === "create" ? (name === "") === (subresource === "") : name !== "";
 }
 
-async function dispatch(world: Surroundings, call: Call): Promise<Outcome<Answer>> {
-  switch (call.info.verb) {
-    case "get":
-      return get(world, call);
-    case "list":
-      return list(world, call);
-    case "create":
-      return await writes.create(world, call);
-    case "update":
-      return await writes.update(world, call);
-    case "patch":
-      return await writes.patch(world, call);
-    case "delete":
-      return await remove(world, call);
-    case "deletecollection":
-      return await removeCollection(world, call);
-    default:
-      return failure(refuse.methodNotAllowed());
-  }
-}
+type Handler = (world: Surroundings, call: Call) => Outcome<Answer> | Promise<Outcome<Answer>>;
+
+/** The handler of each verb but watch, whose answer is a stream. */
+const handlers: Readonly<Record<string, Handler>> = {
+  get,
+  list,
+  create: writes.create,
+  update: writes.update,
+  patch: writes.patch,
+  delete: remove,
+  deletecollection: removeCollection,
+};
 
 function isList(body: object): body is ObjectList {
   return "items" in body && Array.isArray(body.items);
@@ -116,7 +108,9 @@ async function answerResource(
   if (!shown.ok) return answerStatus(shown.error);
   const call: Call = { request, query, info, type: type.value, control };
   if (info.verb === "watch") return answerWatch(world, call, shown.value);
-  const answer = await dispatch(world, call);
+  const handler = handlers[info.verb];
+  if (!handler) return answerStatus(refuse.methodNotAllowed());
+  const answer = await handler(world, call);
   if (!answer.ok) return answerStatus(answer.error);
   const { code, body } = answer.value;
   return answerBody(code, show(type.value, body, shown.value, world.now()));

@@ -87,15 +87,8 @@ function attributesOf({ resourceAttributes, nonResourceAttributes }: JsonObject)
     const { path, verb } = fieldsOf(nonResourceAttributes);
     return { path: textOf(path), verb: textOf(verb) };
   }
-  const field = (name: string) => textOf(resourceAttributes[name]);
-  return {
-    verb: field("verb"),
-    group: field("group"),
-    namespace: field("namespace"),
-    resource: field("resource"),
-    subresource: field("subresource"),
-    name: field("name"),
-  };
+  const unset = { verb: "", group: "", namespace: "", resource: "", subresource: "", name: "" };
+  return { ...unset, ...resourceAttributes };
 }
 
 export function reviewAccess(sent: ApiObject, decide: AccessControl["decide"]): Outcome<ApiObject> {

@@ -57,15 +57,16 @@ async function collect(collector: Collector, key: ObjectKey): Promise<void> {
   const { world } = collector;
   const [object, type] = [world.store.get(key), typeOfResource.get(key.resource)];
   if (!object || !type) return;
-  const { uid, resourceVersion, ownerReferences = [] } = object.metadata;
+  const { uid, resourceVersion, ownerReferences = [], deletionTimestamp } = object.metadata;
+  if (deletionTimestamp !== undefined) return;
+  const owners = ownerReferences.filter((owner) => !isGone(world, owner, key.namespace));
+  if (owners.length === ownerReferences.length) return;
   const path = pathOf(type, key.namespace, key.name);
-  const decision = judgeOwnership(object.metadata, (owner) => isGone(world, owner, key.namespace));
-  if (decision.action === "disown") {
-    const owners = ownerReferences.filter((owner) => !decision.unowned.includes(owner.uid));
+  if (owners.length > 0) {
     const body = { metadata: { uid, resourceVersion, ownerReferences: owners } };
     await world.send({ method: "PATCH", patch: "merge", path, body });
+    return;
   }
-  if (decision.action !== "delete") return;
   const body = { kind: "DeleteOptions", apiVersion: "v1", preconditions: { uid, resourceVersion } };
   const { code } = await world.send({ method: "DELETE", path, body });
   // Code 409: another writer changed the object, so the collector checks the object again.
@@ -150,18 +151,6 @@ export function startNamespaceContents(world: World): () => void {
 }
 
 type OwnerReference = NonNullable<ObjectMeta["ownerReferences"]>[number];
-
-/** The decision for an object. `unowned` has the uids of the owners to remove from the object. */
-type Collection = { action: "keep" } | { action: "disown"; unowned: string[] } | { action: "delete" };
-
-function judgeOwnership(metadata: ObjectMeta, isGone: (owner: OwnerReference) => boolean): Collection {
-  const { ownerReferences: owners = [], deletionTimestamp } = metadata;
-  const lost = deletionTimestamp === undefined ? owners.filter(isGone) : [];
-  if (lost.length === 0) return { action: "keep" };
-  return lost.length < owners.length
-    ? { action: "disown", unowned: lost.map(({ uid }) => uid) }
-    : { action: "delete" };
-}
 
 const storedTypes: readonly ResourceType[] = resourceTypes.filter(({ verbs }) => verbs.includes("delete"));
 const typeOfResource = new Map(storedTypes.map((type) => [qualifiedResource(type), type]));

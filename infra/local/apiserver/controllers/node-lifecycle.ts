@@ -153,11 +153,8 @@ async function monitor(lifecycle: Lifecycle): Promise<void> {
   const readyOfZones = new Map<string, string[]>();
   for (const [name, node] of lifecycle.seen.nodes) {
     const ready = await monitorNode(lifecycle, name);
-    if (ready === undefined) continue;
     const key = zoning.zoneKeyOf(node);
-    const readyOfZone = readyOfZones.get(key) ?? [];
-    readyOfZone.push(ready);
-    readyOfZones.set(key, readyOfZone);
+    if (ready !== undefined) readyOfZones.set(key, [...(readyOfZones.get(key) ?? []), ready]);
   }
   await handleDisruption(lifecycle, readyOfZones);
 }

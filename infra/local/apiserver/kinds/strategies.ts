@@ -1,12 +1,12 @@
 // Defines rules of single kinds: default fields, fields that a create adds, and fields that a fieldSelector may name.
 import { isJsonObject, type JsonObject } from "../../../../shared/kubernetes/json.ts";
-import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
+import { type ApiObject, fieldsOf, listOf, textAt, textOf, valueAt } from "../object.ts";
 import { selectorOf, withCoreNames } from "./event-versions.ts";
 
 /** Sets allocatable to the capacity, unless the client sent allocatable, even empty. Mirrors SetDefaults_NodeStatus. */
 function normaliseStatus(status: JsonObject, sent: JsonObject): JsonObject {
   const { capacity, allocatable } = status;
-  const isSaid = allocatable !== undefined || isJsonObject(fieldsOf(sent["status"])["allocatable"]);
+  const isSaid = allocatable !== undefined || isJsonObject(valueAt(sent, "status.allocatable"));
   return isSaid || capacity === undefined ? status : { ...status, allocatable: capacity };
 }
 
@@ -39,11 +39,8 @@ export function prepareNodeForCreate(node: ApiObject): ApiObject {
 
 /** Labels a namespace with its name. Mirrors SetDefaults_Namespace. */
 export function normaliseNamespace(namespace: ApiObject): ApiObject {
-  const name = namespace.metadata.name ?? "";
-  const labels = {
-    ...namespace.metadata.labels,
-    ...(name !== "" && { "kubernetes.io/metadata.name": name }),
-  };
+  const { name } = namespace.metadata;
+  const labels = { ...namespace.metadata.labels, ...(name && { "kubernetes.io/metadata.name": name }) };
   return {
     ...namespace,
     metadata: { ...namespace.metadata, labels },
@@ -95,35 +92,18 @@ function normaliseMatchResources(match: JsonObject): JsonObject {
   };
 }
 
-/** Sets the defaults of an admission policy. Mirrors admissionregistration/v1. */
-export function normalisePolicy(policy: ApiObject): ApiObject {
-  const spec = fieldsOf(policy["spec"]);
-  const matchConstraints = spec["matchConstraints"];
-  return {
-    ...policy,
-    spec: {
-      failurePolicy: "Fail",
-      ...spec,
-      ...(matchConstraints !== undefined && {
-        matchConstraints: normaliseMatchResources(fieldsOf(matchConstraints)),
-      }),
-    },
+/** Returns a function that sets the defaults of an object's spec, and of the match resources in its field `match`. */
+function normaliseMatchIn(match: string, defaults: JsonObject = {}): (object: ApiObject) => ApiObject {
+  return (object) => {
+    const spec = { ...defaults, ...fieldsOf(object["spec"]) };
+    if (spec[match] === undefined) return { ...object, spec };
+    return { ...object, spec: { ...spec, [match]: normaliseMatchResources(fieldsOf(spec[match])) } };
   };
 }
 
-export function normalisePolicyBinding(binding: ApiObject): ApiObject {
-  const spec = fieldsOf(binding["spec"]);
-  const matchResources = spec["matchResources"];
-  return {
-    ...binding,
-    spec: {
-      ...spec,
-      ...(matchResources !== undefined && {
-        matchResources: normaliseMatchResources(fieldsOf(matchResources)),
-      }),
-    },
-  };
-}
+/** Sets the defaults of an admission policy. Mirrors admissionregistration/v1. */
+export const normalisePolicy = normaliseMatchIn("matchConstraints", { failurePolicy: "Fail" });
+export const normalisePolicyBinding = normaliseMatchIn("matchResources");
 
 export function selectableEventFields(event: ApiObject): Record<string, string> {
   const involved = fieldsOf(event["involvedObject"]);
@@ -132,7 +112,7 @@ export function selectableEventFields(event: ApiObject): Record<string, string> 
     ...Object.fromEntries(fields.map((field) => [`involvedObject.${field}`, textOf(involved[field])])),
     reason: textOf(event["reason"]),
     reportingComponent: textOf(event["reportingComponent"]),
-    source: textOf(fieldsOf(event["source"])["component"]) || textOf(event["reportingComponent"]),
+    source: textAt(event, "source.component") || textOf(event["reportingComponent"]),
     type: textOf(event["type"]),
   };
 }
@@ -144,5 +124,5 @@ export function selectableEventsV1Fields(event: ApiObject): Record<string, strin
 }
 
 export function selectableNodeFields(node: ApiObject): Record<string, string> {
-  return { "spec.unschedulable": String(fieldsOf(node["spec"])["unschedulable"] === true) };
+  return { "spec.unschedulable": String(valueAt(node, "spec.unschedulable") === true) };
 }

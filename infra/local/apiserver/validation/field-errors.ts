@@ -45,4 +45,9 @@ export function tooLong(field: string, maximumBytes: number): FieldError {
   return { reason: "FieldValueTooLong", field, message };
 }
 
+/** Returns the error if there is the fault, otherwise nothing. */
+export function when(isFault: boolean, error: FieldError): FieldError[] {
+  return isFault ? [error] : [];
+}
+
 export const immutableText = "field is immutable";

@@ -1,13 +1,13 @@
 // Validates new and changed Nodes, Leases and Events. Mirrors core/validation.ValidateNode, ValidateNodeUpdate and
 // ValidateNodeResources, coordination/validation.ValidateLease, and core/validation/events.go.
-import { jsonEqual, type JsonObject } from "../../../../shared/kubernetes/json.ts";
+import type { JsonObject } from "../../../../shared/kubernetes/json.ts";
 import {
   dnsSubdomainErrors,
   labelKeyErrors,
   labelValueErrors,
 } from "../../../../shared/kubernetes/validation.ts";
 import { withCoreNames } from "../kinds/event-versions.ts";
-import { type ApiObject, fieldsOf, listOf, textOf } from "../object.ts";
+import { type ApiObject, fieldsOf, listOf, textAt, textOf, valueAt } from "../object.ts";
 import type { FieldError } from "../status.ts";
 import * as field from "./field-errors.ts";
 import {
@@ -17,11 +17,12 @@ import {
   validateMetadataUpdate,
 } from "./metadata-rules.ts";
 
+const notNegative = "must be greater than or equal to 0";
 const taintEffects = ["NoSchedule", "PreferNoSchedule", "NoExecute"];
 
 function validateEffect(path: string, effect: string): FieldError[] {
   if (effect === "") return [field.required(path)];
-  return taintEffects.includes(effect) ? [] : [field.notSupported(path, effect, taintEffects)];
+  return field.when(!taintEffects.includes(effect), field.notSupported(path, effect, taintEffects));
 }
 
 /** Returns a taint for an error text. Upstream prints the internal type: Go's field names, in Go's order. */
@@ -32,23 +33,21 @@ function printedTaint({ key, value, effect, timeAdded }: JsonObject): JsonObject
 /** Validates the taints of a Node. The errors name the metadata, like upstream's validateNodeTaints. */
 function validateTaints(node: ApiObject): FieldError[] {
   const seen = new Set<string>();
-  return listOf(fieldsOf(node["spec"])["taints"]).flatMap((taint, index) => {
+  return listOf(valueAt(node, "spec.taints")).flatMap((item, index) => {
     const path = `metadata.taints[${index}]`;
-    const { key: rawKey, value: rawValue, effect: rawEffect } = fieldsOf(taint);
-    const [key, value, effect] = [textOf(rawKey), textOf(rawValue), textOf(rawEffect)];
+    const taint = fieldsOf(item);
+    const [key = "", value = "", effect = ""] = ["key", "value", "effect"].map((name) => textOf(taint[name]));
     const valueErrors = labelValueErrors(value);
     const identity = `${effect}/${key}`;
-    const errors = [
-      ...field.allInvalid(`${path}.key`, key, labelKeyErrors(key)),
-      ...(valueErrors.length > 0 ? [field.invalid(`${path}.value`, value, valueErrors.join(";"))] : []),
-      ...validateEffect(`${path}.effect`, effect),
-    ];
-    if (seen.has(identity)) {
-      const detail = "taints must be unique by key and effect pair";
-      errors.push(field.duplicate(path, printedTaint(fieldsOf(taint)), detail));
-    }
+    const isRepeated = seen.has(identity);
     seen.add(identity);
-    return errors;
+    const detail = "taints must be unique by key and effect pair";
+    return [
+      ...field.allInvalid(`${path}.key`, key, labelKeyErrors(key)),
+      ...field.when(valueErrors.length > 0, field.invalid(`${path}.value`, value, valueErrors.join(";"))),
+      ...validateEffect(`${path}.effect`, effect),
+      ...field.when(isRepeated, field.duplicate(path, printedTaint(taint), detail)),
+    ];
   });
 }
 
@@ -69,26 +68,23 @@ function validateAddresses(status: JsonObject): FieldError[] {
     const identity = JSON.stringify(printed);
     const isDuplicate = seen.has(identity);
     seen.add(identity);
-    return isDuplicate ? [field.duplicate(`status.addresses[${index}]`, printed)] : [];
+    return field.when(isDuplicate, field.duplicate(`status.addresses[${index}]`, printed));
   });
 }
 
 /** Returns errors for changes of podCIDRs and providerID, which can be set only once. */
 function validateFrozen(next: JsonObject, current: JsonObject): FieldError[] {
-  const errors: FieldError[] = [];
+  const only = (name: string) => `node updates may not change ${name} except from "" to valid`;
   const [oldCidrs, newCidrs] = [listOf(current["podCIDRs"]), listOf(next["podCIDRs"])];
-  if (oldCidrs.length > 0 && !jsonEqual(oldCidrs, newCidrs)) {
-    const differing = oldCidrs.filter((cidr, index) => cidr !== newCidrs[index]).length;
-    const times = oldCidrs.length === newCidrs.length ? differing : 1;
-    const detail = 'node updates may not change podCIDR except from "" to valid';
-    for (let count = 0; count < times; count++) errors.push(field.forbidden("spec.podCIDRs", detail));
-  }
+  const differing = oldCidrs.filter((cidr, index) => cidr !== newCidrs[index]);
+  // Lists of different lengths are one error.
+  const times = oldCidrs.length === newCidrs.length ? differing.length : Math.min(oldCidrs.length, 1);
   const providerId = textOf(current["providerID"]);
-  if (providerId !== "" && providerId !== textOf(next["providerID"])) {
-    const detail = 'node updates may not change providerID except from "" to valid';
-    errors.push(field.forbidden("spec.providerID", detail));
-  }
-  return errors;
+  const hasOtherId = providerId !== "" && providerId !== textOf(next["providerID"]);
+  return [
+    ...Array.from({ length: times }, () => field.forbidden("spec.podCIDRs", only("podCIDR"))),
+    ...field.when(hasOtherId, field.forbidden("spec.providerID", only("providerID"))),
+  ];
 }
 
 /** Validates a changed Node. Mirrors ValidateNode and ValidateNodeUpdate. */
@@ -104,17 +100,12 @@ export function validateNodeUpdate(next: ApiObject, current: ApiObject): FieldEr
   ];
 }
 
-const integerResources = new Set([
-  "pods",
-  "resourcequotas",
-  "services",
-  "replicationcontrollers",
-  "secrets",
-  "configmaps",
-  "persistentvolumeclaims",
-  "services.nodeports",
-  "services.loadbalancers",
-]);
+const integerResources = new Set(
+  (
+    "pods resourcequotas services replicationcontrollers secrets configmaps persistentvolumeclaims " +
+    "services.nodeports services.loadbalancers"
+  ).split(" "),
+);
 
 /** Returns true for the name of an extended resource. Mirrors helper.IsExtendedResourceName. */
 function isExtended(name: string): boolean {
@@ -128,12 +119,11 @@ function hasFraction(quantity: string): boolean {
 }
 
 function validateQuantity(path: string, name: string, quantity: string): FieldError[] {
-  const errors = quantity.startsWith("-")
-    ? [field.invalid(path, quantity, "must be greater than or equal to 0")]
-    : [];
   const isInteger = integerResources.has(name) || isExtended(name);
-  if (isInteger && hasFraction(quantity)) errors.push(field.invalid(path, quantity, "must be an integer"));
-  return errors;
+  return [
+    ...field.when(quantity.startsWith("-"), field.invalid(path, quantity, notNegative)),
+    ...field.when(isInteger && hasFraction(quantity), field.invalid(path, quantity, "must be an integer")),
+  ];
 }
 
 function validateResources(status: JsonObject): FieldError[] {
@@ -147,14 +137,14 @@ function validateResources(status: JsonObject): FieldError[] {
 /** Validates the spec of a Lease. Mirrors ValidateLeaseSpec. */
 function validateSpec(lease: ApiObject): FieldError[] {
   const { leaseDurationSeconds: duration, leaseTransitions: transitions } = fieldsOf(lease["spec"]);
-  const errors: FieldError[] = [];
-  if (typeof duration === "number" && duration <= 0) {
-    errors.push(field.invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"));
-  }
-  if (typeof transitions === "number" && transitions < 0) {
-    errors.push(field.invalid("spec.leaseTransitions", transitions, "must be greater than or equal to 0"));
-  }
-  return errors;
+  const isBelow = (value: unknown, least: number) => typeof value === "number" && value < least;
+  return [
+    ...field.when(
+      isBelow(duration, 1),
+      field.invalid("spec.leaseDurationSeconds", duration, "must be greater than 0"),
+    ),
+    ...field.when(isBelow(transitions, 0), field.invalid("spec.leaseTransitions", transitions, notNegative)),
+  ];
 }
 
 export function validateLease(lease: ApiObject): FieldError[] {
@@ -169,23 +159,22 @@ const maxShortBytes = 128;
 const maxNoteBytes = 1024;
 
 function namespaceError(event: ApiObject): FieldError[] {
-  const involved = textOf(fieldsOf(event["involvedObject"])["namespace"]);
+  const involved = textAt(event, "involvedObject.namespace");
   const own = event.metadata.namespace ?? "";
   const isTimed = textOf(event["eventTime"]) !== "";
   const homeless = isTimed ? ["default", "kube-system"] : ["", "default"];
   const agrees = involved === "" ? homeless.includes(own) : isTimed || involved === own;
-  return agrees
-    ? []
-    : [field.invalid("involvedObject.namespace", involved, "does not match event.namespace")];
+  const error = field.invalid("involvedObject.namespace", involved, "does not match event.namespace");
+  return field.when(!agrees, error);
 }
 
 function lengthErrors(event: ApiObject, name: string, maxBytes: number): FieldError[] {
   const isTooLong = Buffer.byteLength(textOf(event[name])) > maxBytes;
-  return isTooLong ? [field.invalid(name, "", `can have at most ${maxBytes} characters`)] : [];
+  return field.when(isTooLong, field.invalid(name, "", `can have at most ${maxBytes} characters`));
 }
 
 function presentErrors(event: ApiObject, name: string, shownName = name): FieldError[] {
-  return textOf(event[name]) === "" ? [field.required(shownName)] : [];
+  return field.when(textOf(event[name]) === "", field.required(shownName));
 }
 
 /** Returns errors for the fields that an event with an eventTime requires. */
@@ -221,8 +210,8 @@ function seriesErrors(event: ApiObject): FieldError[] {
   if (event["series"] === undefined) return [];
   const { count, lastObservedTime } = fieldsOf(event["series"]);
   return [
-    ...(Number(count) < 2 ? [field.invalid("series.count", "", "should be at least 2")] : []),
-    ...(textOf(lastObservedTime) === "" ? [field.required("series.lastObservedTime")] : []),
+    ...field.when(Number(count) < 2, field.invalid("series.count", "", "should be at least 2")),
+    ...field.when(textOf(lastObservedTime) === "", field.required("series.lastObservedTime")),
   ];
 }
 
@@ -241,7 +230,7 @@ export function validateEventsV1(sent: ApiObject): FieldError[] {
     ...validateCoreMetadata(event.metadata, true, dnsSubdomainErrors),
     ...seriesErrors(event),
     ...presentErrors(event, "eventTime"),
-    ...(isKnownType ? [] : [field.invalid("type", "", `has invalid value: ${type}`)]),
+    ...field.when(!isKnownType, field.invalid("type", "", `has invalid value: ${type}`)),
     ...deprecated
       .filter((name) => hasValue(event[name]))
       .map((name) => field.invalid(name, "", "needs to be unset")),
