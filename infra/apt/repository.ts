@@ -49,10 +49,7 @@ export async function publish(
 }
 
 /** Reads name, version and architecture from a package, whose file name may differ from them. */
-function fieldsOf(
-  deb: string,
-  controlOf: ControlOf,
-): Pick<PooledPackage, "control" | "name" | "version" | "architecture"> {
+function fieldsOf(deb: string, controlOf: ControlOf) {
   const control = controlOf(deb);
   const field = (name: string) => {
     const value = new RegExp(`^${name}: (\\S+)$`, "m").exec(control)?.[1];
@@ -105,28 +102,24 @@ function writeIndex(suite: string, folder: string, name: string, contents: Buffe
   return { path: `${folder}/${name}`, ...sums };
 }
 
-function sumOf(contents: Buffer): { bytes: number; sha256: string } {
+interface Sum {
+  bytes: number;
+  sha256: string;
+}
+
+function sumOf(contents: Buffer): Sum {
   return { bytes: contents.length, sha256: createHash("sha256").update(contents).digest("hex") };
 }
 
 /** A package file in the pool that apt can install. */
-interface PooledPackage {
-  /** The text of the package's control file, as dpkg-deb prints it. */
-  control: string;
-  name: string;
-  version: string;
-  architecture: string;
+interface PooledPackage extends ReturnType<typeof fieldsOf>, Sum {
   /** The path of the package file, from the repository's root. */
   file: string;
-  bytes: number;
-  sha256: string;
 }
 
-interface IndexFile {
+interface IndexFile extends Sum {
   /** The path of the index, from the suite's folder: main/binary-amd64/Packages. */
   path: string;
-  bytes: number;
-  sha256: string;
 }
 
 /** The architectures with an index. All but amd64 and arm64 use the package of architecture `all`. */

@@ -1,5 +1,5 @@
 // Runs `npm run packages`: builds the shim's packages for machines and the command line's packages for operators.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
@@ -109,7 +109,7 @@ async function packages(flags: Flags): Promise<void> {
 }
 
 function sumLine(file: string): string {
-  return `${createHash("sha256").update(readFileSync(file)).digest("hex")}  ${basename(file)}\n`;
+  return `${hash("sha256", readFileSync(file))}  ${basename(file)}\n`;
 }
 
 const program = new Command("npm run packages --")

@@ -1,5 +1,5 @@
 // Writes the files of the .deb, and the files of the .tar.gz that install.sh unpacks on systems without dpkg.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { PACKAGE } from "../../node-shim/service/package.ts";
@@ -40,13 +40,8 @@ function putControl({ tree, runtime, root, version }: contents.Build): void {
   const files = filesIn(tree);
   const architecture = runtime?.architecture ?? "all";
   put("DEBIAN/control", controlText({ version, architecture, sizeKib: sizeKibOf(tree) }));
-  put(
-    "DEBIAN/conffiles",
-    files
-      .filter((file) => file.startsWith("etc/"))
-      .map((file) => `/${file}\n`)
-      .join(""),
-  );
+  const conffiles = files.filter((file) => file.startsWith("etc/"));
+  put("DEBIAN/conffiles", conffiles.map((file) => `/${file}\n`).join(""));
   put("DEBIAN/md5sums", md5sums(tree, files));
   for (const script of ["postinst", "prerm", "postrm"])
     put(`DEBIAN/${script}`, contents.fileOf(root, script), 0o755);
@@ -68,12 +63,7 @@ export function filesIn(tree: string): string[] {
 export function md5sums(tree: string, files: string[]): string {
   return files
     .filter((file) => !file.startsWith("etc/") && lstatSync(join(tree, file)).isFile())
-    .map(
-      (file) =>
-        `${createHash("md5")
-          .update(readFileSync(join(tree, file)))
-          .digest("hex")}  ${file}\n`,
-    )
+    .map((file) => `${hash("md5", readFileSync(join(tree, file)))}  ${file}\n`)
     .join("");
 }
 

@@ -16,10 +16,10 @@ export function keyOf(variable: string): string {
   return variable in VARIABLES ? `variables.${variable}` : variable;
 }
 
-const written = (pattern: RegExp, write: string) =>
+const someText = (write: string, pattern = /^\S(.*\S)?$/) =>
   z.string({ error: write }).check(z.regex(pattern, { error: write }));
+const optionalText = (...text: Parameters<typeof someText>) => z.optional(someText(...text));
 
-const someText = (write: string) => written(/^\S(.*\S)?$/, write);
 const ORIGIN = "write the origin by which machines reach the Worker: https://rollcall.example.com";
 const PLACEMENT = "write smart, or region: aws:eu-central-1, or host: kube.example.com:6443";
 /** The form of a Worker's name at Cloudflare: a label of the hostname under workers.dev. */
@@ -30,7 +30,7 @@ const known = (names: readonly string[]) => (issue: { code: string; keys?: reado
     ? `${issue.keys?.join(", ")}: not known; the keys are ${names.join(", ")}`
     : `write keys with their values: ${names.join(", ")}`;
 
-const secretFile = z.optional(someText("write the path of a file that holds it, from where this file is"));
+const secretFile = optionalText("write the path of a file that holds it, from where this file is");
 const secrets = {
   KID_MAC_KEYS: secretFile,
   ADMIN_SECRET_SHA256: secretFile,
@@ -68,15 +68,17 @@ const keys = {
       error: `${ORIGIN}; several as a list`,
     }),
   ),
-  apiserver: z.optional(
-    someText("write the apiserver's URL, as the Worker reaches it: https://kube.example.com:6443"),
+  apiserver: optionalText(
+    "write the apiserver's URL, as the Worker reaches it: https://kube.example.com:6443",
   ),
-  name: z.optional(
-    written(WORKER_NAME, "write the Worker's name at Cloudflare, of a to z, digits and hyphens: rollcall"),
+  name: optionalText(
+    "write the Worker's name at Cloudflare, of a to z, digits and hyphens: rollcall",
+    WORKER_NAME,
   ),
-  deployment: z.optional(someText("write the name of the Worker's ServiceAccount: rollcall")),
-  account: z.optional(
-    written(/^[\da-f]{32}$/, "write the Cloudflare account's ID, 32 hexadecimal digits in quotes"),
+  deployment: optionalText("write the name of the Worker's ServiceAccount: rollcall"),
+  account: optionalText(
+    "write the Cloudflare account's ID, 32 hexadecimal digits in quotes",
+    /^[\da-f]{32}$/,
   ),
   placement: z.optional(
     z.union(
@@ -88,19 +90,14 @@ const keys = {
       { error: PLACEMENT },
     ),
   ),
-  vpcService: z.optional(
-    someText("write the ID of the Workers VPC service through which the apiserver is reached"),
+  vpcService: optionalText("write the ID of the Workers VPC service through which the apiserver is reached"),
+  failureCounter: optionalText(
+    'write the ID of the account\'s rate limit, a whole number in quotes: "1"',
+    /^[1-9]\d{0,8}$/,
   ),
-  failureCounter: z.optional(
-    written(/^[1-9]\d{0,8}$/, 'write the ID of the account\'s rate limit, a whole number in quotes: "1"'),
-  ),
-  kubeContext: z.optional(
-    someText("write the name of one of kubectl's contexts: kubectl config get-contexts"),
-  ),
-  adminSecretFile: z.optional(
-    someText(
-      "write the path of the file that holds the admin secret, from where this file is: ./admin-secret",
-    ),
+  kubeContext: optionalText("write the name of one of kubectl's contexts: kubectl config get-contexts"),
+  adminSecretFile: optionalText(
+    "write the path of the file that holds the admin secret, from where this file is: ./admin-secret",
   ),
   secretFiles: z.optional(z.strictObject(secrets, { error: known(Object.keys(secrets)) })),
   variables: z.optional(variables),

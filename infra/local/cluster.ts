@@ -136,19 +136,6 @@ async function startWorker(place: Place, { cluster }: Apiserver): Promise<string
   return url;
 }
 
-/** Makes a join token for the machines whose state is in `folder`, and writes the token to a file there. */
-async function joinTokenFile(
-  folder: string,
-  workerUrl: string,
-  secret: string,
-  wish: Parameters<typeof mintToken>[2],
-): Promise<string> {
-  mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const file = join(folder, "join-token");
-  writeFileSync(file, `${await mintToken(workerUrl, secret, wish)}\n`, { mode: 0o600 });
-  return file;
-}
-
 /** Returns a command that runs this Node.js with `words`, and with those flags that have a value. */
 function nodeCommand(words: string[], flags: Record<string, string | undefined>): string[] {
   const given = Object.entries(flags).flatMap(([name, value]) =>
@@ -157,44 +144,44 @@ function nodeCommand(words: string[], flags: Record<string, string | undefined>)
   return [process.execPath, ...words, ...given];
 }
 
-async function startShim(
-  { folder, root, flags, parts }: Place,
-  workerUrl: string,
-  secret: string,
-): Promise<void> {
-  const stateFolder = join(folder, "shim");
+async function startShim(place: Place, workerUrl: string, secret: string): Promise<void> {
+  const { root, flags } = place;
   // The join token must allow the shim to replace the taint if the shim's configuration does so.
-  const configuration = readConfiguration(flags.config, {});
-  const withoutFactsOnlyTaint = replacesTaint(configuration);
-  const wish = { names: nodeName({}), uses: 1, withoutFactsOnlyTaint };
-  const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
-  const command = nodeCommand([join(root, "node-shim/bin/node-shim.cjs"), "run"], {
-    url: workerUrl,
-    state: stateFolder,
-    "join-token-file": token,
-    config: flags.config && resolve(flags.config),
-    transport: flags.transport,
-  });
-  parts.start("shim", command, join(folder, "logs/shim.log"));
+  const withoutFactsOnlyTaint = replacesTaint(readConfiguration(flags.config, {}));
+  const token = await mintToken(workerUrl, secret, { names: nodeName({}), uses: 1, withoutFactsOnlyTaint });
+  const words = [join(root, "node-shim/bin/node-shim.cjs"), "run"];
+  startMachines(place, "shim", words, { workerUrl, token, config: flags.config && resolve(flags.config) });
 }
 
-async function startSimulation(
-  { folder, root, flags, parts }: Place,
-  workerUrl: string,
-  secret: string,
-): Promise<void> {
-  const stateFolder = join(folder, "simulated");
+async function startSimulation(place: Place, workerUrl: string, secret: string): Promise<void> {
+  const { root, flags } = place;
   // Each machine has two uses: with the fault "another asks", another machine enrols with the same name.
   const wish = { names: "sim-*", uses: 2 * flags.nodes, withoutFactsOnlyTaint: false };
-  const token = await joinTokenFile(stateFolder, workerUrl, secret, wish);
-  const command = nodeCommand([join(root, "infra/local/simulate.ts")], {
-    url: workerUrl,
-    state: stateFolder,
-    "join-token-file": token,
-    nodes: String(flags.nodes),
-    transport: flags.transport,
-  });
-  parts.start("simulated", command, join(folder, "logs/simulated.log"));
+  const token = await mintToken(workerUrl, secret, wish);
+  const words = [join(root, "infra/local/simulate.ts")];
+  startMachines(place, "simulated", words, { workerUrl, token, nodes: String(flags.nodes) });
+}
+
+interface MachinesFlags {
+  workerUrl: string;
+  token: string;
+  config?: string | undefined;
+  nodes?: string;
+}
+
+/** Starts the part `name`, whose machines have their state in the folder of this name and enrol with the token. */
+function startMachines(
+  { folder, flags, parts }: Place,
+  name: string,
+  words: string[],
+  { workerUrl: url, token, ...more }: MachinesFlags,
+): void {
+  const state = join(folder, name);
+  const tokenFile = join(state, "join-token");
+  mkdirSync(state, { recursive: true, mode: 0o700 });
+  writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 });
+  const given = { url, state, "join-token-file": tokenFile, ...more, transport: flags.transport };
+  parts.start(name, nodeCommand(words, given), join(folder, `logs/${name}.log`));
 }
 
 export interface Apiserver {

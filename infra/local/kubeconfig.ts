@@ -9,14 +9,14 @@ import type { Cluster } from "./kubernetes.ts";
 /** Returns the cluster of the kubeconfig's current context. Throws if the file cannot be used. */
 export function readKubeconfig(file: string): Cluster {
   const config = new KubeConfig();
+  const refuse = (fault: string, cause?: unknown): never => {
+    throw new Error(`--kubeconfig ${file}: ${fault}`, { cause });
+  };
   try {
     config.loadFromFile(file, { onInvalidEntry: "throw" } as never);
   } catch (error) {
-    throw new Error(`--kubeconfig ${file}: ${faultOf(error)}`, { cause: error });
+    refuse(faultOf(error), error);
   }
-  const refuse = (fault: string): never => {
-    throw new Error(`--kubeconfig ${file}: ${fault}`);
-  };
   const cluster =
     config.getCurrentCluster() ??
     refuse("its current context names no cluster; kubectl config use-context sets one");
@@ -24,7 +24,7 @@ export function readKubeconfig(file: string): Cluster {
     refuse("insecure-skip-tls-verify is not supported; give the cluster's certificate-authority");
   const ca = cluster.caData
     ? Buffer.from(cluster.caData, "base64").toString()
-    : cluster.caFile && readAuthority(file, cluster.caFile);
+    : cluster.caFile && readAuthority(cluster.caFile, refuse);
   const url = cluster.server.replace(/\/$/, "");
   return { url, ca: ca || undefined, admin: configAdmin(config, url) };
 }
@@ -38,13 +38,10 @@ function configAdmin(config: KubeConfig, url: string): KubeAdmin {
   };
 }
 
-function readAuthority(kubeconfig: string, caFile: string): string {
+function readAuthority(caFile: string, refuse: (fault: string, cause: unknown) => never): string {
   try {
     return readFileSync(caFile, "utf8");
   } catch (error) {
-    throw new Error(
-      `--kubeconfig ${kubeconfig}: its certificate-authority ${caFile} cannot be read (${codeOf(error)})`,
-      { cause: error },
-    );
+    return refuse(`its certificate-authority ${caFile} cannot be read (${codeOf(error)})`, error);
   }
 }

@@ -2,6 +2,7 @@
 import { Command, CommanderError, InvalidArgumentError, Option } from "commander";
 import { Console } from "node:console";
 import { existsSync, rmSync, statfsSync } from "node:fs";
+import { constants } from "node:os";
 import { resolve } from "node:path";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
@@ -33,12 +34,8 @@ const REDRAW_MS = 1000;
 /** The number of redraws of the table per count of sockets. For each count the Worker asks all gateways. */
 const SOCKETS_EVERY = 5;
 const ROOT = resolve(import.meta.dirname, "../..");
-/** The exit codes for signals, as in shells: 128 + the signal's number. */
-const SIGNALS = [
-  ["SIGINT", 130],
-  ["SIGTERM", 143],
-  ["SIGHUP", 129],
-] as const;
+/** The signals that end a start. The exit codes are those of shells: 128 + the signal's number. */
+const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
@@ -72,10 +69,10 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   let hasStarted = false;
   // npm repeats Ctrl-C, so the listeners stay: the repetition must not end this process before its parts.
   const interrupted = new Promise<number>((end) => {
-    for (const [signal, code] of SIGNALS)
+    for (const signal of SIGNALS)
       onSignal(signal, () => {
         isInterrupted = true;
-        end(code);
+        end(128 + constants.signals[signal]);
       });
   });
   const run = async () => {

@@ -125,19 +125,13 @@ export interface FieldWrite {
 }
 
 /** The fields that no manager owns. Mirrors stripMetaManager. */
+const unownedMetadata =
+  "name namespace creationTimestamp selfLink uid clusterName generation managedFields resourceVersion";
 const unowned = fieldSet(
   ["apiVersion"],
   ["kind"],
   ["metadata"],
-  ["metadata", "name"],
-  ["metadata", "namespace"],
-  ["metadata", "creationTimestamp"],
-  ["metadata", "selfLink"],
-  ["metadata", "uid"],
-  ["metadata", "clusterName"],
-  ["metadata", "generation"],
-  ["metadata", "managedFields"],
-  ["metadata", "resourceVersion"],
+  ...unownedMetadata.split(" ").map((name) => ["metadata", name]),
 );
 
 /** Returns an entry without the fields that no manager may own. */

@@ -30,19 +30,12 @@ export interface ListFields {
 }
 
 /** The Go types marked `+structType=atomic` (x-kubernetes-map-type: atomic). */
-const atomicStructs = new Set([
-  "LabelSelector",
-  "LocalObjectReference",
-  "MatchResources",
-  "NamedRuleWithOperations",
-  "ObjectReference",
-  "OwnerReference",
-  "ParamKind",
-  "ParamRef",
-  "RoleRef",
-  "Subject",
-  "Variable",
-]);
+const atomicStructs = new Set(
+  (
+    "LabelSelector LocalObjectReference MatchResources NamedRuleWithOperations ObjectReference OwnerReference " +
+    "ParamKind ParamRef RoleRef Subject Variable"
+  ).split(" "),
+);
 
 /** The lists marked `+listType=set` (value "") or `+listType=map` (value: `+listMapKey`). Others are atomic. */
 export const listKeys = new Map([
