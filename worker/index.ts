@@ -51,7 +51,7 @@ app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod
 app.notFound(() => refuse("not-found"));
 app.onError((error, c) => {
   logFailure({ message: "request failed", error: error.stack ?? String(error) });
-  // If a variable is invalid, a machine's object throws: refuseUnconfigured then answers `not-configured`.
+  // A machine's object throws if a variable is invalid: refuseUnconfigured then names the configuration as the cause.
   if (isNewerState(error)) return refuse("newer-state");
   return refuseUnconfigured(c) ?? refuse("internal");
 });

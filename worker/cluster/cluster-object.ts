@@ -310,7 +310,7 @@ export function clusterMetrics({ apiserver, token, watch, durations }: KnownOfCl
     ...(expiresAt !== undefined && {
       rollcall_cluster_token_expiry_timestamp_seconds: one(Date.parse(expiresAt) / 1000),
     }),
-    // Without this sample, which only a renewed token has, alerts warn of the token's expiry earlier.
+    // Only a renewed token has this sample. Without the sample, alerts warn of the token's expiry earlier.
     ...(isRenewed && { rollcall_cluster_token_renewal_failed: one(lastFailure ? 1 : 0) }),
     ...(watch && {
       rollcall_watch_state: WATCH_STATES.map((state) => ({

@@ -240,11 +240,11 @@ export class NodeWatch {
     if (end.kind === "failed") return this.#failed(end.error, end.retryAfterMs);
     if (end.kind === "expired") this.#version = undefined;
     const isCut = isShort() && !over.signal.aborted;
-    // If the version of a new list has expired already, the watch has failed too.
+    // A watch also counts as failed if the version of the list before it has expired already.
     if (isCut && (changes === 0 || end.kind === "expired"))
       return this.#failed({ kind: "unanswered", message: `the watch ${end.kind} at once` });
     this.#recovered();
-    // A proxy may close the watch after each change: a new watch then starts at most once a second.
+    // A proxy may close the watch after each change: the next watch then starts a second after this one's start.
     this.#nextAtMs = isCut ? startedMs + LEAST_GAP_MS : nowMs();
     return this.#nextAtMs;
   }

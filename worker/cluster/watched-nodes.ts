@@ -26,7 +26,7 @@ export class SeenNodes {
   constructor(dependencies: SeenDependencies) {
     this.#with = dependencies;
     const { rows, notices } = dependencies;
-    // The rows know which deleted Nodes still need a notice. The first list queues the notices of existing Nodes.
+    // The rows name the deleted Nodes that still need a notice. The first list queues the notices of existing Nodes.
     for (const name of rows.names()) if (rows.get(name)?.seen === ABSENT) notices.put(name, "gone", null, 0);
   }
 
@@ -62,7 +62,7 @@ export class SeenNodes {
     const told = isOurs ? seen : isRewound ? UNSURE : (row?.told ?? UNSURE);
     rows.put(name, { seen, told });
     if (seen === told) notices.drop(name);
-    // This Node is newer, so its notice replaces a notice that waits already.
+    // This state of the Node is newer, so its notice replaces a notice that waits already.
     else notices.put(name, isGivenUp(node) ? "unknown" : "changed", node, length);
   }
 
@@ -161,7 +161,7 @@ export function isGivenUp({ status }: Node): boolean {
 /** Reports whether a node controller manages the Node: Ready is Unknown, or neither rollcall nor kubectl wrote a taint. */
 export function isControlled(node: Node, deployment: string): boolean {
   const owners = fieldOwners(node.metadata, ["f:spec", "f:taints"]);
-  // Field managers of kubectl: kubectl-taint, kubectl-edit, kubectl-client-side-apply …
+  // The field managers of kubectl: kubectl-taint, kubectl-edit, kubectl-client-side-apply …
   const isController = (owner: string) =>
     owner !== fieldManagerOf(deployment) && !owner.startsWith("kubectl");
   return isGivenUp(node) || owners.some(isController);

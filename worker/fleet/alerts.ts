@@ -118,7 +118,7 @@ export class Alerts {
       const same = { receiver: receiver.name, machine: name, alert: row?.alert ?? null, muted };
       if (next) this.#put({ ...next, ...same });
       else this.#forget(receiver.name, name);
-      // The alert was due, and has ended before its message.
+      // The alert ended after it was due, but before its message was sent.
       if (!next && muted === HELD) this.#in.receivers.countDropped(receiver.name);
     }
   }
@@ -189,7 +189,7 @@ export class Alerts {
       if (isOpen && cause === null) this.#endCluster(batch, nowMs);
       const isFull = rows.length > 0 && this.#in.deliveries.isFull(receiver.name);
       const joined = new Set<number>();
-      // A machine may have joined its outage's alert already, while an earlier row was handled.
+      // A machine may have joined its outage's alert already, when the row of another machine was handled.
       for (const row of rows)
         if (row.dueMs !== null) this.#enter(batch, row, { due: rows, isFull, cause, joined, nowMs });
       for (const row of rows) this.#settle(row);
@@ -387,7 +387,7 @@ export class Alerts {
     const [open] = this.#sql.exec<AlertRow>(update, dueMs, row.id);
     if (!open || repeatMs === 0 || waitMs > 0 || isMuted || this.#in.deliveries.waiting(name).count > 0)
       return;
-    // If the last message did not arrive, it is sent again unchanged, with its resolutions.
+    // If the alert's last message did not arrive, the message is sent again unchanged, with the resolutions after it.
     if (this.#in.deliveries.resend(name, row.letter, nowMs)) return;
     const alert: Alert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
     batch.alerts.push({ alert, row: row.id, follows: row.letter === LOST_DELIVERY ? null : REPETITION });

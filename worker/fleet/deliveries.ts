@@ -180,7 +180,7 @@ export async function sendDelivery(
   { message, body }: Pick<Delivery, "message" | "body">,
 ): Promise<DeliveryOutcome> {
   const failed = (answer: string) => ({ arrived: false, status: null, answer, retryAfterMs: 0 });
-  // PRIVATE_WEBHOOKS may have changed since the receiver was created, so each delivery checks the address.
+  // PRIVATE_WEBHOOKS may have changed since the receiver was created, so each delivery checks the address again.
   const address = webhookAddress(url, allowed);
   if (!address.ok) return failed(`the address is refused: ${address.error}`);
   const attempt = async (signal: AbortSignal): Promise<Response | string> => {

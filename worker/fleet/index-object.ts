@@ -85,7 +85,7 @@ export class IndexObject extends StoredObject {
       heldBack: () => this.heldBack(),
     });
     this.#repair = this.#openRepair();
-    // Each change that may make a task due earlier must be followed by a call of `arm`.
+    // Each change that may make a task due earlier must be followed by a call to `arm`.
     const tasks = [this.#notifications.task(), ...this.#repair.tasks];
     this.#tasks = new AlarmTasks({ tasks, storage: ctx.storage, nowMs: currentMs, log: logFailure });
   }
@@ -396,7 +396,7 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
   NOTIFICATIONS_MIGRATION,
   `CREATE TABLE index_upkeep (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE index_log (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
-  // An older Worker ignores the tables of this migration, so it can still use the storage.
+  // An older Worker ignores the tables of this migration, so that Worker can still use the storage.
   { sql: ROLLOUTS_MIGRATION, usableFrom: 6 },
   // An older Worker inserts lines of history without the join token.
   { sql: HISTORY_TOKENS_MIGRATION, usableFrom: 6 },

@@ -101,7 +101,7 @@ export class MachineRows {
     const { name, generation, version, summary } = update;
     const known = this.#known(name);
     const isOutdated = generation < this.#generationOf(name, known);
-    // The index was lost or restored and lacks the earlier rows, so the machine's object must send everything.
+    // The index lacks this machine's earlier updates (it was lost or restored): the object must send everything.
     if (!known && !isOutdated && update.isSequel) return { until: { entryId: 0 }, change: null };
     const isSame = known?.generation === generation;
     const entryId = isSame ? known.entry_id : 0;
@@ -111,7 +111,7 @@ export class MachineRows {
     const until = entries.at(-1)?.id ?? entryId;
     const text = JSON.stringify(summary);
     if (isSame && entries.length === 0 && known.summary === text) {
-      // The version is stored, so that an older update that arrives later counts as out of date.
+      // The version is stored, so that an older update of this machine that arrives later counts as out of date.
       this.#sql.exec("UPDATE machines SET version = ? WHERE name = ?", version, name);
       return { until: { entryId }, change: null };
     }

@@ -147,7 +147,7 @@ export class Outages {
   }
 
   #begin(name: string, { network, sinceMs }: Silence, seq: number): void {
-    // The BETWEEN repeats the first condition in a form that the index serves, so that SQLite reads few rows.
+    // The BETWEEN repeats the condition before it in a form that the index serves, so that SQLite reads few rows.
     const query = `SELECT * FROM outages WHERE network = ?1 AND MAX(last_ms, ?2) - MIN(started_ms, ?2) <= ${OUTAGE_SPAN_MS}
       AND last_ms BETWEEN ?2 - ${OUTAGE_SPAN_MS} AND ?2 + ${OUTAGE_SPAN_MS} ORDER BY id DESC LIMIT 1`;
     const [found] = this.#sql.exec<OutageRow>(query, network, sinceMs);
@@ -165,7 +165,7 @@ export class Outages {
     outage.silent += known && known.how === null ? 0 : 1;
     outage.started_ms = Math.min(outage.started_ms, sinceMs);
     outage.last_ms = Math.max(outage.last_ms, sinceMs);
-    // An ended outage begins again only if several of its machines are silent, not for a single one.
+    // An ended outage begins again only if several of its machines are silent, not for a single silent machine.
     if (outage.machines < OUTAGE_MACHINES || outage.silent >= OUTAGE_MACHINES) outage.ended_ms = null;
     this.#put(outage, known?.how ?? null, -1, seq);
   }

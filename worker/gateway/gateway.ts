@@ -96,7 +96,7 @@ export class Gateway {
     const member = members.known(name);
     if (member) member.floor = Math.max(member.floor, floor);
     const returned = member ? await this.#endings.takeBack(member, floor) : null;
-    // The node object knows that this gateway no longer watches the machine.
+    // The withdrawal told the node object already that this gateway no longer watches the machine.
     if (!held.accepted(name) && !members.isBusy(name)) members.delete(name);
     return returned;
   }
@@ -109,7 +109,7 @@ export class Gateway {
   reportNow(name: string): Promise<boolean> {
     const { held, members } = this.#in;
     const loan = members.known(name)?.held;
-    // A heartbeat that comes before the report is also answered with a request to report.
+    // The ended loan makes the gateway answer a heartbeat before the report with a request to report, too.
     if (loan) loan.isEnded = true;
     const socket = held.accepted(name);
     if (socket) held.send(socket, { type: "report-now" });
@@ -173,7 +173,7 @@ export class Gateway {
 
   async #closeLate(socket: HeldSocket): Promise<void> {
     const nowMs = this.#in.nowMs();
-    // If the clock was put back, a time in the future would delay the detection of silence.
+    // If the clock was put back, a last contact in the future would delay the detection of silence.
     if (socket.attachment.heardMs > nowMs) this.#in.held.hear(socket);
     if (isUnacceptedTooLong(socket, nowMs)) return this.#endings.sendAway(socket, "no report");
     const isSilent = socket.attachment.beatMs !== null && socket.reporting === 0 && dueMs(socket) <= nowMs;
@@ -198,7 +198,7 @@ export class Gateway {
       return Math.max(atMs, nowMs + WATCH_LIMITS.turnMs);
     });
     if (isMore) due.push(nowMs + WATCH_LIMITS.turnMs);
-    // The later turn handles node objects that did not answer or are being notified.
+    // The next check handles node objects that did not answer, or whose notification is still in progress.
     if (members.count > 0) due.push(nowMs + WATCH_LIMITS.checkMs);
     return due.length === 0 ? null : Math.min(...due);
   }

@@ -51,7 +51,7 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   if (isOver(held, nowMs)) return again("over");
   const vitals = expanded(heartbeat, held.loan.vitals);
   const skewMs = heartbeat.at - nowMs;
-  // This check is before `early`, because a machine sends a changed value at once, and that value must not be dropped.
+  // This check precedes `early`: a machine sends a changed value at once, and the gateway must not drop that value.
   if (!isQuiet(held.loan.quiet, vitals, skewMs)) return again("not quiet");
   if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
@@ -104,12 +104,12 @@ export class Heartbeats {
   async take(socket: HeldSocket, beat: SignedHeartbeat): Promise<void> {
     const { session } = socket;
     this.#in.counters.heartbeat();
-    // The machine learns the next nonce only from the last answer, so an earlier heartbeat cannot contain it.
+    // The machine learns the next nonce only from the last answer, so no earlier heartbeat can contain that nonce.
     if (!session || socket.isBeating) return this.#again(socket, session ? "not fresh" : "no session");
     socket.isBeating = true;
     try {
       const isAuthentic = await isHeartbeatMac(session.key, session.nonce, beat);
-      // During the check, a report may have begun another session.
+      // During the check of the MAC, a report may have begun another session.
       if (socket.session === session)
         await this.#execute(socket, session, this.#step(socket, beat, isAuthentic));
     } finally {
@@ -131,7 +131,7 @@ export class Heartbeats {
   async #execute(socket: HeldSocket, session: HeldSession, step: BeatStep): Promise<void> {
     const { counters, held, nowMs } = this.#in;
     if (step.kind === "again" && step.reason === "not fresh") return this.#again(socket, step.reason);
-    // Nothing was awaited since the check, so that only one of two equal heartbeats is fresh.
+    // Nothing was awaited since the check of the MAC, so that only one of two equal heartbeats is fresh.
     session.n++;
     if (step.kind === "again") return this.#again(socket, step.reason);
     held.hear(socket);
@@ -145,7 +145,7 @@ export class Heartbeats {
     const isDue = step.renewal === "due";
     const memberOf = () => this.#in.members.of(socket.attachment.name);
     if (isDue && !(await this.#renewals.renew(memberOf(), session.held))) return this.#again(socket, "lease");
-    // The next heartbeat must come sooner, because two intervals without a renewal would be too long.
+    // The next heartbeat must come sooner, because two heartbeat intervals without a renewal would be too long.
     if (session.held.isFailing || step.renewal === "suspended")
       return this.#answer(socket, session, isDue ? "failed" : "notAsked");
     return this.#answer(socket, session);

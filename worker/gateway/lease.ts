@@ -220,7 +220,7 @@ export function leasePutter(
       fetch: once,
       timer,
     });
-    // The PUT uses the current token and does not wait for the refreshed one.
+    // The PUT uses the current token, and does not wait until another token arrives.
     const refreshed = token.refresh(isStart);
     isStart = false;
     const result = await connect(PUT_WITHIN_MS).updateLease(lease);
@@ -285,7 +285,7 @@ export class Renewals {
       else if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
         this.suspension.failed(asked, nowMs(), put.retryAfterMs);
       loan.isFailing = true;
-      // A later PUT over this version shows whether the failed PUT was written.
+      // The next PUT of this version of the lease shows whether the apiserver has executed the failed PUT.
       loan.isLeaseInDoubt ||= !put.isAnswered;
       return true;
     }

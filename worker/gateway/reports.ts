@@ -59,7 +59,7 @@ export class Reports {
     const begun = started && started.session.held.loan.epoch > member.floor ? started : null;
     if (begun) member.held = begun.session.held;
     if (socket.closedMs === null) return this.#finish(socket, answer, begun);
-    // The machine may have been dismissed while its report was in progress.
+    // The node object may have dismissed the machine while the machine's report was in progress.
     if (begun) this.#in.members.put(name, gateway);
     return this.#endings.endInTurn(member);
   }

@@ -149,7 +149,7 @@ export class HeldSockets {
     try {
       socket.send(JSON.stringify(frame));
     } catch {
-      // The socket is closed, and the platform soon calls its handler.
+      // send() throws if the socket is closed already: the platform soon calls the handler of closed sockets.
     }
   }
 
@@ -169,7 +169,7 @@ export class HeldSockets {
     try {
       socket.close(CLOSED_NORMALLY, reason);
     } catch {
-      // The socket is already closed.
+      // close() throws if the socket is closed already.
     }
   }
 
@@ -204,7 +204,7 @@ const BAD = { kind: "bad" } as const;
 /** Parses a machine's frame: checks its size, then its form. */
 export function readFrame(frame: string | ArrayBuffer): MachineFrame {
   if (typeof frame !== "string" || isTooLarge(frame)) return BAD;
-  // JSON.stringify writes no line break, so only a heartbeat has a line break in this place.
+  // JSON.stringify writes no line break, so only a heartbeat has a line break between payload and MAC.
   const payloadLength = frame.length - HEARTBEAT_MAC_LENGTH - 1;
   if (frame[payloadLength] === "\n")
     return readHeartbeat(frame.slice(0, payloadLength), frame.slice(payloadLength + 1));

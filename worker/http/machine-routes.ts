@@ -164,7 +164,7 @@ register(machineRoutes, "PUT /v1/nodes/{name}/enrolment", async (c) => {
   const admitted = await registry(c.env).admit(asked);
   if (!admitted.ok) return notAdmitted(c, { name, thumbprint }, admitted.error);
   const enrolled = await c.env.NODES.getByName(name).enrol(admitted.value);
-  // If the object has other keys, another machine has taken over the name since the admission.
+  // If the object has other keys, another machine has taken over the name since the registry admitted this machine.
   if (!enrolled?.thumbprints.includes(thumbprint)) return refuseUnproven(c, "token-refused");
   const kid = await newKid(macKeysOf(c), name, { thumbprint, id: enrolled.id });
   return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);

@@ -80,7 +80,7 @@ export async function challengeTime(
 ): Promise<number | null> {
   const [keyId, at = "", mac, ...rest] = challenge.split(".");
   if (!/^\d{1,15}$/.test(at) || !mac || rest.length > 0) return null;
-  // The time is compared first, at no cost: most replays are rejected before any MAC is computed.
+  // The time is compared first, at no cost: most replays are rejected before the Worker computes a MAC.
   if (Math.abs(nowMs - Number(at)) > CHALLENGE_GOOD_MS) return null;
   const isOurs = await isIssued(macKeys, keyId, "challenge", { text: challengeText(challenged, at), mac });
   return isOurs ? Number(at) : null;

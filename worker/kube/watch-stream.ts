@@ -93,7 +93,7 @@ async function refusal(response: Response): Promise<WatchEnd> {
   const text = await withDeadline(ANSWER_WITHIN_MS, () => response.text(), "");
   const status = parsed(text);
   const isStatus = status?.["kind"] === "Status";
-  // An answer without a Status may be an overloaded apiserver's, which answers in plain text.
+  // An overloaded apiserver answers in plain text, so an answer without a Status may be the apiserver's.
   const end: WatchEnd = isStatus
     ? endOf({ ...(status as Status), code: response.status })
     : { kind: "failed", error: notTheApiservers(response, text) };

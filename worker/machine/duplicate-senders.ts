@@ -97,7 +97,7 @@ export class DuplicateSenders {
     const before = double?.phase;
     this.#seen = next;
     const phase = next.double?.phase;
-    // A new fork or a new wait is stored here, because the rest of such a report is not stored.
+    // A new fork or wait is stored here: the node object stores nothing else of a report with such a sign.
     const isSign = next.forks !== forks || next.waitingSinceMs !== waitingSinceMs;
     if (phase !== before || isSign) this.keep(nowMs);
     if (phase === before) return;
@@ -168,6 +168,6 @@ export class DuplicateSenders {
 function description({ double, turns }: SeenSenders): string {
   if (double?.phase === "two shims") return MESSAGES["two shims"];
   const machines = [...new Set(turns.map(({ machineID, bootID }) => `machine ${machineID}, boot ${bootID}`))];
-  // The message names the last two machines, because two are enough to show the duplicates.
+  // The message names the last two machines: two are enough to show the operator that there are duplicates.
   return `${machines.slice(-2).join("; ")}: several machines report with one key, and none is believed`;
 }

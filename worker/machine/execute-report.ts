@@ -97,7 +97,7 @@ export class ReportExecutor {
     this.#state.samples.observe(report.vitals, nowMs);
     recordContact(this.#state, report, nowMs, before);
     recordOutage(this.#state, report, nowMs);
-    // The alarm is awaited later, so that setting it is part of the report's transaction.
+    // The alarm is set here, within the report's transaction, and awaited later.
     const alarmed = this.#upkeep.setAlarm(nowMs);
     const outcome = await this.#upkeep.keepTrue(report, nowMs);
     // The answer has the phase `two shims` only if the Node is registered.

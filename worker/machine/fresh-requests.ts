@@ -185,7 +185,7 @@ function advance<Answer>(tickets: Tickets<Answer>, ticket: Ticket<Answer>, use: 
   if (use.process !== undefined) tickets.process = use.process;
   if (ticket === tickets.used) return;
   const offered = tickets.offered ?? [];
-  // The machine has used this ticket, so it will use no earlier ticket any more.
+  // The machine has used this ticket, so the machine will use no earlier ticket any more.
   tickets.offered = ticket === tickets.contested ? [] : offered.slice(offered.indexOf(ticket) + 1);
   if (ticket === tickets.contested) delete tickets.contested;
   tickets.used = ticket;

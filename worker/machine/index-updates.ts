@@ -91,7 +91,7 @@ export class IndexUpdates {
     this.#mustSendAll = true;
     this.#isRequested = true;
     await this.finish();
-    // `finish` may have waited for an update from before the index's request, which may have failed.
+    // The update that `finish` waited for may have begun before the index's request, and may have failed.
     if (this.#isRequested) await this.finish();
     return !this.#mustSendAll;
   }
@@ -231,7 +231,7 @@ export class IndexUpdates {
     const until = await this.#inTime(update.name, () => this.#with.index().tell(update), null);
     const sent = this.#sent ?? NOTHING_SENT;
     const { records } = this.#with.state;
-    // Another machine may have got the name during the call. The update was about the former machine.
+    // Another machine may have got the name during the index's answer. The update was about the former machine.
     if ((records.get("enrolment")?.generation ?? 0) !== update.generation) return true;
     if (until === null) return this.#retry(update.version);
     // The fleet index has fewer lines than this object sent: the index was lost, or restored from a backup.

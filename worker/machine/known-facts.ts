@@ -150,7 +150,7 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
     ...(custom && { custom }),
   };
   records.put("facts", { digest, facts });
-  // The facts before this report count too: earlier Worker versions stored facts without the record `runtime`.
+  // The runtime in the facts before this report counts too: earlier Workers stored no record `runtime`.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);
   if (runtime !== known) records.put("runtime", runtime);
@@ -206,7 +206,7 @@ export function confirmationMs(timing: Parameters<typeof reportIntervalMs>[0]): 
  */
 export function waitsUntilMs(changed: ChangedFacts): number | undefined {
   const { startId, digest, senders, incumbent, nowMs } = changed;
-  // This sender already reported before the process whose facts its report replaces.
+  // This sender already reported before the process whose facts its report replaces, so its facts need not wait.
   if (hasReturned(senders, nowMs)) return undefined;
   const ofNewcomer = incumbent && incumbent.startId !== startId ? incumbent.lastMs : -Infinity;
   const isInDoubt = isDisputed(senders, nowMs) && !isRestoration(digest, changed);
@@ -229,7 +229,7 @@ export function incumbentAfter(
   { confirmationMs: ms, nowMs }: Pick<ChangedFacts, "confirmationMs" | "nowMs">,
 ): Incumbent {
   const { startId, factsDigest } = report;
-  // Unchanged facts of a new process count at once. The process becomes incumbent once the earlier one is silent.
+  // Unchanged facts of a new process count at once. The new process is the incumbent once the earlier one is silent.
   const isHeld = known !== undefined && known.startId !== startId && nowMs < known.lastMs + ms;
   const now = isHeld ? { startId: known.startId, lastMs: known.lastMs } : { startId, lastMs: nowMs };
   const replaced = known?.replaced;

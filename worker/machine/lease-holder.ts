@@ -113,7 +113,7 @@ export class Lending {
   async #withdrawFrom(number: number): Promise<void> {
     const { state, gateway, nowMs } = this.#with;
     const { records } = state;
-    // After an eviction the loan's epoch is unknown and may be ahead of this clock, but never above `epochsTo`.
+    // After an eviction the loan's epoch is unknown. The epoch may be ahead of this clock, but never above `epochsTo`.
     const floor = this.#nextEpoch(this.#epoch === undefined ? this.#lent()?.epochsTo : 0);
     const name = records.get("enrolment")?.name ?? "";
     const asked = () => gateway(number).recall(name, floor);
@@ -122,7 +122,7 @@ export class Lending {
       asked,
       undefined,
     ).catch(() => undefined);
-    // Another call may have ended the loan while this one waited for the gateway.
+    // Another call may have ended the loan while this call waited for the gateway.
     if (!this.#lent()) return;
     const isAnswered = returned !== undefined;
     this.#restore(returned ?? null);
@@ -131,7 +131,7 @@ export class Lending {
     if (!isAnswered) records.put("untouched", { untilMs: nowMs() + LOAN_LASTS_MS });
     this.#epoch = null;
     this.#withoutSocketMs = nowMs();
-    // The alarm was up to an hour ahead during the loan, and an evicted gateway reports no silence any more.
+    // The alarm was up to an hour ahead during the loan, and an evicted gateway no longer reports a silence.
     await state.alarm.atLatest(nowMs() + (isAnswered ? SILENCE_CHECK_MS : TOUCH_AGAIN_MS));
     if (!isAnswered) await this.#touch(name);
   }
@@ -148,7 +148,7 @@ export class Lending {
   async #touch(name: string): Promise<void> {
     const { state, upkeep, nowMs } = this.#with;
     const { records, alarm } = state;
-    // The request budget does not limit this write of the lease, because the write is necessary.
+    // The request budget does not limit this write of the lease, because the write stops a gateway's renewals.
     const connect = upkeep.connector((what) => {
       upkeep.spend(what);
       return true;
@@ -173,7 +173,7 @@ export class Lending {
     this.#endings++;
     const number = this.#lent()?.gateway ?? assigned();
     const isAsked = await this.#ask(number, (holder, name) => holder.reportNow(name));
-    // If the gateway has not answered, the withdrawal makes its next PUT conflict, so that the machine reports.
+    // Without an answer, the withdrawal makes the gateway's next PUT conflict, so that the machine reports.
     if (isAsked === null) await this.withdraw();
   }
 
@@ -230,15 +230,15 @@ export class Lending {
       await this.#ask(gateway, (holder) => holder.dismiss(name, "moved"));
       return null;
     }
-    // A gateway that is evicted before the loan arrives still checks its members for silence.
+    // The machine becomes a member first: a gateway whose eviction loses the loan still checks members for silence.
     const noteMember = () => this.#ask(gateway, (holder) => holder.noteMember(name, gateway));
     if (!this.#lent() && (await noteMember()) !== true) return null;
     const agreed = await agreeSession(name, connection.session);
-    // Nothing is awaited from here on, so that the loan has the current state.
+    // Nothing is awaited from here on, so that the loan contains the node object's current state.
     const decided = this.#decide(report, connection);
     const enrolment = records.get("enrolment");
     if (!agreed || !decided || !enrolment) return null;
-    // During the awaits, the socket ended, a report came, or the gateway changed: no gateway would report a silence.
+    // During the awaits, the socket ended, a report came, or the gateway changed: no gateway would notice a silence.
     if (this.#endings !== connection.endings) return null;
     const epoch = this.#nextEpoch(connection.floor);
     this.#noteLent(gateway, epoch);
@@ -258,7 +258,7 @@ export class Lending {
 
   #decide(report: Report, { by }: Connection) {
     const { state, upkeep, nowMs } = this.#with;
-    // During the report its key may have lost the name, to the machine's next key or to another machine.
+    // During the report, the signing key may have lost the name to the machine's next key or to another machine.
     if (this.#withdrawals > 0 || !state.keys.enrolled()?.thumbprints.includes(by)) return null;
     return decideLoan({ ...state, upkeep, report, nowMs: nowMs() });
   }
@@ -285,7 +285,7 @@ export class Lending {
     const { state, upkeep, requests, nowMs } = this.#with;
     const isLast = returned && (this.#epoch === undefined || this.#epoch === returned.epoch);
     const isOfThisMachine = returned?.baton.enrolment === state.records.get("enrolment")?.id;
-    // No gateway has written the lease if no loan was made. The memory is then still correct.
+    // If no loan was made, no gateway has written the lease: the memory of the lease is then still correct.
     const isKnown = this.#epoch === null;
     this.#epoch = null;
     if (!isLast || !isOfThisMachine) {
@@ -383,7 +383,7 @@ function isSettled(situation: LendingSituation): boolean {
     records.get("registration")?.phase === "registered" &&
     records.get("registration")?.startId === report.startId &&
     records.get("node")?.readAgain === false &&
-    // While another writer undoes a part of the Node, this object must put the part back.
+    // While another writer undoes a part of the Node, each report must reach this object, which puts the part back.
     records.get("putBack") === undefined &&
     (records.get("silentSinceMs") ?? null) === null &&
     records.get("apiserverBackSinceMs") === undefined &&

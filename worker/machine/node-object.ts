@@ -110,7 +110,7 @@ export class NodeObject extends StoredObject {
       for (const part of [this.#requests, this.#upkeep, facts, senders, samples]) part.forget();
       recordReturn(this.#state, nowMs);
       this.#index.update();
-      // The alarm detects a machine that never reports.
+      // The alarm detects an enrolled machine that never reports.
       await alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
     }
     const enrolled = keys.enrolled();
@@ -184,7 +184,7 @@ export class NodeObject extends StoredObject {
     const isEnrolled = keys.enrolled() !== null;
     const process = report.startId;
     const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
-    // Learns the sender's IDs only from a fresh request: a replayed one does not show that the sender reports now.
+    // Learns the sender's IDs only from a fresh request: a replayed request does not show that the sender reports now.
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
@@ -260,10 +260,10 @@ export class NodeObject extends StoredObject {
     const nowMs = currentMs();
     if (keys.revoke(generation)) {
       journal.note("registration", "an operator revoked this machine's keys", nowMs);
-      // No report will come to repeat a failed update of the fleet index, so the alarm repeats it.
+      // No report will come to repeat a failed update of the fleet index, so the alarm repeats the update.
       await alarm.atLatest(nowMs + UPDATE_LIMITS.firstWaitMs);
     }
-    // Ends the loan even if the keys were refused before, because an earlier call may have been interrupted.
+    // Ends the loan even if an earlier call has refused the keys, because that call may have been interrupted.
     if (records.get("enrolment")?.isRevoked) await this.#lending.end("refused");
     this.#index.update();
   }

@@ -52,7 +52,7 @@ async function parseFacts({ facts, factsDigest }: Report): Promise<ReportedFacts
     const { path, message } = firstFault(parsed.error);
     return failure({ path: `/facts${path}`, message });
   }
-  // The digest is of validated facts: others may be nested more deeply than canonicalJson can recurse.
+  // The digest is of validated facts: invalid facts may be nested more deeply than canonicalJson can recurse.
   if ((await digestOf(canonicalJson(parsed.data))) !== factsDigest)
     return failure({ path: "/factsDigest", message: "not the digest of these facts" });
   return success(parsed.data);

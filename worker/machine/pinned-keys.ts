@@ -149,7 +149,7 @@ export class PinnedKeys {
     if (!enrolment || !signer || enrolment.id !== enrolmentId) return UNAUTHENTICATED;
     const signed = await verifySigned(request, await this.#importOnce(signer.key), { action, origins });
     if (!signed.ok) return signed;
-    // The records are read again, since other requests may have changed them during the verification.
+    // The records are read again, since other requests may have changed the records during the verification.
     const isFormer = this.#records.get("formerKey")?.thumbprint === signer.thumbprint;
     if (isFormer || this.#records.get("enrolment")?.isRevoked) return KEY_REVOKED;
     return signed;

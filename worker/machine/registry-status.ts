@@ -116,7 +116,7 @@ export class RegistryStatus {
     if (!enrolment) return false;
     const { name, key: publicKey, thumbprint, generation = 0 } = enrolment;
     const confirmed = await this.#registry().confirm(name, generation, thumbprint, origin, publicKey);
-    // Another machine may have been pinned during the call. The registry's answer is not about that machine.
+    // Another machine may have been pinned before the registry answered. The answer is not about that machine.
     if (keys.pinInUse() !== key) return false;
     const toldAtMs = { ...this.#settled()?.toldAtMs, [origin]: nowMs };
     if (confirmed) records.put("settled", { key, toldAtMs, gateway: confirmed.gateway });
@@ -173,7 +173,7 @@ export class RegistryStatus {
     const signed = await verifySigned(request, await importPublicKey(key), { action, origins });
     if (!signed.ok) return signed;
     const nowMs = this.#nowMs();
-    // Another request may have followed the pin during the calls above.
+    // Another request may have followed the pin while this request waited for the registry.
     if (!this.#isLost() || !keys.follow(pin, enrolment, nowMs)) return null;
     const { nextThumbprint, nextKey } = pin;
     if (nextThumbprint !== null && nextKey) keys.prepare({ key: nextKey, thumbprint: nextThumbprint });
@@ -189,7 +189,7 @@ export class RegistryStatus {
     const answer = inTime<RecoverablePin | null>(PIN_WITHIN_MS, ask);
     const pin = { by: thumbprint, untilMs: nowMs + PIN_KEPT_MS, answer };
     this.#pin = pin;
-    // After a failure the next request asks again.
+    // If the call to the registry fails, the next request calls the registry again.
     answer.catch(() => {
       if (this.#pin === pin) this.#pin = undefined;
     });

@@ -65,12 +65,12 @@ export class Removal {
       const unpinned = await this.#unpin(name, by);
       if (!unpinned.ok) return LEFT;
       const isEnrolled = keys.outdate(unpinned.value);
-      // The machine has enrolled again after this removal began, so it stays.
+      // The machine has enrolled again after this removal began, so the machine stays.
       if (!isEnrolled && records.get("enrolment")) return LEFT;
       records.put("isLeaving", "thumbprint" in by ? true : "forgotten");
       if (!isEnrolled) return LEFT;
       await lending.end("left");
-      // A tick in progress would create the Node again.
+      // A tick that is in progress could create the Node again after the removal.
       await upkeep.finish();
       await upkeep.flush(name);
       if (await this.#removeFromCluster(name)) return LEFT;
@@ -83,7 +83,7 @@ export class Removal {
   resume(name: string): Promise<void> {
     return this.#tracked(async () => {
       const removed = this.#endAndRemove(name).catch((error: unknown) => {
-        // The error is caught, because the platform gives up an alarm that fails for minutes.
+        // The error is caught, because the platform drops an alarm whose handler fails for minutes.
         logFailure({ node: name, message: "removal failed", error: String(error) });
         return false;
       });
@@ -110,7 +110,7 @@ export class Removal {
   async forget(): Promise<void> {
     const { state, upkeep } = this.#with;
     if (!(await this.#isRemovalSent())) return;
-    // A machine that enrols at once must find the request budget, so the alarm erases it later.
+    // A machine that enrols at once must find the name's request budget, so the alarm erases the budget later.
     const leftMs = state.records.get("enrolment") ? upkeep.keepRequests() : 0;
     await (leftMs > 0 ? state.alarm.atLatest(currentMs() + leftMs) : this.#erase());
   }
@@ -168,7 +168,7 @@ export class Removal {
     const connect = upkeep.connector(spend);
     const remove = () => removeWhatIsThere(env, state.records, () => connect(WITHIN_MS), name);
     const first = await remove();
-    // A write that got no answer in time may have taken effect after the first check.
+    // A write without an answer in time may have taken effect after the removal's first check: the removal is repeated.
     const removed = first.ok ? await remove() : first;
     const isForgotten = state.records.get("isLeaving") === "forgotten";
     const [done, not]: readonly [done: LogMessage, not: LogMessage] =
@@ -276,10 +276,10 @@ async function removeSilentNode(
   const isOurs = records.get("deletion")?.silentDays !== undefined;
   const phase = records.get("registration")?.phase;
   if (phase !== "registered" && !(phase === "node deleted" && isOurs)) return "it has no Node";
-  // The deletion is recorded before it happens, so that the watch of the Nodes does not take it for another writer's.
+  // The deletion is recorded first, so that the watch of the Nodes does not report another writer's deletion.
   noteRemoved(state, days);
   if (!(await removal.removeNode(name))) throw new Error("the Node could not be removed");
-  // A report may have registered the machine during the removal. The record makes the next report register it again.
+  // A report may have registered the machine during the removal. The record makes the next report register again.
   noteRemoved(state, days);
   const nowMs = currentMs();
   journal.note("registration", `the Node was removed after ${days} days of silence`, nowMs);

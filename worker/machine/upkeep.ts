@@ -160,7 +160,7 @@ export class Upkeep {
   ): void {
     this.#memory = { ...tick, lease };
     this.#latest = latest;
-    // During a loan the gateway forwards each report that changes anything, so the report of the loan needs no tick.
+    // During a loan the gateway forwards each report with a change, so the report before the loan needs no tick.
     this.#applied = latest;
     this.#latestMs = latestMs;
     this.#lastReportMs = lastReportMs;
@@ -294,17 +294,17 @@ export class Upkeep {
     if (!enrolment) throw new Error("a tick without an enrolment");
     const [report, seen] = [this.#latest, this.#seen];
     this.#seen = undefined;
-    // A tick with a new report, which follows, also makes the write that the notice requires.
+    // The tick with the new report follows, and also makes the write that the notice requires.
     if (seen) await this.#actOn(seen.node, enrolment, report === this.#applied ? report : undefined);
     if (report === this.#applied)
       return { phase: lastPhase(records) ?? "registering", ready: this.isReady() };
     this.#applied = report;
     if (!report) throw new Error("a tick without a report");
-    // Duplicate senders may have been detected after decideReport.
+    // Another report may have revealed duplicate senders since decideReport has decided about this report.
     const suspension = senders.suspension(report.startId, currentMs());
     if (suspension) return { ...suspension, ready: false };
     const wasRegistered = records.get("registration")?.startId === report.startId;
-    // The tick uses the current token and does not wait for the refreshed one.
+    // The tick uses the current token, and does not wait until another token arrives.
     const refreshed = this.#env.KUBE_URL ? this.#token.refresh(!wasRegistered) : undefined;
     const outcome = await tick({ ...this.#surroundings(enrolment), report });
     await refreshed;
@@ -381,7 +381,7 @@ export function singleFlight<Result>(work: () => Promise<Result>): () => Promise
   }
 
   return () => {
-    // Between two runs `running` is undefined. A call in that moment must join the next run instead of starting one.
+    // Between two runs `running` is undefined. A call at that moment must join the next run instead of starting a run.
     if (next) return next;
     if (!running) return start();
     next = running

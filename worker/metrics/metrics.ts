@@ -264,7 +264,7 @@ export class Durations {
     const nowMs = this.#nowMs();
     const key = `${verb} ${code}`;
     const taken = this.#taken.get(key) ?? this.#begin(key, nowMs);
-    // After a clock was put back, a duration would be negative.
+    // If the clock was put back during the request, the duration would be negative.
     const seconds = Math.max(0, nowMs - startedMs) / 1000;
     const index = DURATION_BUCKETS.findIndex((bound) => seconds <= bound);
     const at = index === -1 ? DURATION_BUCKETS.length : index;

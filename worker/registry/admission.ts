@@ -51,7 +51,7 @@ export function admit(
   const isTaken = isHeld(held, nowMs);
   const isOwn = held !== undefined && isPinned(held, thumbprint);
   const isKnown = isOwn && isCounted(sql, asking);
-  // A repeated request changes nothing, so it is accepted even if the token has expired or is used up now.
+  // A repeated request changes nothing, and is accepted even if the token has expired or is used up now.
   if (isKnown && isTaken) return pinnedAs(sql, name, nowMs);
   const latestMs = changedAtMs(sql, name);
   if (asking.challengedAtMs <= latestMs) return failure({ reason: "not fresh", changedAtMs: latestMs });

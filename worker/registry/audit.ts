@@ -110,7 +110,7 @@ const LOGS = { operators: "audit", machines: "machine_log", refusals: "refusal_l
 export function readAudit(sql: SqlStorage, { by, target, before, limit }: AuditRequest): AuditEntry[] {
   const [ofTarget, bindings] = target === undefined ? ["", []] : ["AND target = ?", [target]];
   const rows = sql.exec<LogRow>(
-    // A condition `? IS NULL OR …` would use no index, and a log may have a million rows.
+    // With the condition `? IS NULL OR …` SQLite would use no index, and a log may have a million rows.
     `SELECT * FROM ${LOGS[by]} WHERE id < ? ${ofTarget} ORDER BY id DESC LIMIT ?`,
     before ?? Number.MAX_SAFE_INTEGER,
     ...bindings,

@@ -329,7 +329,7 @@ export async function orderMachine(
   withinMs: number = BULK_PACE.withinMs,
 ): Promise<string | null> {
   const reason = await inTime(withinMs, () => object.act(name, order));
-  // The call always fails, since the object aborts itself. The object's alarm deletes the rest of its storage.
+  // The call to `forget` always fails, since the object aborts itself. The object's alarm deletes the rest.
   const forget = () => object.forget().catch(() => undefined);
   if (reason === null && order.act === "forget") await withDeadline(withinMs, forget, undefined);
   return reason;

@@ -64,12 +64,12 @@ export class Imports {
     const fault = this.#faultOf(page, isSame ? row : undefined) ?? (isSame ? null : otherUnderWay(row));
     if (fault !== null) return failure(fault);
     if (page.isLast) {
-      // The fleet index stores receivers and mutes. A repeated call does no harm.
+      // The fleet index stores receivers and mutes. It is safe to repeat this call.
       const taken = await fleetIndex(this.#env).takeBackupRows([...this.#pages(["receivers", "mutes"])]);
       if (!taken.ok) return taken;
     }
     return this.#storage.transactionSync(() => {
-      // Another request may have changed the import during the call.
+      // Another request may have changed the import while the fleet index took its rows.
       const again = this.#row();
       const expected = again?.id === page.id ? again.next_page : 1;
       if (page.page !== expected || countPinned(this.#sql) > 0) return failure("this has changed meanwhile");
@@ -158,7 +158,7 @@ export class Imports {
   }
 
   *#pages(tables: readonly string[]): Generator<BackupRows> {
-    // Pages are read singly, since all pages together may exceed the object's memory.
+    // Pages are read one at a time, since all pages together may exceed the object's memory.
     for (const page of column<number>(this.#sql, "SELECT page FROM import_pages ORDER BY page")) {
       const body = cell<string>(this.#sql, "SELECT body FROM import_pages WHERE page = ?", page);
       const parsed = JSON.parse(body) as BackupRows;

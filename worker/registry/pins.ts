@@ -214,7 +214,7 @@ export function unpin(
   if (!wasPinned(sql, name)) return failure("no machine ever had this name");
   const held = findPin(sql, name);
   const isForgotten = what === "machine.forget";
-  // A repeated leave must not write a row, since a machine can repeat it without limit.
+  // A repeated leave must not write a row, since a machine can repeat a leave without limit.
   if (isForgotten && !held) return success(cell(sql, "SELECT value FROM generation"));
   buryPin(sql, held, nowMs, { why: isForgotten ? "forgotten" : "revoked" });
   leaveGateway(sql, held?.gateway ?? null);

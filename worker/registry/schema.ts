@@ -57,7 +57,7 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
    CREATE INDEX machine_log_by_target ON machine_log (target);
    INSERT INTO machine_log SELECT * FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';
    DELETE FROM audit WHERE who LIKE 'token %' OR who LIKE 'machine %';`,
-  // Adds the index for changedAtMs. Keys that lost a name because they never reported are refused from now on.
+  // Adds the index for changedAtMs. From now on, a key that lost its name because it never reported is refused.
   `DROP INDEX tombstones_by_name;
    CREATE INDEX tombstones_by_name_and_time ON tombstones (name, left_at_ms);
    INSERT OR IGNORE INTO tombstones SELECT thumbprint, name, MAX(admitted_at_ms) FROM enrolments

@@ -45,7 +45,7 @@ export function journal(
     /** Stores the decision before it returns; writes nothing if nothing changed. */
     decide({ node, memory, events, nowMs }: Decision): void {
       const decided = decidedConditions(node);
-      // Almost every heartbeat ends here: even an empty transaction would have a cost.
+      // Almost every heartbeat's decision ends here: even an empty transaction would have a cost.
       if (events.length === 0 && records.holds("decided", decided) && records.holds("memory", memory)) return;
       storage.transactionSync(() => {
         const before = records.get("decided") ?? [];
@@ -59,7 +59,7 @@ export function journal(
     begin({ process, events, isFresh }: ProcessStart, nowMs: number): void {
       storage.transactionSync(() => {
         records.put("process", process);
-        // The removal of an absent record costs nothing. A new object writes one row less than with an empty record.
+        // Removing an absent record costs nothing, while a new object would write a row for an empty record.
         records.remove("decided");
         if (isFresh) records.remove("correlator");
         outbox.add(events, nowMs);

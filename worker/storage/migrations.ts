@@ -51,7 +51,7 @@ export function stateVersion(sql: SqlStorage): number | null {
   try {
     return sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM migrations").one().count;
   } catch (error) {
-    // Only a new object throws here. A check in advance would cost each object a second statement at each wake.
+    // Only a new object's query throws. A check in advance would cost each object a second statement at each wake.
     if (error instanceof Error && error.message.includes("no such table")) return null;
     throw error;
   }
@@ -79,7 +79,7 @@ function run(sql: SqlStorage, id: number, migration: Migration): void {
   sql.exec("INSERT INTO usable_migrations VALUES (?, ?)", id, usableFrom);
 }
 
-/** Reports whether this Worker can use the state: each migration that this Worker lacks must be usable by it. */
+/** Reports whether this Worker can use the state: this Worker must be able to use each later migration's result. */
 function isUsable(sql: SqlStorage, stored: number, known: number): boolean {
   const [made] = sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'usable_migrations'").toArray();
   if (!made) return false;
@@ -95,7 +95,7 @@ export abstract class StoredObject extends DurableObject<Environment> {
   }
 }
 
-/** The wait of a refusing object for its next alarm. The platform would drop an alarm that fails several times. */
+/** The time until a refusing object's next alarm. The platform would drop an alarm that fails several times. */
 const AGAIN_MS = 60_000;
 /** The close code Service Restart (RFC 6455, 1012): machines then report by HTTP, and pages reconnect. */
 const RESTART = 1012;

@@ -65,7 +65,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     if (sent.length === 0) return failed;
     storage.transactionSync(() => {
       remove(sent);
-      // If a process of the shim has started during the sending, the new process's correlator stays empty.
+      // If a shim process has started while events were sent, the new process's correlator stays empty.
       if (records.get("correlator") === before) records.put("correlator", known);
     });
     return failed;
@@ -83,7 +83,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     add(events: readonly OccurredEvent[], nowMs: number): void {
       if (events.length === 0) return;
       tables.make();
-      // The times become the events' names and must differ, but a Worker's clock stands still during a computation.
+      // The times become the events' names and must differ, but workerd's clock stands still while code runs.
       const first = Math.max(nowMs * 1000, (last ?? 0) + 1);
       const bounded = events.map((event) => ({
         ...event,

@@ -99,7 +99,7 @@ export function decideStatus(
   const events: OccurredEvent[] = [];
   const recordEvent = (type: string, reason: string, message: string) =>
     void events.push({ type, reason, message });
-  // Times never go back, even if this clock does. The stored row may be older than the last write, unlike the lease.
+  // The status's times never go back, even if this clock does. Unlike the lease, the stored row may be outdated.
   const { heartbeatMs = 0, status } = remembered;
   const writtenMs = Math.max(heartbeatMs, status?.lastStatusReportTimeMs ?? 0);
   const nowMs = Math.max(machine.nowMs(), writtenMs, lastHeartbeatMs(original));
@@ -154,7 +154,7 @@ export function recordDecision(
   const put = held.wanted.flatMap(({ part, value }) => (value === null ? [] : part));
   recordOthers(machine, others, put);
   recordHeldBack(machine, writtenBefore, held);
-  // Events take their time from this clock: their names may already contain a later time than the last write's.
+  // Events take their time from this clock: an earlier event's name may already contain a time after the last write.
   const atMs = machine.nowMs();
   recordPodCIDR(machine, update.node, atMs);
   machine.journal.decide({ node: update.node, memory: storedMemory(memory, nowMs), events, nowMs: atMs });

@@ -96,7 +96,7 @@ export async function renewLease(
   // No controller can have set conditions of a Node that this tick has created.
   const isFresh = () => created !== undefined || isWithin(renewedAtMs, durationMs, nowMs());
   const isRead = found === null || found.ok || isNotFound(found.error);
-  // A Node whose status was never written is read anyway.
+  // A Node whose status was never written is read before the first write in any case.
   const isWritten = (status ?? records.get("node"))?.lastStatusReportTimeMs !== null;
   if (isRead && !isFresh() && isWritten) {
     if (hasLapsed(machine, renewedAtMs, durationMs)) noteLapse(records);
@@ -154,7 +154,7 @@ function leaseSteps(
     },
     renewTime: (base) => nextRenewTime(nowMs() * 1000, base),
     isNew: created !== undefined,
-    // The lease is not retried here, because the next report tries again.
+    // The lease is not read and written again here, because the next report tries again.
     backOff: () => Promise.resolve(false),
   };
 }
@@ -212,7 +212,7 @@ function notRenewed(
 ): Renewal {
   const renewedAtMs = before.renewedAtMs ?? renewedAtOf(inMemory);
   const contact = lastContact(renewedAtMs, facts.settings.nodeLeaseDurationSeconds, nowMs());
-  // After an eviction the machine's rest of the status budget is unknown, so it counts as empty.
+  // After an eviction the rest of the machine's status budget is unknown, so the budget counts as empty.
   const budget = before.budget ?? (inMemory === null ? emptyBudget(nowMs()) : undefined);
   return { renewed: false, error, ...contact, memory: { budget } };
 }

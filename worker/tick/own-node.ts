@@ -147,7 +147,7 @@ export function noteLapse(records: NodeRecordStore): void {
   records.put("node", { ...known, readAgain: true, hasLapsed: true });
 }
 
-// An apiserver that does not record field managers shows no other writer.
+// If the apiserver does not record field managers, no other writer is found.
 const RENEW_TIME = ["f:spec", "f:renewTime"];
 const READY_HEARTBEAT = ["f:status", "f:conditions", 'k:{"type":"Ready"}', "f:lastHeartbeatTime"];
 
@@ -194,7 +194,7 @@ export async function claimNode(
   if (fault === null) return success({ node: existing, ...(lease.ok && { lease: lease.value }) });
   if (!lease.ok && !isNotFound(lease.error))
     return failure({ reason: "request failed", step: "get", error: lease.error });
-  // An operator who offers a Node deletes its lease. If the lease exists again, another writer renews it.
+  // An operator who offers a Node deletes the Node's lease. If a lease exists again, another writer renews that lease.
   if (lease.ok && !fieldOwners(lease.value.metadata, RENEW_TIME).includes(fieldManagerOf(deployment)))
     return failure({ reason: "not ours", message: "the Node is offered, but its lease is still there" });
   return adopt(machine, client, existing);
@@ -250,16 +250,16 @@ function take(
   known: NodeRecords["node"],
   node: Node,
 ): Noticed {
-  // The conditions of a patch without answer may be on the Node. History has them since the decision.
+  // The conditions of a patch without an answer may be on the Node. History has their changes since the decision.
   const isOurs = ({ type, status }: NodeCondition) =>
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));
   const changed = transitions(conditionsOf(known.node), others);
   for (const text of changed) journal.note("condition", byOthers(text), nowMs());
-  // A report may have recorded an expired lease while the Node was read.
+  // While the Node was read, a report may have recorded in this row that the lease has expired.
   records.put("node", { ...(records.get("node") ?? known), node });
   const isGivenUp = readyConditionOf(node)?.status === "Unknown";
-  // The node controller sets Unknown when the lease has expired.
+  // The node controller sets Ready to Unknown when the lease has expired.
   if (isGivenUp) noteLapse(records);
   return { kind: "taken", isGivenUp, nodeVersion: node.metadata?.resourceVersion };
 }

@@ -23,7 +23,7 @@ export function deletionAfter(
   const { firstWaitMs, longestWaitMs, soonMs } = AGAIN_LIMITS;
   // A clock that was put back must not make a Node look old.
   const stoodMs = createdAtMs === undefined ? Number.POSITIVE_INFINITY : Math.max(0, nowMs - createdAtMs);
-  // A Node that the Worker itself removed has no earlier wait that could double.
+  // If the Worker itself removed the Node before, no earlier wait exists that could double.
   const isSequel = stoodMs < longestWaitMs && before?.silentDays === undefined;
   const last = isSequel ? before : undefined;
   return {

@@ -132,12 +132,12 @@ async function attemptWith(
     return { phase: "registering", message: initial.error, ...retry(machine, before) };
   }
   const { node } = initial.value;
-  // A machine that is not Ready does not restore its deleted Node. This check is before the decision is recorded.
+  // A machine that is not Ready does not restore its deleted Node. This check precedes the record of the decision.
   const isSilenceOver = records.get("deletion")?.silentDays !== undefined;
   if (isDeleted && !isSilenceOver && !isReady(node))
     return { phase: "node deleted", message: AGAIN_WHEN_READY };
   recordInitial(machine, initial.value, nowMs);
-  // The taint of a cordon is left out, because it appears and disappears with the cordon.
+  // The taint of a cordon is not restored, because the taint appears and disappears with the cordon.
   const taints = (node.spec.taints ?? []).filter((taint) => !isSameTaint(taint, UNSCHEDULABLE_TAINT));
   if (isDeleted || isKnownNotReady(machine))
     keepOthersMarks(node, records.get("node")?.node ?? {}, everAsked(known));
@@ -228,7 +228,7 @@ function recordRegistered(
       journal.tell({ type, reason, message }, nowMs);
     recordNodeStatusEvent(name, record)("Normal", "NodeReady");
   }
-  // Later events report differences from the existing Node.
+  // The decisions that follow report their differences from the existing Node as events.
   records.put("decided", decidedConditions(node));
   // A creation writes the whole status. The lease of a found Node still has the status time of an earlier process.
   const { nodeStatusReportFrequencyMs } = facts.settings;
@@ -273,7 +273,7 @@ function isReadyAtFirst(
 ): boolean {
   if (!isReady(node) || records.get("registration")?.startId === report.startId) return false;
   if (outcome === "created") return true;
-  // The answer to the creation may have been lost. Then the existing Node is as it was decided.
+  // The creation's answer may have been lost: the existing Node then has the conditions that were decided.
   if (records.get("node")) return false;
   const since = (conditions: readonly DecidedCondition[] = []) =>
     conditions.find(({ type }) => type === "Ready")?.lastTransitionTime;
@@ -320,7 +320,7 @@ async function tryToRegister(
 ): Promise<{ attempt: Registration; lease: Pick<TickMemory, "lease"> }> {
   const { name, records, facts } = machine;
   const client = machine.client(deadlineMs);
-  // The lease that is read here saves the renewal a GET.
+  // The lease that the registration reads here saves the renewal a GET.
   let lease: Pick<TickMemory, "lease"> = {};
   const claim = async (existing: Node) => {
     const claimed = await claimNode(machine, client, existing);
@@ -347,7 +347,7 @@ function restoreOthers(
 ): void {
   const { facts, enrolment, records } = machine;
   const holder = grantHolder(machine);
-  // Reconciles labels again as a kubelet would see them: the existing Node may be for pods, or have the earlier form.
+  // The labels are reconciled again as a kubelet would: the Node may be for pods, or have the earlier form.
   reconciled.metadata.labels = { ...existing.metadata?.labels };
   asKubelets(reconciled);
   updateDefaultLabels(kubeletsView(node), reconciled);

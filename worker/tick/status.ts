@@ -107,7 +107,7 @@ class OneWrite {
     const { records, requests, facts, log, random } = this.#machine;
     const nowMs = this.#machine.nowMs();
     const { state, period, isDue } = dueStatus({ records, memory: this.#memory, facts }, nowMs);
-    // A watched Node is known with other writers' changes; another Node is read before a periodic write.
+    // The known version of a watched Node has other writers' changes. Any other Node is read before a periodic write.
     this.#isKnownEnough = this.#isSound && (!isDue || (await this.#machine.isWatched()));
     const unasked = this.#withoutAsking(nowMs);
     if (unasked) return unasked;
@@ -121,7 +121,7 @@ class OneWrite {
         mayWrite: (original, node) => this.#mayWrite(original, node),
         random,
         tries: leaseBackOff || statusBackOff ? 1 : requests.tries(),
-        // The Worker mounts no volumes.
+        // The Worker mounts no volumes, so it reports none as in use.
         markVolumesAsReportedInUse: () => undefined,
         onRepeatedHeartbeatFailure: () => {
           const { repeatedFailures } = this.#memory;
@@ -158,9 +158,9 @@ class OneWrite {
   async #readNode(attempt: number): Promise<ApiResult<Node>> {
     const isFirst = attempt === 0;
     if (isFirst && this.#isKnownEnough) return success(this.#known.node);
-    // For a periodic write the apiserver's cache is recent enough. A Node in doubt is not read from the cache.
+    // For a periodic write, the apiserver's cache is recent enough. A Node in doubt must be read from etcd.
     const read = await this.#own.readNode(isFirst && this.#isSound);
-    // The status is decided over the known Node if the apiserver does not answer, so that history has the report.
+    // If the apiserver does not answer, the status is decided from the known Node, so that history has the report.
     if (isFirst && !read.ok && !this.#own.lost) this.#decide(this.#known.node);
     return read;
   }
@@ -224,7 +224,7 @@ class OneWrite {
     if (setterErrors !== (this.#memory.setterErrors ?? ""))
       log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
     this.#memory.setterErrors = setterErrors;
-    // The Node also differs if a later attempt found that a patch without an answer had been applied.
+    // The Node also differs if a later attempt showed that the apiserver had applied a patch without an answer.
     if (records.get("node")?.readAgain || !isSameButForTimes(node, this.#known.node))
       records.put("node", { node, ...state, readAgain: false });
   }

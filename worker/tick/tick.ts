@@ -80,7 +80,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   const registered = await register(machine, memory, REGISTRATION_DEADLINE_MS);
   Object.assign(memory, registered.memory);
   const { phase, message, retryInMs, created } = registered;
-  // A registration that conflicted keeps the phase, and is tried again with the next report.
+  // A registration that conflicted keeps its phase, and the next report tries again to register.
   if (phase !== "registered" || retryInMs !== undefined) {
     // While a restarted shim cannot register, the lease of its known Node is still renewed.
     const wasRegistered = records.get("registration")?.phase === "registered";
@@ -179,7 +179,7 @@ async function write(
   deadlineMs: number,
 ) {
   const reportedMs = memory.status?.lastStatusReportTimeMs;
-  // The status leaves these two fields alone, since they may change during its write.
+  // The status write gets no `lease` and `renewedAtMs` to return, since both may change while the status is written.
   const { lease: _lease, renewedAtMs: _at, ...known } = memory;
   const status = await writeStatus(machine, known, contact, deadlineMs);
   Object.assign(memory, status.memory);
@@ -203,7 +203,7 @@ export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promi
   const registration = records.get("registration");
   if (!facts || !env.KUBE_URL || !registration) return { kind: "passed over" };
   const machine = { ...input, ...surroundings(input), facts };
-  // A taken name may have become free, so the next report checks it.
+  // A taken name may have become free, so the next report checks the name.
   if (registration.phase === "name taken") memory.lookedAtMs = undefined;
   const client = () => machine.client(STATUS_DEADLINE_MS);
   const noticed = await takeNotice(machine, client, seen, memory.nodeVersion);
