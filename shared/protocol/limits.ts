@@ -289,7 +289,13 @@ export const GATEWAY_LIMITS = {
   /** Seconds until the gateway closes a socket without an accepted report. */
   unacceptedSeconds: 10,
   /** The number of sockets without an accepted report that one name may have. */
-  unacceptedOfName: 4,
+  unacceptedOfName: 2,
+  /** The number of sockets of one name, with closed ones until their machine has closed them too. */
+  socketsOfName: 4,
+  /** The number of sockets of one network without an accepted report, or closed only by the gateway. */
+  pendingOfNetwork: 64,
+  /** Seconds for which a machine must wait if one of these numbers is reached. */
+  crowdedSeconds: 60,
   /** The number of sockets that a name may open at once, and in a minute. */
   upgradesAMinute: 20,
   /** Seconds of the longest lease loan. */

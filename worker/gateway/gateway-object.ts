@@ -53,7 +53,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
   override async fetch(request: Request): Promise<Response> {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the Worker wrote it
     const { ticket, ...opened } = JSON.parse(request.headers.get(GATEWAY_OPENING) ?? "") as GatewayOpening;
-    const refusal = this.#gateway.refusal({ name: opened.name, ticket });
+    const refusal = this.#gateway.refusal(opened, ticket);
     if (refusal) return new Response(refusal);
     const { 0: client, 1: server } = new WebSocketPair();
     this.ctx.acceptWebSocket(server, [opened.name]);

@@ -1,6 +1,7 @@
 // Implements a gateway without the platform: handles the frames on its machines' sockets, the calls that node objects
 // make to the gateway, and the alarm. While heartbeats are quiet, the gateway renews leases without waking a node
 // object.
+import { networkOf } from "../../shared/fleet/sort-keys.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ReturnedLoan } from "../machine/lease-loan.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
@@ -38,8 +39,8 @@ export class Gateway {
   }
 
   /** Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket. */
-  refusal({ name, ticket }: { name: string; ticket: string }): GatewayRefusal | null {
-    return this.#openings.refusal(name, ticket);
+  refusal(opened: Opener, ticket: string): GatewayRefusal | null {
+    return this.#openings.refusal(opened, ticket);
   }
 
   open(socket: ServerSocket, opened: OpenedSocket): Promise<void> {
@@ -204,6 +205,8 @@ export class Gateway {
   }
 }
 
+type Opener = Pick<OpenedSocket, "name" | "address">;
+
 /** The reason why a socket must not be opened, as the body of the answer. */
 type GatewayRefusal = "used ticket" | "full" | `sent away ${number}`;
 
@@ -229,13 +232,29 @@ class Openings {
   }
 
   /** Returns the reason why a socket must not be opened; null if it may be opened. Uses the ticket up in both cases. */
-  refusal(name: string, ticket: string): GatewayRefusal | null {
+  refusal({ name, address }: Opener, ticket: string): GatewayRefusal | null {
     const { members, nowMs, size } = this.#in;
     if (this.#usedMs.has(ticket)) return "used ticket";
     this.#usedMs.set(ticket, nowMs());
     const awayMs = Math.max(this.#endings.awayForMs(name), this.#waitMs(name));
     if (awayMs > 0) return `sent away ${Math.ceil(awayMs / 1000)}`;
+    if (this.#isCrowded(name, networkOf(address))) return `sent away ${GATEWAY_LIMITS.crowdedSeconds}`;
     return this.#others(name) < size() || members.has(name) ? null : "full";
+  }
+
+  /**
+   * Returns true if the name or its network has too many sockets. The platform keeps the begun message of a socket,
+   * up to 32 MiB, until the machine closes the socket, and shows no gateway how long the message is.
+   */
+  #isCrowded(name: string, network: string): boolean {
+    const all = this.#in.held.all();
+    const pending = all.filter(
+      (each) => !each.isAccepted && network !== "" && networkOf(each.attachment.address) === network,
+    );
+    return (
+      all.filter(({ attachment }) => attachment.name === name).length >= GATEWAY_LIMITS.socketsOfName ||
+      pending.length >= GATEWAY_LIMITS.pendingOfNetwork
+    );
   }
 
   /** Returns for how many milliseconds this name must wait for its next socket; 0 if it need not wait. */

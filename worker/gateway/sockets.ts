@@ -133,6 +133,20 @@ export class HeldSockets {
       .filter(({ closedMs }) => closedMs === null);
   }
 
+  /** Returns all sockets that the platform has, also closed ones. `isAccepted`: open, with an accepted report. */
+  all(): { attachment: SocketAttachment; isAccepted: boolean }[] {
+    return this.#open().map((socket) => {
+      // A socket that `tidy` has forgotten stays forgotten.
+      const { attachment, closedMs } = this.#known.get(socket) ?? {
+        // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- what `add` and `hear` wrote
+        attachment: socket.deserializeAttachment() as SocketAttachment,
+        closedMs: null,
+      };
+      const isOpen = socket.readyState === OPEN && closedMs === null;
+      return { attachment, isAccepted: isOpen && attachment.beatMs !== null };
+    });
+  }
+
   /** Returns the machine's socket with an accepted report; undefined if there is none. */
   accepted(name: string): HeldSocket | undefined {
     return this.open(name).find(({ attachment }) => attachment.beatMs !== null);

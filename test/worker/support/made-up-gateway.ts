@@ -231,12 +231,17 @@ export class MadeUpGateway {
   }
 
   /** Opens a socket as the route and the platform do. Returns the refusal, or the socket. */
-  async open(name: string, ticket = `ticket-${++this.#tickets}`): Promise<MachineSocket | string> {
-    const refusal = this.gateway.refusal({ name, ticket });
+  async open(
+    name: string,
+    ticket = `ticket-${++this.#tickets}`,
+    address?: string,
+  ): Promise<MachineSocket | string> {
+    const opener = openedBy(name, address);
+    const refusal = this.gateway.refusal(opener, ticket);
     if (refusal) return refusal;
     const socket = new MachineSocket(name);
     this.sockets.push(socket);
-    await this.gateway.open(socket, openedBy(name));
+    await this.gateway.open(socket, opener);
     return socket;
   }
 
@@ -318,12 +323,12 @@ export async function until(isSo: () => boolean): Promise<void> {
   while (!isSo()) await new Promise((again) => void setTimeout(again));
 }
 
-export const openedBy = (name: string): OpenedSocket => ({
+export const openedBy = (name: string, address = "192.0.2.1"): OpenedSocket => ({
   gateway: GATEWAY,
   name,
   kid: `kid of ${name}`,
   session: `key of ${name}`,
-  address: "192.0.2.1",
+  address,
 });
 
 let objects = 0;

@@ -26,6 +26,40 @@ describe("a connect ticket", () => {
     }));
 });
 
+/** Lets the machines close the sockets that the gateway has closed, as a shim does. */
+async function closesClosed(made: MadeUpGateway): Promise<void> {
+  for (const socket of made.sockets.filter(({ readyState }) => readyState !== 1)) await made.lose(socket);
+}
+
+describe("sockets that the platform keeps, each with a begun message of up to 32 MiB", () => {
+  const { socketsOfName, pendingOfNetwork } = GATEWAY_LIMITS;
+
+  it("of one name, which does not close those that the gateway has closed → up to the limit, and no more", () =>
+    inGateway(async (made) => {
+      for (let sockets = 0; sockets < socketsOfName; sockets++) await made.opened("edge-1");
+      expect(await made.open("edge-1")).toBe("sent away 60");
+      await made.pass(3_600_000);
+      made.evict();
+      expect(await made.open("edge-1")).toBe("sent away 60");
+      expect(await made.open("edge-2")).not.toBeTypeOf("string");
+      await closesClosed(made);
+      expect(await made.open("edge-1")).not.toBeTypeOf("string");
+    }));
+
+  it("of one network, without a report or closed → up to the limit; accepted ones and other networks do not count", () =>
+    inGateway(async (made) => {
+      await made.connected("edge-0");
+      const openFrom = (address: string, at: number) => made.open(`edge-${at}`, undefined, address);
+      for (let at = 1; at <= pendingOfNetwork; at++)
+        expect(await openFrom(`2001:db8::${at}`, at)).not.toBeTypeOf("string");
+      expect(await openFrom("2001:db8::ffff", 98)).toBe("sent away 60");
+      expect(await openFrom("2001:db8:0:1::1", 98)).not.toBeTypeOf("string");
+      const [, first] = made.sockets;
+      await made.report(first!);
+      expect(await openFrom("2001:db8::ffff", 99)).not.toBeTypeOf("string");
+    }));
+});
+
 describe("sockets of one name without an accepted report", () => {
   it("up to the limit → all stay", () =>
     inGateway(async (made) => {
@@ -51,7 +85,10 @@ describe("sockets that one name opens", () => {
   const { upgradesAMinute } = GATEWAY_LIMITS;
 
   async function opensAll(made: MadeUpGateway): Promise<void> {
-    for (let sockets = 0; sockets < upgradesAMinute; sockets++) await made.opened("edge-1");
+    for (let sockets = 0; sockets < upgradesAMinute; sockets++) {
+      await made.opened("edge-1");
+      await closesClosed(made);
+    }
   }
 
   it("up to the limit at once, also if the gateway has closed them; another name's do not count", () =>
