@@ -8,7 +8,7 @@ import type { NodeMarks } from "../shared/node/own-labels.ts";
 
 type BoundVariable = keyof typeof BOUND_DEFAULTS;
 
-/** Which deleted Nodes the Worker registers again for a process of the shim that is still running. */
+/** The deleted Nodes that the Worker registers again although the machine's shim has not restarted. */
 export type RegisterAgain = (typeof REGISTER_AGAIN)[number];
 
 export interface Environment
@@ -53,7 +53,7 @@ export interface Environment
   REGISTER_AGAIN?: string;
   /** The number of days of silence after which the Worker removes a machine's Node. Absent or empty: never. */
   REMOVE_SILENT_NODES_DAYS?: number | string;
-  /** Multiplies the limits of all machines of a join token, and of the deployment. Absent or empty: 1. */
+  /** The factor of the limits that the machines of one join token, or of the deployment, share. Absent or empty: 1. */
   SHARED_LIMITS_FACTOR?: number | string;
   /** Counts failed attempts by address. Cloudflare provides this binding; workerd alone does not. */
   FAILURES?: RateLimit;

@@ -14,7 +14,7 @@ import { logFailure } from "./log.ts";
 /** The hour (UTC) at which Nodes of long silent machines are removed. */
 const REMOVAL_HOUR = 3;
 const MINUTES_OF_OTHERS = 5;
-/** `atOnce`: the number of gateways that are asked at the same time. `withinMs`: the deadline of each. */
+/** `atOnce`: the number of gateways that are called at the same time. `withinMs`: the deadline of each call. */
 const GATEWAY_PACE = { atOnce: 50, withinMs: 10_000 } as const;
 
 export async function scheduled({ scheduledTime }: ScheduledController, env: Environment): Promise<void> {

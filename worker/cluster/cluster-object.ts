@@ -190,7 +190,7 @@ export class ClusterObject extends StoredObject {
     return kubeConnector(this.env, tokens, currentMs, undefined, this.#path());
   }
 
-  /** Returns the newest token, and a function that gets another token if the apiserver refuses the newest. */
+  /** Returns the newest token, and a function that gets another token if the apiserver refuses the newest token. */
   async #tokens(): Promise<TokenSource> {
     const { tokens } = await this.#own();
     const token = await tokens.tokenFor(undefined);

@@ -11,7 +11,7 @@ export const NOTICE_LIMITS = {
   /** The most requests in one turn of the alarm: the platform limits the subrequests of an invocation. */
   aTurn: 400,
   atOnce: 4,
-  /** The limit of characters of waiting Nodes. Above it, a notice has no Node: the machine's object reads the Node. */
+  /** The limit of characters of waiting Nodes. Above the limit, a notice has no Node: the machine's object reads it. */
   keptLength: 8 * 1024 * 1024,
   /** The most Nodes that may turn Unknown within BEAT_MS. Further notices wait: the machines may report first. */
   unknownAtOnce: 20,
@@ -58,7 +58,7 @@ export class Notices {
   readonly #with: NoticeDependencies;
   readonly #waiting = new Map<string, Waiting>();
   #keptLength = 0;
-  /** When Nodes turned Unknown, within the last BEAT_MS. Nodes whose objects are already notified count too. */
+  /** The times within the last BEAT_MS at which Nodes turned Unknown, including Nodes whose objects are notified. */
   #unknownAtMs: number[] = [];
   #left: number = NOTICE_LIMITS.aTurn;
   #isOpen = false;

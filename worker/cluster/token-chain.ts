@@ -247,7 +247,7 @@ function goodTokens(tokens: readonly ChainToken[], nowMs: number): ChainToken[] 
   return tokens.filter(({ life }) => nowMs < life.expiresAtMs);
 }
 
-/** Returns the first token that has not expired; `refused` only if no other is left. `tokens`: newest first. */
+/** Returns the first token that has not expired; `refused` only if no other token is left. `tokens`: newest first. */
 export function newestGood(
   tokens: readonly ChainToken[],
   nowMs: number,

@@ -34,7 +34,7 @@ export class SeenNodes {
     return this.#beyond.size;
   }
 
-  /** true once a controller has written taints of a watched Node, or has set its Ready to Unknown. */
+  /** true once a node controller has written taints of a watched Node, or has set its Ready to Unknown. */
   get hasNodeController(): boolean {
     return this.#hasNodeController;
   }

@@ -12,7 +12,7 @@ export interface AlarmTask {
   run: () => void | Promise<void>;
 }
 
-/** The wait before a task that threw an exception is run again. */
+/** The wait before a task that threw an exception runs again. */
 export const TASK_AGAIN_MS = 5 * 60_000;
 
 export interface AlarmTasksDependencies {

@@ -29,7 +29,7 @@ type Delivery = Pick<DeliveryRow, "id" | "receiver" | "message" | "body">;
 /** The `follows` of a repetition of an arrived message. A failed repetition's delivery is deleted, not kept as dead. */
 export const REPETITION = 0;
 
-/** Stands for a delivery's ID if the delivery of an alert died and its row was deleted. */
+/** Takes the place of a delivery's ID if the delivery of an alert died and its row was deleted. */
 export const LOST_DELIVERY = -1;
 
 export class Deliveries {

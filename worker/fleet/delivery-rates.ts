@@ -22,7 +22,7 @@ export class DeliveryRates {
   readonly #heldBack: HeldBack;
   readonly #factor: () => number;
 
-  /** `factor`: returns the deployment's SHARED_LIMITS_FACTOR. */
+  /** `factor` returns the deployment's SHARED_LIMITS_FACTOR. */
   constructor(sql: SqlStorage, factor: () => number) {
     this.#sql = sql;
     this.#heldBack = new HeldBack(sql);

@@ -198,7 +198,7 @@ function part(message: FeedMessage, cursor: FeedCursor): FeedPart {
 
 /** A position in the feed. As a text, a client acknowledges messages with the cursor and resumes from it. */
 export interface FeedCursor {
-  /** The ID of the index. An index that replaces a lost one has another ID. */
+  /** The ID of the index. An index that replaces a lost index has another ID. */
   index: string;
   /** The number of the last change that the client has. */
   seq: number;

@@ -127,7 +127,7 @@ interface FeedSurroundings {
   isGood: (credential: Credential) => Promise<boolean>;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
-  /** Calls `work` once after `ms` milliseconds; returns a function that cancels. Typically `after` of clock.ts. */
+  /** Calls `work` once after `ms` milliseconds; returns the call's cancellation. Typically `after` of clock.ts. */
   after: (ms: number, work: () => void) => () => void;
 }
 

@@ -192,7 +192,7 @@ export class IndexObject extends StoredObject {
     return this.#rollouts.end(who);
   }
 
-  /** Decides whether a machine upgrades its shim from `version`, and returns the answer for the machine. */
+  /** Decides whether a machine whose shim has `version` upgrades the shim, and returns the answer for the machine. */
   upgrade(name: string, version: string): UpgradeAnswer {
     return this.#rollouts.ask(name, version);
   }

@@ -52,7 +52,7 @@ export class Mutes {
     this.#sql = sql;
   }
 
-  /** Returns when the active mute that matches ends; null if no active mute matches. */
+  /** Returns when the active mute that matches the machine ends; null if no active mute matches. */
   untilMs(
     name: string,
     state: AlertState,

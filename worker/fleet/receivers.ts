@@ -117,7 +117,7 @@ export class Receivers {
     return column(this.#sql, "SELECT name FROM receivers WHERE next_ms <= ? ORDER BY failed, next_ms", nowMs);
   }
 
-  /** Records that a delivery arrived. `nextMs`: the time of the next attempt, or null. */
+  /** Records that a delivery arrived. `nextMs`: the time of the next attempt; null if no delivery waits. */
   succeeded(name: string, nextMs: number | null): void {
     const update =
       "UPDATE receivers SET next_ms = ?, failed = 0, failing_since_ms = NULL, error = '' WHERE name = ?";

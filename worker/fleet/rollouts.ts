@@ -177,7 +177,7 @@ export class Rollouts {
     return Object.fromEntries(counts) as RolloutCounts;
   }
 
-  /** Returns the names of the silent machines, the last that were given the version first. */
+  /** Returns the names of the silent machines: first the machine that was given the version last. */
   #silent(): string[] {
     const query =
       "SELECT name FROM rollout_machines WHERE standing = 'silent' ORDER BY given_ms DESC, name LIMIT ?";

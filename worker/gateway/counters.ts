@@ -10,7 +10,7 @@ import type { Durations, Measured, Sample } from "../metrics/metrics.ts";
 /** The outcomes of a PUT of a lease. */
 const OUTCOMES = ["renewed", "lost", "failed"] as const;
 type RenewalOutcome = (typeof OUTCOMES)[number];
-/** The reasons in the metric of closed sockets. A machine that leaves gets a `left` frame instead of `closing`. */
+/** The reasons in the metric of closed sockets. A machine that leaves gets a `left` frame, not a `closing` frame. */
 const ENDS = [...CLOSING_REASONS, "left"] as const;
 type SocketEnd = ClosingReason | "left";
 

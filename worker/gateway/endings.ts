@@ -60,7 +60,7 @@ export class Endings {
     this.#in = parts;
   }
 
-  /** Returns for how many milliseconds the machine must stay away; 0 if it may open a socket. */
+  /** Returns for how many milliseconds the machine must not open a socket; 0 if the machine may open one. */
   awayForMs(name: string): number {
     const leftMs = (this.#awayUntilMs.get(name) ?? 0) - this.#in.nowMs();
     // A clock that was put back must not extend the wait.

@@ -32,7 +32,7 @@ export interface HeldLoan {
   readonly receivedMs: number;
   /** The lease as the gateway last wrote it. */
   lease: Lease;
-  /** true if a PUT got no answer, so that `lease` may not be the last version. The next PUT shows whether it is. */
+  /** true if a PUT got no answer, so that `lease` may not be the last version. The next PUT shows the truth. */
   isLeaseInDoubt: boolean;
   /** true if the last PUT has failed. */
   isFailing: boolean;

@@ -47,7 +47,7 @@ export class Members {
     return this.#inMemory.get(name);
   }
 
-  /** Runs `work` (a call of the node object, with its follow-up) after all earlier work for this machine. */
+  /** Runs `work` (a call to the node object, with its follow-up) after all earlier work for this machine. */
   async inTurn<T>(name: string, work: (member: Member) => Promise<T>): Promise<T> {
     const member = this.of(name);
     const turn = member.lastTurn.then(() => work(member));
@@ -99,7 +99,7 @@ export class Members {
     if (member) this.#tidy(member);
   }
 
-  /** Forgets a machine without turn, loan, PUT or row. Loans arrive only in a turn, so its floor is not needed. */
+  /** Forgets a machine without turn, loan, PUT or row. The floor is not needed: loans arrive only during a turn. */
   #tidy({ name, turns, held, renewing }: Member): void {
     if (turns === 0 && !held && !renewing && !this.has(name)) this.#inMemory.delete(name);
   }

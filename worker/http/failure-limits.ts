@@ -11,7 +11,7 @@ export const FAILURE_LIMIT = { failures: 100, seconds: 60 } as const;
 /** The most addresses that an isolate remembers. A new address replaces the oldest address. */
 const MAX_ADDRESSES = 1000;
 
-/** Refuses a request that proves no identity, and counts the failed attempt. */
+/** Refuses a request that proves no identity, and counts the request as a failed attempt. */
 export async function refuseUnproven(
   c: Context<App>,
   reason: Extract<Reason, "unauthenticated" | "token-refused" | "forbidden">,

@@ -80,7 +80,7 @@ interface SeenVersion {
   newer?: string;
 }
 
-/** Checks the stored state's version in one machine's object and one gateway, which stand for all. */
+/** Checks the version of the stored state in one machine's object and one gateway, on behalf of all others. */
 async function checkState(env: Environment): Promise<CheckResult> {
   const versionOf = async (object: string, ask: () => Promise<number | null>): Promise<SeenVersion> => {
     try {

@@ -97,7 +97,7 @@ serveSigned("leave", async (request, node) => {
   return left;
 });
 
-/** Replaces the gateway's number in an answer by the path of the machine's socket, if the machine requested a socket. */
+/** Replaces the gateway's number in an answer by the path of the machine's socket, if the machine wants a socket. */
 async function withPath(
   c: Context<App>,
   { name, kid, wantsSocket }: SignedRequest,
@@ -219,7 +219,7 @@ register(machineRoutes, SOCKET, async (c) => {
     : refusedBy(c, opening, await response.text());
 });
 
-/** Returns a gateway's data for a socket, or a refusal. Verifies the signature only if the ticket is valid. */
+/** Returns the data with which a gateway opens a socket, or a refusal. Checks the ticket before the signature. */
 async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayOpening | Response> {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;

@@ -11,7 +11,7 @@ import { problem, problemOf } from "../problems.ts";
 
 export interface App {
   Bindings: Environment;
-  /** `isolate` is always present, `operator` only after the middleware that checks the operator. */
+  /** `isolate` is always present; `operator` is present only after the middleware that checks the operator. */
   Variables: { isolate: Isolate; operator: Operator };
 }
 

@@ -95,7 +95,7 @@ export async function operatorOf(
   return success({ who: who.value, role: isAdmin(who.value, env.ACCESS_ADMINS) ? "admin" : "view" });
 }
 
-/** Reports which kinds of credentials are configured. The registry's operators are not configured and do not count. */
+/** Reports which kinds of operators' credentials are configured, apart from the operators in the registry. */
 export function waysIn({
   ADMIN_SECRET_SHA256,
   VIEW_SECRET_SHA256,
@@ -212,7 +212,7 @@ export async function credentialOf(secret: string | null, assertion: string): Pr
   return { untilMs: 1000 * exp };
 }
 
-/** Reports whether the operator of this credential may still read. */
+/** Reports whether the operator with this credential still has a role that may read. */
 export async function isGood(
   credential: Credential,
   env: AccessSettings & SecretHashes,

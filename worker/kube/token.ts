@@ -100,7 +100,7 @@ interface Held {
  */
 export class HeldToken {
   readonly #with: HeldTokenDependencies;
-  /** The claims of the secret; null if the secret cannot be renewed. Without them no other token is requested. */
+  /** The claims of the secret; null if the secret cannot be renewed. Without claims no other token is requested. */
   readonly #secret: Held | null;
   #renewed: Held | undefined;
   #refused: string | undefined;

@@ -47,7 +47,9 @@ export function duplicateNotice(phase: DuplicatePhase): DuplicateNotice {
 export class DuplicateSenders {
   readonly #stored: Stored;
   #seen: SeenSenders;
-  /** The machine ID and boot ID, by the digest of their facts. After an eviction, a challenge requests the facts. */
+  /**
+   * The machine ID and boot ID, by the digest of their facts. After an eviction, a challenge requests the facts again.
+   */
   readonly #idsByDigest = new Map<string, IDs>();
 
   constructor(stored: Stored) {
@@ -106,7 +108,7 @@ export class DuplicateSenders {
     else journal.note("identity", `no longer ${before}: ${why}`, nowMs);
   }
 
-  /** Stores the senders, in the report's transaction, if they differ enough from the stored ones to be worth a row. */
+  /** Stores the senders, in the report's transaction, if the difference from the stored senders is worth a row. */
   keep(nowMs: number): void {
     const { records } = this.#stored;
     if (isWorthStoring(records.get("sightings"), this.#seen, nowMs)) records.put("sightings", this.#seen);

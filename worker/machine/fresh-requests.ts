@@ -54,7 +54,7 @@ export class FreshRequests {
     this.#leaseMs = leaseMs;
   }
 
-  /** Checks the ticket; a fresh one takes a token from the bucket. Callers must verify the signature before. */
+  /** Checks the ticket; a fresh ticket takes a token from the bucket. Callers must verify the signature before. */
   use(use: TicketUse): Freshness {
     const checked = useTicket(this.#tickets, use, currentMs(), this.#leaseMs());
     if (checked.kind !== "fresh" || this.#mayAsk(currentMs())) return checked;
@@ -115,7 +115,7 @@ interface Ticket<Answer> {
 }
 
 export interface Tickets<Answer> {
-  /** The last used ticket, valid until another is used, because the machine may not have received the answer. */
+  /** The last used ticket, valid until another ticket is used, because the machine may not have received the answer. */
   used?: Ticket<Answer>;
   /** The unused tickets that were offered after `used`, oldest first. */
   offered?: Ticket<Answer>[];

@@ -119,7 +119,7 @@ export class KnownFacts {
     return (this.#active = { stored, facts, timing: settings, message: boundsMessage(bounded) });
   }
 
-  /** Stores the bounded settings, with a line of history, if they differ from the stored ones. */
+  /** Stores the bounded settings, with a line of history, if they differ from the stored settings. */
   #recordBounds(nowMs: number): void {
     const { records, journal } = this.#stored;
     const message = this.boundsMessage();
@@ -157,7 +157,7 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
   for (const { kind, text } of factsChanges(before, facts)) journal.note(kind, text, nowMs);
 }
 
-/** Stores the operator's setting that requires a container runtime; returns false if no machine is enrolled. */
+/** Stores whether the operator requires a container runtime; returns false if no machine is enrolled. */
 export function setNeededRuntime({ records, journal }: Stored, need: RuntimeNeed, nowMs: number): boolean {
   if (!records.get("enrolment")) return false;
   const { isWaived: wasWaived = false, ...known } = records.get("runtime") ?? {};
@@ -171,7 +171,7 @@ export function setNeededRuntime({ records, journal }: Stored, need: RuntimeNeed
   return true;
 }
 
-/** Returns whether the machine needs a container runtime, as the operator has set it. */
+/** Returns whether the operator has set that the machine needs a container runtime. */
 export function neededRuntime(records: Stored["records"]): RuntimeNeed {
   return records.get("runtime")?.isWaived ? "none" : "auto";
 }

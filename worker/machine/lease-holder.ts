@@ -37,9 +37,9 @@ import type { Upkeep } from "./upkeep.ts";
 /** The longest wait for a withdrawal's answer. Then the node object writes the lease: the gateway's PUT conflicts. */
 const WITHDRAW_WITHIN_MS = 3000;
 const ASK_WITHIN_MS = 1000;
-/** The distance from a loan's epoch, usually a time in milliseconds, to the stored bound of epochs. */
+/** How far the stored bound of epochs is above a loan's epoch, which usually is a time in milliseconds. */
 const EPOCHS_AHEAD = 24 * 3600 * 1000;
-/** The time for which a machine without its socket still counts as one with a socket. */
+/** The time for which a machine that lost its socket still counts as a machine with a socket. */
 const TRANSPORT_KEPT_MS = 120_000;
 const TOUCH_WITHIN_MS = 2000;
 /** The time between two attempts to write the lease after an unanswered withdrawal. */
@@ -59,7 +59,7 @@ export interface LendingDependencies {
   nowMs: () => number;
 }
 
-/** The socket that a report came over, and the report's key. */
+/** The socket over which a report came, and the key that signed the report. */
 interface Connection {
   gateway: number;
   /** The socket's X25519 public key. */
@@ -136,7 +136,7 @@ export class Lending {
     if (!isAnswered) await this.#touch(name);
   }
 
-  /** After an unanswered withdrawal, writes the lease again until the loan has expired. The alarm calls it. */
+  /** After an unanswered withdrawal, writes the lease again until the loan has expired. The alarm calls `finish`. */
   async finish(name: string): Promise<void> {
     const { state, nowMs } = this.#with;
     const { untilMs } = state.records.get("untouched") ?? {};
@@ -209,7 +209,7 @@ export class Lending {
     upkeep.noteContact(held ? (heardAtMs(held, nowMs()) ?? held.baton.upkeep.lastReportMs) : undefined);
   }
 
-  /** Notes a report over HTTP. After TRANSPORT_KEPT_MS, the machine counts as one without a socket. */
+  /** Notes a report over HTTP. After TRANSPORT_KEPT_MS, the machine counts as a machine without a socket. */
   noteHttp(): void {
     const { state, nowMs } = this.#with;
     if (state.records.get("transport") === undefined) return;
@@ -280,7 +280,7 @@ export class Lending {
     return this.#lastEpoch;
   }
 
-  /** Restores the memory from the last loan only. `returned`: null if the gateway has lost the loan. */
+  /** Restores the memory only from the last loan. `returned`: null if the gateway has lost the loan. */
   #restore(returned: ReturnedLoan | null): void {
     const { state, upkeep, requests, nowMs } = this.#with;
     const isLast = returned && (this.#epoch === undefined || this.#epoch === returned.epoch);
@@ -338,7 +338,7 @@ interface LendingSituation extends Pick<MachineState, "records" | "keys" | "fact
 
 type DecidedLoan = Pick<LeaseLoan, "lease" | "leaseMs" | "intervalMs" | "quietForMs" | "quiet">;
 
-/** Returns a loan's conditions; null while work waits, or if anything but a report could change the Node. */
+/** Returns a loan's conditions; null while work waits, or if anything but the next report could change the Node. */
 export function decideLoan(situation: LendingSituation): DecidedLoan | null {
   const { facts: known, upkeep, report, nowMs, records } = situation;
   const facts = known.current();

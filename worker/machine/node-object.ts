@@ -144,7 +144,7 @@ export class NodeObject extends StoredObject {
     return { answer, lent };
   }
 
-  /** Acts on the end of the machine's socket, or on missed heartbeats. The gateway calls it. */
+  /** Acts on the end of the machine's socket, or on missed heartbeats. The gateway calls this method. */
   async socketEnded(number: number, returned: ReturnedLoan | null): Promise<void> {
     await this.#lending.socketEnded(number, returned);
     const { keys, records } = this.#state;
@@ -155,7 +155,7 @@ export class NodeObject extends StoredObject {
     this.#index.update();
   }
 
-  /** Records a fork, because a replaced socket sent a valid heartbeat. The gateway calls it. */
+  /** Records a fork, because a replaced socket sent a valid heartbeat. The gateway calls this method. */
   async noteReplacedBeat(): Promise<void> {
     const { senders } = this.#state;
     const nowMs = currentMs();
@@ -296,7 +296,7 @@ export class NodeObject extends StoredObject {
     return !this.#state.records.get("enrolment") || this.#index.sendAll();
   }
 
-  /** Returns the index's summary; null if an update is left, or no machine is enrolled. The wire keeps this name. */
+  /** Returns the summary that the index has; null if an update is left, or without a machine. The name must stay. */
   toldSummary(): MachineSummary | null {
     return this.#index.sentSummary();
   }
@@ -358,7 +358,7 @@ export class NodeObject extends StoredObject {
     return this.#atOnce(this.#state.senders.end(currentMs()));
   }
 
-  /** Makes a machine with a socket report at once, so that the operator sees the effect. */
+  /** Makes a machine with a socket report at once, so that the operator sees the effect of an action. */
   #atOnce(isDone: boolean): boolean {
     this.#index.update();
     if (isDone) this.ctx.waitUntil(this.#lending.reportNow());
@@ -385,7 +385,9 @@ export class UpgradeQuestions {
     this.#nowMs = nowMs;
   }
 
-  /** Returns the fleet index's answer to an upgrade question. Without an answer, the machine must not upgrade. */
+  /**
+   * Returns the fleet index's answer to an upgrade question. Without the index's answer, the machine must not upgrade.
+   */
   async answer({ name, body }: Pick<SignedRequest, "name" | "body">): Promise<MachineAnswer> {
     const asked = parseBody(upgradeSchema, body);
     if (!asked.ok) return asked;

@@ -1,4 +1,4 @@
-// Validates a verified request's body: a report or a rotation. Validates facts separately from their report.
+// Validates a verified request's body: a report or a rotation. Validates the facts apart from their report.
 import type * as z from "zod/mini";
 import { rotationSchema } from "../../shared/protocol/claims.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";

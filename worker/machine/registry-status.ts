@@ -25,7 +25,7 @@ const ASK_AGAIN_MS = 3600 * 1000;
 const REPORTS_WITHOUT_GATEWAY = 30;
 /** The time limit for reading the pin from the registry: the machine's request waits for it. */
 const PIN_WITHIN_MS = 3000;
-/** The time for which a pin is kept, so that a client that repeats a kid without the key spares the registry. */
+/** The time for which a pin is kept: clients that repeat a kid without having the key must not load the registry. */
 const PIN_KEPT_MS = 10_000;
 const RECOVERED = "what was known of this machine was lost: it goes on by the registry's pin";
 
@@ -197,7 +197,7 @@ export class RegistryStatus {
   }
 }
 
-/** Returns true if the registry has noted the use of this origin recently enough. */
+/** Returns true if the registry has noted the use of this origin so recently that no new call is needed. */
 function isNoted(toldAtMs: Record<string, number>, origin: string, nowMs: number): boolean {
   const { [origin]: atMs } = toldAtMs;
   if (atMs === undefined) return false;
@@ -206,7 +206,7 @@ function isNoted(toldAtMs: Record<string, number>, origin: string, nowMs: number
   return Math.abs(nowMs - atMs) < (isLatest ? NOTED_EVERY_MS : BACK_AGAIN_MS);
 }
 
-/** Returns the public key with this thumbprint; undefined if the registry lacks it, as for pins before 0.2. */
+/** Returns the public key with this thumbprint; undefined if the registry lacks the key, as for pins before 0.2. */
 function keyOf({ machine, nextKey, nextThumbprint }: RecoverablePin, thumbprint: string): string | undefined {
   const key = thumbprint === nextThumbprint ? nextKey : machine.key;
   // The node object also needs the machine's current key, even if the next key has signed.

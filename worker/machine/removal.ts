@@ -50,7 +50,7 @@ export class Removal {
     this.#with = dependencies;
   }
 
-  /** Resolves once no removal is in progress. An enrolment waits for it, to keep the new machine's Node. */
+  /** Resolves once no removal is in progress. An enrolment waits for that, to keep the new machine's Node. */
   async finished(): Promise<void> {
     await this.#underWay?.catch(() => undefined);
   }
@@ -79,7 +79,7 @@ export class Removal {
     });
   }
 
-  /** Continues a removal and forgets the machine. The alarm calls it, as the machine may not repeat its request. */
+  /** Continues a removal and forgets the machine. The alarm calls `resume`: the machine may not repeat its request. */
   resume(name: string): Promise<void> {
     return this.#tracked(async () => {
       const removed = this.#endAndRemove(name).catch((error: unknown) => {
@@ -115,7 +115,7 @@ export class Removal {
     await (leftMs > 0 ? state.alarm.atLatest(currentMs() + leftMs) : this.#erase());
   }
 
-  /** Reports the removal to the index; returns false if the alarm must repeat it, or a machine is enrolled. */
+  /** Reports the removal to the index; returns false if the alarm must repeat the report, or a machine is enrolled. */
   async #isRemovalSent(): Promise<boolean> {
     const { records } = this.#with.state;
     const [enrolment, isLeaving] = [records.get("enrolment"), records.get("isLeaving")];
@@ -230,7 +230,7 @@ export interface OrderDependencies {
 }
 
 const DAY_MS = 24 * 3600 * 1000;
-/** The time limit for the registry's call of `forget`. Afterwards the alarm forgets the machine. */
+/** The time limit for the registry's call to `forget`. Afterwards the alarm forgets the machine. */
 const FORGOTTEN_WITHIN_MS = 60_000;
 
 /**
@@ -261,7 +261,7 @@ export async function executeOrder(
   return removeSilentNode(dependencies, name);
 }
 
-/** Removes a silent machine's Node; the next report registers it again. Returns null if done, else the reason. */
+/** Removes a silent machine's Node; the next report registers the Node again. Returns null if done, else why not. */
 async function removeSilentNode(
   { env, state, removal }: OrderDependencies,
   name: string,

@@ -6,7 +6,7 @@ const LEAST_BEAT_MS = 1000;
 
 type Timing = Parameters<typeof reportIntervalMs>[0];
 
-/** Returns the time until the next report: 94 to 98 % of the interval, as an object is evicted 10 s after a request. */
+/** Returns the time until the next report: 94 to 98 % of the interval, since objects are evicted after 10 s. */
 export function nextReportInMs(timing: Timing, random: () => number): number {
   return nextBeatInMs(reportIntervalMs(timing), random);
 }
@@ -21,8 +21,8 @@ const SOONER = { failed: 1 / 2, notAsked: 1 / 4 } as const;
 export type Missed = keyof typeof SOONER;
 
 /**
- * Returns the milliseconds until the next heartbeat after one that renewed nothing. `sinceMs`: the time since that
- * heartbeat, which is subtracted; a negative time (the clock was put back) counts as 0.
+ * Returns the milliseconds until the next heartbeat after a heartbeat that renewed nothing. `sinceMs`: the time since
+ * that heartbeat, which is subtracted; a negative time (the clock was put back) counts as 0.
  */
 export function soonerBeatInMs(
   intervalMs: number,

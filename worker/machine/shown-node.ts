@@ -190,8 +190,8 @@ export function shownManagers(
 }
 
 /**
- * Returns the writer of a taint that is not ours; undefined if unknown. The apiserver records only the last writer
- * of the whole list. Controllers set the taints of conditions, and other writers set the other taints.
+ * Returns the writer of a taint that rollcall did not set; undefined if unknown. The apiserver records only the last
+ * writer of the whole list. Controllers set the taints of conditions, and other writers set the other taints.
  */
 function managerOf(taint: Taint, last: string | undefined): string | undefined {
   const isController = last?.endsWith("controller-manager") ?? false;

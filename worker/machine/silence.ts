@@ -11,7 +11,7 @@ import type { Stored } from "../storage/journal.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { lastPhase } from "../tick/phase.ts";
 
-/** The usual time between two checks for silence. Each check costs a row. */
+/** The usual time between two checks for silence. Each check writes a row. */
 export const SILENCE_CHECK_MS = 5 * 60_000;
 /** The time between two checks for silence if the gateway, or the cluster object's watch, reports a silence anyway. */
 export const WATCHED_SILENCE_CHECK_MS = 3600_000;

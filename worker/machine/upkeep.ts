@@ -68,7 +68,9 @@ export class Upkeep {
     this.#token = heldToken(env);
   }
 
-  /** The request budget, created at first use: in the constructor, an invalid variable would fail each alarm. */
+  /**
+   * The request budget, created at first use: created in the constructor, an invalid variable would fail each alarm.
+   */
   get #requests(): RequestBudget {
     return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
       currentMs(),
@@ -91,7 +93,7 @@ export class Upkeep {
 
   /** Runs a tick with this report. If a tick is already in progress, another tick with the newest report follows it. */
   keepTrue(report: Report, nowMs: number): Promise<TickOutcome> {
-    // The facts are stored in SQLite already.
+    // The report is kept without its facts, because SQLite stores the facts already.
     const { facts: _, ...latest } = report;
     this.#latest = latest;
     this.#latestMs = nowMs;
@@ -139,7 +141,7 @@ export class Upkeep {
     this.#lastReportMs = undefined;
   }
 
-  /** Returns the memory of this class for a loan. */
+  /** Returns the memory of the upkeep for a loan. */
   handOver(): UpkeepMemory {
     const { lease: _, ...tick } = this.#memory;
     return {
@@ -220,7 +222,7 @@ export class Upkeep {
     this.#following = Promise.all([sent, this.#askWatch(name)]).then(() => undefined);
   }
 
-  /** Sends events and records silence. Must not renew the lease, write the status or register. The alarm calls it. */
+  /** Sends events and records silence. Must not renew the lease, write the status or register: the alarm calls it. */
   async betweenReports(name: string): Promise<void> {
     const { alarm, outbox } = this.#state;
     const inAWhile = () => currentMs() + SILENCE_CHECK_MS;
@@ -236,7 +238,7 @@ export class Upkeep {
     }
   }
 
-  /** Sets the alarm for the next check for silence, or for the waiting events. Call it with each report. */
+  /** Sets the alarm for the next check for silence, or for the waiting events. Call `setAlarm` with each report. */
   setAlarm(nowMs: number): Promise<void> {
     const { alarm, outbox } = this.#state;
     if (this.#watch === undefined && outbox.isEmpty()) return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
@@ -249,7 +251,7 @@ export class Upkeep {
     await this.#singleTick();
   }
 
-  /** Checks for silence; returns when to check again or null. Clones are silent once none of them reports. */
+  /** Checks for silence; returns when to check again, or null. Clones are silent once no clone reports. */
   async #checkSilence(name: string, isAtOnce = false): Promise<number | null> {
     const { senders, facts, records } = this.#state;
     const enrolment = records.get("enrolment");
@@ -367,7 +369,9 @@ export class Upkeep {
   }
 }
 
-/** Returns a function that runs `work` one at a time. Calls during a run share the next run, which sees their state. */
+/**
+ * Returns a function that runs `work` one at a time. Calls during a run share the next run, which has their changes.
+ */
 export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
   let next: Promise<Result> | undefined;

@@ -1,4 +1,4 @@
-// Admits machines: after proof of token and key, one synchronous step pins a machine, lets it wait, or refuses it.
+// Admits machines: once token and key are proven, one synchronous step pins a machine, lets it wait, or refuses it.
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
@@ -117,7 +117,7 @@ function grantedPin(sql: SqlStorage, name: string, nowMs: number): (GrantedPin &
   return held && token && { ...held, grant: token.grant };
 }
 
-/** Reports whether the machine waits with this token. A use of the token is then reserved for the machine. */
+/** Reports whether the machine waits with this token. A waiting machine has a use of the token reserved. */
 function hasReserved(sql: SqlStorage, { token, name, thumbprint }: Asking, nowMs: number): boolean {
   return findPending(sql, name, thumbprint, nowMs)?.token === token;
 }

@@ -98,7 +98,7 @@ export function logRefusal(
   prune(sql, "refusal_log", { entries: REFUSAL_ENTRIES, atOnce: PRUNED_AT_ONCE });
 }
 
-/** Reports whether this name may have another change of this kind. The changes of the last 24 hours count. */
+/** Reports whether this name may have another change of this kind today. The changes of the last 24 hours count. */
 export function mayChange(sql: SqlStorage, name: string, what: MachineChange, nowMs: number): boolean {
   const today = "SELECT COUNT(*) FROM machine_log WHERE target = ? AND what = ? AND at_ms > ?";
   return cell<number>(sql, today, name, what, nowMs - DAY_MS) < CHANGES_A_DAY;

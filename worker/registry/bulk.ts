@@ -19,7 +19,7 @@ import { cell, hasRow, type Row } from "../storage/query.ts";
 import { audit, type AuditRecord } from "./audit.ts";
 import { findPin, unpin } from "./pins.ts";
 
-/** What an action does to a machine. `remove-node` removes a long silent machine's Node but keeps its enrolment. */
+/** What an action does to a machine. `remove-node` removes the Node of a long silent machine, which stays enrolled. */
 type MachineAct = BulkAction | "remove-node";
 
 /** The action that a machine's object is to execute. */
@@ -129,7 +129,7 @@ export function startPlanned(
   return success(startBulk(sql, { act: plan.action, who, listed }, nowMs));
 }
 
-/** Starts the removal of silent machines' Nodes. Returns null if another is running, or if no machine is affected. */
+/** Starts the removal of silent machines' Nodes. Returns null if another removal runs, or no machine is affected. */
 export function startRemovals(sql: SqlStorage, names: readonly string[], nowMs: number): BulkProgress | null {
   const underWay = "SELECT 1 FROM bulks WHERE ended_at_ms IS NULL AND action = 'remove-node'";
   if (hasRow(sql, underWay)) return null;
@@ -210,7 +210,7 @@ function progressOf(row: BulkRow): BulkProgress {
   };
 }
 
-/** Stops an action: machines where it has started are completed, others are not started. Safe to repeat. */
+/** Stops an action: machines on which the action has started are completed, others are not started. Safe to repeat. */
 export function stopBulk(sql: SqlStorage, id: number, who: string, nowMs: number): Result<null> {
   const found = findBulk(sql, id);
   if (!found) return failure("there is no such action");
@@ -241,7 +241,7 @@ interface WaitingMachine {
   unpinned: number | null;
 }
 
-/** Returns machines that wait for the action, those with failed attempts last. */
+/** Returns machines that wait for the action; machines with failed attempts come last. */
 function waitingMachines(sql: SqlStorage, id: number, limit: number): WaitingMachine[] {
   const query = `SELECT name, generation, tries, unpinned FROM bulk_machines
     WHERE bulk = ? AND failure IS NULL ORDER BY tries, name LIMIT ?`;

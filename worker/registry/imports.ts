@@ -1,5 +1,5 @@
-// Imports a backup into a registry without machines. Pages are stored until the last page arrives; then one
-// transaction applies all. worker/http has verified the MACs. Also reads the registry's tables for a backup.
+// Imports a backup into a registry without machines. Pages are stored until the last page arrives; then one transaction
+// applies all pages. worker/http has verified the MACs. Also reads the registry's tables for a backup.
 import type {
   BackupCell,
   BackupPage,
@@ -145,7 +145,7 @@ export class Imports {
     this.#sql.exec(insert, JSON.stringify(rows));
   }
 
-  /** Applies refused keys to pins: a key may have been refused after the backup had read its pin. */
+  /** Applies the imported refusals of keys to the imported pins: a key may be refused after its pin was read. */
   #followBurials(nowMs: number): void {
     const isBuried = (key: string) => `${key} IN (SELECT thumbprint FROM tombstones)`;
     this.#sql.exec(

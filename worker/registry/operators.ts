@@ -6,7 +6,7 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { cell, hasRow, type Row } from "../storage/query.ts";
 import { AUDIT_KEPT_MS } from "./audit.ts";
 
-/** The largest error of an operator's stored last use, since each update of that time writes a row. */
+/** The largest error of an operator's stored last use. Each update of the stored time writes a row. */
 const USE_NOTED_EVERY_MS = 3600_000;
 
 type OperatorRow = Row<NamedOperator> & {

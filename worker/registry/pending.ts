@@ -147,7 +147,7 @@ export interface AskedEnrolment {
 /** Updates the index's list of waiting machines. Reads the list only after an enrolment that may have changed it. */
 export class PendingUpdates {
   readonly #in: PendingUpdatesDependencies;
-  /** The list that the index received last; null if unknown. */
+  /** The list that the index received last; null if that list is unknown. */
   #sent: PendingMachine[] | null = null;
 
   constructor(dependencies: PendingUpdatesDependencies) {

@@ -52,7 +52,7 @@ interface Pin {
 export interface HeldPin extends Pin {
   /** The `x` of the next key's public JWK; null without one, or if an earlier version stored only its thumbprint. */
   nextKey: string | null;
-  /** The number of the machine's gateway; null without a gateway. */
+  /** The number of the machine's gateway; null if the machine has no gateway. */
   gateway: number | null;
 }
 
@@ -204,7 +204,7 @@ export function setNextKey(
   return success(null);
 }
 
-/** Refuses a name's keys for ever; a forgotten machine loses its pin. Returns a generation: lower ones are outdated. */
+/** Refuses a name's keys for ever; a forgotten machine loses its pin. Pins below the returned generation are old. */
 export function unpin(
   sql: SqlStorage,
   name: string,

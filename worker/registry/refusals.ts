@@ -43,7 +43,7 @@ interface Seen {
   leftOut: number;
 }
 
-/** Counts and records refusals. An eviction loses the counts since the last entry or scrape. */
+/** Counts and records refusals. An eviction loses the counts since the last entry, or the last GET /metrics. */
 export class Refusals {
   readonly #sql: SqlStorage;
   readonly #seen = new Map<string, Seen>();
@@ -107,7 +107,7 @@ export class Refusals {
   }
 }
 
-/** Reports whether `sinceMs` is less than everyMs ago; false if the clock was set back. */
+/** Reports whether `sinceMs` is less than `everyMs` ago; false if the clock was set back. */
 function isWithin(sinceMs: number, nowMs: number): boolean {
   return nowMs >= sinceMs && nowMs - sinceMs < REFUSAL_LIMITS.everyMs;
 }

@@ -178,7 +178,7 @@ export class RegistryObject extends StoredObject {
     );
   }
 
-  /** Records an operator's action on an object that is no machine in the audit log. */
+  /** Records an operator's action in the audit log, if the action is not about a machine. */
   noteChange(record: AuditRecord): void {
     this.#atomically(() => audit(this.#sql, record, currentMs()));
   }
@@ -351,7 +351,7 @@ export class RegistryObject extends StoredObject {
     return this.#atomically(() => stopBulk(this.#sql, id, who, currentMs()));
   }
 
-  /** Starts removing the Nodes of machines silent for REMOVE_SILENT_NODES_DAYS. The cron trigger calls it daily. */
+  /** Starts removing the Nodes of machines silent for REMOVE_SILENT_NODES_DAYS. The cron trigger calls this daily. */
   async removeSilentNodes(): Promise<void> {
     const days = removeSilentNodesDays(this.env);
     if (days === null) return;

@@ -32,7 +32,7 @@ export type History = ReturnType<typeof machineHistory>;
 export interface KnownLines {
   /** First the lines with the state at the range's begin, then the lines within the range, oldest first. */
   lines: TimelineLine[];
-  /** true if the range has more lines: `lines` has the latest only, without the state at the range's begin. */
+  /** true if the range has more lines: `lines` has only the latest lines, without the state at the range's begin. */
   isCut: boolean;
   /** The time of the oldest stored line; null if no line is stored. */
   oldestMs: number | null;
@@ -80,7 +80,7 @@ type HistoryRow = { id: number; at_ms: number; kind: HistoryKind; text: string }
 
 /** Returns a function that selects a call's texts that fit into the day. The last text reports a full day. */
 function dayLimit(sql: SqlStorage) {
-  /** The number of characters of the day so far, for each limit. After an eviction the number is read from SQLite. */
+  /** The number of characters of the day so far, for each limit. After an eviction, SQLite provides the number. */
   const known = new Map<"identity" | "others", { startMs: number; length: number }>();
   return (kind: HistoryKind, texts: readonly string[], nowMs: number): string[] => {
     const share = kind === "identity" ? "identity" : "others";

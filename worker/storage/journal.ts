@@ -23,7 +23,7 @@ export interface ProcessStart {
   process: NodeRecords["process"];
   /** The events of the process's start, in order. */
   events: readonly OccurredEvent[];
-  /** true if event counts and the spam budget start again. */
+  /** true if event counts and the spam budget start again with this process. */
   isFresh: boolean;
 }
 

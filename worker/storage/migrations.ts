@@ -21,7 +21,7 @@ export class NewerStateError extends Error {
   }
 }
 
-/** Reports whether an object refused a call because its state is newer. Across objects, only the message arrives. */
+/** Reports whether an object refused a call because its state is newer. Only the message reaches other objects. */
 export const isNewerState = (error: unknown): boolean =>
   error instanceof Error && error.message.includes(NEWER_STATE);
 
@@ -102,7 +102,7 @@ const RESTART = 1012;
 
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => StoredObject;
 
-/** Returns a class whose objects refuse every call if their state is newer, and then write only their next alarm. */
+/** Returns a class whose objects refuse every call if their state is newer. They then write only their next alarm. */
 export function refusingNewer<Class extends ObjectClass>(of: Class): Class {
   return new Proxy(of, {
     construct(target, args: ConstructorParameters<ObjectClass>, newTarget) {

@@ -49,7 +49,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     waiting -= sql.exec(removed, JSON.stringify(ids)).toArray().length;
   }
 
-  /** Sends waiting events, then removes them. An eviction in between sends them again, with the same names. */
+  /** Sends waiting events, then removes them. If an eviction comes between, sends the events again with equal names. */
   async function flush(client: KubeClient, nodeName: string, nowMs: () => number): Promise<ApiError | null> {
     const before = records.get("correlator");
     let known = before ?? newEventCorrelator();

@@ -42,7 +42,7 @@ export interface PublicKey {
   thumbprint: string;
 }
 
-/** The phases of a lost Node, which the Worker no longer writes. */
+/** The phases of a lost Node. The Worker no longer writes such a Node. */
 export type LostPhase = "node deleted" | "name taken";
 
 /** The last deletion of the Node, by another writer or by the Worker. */
@@ -55,7 +55,7 @@ export interface Deletion {
   waitMs: number;
   /** The number of deletions in a row that came soon after a creation, including this deletion. */
   soon: number;
-  /** The days of silence after which the Worker removed the Node; absent if another writer deleted it. */
+  /** The days of silence after which the Worker removed the Node; absent if another writer deleted the Node. */
   silentDays?: number;
 }
 
@@ -63,7 +63,7 @@ export interface Deletion {
 export interface LastRegistration extends Partial<AskedTaints> {
   startId: string;
   phase: "registered" | LostPhase | "waiting for Node";
-  /** When the Worker created the Node, in Unix milliseconds; absent if another writer did, or long ago. */
+  /** When the Worker created the Node, in Unix milliseconds; absent for another writer's Node, or after a long time. */
   createdAtMs?: number;
   /** The ID of the enrolment that owns the Node. */
   enrolmentId?: string;
@@ -123,7 +123,7 @@ export interface NodeRecords {
   isLeaving: true | "forgotten";
   /** The next key of a rotation, until the first report that it signs. */
   nextKey: PublicKey;
-  /** The key before the last rotation. Its requests are refused as `key-revoked`. */
+  /** The key before the last rotation. Requests that this key signs are refused as `key-revoked`. */
   formerKey: PublicKey;
   /** The generation up to which the registry's pins are out of date. */
   outdated: number;
@@ -146,7 +146,7 @@ export interface NodeRecords {
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
   /** DNS names that one shim process reports. true: another Node has the name; null: the apiserver did not answer. */
   nodeNames: { startId: string; names: Readonly<Record<string, boolean | null>> };
-  /** Parts of the Node that the Worker sets, but that other writers have set: the Worker keeps their values. */
+  /** Parts of the Node that the Worker would set, but other writers have set: the Node keeps their values. */
   others: OthersParts;
   /** Parts of the Node that the Worker has set and another writer has undone. */
   putBack: WrittenParts;
@@ -184,7 +184,7 @@ export interface NodeRecords {
   transport: "socket";
   /** true if the machine's clock is further off than allowed. */
   isSkewed: boolean;
-  /** The skew of the machine's clock, stored when the skew began or had changed a lot. */
+  /** The skew of the machine's clock, as stored when the skew began or last changed a lot. */
   skewMs: number;
   /**
    * When the apiserver began to answer again without a usable lease: the lease is missing, too old after the
@@ -211,7 +211,7 @@ export interface Told {
   /** The address from which the machine reported, and when the index received it. */
   address: string;
   addressAtMs: number;
-  /** The next attempt to update the index after a failure; absent if the last update succeeded. */
+  /** The next attempt to update the index after failures; absent if the last update succeeded. */
   again?: { failures: number; atMs: number };
 }
 

@@ -54,8 +54,8 @@ export function machineSamples(sql: SqlStorage, tables: Tables) {
       latest = { capacity, samples: [] };
     },
     /**
-     * Returns the samples for the row of this key: the row's stored samples and the samples in memory; undefined if
-     * the row needs no change. Samples from before `sinceMs` belong to another machine and are dropped.
+     * Returns the samples for the row of this key: the row's stored samples and the samples in memory; undefined if the
+     * row needs no change. Samples from before `sinceMs` belong to an earlier machine of the name and are dropped.
      */
     take(key: string, sinceMs: number): Uint8Array<ArrayBuffer> | undefined {
       if (!CARRIERS.has(key) || (!packed && latest.samples.length === 0)) return undefined;

@@ -15,7 +15,7 @@ export const RATE_LIMITS = {
    * kubelet does. At most 24 processes do so in an hour; each may send 25 events of each type.
    */
   freshEvents: { atOnce: 12, everyMs: 300_000 },
-  /** Status writes between reports: two writers that fight over a value cause no more writes than reports would. */
+  /** Status writes between reports: a fight of two writers over a value causes no more writes than reports would. */
   statusBetweenReports: { atOnce: 3, everyMs: 10_000 },
   /** Lines of history about outages that machines report. */
   outageLines: { atOnce: 6, everyMs: 600_000 },
@@ -28,7 +28,8 @@ export const RATE_LIMITS = {
   newNodes: { atOnce: 200, everyMs: 500 },
   /**
    * Bytes of the Nodes of all machines with one join token: of new Nodes, of Nodes that grow, and of writes beyond a
-   * machine's own share. 1,000 Nodes of 4 KiB need five minutes. 64 KiB is the largest Node: in a minute eight.
+   * machine's own share. 1,000 Nodes of 4 KiB need five minutes. Of the largest Nodes (64 KiB), eight fit into a
+   * minute.
    */
   nodeBytes: { atOnce: 2 * 1024 * 1024, everyMs: 60_000 / (512 * 1024) },
   /** Alerts' deliveries to one receiver that are about machines with one join token. */
@@ -77,7 +78,7 @@ export function take(
   return { isTaken, bucket: { left: isTaken ? left - 1 : left, atMs: nowMs } };
 }
 
-/** Takes `cost` tokens that the bucket has, or will have. Returns the wait until then, and the bucket afterwards. */
+/** Takes `cost` tokens that the bucket has, or will have. Returns the wait for them, and the bucket afterwards. */
 export function reserve(
   bucket: TokenBucket | undefined,
   limit: RateLimit,

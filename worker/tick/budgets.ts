@@ -185,14 +185,16 @@ export class RequestBudget {
 export const STATUS_BUDGET = {
   /** The size of a burst in bytes: about six writes of a Node with many images. */
   bytesAtOnce: 128 * 1024,
-  /** The bytes that refill in an hour. A Node of 20 KiB that is written every five minutes needs a ninth of them. */
+  /**
+   * The bytes that refill in an hour. A Node of 20 KiB that is written every five minutes needs a ninth of the bytes.
+   */
   bytesAnHour: 2 * 1024 * 1024,
   /**
    * The least bytes that a write within the machine's own share leaves in the budget. A write that leaves less also
    * needs bytes of the join token's share (RATE_LIMITS.nodeBytes).
    */
   ownBytes: 64 * 1024,
-  /** The bytes that refill in an hour above ownBytes: the largest Node, written every five minutes. */
+  /** The bytes within the machine's own share that refill in an hour: the largest Node, written every five minutes. */
   ownBytesAnHour: 12 * 64 * 1024,
   /** The most urgent writes in a burst: writes that must not wait (isUrgent). */
   urgentAtOnce: 2,
@@ -282,7 +284,7 @@ export const REGISTRATION_APART_MS = 10_000;
 /** The size of a Node up to which its registration costs one token. The cost of a larger Node rises in proportion. */
 const NODE_BYTES = 32 * 1024;
 
-/** Returns the bucket after a registration, or a failure with the wait in ms. `aMinute`: MACHINE_REQUESTS. */
+/** Returns the bucket after a registration, or how many milliseconds to wait. `aMinute`: MACHINE_REQUESTS. */
 export function spendRegistration(
   budget: TokenBucket | undefined,
   nowMs: number,
@@ -331,7 +333,7 @@ export function backOffAfter(
   return { error, tries: Math.max(0, triesAt(before, nowMs) - 1), atMs: nowMs, everyMs };
 }
 
-/** Returns the last error if the step must not be tried now; undefined if it may be tried. */
+/** Returns the last error if the step must not be tried now; undefined if the step may be tried. */
 export function errorMeanwhile(backOff: BackOff | undefined, nowMs: number): ApiError | undefined {
   return triesAt(backOff, nowMs) < 1 ? backOff?.error : undefined;
 }

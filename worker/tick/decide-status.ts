@@ -54,7 +54,7 @@ export interface DecidingMachine extends FormingMachine {
   report: Pick<Report, "vitals">;
 }
 
-/** The starting point of a decision: the last known Node, or the decision before. */
+/** The starting point of a decision: the last known Node, or the result of the previous decision. */
 export interface DecisionBasis {
   /** The Node that the decision was about, as the apiserver has it. */
   original: Node;
@@ -87,7 +87,7 @@ export function firstBasis(
   return { original: known, memory: setters ?? recalledMemory(records.get("memory"), lastContactMs) };
 }
 
-/** Decides a status. Starts from the decision before, so that no event is caused twice. */
+/** Decides a status. Starts from the previous decision, so that no event is caused twice. */
 export function decideStatus(
   machine: DecidingMachine,
   remembered: Pick<TickMemory, "heartbeatMs" | "status" | "written">,
@@ -169,7 +169,9 @@ export function lastHeartbeatMs(node: Node): number {
   return Math.max(0, ...heartbeats);
 }
 
-/** Replaces the last report's time in SQLite, so that a lasting pressure does not change a row with every report. */
+/**
+ * Takes the place of the last report's time in SQLite, so that a lasting pressure does not change the row each time.
+ */
 const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
 
 /** Returns the setters' memory for SQLite. A threshold that was met at `nowMs` is stored without its time. */

@@ -1,4 +1,4 @@
-// Renews a Node's lease with a fresh report: by a PUT while the lease is in memory, by GET and PUT after an eviction.
+// Renews a Node's lease with a fresh report: by a PUT of the lease in memory; after an eviction by GET and PUT.
 import { type ApiError, type ApiResult, isConflict, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import type { LeaseClient } from "../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
@@ -51,13 +51,13 @@ type LeaseMemory = Pick<
 export interface LastContact {
   /** true if the last renewal was within a lease duration; if not, the node controller may have set conditions. */
   wasFresh: boolean;
-  /** The time of the last renewal, and so of the previous report; the present time if that renewal was too old. */
+  /** The time of the last renewal, and so of the previous report; the present time if that renewal is too old. */
   lastContactMs: number;
 }
 
 export interface Renewal extends LastContact {
   renewed: boolean;
-  /** The last failure, even if the renewal succeeded in the end; null if there was none. */
+  /** The last failure, even if the renewal succeeded in the end; null if no request failed. */
   error: ApiError | null;
   /** Present if another writer has the Node or the lease. */
   lost?: Loss;
@@ -67,7 +67,7 @@ export interface Renewal extends LastContact {
 
 /** The most PUTs in a renewal. After a conflict, the lease is read and written once more. */
 const MAX_UPDATES = 2;
-/** How far a renewTime may be ahead of this clock. A later one does not show when it was written. */
+/** How far a renewTime may be ahead of this clock. A later renewTime does not show when the lease was written. */
 const CLOCK_TOLERANCE_MS = 2000;
 
 /** Reads the last renewal, decides whether the known Node is still current, and writes the next renewal. */
@@ -159,7 +159,7 @@ function leaseSteps(
   };
 }
 
-/** Reads the lease, without its owner if that is another Node: syncLease then checks the Node before it writes. */
+/** Reads the lease. Leaves out an owner that is another Node: syncLease then checks the Node before it writes. */
 async function readLease(own: OwnReader, uid: string | undefined): Promise<ApiResult<Lease>> {
   const found = await own.readLease();
   if (!found.ok || isOwnedBy(found.value, uid)) return found;
@@ -167,7 +167,7 @@ async function readLease(own: OwnReader, uid: string | undefined): Promise<ApiRe
   return success({ ...found.value, metadata });
 }
 
-/** Returns a function that first returns the answer of an earlier GET, and reads in later calls. */
+/** Returns a function that first returns the answer of an earlier GET, and in later calls reads the lease. */
 function firstAnswer(first: ApiResult<Lease> | null, read: () => Promise<ApiResult<Lease>>) {
   let answer = first;
   return () => {
@@ -252,7 +252,7 @@ const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
 /** The annotation with the text of the status budget. */
 const BUDGET_ANNOTATION = "rollcall.dev/status-budget";
 
-/** Adds the annotations with the data that an eviction would lose. Leaves out a full budget. */
+/** Adds annotations with data that an eviction would lose: the last status write, and the budget unless it is full. */
 function withCarried(
   lease: Lease,
   status: HeartbeatState | undefined,
@@ -275,7 +275,7 @@ function withCarried(
   return { ...lease, metadata: { ...lease.metadata, annotations } };
 }
 
-/** Returns the status budget after an eviction: full if the lease is missing, empty if the lease cannot be read. */
+/** Returns the status budget after an eviction: full if no lease exists, empty if the lease cannot be read. */
 function budgetOf(
   base: Lease | null,
   found: ApiResult<Lease> | null,
@@ -285,7 +285,7 @@ function budgetOf(
   return budgetInLease(base, nowMs);
 }
 
-/** Returns the status budget as of the lease's last renewal; undefined (full) if the lease has none. */
+/** Returns the status budget as of the lease's last renewal; undefined (full) if the lease has no budget. */
 export function budgetInLease(lease: Lease | null | undefined, nowMs: number): StatusBudget | undefined {
   return parseBudget(lease?.metadata?.annotations?.[BUDGET_ANNOTATION], nowMs);
 }

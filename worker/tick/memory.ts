@@ -12,17 +12,17 @@ export interface TickMemory {
   renewedAtMs?: number | undefined;
   /** The setters' errors that were logged last. An error that lasts is logged once. */
   setterErrors?: string;
-  /** The time of the last status write. The lease keeps it through an eviction, so that it costs no row. */
+  /** The time of the last status write. The lease has a copy for evictions, so that no row is needed. */
   status?: HeartbeatState | undefined;
-  /** The status budget that is left; absent if full. The lease keeps it through an eviction. */
+  /** The status budget that is left; absent if full. The lease has a copy for evictions. */
   budget?: StatusBudget | undefined;
   /** The reason why the last due write had to wait. */
   withheld?: string | undefined;
   /** The version of the Node that was last read or written. SQLite has only the version of the Node's last change. */
   nodeVersion?: string | undefined;
-  /** The time of the last heartbeat that was written. Later heartbeats must not be older. */
+  /** The time of the last heartbeat that was written. Later heartbeats must not have an earlier time. */
   heartbeatMs?: number;
-  /** The memory of the setters. SQLite has it without the times that change with every report. */
+  /** The memory of the setters. SQLite has this memory without the times that change with every report. */
   setters?: ReportedMemory | undefined;
   /** The last written values of the parts that other writers may undo. SQLite has only the parts that were undone. */
   written?: WrittenParts;
@@ -32,6 +32,6 @@ export interface TickMemory {
   /** Present while the apiserver does not accept writes of the lease. `statusBackOff`: writes of the status. */
   leaseBackOff?: BackOff | undefined;
   statusBackOff?: BackOff | undefined;
-  /** The time of the last check of a taken name. */
+  /** The time of the last check of a name that another writer has taken. */
   lookedAtMs?: number | undefined;
 }

@@ -10,7 +10,7 @@ export interface TurningMachine {
   records: NodeRecordStore;
   nowMs: () => number;
   random: () => number;
-  /** Asks the fleet index; null without an answer in time. Never rejects. */
+  /** Asks the fleet index for a turn; null without an answer in time. Never rejects. */
   nodeTurn: (load: NodeLoad) => Promise<NodeTurn | null>;
 }
 

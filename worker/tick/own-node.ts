@@ -31,7 +31,7 @@ interface NodeOwner {
   nowMs: () => number;
 }
 
-/** Reads Node and lease for functions of shared/, which only know errors of the apiserver. Keeps a loss in `lost`. */
+/** Reads Node and lease for functions of shared/, which only know the apiserver's errors. Keeps a loss in `lost`. */
 export class OwnReader {
   readonly #owner: NodeOwner;
   readonly #client: Pick<KubeClient, "getNode" | "getLease">;
@@ -85,7 +85,7 @@ export function registeredUid(records: NodeRecordStore): string | undefined {
   return records.get("node")?.node.metadata?.uid;
 }
 
-/** Returns true if this Node is missing. A 404 alone is no proof: a missing namespace, path or API causes one too. */
+/** Returns true if this Node is missing. A 404 alone is no proof: a missing namespace, path or API causes a 404 too. */
 export function isNodeMissing(error: ApiError, name: string): boolean {
   if (error.kind !== "status" || !isNotFound(error)) return false;
   const { details } = error.status;
@@ -130,9 +130,8 @@ export function recordLoss(
 }
 
 /**
- * Marks the known Node to be read before the next decision: a write had an unknown outcome, or the node controller
- * may have set conditions. Stored in SQLite, because a later renewal of the lease would hide it from an evicted
- * object.
+ * Marks the known Node to be read before the next decision: a write had an unknown outcome, or the node controller may
+ * have set conditions. The mark is in SQLite, because after a renewal of the lease an evicted object sees no reason.
  */
 export function distrustKnownNode(records: NodeRecordStore): void {
   const known = records.get("node");
@@ -151,7 +150,7 @@ export function noteLapse(records: NodeRecordStore): void {
 const RENEW_TIME = ["f:spec", "f:renewTime"];
 const READY_HEARTBEAT = ["f:status", "f:conditions", 'k:{"type":"Ready"}', "f:lastHeartbeatTime"];
 
-/** Returns the other writer that renews the lease; null if there is none, or its last renewal has expired. */
+/** Returns the other writer that renews the lease; null if none does, or the last renewal has expired. */
 export function foreignRenewer(lease: Lease, deployment: string, nowMs: number): string | null {
   const other = otherOwner(lease.metadata, RENEW_TIME, fieldManagerOf(deployment));
   const { renewTime, leaseDurationSeconds = 0 } = lease.spec ?? {};
@@ -160,7 +159,7 @@ export function foreignRenewer(lease: Lease, deployment: string, nowMs: number):
   return nowMs - parseMicroTime(renewTime) / 1000 < leaseDurationSeconds * 1000 ? other : null;
 }
 
-/** Returns the other writer that has written a heartbeat since `known` was read; null if there is none. */
+/** Returns the other writer that has written a heartbeat since `known` was read; null if no other writer has. */
 function foreignHeartbeat(found: Node, known: Node, deployment: string): string | null {
   if (heartbeatMs(found) <= heartbeatMs(known)) return null;
   return otherOwner(found.metadata, READY_HEARTBEAT, fieldManagerOf(deployment));
@@ -178,7 +177,7 @@ interface ClaimingMachine extends NodeOwner, Stored {
 /** The time limit for reading the lease: an unreadable lease must not keep an owned Node from being registered. */
 const LEASE_READ_MS = 1000;
 
-/** Checks that an existing Node may be registered. Adopts the Node if an operator has offered it to this deployment. */
+/** Checks that an existing Node may be registered. Adopts a Node that an operator has offered to this deployment. */
 export async function claimNode(
   machine: ClaimingMachine,
   client: Pick<KubeClient, "patchNode">,
@@ -214,7 +213,7 @@ async function adopt(
 }
 
 export type Noticed =
-  /** The Node is unchanged, or it is not this machine's. */
+  /** The notice brings no news: the Node is unchanged, or is not this machine's. */
   | { kind: "passed over" }
   /** The apiserver did not return the Node, so the next report reads it. */
   | { kind: "unread" }
@@ -225,7 +224,7 @@ export type Noticed =
 export async function takeNotice(
   machine: NodeOwner & Stored,
   client: () => KubeClient,
-  seen: Node | null, // the Node as the watch has it; null if the watch lost it, or it must be read in any case
+  seen: Node | null, // the Node as the watch has it; null if the Node must be read
   knownVersion: string | undefined, // the version of the Node that was last read or written; undefined for the stored version
 ): Promise<Noticed> {
   const { records } = machine;
@@ -265,7 +264,7 @@ function take(
 }
 
 /**
- * Returns true if the Node is newer than the known version. Versions of one kind of object grow. If a version is no
+ * Returns true if the Node is newer than the known version. The versions of one kind of object rise. If a version is no
  * number, or the cluster was restored, the result is false and the Node is read.
  */
 function isNewer({ metadata }: Node, known: string | undefined): boolean {

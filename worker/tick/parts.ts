@@ -1,6 +1,6 @@
-// Records the parts of a machine's Node that differ from the machine's wish: values that other writers keep, parts
-// that other writers undo, and parts that the join token does not grant. Each change is a line of history and a
-// message to the machine.
+// Records the parts of a machine's Node that differ from the machine's report: values that other writers keep, parts
+// that other writers undo, and parts that the join token does not grant. Each change is a line of history and a message
+// to the machine.
 import { MAX_IMAGE_BYTES } from "../../shared/from-report/reported-status.ts";
 import { type GrantHolder, namesToCheck } from "../../shared/from-report/within-grant.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -46,7 +46,7 @@ export function recordOthers(
       journal.note("registration", `${part} is set again: what ${manager} had set is gone`, nowMs());
 }
 
-/** Records the parts that are put back only once an hour. Call it with each decision, before the Node is sent. */
+/** Records the parts that other writers undo and that are put back only once an hour. Call it before each write. */
 export function recordHeldBack(
   { records, journal, nowMs }: RecordingMachine,
   before: WrittenParts,
@@ -80,7 +80,7 @@ function keepUndone(records: NodeRecordStore, written: WrittenParts): void {
   else records.put("putBack", undone);
 }
 
-/** Returns a message for the machine's operator; undefined if no other writer has changed a part of rollcall's. */
+/** Returns a message for the machine's operator; undefined if no other writer has changed a part that rollcall sets. */
 export function othersMessage(records: NodeRecordStore): string | undefined {
   const hourly = hourlyParts(records.get("putBack") ?? {});
   const theirs = Object.entries(records.get("others") ?? {}).map(([part, manager]) => `${part} (${manager})`);
@@ -110,7 +110,7 @@ interface NamingMachine extends GrantedMachine {
   client: (withinMs: number) => KubeClient;
 }
 
-/** The time limit of all the requests about one report's names. */
+/** The time limit of all requests about the DNS names in one report. */
 const NAMES_WITHIN_MS = 2000;
 
 /** Asks the apiserver which DNS names of the machine are other Nodes' names. Most machines report only their own name. */
@@ -145,11 +145,11 @@ export function imagesLeftOut({ images = [], settings }: Facts, listed: number):
   return listed < wanted ? [`images beyond ${MAX_IMAGE_BYTES} bytes`] : [];
 }
 
-/** Returns the requested labels that a bystander Node has under rollcall's own key instead. */
+/** Returns the requested labels that a Node without pods has under rollcall's own keys instead. */
 export function movedLabels(
   { settings, dropIns }: Facts,
   ofToken: Readonly<Record<string, string>>,
-  leftOut: readonly string[], // the labels that withinGrant left out: a bystander has no key for them
+  leftOut: readonly string[], // the labels that withinGrant left out: a Node without pods has no own key for them
 ): string[] {
   const ofMachine = Object.keys({ ...settings.nodeLabels, ...dropIns?.labels });
   const there = ofMachine.filter((key) => !leftOut.includes(`label ${key}`));
@@ -159,7 +159,7 @@ export function movedLabels(
   });
 }
 
-/** Records the parts left out. `when`: a registration is decided once per process, a status with each report. */
+/** Records the parts that a decision left out. `when`: registrations decide once per process, the status each time. */
 export function recordLeftOut(
   { records, journal, nowMs }: RecordingMachine,
   when: "registration" | "status",

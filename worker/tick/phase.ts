@@ -6,14 +6,14 @@ import type { Phase } from "../../shared/protocol/answers.ts";
 import { fromTo } from "../storage/from-to.ts";
 import type { Stored } from "../storage/journal.ts";
 
-/** Returns the phase after a failed request; unchanged after a conflict, which a machine can cause alone. */
+/** Returns the phase after a failed request. A conflict keeps the phase, since a machine can cause conflicts alone. */
 export function phaseAfter(error: ApiError, records: Stored["records"]): Phase {
   if (isConflict(error))
     return records.get("registration")?.phase === "registered" ? "registered" : "registering";
   return error.kind === "unanswered" ? "apiserver unreachable" : "apiserver refuses";
 }
 
-/** Returns a message that names the operator who can fix a refusal; none if the next report may succeed. */
+/** Returns a message that names the operator who can fix a refusal; no message if the next report may succeed. */
 export function refusalMessage(error: ApiError): { message?: string } {
   if (error.kind === "unanswered")
     return error.cure === undefined

@@ -7,7 +7,7 @@ import { isReady } from "./phase.ts";
 
 export const AGAIN_LIMITS = {
   firstWaitMs: 60_000,
-  /** The longest wait. Each wait doubles the one before. A Node that exists for this time resets the waits. */
+  /** The longest wait. Each wait doubles the wait before. A Node that exists for this time resets the waits. */
   longestWaitMs: 3_600_000,
   /** The time after the creation within which a deletion shows that another program does not want the Node. */
   soonMs: 10 * 60_000,
@@ -15,7 +15,7 @@ export const AGAIN_LIMITS = {
   soonDeletions: 3,
 } as const;
 
-/** Returns a deletion's record with the next wait. `createdAtMs`: undefined if another writer or version created it. */
+/** Returns a deletion's record with the next wait. `createdAtMs`: undefined if the Worker recorded no creation. */
 export function deletionAfter(
   before: Deletion | undefined,
   { nowMs, createdAtMs, wasReady }: { nowMs: number; createdAtMs: number | undefined; wasReady: boolean },
@@ -37,10 +37,10 @@ export function deletionAfter(
 export type Again =
   | { kind: "now" }
   | { kind: "wait"; untilMs: number }
-  /** The Node stays deleted until the shim restarts or an operator asks for it. */
+  /** The Node stays deleted until the shim restarts, or an operator requests its registration. */
   | { kind: "never"; why: string };
 
-/** Returns whether a deleted Node is registered again. `deletion`: undefined if an earlier version noticed it. */
+/** Returns whether a deleted Node is registered again. `deletion`: undefined if an earlier version recorded none. */
 export function registersAgain(deletion: Deletion | undefined, policy: RegisterAgain, nowMs: number): Again {
   if (deletion?.silentDays !== undefined) return { kind: "now" };
   if (policy === "never") return { kind: "never", why: "Its Node was deleted." };

@@ -87,10 +87,10 @@ interface Registered {
   memory?: RegistrationMemory;
 }
 
-/** The time between two checks of a taken name. */
+/** The time between two checks of a name that another writer has taken. */
 const CHECK_EVERY_MS = 60_000;
 
-/** Registers the Node. Returns `registered` once it exists and is this deployment's. Checks a taken name again. */
+/** Registers the Node. Returns `registered` once this deployment's Node exists. Checks a taken name again. */
 export async function register(
   machine: RegisteringMachine,
   before: RegistrationMemory,
@@ -192,7 +192,7 @@ function beginProcess(machine: RegisteringMachine, registrations: TokenBucket, n
   records.remove("deletion");
 }
 
-/** Returns the phase `registering` with this message. Reports stay as frequent, to renew an existing Node's lease. */
+/** Returns the phase `registering` with this message. The report interval stays, to renew an existing Node's lease. */
 function waiting({ facts }: RegisteringMachine, message: string, waitMs = Number.MAX_VALUE): Registered {
   const retryInMs = Math.min(reportIntervalMs(facts.settings), waitMs);
   return { phase: "registering", message, retryInMs };

@@ -138,7 +138,7 @@ class OneWrite {
     return { error, ...(this.#own.lost && { lost: this.#own.lost }), memory: this.#memory };
   }
 
-  /** Returns the outcome of the write if the apiserver must not be asked now; undefined if it may be asked. */
+  /** Returns the outcome of the write if the apiserver must not be asked now; undefined if a request may be sent. */
   #withoutAsking(nowMs: number): StatusWrite | undefined {
     const error = errorMeanwhile(this.#memory.statusBackOff, nowMs) ?? null;
     const mayAsk = this.#isKnownEnough || this.#machine.requests.allows("node", STATUS_REQUESTS);

@@ -25,7 +25,9 @@ export interface LeaseSteps {
   isNew: boolean;
   /** The largest number of PUTs in a row. Upstream (maxUpdateRetries): 5. */
   maxUpdates: number;
-  /** Waits before reading the lease again; returns false to give up until the next sync, as upstream at shutdown. */
+  /**
+   * Waits before the lease is read again; returns false to give up until the next sync, as upstream does at shutdown.
+   */
   backOff(delayMs: number): Promise<boolean>;
   onRepeatedHeartbeatFailure(): void;
 }
@@ -38,7 +40,7 @@ interface LeaseSync {
   error: ApiError | null;
 }
 
-/** Mirrors upstream's controller.sync: PUTs the last written lease, or else reads or creates it and PUTs again. */
+/** Mirrors upstream's controller.sync: PUTs the last written lease, or else reads or creates the lease and PUTs it. */
 export async function syncLease(steps: LeaseSteps, latest: Lease | null): Promise<LeaseSync> {
   const first = latest === null ? null : await retryUpdateLease(steps, latest);
   if (first && (first.renewed || first.gaveUp)) return withoutGaveUp(first);

@@ -50,7 +50,7 @@ export interface TickOutcome {
   ready: boolean;
   /** A message for the machine's operator, who can act on it. */
   message?: string;
-  /** Milliseconds until the next report; present if it must come sooner than the interval. */
+  /** Milliseconds until the next report; present if the next report must come sooner than the interval. */
   reportInMs?: number;
 }
 
@@ -223,7 +223,7 @@ export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promi
   return lost ? { kind: "lost", phase: lose(ticking, memory, lost).phase } : noticed;
 }
 
-/** Returns the input that a step needs in addition to the tick's. */
+/** Returns the surroundings that a step needs in addition to the tick's input. */
 function surroundings({ env, enrolment: { name }, token, nowMs, requests }: Omit<TickInput, "report">) {
   return {
     name,
