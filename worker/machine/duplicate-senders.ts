@@ -47,9 +47,7 @@ export function duplicateNotice(phase: DuplicatePhase): DuplicateNotice {
 export class DuplicateSenders {
   readonly #stored: Stored;
   #seen: SeenSenders;
-  /**
-   * The machine ID and boot ID, by the digest of their facts. After an eviction, a challenge requests the facts again.
-   */
+  /** The machine ID and boot ID, by the digest of their facts. After an eviction, a challenge requests the facts. */
   readonly #idsByDigest = new Map<string, IDs>();
 
   constructor(stored: Stored) {

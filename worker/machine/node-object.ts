@@ -385,9 +385,7 @@ export class UpgradeQuestions {
     this.#nowMs = nowMs;
   }
 
-  /**
-   * Returns the fleet index's answer to an upgrade question. Without the index's answer, the machine must not upgrade.
-   */
+  /** Returns the fleet index's answer to an upgrade question. Without an answer, the machine must not upgrade. */
   async answer({ name, body }: Pick<SignedRequest, "name" | "body">): Promise<MachineAnswer> {
     const asked = parseBody(upgradeSchema, body);
     if (!asked.ok) return asked;

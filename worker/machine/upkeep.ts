@@ -68,9 +68,7 @@ export class Upkeep {
     this.#token = heldToken(env);
   }
 
-  /**
-   * The request budget, created at first use: created in the constructor, an invalid variable would fail each alarm.
-   */
+  /** The request budget, created at first use: in the constructor, an invalid variable would make each alarm fail. */
   get #requests(): RequestBudget {
     return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
       currentMs(),
@@ -369,9 +367,7 @@ export class Upkeep {
   }
 }
 
-/**
- * Returns a function that runs `work` one at a time. Calls during a run share the next run, which has their changes.
- */
+/** Returns a function that runs `work` one at a time. Calls during a run share one next run, after their changes. */
 export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
   let running: Promise<Result> | undefined;
   let next: Promise<Result> | undefined;

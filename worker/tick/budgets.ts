@@ -185,9 +185,7 @@ export class RequestBudget {
 export const STATUS_BUDGET = {
   /** The size of a burst in bytes: about six writes of a Node with many images. */
   bytesAtOnce: 128 * 1024,
-  /**
-   * The bytes that refill in an hour. A Node of 20 KiB that is written every five minutes needs a ninth of the bytes.
-   */
+  /** The bytes that refill in an hour: nine times those of a Node of 20 KiB that is written every five minutes. */
   bytesAnHour: 2 * 1024 * 1024,
   /**
    * The least bytes that a write within the machine's own share leaves in the budget. A write that leaves less also

@@ -169,9 +169,7 @@ export function lastHeartbeatMs(node: Node): number {
   return Math.max(0, ...heartbeats);
 }
 
-/**
- * Takes the place of the last report's time in SQLite, so that a lasting pressure does not change the row each time.
- */
+/** Replaces the last report's time in SQLite, so that a lasting pressure does not change the row with every report. */
 const MET_AT_LAST_REPORT = Number.MAX_SAFE_INTEGER;
 
 /** Returns the setters' memory for SQLite. A threshold that was met at `nowMs` is stored without its time. */

@@ -25,9 +25,7 @@ export interface LeaseSteps {
   isNew: boolean;
   /** The largest number of PUTs in a row. Upstream (maxUpdateRetries): 5. */
   maxUpdates: number;
-  /**
-   * Waits before the lease is read again; returns false to give up until the next sync, as upstream does at shutdown.
-   */
+  /** Waits before the lease is read again; returns false to give up until the next sync, as upstream at shutdown. */
   backOff(delayMs: number): Promise<boolean>;
   onRepeatedHeartbeatFailure(): void;
 }
