@@ -62,7 +62,7 @@ type MachineRow = { name: string; since_ms: number; back_ms: number | null; how:
 
 const isoOrNull = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
 const PRUNED_EVERY = 10;
-/** The longest time between the first and the last silence of an outage that a single silent machine has joined. */
+/** The longest time from the first to the last silence of an outage that a machine that was silent alone has joined. */
 const LONGEST_MS = 2 * OUTAGE_SPAN_MS;
 
 export class Outages {

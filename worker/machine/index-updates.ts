@@ -106,7 +106,9 @@ export class IndexUpdates {
     return sent.text === JSON.stringify(summary) ? summary : null;
   }
 
-  /** Reports the removal to the index before the node object is erased; returns false if the alarm must repeat it. */
+  /**
+   * Reports the removal to the index before the node object is erased; returns false if the alarm must report again.
+   */
   async remove({ name, generation = 0 }: Enrolment, text: string): Promise<boolean> {
     const { records } = this.#with.state;
     await this.#sending;

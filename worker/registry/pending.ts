@@ -28,7 +28,7 @@ export const TOO_OFTEN = failure<NotPinned>({
 /** Returns a machine's refusal. Only the log has the cause: a machine without a token must learn nothing of a name. */
 export const refused = (cause: RefusalCause) => failure<NotPinned>({ reason: "refused", cause });
 
-/** Returns the cause of a refusal whose token is in this state. */
+/** Returns the cause of a refusal by the state of the join token in the request. */
 export function causeOf(state: TokenState): RefusalCause {
   if (state === "revoked") return "the token is revoked";
   return state === "expired" ? "the token has expired" : "the token is used up";

@@ -106,7 +106,7 @@ export function findPin(sql: SqlStorage, name: string): HeldPin | undefined {
   return row && { ...row, machine: JSON.parse(row.machine) as AskingMachine };
 }
 
-/** Returns when a key last got or lost this name, in Unix milliseconds, or 0. Challenges from before are refused. */
+/** Returns when a key last got or lost this name, in Unix milliseconds; 0 for never. Earlier challenges are refused. */
 export function changedAtMs(sql: SqlStorage, name: string): number {
   const pinned = "SELECT pinned_at_ms AS at_ms FROM pins WHERE name = ?1";
   const buried = "SELECT MAX(left_at_ms) AS at_ms FROM tombstones WHERE name = ?1";

@@ -69,7 +69,7 @@ export interface LastRegistration extends Partial<AskedTaints> {
   enrolmentId?: string;
 }
 
-/** The number of requests to the apiserver that a name has left, in two shares. */
+/** The requests to the apiserver that a name has left: for renewals of the lease, and for all others. */
 export interface RequestsLeft {
   renewals: number;
   /** The number of requests for the Node and for events that are left. */
