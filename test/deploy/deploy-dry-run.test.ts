@@ -1,5 +1,5 @@
-// Tests `npm run deploy -- --dry-run` without an account: it prints the whole plan, and its bundle is small enough.
-// A Worker with the printed settings serves a machine; the apiserver is behind a Tunnel and Access.
+// Tests `npm run deploy -- --dry-run` without an account. The dry run prints the whole plan; the compressed Worker has
+// at most 188 KiB. A Worker with the printed settings serves a machine; the apiserver is behind a Tunnel and Access.
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
@@ -58,7 +58,7 @@ async function dryRun(args: string[]): Promise<string> {
   return stdout;
 }
 
-/** Returns the secrets that an operator has in files. */
+/** Returns the secrets that an operator passes to a deployment in files. */
 function givenSecrets(): Record<string, string> {
   const { variables = {}, cluster } = apiserver;
   return { ...variables, KUBE_TOKEN: cluster.kubeToken };
@@ -73,7 +73,7 @@ function secretFiles(): Record<string, string> {
   return Object.fromEntries(files) as Record<string, string>;
 }
 
-/** Returns the secrets that the deployment itself makes. */
+/** Returns the secrets that a deployment makes by itself. */
 async function newSecrets(): Promise<NewSecrets> {
   const settings = readSettings(readFileSync(FILE, "utf8"), FILE, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));

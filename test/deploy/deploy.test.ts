@@ -65,7 +65,7 @@ function settingsText(variables: object): string {
   return JSON.stringify({ environments: { [ENVIRONMENT]: settings } });
 }
 
-/** Deploys in this process, without a pause. `file` is the path of the settings; the file need not exist. */
+/** Deploys in this process; pauses only move a clock. `file` is the path of the settings; no file need exist there. */
 async function deployBy(wrangler: Wrangler, file: string, variables: object, waitSeconds: number) {
   const settings = readSettings(settingsText(variables), file, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));
@@ -89,7 +89,7 @@ async function deployBy(wrangler: Wrangler, file: string, variables: object, wai
   return { code: await deployEnvironment(program, settings.value, choice), ...ran };
 }
 
-/** Deploys to the account `before` with the played wrangler; returns the program's output. */
+/** Deploys to the account `before`, which it changes, with the played wrangler. Returns the deployment's output. */
 async function play(before: MadeUpAccount, file: string, variables: object, waitSeconds: number) {
   answering = before;
   const ran = await deployBy(playedWrangler(before), file, variables, waitSeconds);

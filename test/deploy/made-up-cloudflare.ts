@@ -25,9 +25,9 @@ interface UploadMetadata {
 }
 
 export interface MadeUpCloudflare {
-  /** The value of CLOUDFLARE_API_BASE_URL. */
+  /** The URL of the made-up API, for wrangler's variable CLOUDFLARE_API_BASE_URL. */
   url: string;
-  /** The current state of the account. */
+  /** The made-up account, as the requests until now have changed it. */
   place: MadeUpAccount;
   /** The requests that no made-up answer exists for. */
   unknown: string[];
@@ -96,7 +96,7 @@ interface Asked {
   method: string;
   kind: string;
   name: string;
-  /** The part of the path after the Worker's name. */
+  /** The part of the request's path after the Worker's name. */
   below: string;
 }
 

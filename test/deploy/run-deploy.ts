@@ -44,9 +44,8 @@ function runProgram(
 }
 
 /**
- * Returns the environment of a user with a home but without a login. npm and wrangler would ask the registry for
- * their latest versions: a variable forbids npm to ask, and wrangler finds an answer in its cache, which lasts for
- * an hour.
+ * Returns the environment of a user with a home and no login. A variable forbids npm to ask the registry for its latest
+ * version. wrangler would ask the registry too, but finds an answer of the last hour in its cache.
  */
 export function ownHome(folder: string): Environment {
   const cache = join(folder, "tmp/update-check");
@@ -59,8 +58,8 @@ export function ownHome(folder: string): Environment {
 }
 
 /**
- * Returns the environment of `ownHome` with an account at this made-up Cloudflare, which is all that wrangler
- * needs.
+ * Returns the environment of `ownHome` with the URL and the token of this made-up Cloudflare. wrangler then needs no
+ * login.
  */
 export const ownAccount = (folder: string, { url, place }: MadeUpCloudflare): Environment => ({
   ...ownHome(folder),

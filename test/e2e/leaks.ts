@@ -13,7 +13,7 @@ import { randomUUID } from "node:crypto";
 import { basename, join, relative } from "node:path";
 
 export interface RunRecord {
-  /** Adds printed or logged text. A developer sees from `name` which program printed it. */
+  /** Adds a program's printed or logged text to the record. `name` names the program in a finding. */
   log: (name: string, text: string) => void;
   secret: (what: string, secret: string) => void;
   /** Adds all logs and secrets of a cluster's folder. The caller then removes the folder. */

@@ -10,9 +10,9 @@ import { thisRun } from "./run-record.ts";
 export const ROOT = resolve(import.meta.dirname, "../..");
 
 export interface Started {
-  /** Returns the output of stdout and stderr until now. */
+  /** Returns the program's output until now, from both stdout and stderr. */
   output: () => string;
-  /** Resolves with the match once the output contains the pattern; rejects if the program ends before that. */
+  /** Resolves with the match once the output contains the pattern; rejects if the program ends before a match. */
   printed: (pattern: RegExp) => Promise<RegExpExecArray>;
   /** Sends a signal to the program; `npm` gets it as from a terminal, in its whole process group. */
   end: (signal: "SIGINT" | "SIGTERM") => void;

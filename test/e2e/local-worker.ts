@@ -17,7 +17,7 @@ type Deployed = Pick<
 export interface LocalWorker {
   url: string;
   /**
-   * Ends the running Worker and starts it with these settings; its objects stay. Calls `meanwhile` between the end
+   * Ends the running Worker and starts it with these settings; stored objects stay. Calls `meanwhile` between the end
    * and the start.
    */
   deploy: (settings: Deployed, meanwhile?: () => void) => Promise<void>;

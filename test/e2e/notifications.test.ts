@@ -38,7 +38,7 @@ beforeAll(async () => {
   ({ worker } = await sharedPlace());
 });
 afterAll(async () => {
-  // The events of other test files must not be sent to this file's receivers.
+  // Other test files use the same Worker: their events must not be sent to this file's receivers afterwards.
   const { receivers } = await ask<{ receivers: { name: string }[] }>("GET", "/v1/receivers");
   for (const { name } of receivers.filter(({ name }) => RECEIVERS.has(name)))
     await worker.rollcall(["receivers", "remove", name, "--yes"]);

@@ -12,7 +12,7 @@ import { type SharedPlace, sharedPlace } from "./shared-place.ts";
 import { type SimulatedMachine, simulatedMachine } from "./simulated-machine.ts";
 
 const hasJq = spawnSync("jq", ["--version"]).error === undefined;
-/** The commands that run instead of npm's scripts, so that npm does not run. tutorial.test.ts runs npm itself. */
+/** The commands that run in place of npm's scripts, without npm. tutorial.test.ts runs npm itself. */
 const NPM = {
   npm: 'while [ "$1" != -- ]; do last=$1; shift; done; shift; [ "$last" = exec ] || set -- "$last" "$@"; exec "$@"',
 };
@@ -123,7 +123,7 @@ describe("an operator who follows the pages", () => {
       await mint();
       await mover.sh(`node-shim join --url ${place.worker.url} --join-token-file ${token}`);
       await mint();
-      // The page's other deployment is played by this deployment, under another origin.
+      // This deployment, under another origin, plays the other deployment of the page.
       const own = {
         "https://east.example.com": place.otherOrigin,
         "/root/join-token": token,

@@ -63,7 +63,7 @@ const NO_CLUSTER: OwnCluster = {
 const OBJECTS = "worker/objects";
 
 interface OwnChoice extends Pick<WorkerSettings, "entry" | "variables"> {
-  /** Further accepted origins: those of proxies in front of the Worker. */
+  /** Further origins that the Worker accepts: those of proxies in front of the Worker. */
   origins?: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// Runs the commands of the docs' pages in a home of its own, on a test's deployment.
+// Runs the commands of the docs' pages against a test's deployment. The reader has a home folder of its own.
 import { join } from "node:path";
 import { commandsBelow, OWN_PROGRAMS, programsOf, runCommands, withOwn } from "../house/page-commands.ts";
 import { ROOT, temporaryFolder } from "./local-cluster.ts";
@@ -7,7 +7,7 @@ import { thisRun } from "./run-record.ts";
 export interface Asked {
   /** The index of the block of commands below the heading, from 0. */
   nth?: number;
-  /** Replacements for the made-up values of the pages. */
+  /** The test's values, by the example values of the page that they replace. */
   own?: Readonly<Record<string, string>>;
   /** Additions to the reader's environment; undefined removes a variable. */
   env?: Readonly<Record<string, string | undefined>>;
@@ -29,7 +29,7 @@ interface Worker {
 }
 
 /**
- * Returns a reader who runs commands in the root of the sources. `kubectl` is the program and its configuration.
+ * Returns a reader who runs commands in the root of the sources. `kubectl` is kubectl's path and its kubeconfig.
  * `programs` are further programs that the pages expect to be installed.
  */
 export function pageReader(

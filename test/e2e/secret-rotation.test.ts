@@ -45,8 +45,8 @@ const deploy = (secrets: { kubeToken: string; macKeys: string; adminSecretSha256
   worker.deploy({ kubeUrl: kube.url, kubeCa: kube.ca, ...secrets });
 
 /**
- * Enrols a machine with a join token of this operator. Returns its kid, and functions that report and read the
- * Node's UID.
+ * Enrols a machine with a join token that the operator makes. Returns the machine's kid, and functions that send a
+ * report and read the UID of the machine's Node.
  */
 async function machine(index: number, adminSecret: string) {
   const name = `rotated-${index}`;

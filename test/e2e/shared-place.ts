@@ -1,5 +1,5 @@
-// Gives the test files of the suite one apiserver and one Worker to share. Each file uses names of its own. No file
-// stops the Worker, changes its variables, or counts all of its machines.
+// Gives the test files of the suite one apiserver and one Worker to share. Each test file uses names of its own. No
+// test file stops the Worker, changes its variables, or counts all of its machines.
 import { get, type IncomingMessage } from "node:http";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { inject } from "vitest";

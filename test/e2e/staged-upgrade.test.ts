@@ -43,8 +43,8 @@ describe.skipIf(missing !== null)(
     const ends: (() => void)[] = [];
     let machine: DebianMachine;
     /**
-     * The version that the played Worker offers. null if it offers none. `asking` has the version of each shim that
-     * asked.
+     * The version that the played Worker offers for an upgrade. null if it offers none. `asking` has the version of
+     * each shim that asked for an upgrade.
      */
     let given: string | null = null;
     const asking: string[] = [];
@@ -140,7 +140,7 @@ describe.skipIf(missing !== null)(
     const status = () =>
       JSON.parse(machine.sh("node-shim status --json").stdout) as { kind: string; status: { shim: string } };
 
-    /** Runs the upgrade as the timer does. Resolves with the last line of both logs and the results of the services. */
+    /** Runs the upgrade as the timer does. Resolves with the shim's last log line, and the result of each service. */
     async function upgraded(): Promise<{ said: string; results: string[] }> {
       await inMachine(`systemctl start ${UPGRADE}.service`);
       const said = sh(`journalctl -u "${UPGRADE}*.service" -o cat | grep "^node-shim: " | tail -n 1`);

@@ -1,5 +1,5 @@
-// Tests npm start with wrong input, and interrupted: it prints one line that names the remedy, exits with a code,
-// and leaves nothing.
+// Tests npm start with wrong input, and interrupted. npm start prints one line that names the remedy, and exits with a
+// code. No process and no file is left.
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import { join } from "node:path";

@@ -39,7 +39,7 @@ describe("npm start", () => {
   const state = join(folder.path, "state");
   const flags = ["--state", state, "--config", join(folder.path, "kubelet.yaml")];
   let start: Started;
-  /** The parts that a test has started again, with the commands that npm start printed. */
+  /** The parts of npm start that a test has started again, with the commands that npm start printed. */
   const again: ReturnType<typeof runAgain>[] = [];
 
   const getNode = (name = NODE): Promise<V1Node> =>
@@ -195,7 +195,7 @@ describe("npm start --kubeconfig", () => {
   });
 });
 
-/** Runs a command that `npm start` printed. Returns its end. */
+/** Runs a command that `npm start` printed. Returns a function that ends the command. */
 function runAgain(command: string): { stop: () => Promise<void> } {
   const child = spawn("sh", ["-c", `exec ${command}`], { stdio: "ignore" });
   const ended = new Promise<void>((done) => child.once("exit", () => done()));

@@ -51,7 +51,7 @@ function run(block: string): string {
   return stdout;
 }
 
-/** Repeats `ask` until it returns true, also if the command in it fails. */
+/** Repeats `ask` until it returns true. An error of a command in `ask` counts as false. */
 const eventually = (ask: () => boolean) => resolved(() => new Promise<boolean>((done) => done(ask())));
 const shows = (command: string, pattern: RegExp) =>
   eventually(() => pattern.test(run(`node infra/operator/dist/rollcall.cjs --state .rollcall ${command}`)));

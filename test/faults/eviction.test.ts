@@ -12,7 +12,7 @@ const EVENT = "(POST|PATCH) /api/v1/namespaces/default/events";
 const slug = (...words: (string | number)[]) =>
   `crash-${words.join("-")}`.toLowerCase().replaceAll(/[^a-z0-9]+/g, "-");
 
-/** Crashes the node object at the `nth` request (from 0) of the kind `of`, while `say` runs. */
+/** Crashes the node object at its `nth` request (from 0) of the kind `of` to the apiserver, while `say` runs. */
 async function crashAt(
   machine: WatchedMachine,
   when: "before" | "after",

@@ -1,5 +1,5 @@
-// Tests reports that are lost, repeated, sent at once, or sent during a slow tick or an alarm; and a long outage of
-// the apiserver.
+// Tests reports that are lost, repeated, sent at the same time, or sent during a slow tick or an alarm. Also tests a
+// long outage of the apiserver.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { transport, writesAbout } from "../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "./invariants.ts";

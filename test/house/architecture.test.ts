@@ -1,5 +1,5 @@
-// Compares docs/architecture.md with the source tree: each folder has its line, and each function that an answer
-// names exists.
+// Compares docs/architecture.md with the source tree. Each folder has its line; each function in the page's table of
+// questions exists.
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";

@@ -18,7 +18,7 @@ export interface Page {
   path: string;
   text: string;
   blocks: readonly CodeBlock[];
-  /** The code within the page's lines. */
+  /** The code that is marked with backticks within lines of prose. */
   spans: readonly string[];
   /** The page's text without any code. */
   prose: string;

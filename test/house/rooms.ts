@@ -1,4 +1,4 @@
-// Lists the order of the rooms, in which they may import each other. A room is a folder directly below a part;
+// Lists the rooms in the order in which they may import each other. A room is a folder directly below a part;
 // docs/architecture.md describes the content of each.
 
 /**
@@ -10,8 +10,8 @@ interface Part {
   /** The other parts that the files of this part may import. */
   above: readonly string[];
   /**
-   * The rooms of the part, lowest floor first: a room may import lower floors alone. Without floors, the rooms have
-   * no order.
+   * The rooms of the part, lowest floor first: a room may import only rooms of lower floors. Without floors, the rooms
+   * may import each other.
    */
   floors?: readonly string[];
 }

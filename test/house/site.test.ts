@@ -1,4 +1,4 @@
-// Checks the documentation's site: each page has its place, and links to source files become links of the site.
+// Checks the documentation's site: the sidebar has each page once, and links to source files become links of the site.
 import { describe, expect, it, test } from "vitest";
 import { type SiteLink, siteLink } from "../../docs/.vitepress/links.ts";
 import { GROUPS, sidebarOf, sitePages } from "../../docs/.vitepress/pages.ts";

@@ -24,7 +24,7 @@ describe("the table of flags", () => {
   });
 });
 
-// The compiler decides: a log line without a row in a table is an error of `npm run types`.
+// The compiler checks the rows: a log line without a row is an error of `npm run types`.
 test("a line of a log → has a row, with values in place of its words in capitals", () => {
   expectTypeOf<"lease not renewed">().toExtend<LogMessage>();
   expectTypeOf<`registration failed: ${string}`>().toExtend<LogMessage>();

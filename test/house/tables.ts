@@ -155,7 +155,7 @@ function parts(): string[][] {
   return [[...head, "no source sets it any more"], ...lines];
 }
 
-/** Returns the costs in dollars: the counts of the last `npm run costs`, with the present prices. */
+/** Returns the costs in dollars: the counts that the last `npm run costs` recorded, with the present prices. */
 function dollars(): string[][] {
   return dollarRows(Object.entries(recordedCosts().counted));
 }
@@ -170,7 +170,7 @@ function controlPlanes(): string[][] {
     .flatMap((each) => controlPlaneRows(each));
 }
 
-/** Returns the counts with two columns for each transport: the cost of each machine, and the fixed cost. */
+/** Returns the counts of an hour. Each transport has two columns: the usage of each machine, and the fixed usage. */
 function counted(): string[][] {
   const tables = Object.entries(recordedCosts().counted).map(([name, of]) => {
     const [[, ...head] = [], ...rows] = countRows(name, of);

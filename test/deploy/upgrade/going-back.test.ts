@@ -1,6 +1,7 @@
-// Tests that an earlier Worker can replace a later one, under newer machines and newer stored data. A recorded
-// Worker that lacks one migration, which allows this, keeps working. A Worker that does not support the stored data
-// refuses with its reason, and writes nothing. Under the later Worker all machines continue with the same Nodes.
+// Tests that an earlier Worker can replace a later one, under newer machines and newer stored data. A recorded Worker
+// lacks one migration, and keeps working because that migration allows Workers without it. A Worker that does not
+// support the stored data refuses with its reason, and writes nothing. Under the later Worker all machines continue
+// with the same Nodes.
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { askForUpgrade } from "../../../node-shim/worker-link/requests.ts";

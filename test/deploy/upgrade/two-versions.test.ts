@@ -76,8 +76,8 @@ it.each<[Part[]]>([
     );
     const [joined, shim] = await start(names.length + 1);
     names.push(joined);
-    // Only the new machine's socket is checked: the other machines have lost sockets before, and wait until they
-    // try again.
+    // Only the new machine's socket is checked: the other machines have lost sockets before, and may not yet open new
+    // ones.
     await eventually(async () => shim.transport().via === "socket");
     await eventually(async () => (await place.quietHeartbeats()) > 0);
     await eventually(async () => (await place.ready()).get(joined) === "True");

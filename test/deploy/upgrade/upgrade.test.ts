@@ -18,8 +18,8 @@ import { MACHINES, unpackState } from "./recorded-state.ts";
 const STATES = join(import.meta.dirname, "states");
 const recorded = readdirSync(STATES);
 /**
- * The number of machines that run again. The first version has a hundred, too many for a slow computer: some would
- * wait for their next try.
+ * The number of recorded machines that this test runs. The first version's state has a hundred machines, too many for a
+ * slow computer: some of them would report late.
  */
 const RUNNING = 3;
 /** The state of the first version, whose machines enrol without a challenge. */
@@ -32,11 +32,11 @@ it("the recordings contain the first version", () => {
 interface UpgradedPlace {
   url: string;
   /**
-   * The names of the machines that were not removed before the recording ended; `removed` is the machine that was.
+   * The names of the machines that were not removed before the recording ended. `removed` is the one removed machine.
    */
   kept: string[];
   removed: string;
-  /** The names of those kept machines that run again. */
+  /** The names of those kept machines that this test runs. */
   names: string[];
   /** The cluster's Nodes at the time `sinceMs`, when the machines started. */
   before: Map<string, V1Node>;

@@ -65,14 +65,14 @@ export interface SocketPlace<W extends WorkerAccess = OwnWorker> {
 }
 
 /**
- * The default report interval: short, so that a test sees several renewals. The Worker renews a lease every 4.5 s
- * at most.
+ * The default report interval: short, so that a test sees several renewals. The Worker renews a lease at most once in
+ * 4.5 s.
  */
 const INTERVAL_MS = 2000;
 const LEASE_SECONDS = 20;
 const WITHIN_MS = 9000;
 
-/** The address and credentials of an apiserver, for the Worker, and its end. */
+/** An apiserver that a place's Worker writes to: its address and credentials, and a function that stops it. */
 export interface PlacedApiserver {
   cluster: OwnCluster;
   /** Variables of the Worker, in addition to the defaults. */
@@ -99,7 +99,7 @@ export async function startSocketPlace(
   });
 }
 
-/** Returns a place on the Worker that the suite shares. Each test file uses indices of its own. */
+/** Returns a place on the Worker that the suite shares. Each test file numbers its machines with other indices. */
 export async function sharedSocketPlace(): Promise<SocketPlace<WorkerAccess>> {
   const { worker, admin } = await sharedPlace();
   return socketPlace(worker, admin, () => Promise.resolve());
@@ -148,8 +148,8 @@ async function socketPlace<W extends WorkerAccess>(
 }
 
 /**
- * Starts the embedded apiserver. Its node controller waits ten minutes before it sets a Node to Unknown, so that a
- * slow computer causes none.
+ * Starts the embedded apiserver. Its node controller waits ten minutes before it sets a Node to Unknown. Even on a slow
+ * computer no Node then becomes Unknown.
  */
 async function embeddedApiserver(folder: string): Promise<PlacedApiserver> {
   const nodeLifecycle = { monitorGracePeriodMs: 600_000 };

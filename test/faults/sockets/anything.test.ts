@@ -67,8 +67,8 @@ class Shim {
   }
 
   /**
-   * Sends a message with `say`. Counts the renewals since the last message, because no message can have caused
-   * them.
+   * Sends a message with `say`. First counts the renewals since the end of the last message, which no message can have
+   * caused.
    */
   async #saying<T>(say: () => Promise<T>): Promise<T> {
     this.#unasked += (await this.machine.renewals()).length - this.#seen;
@@ -135,7 +135,7 @@ async function happen(what: Happening, shim: Shim, clock: PutClock): Promise<voi
       shim.isCut = false;
       return setFault(name, "");
     case "an operator has it register again":
-      // The event needs a Node that shows the machine's last state: a new registration would report a waiting
+      // The event needs a Node that shows the machine's last state. Else the Node's new registration would report a
       // change of Ready a second time.
       if (shim.isCut || ((await machine.condition("Ready")) === "True") !== shim.isUp) return undefined;
       await operator("POST", `/v1/nodes/${name}/register`);

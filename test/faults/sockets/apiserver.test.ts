@@ -22,7 +22,7 @@ afterEach(() => void vi.restoreAllMocks());
 const setFaults = (machines: readonly MachineOnSocket[], fault: Fault | "") =>
   Promise.all(machines.map(({ name }) => setFault(name, fault)));
 
-/** Returns the machines' requests to the apiserver since the last call. */
+/** Returns the Worker's requests to the apiserver about these machines, since the last call. */
 const askedOf = async (machines: readonly MachineOnSocket[]) =>
   (await Promise.all(machines.map((machine) => machine.asked()))).flat();
 
@@ -53,7 +53,7 @@ async function beatInTurn(machines: readonly MachineOnSocket[], clock: PutClock)
   return said;
 }
 
-/** The number of writes of a lease until the lease is lent. */
+/** The number of writes of a lease before the lease is lent. */
 const RENEWED_BEFORE = 3;
 const all = (machines: readonly unknown[], what: string) => machines.map(() => what);
 
@@ -123,7 +123,7 @@ describe("PUTs that fail for a while", () => {
     await expectAsleep(machines);
     await setFaults(machines, "");
     await askedOf(machines);
-    // The next probe follows within ten seconds, and each heartbeat within an interval after it.
+    // The gateway's next probe is within ten seconds. Within an interval after it, each machine's lease is renewed.
     for (let rounds = 0; rounds < 2; rounds++) await beatInTurn(machines, clock);
     for (const machine of machines) {
       const renewals = await machine.renewals();

@@ -1,5 +1,5 @@
-// Tests changes of the Worker's clock while a lease is lent: no renewTime goes back, and no loan outlasts a clock
-// that cannot measure it.
+// Tests changes of the Worker's clock while a lease is lent. No renewTime goes back, and a loan ends if the clock
+// cannot measure its age.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { writesAbout } from "../../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "../invariants.ts";
@@ -38,7 +38,7 @@ describe.each([
     const said = [await machine.say()];
     expect((await renewed(machine)).count).toBe(before.count + 1);
     await live([machine], clock, 6 * BEAT_MS + 1000, (each) => said.push(each));
-    // Once there is a new loan, each heartbeat is answered normally.
+    // After a new loan, the gateway answers each heartbeat with `answer`.
     expect(said.slice(2)).toEqual(said.slice(2).map(() => "answer"));
     await expectSound(machine);
   });

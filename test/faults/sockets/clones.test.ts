@@ -84,15 +84,15 @@ async function twins(
 
 interface Found extends Awaited<ReturnType<typeof twins>> {
   /**
-   * The number of the lease's renewals until both machines were answered `cloned`. `after` counts them in some
-   * later turns.
+   * The number of the lease's renewals until both machines were answered `cloned`. `after` is the number of renewals in
+   * some later turns.
    */
   before: number;
   after: number;
 }
 
 /**
- * Lets the copy send after each `turns` turns of the original, until both are answered `cloned`. Counts the
+ * Lets the copy send after each `turns` turns of the original, until the Worker answers `cloned` to both. Counts the
  * renewals.
  */
 async function foundOut(kind: Kind, turns: number, ways: readonly [Way, Way]): Promise<Found> {

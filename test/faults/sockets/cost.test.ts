@@ -1,5 +1,5 @@
-// Measures the cost of an hour of one steady machine on a socket, as the platform counts it: rows, requests to the
-// apiserver, and calls of objects.
+// Measures the cost of an hour of one steady machine on a socket, as the platform counts it. Counts rows, requests to
+// the apiserver, and calls to Durable Objects.
 import { runInDurableObject } from "cloudflare:test";
 import { afterEach, expect, it, vi } from "vitest";
 import { NodeObject } from "../../../worker/machine/node-object.ts";
@@ -38,7 +38,7 @@ async function countRows(stub: DurableObjectStub): Promise<() => Promise<number>
     runInDurableObject(stub, () => cursors.reduce((sum, { rowsWritten }) => sum + rowsWritten, alarms));
 }
 
-/** Counts the calls of this machine's object from now on, by method. */
+/** Counts the calls to this machine's node object from now on, by method. */
 function countCalls(name: string): () => Record<string, number> {
   const spies = {
     report: vi.spyOn(NodeObject.prototype, "reportBySocket"),
@@ -51,7 +51,7 @@ function countCalls(name: string): () => Record<string, number> {
 it("an hour of a steady machine → a row or two, one PUT for each heartbeat, and reports for the status only", async () => {
   const clock = stoppedClock();
   const machine = await lentMachine("cost", clock);
-  // The measurement begins once the machine's own alarm is an hour ahead.
+  // The measurement begins once the next alarm of the machine's node object is an hour ahead.
   await live([machine], clock, 330_000);
   await machine.asked();
   const stubs = [objectOf(machine.name), gatewayOf(machine.gateway)];
@@ -63,7 +63,7 @@ it("an hour of a steady machine → a row or two, one PUT for each heartbeat, an
 
   const [ofNode = NaN, ofGateway = NaN] = await Promise.all(counters.map((each) => each()));
   expect(ofNode / MINUTES).toBeLessThanOrEqual(0.05);
-  // The gateway's rows come from its alarm, which serves all machines of the gateway.
+  // The gateway writes rows only in its alarm, and one alarm serves all machines of the gateway.
   expect(ofGateway / MINUTES).toBeLessThanOrEqual(2.2);
 
   // A full report follows every five minutes, or sooner after a change.

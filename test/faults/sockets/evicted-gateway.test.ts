@@ -1,5 +1,5 @@
-// Tests that an evicted gateway, which has lost its loans, answers `again`: a full report follows, and no machine's
-// lease is late.
+// Tests an evicted gateway, which has lost its loans and answers heartbeats with `again`. A full report follows, and
+// each lease is renewed in time.
 import { describe, expect, it } from "vitest";
 import { requestsAbout, setFault } from "../../worker/support/machine.ts";
 import {
@@ -18,8 +18,8 @@ import {
 
 const READY = { status: 200, answer: { phase: "registered", ready: true } };
 /**
- * The number of heartbeats in a test: fewer than fit before the first status after the registration, which is due
- * after 150 seconds or more.
+ * The number of heartbeats in a test: few enough to end before the first status write. That write is due 150 seconds or
+ * more after the registration.
  */
 const BEATS = 10;
 const NO_SESSION = { type: "again", reason: "no session" };

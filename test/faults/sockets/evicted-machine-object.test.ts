@@ -88,8 +88,8 @@ describe("a machine's object that is evicted after each report", () => {
     // If no report wakes the node object, it stays evicted, and evicting it again fails.
     await evictNode(name);
     const reports = await goOn(machine, 30 * MINUTE_MS, () => evictNode(name));
-    // A report is sent when the status is due, and at most one more in the five minutes after the first status,
-    // whose time is random.
+    // A report is sent whenever the status is due, every five minutes. At most one more report is sent, because the
+    // first status is due at a random time.
     expect(reports).toBeGreaterThanOrEqual(5);
     expect(reports).toBeLessThanOrEqual(7);
     expect(new Set(statusesOf(socket))).toEqual(new Set([200]));
@@ -168,7 +168,7 @@ describe("a machine's object that is evicted after each report", () => {
       renewals = 0;
     }
     await evictNode(name);
-    // Sets the limit that a deployment has: these tests run with a higher one.
+    // Sets a deployment's limit of requests to the apiserver: the Worker of these tests has a higher limit.
     const { MACHINE_REQUESTS: before } = env;
     await mayAsk(name, 20);
     try {

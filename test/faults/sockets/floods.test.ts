@@ -83,7 +83,7 @@ describe("a machine that", () => {
           expect(await nextBeat(neighbour.socket)).toMatchObject(ANSWER),
         ),
       ).toBe(1);
-      // Reports over HTTP are accepted, and the answer names a path for a socket, which is refused for ten minutes.
+      // The Worker accepts reports over HTTP and names a socket's path, but the gateway refuses it for ten minutes.
       expect(await renewedBy(name, () => machine.http())).toBe(1);
       await expect(machine.connect()).rejects.toThrow(/^no socket: 429 .*"retryAfterSeconds":59\d}/);
       shift(AWAY_MS);

@@ -1,5 +1,5 @@
-// Tests gateways that lose all sockets at once, as during a deploy, and full gateways: no lease expires, and only
-// one gateway renews a lease.
+// Tests gateways that lose all sockets at once, as during a deploy, and gateways that are full. No lease expires, and
+// only one gateway renews each lease.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
@@ -35,7 +35,7 @@ describe("a deploy closes all sockets of a gateway", () => {
     const machines = await lentMachines(names, clock, { gateway });
     await live(machines, clock, 2 * BEAT_MS + 1000);
     await evictDurableObject(gatewayOf(gateway), { webSockets: "close" });
-    // The next heartbeat of each machine finds its socket closed, and a report over HTTP follows.
+    // Each machine's next heartbeat fails, because the socket is closed. A report over HTTP follows.
     for (const machine of machines) {
       clock.shift(BEAT_MS / machines.length);
       expect(await machine.beat()).toBe("closed");

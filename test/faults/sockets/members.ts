@@ -145,9 +145,9 @@ export class MachineOnSocket {
   }
 
   /**
-   * Sends the next message as a shim does. With a session, that is a heartbeat; without one, or on request, a
-   * report. If the socket has closed, the machine reports over HTTP and opens a new socket. Returns the frame's
-   * type, or the phase.
+   * Sends the next message as a shim does. With a session, that is a heartbeat; without one, or on request, a report.
+   * If the socket has closed, the machine reports over HTTP and opens a new socket. Returns the type of the gateway's
+   * frame, or the phase in the answer to a report.
    */
   async say(wish: BeatWish = {}): Promise<string> {
     const told = wish.vitals ? { vitals: wish.vitals } : {};

@@ -28,7 +28,7 @@ export const slug = (...words: string[]): string =>
     .slice(0, 55)
     .replace(/-$/, "");
 
-/** Milliseconds between two heartbeats: the latest time of a machine's next report, and a little more. */
+/** The most milliseconds that a shim waits between two heartbeats, and a margin. */
 export const BEAT_MS = 9800;
 export const LEASE_MS = 40_000;
 
@@ -39,8 +39,8 @@ export const gatewayOf = (number: number) => env.GATEWAYS.getByName(String(numbe
 export const objectOf = (name: string) => env.NODES.getByName(name);
 
 /**
- * Counts the spied calls of these machines' objects. Objects of earlier tests still exist, so their calls are left
- * out.
+ * Counts the spied calls to the node objects of these machines. Objects of earlier tests still exist, so their calls
+ * are left out.
  */
 export function callsAbout(spy: { mock: { contexts: unknown[] } }, names: readonly string[]): number {
   const ids = new Set(names.map((name) => objectOf(name).id.toString()));

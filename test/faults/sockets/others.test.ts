@@ -189,8 +189,8 @@ describe("an unwatched Node of a machine with quiet heartbeats", () => {
       facts: { ...told, settings: { ...told.settings, nodeStatusReportFrequencyMs: 60_000 } },
     });
     await change(machine);
-    // The Worker may notice the change only when it writes the status: after the period, and up to half a period
-    // more after a change.
+    // The Worker may notice the change only when it writes the status. It writes after the status period, or up to half
+    // a period later if the status has changed.
     const untilMs = Date.now() + 90_000 + 2 * BEAT_MS;
     const isOver = async () => phase !== "registered" && (await machine.shown()).phase === phase;
     while (Date.now() < untilMs && !(await isOver())) await live([machine], clock, BEAT_MS + 100);
@@ -206,7 +206,7 @@ describe("a watched Node of a machine with quiet heartbeats", () => {
     Object.assign(env, { NODE_WATCH: watch, DEPLOYMENT: deployment });
     await evictCluster();
   };
-  // The eviction in `setTo` starts the watch again: timers of an earlier test never ring.
+  // `setTo` evicts the cluster object, which then starts the watch again: timers of an earlier test never ring.
   beforeEach(() => setTo("on", DEPLOYMENT.watched));
   afterAll(() => setTo("off", DEPLOYMENT.before));
 

@@ -207,7 +207,7 @@ describe("during a report of the socket", () => {
     await setFault(name, { kind: "answers late", of: PUT_LEASE, times: 1 });
     socket.sendText(await socket.reportFrame());
     await asked(name, /^PUT/m);
-    // The changed facts come from a new process of the shim and wait for a tick: none runs for them.
+    // The changed facts come from a new process of the shim and wait for a tick. No tick runs for them in this test.
     const changed = facts(name, { versions: { kernel: "6.2.0", osImage: "Test Linux" } });
     expect(await next.http({ facts: changed })).toMatchObject({ answer: { phase: "registering" } });
     await setFault(name, "");

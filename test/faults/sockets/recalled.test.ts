@@ -160,7 +160,7 @@ describe("a machine's object that is aborted during its withdrawal of the loan",
       [
         "for a removal, until its alarm",
         ({ name }) => operator("DELETE", `/v1/nodes/${name}`),
-        // The ring fails: the node object aborts itself when it deletes the machine's data.
+        // Ringing the alarm fails: in the alarm the node object deletes the machine's data and aborts itself.
         ({ name }) => ringNode(name).catch(() => undefined),
         { type: "left" },
       ],

@@ -25,7 +25,7 @@ const NOTICED_MS = 45_000;
 afterEach(() => void vi.restoreAllMocks());
 
 /**
- * Expects that the Worker counts the machine as silent since `heardMs`, and has told the fleet index and the
+ * Expects that the Worker counts the machine as silent since `heardMs`, and has updated the fleet index and the
  * history.
  */
 async function expectSilent(machine: MachineOnSocket, heardMs: number): Promise<void> {

@@ -1,5 +1,5 @@
-// Tests a gateway that does not answer the withdrawal of a loan: its next PUT conflicts, in any state of the
-// apiserver. The alarm retries what failed.
+// Tests a gateway that does not answer the withdrawal of a loan. The gateway's next PUT conflicts, in any state of the
+// apiserver. The node object's alarm retries failed writes.
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
@@ -30,7 +30,7 @@ import { shift } from "../../worker/support/clock.ts";
 
 const RECALLED = "rollcall.dev/recalled";
 const LOST = { type: "again", reason: "lease" };
-/** Milliseconds between two attempts of the alarm. */
+/** Milliseconds between two attempts of the node object's alarm. */
 const AGAIN_MS = 10_000;
 const REFUSES: Fault = { kind: "status", code: 500, reason: "InternalError", of: "/leases/" };
 

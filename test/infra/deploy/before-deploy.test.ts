@@ -1,5 +1,5 @@
-// Tests the faults that stop a deployment before wrangler uploads it: variables by file and by flag, and new
-// secrets.
+// Tests the faults that stop a deployment before wrangler uploads it. The faults concern variables in a file or a flag,
+// and new secrets.
 import { SignJWT } from "jose";
 import { describe, expect, it, test } from "vitest";
 import { checkBeforeDeploy, faultLines } from "../../../infra/deploy/before-deploy.ts";

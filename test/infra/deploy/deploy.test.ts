@@ -52,7 +52,7 @@ const versions = () => account.workers.get(WORKER)?.versions ?? [];
 const deployedVersion = () => account.workers.get(WORKER)?.deployed;
 
 interface Wish extends Partial<WranglerSurroundings> {
-  /** More fields of the settings file. */
+  /** Fields of the settings file, in addition to the usual ones. */
   more?: object;
   isDryRun?: boolean;
   put?: string[];

@@ -184,7 +184,7 @@ export const versionDetail = ({ id, number, bindings, annotations, migrationTag 
   startup_time_ms: 10,
 });
 
-/** Adds Workers that earlier deployments made. */
+/** Adds Workers to the account, each with one version, as if earlier deployments had made them. */
 export function addWorkers({ workers }: MadeUpAccount, names: readonly string[]): void {
   for (const name of names) {
     const version = {

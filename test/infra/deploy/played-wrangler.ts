@@ -25,8 +25,8 @@ export interface WranglerSurroundings {
 }
 
 /**
- * Returns a wrangler that changes the account `place`. `surroundings` are the faults around it; absent if there are
- * none.
+ * Returns a wrangler that changes the account `place`. `surroundings` sets another token, or a missing network; absent,
+ * both are good.
  */
 export function playedWrangler(place: MadeUpAccount, surroundings?: Partial<WranglerSurroundings>): Wrangler {
   const { token = place.token, hasNetwork = true } = surroundings ?? {};

@@ -1,4 +1,4 @@
-// Tests the report as a whole: the dry run, the order of findings, and the Node that checks compare.
+// Tests the report as a whole: the dry run, the order of findings, and the Node that represents new machines.
 import { expect, test } from "vitest";
 import { assessImpact, type ImpactWish } from "../../../infra/impact/impact.ts";
 import type { ReadFault } from "../../../infra/impact/cluster-reader.ts";

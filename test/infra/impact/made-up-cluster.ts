@@ -1,4 +1,4 @@
-// Makes clusters of a few objects for the checks of rollcall impact. Compares nothing.
+// Makes clusters of a few objects for the checks of rollcall impact. Contains no test.
 import type { V1Container, V1Node, V1PodSpec } from "@kubernetes/client-node";
 import { type ClusterObjects, emptyCluster } from "../../../infra/impact/cluster-objects.ts";
 import type { Check, Plan } from "../../../infra/impact/finding.ts";

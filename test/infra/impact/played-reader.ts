@@ -1,5 +1,5 @@
 // Plays an apiserver for rollcall impact. Answers each path with the test's answer, and all other paths with 404.
-// Compares nothing.
+// Contains no test.
 import type { ClusterReader, ReadFault } from "../../../infra/impact/cluster-reader.ts";
 import { failure, success } from "../../../shared/result.ts";
 

@@ -1,5 +1,5 @@
-// Tests the list of the deployments whose machines may lack the taint: `npm start` adds its deployment to the list, and
-// keeps the deployments that an operator has named.
+// Tests the list of deployments whose machines may lack the taint rollcall.dev/facts-only. `npm start` adds its
+// deployment to the list, and keeps the deployments that an operator has named.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";

@@ -178,7 +178,7 @@ it("the WebSocket sends the headers, the sub-protocol and the cursor", async () 
       socket.write(
         `HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: ${accept}\r\nSec-WebSocket-Protocol: ${FEED_PROTOCOL}\r\n\r\n`,
       );
-      // Sends a text frame and cuts the connection.
+      // The server sends a text frame and then cuts the connection.
       socket.end(Buffer.from([0x81, 4, ...Buffer.from("pong")]));
       resolve(request);
     });

@@ -1,4 +1,4 @@
-// Returns one machine as GET /v1/nodes/{name} does, for tests of its readers.
+// Makes one machine as GET /v1/nodes/{name} returns it, for tests of code that reads such answers.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
 const AT = "2026-01-01T11:00:00Z";

@@ -1,5 +1,5 @@
-// Tests that infra/rbac gives the Worker's account the rights that it needs, and no others. Runs on any server.
-// Contains no test.
+// Defines tests that infra/rbac gives the Worker's account the rights that it needs, and no others. They run on any
+// server.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseAllDocuments } from "yaml";
 import type { StartedServer } from "../local/apiserver/aged-server.ts";

@@ -1,5 +1,6 @@
-// Tests that the Worker's token renews itself on a server with the rights of infra/rbac, until the Secret that its
-// tokens are bound to is deleted. Tokens last ten minutes (the minimum), and the test moves the clock.
+// Defines tests of the renewal of the Worker's token on a server with the rights of infra/rbac. The token renews itself
+// until the Secret that the tokens are bound to is deleted. Tokens last ten minutes (the minimum), and the test moves
+// the clock.
 import { afterAll, beforeEach, expect, test } from "vitest";
 import { fieldsOf, textOf } from "../../../infra/local/apiserver/object.ts";
 import { type KeptChain, TokenChain } from "../../../worker/cluster/token-chain.ts";
@@ -104,7 +105,7 @@ export function describeTokens(started: () => { server: TestServer }): void {
     const on = chainOn(server, secret);
     const { chain, machine } = on;
     await deleteSecret();
-    // The test uses tokens without earlier requests: a server remembers for ten seconds that a token was valid.
+    // The test uses tokens that no request has used: a server remembers for ten seconds that a token was valid.
     for (const token of [renewed, secret])
       expect(
         await sendUntil(server, { path: "/version", token }, ({ code }) => code === UNAUTHORIZED),

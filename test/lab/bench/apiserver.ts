@@ -21,7 +21,7 @@ const TOKEN = "bench";
 export const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
 export interface Fleet {
-  /** The names of the Nodes. */
+  /** The names of the fleet's Nodes, which also name the leases. */
   nodes: string[];
   /** Sends one request and returns the parsed body. Throws unless the answer is 2xx. */
   send: (method: string, path: string, body: object, contentType?: string) => Promise<Stored>;

@@ -326,8 +326,8 @@ export const BUDGETS: readonly Budget[] = [
     against: "bare Worker",
     budget: 3,
   },
-  // A kubelet takes 0.86 s for a new machine and 0.43 s for a known one; the shim takes 0.5 s and 0.4 s. A
-  // kubelet's lease comes 10 s later; the shim's already exists by then.
+  // A kubelet takes 0.86 s until Ready on a new machine and 0.43 s on a known one. The shim takes 0.5 s and 0.4 s. A
+  // kubelet's lease comes 10 s later; the shim's lease already exists by then.
   {
     name: "start-new",
     what: "time from the shim's start until Ready and a lease, new machine",
@@ -355,7 +355,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "processes",
     budget: 0,
   },
-  // A kubelet takes 0.43 s until it has written its status; the shim's first report takes 0.3 s.
+  // A kubelet takes 0.43 s until its first status is written; the shim takes 0.3 s until its first report.
   {
     name: "shim-first-report",
     what: "time from the start of the shim until its first report, known machine",

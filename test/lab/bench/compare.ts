@@ -1,5 +1,5 @@
-// Compares this source tree with another one, in turns: decisions in this process, and heartbeats through a workerd
-// for each tree. A developer uses it for changes that must not slow anything down. The other tree needs the same
+// Compares this source tree with another one, in turns: decisions in this process, heartbeats in a workerd for each
+// tree. A developer uses the comparison for changes that must not slow anything down. The other tree needs the same
 // benchmarks at the same paths.
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, statSync, symlinkSync } from "node:fs";

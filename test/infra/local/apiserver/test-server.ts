@@ -73,7 +73,7 @@ export function embeddedServer(store = openStore(":memory:")): EmbeddedServer {
 export interface Sent {
   method?: string;
   path: string;
-  /** The body, sent as JSON unless it is a text. */
+  /** The body of the request. A text is sent unchanged, any other value as JSON. */
   body?: unknown;
   type?: string;
   headers?: Record<string, string>;

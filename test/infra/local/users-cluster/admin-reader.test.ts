@@ -1,4 +1,4 @@
-// Tests how the refusals for npm start's administrator are interpreted.
+// Tests how npm start interprets the apiserver's refusals of the administrator's requests.
 import { expect, test } from "vitest";
 import { adminReader } from "../../../../infra/local/users-cluster.ts";
 import { ApiRefusal } from "../../../../infra/local/kube-admin.ts";

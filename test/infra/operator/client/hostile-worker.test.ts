@@ -160,7 +160,7 @@ describe("texts", () => {
 });
 
 describe("the feed", () => {
-  /** Opens a feed to a server that sends one text of this size. Returns the received sizes, and the end's code. */
+  /** Opens a feed to a server that sends one text of this size. Returns the received sizes, and the close code. */
   async function received(bytes: number) {
     const server = new WebSocketServer({ port: 0, host: "127.0.0.1", perMessageDeflate: true });
     closing.push(() => server.close());

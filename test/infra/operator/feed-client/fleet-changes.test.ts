@@ -1,4 +1,4 @@
-// Tests when the fleet is read again: over a connection that opens, is silent, breaks, or is refused. The clock is
+// Tests when a client reads the fleet again: after its connection opens, is silent, breaks, or is refused. The clock is
 // made up.
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { fedChanges, type FeedLine, type FleetChanges } from "../../../../infra/operator/feed-client.ts";
@@ -48,7 +48,7 @@ afterEach(() => {
 const hello = { type: "hello", resumed: true, why: "" };
 const snapshot = { type: "snapshot", cursor: "a_1", rows: 0, machines: {}, isLast: true };
 
-/** Returns the milliseconds until the fleet is read again. */
+/** Returns the milliseconds until the client reads the fleet again. */
 async function nextLook(): Promise<number> {
   const began = Date.now();
   const ended = { afterMs: NaN };
@@ -77,7 +77,7 @@ test.each<[situation: string, ms: number, steps: (() => unknown)[]]>([
 ])("%s → looks again after %i ms", async (_, ms, steps) => {
   for (const step of steps) await step();
   await vi.advanceTimersByTimeAsync(0);
-  // A change that has arrived is read at once.
+  // A change that has arrived makes the client read the fleet at once.
   if (steps.length > 0) expect(await nextLook()).toBe(0);
   expect(await nextLook()).toBe(ms);
 });

@@ -1,10 +1,10 @@
-// Tests rollcall watch: lines with the changes, and its end.
+// Tests rollcall watch: the lines for changes of machines, and the end of the command.
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
 import { type Answered, type FakeWorker, fakeWorker, play } from "../played.ts";
 
 let worker: FakeWorker;
 let states: Record<string, string>;
-/** Further machines, which wait for a name: for each, the time since when it waits. */
+/** Further machines, each of which waits for a name: the name, by the time when the machine began to wait. */
 let waiting: Record<string, string>;
 let next: Answered[];
 beforeAll(async () => {

@@ -1,4 +1,4 @@
-// Tests tables and pairs at several widths: which values are cut, which columns are omitted, and which never are.
+// Tests tables and pairs at several widths: cut values, omitted columns, and the columns that are always shown.
 import { describe, expect, it, test } from "vitest";
 import { PIPE, type TerminalScreen } from "../../../../infra/operator/render/terminal.ts";
 import { type TableColumn, pairs, table } from "../../../../infra/operator/render/table.ts";

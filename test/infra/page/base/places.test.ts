@@ -51,7 +51,7 @@ function browser(search: string) {
     forward: () => move(1),
     scroll: (to: number) => (top = to),
     entries: () => entries.length,
-    /** Follows a link to a fragment, as the browser does without the page. */
+    /** Follows a link to a fragment, as the browser does without the page's scripts. */
     fragment(href: string) {
       entries = [...entries.slice(0, at + 1), { href, state: null }];
       move(1);

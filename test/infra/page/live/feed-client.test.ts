@@ -1,4 +1,4 @@
-// Tests the page's end of the feed, with a connection and a clock that the test controls.
+// Tests the page's client of the feed, with a connection and a clock that the test controls.
 import { describe, expect, it } from "vitest";
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { FEED_CLOSED, FEED_PROTOCOL } from "../../../../shared/protocol/feed-names.ts";

@@ -33,7 +33,7 @@ function anHour(machines: number, more: Record<string, Partial<ObjectCounts>> = 
       requests: { standing: 12 * machines, watchNodes: 12 },
       alarmsSet: 13,
       alarmsRung: 13,
-      // The object is awake for nearly the whole hour. That more machines leave a smaller gap is noise.
+      // The object is awake for nearly the whole hour. It sleeps less with more machines: that difference is noise.
       awakeMs: 3_599_000 + 10 * machines,
     },
     ...Object.fromEntries(Object.entries(more).map(([kind, of]) => [kind, { ...NONE, ...of }])),

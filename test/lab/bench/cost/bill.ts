@@ -10,8 +10,8 @@ const HOUR_SECONDS = 3600;
 export type Share = "machines" | "gateways" | "deployment";
 
 /**
- * The share of each class of objects. Requests of machines to the Worker itself and calls by the clock are listed
- * apart.
+ * The share of each class of objects. Two further entries are no objects: requests of machines to the Worker itself,
+ * and calls by the cron trigger.
  */
 const SHARE_OF: Readonly<Record<string, Share>> = {
   Worker: "machines",
@@ -69,7 +69,7 @@ export interface CountedFleet {
   counts: BilledCounts;
 }
 
-/** The usage of one gateway. Heartbeats overlap, and one alarm serves all machines. */
+/** The usage of one gateway, for its number of machines: heartbeats overlap, and one alarm serves all machines. */
 export interface GatewayRates {
   /** The share of the time in which the gateway is awake, from 0 to 1. */
   awake: number;

@@ -1,5 +1,5 @@
-// Lists requests that the embedded and a real apiserver must answer alike, whose body is no object of the kind: not
-// JSON, of another kind, with other types, of another medium, too large.
+// Lists requests with a malformed body, which the embedded and a real apiserver must answer alike. The body is not
+// JSON, of another kind, with other types, of another medium, or too large.
 import { type Case, failure, leases, nodes } from "./case.ts";
 
 const deepEnough = 90;

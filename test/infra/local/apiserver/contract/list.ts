@@ -122,7 +122,7 @@ const revisions: Case[] = [
         await send(server, { method: "POST", path: accounts, body });
       }
       const mine = `${accounts}?labelSelector=case=${name}`;
-      // Waits until the cache has the new objects: a request for any revision may return an earlier one.
+      // Waits until the cache has the new objects: a request for any revision may return an earlier state of them.
       const { body: now } = await send(server, { path: mine });
       await send(server, { path: `${mine}&resourceVersion=${now.metadata.resourceVersion}` });
       const { body } = await send(server, { path: `${mine}&limit=1&resourceVersion=0` });

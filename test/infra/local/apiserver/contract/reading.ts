@@ -1,5 +1,4 @@
-// Lists reads that the embedded and a real apiserver must answer alike: gets, lists, Tables and requests without an
-// answer.
+// Lists reads that the embedded and a real apiserver must answer alike: gets, lists, Tables and refused requests.
 import { expect, vi } from "vitest";
 import { send } from "../test-server.ts";
 import { type Case, created, events, failure, leases, node, nodes } from "./case.ts";

@@ -12,7 +12,7 @@ beforeEach(() => {
 });
 afterEach(() => server.close());
 
-/** Starts the expiry of Events. `left` runs it once, and returns the names of the remaining Events. */
+/** Starts the expiry of Events. `left` runs the expiry once, and returns the names of the remaining Events. */
 function watchOver(failures: unknown[] = []) {
   const { store, fetch, token, clock } = server;
   let sweep = () => {};

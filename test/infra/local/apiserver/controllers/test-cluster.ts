@@ -5,7 +5,7 @@ import type { Every } from "../../../../../infra/local/apiserver/timer.ts";
 
 export interface TestCluster {
   server: TestServer;
-  /** Returns the servers' time in milliseconds. */
+  /** Returns the time of the apiserver and its controllers, in milliseconds since 1970. */
   now: () => number;
   /** Lets `ms` pass, and runs the controllers. */
   pass: (ms: number) => Promise<void>;
