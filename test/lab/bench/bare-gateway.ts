@@ -1,9 +1,9 @@
 // Runs a bare gateway as the yardstick of our gateway: the minimum that a Durable Object does for a heartbeat over a
-// hibernatable WebSocket. It checks one HMAC, and PUTs one lease. It is not a product.
+// hibernatable WebSocket. The bare gateway checks one HMAC, and PUTs one lease. The bare gateway is no product.
 //
-// The bare gateway omits sessions with their key agreement (the key comes with the upgrade, unsigned), n, nonces,
-// freshness, lease loans and quiet heartbeats. It also omits samples, members and silence, pace, deadlines,
-// suspensions, counters, token renewal and the treatment of failures.
+// The bare gateway omits sessions with their key agreement (the key comes with the upgrade, unsigned), the number n of a
+// heartbeat, nonces, freshness, lease loans and quiet heartbeats. It also omits samples, members and silence, pace,
+// deadlines, suspensions, counters, token renewal and the treatment of failures.
 import { DurableObject } from "cloudflare:workers";
 import { base64url, type CryptoKey } from "jose";
 import { type BareKube, type BareLease, createLease, renewLease } from "./bare-kube.ts";

@@ -1,5 +1,5 @@
 // Runs a bare Worker as the yardstick of our Worker: the minimum that any Worker does for a heartbeat and for an
-// enrolment. It is not a product.
+// enrolment. The bare Worker is no product.
 //
 // For a heartbeat, the bare Worker verifies one JWT and PUTs one lease. It omits the Durable Object, the kid and its MAC,
 // names, the digest of the body, tickets and schemas. It also omits the setters and their comparison, phases, deadlines

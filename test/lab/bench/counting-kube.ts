@@ -23,7 +23,7 @@ interface Held {
 export interface CountingKube {
   url: string;
   token: string;
-  /** Returns the requests since the last call. */
+  /** Returns the Worker's requests to this apiserver since the last call. */
   asked: () => Asked[];
   /** Returns the requests that wait for an answer. */
   held: () => readonly Held[];

@@ -10,7 +10,7 @@ import { type NodeUpdate, updateNode } from "../../../shared/node/update-node.ts
 import { asReceived, machineVitals, NAME, registeredNode, REPORTS, WRITTEN_AT_MS } from "./machine.ts";
 import { success } from "../../../shared/result.ts";
 
-/** A parsed report. The facts and the Node come from the node object's memory, the rest is new. */
+/** A parsed report. The facts and the last known Node come from the node object's memory; all other values are new. */
 export interface Reported {
   facts: Facts;
   original: Node;

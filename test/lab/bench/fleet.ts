@@ -101,7 +101,7 @@ async function restart(fleet: LocalFleet, progress: Progress): Promise<Restarted
 const versionOf = ({ metadata }: { metadata?: { resourceVersion?: string } }) =>
   metadata?.resourceVersion ?? "";
 
-/** Returns the largest number of writes in WINDOW_MS, divided by the mean of the time in which writes fell due. */
+/** Returns the largest number of writes in WINDOW_MS, divided by the mean number from the first write to the last. */
 function peakOverMean(timesMs: number[]): number {
   if (timesMs.length < MACHINES) throw new Error(`only ${timesMs.length} status writes were seen`);
   const [first = 0, last = 0] = [timesMs[0], timesMs.at(-1)];

@@ -1,5 +1,5 @@
-// Plays machines that post heartbeats to a Worker on loopback: real signatures, real objects, one renewal each.
-// Measures one round at a time, so that two Workers can take turns.
+// Plays machines that post heartbeats to a Worker on loopback: real signatures, real objects, one lease renewal for
+// each heartbeat. Measures one round at a time, so that two Workers can take turns.
 import { Agent, request as httpRequest } from "node:http";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { Transport, TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
@@ -18,8 +18,8 @@ const MACHINES = 2 * AT_ONCE;
 const ATTEMPTS = 5;
 
 /**
- * Answers renewals in place of the apiserver, which is not measured. Returns undefined for other requests: the
- * apiserver creates leases and answers the rest.
+ * Answers lease renewals at once, so that the apiserver's work is not measured. Returns undefined for other requests:
+ * the apiserver creates leases and answers the rest.
  */
 export function renewed(verb: string, body: string): string | undefined {
   return verb === "PUT" && body.includes('"kind":"Lease"') ? body : undefined;
@@ -99,7 +99,7 @@ function post(url: string, agent: Agent, { method, path, headers, body }: Transp
 }
 
 interface BenchMachine {
-  /** Sends a report. Returns a function that signs the `n`th copy of this report with the ticket of its answer. */
+  /** Sends a report. Returns a function that signs the report's `n`th copy with the ticket of the Worker's answer. */
   report: () => Promise<(n: number) => Promise<TransportRequest>>;
 }
 

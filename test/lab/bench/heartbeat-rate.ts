@@ -11,8 +11,8 @@ import { type KubeAddress, type RunningWorker, startBenchWorker } from "./worker
 /** The number of rounds that are not measured. After them, workerd has compiled the frequent code. */
 const WARM_UP_ROUNDS = 12;
 /**
- * The number of measured rounds. Each is short, so that both Workers meet the same load of the computer; it has
- * some dozens of the kernel's CPU ticks.
+ * The number of measured rounds. Each round is short, so that both Workers meet the same load of the computer. A round
+ * lasts for some dozens of the kernel's CPU ticks.
  */
 const ROUNDS = 31;
 const REPORTS_EACH = 4;

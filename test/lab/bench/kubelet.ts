@@ -1,5 +1,5 @@
-// Starts a kubelet as a yardstick, if KUBEBUILDER_ASSETS contains one. Measures the time from its start until it
-// has written a Ready Node.
+// Starts a kubelet as a yardstick, if KUBEBUILDER_ASSETS contains one. Measures the time from the kubelet's start until
+// it has written a Ready Node.
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -14,8 +14,8 @@ import { cpuSecondsOf } from "./process-weight.ts";
 const ASSETS = process.env["KUBEBUILDER_ASSETS"] ?? "";
 
 /**
- * Milliseconds between two starts. The times of a heartbeat are whole seconds, so a second status within one second
- * changes nothing.
+ * Milliseconds between two starts of the kubelet. The times of a heartbeat are whole seconds, so a second status within
+ * one second changes nothing.
  */
 export const PAUSE_MS = 1100;
 

@@ -1,5 +1,6 @@
-// Starts the local cluster of `npm start` for benchmarks. Each part is a process: workerd, the apiserver (embedded,
-// or a real one with KUBEBUILDER_ASSETS), and machines. Watches find out when a Node or a lease is as expected.
+// Starts the local cluster of `npm start` for benchmarks. Each part is a process: workerd, the apiserver (embedded, or
+// a real one with KUBEBUILDER_ASSETS), and machines. Watches of the apiserver notice when a Node or a lease is as
+// expected.
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,5 +1,5 @@
-// Measures the cost of watching 1,000 steady Nodes: workerd's CPU time for each Node heartbeat that the watch
-// receives, the share of a core, and bytes. Real: workerd, the Worker, HTTP. Made up: the apiserver, which sends
+// Measures the cost of watching 1,000 steady Nodes. Counts workerd's CPU time for each Node heartbeat that the watch
+// receives, as a share of a core, and bytes. Real: workerd, the Worker, HTTP. Made up: the apiserver, which sends
 // minutes of changes within seconds.
 import { randomUUID } from "node:crypto";
 import { setTimeout as wait } from "node:timers/promises";
@@ -93,7 +93,7 @@ async function recordedNode(): Promise<Node> {
 
 interface MadeUpNodes {
   answerTo: (path: string) => PortAnswer;
-  /** The bytes of one heartbeat in the watch. */
+  /** The bytes that the watch sends for one heartbeat of a Node. */
   changeBytes: number;
 }
 
@@ -103,7 +103,7 @@ interface MadeUpNodes {
  */
 async function madeUpNodes(begun: Promise<void>): Promise<MadeUpNodes> {
   const template = await recordedNode();
-  /** The very last change adds a Node. */
+  /** Returns the watch's line for a change. Only the last change adds a Node; all others modify one. */
   const changeOf = (index: number) =>
     index < CHANGES
       ? lineOf("MODIFIED", nodeOf(template, index % NODES, index))

@@ -80,8 +80,8 @@ async function loads(
 }
 
 /**
- * Returns a script that resolves once the page has the element and accepts input. It checks for the element in each
- * frame, and then waits for a task of its own.
+ * Returns a script that resolves once the page has the element and accepts input. The script checks for the element in
+ * each frame, and then waits for a task of its own.
  */
 const firstSeen = (selector: string) => `window.rollcallSeen = new Promise((seen) =>
   requestAnimationFrame(function look() {

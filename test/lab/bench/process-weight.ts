@@ -1,4 +1,4 @@
-// Measures memory and CPU time of idle processes, which it reads from /proc every few seconds.
+// Measures memory and CPU time of idle processes. Reads both from /proc every few seconds.
 import { readdirSync, readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import type { Progress } from "./benchmark.ts";
@@ -19,7 +19,7 @@ export interface Weight {
    * third.
    */
   growth: number;
-  /** The CPU time in % of a core. */
+  /** The CPU time of the process, in % of a core. */
   cpu: number;
 }
 

@@ -59,7 +59,7 @@ async function measure(progress: Progress): Promise<Round[]> {
   }
 }
 
-/** Reports until the end, or until a report fails: a failure after the cut is the expected result of the cut. */
+/** Reports until `signal` is aborted, or until a report fails, as reports do after the network was cut. */
 async function beatUntil({ report, stop }: BenchSocket, signal: AbortSignal): Promise<void> {
   for (let index = 1; !signal.aborted; index++) {
     const inMs = await report(machineVitals(index)).catch(() => null);

@@ -30,7 +30,7 @@ interface SocketCost {
   messages: number;
   nodeRequests: number;
   bytes: number;
-  /** The number of rows of a machine per minute, with all other events. */
+  /** The number of rows of a machine per minute, for heartbeats, reports, alarms and all other events. */
   rowsPerMinute: number;
 }
 
@@ -60,7 +60,7 @@ const cost = once(async (progress: Progress): Promise<SocketCost> => {
     const machines = await someAtOnce(AT_ONCE, names, (name) =>
       startSocketMachine({ ...worker, url: relay.url }, { name, facts: machineFacts(), nowMs, clock }),
     );
-    // The interval moves the machines' clock, by which they open their sockets.
+    // setInterval moves the clock of the machines: each machine opens its socket at a set time of that clock.
     const opened = someAtOnce(MACHINES, machines, ({ open }) => open());
     const opening = setInterval(() => time.goTo(nowMs()), 10);
     await opened.finally(() => clearInterval(opening));

@@ -1,6 +1,6 @@
-// Plays machines that send heartbeats over sockets to a Worker on loopback: real sessions on one gateway, one
-// renewal each. In a round each machine sends one heartbeat, at its pace by the Worker's clock, which moves ahead
-// between rounds.
+// Plays machines that send heartbeats over sockets to a Worker on loopback: real sessions on one gateway. Each
+// heartbeat causes one lease renewal. In a round each machine sends one heartbeat, at its pace by the Worker's clock,
+// which moves ahead between rounds.
 import type { Progress } from "./benchmark.ts";
 import type { LoadRound } from "./heartbeat-load.ts";
 import { machineFacts, machineVitals } from "./machine.ts";

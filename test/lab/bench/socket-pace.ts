@@ -85,7 +85,7 @@ class PacedFleet {
     }
   }
 
-  /** Returns the counts per heartbeat since the last call. */
+  /** Returns a function that returns the CPU microseconds of workerd per heartbeat since the last call. */
   counter(): () => number {
     let [beats, cpu] = [this.beats, this.#worker.cpuMicroseconds()];
     return () => {

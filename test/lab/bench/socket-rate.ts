@@ -1,6 +1,6 @@
-// Measures heartbeats over sockets through workerd on loopback, next to the same Worker's by HTTP and to a bare
-// gateway: heartbeats per second, and workerd's CPU time. The load is a closed loop: after an answer, the same
-// machine or another one sends the next heartbeat.
+// Measures heartbeats over sockets through workerd on loopback: heartbeats per second, and workerd's CPU time. Compares
+// them with heartbeats by HTTP to the same Worker, and with a bare gateway. The load is a closed loop: after an answer,
+// the same machine or another one sends the next heartbeat.
 import { fileURLToPath } from "node:url";
 import { startBareSocketLoad } from "./bare-socket-load.ts";
 import { startBareWorker } from "./bare-workerd.ts";

@@ -30,7 +30,7 @@ export const DEPLOYED = {
   MIN_LEASE_SECONDS: "20",
 };
 
-/** A Worker that machines can enrol with. */
+/** The Worker of a benchmark, in workerd: machines can enrol with it. */
 export interface RunningWorker {
   url: string;
   /** A join token for the names that the caller of `startBenchWorker` has passed. */

@@ -21,7 +21,7 @@ export interface Planted {
 export const LOOK_PATH = "/hostile/gateway";
 
 export interface GatewayLook {
-  /** The number of machines with an accepted socket, in the gateway's memory. */
+  /** The number of machines in the gateway's memory, which have an accepted socket each. */
   members: number;
   sockets: number;
   /**

@@ -16,7 +16,7 @@ export interface Recording {
 
 /** A request that opens a socket. */
 export interface Upgrade {
-  /** The path with its ticket. */
+  /** The path of the upgrade, which contains its ticket. */
   path: string;
   token: string;
 }

@@ -115,7 +115,7 @@ async function recordUpgrades(enrolled: EnrolledMachine, random: Random, place: 
   return { upgrades, withheldUpgrades, report };
 }
 
-/** Returns one request of each kind that never arrives, from machines that send nothing afterwards. */
+/** Returns requests that the Worker never receives, one of each kind. Their machines send nothing afterwards. */
 async function withheld(
   machine: (name: string) => Promise<EnrolledMachine>,
   send: Transport,

@@ -25,18 +25,18 @@ export interface Verdict {
   /** The number of each answer, by kind of request. */
   kinds: Map<string, Map<string, number>>;
   offences: Offence[];
-  /** The portions of requests with a write or a request to the apiserver. */
+  /** The portions of requests during which the Worker wrote a row or sent a request to the apiserver. */
   disturbances: { from: number; to: number; rows: number; asks: number }[];
   rows: number;
   /** The number of entries in the log of refused enrolments. */
   refusals: number;
   ranMs: number;
-  /** The number of requests to the apiserver. */
+  /** The number of requests that the Worker sent to the apiserver. */
   asked: number;
   objectsMade: number;
   /** The memory of workerd in bytes, after each portion of requests. */
   residentBytes: number[];
-  /** The SHA-256 of all requests. */
+  /** The SHA-256 over all generated requests of the run. */
   digest: string;
 }
 
@@ -66,7 +66,7 @@ function described({ index, kind, method, path, headers, body }: Hostile): { ind
   return { index, text: text.slice(0, TEXT_LENGTH) };
 }
 
-/** Returns the medians of workerd's memory early, after the first tenth, and late. */
+/** Returns the medians of workerd's memory early in the run, after its first tenth, and late in the run. */
 export function memoryOf(residentBytes: readonly number[]): { early: number; late: number; isFlat: boolean } {
   const tenth = Math.max(1, Math.floor(residentBytes.length / 10));
   const median = (some: readonly number[]) =>

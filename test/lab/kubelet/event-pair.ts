@@ -21,7 +21,7 @@ const LOOK_EVERY_MS = 250;
 const SETTLED_MS = 3000;
 
 /**
- * The times of the kubelet and the shim: short, so that a story is fast. A pressure ends soon after its threshold
+ * The intervals of the kubelet and the shim: short, so that a story is fast. A pressure ends soon after its threshold
  * is no longer met.
  */
 const FREQUENCIES = `nodeStatusUpdateFrequency: 2s

@@ -1,10 +1,10 @@
-// Plays changes of a machine with a kubelet and a shim that make both send events.
+// Plays changes of a machine that make both a kubelet and a shim send events.
 import { setTimeout as wait } from "node:timers/promises";
 import type { EventPair } from "./event-pair.ts";
 import type { RealKubelet } from "./real-kubelet.ts";
 
 export interface EventStory {
-  /** The story's part of the Nodes' names. */
+  /** The part of the Nodes' names that distinguishes the story. */
   name: string;
   what: string;
   play: (pair: EventPair, kubelet: RealKubelet) => Promise<void>;
@@ -15,8 +15,8 @@ const OUTAGE_MS = 20_000;
 const RESTARTS = 7;
 
 /**
- * Returns a story with a threshold that every machine meets, in place of a full disk. The threshold is a soft one:
- * no machine has the amount that a hard one would reserve.
+ * Returns a story about pressure in which no disk must be full: every machine meets its threshold. The threshold is a
+ * soft one, because no machine has the amount that a hard one would reserve.
  */
 function pressure(name: string, signal: string, condition: string, over: string): EventStory {
   return {

@@ -25,7 +25,7 @@ export interface RealKubelet {
   /** The administrator's access to the kubelet's cluster. */
   admin: KubeConfig;
   stopKubelet: () => Promise<void>;
-  /** Starts the kubelet again with the same flags, and with more. */
+  /** Starts the kubelet again with the same flags, and with the flags of `more`. */
   startKubelet: (more?: readonly string[]) => void;
   apiserver: RealApiserver;
   /** The kubelet's container runtime, with an unused network, so that the kubelet reports NetworkReady. */
@@ -39,7 +39,7 @@ export interface RealKubeletOptions {
   assets: string;
   /** An empty folder for all files and logs of the kubelet and its cluster. */
   folder: string;
-  /** Further flags of the kubelet. */
+  /** Flags of the kubelet, in addition to those that its start needs. */
   flags: string[];
 }
 

@@ -23,7 +23,7 @@ export interface Verdict {
 /** The tests that run with mutants. */
 export interface Run {
   runtime: "workerd" | "node";
-  /** Patterns of the tests' paths. */
+  /** Glob patterns of the test files' paths. */
   tests: readonly string[];
 }
 

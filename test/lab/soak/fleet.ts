@@ -12,7 +12,7 @@ export interface MachinesWish {
 
 /** The events of one process's machines since its last message. */
 export interface MachinesReport {
-  /** The current number of machines on a socket. */
+  /** The number of machines that are on a socket at present. */
   onSocket: number;
   /** The milliseconds of each answer to a report or a heartbeat. */
   answersMs: number[];

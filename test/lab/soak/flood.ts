@@ -26,7 +26,7 @@ export interface FlooderWish {
 /** The counts of the flooder since its last message. */
 export interface FlooderReport {
   sent: number;
-  /** The number of each answer. */
+  /** The number of each answer, such as `upgrade: 101` or `connection: cut`. */
   answers: Record<string, number>;
 }
 

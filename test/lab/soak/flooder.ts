@@ -20,7 +20,7 @@ import type { FlooderReport, FlooderWish } from "./flood.ts";
 
 const WITHIN_MS = 9000;
 const SAY_EVERY_MS = 1000;
-/** The number of upgrades at a time. */
+/** The number of upgrade requests that the flooder sends at the same time. */
 const AT_ONCE = 32;
 /** The number of frames that are sent between two reads of the gateway's frames. */
 const FRAMES_AT_ONCE = 100;
@@ -134,7 +134,7 @@ const HEARTBEAT = frameOf(
   `${JSON.stringify({ type: "heartbeat", n: 1, at: 0, available: SIGNALS.map(() => 0) })}\n${"A".repeat(HEARTBEAT_MAC_LENGTH)}`,
 );
 
-/** Sends frames as fast as the connection allows, until it is cut. */
+/** Sends frames as fast as the connection allows, until the gateway cuts the connection. */
 async function frames(make: (session: string) => Promise<Buffer> | Buffer): Promise<void> {
   const opened = await open();
   if (opened === null) return wait(SAY_EVERY_MS);
@@ -169,7 +169,7 @@ async function reconnect(): Promise<void> {
   opened.socket.destroy();
 }
 
-/** Repeats upgrades with one ticket. */
+/** Repeats requests for a socket, all with one ticket. */
 async function upgrades(): Promise<void> {
   const path = await offer();
   const head = await upgradeHead(path, makeSessionKeys().publicKey);

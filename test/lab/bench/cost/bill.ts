@@ -87,9 +87,7 @@ export interface CountedTransport {
   gateways?: Readonly<Record<number, GatewayRates>>;
   /** true if the platform logs a line for each invocation. */
   hasInvocationLogs: boolean;
-  /**
-   * The maximum CPU time of a request in the Worker, which is also the maximum time in its object, in milliseconds.
-   */
+  /** The most CPU time of a request, in milliseconds: in the Worker, and again the same in a Durable Object. */
   cpuMs: number;
 }
 
@@ -169,7 +167,7 @@ export function usageAt(counted: CountedTransport, machines: number): UsageByKin
     // The CPU time of the objects is added: the clock of the measurement stood still while they computed.
     usage.awakeSeconds += (usage.objectRequests + usage.alarmsRung) * (counted.cpuMs / 1000);
     if (share === "gateways" && counted.gateways) Object.assign(usage, ofGateways(counted, machines));
-    // Each class of the deployment's share has one object, which is awake at most all the time.
+    // Each such class has one object in a deployment: the object is awake for the whole hour at most.
     if (share === "deployment") usage.awakeSeconds = Math.min(usage.awakeSeconds, HOUR_SECONDS);
     return [kind, usage];
   });
@@ -177,8 +175,8 @@ export function usageAt(counted: CountedTransport, machines: number): UsageByKin
 }
 
 /**
- * Returns the fixed usage of all gateways. Their CPU time is left out: it is a hundredth of their waits, and mostly
- * overlaps them.
+ * Returns the fixed usage of all gateways. Their CPU time is left out: it is a hundredth of the gateways' waits, and
+ * mostly overlaps the waits.
  */
 function ofGateways(counted: CountedTransport, machines: number): Partial<HourlyUsage> {
   const gateways = Math.ceil(machines / counted.gatewaySize);

@@ -1,6 +1,5 @@
-// Computes the control plane that a cluster of one's own needs for the same machines, to compare it with rollcall's
-// bill. The sizes come from Kubernetes' scripts, and the fee from a managed cluster: docs/costs.md names the
-// sources.
+// Computes the cost of the control plane of a cluster with the same number of machines, to compare with rollcall's
+// bill. The sizes come from Kubernetes' scripts, and the fee from a managed cluster: docs/costs.md names the sources.
 import { MONTH_HOURS } from "./bill.ts";
 
 /** The maximum number of Nodes that Kubernetes supports in a cluster. */

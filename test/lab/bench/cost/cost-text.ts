@@ -114,7 +114,7 @@ export function trafficRows(traffic: readonly Traffic[]): Rows {
   return [["a month", "TLS", "TCP, IP", "in all", "start"], ...rows];
 }
 
-/** Returns the megabytes per month in both directions, with all headers. */
+/** Returns the megabytes per month that a machine sends and receives, with all headers. */
 export function megabytesAMonth({ wire, hours }: Traffic): number {
   return megabytesIn(wire.bytes + wire.headerBytes, hours);
 }

@@ -10,7 +10,7 @@ import { DEFAULT_PROFILE, LOW_TRAFFIC_PROFILE } from "./profiles.ts";
 import { recordedCosts } from "./recorded.ts";
 import { TRANSPORTS } from "./transports.ts";
 
-/** The largest relative difference between two runs that counts as none. */
+/** Two runs count as equal if their values differ relatively by this share at most. */
 const SAME = 0.05;
 
 let measured: CostRecord | undefined;

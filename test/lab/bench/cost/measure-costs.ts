@@ -40,7 +40,7 @@ export interface Traffic {
 }
 
 export interface CostRecord {
-  /** The counts by the name of the transport. */
+  /** The counts for the bill, by the name of the transport. */
   counted: Record<string, CountedTransport>;
   traffic: Traffic[];
 }

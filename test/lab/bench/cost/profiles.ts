@@ -1,5 +1,5 @@
-// Defines the machines whose traffic is measured: their facts, their intervals, and the time after which idle
-// connections are cut.
+// Defines the machines whose traffic is measured: their facts, their intervals, and the time after which a network cuts
+// idle connections.
 import { fileURLToPath } from "node:url";
 import { readConfiguration } from "../../../../node-shim/config/config.ts";
 import type { Facts } from "../../../../shared/protocol/facts.ts";

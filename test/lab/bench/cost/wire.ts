@@ -5,7 +5,7 @@ import { createServer as createTlsServer } from "node:tls";
 import { generate } from "selfsigned";
 
 export interface WireCount {
-  /** The bytes in both directions, with TLS. */
+  /** The bytes in both directions, TLS included, without the headers of TCP and IP. */
   bytes: number;
   /** The computed bytes of the TCP and IP headers. */
   headerBytes: number;
@@ -19,7 +19,7 @@ export interface Wire {
   authority: string;
   /** Sets the port to which connections go from now on. */
   leadTo: (port: number) => void;
-  /** Returns the counts since the last call. */
+  /** Returns the traffic since the last call. */
   take: () => WireCount;
   /** Ends the connections that were idle for more than `afterMs`. */
   cutIdle: (afterMs: number) => void;

@@ -22,7 +22,7 @@ const KINDS: [kind: string, make: FrameKind][] = interleaved([
   Object.entries(reportKinds),
 ]);
 
-/** The socket that a frame goes to, and the recordings around it. */
+/** The socket that a frame goes to, and what a thief has recorded of this machine and of others. */
 export interface Around {
   target: Tapped;
   /** Other sockets, of this machine or of other machines. */

@@ -157,7 +157,7 @@ export class FramedMachine {
     throw new Error(`nothing is lent to ${this.name}`);
   }
 
-  /** Returns the first `count` heartbeats that the session would send over this nonce. */
+  /** Returns the first `count` heartbeats that a session with this socket's keys would send for this nonce. */
   beats({ keys, session }: SessionOfSocket, nonce: string, count: number): string[] {
     const begun = session && startSession(this.name, keys, { key: session.key, nonce });
     if (!begun) throw new Error(`${this.name} has no session`);

@@ -38,7 +38,7 @@ interface Attacking {
 class FrameAttack {
   readonly #with: Attacking;
   readonly #verdict: FrameVerdict;
-  /** The next index for sockets with an accepted report, and for sockets without. */
+  /** The index of the next frame for a socket with an accepted report, and for a socket without one. */
   readonly #next: Record<Target["sort"], number>;
 
   constructor(attacking: Attacking) {

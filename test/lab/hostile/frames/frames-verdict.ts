@@ -7,7 +7,7 @@ export interface FramePlan {
   frames: number;
   /** The seed, which determines the frames together with their indexes. */
   seed: number;
-  /** The index of the first frame. */
+  /** The index of the first frame that this run sends. */
   from: number;
 }
 
@@ -15,7 +15,7 @@ export interface FramePlan {
 export interface Outcome {
   heard: readonly GatewayFrame[];
   pongs: number;
-  /** The end of the socket. null if it is open. */
+  /** The way in which the socket ended. null if the socket is open. */
   ended: WireEnd | null;
   /** The HTTP status of the answer, if the act was a request; absent for a frame. */
   status?: number;

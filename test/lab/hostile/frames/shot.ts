@@ -11,7 +11,7 @@ export type Shot =
   | { text: string | Uint8Array; times?: number; pieces?: number }
   | { binary: Uint8Array }
   | { ping: Uint8Array }
-  /** Bytes that are sent below the WebSocket. */
+  /** Bytes that are sent on the TCP connection, without a WebSocket frame around them. */
   | { raw: Uint8Array }
   /** A request by HTTP that is sent while the socket is open. */
   | { request: Attack };

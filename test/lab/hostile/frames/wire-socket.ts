@@ -1,5 +1,5 @@
-// Opens a machine's WebSocket for hostile input. The socket sends any bytes, also invalid ones, and keeps the
-// answers. It knows no sessions.
+// Opens a machine's WebSocket for hostile input. The socket sends any bytes, also invalid ones, and keeps the gateway's
+// answers. Callers make the sessions.
 import type { Duplex } from "node:stream";
 import { WebSocket } from "ws";
 import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";
@@ -14,7 +14,7 @@ const DEADLINE_MS = 30_000;
 
 export class WireSocket {
   readonly #socket: WebSocket;
-  /** The stream below the WebSocket. */
+  /** The stream that carries the WebSocket's bytes. */
   #stream: Duplex | undefined;
   readonly heard: GatewayFrame[] = [];
   pongs = 0;
@@ -78,7 +78,7 @@ export class WireSocket {
     this.#socket.ping(data);
   }
 
-  /** Sends bytes below the WebSocket, and ends the stream. */
+  /** Sends bytes on the stream below the WebSocket, and ends the stream. */
   raw(data: Uint8Array): void {
     this.#stream?.end(data);
   }

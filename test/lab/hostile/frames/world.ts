@@ -88,7 +88,7 @@ export class FrameWorld {
     await this.look("?ring");
   }
 
-  /** Returns the counts since the last call. */
+  /** Returns the counts of the platform's work, such as written rows, since the last call. */
   async measured(): Promise<Measured> {
     const headers = { "x-now-ms": String(this.#nowMs) };
     const answer = await fetch(`${this.worker.url}/measured/rows/any`, { headers });

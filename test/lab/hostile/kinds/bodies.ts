@@ -13,7 +13,7 @@ import {
 } from "../attack.ts";
 import { digestOf, signedBy } from "../jwt.ts";
 
-/** Sends a body to a recorded request's path, signed by the thief, or to the operators' API. */
+/** Returns a request with this body: signed by the thief on a recorded request's path, or to the operators' API. */
 function sent(draw: Draw, body: Uint8Array | string, more: Partial<Attack> = {}): Attack {
   const { random, thief } = draw;
   const request = anyRequest(draw);

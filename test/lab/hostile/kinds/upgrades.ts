@@ -1,5 +1,5 @@
-// Makes upgrades to a socket with a ticket, a number, a name or a JWT of another machine, or repeated. Some are
-// changes of a withheld upgrade, which the Worker would accept.
+// Makes hostile upgrades to a socket: with another machine's ticket, number, name or JWT, or repeated. Some are changes
+// of a withheld upgrade, which the Worker would accept.
 import { JWT_TYPES } from "../../../../shared/protocol/claims.ts";
 import { type Attack, type Draw, type Kind, signedRequest } from "../attack.ts";
 import { digestOf, hmacOf, type Json, signedBy, takenApart, withSignature } from "../jwt.ts";

@@ -12,8 +12,8 @@ interface Role {
 }
 
 /**
- * The number of acts between two acts of leaving. A name may be enrolled 24 times a day, all of them possibly in
- * one hour. The first time comes early, so that a short run has one.
+ * The number of acts after which a machine leaves again. A name may be enrolled 24 times a day, all of them possibly in
+ * one hour. A machine first leaves after FIRST_LEAVE acts, so that it leaves in a short run too.
  */
 const LEAVES_EVERY = 1500;
 const FIRST_LEAVE = 40;
@@ -30,8 +30,7 @@ const ROLES: readonly Role[] = [
   { does: [kinds.conditions, kinds.events, kinds.floods], restartsAfter: 600 },
 ];
 /**
- * The acts of any machine, which it does sometimes. Acts that end a machine, or have it ignored for an hour, are
- * left out.
+ * The acts that every machine does sometimes. Acts that end a machine, or have it ignored for an hour, are left out.
  */
 const ANYBODYS: readonly kinds.Kind[] = [
   kinds.reachLimits,

@@ -112,7 +112,7 @@ function mayAskFor(key: string, { mayLabel }: Granted): boolean {
   return fits(mayLabel, key) && (!KUBERNETES_DOMAIN.test(key) || KUBELETS_OWN.test(key));
 }
 
-/** Returns a token's labels as they are on a Node that runs no pods. The first of several keys counts. */
+/** Returns a token's labels as a Node without pods has them. Of several keys for one label, the first counts. */
 function asMoved(labels: Readonly<Record<string, string>>): Record<string, string> {
   const moved = Object.fromEntries(Object.entries(labels).filter(([key]) => !COUNTED.has(key)));
   for (const [own, keys] of Object.entries(MOVED)) {

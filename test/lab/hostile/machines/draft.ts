@@ -3,7 +3,7 @@ import type { Facts } from "../../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
 import { machineFacts, machineVitals } from "../../bench/machine.ts";
 
-/** The parts of a report. Values beyond the schema are allowed. */
+/** The parts of a report, which hostile acts change. Values that the schema refuses are allowed. */
 export interface Draft {
   facts: Facts;
   vitals: Vitals;

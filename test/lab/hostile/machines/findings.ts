@@ -1,5 +1,5 @@
-// Collects findings while hostile machines act: from their answers, and from each of their Nodes that the Worker
-// has written.
+// Collects findings while hostile machines act. The findings come from the Worker's answers, and from each hostile
+// machine's Node that the Worker has written.
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { beyondGrant } from "./beyond-grant.ts";
 import { grantOf } from "./grants.ts";

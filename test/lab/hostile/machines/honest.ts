@@ -11,7 +11,7 @@ export interface Honest {
   names: readonly string[];
   /** Returns the durations of the reports since the last call, in milliseconds. */
   durations: () => number[];
-  /** The reports that were refused, or got another answer than a healthy machine's. */
+  /** The faults of honest machines: refused reports, and answers that a healthy machine does not get. */
   faults: string[];
   stop: () => Promise<void>;
 }

@@ -22,7 +22,7 @@ export interface HostileMachine {
   coveted: Coveted;
 }
 
-/** The result of one act. */
+/** The result of one act of a hostile machine. */
 export interface Outcome {
   kind: string;
   /** The HTTP status, or the answer to a request that is no report. */
@@ -35,7 +35,7 @@ export interface Run {
   seed: number;
   origin: string;
   send: Transport;
-  /** The maximum number of acts. */
+  /** The number of acts after which the machine ends. */
   acts: number;
   /** Returns true once the run is over: the machine then ends. */
   isOver: () => boolean;

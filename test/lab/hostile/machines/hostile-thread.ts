@@ -14,7 +14,7 @@ export interface HostileOrders {
   machines: HostileMachine[];
 }
 
-/** A message of the thread about one act. */
+/** The message that the thread sends after each act. */
 export interface Said {
   machine: string;
   index: number;

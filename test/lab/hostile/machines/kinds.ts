@@ -28,7 +28,7 @@ export interface Draw {
   random: Random;
   index: number;
   name: string;
-  /** A text that differs for each index. */
+  /** A text that differs for each act, for values that must not repeat. */
   salt: string;
   ids: Ids;
   coveted: Coveted;

@@ -20,7 +20,7 @@ export interface PlacedMark extends Mark {
 }
 
 export interface Marks {
-  /** Notes that a mark may appear. The caller calls it before setting the mark. */
+  /** Notes that a mark may appear on a Node. Call `expect` before setting the mark. */
   expect: (mark: Mark) => void;
   /** Notes that a mark is set. `node` is the Node with the mark. */
   placed: (mark: Mark, node: Node) => void;

@@ -31,7 +31,7 @@ export interface Operated {
   random: Random;
   /** Returns the names of the hostile machines' present Nodes. */
   hostile: () => readonly string[];
-  /** The names that no hostile machine may get. */
+  /** The names of honest machines and kubelets, which no hostile machine may get. */
   kept: readonly string[];
 }
 
@@ -167,7 +167,7 @@ export async function missingFromAudit(worker: WorkerConnection, done: readonly 
   return missing(done, found);
 }
 
-/** The number of each change in the log. */
+/** Returns the changes that the audit log lacks. `found` has the number of each change in the log. */
 export function missing(done: readonly Done[], found: ReadonlyMap<string, number>): string[] {
   const left = new Map(found);
   return done.flatMap(({ what, target }) => {

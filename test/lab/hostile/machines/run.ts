@@ -27,11 +27,11 @@ const HOUR_MS = 3_600_000;
 const BEFORE = 1 / 5;
 const MAX_BEFORE_MS = 60_000;
 /**
- * Milliseconds between two reports of an honest machine: it causes fewer requests to the apiserver than its limit
- * allows.
+ * Milliseconds between two reports of an honest machine: the machine causes fewer requests to the apiserver than its
+ * limit allows.
  */
 const HONEST_EVERY_MS = 4000;
-/** The least number of reports of an honest machine, also in a short run, as of a machine with many changes. */
+/** The least number of reports of an honest machine: a short run shortens its interval, as many changes do. */
 const HONEST_REPORTS = 10;
 
 /** Shows the seconds of the run and the number of acts until now. */
@@ -76,7 +76,7 @@ interface Attacked {
   worker: BenchWorker;
   honest: Honest;
   found: Findings;
-  /** Aborted at the end of the run: it ends everything. */
+  /** Aborted at the end of the run, to end all that the run has started. */
   stop: AbortSignal;
 }
 

@@ -18,7 +18,7 @@ export interface KubeRequest {
 
 export interface Cost {
   name: string;
-  /** The cost of the minute after the machine's first request, in which it spends saved budget. */
+  /** The cost of the minute after the machine's first request, in which the machine spends its saved budget. */
   first: { requests: number; bytes: number };
   /** The largest number of requests in a later minute. The last minute may be shorter. */
   requestsAMinute: number;

@@ -32,7 +32,7 @@ export interface Surroundings {
   otherName: string;
 }
 
-/** Returns the claims after the trick. */
+/** Returns the claims as the machine signs them after the trick. */
 export function played(
   trick: Trick | undefined,
   signed: Signed,

@@ -13,7 +13,7 @@ export interface Plan {
 
 export interface Outcomes {
   plan: Plan;
-  /** A description of the apiserver. */
+  /** A description of the run's apiserver: a real one or the embedded one. */
   apiserver: string;
   /** The number of each answer, by kind of act of hostile machines. */
   kinds: ReadonlyMap<string, ReadonlyMap<string, number>>;
@@ -55,8 +55,8 @@ export const BOUNDS = {
   requestsAMinute: 25,
   bytesAnHour: 3 * MIB,
   /**
-   * Bytes that are allowed once in addition: 128 KiB of saved budget, and a Node that became NotReady, which the
-   * budget pays later.
+   * Bytes that are allowed once in addition: 128 KiB of saved budget, and a Node that became NotReady. Later budget
+   * pays for that Node.
    */
   savedBytes: 192 * 1024,
   slowdown: 2,

@@ -1,4 +1,4 @@
-// Makes hostile report frames: of other sockets, of other machines, for HTTP, repeated, too many. Applies the
+// Makes hostile report frames: taken from other sockets, other machines or HTTP, repeated, or too many. Applies the
 // changes for reports by HTTP (test/lab/hostile/kinds/) to frames as well.
 import type { Attack, Draw, Kind } from "../../attack.ts";
 import { bodyKinds } from "../../kinds/bodies.ts";

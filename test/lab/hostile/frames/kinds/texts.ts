@@ -63,7 +63,7 @@ function workersOwn({ random, target }: FrameDraw): unknown {
 const PROTOTYPES = ["__proto__", "constructor", "toString", "then"];
 const OTHERS = [null, true, -1, 0.5, 2 ** 53, "", "\u0000", [], {}, "a".repeat(200), [[[]]], { length: 6 }];
 
-/** Changes the first line of a heartbeat, under its MAC, or the text of a report. */
+/** Changes the first line of a heartbeat and keeps its MAC, or changes the text of a report. */
 function changed(text: string, change: (payload: string) => string): string {
   const [payload = "", mac] = text.split("\n");
   return mac === undefined ? change(payload) : `${change(payload)}\n${mac}`;
