@@ -9,8 +9,8 @@ import type { Shared } from "./setup.ts";
 export type OpenPages = (choice: PageChoice, work: (open: OpenPage) => Promise<void>) => Promise<void>;
 
 /**
- * Returns a function that opens a page for a test. The test fails at its end if the page had an unexpected fault.
- * Call it once in the `describe` of a file.
+ * Returns a function that opens a page for a test. The test fails at its end if the page had an unexpected fault. Call
+ * `pagesOfFile` once in the `describe` of a file.
  */
 export function pagesOfFile(): OpenPages {
   let connected: Promise<Browser> | undefined;

@@ -1,5 +1,5 @@
-// Starts a real Chromium and opens pages in it. An unexpected fault in a page is an error at the page's end.
-// Benchmarks and screenshots use it too, so it imports no test runner.
+// Starts a real Chromium and opens pages in it. An unexpected fault in a page is an error at the page's end. Benchmarks
+// and screenshots use this file too, so it imports no test runner.
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

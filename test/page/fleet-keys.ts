@@ -1,4 +1,4 @@
-// Tests the page with the keyboard alone. A part of fleet.test.ts, whose Worker it shares.
+// Tests the page with the keyboard alone. fleet.test.ts runs these tests, on its own Worker.
 import { expect, it } from "vitest";
 import type { OpenPages } from "./browser.ts";
 import { focused } from "./page-looks.ts";

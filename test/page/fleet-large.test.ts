@@ -45,7 +45,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
     folder.remove();
   });
 
-  /** Opens a signed-in page that shows the fleet. */
+  /** Opens a page that is signed in and shows the made-up fleet. */
   const fleet = (work: (page: Page) => Promise<void>, path = "/", expected: RegExp[] = []) =>
     open({ url: wire.url }, async ({ page, expectFault }) => {
       for (const fault of expected) expectFault(fault);
@@ -62,7 +62,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
   const drawn = (page: Page) => page.locator("tbody tr[data-index]").count();
   const said = (page: Page, text: string) => page.getByText(text, { exact: true }).waitFor();
   const names = (page: Page) => columnOf(page, "name");
-  /** Returns the counts of the operators' API. */
+  /** Returns the counts of the whole fleet from the operators' API, such as the number of silent machines. */
   const counts = async (page: Page) => {
     const answer = await page.context().request.get("/v1/machines?limit=1");
     return ((await answer.json()) as { counts: { fleet: Record<string, number> } }).counts.fleet;

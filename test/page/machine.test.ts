@@ -103,7 +103,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
           const looks = (await bandsOf(page, track, window)).map(({ look }) => look);
           expect(looks.slice(looks.indexOf("good")), track).toEqual(["good", "silent", "good"]);
         }
-        // Marks close to each other are drawn as one, which leads to the line of the first.
+        // Marks close to each other are drawn as one mark, which leads to the line of the first event.
         const mark = page.getByRole("button", { name: /reboot/ });
         const said = await mark.getAttribute("title");
         await mark.click();

@@ -15,8 +15,8 @@ export interface PageFaults {
 const BINDING = "rollcallTestViolation";
 
 /**
- * A script that reports violations of the policy. It runs before the page's own scripts, so that no text of the
- * page can match it.
+ * A script that reports violations of the policy. The script runs before the page's own scripts, so that it misses no
+ * violation.
  */
 const REPORT_VIOLATIONS = `document.addEventListener("securitypolicyviolation", (event) =>
   window.${BINDING}(event.violatedDirective + " forbids " + (event.blockedURI || "inline") + " at " + event.sourceFile + ":" + event.lineNumber));`;

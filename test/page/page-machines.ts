@@ -21,7 +21,7 @@ ${more}`,
     "the machines' configuration",
   ).configuration;
 const USUAL = configured();
-/** The shortest lease, in milliseconds. A machine that stops sets it with its last report. */
+/** The shortest lease, in milliseconds. The last report of a machine that stops sets this duration. */
 const SHORTEST_LEASE_MS = 1000;
 const LEAVING = configured(`nodeLeaseDurationSeconds: ${SHORTEST_LEASE_MS / 1000}\n`);
 /** Milliseconds between two reports: a quarter of the lease. */
@@ -32,7 +32,7 @@ export interface PageMachines {
   machineJoins: (name: string) => Promise<void>;
   /** Sends another report of the machine; resolves once the Worker has accepted it. */
   machineReports: (name: string) => Promise<void>;
-  /** Ends the machine's processes and its lease. Resolves once the played node controller has given up its Node. */
+  /** Ends the machine's processes and its lease. Resolves once the played node controller has set the Node Unknown. */
   machineFallsSilent: (name: string) => Promise<void>;
   /** Starts the machine again with another boot ID; resolves after an accepted report. */
   machineReturns: (name: string) => Promise<void>;
@@ -57,7 +57,7 @@ interface Machine {
   fault: MachineFault | undefined;
 }
 
-/** The processes of a machine, until they end. */
+/** The functions of a running machine, which work until the machine stops. */
 interface Running {
   /** Sends one report, after the running report has ended. */
   report: (configuration?: Configuration) => Promise<void>;
@@ -65,11 +65,11 @@ interface Running {
 }
 
 interface Surroundings {
-  /** The origin of the Worker. */
+  /** The origin of the Worker that the machines report to. */
   origin: string;
   /** A join token for the names of all machines. */
   joinToken: string;
-  /** Changes the Node as the node controller does when it gives up a Node. */
+  /** Sets the Node's conditions as the node controller does for a silent machine. */
   nodeIsLost: (name: string) => Promise<void>;
   beatMs: number;
 }

@@ -1,5 +1,5 @@
-// Starts the Worker that serves the page to a test, in workerd: either with machines whose reports and faults the
-// test controls, or with an index that it fills with made-up machines.
+// Starts the Worker that serves the page to a test, in workerd. The test controls its machines' reports and faults, or
+// fills the fleet index with made-up machines.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { startApiserver } from "../../infra/local/apiserver/serve.ts";
@@ -13,12 +13,12 @@ import { BEAT_MS, type PageMachines, pageMachines } from "./page-machines.ts";
 /** The Worker's own entry, with /fill and /transitions in addition (test/worker/support/filled-index-entry.ts). */
 const ENTRY = join(ROOT, "test/worker/support/filled-index-entry.ts");
 const AT_ONCE = 5000;
-/** The grace periods are an hour, so that only a test gives up a Node, and not a slow computer. */
+/** The grace periods are an hour, so that a Node becomes Unknown only when a test demands it. */
 const NODE_LIFECYCLE = { monitorGracePeriodMs: 3600_000, startupGracePeriodMs: 3600_000 };
 
 /** The access to a Worker of another process, which that process sends as JSON. */
 export interface PageAccess {
-  /** The origin of the page. */
+  /** The origin of the Worker, which serves the page. */
   url: string;
   adminSecret: string;
   /** The secret of an operator with the role view. */

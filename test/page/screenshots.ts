@@ -1,5 +1,5 @@
-// Takes screenshots of every view over a small fleet, light, dark and on a phone, into test-output/, and copies
-// some into docs/images/ (`npm run screenshots`). A row of the table adds a view.
+// Takes screenshots of every view over a small fleet, light, dark and on a phone, into test-output/. Copies some into
+// docs/images/ (`npm run screenshots`). A further row in the table of views adds a view.
 import { copyFileSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";

@@ -17,7 +17,7 @@ declare module "vitest" {
   }
 }
 
-/** The answers to GET /PATH, by path. */
+/** The answers to GET /PATH; each key is a path. */
 export interface Shared {
   /** The endpoint that Playwright connects to. */
   chromium: string;

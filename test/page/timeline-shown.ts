@@ -38,7 +38,8 @@ export interface ShownBand {
 }
 
 /**
- * Reads the bands of the row with this name (`State`), in order. The last argument is the time that the row shows.
+ * Reads the bands of the timeline's row with this name (`State`), in order. The last argument is the period that the
+ * row shows.
  */
 export async function bandsOf(
   page: Page,
@@ -64,7 +65,7 @@ export async function bandsOf(
 }
 
 /**
- * Returns the looks of the bands in the middle half of a time, without the bands at its ends. Both times are
+ * Returns the looks of the bands in the middle half of a period, without the bands at the period's ends. Both times are
  * milliseconds since 1970.
  */
 export function during(bands: readonly ShownBand[], fromMs: number, toMs: number): string[] {

@@ -2,7 +2,7 @@
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Wire {
-  /** The origin of the Worker for the browser. */
+  /** The origin at which the browser reaches the Worker. */
   url: string;
   /** Ends all connections, and each new one at once, until `restore`. */
   cut: () => void;

@@ -1,4 +1,4 @@
-// Tests which renewals count as late.
+// Tests which gaps between two heartbeats of a machine count as late.
 import { expect, it, test } from "vitest";
 import { LATE_MS, LeaseWatch } from "./lease-watch.ts";
 

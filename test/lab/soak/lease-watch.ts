@@ -7,7 +7,7 @@ export const LATE_MS = 2 * BEAT_MS;
 
 export interface LateLease {
   name: string;
-  /** Milliseconds between two renewals. */
+  /** Milliseconds between two successive heartbeats of the machine. */
   gapMs: number;
   /** The start of that gap, in milliseconds since 1970. */
   sinceMs: number;

@@ -17,8 +17,8 @@ export interface MadeUpApiserver {
 }
 
 /**
- * Starts the apiserver. `heard` is called with each heartbeat. A renewed lease counts at the time in it. A status
- * with a heartbeat of Ready has whole seconds only, so it counts at its arrival.
+ * Starts the apiserver. `heard` is called with each heartbeat. A renewal counts at the renewTime in the lease. A status
+ * has a heartbeat time of whole seconds only, so it counts at its arrival.
  */
 export async function startMadeUpApiserver(
   answersAfterMs: number,

@@ -1,5 +1,5 @@
-// Starts a soak's Worker with a made-up apiserver. The Worker has a deployment's limits, and workerd the process's
-// limit of open files.
+// Starts a soak's Worker with a made-up apiserver. The Worker has a deployment's limits. workerd may open OPEN_FILES
+// files, or as many as the hard limit allows.
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";

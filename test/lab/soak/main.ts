@@ -1,4 +1,4 @@
-// Runs ten thousand machines over sockets for an hour, or a gateway with a machine that floods it (`npm run soak`).
+// Runs ten thousand machines over sockets for an hour, or one machine that floods a full gateway (`npm run soak`).
 import { Command, InvalidArgumentError } from "commander";
 import { faultOf } from "../../../node-shim/base/fault.ts";
 import { areKept, type Finding, findingsText } from "./finding.ts";

@@ -21,7 +21,7 @@ export interface Minute {
   lost: number;
   /** The number of late heartbeats. */
   late: number;
-  /** The CPU time in % of a core. */
+  /** The CPU time of the minute, in % of a core. */
   cpu: Usage;
   residentBytes: number;
   /**
@@ -41,7 +41,7 @@ export interface MinuteParts {
   reports: readonly MachinesReport[];
   late: number;
   seconds: number;
-  /** The CPU time in seconds. */
+  /** The CPU time of the minute, in seconds. */
   used: Usage;
   residentBytes: number;
 }

@@ -9,9 +9,7 @@ import type { LeaseWatch } from "./lease-watch.ts";
 import { noteEnd, workerOf } from "./made-up-place.ts";
 import type { InPlace } from "./place.ts";
 
-/**
- * Milliseconds between two reads of the leases. A lease is renewed every 4.5 s at most, so no renewal is missed.
- */
+/** Milliseconds between two reads of the leases. A lease is renewed at most once in 4.5 s, so no renewal is missed. */
 const READ_EVERY_MS = 4000;
 /** The path that lists the leases from the apiserver's memory, without a read of etcd. */
 const LEASES =

@@ -23,7 +23,7 @@ export interface SoakPlan {
   tunnel: boolean;
 }
 
-/** The outputs for lines of text. */
+/** The functions that print a soak's lines of text. */
 export interface SoakOutput {
   /** Prints a line that stays. */
   say: (line: string) => void;
@@ -133,7 +133,7 @@ class Soak {
     };
   }
 
-  /** Measures while no process starts. */
+  /** Measures the machines and the Worker for `forMs`. No process is started or killed in that time. */
   async #watch(forMs: number): Promise<void> {
     const memory: MemorySample[] = [];
     this.#memory.push(memory);

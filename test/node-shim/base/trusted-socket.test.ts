@@ -15,7 +15,7 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 const at = (name: string) => join(folder.path, name);
 
-/** Starts a server that sends its name. */
+/** Starts a server that sends its name to each client. */
 async function serve(name: string): Promise<void> {
   mkdirSync(at(name), { mode: 0o755 });
   const server = createServer((socket) => socket.end(name));

@@ -1,4 +1,4 @@
-// Tests that `join` waits until the cluster's answer will not change by itself, and for ten seconds at most.
+// Tests that `join` waits until the cluster's answer about the Node is final, and for ten seconds at most.
 import { expect, test } from "vitest";
 import { ANSWER_MS, settled } from "../../../node-shim/commands/first-answer.ts";
 import { DIAGNOSES, type Kind } from "../../../node-shim/status/diagnoses.ts";
@@ -11,7 +11,7 @@ const of = (kind: Kind): Diagnosis => ({
   passes: DIAGNOSES[kind].passes === true,
 });
 
-/** Returns the result of `settled` for these diagnoses, one every 200 ms. The last diagnosis stays. */
+/** Returns the result of `settled`, which gets these diagnoses, one every 200 ms. The last diagnosis stays. */
 async function found(kinds: Kind[]) {
   let passedMs = 0;
   let looks = 0;

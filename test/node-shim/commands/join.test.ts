@@ -29,7 +29,7 @@ afterEach(() => {
 });
 const file = () => joinPaths(folder.path, "tokens/token");
 
-/** Joins with a token's file of a mode. Returns the warnings. */
+/** Joins with a join token's file that has this mode and group. Returns the warnings. */
 async function joined(mode: number, gid = process.getegid?.() ?? 0): Promise<string[]> {
   mkdirSync(joinPaths(folder.path, "tokens"), { mode: 0o755 });
   writeFileSync(file(), `${TOKEN}\n`);

@@ -60,7 +60,7 @@ interface Situation {
   isRoot?: boolean;
   /** The results of dpkg's runs, in this order. */
   dpkg?: Result<string>[];
-  /** The results of apt-get, by its first words. */
+  /** The results of apt-get's runs, by the first words of their arguments. */
   apt?: Readonly<Record<string, Result<null>>>;
   /** The service's shim at each check. The last one stays. */
   shims?: (ServiceShim | null)[];
@@ -184,7 +184,7 @@ describe("the two units: one asks and writes the version, the other installs the
   const file = () => join(folder.path, "run/version");
   beforeEach(() => mkdirSync(join(folder.path, "run"), { mode: 0o700 }));
   const asking = () => enrolled({ versionTo: file() });
-  /** The flags of the unit that installs. Any request would fail. */
+  /** The flags of the unit that installs. Any request to this URL would fail. */
   const installing = () => enrolled({ versionFrom: file(), url: "http://127.0.0.1:1" });
   const write = (version: string) => writeFileSync(file(), `${version}\n`, { mode: 0o600 });
 

@@ -1,5 +1,5 @@
-// Tests the settings of a report for flags and configuration, and the commands that show the settings, each in this
-// process.
+// Tests the settings in a report that result from flags and configuration, and the commands that show these settings.
+// Each test runs in this process.
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it, test } from "vitest";

@@ -74,7 +74,7 @@ it("a path that is no file → one line that names it", () => {
   expect(found).toThrow(/rollcall-node-shim\.service, which the service reads, cannot be read \(EISDIR\)$/);
 });
 
-// Tests the names of a shell's variables that the service lacks: without them the service may not reach the Worker.
+// Tests which of a shell's variables the service lacks: without them the service may not reach the Worker.
 
 let root: { path: string; remove: () => void };
 beforeEach(() => {

@@ -1,4 +1,4 @@
-// Tests the shim's package: the owner of this program, and the calls of apt. test/process runs apt itself.
+// Tests the shim's package: which package owns this program, and the calls of apt. test/process runs apt itself.
 import { describe, expect, it, test } from "vitest";
 import {
   installedVersion,

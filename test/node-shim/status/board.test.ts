@@ -1,5 +1,5 @@
-// Tests the status file of a running shim: written after each report, atomically, readable for all users. Its
-// faults do not disturb the shim.
+// Tests the status file of a running shim: written after each report, atomically, readable for all users. A fault of
+// the file does not disturb the shim.
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";

@@ -1,4 +1,4 @@
-// Tests the line, the remedy and the exit code for a machine's status. Each phase has its row.
+// Tests the line, the remedy and the exit code for a machine's status. The table has a row for each phase.
 import { describe, expect, it, test } from "vitest";
 import { DIAGNOSES, type Kind } from "../../../node-shim/status/diagnoses.ts";
 import { diagnose } from "../../../node-shim/status/diagnosis.ts";

@@ -1,4 +1,4 @@
-// Tests the status on one screen: its content, and that it fits.
+// Tests the text of the status: its content, and that the text fits on one screen.
 import { describe, expect, it, test } from "vitest";
 import { diagnose } from "../../../node-shim/status/diagnosis.ts";
 import { distance, statusScreen, screenOf } from "../../../node-shim/status/screen.ts";

@@ -1,4 +1,4 @@
-// Defines statuses for tests of their readers.
+// Defines statuses for tests of the code that reads status files.
 import type { SeenStatus, StatusFile } from "../../../node-shim/status/status-file.ts";
 
 export const NOW_MS = Date.parse("2026-01-01T10:00:00Z");

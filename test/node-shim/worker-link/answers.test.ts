@@ -1,4 +1,4 @@
-// Tests which answers a machine takes from the Worker, and what of a hostile server's answers is left.
+// Tests which answers of the Worker a machine accepts, and which parts of a hostile server's answers remain.
 import { describe, expect, it, test } from "vitest";
 import {
   readEnrolmentAnswer,

@@ -125,7 +125,7 @@ describe("HTTP first", () => {
     expect(await edge.report()).toMatchObject({ ok: true });
     await edge.clock.pass(60_000);
     expect(gateway.log).toEqual(["http wanted +facts"]);
-    // The link did not try another address either.
+    // A socket at another address would have changed the transport a second time.
     expect(edge.seen).toHaveLength(1);
     expect(edge.link.headers()).toEqual({ "rollcall-transport": "socket" });
   });

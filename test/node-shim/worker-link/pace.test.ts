@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { gatewayPace } from "../../../node-shim/worker-link/pace.ts";
 
-/** Returns the waits after each of `count` notes at once, and the clock. */
+/** Returns the clock, and `note`, which counts `count` requests at once and returns the wait after them. */
 function paced(intervalMs?: number) {
   const clock = { nowMs: 5000 };
   const pace = gatewayPace(() => clock.nowMs, intervalMs);

@@ -89,7 +89,7 @@ describe("the status of a machine that got 0.2.0", () => {
 
 describe("2 % may be silent", () => {
   it.each<[counts: Partial<RolloutCounts>, stops: boolean]>([
-    // One machine alone does not stop it, whatever its share.
+    // One silent machine alone does not stop the rollout, whatever its share.
     [{ silent: 1 }, false],
     [{ silent: 2 }, true],
     [{ upgraded: 48, silent: 1 }, false],

@@ -1,4 +1,4 @@
-// Tests a history as bands and marks: with tables of lines and their bands, and with properties of any history.
+// Tests how a history becomes bands and marks: by tables of lines with their bands, and by properties of any history.
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import {

@@ -29,7 +29,7 @@ const reportedBy = (what: Facts) => ({
   recordEvent: () => undefined,
 });
 
-/** `db.internal` is free; `edge-8.shop.example.com` is another Node's name. */
+/** In these tests no Node has the name `db.internal`, and another Node has `edge-8.shop.example.com`. */
 const holderOf = (grant: Grant) => ({
   name: NAME,
   grant,
@@ -260,7 +260,7 @@ describe("a DNS name of the machine", () => {
   const RANGE: Grant = { ...NOTHING, mayAddress: ["10.0.0.0/8"], exactNames: true };
   const OLD: Grant = { ...NOTHING, mayAddress: ["10.0.0.0/8"] };
   it.each<[name: string, grant: Grant, isIn: boolean]>([
-    // Without a limit of addresses.
+    // The grant of these rows has no mayAddress, so it does not limit addresses.
     [NAME, NOTHING, true],
     ["db.internal", NOTHING, true],
     ["localhost", NOTHING, false],
@@ -271,7 +271,7 @@ describe("a DNS name of the machine", () => {
     ["a.localhost", NOTHING, false],
     ["edge-7.169.254.169.254.nip.io", NOTHING, false],
     ["edge-7.0x7f.1", NOTHING, false],
-    // A range allows the Node's own name alone, and an ending one name more.
+    // A range in the grant allows only the Node's own name. An ending also allows the Node's name with this ending.
     [NAME, RANGE, true],
     ["edge-7.shop.example.com", RANGE, false],
     ["edge-7.attacker.example", RANGE, false],
@@ -281,7 +281,7 @@ describe("a DNS name of the machine", () => {
     ["x.edge-7.shop.example.com", SHOP, false],
     ["edge-8.shop.example.com", SHOP, false],
     ["edge-7.x.shop.example.com", SHOP, false],
-    // A token of an earlier version allows all names below the Node's that lead to no address of the machine's choice.
+    // A token of an earlier version allows names that begin with the Node's name, except for addresses in disguise.
     [NAME, OLD, true],
     ["edge-7.shop.example.com", OLD, true],
     ["edge-7.169.254.169.254.nip.io", OLD, false],

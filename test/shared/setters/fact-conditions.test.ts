@@ -23,10 +23,10 @@ interface Situation {
   conditions?: ReturnType<typeof degraded>[];
   working?: number;
   failures?: DropIns["failures"];
-  /** The remaining seconds of RaidDegraded; undefined if the shim does not count them. */
+  /** Seconds until RaidDegraded expires; undefined if the shim does not count them. */
   remaining?: number;
   before?: NodeCondition[];
-  /** The value of the annotation after the previous run. */
+  /** The annotation rollcall.dev/fact-conditions after the previous run. */
   listed?: string;
   /** The expected conditions as `type=status reason: message`, in the Node's order. */
   after: string[];

@@ -9,7 +9,7 @@ interface Situation {
   name: string;
   wanted: Labels;
   before?: Labels;
-  /** The value of the annotation after the previous run. */
+  /** The annotation rollcall.dev/fact-labels after the previous run. */
   listed?: string;
   after: Labels;
   listedAfter?: string;

@@ -13,7 +13,7 @@ interface Situation {
   /** The resources that device plugins announce. */
   devices?: string[];
   before?: ResourceList;
-  /** The value of the annotation after the previous run. */
+  /** The annotation rollcall.dev/fact-resources after the previous run. */
   listed?: string;
   /** The expected capacity, which equals the expected allocatable. */
   after: ResourceList;

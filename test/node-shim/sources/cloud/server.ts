@@ -66,8 +66,8 @@ export async function ec2(paths: Record<string, string>): Promise<Ec2> {
 }
 
 /**
- * Starts a Google metadata server: it answers 403 without the header, which its own answers contain too. `paths`
- * are below /computeMetadata/v1/.
+ * Starts a Google metadata server: it answers 403 without the header Metadata-Flavor, which its answers contain too.
+ * `paths` are below /computeMetadata/v1/.
  */
 export function google(paths: Record<string, unknown>): Promise<string> {
   return serve((request, response) => {
@@ -81,7 +81,7 @@ export function google(paths: Record<string, unknown>): Promise<string> {
   });
 }
 
-/** Starts an Azure metadata server: it answers 400 without the header or a version. */
+/** Starts an Azure metadata server: it answers 400 without the header Metadata or the parameter api-version. */
 export function azure(document: unknown): Promise<string> {
   return serve((request, response) => {
     const { pathname, searchParams } = new URL(request.url ?? "", "http://169.254.169.254");

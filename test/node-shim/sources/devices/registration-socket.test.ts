@@ -1,5 +1,5 @@
-// Tests the taking of kubelet.sock next to kubelets, other shims and their remains, on real sockets: taken, or
-// refused with a reason.
+// Tests how the shim takes kubelet.sock where kubelets, other shims or their remains exist, on real sockets. The shim
+// takes the socket, or refuses with a reason.
 import { once } from "node:events";
 import {
   chmodSync,

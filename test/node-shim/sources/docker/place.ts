@@ -1,4 +1,4 @@
-// Defines the Docker of one test process: systeminformation reads socket and deadline once.
+// Defines Docker's paths and deadlines for one test process: systeminformation reads socket and deadline once.
 import { mkdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

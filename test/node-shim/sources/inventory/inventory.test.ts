@@ -1,5 +1,5 @@
-// Tests the hardware inventory: the reported hardware for the found hardware, the times when it is read, and its
-// program's output.
+// Tests the hardware inventory: which hardware is reported, when the shim reads it, and how the shim runs the reading
+// program.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { describe, expect, it, test } from "vitest";
 import type { RunProgram } from "../../../../node-shim/base/child.ts";

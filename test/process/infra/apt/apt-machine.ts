@@ -9,7 +9,7 @@ import { DpkgRoot } from "../deb/dpkg-root.ts";
 
 export interface AptRun {
   code: number;
-  /** The output of both streams. */
+  /** The output of apt on stdout and stderr. */
   said: string;
 }
 

@@ -1,5 +1,5 @@
-// Tests that terraform itself accepts the configuration of the Cloudflare account. The providers' checks need their
-// registry.
+// Tests that terraform itself accepts the configuration of the Cloudflare account. The checks need the providers, which
+// terraform downloads from its registry.
 import { spawnSync } from "node:child_process";
 import { cpSync } from "node:fs";
 import { join } from "node:path";

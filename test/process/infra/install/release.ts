@@ -65,7 +65,7 @@ export interface Outcome {
   stderr: string;
 }
 
-/** Makes a folder with links to TOOLS. Together with the played programs it is the machine's PATH. */
+/** Makes a folder with links to TOOLS. This folder and the played programs are the machine's PATH. */
 export function makeTools(folder: string): void {
   mkdirSync(folder);
   for (const tool of TOOLS) symlinkSync(toolPath(tool), join(folder, tool));

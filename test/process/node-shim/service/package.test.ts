@@ -43,7 +43,7 @@ describe.skipIf(!has("apt-get"))(
       for (const [name, value] of Object.entries(own)) vi.stubEnv(name, value);
       for (const name of ["lists/partial", "archives/partial"])
         mkdirSync(join(folder.path, name), { recursive: true });
-      // The hook writes the environment of apt-get, and ends it before it reads a source.
+      // apt's hook writes the environment of apt-get, and ends apt-get before apt-get reads a source.
       const options = [
         `Dir::State=${folder.path}`,
         `Dir::Cache=${folder.path}`,

@@ -1,4 +1,4 @@
-// Tests a machine in the feed: values are rounded, and only lasting changes are sent as such.
+// Tests a machine in the feed: the rounded age of its Node, and which changes count as lasting.
 import { expect, it } from "vitest";
 import { ALL_FIELDS, allValues, hasLastingChange } from "../../../../shared/fleet/feed-view.ts";
 import type { MachineSummary } from "../../../../shared/fleet/summary.ts";

@@ -1,4 +1,4 @@
-// Tests the Node's Ready condition for a container runtime, with the texts of upstream pkg/kubelet/runtime.go.
+// Tests the Node's Ready condition in each state of the runtime, with the texts of upstream pkg/kubelet/runtime.go.
 import { expect, test } from "vitest";
 import { readyCondition } from "../../../../../shared/setters/ready.ts";
 import {
@@ -29,7 +29,7 @@ function answer(...conditions: ReturnType<typeof condition>[]): StatusAnswer {
   return { status: { conditions }, runtimeHandlers: [], features: undefined };
 }
 
-/** Returns the message of the Ready condition. */
+/** Returns the message of the Ready condition for this state of the runtime. */
 function ready(state: RuntimeState, nowMs: number): string {
   const errors = errorsOf(state, nowMs);
   const node: DraftNode = {

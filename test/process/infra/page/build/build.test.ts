@@ -1,4 +1,4 @@
-// Tests the build of a page's sources: names, the first load, and the same bytes each time.
+// Tests the build of small pages: file names, the size of the first load, and equal bytes in each build.
 import { resolve } from "node:path";
 import { build } from "esbuild";
 import { describe, expect, it, test } from "vitest";

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => temporary.remove());
 
-/** Writes a program into a folder. */
+/** Writes an executable program into a folder. */
 function write(folder: string, name: string, text: string): void {
   writeFileSync(join(folder, name), text);
   chmodSync(join(folder, name), 0o755);

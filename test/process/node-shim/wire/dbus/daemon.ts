@@ -60,8 +60,8 @@ export interface Peer {
 const DBUS = "org.freedesktop.DBus";
 
 /**
- * Joins the bus as a member that owns `name`, or no name if that is empty. The member answers the calls in
- * `answers`.
+ * Joins the bus as a member that owns the bus name `name`, or no bus name if `name` is empty. The member answers the
+ * calls in `answers`.
  */
 export async function joinBus(
   { address }: Pick<Daemon, "address">,
