@@ -106,9 +106,7 @@ export class IndexUpdates {
     return sent.text === JSON.stringify(summary) ? summary : null;
   }
 
-  /**
-   * Reports the removal to the index before the node object is erased; returns false if the alarm must report again.
-   */
+  /** Reports the removal to the index before the node object is erased; returns false if the alarm must repeat that. */
   async remove({ name, generation = 0 }: Enrolment, text: string): Promise<boolean> {
     const { records } = this.#with.state;
     await this.#sending;
