@@ -62,7 +62,10 @@ export function planDeployment(before: BeforePlan): DeployPlan {
     migrations,
     back: running !== null && migrations.length === 0 ? running.id : null,
     migratesFirst: running !== null && migrations.length > 0 && variables.length > 0,
-    changes: running === null ? [] : [...changedCode(before, running), ...variables, ...putAgain(again)],
+    changes:
+      running === null
+        ? []
+        : [...changedCode(before, running), ...variables, ...again.map((secret) => `~ ${secret}, a secret`)],
     keysNotIn: has.has("KID_MAC_KEYS") && keysFile !== null && !before.isThere(keysFile) ? keysFile : null,
   };
 }
@@ -101,8 +104,6 @@ export function secretsToPut(
     : failure(`--put ${without}: it cannot be made; name the file that holds it in secretFiles`);
 }
 
-const putAgain = (again: readonly WorkerSecret[]) => again.map((secret) => `~ ${secret}, a secret`);
-
 /** Returns the tags of migrations not run yet, judged by the Worker's classes if wrangler reports no last tag. */
 function pendingMigrations({ migrations = [] }: RawConfig, running: Deployed): string[] {
   const tags = migrations.map(({ tag }) => tag);
@@ -126,21 +127,17 @@ function changedVariables(
   { tracked, settings }: BeforePlan,
   { variables: before }: RunningVersion,
 ): string[] {
-  const after = Object.fromEntries(
-    Object.entries(deployedVariables(tracked, settings)).map(([name, value]) => [name, variableText(value)]),
-  );
+  const after = deployedVariables(tracked, settings);
   const names = [...new Set([...Object.keys(before), ...Object.keys(after)])].toSorted();
   return names.flatMap((name) => {
-    const [was, is] = [before[name], after[name]].map((text) =>
-      text === undefined ? undefined : JSON.stringify(text),
-    );
+    const [value, former] = [after[name], before[name]];
+    const text = typeof value === "string" || value === undefined ? value : JSON.stringify(value);
+    const [was, is] = [former, text].map((each) => (each === undefined ? each : JSON.stringify(each)));
     if (was === is) return [];
     if (was === undefined) return [`+ ${name} ${is}`];
     return is === undefined ? [`- ${name} ${was}`] : [`~ ${name} ${was} → ${is}`];
   });
 }
-
-const variableText = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
 
 interface PlanTold {
   plan: DeployPlan;

@@ -95,17 +95,11 @@ const sizeOf = (index: number) => ({
   memoryBytes: ([4, 8, 16, 64][index % 4] as number) * GIB,
 });
 
-interface SimulatedChange {
-  /** The number of boots since the process started. -1 for a copy of the machine. */
-  boots: number;
-  fault: SimulatedFault | undefined;
-}
-const UNCHANGED: SimulatedChange = { boots: 0, fault: undefined };
-
+/** Returns a machine's facts. `boots` is the number of boots since the process started, or -1 for a copy. */
 export function simulatedFacts(
   index: number,
   configuration: Configuration,
-  { boots, fault }: SimulatedChange = UNCHANGED,
+  { boots = 0, fault }: { boots?: number; fault?: SimulatedFault | undefined } = {},
 ): Facts {
   const ip = `10.${100 + Math.floor(index / 62_500)}.${Math.floor(index / 250) % 250}.${(index % 250) + 1}`;
   return {

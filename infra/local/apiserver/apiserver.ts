@@ -64,18 +64,10 @@ const handlers: Readonly<Record<string, Handler>> = {
   deletecollection: removeCollection,
 };
 
-function isList(body: object): body is ObjectList {
-  return "items" in body && Array.isArray(body.items);
-}
-
-/** Returns true if the body is an object of the type, and not a Status or a subresource's answer of another kind. */
-function isObjectOf(type: ResourceType, body: object): body is ApiObject {
-  return "kind" in body && body.kind === type.kind;
-}
-
+/** Returns a list or an object of the type as the client wants it, and a Status or another kind unchanged. */
 function show(type: ResourceType, body: object, shown: Representation, now: Date): object {
-  if (isList(body)) return showList(type, body, shown, now);
-  return isObjectOf(type, body) ? showObject(type, body, shown, now) : body;
+  if ("items" in body) return showList(type, body as ObjectList, shown, now);
+  return "kind" in body && body.kind === type.kind ? showObject(type, body as ApiObject, shown, now) : body;
 }
 
 function answerWatch(world: Surroundings, call: Call, shown: Representation): Response {

@@ -1,7 +1,7 @@
 // Finds the user of a bearer token. A service account's token needs its account and the Secret that it is bound to.
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Store } from "../store.ts";
-import { hasExpired, type TokenClaims, type TokenSigner } from "./service-account-tokens.ts";
+import { hasExpired, type TokenPayload, type TokenSigner } from "./service-account-tokens.ts";
 
 export interface User {
   name: string;
@@ -21,9 +21,9 @@ function bearerToken(authorization: string | null): string | undefined {
   return scheme.toLowerCase() === "bearer" && token !== "" ? token : undefined;
 }
 
-function userOf({ namespace, serviceAccount }: TokenClaims): User {
+function userOf({ sub: name, "kubernetes.io": { namespace } }: TokenPayload): User {
   return {
-    name: `system:serviceaccount:${namespace}:${serviceAccount}`,
+    name,
     groups: ["system:serviceaccounts", `system:serviceaccounts:${namespace}`, "system:authenticated"],
   };
 }
@@ -39,9 +39,9 @@ export function createAuthenticator(
   signer: TokenSigner,
 ): (authorization: string | null) => User | undefined {
   const adminHash = hashOf(adminToken);
-  const verified = new Map<string, TokenClaims>();
+  const verified = new Map<string, TokenPayload>();
 
-  function verifiedClaims(token: string): TokenClaims | undefined {
+  function verifiedClaims(token: string): TokenPayload | undefined {
     const known = verified.get(token);
     if (known) return hasExpired(known, now()) ? undefined : known;
     const claims = signer.verify(token, now());
@@ -54,10 +54,10 @@ export function createAuthenticator(
   function accountUser(token: string): User | undefined {
     const claims = verifiedClaims(token);
     if (!claims) return undefined;
-    const { namespace, serviceAccount: name, uid, secret } = claims;
+    const { namespace, serviceaccount: account, secret } = claims["kubernetes.io"];
     const isThere = (resource: string, found: { name: string; uid: string }) =>
       store.get({ resource, namespace, name: found.name })?.metadata.uid === found.uid;
-    const isGood = isThere("serviceaccounts", { name, uid }) && (!secret || isThere("secrets", secret));
+    const isGood = isThere("serviceaccounts", account) && (!secret || isThere("secrets", secret));
     return isGood ? userOf(claims) : undefined;
   }
 
