@@ -66,7 +66,11 @@ interface WorkerChoice {
 export async function startBenchWorker(
   kube: KubeAddress,
   names: string,
-  { entry, root = ROOT, variables = { MACHINE_REQUESTS: "1000000", SHARED_LIMITS_FACTOR: "1000", NODE_WATCH: "off" } }: WorkerChoice = {},
+  {
+    entry,
+    root = ROOT,
+    variables = { MACHINE_REQUESTS: "1000000", SHARED_LIMITS_FACTOR: "1000", NODE_WATCH: "off" },
+  }: WorkerChoice = {},
 ): Promise<BenchWorker> {
   const folder = mkdtempSync(join(tmpdir(), "rollcall-bench-"));
   const port = await freePort();

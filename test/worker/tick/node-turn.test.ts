@@ -1,12 +1,15 @@
 // Tests when a machine asks the fleet index for a turn before its Node is written, and what waits for the turn.
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { NodeTurn } from "../../../worker/storage/records.ts";
 import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
 import { STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
-import { TURN_GOOD_MS } from "../../../worker/tick/node-turn.ts";
+import { nodeTurns, TURN_GOOD_MS } from "../../../worker/tick/node-turn.ts";
 import { facts, HEALTHY } from "../support/facts.ts";
 import { NAME, SteppingMachine } from "../support/stepping-machine.ts";
 
 const INTERVAL_MS = 10_000;
+const FREE: NodeTurn = { waitMs: 0, isGranted: true, limit: "" };
 const LIMIT = "new Nodes of its join token";
 const later = (waitMs: number, isGranted = true) => ({ waitMs, isGranted, limit: LIMIT });
 const MESSAGE = `the limit of ${LIMIT} is reached: its Node is written later`;
@@ -74,7 +77,7 @@ describe("a new Node", () => {
       expect(await reports(machine)).toMatchObject({ phase: "registering", message: MESSAGE });
     }
     expect(machine.loads).toHaveLength(1);
-    machine.nodeTurn = { waitMs: 0, isGranted: true, limit: "" };
+    machine.nodeTurn = FREE;
     machine.nowMs += 10_000;
     expect(await reports(machine)).toMatchObject({ phase: "registered" });
     expect(machine.loads).toHaveLength(2);
@@ -85,7 +88,7 @@ describe("a new Node", () => {
     machine.nodeTurn = null;
     const message = "the fleet index does not answer: its Node is written later";
     expect(await reports(machine)).toMatchObject({ phase: "registering", message });
-    machine.nodeTurn = { waitMs: 0, isGranted: true, limit: "" };
+    machine.nodeTurn = FREE;
     expect(await reports(machine)).toMatchObject({ phase: "registered" });
   });
 
@@ -177,6 +180,19 @@ describe("a registered machine", () => {
     expect(written * nodeBytes).toBeGreaterThan(ownBytesAnHour / 2);
     expect(machine.loads.length).toBeGreaterThan(0);
   });
+});
+
+it.each<[string, unknown, NodeTurn | null]>([
+  ["of an earlier version → no limit", 'The RPC receiver does not implement the method "nodeTurn".', FREE],
+  ["that fails → no answer", "overloaded", null],
+])("a fleet index %s", async (_, message, turn) => {
+  const INDEX = { getByName: () => ({ nodeTurn: () => Promise.reject(new TypeError(String(message))) }) };
+  const ask = nodeTurns({ ...env, INDEX: INDEX as unknown as typeof env.INDEX }, "tok-1");
+  expect(await ask({ nodes: 1, bytes: 4096 })).toEqual(turn);
+});
+
+it("the fleet index itself → its turn, and its join token's share", async () => {
+  expect(await nodeTurns(env, "tok-1")({ nodes: 1, bytes: 4096 })).toEqual(FREE);
 });
 
 it("the limits: a token's bytes are enough for the least Node of each of its new Nodes", () => {
