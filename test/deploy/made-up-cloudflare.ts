@@ -29,7 +29,7 @@ export interface MadeUpCloudflare {
   url: string;
   /** The made-up account, as the requests until now have changed it. */
   place: MadeUpAccount;
-  /** The requests that no made-up answer exists for. */
+  /** The requests to which this server had no made-up answer. */
   unknown: string[];
   stop: () => Promise<void>;
 }

@@ -43,7 +43,7 @@ afterAll(async () => {
 const environment = () => ownAccount(folder.path, cloudflare);
 const there = ({ workers }: MadeUpAccount = cloudflare.place) => [...workers.keys()].toSorted();
 
-/** Removes the Worker from this account with the played wrangler; returns the program's output. */
+/** Removes the Worker from this account with the played wrangler. Returns the output of `npm run remove`. */
 async function play(account: MadeUpAccount): Promise<string> {
   const settings = readSettings(settingsText, FILE, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));

@@ -20,7 +20,7 @@ export interface Started {
   ended: Promise<number | null>;
 }
 
-/** A start of npm start's program as a single process, without npm. */
+/** The program behind `npm start`, which runs as a single process without npm. */
 export interface Start extends Started {
   process: ChildProcess;
 }

@@ -1,4 +1,4 @@
-// Returns the record of the run that a test belongs to. Outside of a worker of the e2e tests it records nothing.
+// Returns the record of the run that a test belongs to. Outside of the workers of e2e tests, the record keeps nothing.
 import { inject } from "vitest";
 import { type RunRecord, runRecord } from "./leaks.ts";
 

@@ -18,8 +18,8 @@ export interface SimulatedMachine {
 }
 
 /**
- * The join token that a machine enrols with: a given one, or a new one that allows a name to enrol again
- * (`rejoin`). Absent: a new one that does not.
+ * The join token that a machine enrols with: a given one, or a new one. With `rejoin`, the new one allows a name to
+ * enrol again.
  */
 export type MachineWish = { rejoin: true } | { joinToken: string };
 

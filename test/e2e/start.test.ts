@@ -23,7 +23,7 @@ import {
 import { startHere } from "./start-here.ts";
 
 const NODE = hostname().toLowerCase();
-/** The machine's configuration: reports each second, and a taint. */
+/** The configuration of the machine: the machine reports each second, and its Node has a taint. */
 const CONFIGURATION = `apiVersion: kubelet.config.k8s.io/v1beta1
 kind: KubeletConfiguration
 nodeStatusUpdateFrequency: 1s

@@ -67,7 +67,7 @@ function answers({ answers: byStatus }: DescribedRoute): string {
   );
 }
 
-/** A made-up route that has no refusals of its own. */
+/** A made-up route without refusals of its own: it has only the refusals that all routes share. */
 const PLAIN: DescribedRoute = {
   method: "GET",
   path: "/",

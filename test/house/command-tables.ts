@@ -13,7 +13,7 @@ interface LeafCommand {
   command: Command;
 }
 
-/** Lists the executable commands, in the help's order. */
+/** Lists the commands that do something by themselves, not the groups of commands, in the help's order. */
 function leavesOf(parent: Command, before: string): LeafCommand[] {
   return parent.commands.flatMap((command) => {
     const path = `${before} ${command.name()}`;

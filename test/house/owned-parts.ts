@@ -44,7 +44,7 @@ export interface OwnedPart extends Fate {
   /** Returns true if the key belongs to this row. */
   is: (key: string) => boolean;
   owner: "kubelet logic" | "machine" | "cloud" | "drop-in" | "token" | "operator" | "rollcall";
-  /** The source of the part and its value. */
+  /** The source that sets the part, and the part's value. */
   source: string;
 }
 

@@ -119,7 +119,7 @@ function flags(): string[][] {
   return [["flag", "meaning", "commands"], ...rows];
 }
 
-/** Returns a row for each group of facts, and a row for each part of a group that has another source. */
+/** Returns a row for each group of facts. A part of a group has a row if its source is another one. */
 function facts(): string[][] {
   const rows = Object.entries(FACT_GROUPS).flatMap(([group, { what, sources, dockerSources = {} }]) => {
     const { "": whole = "", ...parts } = withDocker(sources, dockerSources);

@@ -57,7 +57,7 @@ interface Machine {
   fault: MachineFault | undefined;
 }
 
-/** The functions of a running machine, which work until the machine stops. */
+/** The functions of a running machine. */
 interface Running {
   /** Sends one report, after the running report has ended. */
   report: (configuration?: Configuration) => Promise<void>;

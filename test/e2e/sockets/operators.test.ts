@@ -43,7 +43,7 @@ function heldClock() {
   return { clock, hold, release };
 }
 
-/** Runs a machine and records its events, in order. */
+/** Runs a machine. Records in order: requests for reports, outcomes of reports, and changes of the transport. */
 function watch(machine: PlacedMachine) {
   const events: string[] = [];
   const happened = (event: string) => void events.push(event);

@@ -187,7 +187,7 @@ export class MachineOnSocket {
     return requestsAbout(this.name);
   }
 
-  /** Returns the machine as an operator sees it. */
+  /** Returns the machine's data from the operators' API. */
   shown(): Promise<WholeNode> {
     return shown(this.name);
   }
@@ -216,7 +216,7 @@ interface MemberWish {
   vitals?: ReportWish["vitals"];
 }
 
-/** Returns a registered machine whose events are sent, on a socket with a lent lease. */
+/** Returns a registered machine on a socket with a lent lease. The machine's first Events have been sent. */
 export async function lentMachine(
   name: string,
   clock: PutClock,

@@ -44,7 +44,7 @@ export const objectOf = (name: string) => env.NODES.getByName(name);
  */
 export function callsAbout(spy: { mock: { contexts: unknown[] } }, names: readonly string[]): number {
   const ids = new Set(names.map((name) => objectOf(name).id.toString()));
-  // `ctx` is protected in its class, so the test casts the spy's context, which is the object.
+  // `ctx` is protected in its class, so the test casts the spy's context, which is the spied Durable Object.
   const idOf = (object: unknown) => (object as { ctx: DurableObjectState }).ctx.id.toString();
   return spy.mock.contexts.filter((object) => ids.has(idOf(object))).length;
 }

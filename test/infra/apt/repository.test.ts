@@ -1,4 +1,4 @@
-// Tests the apt repository: the packages for each machine, and the files that it refuses to publish.
+// Tests the apt repository: the packages of each architecture, and the packages that are refused.
 // test/process/infra/apt tests the repository with apt.
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -6,7 +6,7 @@ import { join, resolve } from "node:path";
 import { beforeAll, describe, expect, it } from "vitest";
 
 const require = createRequire(import.meta.url);
-/** An import would load types for browsers, which conflict with Node.js's types. */
+/** `require` loads no types: the package has types for browsers, which conflict with Node.js's types. */
 const hcl = require("@cdktn/hcl2json") as { parse: (file: string, text: string) => Promise<Parsed> };
 
 const FOLDER = resolve(import.meta.dirname, "../../../infra/cloudflare/terraform");

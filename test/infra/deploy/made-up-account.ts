@@ -84,7 +84,7 @@ export function madeUpAccount(): MadeUpAccount {
   };
 }
 
-/** Returns a copy whose versions do not change with the original. */
+/** Returns a copy of the account. A later change of the original does not change the copy. */
 export function copyOf(place: MadeUpAccount): MadeUpAccount {
   return { ...place, workers: structuredClone(place.workers) };
 }

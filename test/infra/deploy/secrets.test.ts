@@ -1,5 +1,5 @@
-// Tests the secrets that a Worker lacks: made, stored in private files, read from these files, or created by
-// kubectl.
+// Tests how a deployment gets the secrets that a Worker lacks. It makes them, stores them in private files, reads them
+// from these files, or lets kubectl create them.
 import { createHash } from "node:crypto";
 import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";

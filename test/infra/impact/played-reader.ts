@@ -4,7 +4,7 @@ import type { ClusterReader, ReadFault } from "../../../infra/impact/cluster-rea
 import { failure, success } from "../../../shared/result.ts";
 
 export interface Played {
-  /** The answers by path without a query: lists and objects. */
+  /** The answers, by the path of a request without its query: lists and objects. */
   answers?: Readonly<Record<string, unknown>>;
   faults?: Readonly<Record<string, ReadFault>>;
   /** The refusal that answers a dry run. */

@@ -1,4 +1,4 @@
-// Tests the request of `token create` for its flags, and the errors for malformed flags.
+// Tests the request that `token create` sends for its flags, and the errors for malformed flags.
 import { expect, it, test } from "vitest";
 import { movedLines, seconds, tokenRequest, TYPED } from "../../../infra/operator/token-commands.ts";
 import { tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";

@@ -48,7 +48,7 @@ function chainOn(server: TestServer, secret: string) {
     await chain.upkeep();
     return chain.tokenFor(undefined);
   };
-  /** Returns a user of the token that requests it like a machine's node object. */
+  /** Returns a client that uses the token, and requests the token as a machine's node object does. */
   const machine = () => {
     const ask = (refused: string | undefined) => chain.tokenFor(refused);
     const held = new HeldToken({ secret, ask, nowMs, random: () => 0 });

@@ -90,7 +90,7 @@ export async function requestsBesideJson(prepare: (fleet: Fleet) => Promise<Requ
   }
 }
 
-/** Returns a function that sends BATCH requests, one after the other, and returns the microseconds of one. */
+/** Returns a function that sends BATCH requests, one after the other, and returns the microseconds per request. */
 function batches(send: (run: number) => Promise<unknown>): () => Promise<number> {
   let run = 0;
   return async () => {

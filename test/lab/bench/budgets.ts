@@ -429,7 +429,7 @@ export const BUDGETS: readonly Budget[] = [
     unit: "s",
     budget: 3,
   },
-  // A snapshot of 10,000 machines has 250 KiB.
+  // The feed's snapshot of 10,000 machines has 250 KiB.
   {
     name: "feed-snapshot-time",
     what: "time per feed until its client has all machines, 100,000 machines",

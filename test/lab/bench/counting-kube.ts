@@ -37,7 +37,7 @@ interface KubeChoice {
   shortcut?: Shortcut;
   /** Sets timers of the clock `nowMs`. Absent: a watch gets no answer. */
   after?: After;
-  /** Milliseconds that each answer takes, by `after`. */
+  /** Milliseconds that each answer takes, measured by the timers of `after`. */
   answersAfterMs?: number;
   /** Runs the controllers, which set taints, and mark a Node as Unknown after `graceMs` without a heartbeat. */
   controllers?: { every: Every; graceMs: number };

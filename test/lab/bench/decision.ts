@@ -1,5 +1,5 @@
-// Runs the product's decision about a report, as a tick does: the setters on the last known Node, and the
-// comparison.
+// Runs the product's decision about a report, as a tick does. The setters run on the last known Node, and their result
+// is compared with that Node.
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";

@@ -30,7 +30,7 @@ interface Flooded {
   leases: Round[];
 }
 
-/** Milliseconds per request: of other clients, and of the Worker's leases. */
+/** Milliseconds that a request takes: a request of another client, and a lease renewal of the Worker. */
 interface Times {
   others: number;
   leases: number;

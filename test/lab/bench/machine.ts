@@ -1,4 +1,4 @@
-// Makes a machine for measurements that is always the same: its report, and its Node in the apiserver.
+// Makes the same machine for all measurements: its report, and its Node in the apiserver.
 import { draftOf } from "../../../shared/node/update-node.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";

@@ -65,7 +65,7 @@ function range({ min, max }: Spread): string {
 
 const withUnit = (value: number, unit: string) => `${figure(value)} ${unit}`;
 
-/** Formats a value: whole numbers from 100 on, three digits below. */
+/** Formats a value: from 100 on as a whole number, below 100 with three digits. */
 function figure(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString("en") : String(Number(value.toPrecision(3)));
 }

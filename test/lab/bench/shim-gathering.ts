@@ -1,5 +1,5 @@
-// Measures the cost of gathering a report's facts and vitals of this computer, with a containerd: the CPU time of
-// all threads of this process, next to that of reading files, and the number of started processes.
+// Measures the cost of gathering a report's facts and vitals of this computer, with a containerd. Measures the CPU time
+// of all threads of this process, compared with reads of files. Also counts the started processes.
 import { createHook } from "node:async_hooks";
 import { readFile } from "node:fs/promises";
 import { type Machine, thisMachine } from "../../../node-shim/machine/machine.ts";

@@ -6,7 +6,7 @@ export interface Plan {
   requests: number;
   /** The seed, which determines the requests together with their indexes. */
   seed: number;
-  /** The index of the first request. */
+  /** The index of the first request that this run sends. */
   from: number;
 }
 

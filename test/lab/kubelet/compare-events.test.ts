@@ -14,7 +14,7 @@ const insufficient = told("NodeHasInsufficientMemory");
 const threshold = told("EvictionThresholdMet", { type: "Warning" });
 const noCapacity = told("InvalidDiskCapacity", { type: "Warning" });
 
-/** Returns the reasons of the rows that must not differ, a kubelet's first. */
+/** Returns a text for each forbidden difference: the reason of the kubelet's event, then that of the shim's event. */
 function wrong(kubelet: ToldEvent[], ours: ToldEvent[]): string[] {
   return compareEvents(kubelet, ours).flatMap((row) =>
     row.why === null ? [`${row.kubelet?.reason ?? "-"} ${row.ours?.reason ?? "-"}`] : [],

@@ -29,7 +29,7 @@ export function countedIn(exposition: string): Counted {
   return counted;
 }
 
-/** Returns the increase since `before` as text. An evicted gateway starts from zero. */
+/** Returns the increase since `before` as text. An evicted gateway's counters start from zero. */
 export function countedText(before: Counted, now: Counted): string {
   const more = [...now].map(([key, count]) => [key, count - (before.get(key) ?? 0)] as const);
   return more.flatMap(([key, count]) => (count === 0 ? [] : [`${key} ${Math.round(count)}`])).join(", ");

@@ -20,7 +20,7 @@ export class LeaseTable {
   readonly #renewed: (name: string, atMs: number) => void;
   #version = 0;
 
-  /** Makes an empty table. `renewed` is called with each renewal and the time in it. */
+  /** Makes an empty table. Each renewal calls `renewed` with the lease's name and its renewTime. */
   constructor(renewed: (name: string, atMs: number) => void) {
     this.#renewed = renewed;
   }

@@ -70,7 +70,7 @@ interface StatusPatch {
   status?: { conditions?: { type: string; lastHeartbeatTime?: string }[] };
 }
 
-/** Returns the machine whose status has a heartbeat of Ready. null if the request has none. */
+/** Returns the name of the machine whose Ready heartbeat the request writes. null if the request writes none. */
 export function heartbeatOf(method: string, path: string, body: string): string | null {
   const [, name] = /^\/api\/v1\/nodes\/([^/?]+)\/status(?:\?|$)/.exec(path) ?? [];
   if (method !== "PATCH" || name === undefined) return null;

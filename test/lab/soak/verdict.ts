@@ -36,7 +36,7 @@ export const SOAK_BOUNDS = {
   leaseMs: 40_000,
   /** Milliseconds after which memory must be flat. */
   settledMs: 600_000,
-  /** The least number of milliseconds of flat memory for a verdict. */
+  /** The shortest time of flat memory that allows a verdict, in milliseconds. */
   judgedMs: 120_000,
   /** The largest allowed difference of the memory from its median, up or down, as a share of the median. */
   memory: 0.03,

@@ -1,4 +1,4 @@
-// Tests how the installed service is found, and from which files.
+// Tests how the shim finds the installed service, and the files that the shim reads for that.
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";

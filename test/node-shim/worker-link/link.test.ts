@@ -125,7 +125,7 @@ describe("HTTP first", () => {
     expect(await edge.report()).toMatchObject({ ok: true });
     await edge.clock.pass(60_000);
     expect(gateway.log).toEqual(["http wanted +facts"]);
-    // A socket at another address would have changed the transport a second time.
+    // The link reported only one transport: the link opened no socket at another address either.
     expect(edge.seen).toHaveLength(1);
     expect(edge.link.headers()).toEqual({ "rollcall-transport": "socket" });
   });

@@ -1,4 +1,4 @@
-// Tests a WebSocket to a WebSocket server, and to other servers.
+// Tests the shim's WebSocket client with WebSocket servers, and with other servers.
 import { createServer, type IncomingMessage } from "node:http";
 import { Agent } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";

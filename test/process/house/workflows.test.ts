@@ -1,4 +1,4 @@
-// Checks GitHub's workflows with GitHub's own parser, and their permissions.
+// Checks the workflows for GitHub: their syntax with GitHub's own parser, and their permissions.
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,5 +1,6 @@
-// Tests the command line against a hostile Worker, or a server in its place: the size, time and number of its answers,
-// and the texts that reach the operator's terminal. `npm run hostile -- --as worker` plays all commands.
+// Tests the command line against a hostile Worker, or a server in its place. Limits apply to the size, time and number
+// of answers, and to texts for the operator's terminal. `npm run hostile -- --as worker` runs all commands against such
+// a Worker.
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";

@@ -1,4 +1,4 @@
-// Tests the command lines that are refused, with the exit code, and the source of the command line's secret.
+// Tests the command lines that are refused, with the exit code, and where the command line finds its secret.
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -6,7 +6,7 @@ import { type Billable, dollarsOf } from "./prices.ts";
 export const MONTH_HOURS = 30.4 * 24;
 const HOUR_SECONDS = 3600;
 
-/** The cause of a usage: it grows with each machine or each gateway, or the deployment has it once. */
+/** The thing that a usage grows with: the number of machines, the number of gateways, or nothing (one deployment). */
 export type Share = "machines" | "gateways" | "deployment";
 
 /**

@@ -6,7 +6,7 @@ export interface SteppedTime {
   /** Returns the current time, in milliseconds since 1970. */
   nowMs: () => number;
   after: After;
-  /** Runs the callback once in each step of the clock, of any length. */
+  /** Runs the callback once at each step of the clock, however far the clock moves. */
   every: Every;
   /** Returns the time of the first timer of `after`, in milliseconds since 1970. */
   nextMs: () => number;

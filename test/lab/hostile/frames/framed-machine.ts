@@ -91,7 +91,7 @@ export class FramedMachine {
     return { type: "report", token: await signReport(this.#key, this.kid, claims), body };
   }
 
-  /** Takes the ticket of an answer. Returns true if the report was accepted. */
+  /** Keeps the ticket of an answer for the next report. Returns true if the Worker accepted the report. */
   #took(status: number, body: ReportAnswer | Problem): boolean {
     if (body.ticket !== undefined && body.ticket !== this.#ticket) {
       this.#ticket = body.ticket;

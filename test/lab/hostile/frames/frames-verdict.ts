@@ -17,7 +17,7 @@ export interface Outcome {
   pongs: number;
   /** The way in which the socket ended. null if the socket is open. */
   ended: WireEnd | null;
-  /** The HTTP status of the answer, if the act was a request; absent for a frame. */
+  /** The HTTP status of the answer, if the hostile input was a request; absent for a frame. */
   status?: number;
   /** true if no answer and no end of the socket came in time. */
   isLate: boolean;
@@ -31,7 +31,7 @@ export interface FrameOffence {
 
 export interface FrameVerdict {
   plan: FramePlan;
-  /** The number of WebSocket messages, also pings, and of requests. */
+  /** The number of sent WebSocket messages, pings included, and of sent requests by HTTP. */
   sent: number;
   /** The number of generated frames that were not sent because they were still valid. */
   discarded: number;
@@ -44,9 +44,9 @@ export interface FrameVerdict {
   late: number;
   kinds: Map<string, Map<string, number>>;
   offences: FrameOffence[];
-  /** The rounds with more writes than the ends of sockets need, or with requests to the apiserver. */
+  /** The rounds with more written rows than the ends of sockets cause, or with requests to the apiserver. */
   disturbances: { from: number; to: number; rows: number; asks: number }[];
-  /** The number of rows beyond those that the ends of accepted sockets need. */
+  /** The number of written rows beyond those that the ends of accepted sockets cause. */
   rows: number;
   /**
    * The number of accepted sockets that hostile frames have ended. `rowsOfAnEnd` is measured at a socket that its

@@ -158,7 +158,7 @@ export class Rounds {
   }
 }
 
-/** Signs the withheld requests, as the last requests that the machine signs. */
+/** Signs the withheld requests. The machine signs no request after these. */
 async function tapped(
   machine: FramedMachine,
   { keys, session, reports, beats }: FramedSocket,

@@ -18,7 +18,7 @@ export interface Operator {
   /** Does the operator's next act. */
   act: () => Promise<void>;
   done: readonly Done[];
-  /** The writes of marked Nodes: the time, and the Node's bytes in JSON. */
+  /** The operator's writes that set marks on Nodes: the time of each write, and the Node's bytes in JSON. */
   marked: readonly Pick<KubeRequest, "atMs" | "keptBytes">[];
   /** The answers that a Worker may not give, and the requests without an answer. */
   faults: readonly string[];

@@ -31,7 +31,7 @@ const MAX_BEFORE_MS = 60_000;
  * limit allows.
  */
 const HONEST_EVERY_MS = 4000;
-/** The least number of reports of an honest machine: a short run shortens its interval, as many changes do. */
+/** The least number of reports of an honest machine. In a short run the machine therefore reports more often. */
 const HONEST_REPORTS = 10;
 
 /** Shows the seconds of the run and the number of acts until now. */
@@ -163,7 +163,7 @@ function deployedVariables(): Record<string, string> {
   );
 }
 
-/** Returns the bytes per hour. null if there is no etcd, or if the time was too short to measure. */
+/** Returns the bytes written to etcd per hour. null if there is no etcd, or if the time was too short to measure. */
 function anHour(from: number | null, to: number | null, ms: number): number | null {
   return from === null || to === null || ms < 1000 ? null : ((to - from) * HOUR_MS) / ms;
 }

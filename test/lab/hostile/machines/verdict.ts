@@ -39,7 +39,7 @@ export interface Outcomes {
   honestFaults: readonly string[];
   /** The 5xx answers and the requests without an answer, of any client. */
   failures: readonly string[];
-  /** The values over a limit that the Worker accepted. */
+  /** The values that the Worker accepted although they exceed a limit. */
   overLimits: readonly string[];
   /** The bytes of each machine's node object in SQLite, by machine. */
   objectBytes: ReadonlyMap<string, number>;

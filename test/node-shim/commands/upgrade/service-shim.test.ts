@@ -1,4 +1,4 @@
-// Tests which running shim is the service's, and whether the Worker has answered it.
+// Tests which running shim belongs to the service, and whether the Worker has answered that shim.
 import { expect, test } from "vitest";
 import { type ServiceShim, shimOfService } from "../../../../node-shim/commands/upgrade.ts";
 import type { LastingStatus, SeenStatus } from "../../../../node-shim/status/status-file.ts";

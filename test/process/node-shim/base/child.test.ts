@@ -1,4 +1,4 @@
-// Tests programs that hang, fail, flood or leave others behind: what the shim receives, and which processes remain.
+// Tests programs that hang, fail, print without end or leave processes: the shim's result, and the remaining processes.
 import { failure, type Result, success } from "../../../../shared/result.ts";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -134,7 +134,7 @@ describe.skipIf(!canApt)(`by apt itself${canApt ? "" : " (skipped: no apt-get, o
     writeFileSync(config, "maxPods: 7\n");
     expect(await installVersion(packages, "0.2.0")).toEqual(success(null));
     expect(now()).toEqual(["0.2.0", "maxPods: 7\n"]);
-    // An older version is refused as an upgrade, and accepted as the former version.
+    // The shim installs an older version only as the former version, and never as an upgrade.
     expect(await installVersion(packages, "0.1.0")).toEqual(refused(/--allow-downgrades/));
     expect(await installFormer(packages, "0.1.0")).toEqual(success(null));
     expect(now()).toEqual(["0.1.0", "maxPods: 7\n"]);

@@ -44,7 +44,7 @@ function guessedKeys({ name, own, theirs, nonces }: Tapped): (string | Uint8Arra
   return ["", zeros, own, theirs, nonces.at(-1) ?? "", name, ...publicKeys, ...derived];
 }
 
-/** Writes the same content in another notation. A MAC covers the exact text, so the notation matters. */
+/** Returns the same content in another notation. A MAC covers the exact text, so the notation matters. */
 function otherwiseWritten(payload: string, { random }: FrameDraw): string {
   const { type, n, at, available, ...rest } = JSON.parse(payload) as HeartbeatFrame;
   return random.pick([
