@@ -1,5 +1,5 @@
-// Tests `npm run deploy -- --dry-run` without an account. The dry run prints the whole plan, and bundles a Worker that is
-// small enough. A Worker with the printed settings serves a machine; the apiserver is behind a Tunnel and Access.
+// Tests `npm run deploy -- --dry-run` without an account. The dry run prints the whole plan, and bundles a Worker that
+// is small enough. A Worker with the printed settings serves a machine; the apiserver is behind a Tunnel and Access.
 import { existsSync, globSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { gzipSync } from "node:zlib";

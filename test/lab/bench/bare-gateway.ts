@@ -1,8 +1,8 @@
 // Runs a bare gateway as the yardstick of our gateway: the minimum that a Durable Object does for a heartbeat over a
 // hibernatable WebSocket. The bare gateway checks one HMAC, and PUTs one lease. The bare gateway is no product.
 //
-// The bare gateway omits sessions with their key agreement (the key comes with the upgrade, unsigned), the number n of a
-// heartbeat, nonces, freshness, lease loans and quiet heartbeats. It also omits samples, members and silence, pace,
+// The bare gateway omits sessions with their key agreement (the key comes with the upgrade, unsigned), the number n of
+// a heartbeat, nonces, freshness, lease loans and quiet heartbeats. It also omits samples, members and silence, pace,
 // deadlines, suspensions, counters, token renewal and the treatment of failures.
 import { DurableObject } from "cloudflare:workers";
 import { base64url, type CryptoKey } from "jose";

@@ -1,12 +1,12 @@
 // Runs a bare Worker as the yardstick of our Worker: the minimum that any Worker does for a heartbeat and for an
 // enrolment. The bare Worker is no product.
 //
-// For a heartbeat, the bare Worker verifies one JWT and PUTs one lease. It omits the Durable Object, the kid and its MAC,
-// names, the digest of the body, tickets and schemas. It also omits the setters and their comparison, phases, deadlines
-// and retries. For an enrolment, it verifies one JWT, stores one row in the machine's Durable Object, and POSTs Node and
-// lease. It omits the challenge, which costs a round trip, and the registry with its join tokens, pins and audit. It
-// also omits the join token's signature, the first report, the setters (the Node is a template), the status patch,
-// history and events.
+// For a heartbeat, the bare Worker verifies one JWT and PUTs one lease. It omits the Durable Object, the kid and its
+// MAC, names, the digest of the body, tickets and schemas. It also omits the setters and their comparison, phases,
+// deadlines and retries. For an enrolment, it verifies one JWT, stores one row in the machine's Durable Object, and
+// POSTs Node and lease. It omits the challenge, which costs a round trip, and the registry with its join tokens, pins
+// and audit. It also omits the join token's signature, the first report, the setters (the Node is a template), the
+// status patch, history and events.
 import { DurableObject } from "cloudflare:workers";
 import { type CryptoKey, decodeProtectedHeader, importJWK, type JWK, jwtVerify } from "jose";
 import type { BareGatewayObject } from "./bare-gateway.ts";

@@ -1,6 +1,6 @@
-// Simulates one enrolled machine that floods its gateway, in a separate process: `node flooder.ts WISH`. The machine waits
-// for no answer, ignores the gateway's frames, and keeps its side of connections that the Worker closes. Each second this
-// process sends its counts to the parent process.
+// Simulates one enrolled machine that floods its gateway, in a separate process: `node flooder.ts WISH`. The machine
+// waits for no answer, ignores the gateway's frames, and keeps its side of connections that the Worker closes. Each
+// second this process sends its counts to the parent process.
 import { randomBytes } from "node:crypto";
 import { connect, type Socket } from "node:net";
 import { setImmediate as turn, setTimeout as wait } from "node:timers/promises";
