@@ -64,7 +64,7 @@ describe.skipIf(assets === "")("an administrator who follows the pages", () => {
     const file = join(reader.home, "secret.yaml");
     writeFileSync(file, shown);
     kubectl(["apply", "-f", file]);
-    // A controller writes the token into a Secret. The test plays that controller, which no server here runs.
+    // No server here runs the controller that writes the token into a Secret, so the test writes the token itself.
     kubectl([
       "patch",
       "secret",

@@ -1,5 +1,5 @@
-// Runs the contract of test/infra/local/apiserver on a real kube-apiserver. If a case fails here, the case is
-// wrong.
+// Runs the cases of test/infra/local/apiserver/contract, which the embedded apiserver passes, on a real kube-apiserver.
+// A case that fails here is wrong.
 import { describe } from "vitest";
 import { describeContract } from "../infra/local/apiserver/contract/describe-contract.ts";
 import { assets, sharedServer, testServer } from "./servers.ts";

@@ -1,4 +1,4 @@
-// Runs the controllers' story of test/infra/local/apiserver with a real kube-controller-manager and in real time.
+// Runs the tests of the embedded apiserver's controllers with a real kube-controller-manager and in real time.
 import { setTimeout as wait } from "node:timers/promises";
 import { describe } from "vitest";
 import { describeControllers } from "../infra/local/apiserver/controllers/describe-controllers.ts";

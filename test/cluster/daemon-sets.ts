@@ -42,11 +42,11 @@ const INSTALLED: readonly Installed[] = [
 
 export interface DaemonSets {
   /**
-   * Creates the DaemonSets. `isOfAny`: true removes their selection of a platform, as in agents that a company
-   * writes itself.
+   * Creates the DaemonSets. `isOfAny`: true omits the node selectors for a platform, as in agents that a company writes
+   * itself.
    */
   install: (isOfAny?: boolean) => Promise<void>;
-  /** Returns the number of Nodes on which the controller wants each DaemonSet, by the DaemonSet's name. */
+  /** Returns the number of Nodes on which the DaemonSet controller wants a pod, by the DaemonSet's name. */
   desired: () => Promise<Record<string, number | undefined>>;
   remove: () => Promise<void>;
 }

@@ -12,7 +12,7 @@ import { type RealDeployment, startDeployment } from "./deployment.ts";
 import { assets, hasControllerManager, TURN_MS } from "./servers.ts";
 
 const PAGE = "docs/backup.md";
-/** Matches the command for a token that many machines share, and captures the flags. */
+/** Matches a page's command for a join token that many machines share, and captures the command's flags. */
 const BY_ONE = /`rollcall token create (--names 'edge-\*' [^`]*)`/;
 const NODES = [1, 2, 3, 4].map((index) => `node/sim-${index}`);
 
@@ -42,7 +42,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     deployment.worker.rollcallProcess(["uninstall", "--cluster", ...args], environment());
   const kubectl = (...args: string[]) =>
     execFileSync("kubectl", args, { env: { ...process.env, ...environment() } }).toString();
-  /** Lists all remaining objects of the deployment's name, of every kind in the manifest. */
+  /** Lists the remaining objects that have the deployment's name, of every kind in the manifest. */
   const left = () =>
     kubectl(
       "get",
@@ -59,7 +59,7 @@ describe.skipIf(assets === "")("a deployment on a real apiserver", () => {
     const { worker, core, uidOf } = deployment;
     const [cordoned] = machines as [SimulatedMachine];
     const taint = { key: "example.com/maintenance", effect: "NoSchedule" };
-    // The Worker may write the Node between the read and the write: the next attempt reads a newer version.
+    // The Worker may write the Node between the test's read and write; the next attempt then reads a newer version.
     await eventually(async () => {
       const node = await core.readNode({ name: cordoned.name });
       node.spec?.taints?.push(taint);

@@ -1,10 +1,10 @@
-// Lists kubectl commands in stories that share no objects. Each program replaces `%` in names by its own suffix.
-// Data only.
+// Lists kubectl commands in stories that share no objects. kubectl.test.ts replaces `%` in names by a suffix for each
+// kubectl. Data only.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 
 export interface Step {
-  /** The words of the command line. Single quotes enclose a word with spaces. */
+  /** The arguments of kubectl. Single quotes enclose an argument with spaces. */
   command: string;
   input?: string;
   editor?: string;
@@ -70,7 +70,7 @@ function condition(type: string, status: string, reason: string) {
   return { type, status, reason, message: `${reason}.`, lastHeartbeatTime: time, lastTransitionTime: time };
 }
 
-/** Returns the objects as one file. */
+/** Returns the objects as the text of one manifest. */
 function list(...items: object[]): string {
   return items.map((item) => JSON.stringify(item)).join("\n---\n");
 }

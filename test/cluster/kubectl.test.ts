@@ -9,7 +9,7 @@ const older = process.env["KUBECTL_1_32"];
 const programs: [title: string, program: string][] = [["kubectl", KUBECTL]];
 if (older) programs.push(["kubectl 1.32", older]);
 
-/** Replaces `%` in a text by the suffix, so that two programs never use the same objects. */
+/** Replaces `%` in a text by the suffix, so that two versions of kubectl never use the same objects. */
 function spoken(text: string, suffix: string): string {
   return text.replaceAll("%", suffix);
 }

@@ -78,8 +78,8 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
       const startedMs = Date.now();
       const { stop } = await stripLabelByPolicy(watched.place.admin, "sim-2", STRIPPED_LABEL);
       onTestFinished(stop);
-      // The test itself makes the write that the policy changes first, so the history may lack the other writer's
-      // name.
+      // The first write from which the policy removes the label is the test's own. So the history may lack the name of
+      // another writer.
       const given = `put back once an hour only: label ${STRIPPED_LABEL}`;
       await eventually(async () => {
         const { entries } = await watched.ask<HistoryAnswer>("/v1/nodes/sim-2/history");

@@ -1,5 +1,5 @@
-// Tests infra/rbac on a real kube-apiserver: the rights, the admission policies, and the account's share of the
-// server. Also tests that the Node of any report can be written within those limits.
+// Tests infra/rbac on a real kube-apiserver: rights, admission policies, and the priority of the Worker's requests.
+// Also tests that the Node of any report can be written within those limits.
 import { beforeAll, describe, expect } from "vitest";
 import { sendUntil } from "../infra/local/apiserver/contract/accounts.ts";
 import { describeRights } from "../infra/rbac/describe-rights.ts";

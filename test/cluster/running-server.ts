@@ -78,7 +78,7 @@ export class RunningServer {
 
   /** Stops the server at once, as a crash does. The data stays; a later start does not start the controllers. */
   async stop(): Promise<void> {
-    // A failed start must not stop this method: its programs are ended all the same.
+    // Even after a failed start, this method must end the programs that the start began.
     await this.#running?.catch(() => undefined);
     this.#running = undefined;
     this.kill();

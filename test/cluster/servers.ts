@@ -74,7 +74,7 @@ async function takeTurn(name: string, isForgotten: (name: string) => boolean): P
   return server;
 }
 
-/** Adapts a server for tests of requests and answers. `stop` also ends a turn. */
+/** Adapts a server for tests of requests and answers. `stop` also ends the caller's turn with the server. */
 export function testServer({ url, caFile, adminToken, ...turn }: ServerAddress | ServerInTurn) {
   const { fetch, close } = createHttpsClient(caFile);
   const server: TestServer = { url, token: adminToken, fetch };

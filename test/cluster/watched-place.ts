@@ -22,7 +22,7 @@ export interface WatchedPlace {
   server: ServerInTurn;
   place: SocketPlace;
   proxy: Proxy;
-  /** The machines by their name. A second call of `run` restarts a machine's shim. */
+  /** The machines and their shims, by the machine's name. A second call of a machine's `run` restarts its shim. */
   machines: ReadonlyMap<string, { machine: PlacedMachine; shim: RunningShim }>;
   /**
    * Runs command lines in order, as an operator types them. Returns when the last command ended, in milliseconds

@@ -1,4 +1,4 @@
-// Runs the experiments with further controllers of kube-controller-manager.
+// Runs the experiments with the controllers of kube-controller-manager other than the node controller.
 import { describeExperiments } from "./describe-experiment.ts";
 
 describeExperiments(["controllers", "hints"]);

@@ -1,5 +1,5 @@
-// Experiments with further controllers of kube-controller-manager: DaemonSets, address ranges of Nodes, the TTL of
-// caches, attached volumes, garbage collection.
+// Experiments with the other controllers of kube-controller-manager, all but the node controller: DaemonSets, address
+// ranges of Nodes, the TTL of caches, attached volumes, garbage collection.
 import type { Experiment, Outcome } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";
 import { type KubeObject, LEASES, nodeNamed, PODS, settled, until, within } from "./kube.ts";

@@ -1,4 +1,4 @@
-// Makes the tests of experiments: next to each fleet, each row must have the outcome in the table.
+// Makes tests from experiments: next to each fleet, each row of rows.ts must have the outcome that rows.ts states.
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { fleetName } from "./fleet.ts";
 import { assets, Lab } from "./lab.ts";

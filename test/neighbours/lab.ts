@@ -58,7 +58,7 @@ export class Lab {
       rmSync(folder, { recursive: true, force: true });
     };
     process.once("exit", kill);
-    // After a signal the process would end without the event "exit", so the programs would stay.
+    // Without a handler a signal ends the process without the event "exit", so that the programs would stay.
     for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
     const address = await server.start();
     const lab = new Lab(folder, server, kubeOf(address));

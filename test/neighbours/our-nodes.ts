@@ -1,4 +1,4 @@
-// Makes our Nodes with the product's own code, from the report of a large machine, with and without its remedies.
+// Makes our Nodes with the product's own code. A remedy is a part of a Node without which other programs decide wrong.
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";

@@ -34,8 +34,8 @@ export interface Cell {
 }
 
 /**
- * Returns the columns of an experiment: first without rollcall, then by rising counts. Rows that need the same
- * fleet share a column.
+ * Returns the columns of an experiment: first without rollcall, then by rising counts of our Nodes. Rows that need the
+ * same fleet share a column.
  */
 export function cellsOf({ rows }: Experiment): Cell[] {
   const cells = new Map<string, Cell>();

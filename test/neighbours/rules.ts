@@ -12,7 +12,7 @@ import { startWorkers, workersIn } from "./workers.ts";
 
 const ALLOCATABLE = (resource: string) => `kube_node_status_allocatable{resource="${resource}"}`;
 
-/** Returns an expression that is true if all pods request more than all Nodes without the largest have. */
+/** Returns an expression that is true if all pods request more than all Nodes but the largest have. */
 const overcommit = (resource: string) =>
   `sum(kube_pod_container_resource_requests{resource="${resource}"})` +
   ` - (sum(${ALLOCATABLE(resource)}) - max(${ALLOCATABLE(resource)})) > 0` +

@@ -62,8 +62,8 @@ function versionsOf(program: string): string {
 }
 
 /**
- * Returns one sentence for each row that differs without a remedy, and for each measured outcome that the row does
- * not state.
+ * Returns a sentence for each outcome next to our Nodes that differs from the one without rollcall, if the row has no
+ * `limit`. Also returns a sentence for each measured outcome that its row does not state.
  */
 export function differences(measured: Measured): string[] {
   return [...measured].flatMap(([row, cells]) => {

@@ -1,4 +1,4 @@
-// Tests which of the kubelet's callbacks and earlier behaviours a machine's Node has, and where it differs on
+// Tests which flags and earlier behaviours of the kubelet a machine's Node follows. Tests where the Node differs on
 // purpose: docs/configuration.md, "Where it differs from the kubelet".
 import { MOVED_LABELS, QUEUE_LABEL } from "../../shared/node/ownership.ts";
 import { afterEach, describe, expect, it, vi } from "vitest";

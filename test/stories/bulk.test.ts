@@ -34,7 +34,7 @@ async function reporting(name: string) {
   return report;
 }
 
-/** Runs an action to its end: the dry run, the confirmation, and turns of the registry's alarm. */
+/** Runs an action to its end: the dry run, the confirmation, and the registry's alarm until no work is left. */
 async function carriedOut(action: string, names: string[]): Promise<BulkAnswer> {
   const { body: planned } = await plan(action, names);
   expect(bulkPlanSchema.parse(planned)).toEqual(planned);

@@ -1,5 +1,5 @@
-// Tests a machine whose shim looks for its container runtime: without a runtime it is Ready unless it had one
-// earlier. An operator may state that the machine needs none.
+// Tests a machine whose shim looks for its container runtime. Without a runtime the machine is Ready unless it had one
+// earlier. An operator may state that the machine needs no runtime.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -1,4 +1,4 @@
-// Tests join tokens and enrolment: which machine's key is pinned, and which clients learn nothing.
+// Tests join tokens and enrolment: which machine's key is pinned, and which clients learn nothing from the answers.
 import { evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -55,7 +55,7 @@ const cluster = async (name: string) => [
   await kube("GET", leasePath(name)),
 ];
 
-/** Returns the names of the object's tables, and the time of its alarm. */
+/** Returns the names of the tables of the machine's object, and the time of that object's alarm. */
 const storedOf = (name: string) =>
   runInDurableObject(env.NODES.getByName(name), async (_, { storage }) => ({
     tables: storage.sql
@@ -185,7 +185,7 @@ describe("a removal", () => {
     await eventually(async () => expect(await requestsAbout(name)).toContain(`GET ${nodePath(name)}`));
     const next = reporting(name, "start-2");
     const state = stateOf(next);
-    // An enrolment that does not wait ends during these requests.
+    // An enrolment that did not wait for the removal would end during these requests.
     for (let request = 0; request < 100 && !state.isOver; request++) await kube("GET", leasePath(name));
     await setFault(name, "");
     expect(await removed).toBe(204);

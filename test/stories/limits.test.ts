@@ -32,7 +32,7 @@ const from = (address: string, path: string, init: Asking) =>
 const reasonOf = async (response: Response) => [response.status, (await response.json<Problem>()).reason];
 
 let addresses = 0;
-/** Returns the number of the present period of the platform's clock, which no test stops. */
+/** Returns the number of the current period of the failure limit, by the platform's clock, which no test stops. */
 const periodNow = () => Math.floor(vi.getRealSystemTime() / PERIOD_MS);
 
 /**

@@ -61,7 +61,7 @@ const withReceivers = <T>(machines: number, work: (fleet: NotifiedFleet) => Prom
 const openKeys = ({ sql }: NotifiedFleet) =>
   [...sql.exec<{ key: string }>("SELECT key FROM alerts")].map(({ key }) => key);
 
-/** Returns the first firing alert about the fleet of each receiver: its kind and its time. */
+/** Returns each receiver's first firing alert about the fleet: the alert's kind and time. */
 function fleetWide({ deliveries }: NotifiedFleet): Map<string, { kind: string; atMs: number }> {
   const found = new Map<string, { kind: string; atMs: number }>();
   for (const delivery of deliveries) {
@@ -120,7 +120,7 @@ const failed = (
     return { alerts, open: openKeys(fleet).filter((key) => !key.startsWith("machine ")) };
   });
 
-/** The machine falls silent so early that the other machines' silences are in different minutes, counted from it. */
+/** The machine falls silent so early that no other machine's silence is within a minute of its silence. */
 const SILENT_BEFORE: Step[] = [{ to: "silent", forMs: 30 * SECOND }];
 const BACK: Step[] = [{ to: "ready", forMs: 0 }];
 
@@ -224,7 +224,7 @@ describe("one machine that asks for a rollout's version and goes through any sta
                 clock.nowMs += forMs;
                 expect(rollouts.show()?.stopped).toBeNull();
               }
-              // A machine that got the version occupies a place for this time at most.
+              // A machine that got the version occupies one of the rollout's places for this time at most.
               clock.nowMs += 1000 * LIMITS.underwaySeconds + 1;
               expect(ask(machines)).not.toMatchObject({ why: expect.stringMatching(/stopped|too many/) });
             }),
@@ -234,7 +234,7 @@ describe("one machine that asks for a rollout's version and goes through any sta
   );
 });
 
-/** The outcomes of a PUT that a single machine's lease may have while the apiserver serves. */
+/** The outcomes that the PUT of a single machine's lease may have while the apiserver serves other machines. */
 const OWN_OUTCOMES: readonly LeasePut[] = [
   { kind: "renewed", lease: loanOf("edge-0").lease },
   { kind: "lost" },

@@ -19,7 +19,7 @@ const renewal = (name: string) =>
   `PUT /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases/${name}`;
 const patches = ({ requests }: Ticking) => requests.filter((request) => request.startsWith("PATCH")).length;
 
-/** Returns a machine whose object reads the Node at every report, with the machine's history. */
+/** Returns a machine and its history. The machine's object reads the Node at every report. */
 function machineNamed(name: string) {
   const machine = tickingMachine(name);
   const history: string[] = [];

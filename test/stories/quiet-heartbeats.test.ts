@@ -69,8 +69,8 @@ it("pressure that begins at the exact edge of a threshold → the same, and quie
   const settings = { evictionPressureTransitionPeriodMs: 30_000 };
   const configuration: Configuration = { settings, everyMs: "spread", expiresInSeconds: null };
   const { heartbeats, quiet, known } = await comparison(configuration, AT_EACH_EDGE);
-  // Full reports are the first two, which have the facts; and for each of five signals the heartbeat below its
-  // threshold and those after it, until 30 s are over.
+  // The first two heartbeats need full reports, which have the facts. Each of the five signals needs one for the
+  // heartbeat below the threshold, and for all heartbeats of the next 30 s.
   expect({ heartbeats, quiet }).toEqual({ heartbeats: 120, quiet: 120 - 2 - 5 * 5 });
   const began = (reason: string) => known.split(`"reason":"${reason}"`).length - 1;
   expect([began("NodeHasInsufficientMemory"), began("NodeHasDiskPressure")]).toEqual([1, 4]);

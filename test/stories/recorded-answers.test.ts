@@ -150,7 +150,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   [/(?<="reportInMs":)\d+/g, "MS"],
   // The version varies: events are written after the answer, before or after the next write of the Node.
   [/(?<="resourceVersion":")\d+/g, "VERSION"],
-  // The check of the stored version selects a random machine.
+  // In /readyz the check `state` reads the stored version of one random machine.
   [/(?<=, index \d+, )[\w-]+ \d+/g, "MACHINE"],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID"],
   // In CSV an apostrophe precedes a value that begins with a hyphen.
@@ -217,7 +217,7 @@ async function ask(route: string, what: string, asking: Asking = {}): Promise<st
 const ROUTE_NAMES = Object.keys(ROUTES).sort();
 const OF_MACHINES = /\/(enrolment|report|rotate|leave|upgrade|gateways)\b/;
 
-/** Sends each role's requests that the route refuses. They change nothing. */
+/** Sends each role's requests that the route refuses. A refused request changes nothing. */
 async function refusals(route: string, roles: Readonly<Record<string, Headers>>): Promise<void> {
   const query = QUERIES[route] ?? "";
   const [body] = BODIES[route]?.() ?? [];

@@ -1,5 +1,5 @@
-// Tests a shim that restarts again and again: its events start again like a kubelet's, up to a limit. A change of
-// Ready is always sent.
+// Tests a shim that restarts again and again: its events' counts begin again like a kubelet's, up to a limit. A change
+// of Ready is always sent.
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -103,7 +103,7 @@ describe("a rotation", () => {
 });
 
 describe("a rotation that is not signed by both keys → 401, and the key stays", () => {
-  /** In the second case the request's body differs from the body that the JWT's digest is of. */
+  /** In the second case the JWT has the digest of another body than the body of the request. */
   it.each<[string, (machine: Machine) => Promise<unknown>]>([
     ["by the same key twice", (machine) => rotating(machine, machine.key)],
     [

@@ -136,7 +136,7 @@ describe("a machine that turns silent, and reports again", () => {
     const dark = await timelineOf(name);
     expect(trackOf(dark, "state").slice(1)).toEqual(["ready 0–10", "silent 10–15"]);
     expect(trackOf(dark, "Ready")).toEqual(["True 0–10", "silent 10–15"]);
-    // The begin of the silence stored the samples in SQLite, although no status changed.
+    // The object stored the samples in SQLite when the silence began, although no status changed.
     await evictDurableObject(objectOf(name));
     expect((await timelineOf(name)).samples.at.at(-1)).toBe(START_MS + 10 * MINUTE_MS);
 

@@ -1,4 +1,4 @@
-// Tests what an isolate caches between requests, and that another isolate starts without it.
+// Tests what an isolate caches between requests, and that another isolate starts with an empty cache.
 import { describe, expect, it, vi } from "vitest";
 import { isIssuedKid, issueKid } from "../../worker/identity/issued.ts";
 import { newIsolate } from "../../worker/isolate.ts";

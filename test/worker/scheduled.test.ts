@@ -1,4 +1,4 @@
-// Tests what the cron trigger has done, and when: each minute, every five minutes, once a day.
+// Tests which work the cron trigger starts, and when: each minute, every five minutes, once a day.
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 // oxlint-disable-next-line import/default -- with ?raw the bundler exports the text

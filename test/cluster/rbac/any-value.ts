@@ -1,5 +1,5 @@
-// Makes values that a schema accepts from the schema itself: most are small, some are at a limit. A refinement is
-// only a function, so values are tried against the schema.
+// Generates values that a zod schema accepts: most are small, some are at a limit. A refinement is only a function, so
+// each generated value is checked against the schema.
 import * as fc from "fast-check";
 import * as z from "zod/mini";
 

@@ -48,7 +48,7 @@ const METRICS: Sent = { path: "/metrics" };
 
 /** The number of one account's requests that can wait in its priority level: handSize times queueLengthLimit. */
 const QUEUED = 300;
-/** The number of requests that the level must reject, beyond its seats and queues. */
+/** The number of requests that the level must reject, in addition to those in its seats and queues. */
 const TOO_MANY = 20;
 
 /** Defines the tests. `started`: a real server with infra/rbac, and a token of the account `rollcall`. */
@@ -74,7 +74,7 @@ export function describeFlowControl(started: () => { server: TestServer; token: 
       await sendUntil(server, { ...sent, token: started().token }, (answer) => levelOf(answer).length === 2);
   });
 
-  /** Returns the names of the file's objects that counted a request. */
+  /** Returns the names of the objects of flow-control.yaml that the apiserver applied to a request. */
   function levelOf({ headers }: Received): string[] {
     const named = ["x-kubernetes-pf-flowschema-uid", "x-kubernetes-pf-prioritylevel-uid"];
     return named.flatMap((header) => uids.get(headers[header] ?? "") ?? []);

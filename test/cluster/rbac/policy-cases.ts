@@ -46,7 +46,7 @@ export const fixtures: {
     body: {
       metadata: {
         name: "mine",
-        // An operator and an agent have set the taints.
+        // An operator and an agent have set these labels.
         labels: { [RESTRICTED]: "front", [CONTROL_PLANE]: "", [THEIRS]: "true" },
         annotations: { ...OWNED.annotations, [PUBLIC_IP]: "10.0.0.1" },
       },

@@ -27,7 +27,7 @@ const documents = parseAllDocuments(
   readFileSync(resolve(import.meta.dirname, "../../../infra/rbac/rollcall.yaml"), "utf8"),
 );
 const installed = documents.map((document) => document.toJS() as Policy);
-/** Returns the parameters in the binding of a policy. */
+/** Returns the reference to the parameters in a policy's binding. */
 const paramRefOf = (policy: string) =>
   installed.find(({ spec }) => spec?.policyName === policy)?.spec.paramRef;
 const rules = installed
@@ -37,7 +37,7 @@ const rules = installed
       policy,
       validation,
       says: validation.message ?? validation.messageExpression ?? "",
-      /** The name of the copy without this rule, and of the namespace with the copy's accounts. */
+      /** The name of the policy's copy that lacks this rule, and of the namespace where that copy is tested. */
       copy: `${policy.metadata.name}-without-${index}`,
     })),
   );

@@ -37,12 +37,12 @@ export interface PassedRequest {
 
 export interface Tunnel {
   url: string;
-  /** The PEM of the authority that stands for a public one. */
+  /** The PEM of the certificate authority that plays the public authority of Cloudflare's certificates. */
   ca: string;
   way: Way;
   /** The service token that Access accepts. */
   letsIn: ServiceToken;
-  /** The lines of the requests that Access has admitted. */
+  /** The lines of the requests that Access has admitted: method and path. */
   taken: string[];
   refused: string[];
   /** Called when the apiserver has executed a request, even if the Worker gets no answer. */
@@ -179,7 +179,7 @@ const edgeError = (code: number, error = code): Instead => ({
   code,
   type: "text/plain; charset=UTF-8",
   text: `error code: ${error}`,
-  // The wait is longer than any lease lasts, so the Worker must not follow it.
+  // The server asks for a wait that is longer than any lease lasts. The Worker must not wait that long.
   headers: { "retry-after": "120" },
 });
 const page = (code: number, title: string): Instead => ({

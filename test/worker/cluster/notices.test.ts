@@ -27,7 +27,7 @@ interface Situation {
 
 function opened({ strangers = [], notify, known }: Situation = {}) {
   const notified: { name: string; node: Node | null; atMs: number }[] = [];
-  /** The calls in their order. The state of a node object is certain only after its last call. */
+  /** The calls in order, such as `notify a`. The state of a node object is certain only after the last call for it. */
   const calls: string[] = [];
   const asked: string[][] = [];
   const lines: Record<string, unknown>[] = [];

@@ -20,8 +20,8 @@ const UNREACHABLE = failure({ kind: "unanswered" as const, message: "no answer i
 type Refusal = typeof UNAUTHORIZED | typeof UNREACHABLE;
 
 /**
- * Returns a chain over a cluster that issues tokens of this life, unless `refuse` returns an answer for the
- * requesting token.
+ * Returns a chain over a cluster whose tokens last `lifeMs`, unless `refuse` returns an answer for the requesting
+ * token.
  */
 function chained({ secret = SECRET, lifeMs = DAY_MS } = {}) {
   let made = 0;

@@ -107,7 +107,7 @@ describe("a delivery", () => {
       fleet.goes(2, "silent");
       fleet.goes(1, "ready");
       await fleet.pass(MINUTE);
-      // The alert of machine 1 never arrived, so that its end is not delivered.
+      // The firing alert of machine 1 never arrived, so the alert's resolution is not delivered.
       expect(fleet.delivered()).toEqual([`firing ${TWO} silent`]);
       expect(fleet.notifications().deliveries("ops")).toMatchObject([
         { state: "dead", error: "HTTP 400: an answer" },
@@ -169,7 +169,7 @@ describe("a delivery", () => {
     }));
 });
 
-/** Returns an answer whose body begins and then calls `then`. */
+/** Returns an answer that sends the begin of its body, and then calls `then` with the body's controller. */
 const beginning = (then: (controller: ReadableStreamDefaultController<Uint8Array>) => void) => () =>
   new ReadableStream<Uint8Array>({
     start(controller) {

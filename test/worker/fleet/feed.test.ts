@@ -442,7 +442,7 @@ describe("a resumed feed", () => {
 });
 
 describe("a fleet whose snapshot has many parts", () => {
-  /** Adds 100 machines whose texts exceed one message. */
+  /** Adds 100 machines whose texts together exceed one message. */
   const large = (fleet: Fleet) => {
     for (let index = 0; index < 100; index++) fleet.tell(index, { why: `${index} `.repeat(10_000) });
   };

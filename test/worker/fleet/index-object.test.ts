@@ -1,5 +1,5 @@
-// Tests the turns in which machines change the form of their Nodes: their rate, also after an eviction of the fleet
-// index.
+// Tests the turns in which the fleet index allows machines to change the form of their Nodes. Tests the rate of these
+// turns, also after an eviction of the fleet index.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";

@@ -11,7 +11,7 @@ import { pass } from "../support/clock.ts";
 let objects = 0;
 beforeEach(() => void vi.spyOn(console, "log").mockReturnValue(undefined));
 
-/** The longest duration of one task, because the other tasks of its turn wait. */
+/** The longest duration of one task, because the other tasks of the same alarm wait. */
 const DUTY_MS = 15_000;
 const never = () => new Promise<never>(() => undefined);
 

@@ -116,7 +116,7 @@ describe("history of all machines, when it is full", () => {
       token,
       machines,
     );
-  /** Adds a line whose number makes the index delete lines. */
+  /** Adds the line of history whose ID makes the index delete old lines. */
   const prune = (rows: MachineRows, sql: SqlStorage) => {
     const last = sql.exec<{ id: number }>("SELECT MAX(id) AS id FROM history").one().id;
     const next = Math.ceil((last + 2) / prunedEvery) * prunedEvery;

@@ -193,7 +193,7 @@ describe("what receivers get", () => {
       goes(29 * 40, "ready");
       await pass(MINUTE);
       expect(delivered()).toEqual(["firing 1 silent", "resolved 1 silent"]);
-      // The last one is silent alone: its alert follows after the receiver's delay.
+      // The last machine turns silent alone: its alert follows after the receiver's delay.
       await pass(MINUTE + 5000);
       goes(30 * 40, "ready");
       await pass(MINUTE);
@@ -268,7 +268,7 @@ describe("what receivers get", () => {
 describe("an alert about the cluster", () => {
   const CLUSTER = "made-up cluster-unreachable";
   const FAULT = "the apiserver does not answer";
-  /** Delivers to a receiver without a delay, in a fleet of 20 machines of which some cannot be written. */
+  /** Runs `situation` with a receiver without a delay and 20 machines. The Nodes of `numbers` cannot be written. */
   const refused = (numbers: number[], situation: (fleet: NotifiedFleet) => Promise<void>) =>
     withFleet(async (fleet) => {
       for (let index = 1; index <= 20; index++) fleet.goes(index, "ready");

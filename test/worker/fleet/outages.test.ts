@@ -296,7 +296,7 @@ describe("a network with many outages", () => {
 });
 
 describe("the list of outages", () => {
-  /** Makes outages at the times 0, 1000, 2000 and 3000. The second one does not end. */
+  /** Makes four outages, which start at the times 0, 1000, 2000 and 3000. The second outage does not end. */
   const happened = (fleet: Fleet) => {
     for (const [index, since] of [0, 1000, 2000, 3000].entries()) {
       for (const each of [2 * index, 2 * index + 1]) {

@@ -1,5 +1,5 @@
-// Tests how a gateway handles frames and the calls of node objects. The clock belongs to the test; the apiserver
-// and the node objects are in memory. Each tolerated fault has a test with its name.
+// Tests how a gateway handles frames of machines and calls that node objects make to it. The clock belongs to the test;
+// the apiserver and the node objects are in memory. Each tolerated fault has a test with its name.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import { LEAST_RENEWAL_MS } from "../../../worker/gateway/heartbeats.ts";

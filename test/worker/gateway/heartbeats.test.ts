@@ -113,8 +113,8 @@ interface Story {
 }
 
 /**
- * Returns the longest milliseconds between two renewals through outages a minute apart. Each outage begins at a
- * different moment of the machines' intervals.
+ * Returns the longest time between two renewals in milliseconds, while outages begin a minute apart. Each outage begins
+ * at a different moment of the machines' intervals.
  */
 async function longestBetween(made: MadeUpGateway, story: Story): Promise<number> {
   const startMs = made.nowMs;

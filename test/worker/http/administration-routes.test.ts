@@ -184,7 +184,7 @@ describe("a change by a viewer", () => {
     expect(entries).toHaveLength(REFUSED_CHANGES_A_DAY);
     expect(entries[0]).toEqual(["operator mallory", "change.refuse", "may not: DELETE /v1/tokens/x"]);
     expect(entries.at(-1)?.[2]).toContain("no more of this operator's are noted today");
-    // Each operator has a limit of its own. Other test files use up the viewer secret's limit.
+    // Each operator has a limit of audited refusals. Other test files use up the limit of the viewer secret.
     const { secret: another } = await create("trudy", "view");
     await as(another, "POST", "/v1/bulk", {});
     expect((await auditOf("operator trudy")).at(-1)?.[2]).toBe("may not: POST /v1/bulk");

@@ -1,5 +1,5 @@
 // Tests that the platform counts failures as wrangler.toml configures it, and that the Worker's code has the same
-// number.
+// limit.
 import { expect, it } from "vitest";
 // oxlint-disable-next-line import/default -- with ?raw the bundler exports the text
 import wrangler from "../../../wrangler.toml?raw";

@@ -1,5 +1,5 @@
-// Tests over the whole Worker who may open a feed and with which credential, and that the feed's socket outlives
-// the object.
+// Tests over the whole Worker who may open a feed and with which credential. Tests that the feed's socket outlives an
+// eviction of the fleet index.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
@@ -80,7 +80,7 @@ describe("a feed", () => {
     await tell(900_001);
     const client = await opened();
     await soon(() => expect(client.stateOf(900_001)).toBe("ready"));
-    // The object stays in memory until the client has acknowledged the message.
+    // The fleet index stays in memory until the client has acknowledged the message.
     await eventually(() => expect(timers()).toBe(0));
     await evictDurableObject(index);
     await tell(900_001, { state: "silent" });

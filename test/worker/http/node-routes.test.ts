@@ -1,4 +1,4 @@
-// Tests the range of a timeline: accepted and refused values, at its limits and just over them.
+// Tests the range that a request for a timeline may have: accepted and refused values, at limits and just over them.
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { TIMELINE_LIMITS } from "../../../shared/protocol/limits.ts";

@@ -1,5 +1,5 @@
-// Tests that a Worker without its configuration reports that to machines, and does not refuse their signatures or
-// tokens.
+// Tests that a Worker without its configuration reports this to machines. Such a Worker must not refuse their
+// signatures or tokens.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";

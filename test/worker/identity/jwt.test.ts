@@ -105,7 +105,7 @@ const VOUCHED = {
   path: ENROLMENT.path,
   jkt: machine.thumbprint,
 };
-/** The required claims of each JWT about a key. Each row changes one claim to an invalid value. */
+/** Changes to the claims that each JWT about a key must have. Each row changes one claim to an invalid value. */
 const OTHERS: [string, object][] = [
   ["another name", { sub: "edge-2" }],
   ["another method", { method: "POST" }],

@@ -1,5 +1,5 @@
-// Tests when the callers of one shared timer are notified. The platform's timer in the test has no function to
-// clear it, so that the shared timer never clears one.
+// Tests when the callers of one shared timer are notified. The platform's timer in these tests cannot be cleared, which
+// shows that the shared timer clears no timer.
 import { expect, it, vi } from "vitest";
 import { withDeadline } from "../../../worker/kube/deadline.ts";
 import { sharedTimer } from "../../../worker/kube/shared-timer.ts";

@@ -105,7 +105,7 @@ function executorIn(situation: Situation = {}) {
 const APPLY = { kind: "apply", senders: SENDERS } as const;
 const TAKEN = ["keep senders +0", "facts +0", "samples +0", "alarm +0", "tick +0"];
 const APPLIED = ["senders +0", `confirm ${ORIGIN}`, ...TAKEN, "index 203.0.113.7"];
-/** The calls of a step that does not apply the report. */
+/** The calls that a step makes if it does not apply the report. */
 const WITHOUT_TICK = ["keep senders +0", "alarm +0", "events of edge-1"];
 
 /**

@@ -103,7 +103,7 @@ function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}
 const TAKEN_BACK = ["take back: lease, renewed -4000, heard -2000", "spend 5"];
 /**
  * The call that withdraws a loan after the object has slept. Its floor is above the stored bound of epochs, because the
- * object's clock may be behind that.
+ * object's clock may be behind that bound.
  */
 const WITHDRAWN = `${GATEWAY}: withdraw edge-1 up to 1001`;
 

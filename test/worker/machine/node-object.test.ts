@@ -124,7 +124,7 @@ describe("the first report", () => {
     const leases = leasePath(name).slice(0, -name.length - 1);
     const requests = await requestsAbout(name);
     expect(requests.slice(0, 2)).toEqual(["POST /api/v1/nodes", `POST ${leases}`]);
-    // Events are sent after Node and lease, during the answer.
+    // The events are sent after the writes of Node and lease, before the Worker answers.
     expect(new Set(requests.slice(2))).toEqual(new Set(requests.slice(2).map(() => EVENTS)));
     // The next report is at a random time, so that machines that started together report at different times.
     expect(answer.reportInMs).toBeGreaterThanOrEqual(3760);
@@ -235,7 +235,7 @@ describe("a status that is written because it is due", () => {
     const name = "periodic";
     const { report } = await steady(name);
     const rows = await rowsOf(name);
-    // The period is 5 minutes, plus a random time up to half of it. The lease is renewed with each report.
+    // The status is written every 5 minutes, plus a random time up to half of that. Each report renews the lease.
     const status: string[] = [];
     for (let beat = 0; beat < 46; beat++) {
       shift(10_000);
@@ -304,7 +304,7 @@ describe("a change", () => {
     expect(await requestsAbout(name)).toEqual([
       `PUT ${leasePath(name)}`,
       `PATCH ${nodePath(name)}/status`,
-      // The events of the threshold and of the condition.
+      // The event of the crossed threshold, and the event of the changed condition.
       EVENTS,
       EVENTS,
     ]);

@@ -349,7 +349,7 @@ describe("a notice of another writer's change to the Node", () => {
     const name = "notice-fight";
     const { pass } = await steady(name);
     let round = 0;
-    // Removes another label each time: one label would be restored twice at once, and then hourly.
+    // Removes another label each time: a label that is removed repeatedly is restored twice immediately, then hourly.
     const again = ({ metadata }: Node) => {
       const key = OURS[round++ % OURS.length] ?? "";
       const { [key]: _, ...labels } = metadata?.labels ?? {};

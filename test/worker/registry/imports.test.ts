@@ -7,7 +7,7 @@ import { withinRegistry } from "../support/registry-storage.ts";
 
 const { pageBytes, rowsOfPage } = BACKUP_LIMITS;
 const bytesOf = (detail: string) => JSON.stringify([1, 1, "who", "what", "target", detail]).length;
-/** Returns a detail that makes its row this many bytes long, if the row's ID has one digit. */
+/** Returns a detail that makes the audit log's row `bytes` long, if the row's ID has one digit. */
 const detailOf = (bytes: number) => "x".repeat(bytes - bytesOf(""));
 
 /** Returns the number of rows of each page, for an audit log with these details. */

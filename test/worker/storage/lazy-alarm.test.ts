@@ -1,4 +1,4 @@
-// Tests an object's one alarm, which is set only if it would not ring in time, since each setting costs a row.
+// Tests an object's one alarm. Setting it costs a row, so it is set only if it would otherwise ring too late.
 import { describe, expect, it } from "vitest";
 import { LATE_MS, LazyAlarm } from "../../../worker/storage/lazy-alarm.ts";
 

@@ -221,7 +221,7 @@ describe("an object that wakes", () => {
       expect(queries.filter((query) => query.includes("FROM records"))).toEqual([
         "SELECT key, value FROM records",
       ]);
-      // The column of samples is the last one, so that SQLite need not read through it.
+      // The column of samples is the last one, so that SQLite reads the value without reading the samples.
       const [made] = exec<{ sql: string }>("SELECT sql FROM sqlite_master WHERE name = 'records'").toArray();
       expect(made?.sql).toMatch(/value TEXT NOT NULL, samples BLOB\)/);
     }));

@@ -43,7 +43,7 @@ export interface BilledStep {
 
 export interface BilledClock {
   /**
-   * true if all work waits for the apiserver, so that the clock has moved: to the first alarm if that is due
+   * true if all work waits for the apiserver. The clock has then moved: to `toMs`, or to the first alarm if that is due
    * earlier.
    */
   isQuiet: boolean;

@@ -14,7 +14,7 @@ type ObjectClass = new (ctx: DurableObjectState, env: Environment) => DurableObj
 type Work = "requests" | "calls" | "fetches" | "others";
 
 /**
- * The counts of one object, or of the Worker. They outlive evictions, since all objects run in this one isolate.
+ * The counts of one object, or of the Worker. The counts outlive evictions, since all objects run in this one isolate.
  */
 interface Usage {
   kind: string;

@@ -14,7 +14,7 @@ let waiting = new Set<Waiting>();
 
 export const currentMs = (): number => Date.now();
 
-/** The time between two checks of a timer whether it is due, in real milliseconds. No result depends on it. */
+/** The real milliseconds between two checks of whether a timer is due. No test's result depends on this time. */
 const LOOK_MS = 1;
 
 /**

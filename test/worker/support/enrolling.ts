@@ -17,7 +17,7 @@ export function challengeFor(
   return newChallenge(parseMacKeys(macKeys), { name, thumbprint }, atMs);
 }
 
-/** Returns the content that this machine must sign now. `more` replaces fields. */
+/** Returns the content of an enrolment that this machine must sign now. `more` replaces fields. */
 export async function toSign(
   name: string,
   key: MachineKey,

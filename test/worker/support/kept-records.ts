@@ -1,10 +1,10 @@
-// Keeps the records of a node object with or without SQLite, and a list of its notes.
+// Stores the records of a node object with SQLite or in memory, and collects its lines of history and warnings.
 import type { Journal } from "../../../worker/storage/journal.ts";
 import { nodeRecordStore, type NodeRecordStore } from "../../../worker/storage/records.ts";
 import { machineSamples } from "../../../worker/storage/samples.ts";
 import { nodeTables } from "../../../worker/storage/tables.ts";
 
-/** Returns the rows that SQLite has of a machine. */
+/** Returns the records over a machine's tables in SQLite. */
 export function recordsOf(sql: SqlStorage): NodeRecordStore {
   const tables = nodeTables({ sql, transactionSync: (work) => work() });
   return nodeRecordStore(sql, tables, machineSamples(sql, tables));

@@ -5,7 +5,7 @@ import type { MachineSummary, MachineUpdate, UpdateEntry } from "../../../shared
 /** 2026-01-01T00:00:00Z */
 export const FLEET_START_MS = Date.UTC(2026, 0, 1);
 
-/** Returns the summary of a machine in order. `change` replaces fields. */
+/** Returns the summary of a machine without a fault. `change` replaces fields. */
 export function summaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
   const site = `site-${index % 40}`;
   const sinceMs = FLEET_START_MS + index;

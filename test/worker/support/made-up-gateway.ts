@@ -69,7 +69,7 @@ export function loanOf(name: string, more: Partial<LeaseLoan> = {}): LeaseLoan {
 
 const APPLIED = { phase: "registered", ready: true, ticket: "t", reportInMs: INTERVAL_MS } as const;
 
-/** A gateway's call of a node object. */
+/** A call that the gateway makes to a node object. */
 export type Asked =
   | { name: string; what: "report"; returned: ReturnedLoan | null; floor: number }
   | { name: string; what: "ended"; returned: ReturnedLoan | null }
@@ -206,7 +206,7 @@ export class MadeUpGateway {
     };
   }
 
-  /** Returns the answer of a node object with a loan. */
+  /** Returns a node object's answer to a report, with a lease loan. */
   lent(name: string, more: Partial<LeaseLoan> = {}): SocketAnswer {
     const lease = this.leases.get(name) ?? leaseOf(name);
     this.leases.set(name, lease);
@@ -307,7 +307,7 @@ export class MadeUpGateway {
     return until(() => this.puts.length >= count);
   }
 
-  /** Waits until this number of calls of node objects has been made. */
+  /** Waits until the gateway has made `count` calls to node objects. */
   untilWoken(count: number): Promise<void> {
     return until(() => this.asked.length >= count);
   }

@@ -9,7 +9,7 @@ export interface Measured {
   refusals: number;
   rowsRead: number;
   alarmMs: number | null;
-  /** The fleet index's part of the rows, and the number of its calls by node objects. */
+  /** The rows that the fleet index wrote, and the number of calls that node objects made to it. */
   index: { rowsWritten: number; asked: number };
   /** The messages on machines' sockets: received messages, including closes, and sent ones. */
   messages: { received: number; sent: number };

@@ -142,7 +142,7 @@ export class GatewayObject extends RealGatewayObject {
   }
 }
 
-/** The fleet index with counts of its rows and of calls by node objects. Its alarm is the real one. */
+/** The fleet index, which also counts its rows and the calls of node objects to it. Its alarm is the real one. */
 export class IndexObject extends RealIndexObject {
   constructor(ctx: DurableObjectState, env: Environment) {
     measureRows(ctx.storage, index.cursors);

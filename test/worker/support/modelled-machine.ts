@@ -1,5 +1,5 @@
-// Simulates a machine with random events and its report in each heartbeat. Its amounts move across the exact edge
-// of a threshold. It does not know which heartbeats are quiet.
+// Simulates a machine with random events and its report in each heartbeat. Its amounts move across the exact edge of a
+// threshold. The simulation does not know which heartbeats are quiet.
 import * as fc from "fast-check";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
@@ -135,7 +135,7 @@ class ModelledMachine {
     );
   }
 
-  /** Returns the facts with their digest. Returns one object until the facts change. */
+  /** Returns the facts with their digest: the same object until the facts change. */
   #factsNow(): Pick<Said, "facts" | "digest"> {
     const digest = `${this.#saidMs === undefined} ${this.#status}`;
     if (this.#facts?.text !== digest) {

@@ -9,7 +9,7 @@ import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/fr
 export const LEASE_MS = 40_000;
 export const CONFIRMATION_MS = 11_000;
 
-/** A signed report, without the signature. */
+/** The content of a signed report. The simulation omits the signature. */
 export interface Signed {
   ticket: string;
   n: number;

@@ -86,11 +86,11 @@ export class SteppingMachine {
   /** The seconds without an answer that the next report states. */
   noAnswerSeconds: number | undefined;
   isWatched = false;
-  /** The milliseconds until the turn that the fleet index answers; null if it does not answer. */
+  /** The milliseconds until the machine's turn, as the fleet index answers; null if the fleet index does not answer. */
   formTurnMs: number | null = 0;
-  /** The turn that the fleet index answers for a new or larger Node; null if it does not answer. */
+  /** The answer of the fleet index about a turn for a new or larger Node; null if there is no answer. */
   nodeTurn: NodeTurn | null = { waitMs: 0, isGranted: true, limit: "" };
-  /** The loads that the machine has asked the fleet index for. */
+  /** The loads of the Node that the machine's requests for a turn have stated, in order. */
   readonly loads: NodeLoad[] = [];
   keepsTopologyLabels = false;
   requests: RequestBudget;

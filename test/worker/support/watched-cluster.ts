@@ -26,7 +26,7 @@ export function ourNode(name: string, more: Partial<Node> = {}): Node {
   };
 }
 
-/** The length of a step of time. An alarm that is set during a step rings at its end at the latest. */
+/** The length of a step of time. An alarm that is set during a step rings at the end of that step at the latest. */
 const STEP_MS = 100;
 
 interface Watching {

@@ -197,7 +197,7 @@ describe("a budget of requests", () => {
       const budget = start();
       const times: number[] = [];
       for (; clock.nowMs < NOW + 60 * MINUTE_MS; clock.nowMs += 100) {
-        // The machine pauses for three minutes of seven, and floods the apiserver in the others.
+        // In each seven minutes the machine pauses for three, and floods the apiserver for four.
         if ((clock.nowMs / MINUTE_MS) % 7 < 3) continue;
         for (const kind of ["lease", "node"] as const) if (budget.take(kind)) times.push(clock.nowMs);
       }

@@ -1,4 +1,4 @@
-// Tests when a Node's labels change to those of a bystander: in the machine's turn, once, and back.
+// Tests when a Node's labels change to those of a bystander (docs/cluster.md), and back: once, in the machine's turn.
 import { beforeAll, describe, expect, it } from "vitest";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import { kubeletsView } from "../../../shared/node/bystander.ts";

@@ -40,7 +40,7 @@ const deleteNode = ({ apiserver }: Machine) =>
   Object.assign(apiserver, { node: undefined, lease: undefined });
 
 describe("a Node that is deleted", () => {
-  /** The functions that change the machine between the deletion and the next report. */
+  /** Functions that act between the deletion and the next report. `warm` lets `ms` pass; `cold` evicts the object. */
   const warm = (ms: number) => (machine: Machine) => void (machine.nowMs += ms);
   const cold = (machine: Machine) => machine.evict();
   const coldAndSilent = (machine: Machine) => {

@@ -71,7 +71,7 @@ describe("a new Node", () => {
     const machine = new SteppingMachine();
     machine.nodeTurn = later(100_000, false);
     await reports(machine);
-    // With the random number 0.5, the wait is three quarters.
+    // With the random number 0.5, the machine waits for three quarters of the answered 100 s.
     for (let atMs = 10_000; atMs < 75_000; atMs += 10_000) {
       machine.nowMs += 10_000;
       expect(await reports(machine)).toMatchObject({ phase: "registering", message: MESSAGE });

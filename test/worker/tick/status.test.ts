@@ -32,7 +32,7 @@ beforeAll(async () => {
   const machine = new SteppingMachine();
   await register(machine.context(), DEADLINE_MS);
   await writeStatus(machine.context(), await renewLease(machine.context(), DEADLINE_MS), DEADLINE_MS);
-  // The second write reads the Node once, as the apiserver stored it.
+  // The second write reads the stored Node once. The tests begin after that read.
   machine.nowMs += 10_000;
   await written(machine);
   machine.nowMs += 10_000;

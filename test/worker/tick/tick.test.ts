@@ -307,7 +307,7 @@ describe("requests in a minute, of a machine with a limit of 20", () => {
   /** The interval of reports that uses up the budget. */
   const FLOOD_MS = 1000;
 
-  /** Returns the number of requests in each minute, in which `beat` reports every `everyMs`. */
+  /** Returns the number of requests in each of the minutes in which `beat` reports every `everyMs`. */
   async function minutes(
     machine: Machine,
     { count, everyMs }: { count: number; everyMs: number },

@@ -1,4 +1,4 @@
-// Tests a loan in a gateway's memory, and its return.
+// Tests a lease loan in a gateway's memory, and the form in which the gateway returns the loan.
 import { expect, it, test } from "vitest";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
 import { type HeldLoan, holdLoan, noteBeat, returnedLoan } from "../../../../worker/gateway/lease.ts";

@@ -66,7 +66,7 @@ const assertion = (payload: object, key = teamKey, alg = "RS256") =>
 const from = (jwt: string, headers: Record<string, string> = {}) =>
   new Request(`${ORIGIN}/v1/tokens`, { headers: { "cf-access-jwt-assertion": jwt, ...headers } });
 
-/** Returns the operator of a request. Each isolate has its own cache of the Access team's keys. */
+/** Returns the operator who sent a request. Each isolate has its own cache of the Access team's keys. */
 const asked = (request: Request, isolate: Isolate, more: object = {}) =>
   operatorOf(request, null, { ...access(), ...more }, lookups(isolate));
 const lookups = ({ accessKeys }: Isolate): CredentialLookups => ({

@@ -1,4 +1,4 @@
-// Tests the cluster token in the memory of a node object: which token it uses, and when it requests another one.
+// Tests the cluster token in a node object's memory: which token the object uses, and when it requests another token.
 import { describe, expect, it } from "vitest";
 import { HeldToken } from "../../../../worker/kube/token.ts";
 import { tokenOf } from "../../support/account-tokens.ts";

@@ -1,4 +1,4 @@
-// Tests that each reported time without an answer is one line of history, up to a number in an hour.
+// Tests that each reported time without an answer is one line of history, up to a limit in each hour.
 import { expect, it, test } from "vitest";
 import { recordOutage } from "../../../../worker/machine/contact.ts";
 import { RATE_LIMITS } from "../../../../worker/storage/token-bucket.ts";
@@ -43,7 +43,7 @@ test.each<
 
 it("a machine that reports one each time → the burst's lines, then one in ten minutes", () => {
   const state = keptRecords();
-  // Each report tells of an outage with another begin.
+  // Each report states an outage that began at another time.
   for (let beat = 0; beat < 360; beat++)
     recordOutage(state, { noAnswerSeconds: 60 * beat + 1 }, NOW_MS + 10_000 * beat);
   expect(state.notes.length).toBe(atOnce + 5);

@@ -10,7 +10,7 @@ const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
 const NAME = "edge-1";
 const EVERY_MS = 300_000;
 
-/** Returns the duration of a loan for a machine whose status was written 10 s ago, and that waits for nothing. */
+/** Returns a loan's duration 10 s after the last write of the status. `formTurn` and `incumbent` are further waits. */
 function quietForMs(
   formTurn: { atMs: number } | undefined,
   incumbent: { startId: string } | undefined,

@@ -4,7 +4,7 @@ import { DURATION_BUCKETS, Durations } from "../../../../worker/metrics/metrics.
 
 const NODES = "https://kube.test/api/v1/nodes";
 
-/** Counts one request of this duration. Returns the samples. */
+/** Counts one request of this duration, and returns the samples afterwards. */
 async function after(tookMs: number, answer: Response | Error, url = NODES, init: RequestInit = {}) {
   let nowMs = 1000;
   const durations = new Durations(() => nowMs);
