@@ -41,7 +41,7 @@ export type Configured = Readonly<Record<string, unknown>>;
 /** Checks the value `text`; returns null if it is valid. `configured` has the values of all variables and secrets. */
 export type Check = (text: string, configured: Configured) => DeploymentFault | null;
 
-/** Returns the text of a variable, "" if it is absent. Another value becomes JSON, which no check accepts. */
+/** Returns the text of a variable, "" if it is absent. A value that is no text becomes JSON, which no check accepts. */
 export function textOf(configured: Configured, name: string): string {
   const value = configured[name];
   if (value === undefined || value === null) return "";

@@ -7,7 +7,7 @@ export const NUMBER_RANGES = {
   MIN_STATUS_PERIOD_SECONDS: DEPLOYMENT_LIMITS.minStatusPeriodSeconds,
   MIN_LEASE_SECONDS: DEPLOYMENT_LIMITS.minLeaseSeconds,
   MAX_IMAGES: DEPLOYMENT_LIMITS.maxImages,
-  /** Requests to the apiserver for one machine in a minute. A registration and its events need the least number. */
+  /** Requests to the apiserver for one machine in a minute. The least is enough for a registration and its events. */
   MACHINE_REQUESTS: [20, 1e9],
   REMOVE_SILENT_NODES_DAYS: [1, BULK_LIMITS.silentDays],
   GATEWAY_SIZE: GATEWAY_LIMITS.size,

@@ -31,7 +31,7 @@ const DAY_MS = 86_400_000;
 /** The time before its expiry at which a token without renewal should be replaced; LAST_PART may shorten it. */
 const REPLACE_BEFORE_MS = 14 * DAY_MS;
 const LAST_PART = 0.2;
-/** The largest difference between the clocks of the platform and an apiserver. */
+/** The largest difference between the clocks of the platform and an apiserver that is no fault of the token. */
 const SKEW_MS = 60_000;
 
 /** The remedy for an invalid token. */

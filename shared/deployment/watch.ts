@@ -9,7 +9,7 @@ export interface WatchState {
   nodes: number;
   /** The number of changed Nodes whose node objects have not been notified yet. */
   waiting: number;
-  /** The number of Nodes that are not watched, because they exceed the limit. */
+  /** The number of Nodes that are not watched, because the watch has reached its limit of Nodes. */
   beyond: number;
   /** The time at which the watch failed; absent while it works. */
   downSinceMs?: number;

@@ -94,7 +94,7 @@ function aggregateEvent(
   const isRecent = known !== undefined && nowMicros - known.lastMicros <= SIMILAR_WITHIN_MICROS;
   const messages = new Set(isRecent ? known.messages : []).add(event.message ?? "");
   const isCombined = messages.size >= MAX_SIMILAR_EVENTS;
-  // The newest message goes, so that repeated older messages stay combined. Upstream removes an arbitrary message.
+  // Removes the newest message, so that repeated older messages stay combined. Upstream removes an arbitrary message.
   if (isCombined) messages.delete(event.message ?? "");
   remember(aggregates, aggregateKey, { messages: [...messages], lastMicros: nowMicros });
   if (!isCombined) return { aggregated: event, key: eventKey(event) };
@@ -191,7 +191,7 @@ function sourceAndObject({ source, involvedObject }: Event) {
 /** The number of lines before the type in a key of eventKey. */
 const PARTS_OF_SOURCE = 8;
 
-/** Returns the events that the apiserver has, the last first, each combined one once. Upstream has no such function. */
+/** Returns the events that the apiserver has, the last first, combined ones once. Upstream has no such function. */
 export function recordedEvents({ observations }: EventCorrelator): RecordedEvent[] {
   const found = new Map<string, RecordedEvent>();
   for (const [key, { name, count, firstTimestamp, lastTimestamp, resourceVersion }] of Object.entries(

@@ -94,7 +94,7 @@ export function transitions(before: readonly LineCondition[], after: readonly Li
   });
 }
 
-/** Writes a line for each condition that is no longer decided: `RaidDegraded: True → gone`. */
+/** Writes a line for each condition that the Worker no longer decides: `RaidDegraded: True → gone`. */
 export function departures(before: readonly LineCondition[], after: readonly LineCondition[]): string[] {
   return before
     .filter(({ type }) => !after.some((condition) => condition.type === type))

@@ -37,7 +37,7 @@ export const MAX_SAMPLES = 2000;
 
 const HOUR_S = 3600;
 const DAY_S = 24 * HOUR_S;
-/** An age of samples: under `underS` seconds, one is kept per `everyS` seconds; beyond the largest age, none. */
+/** The age up to which one sample per `everyS` seconds is kept. Samples beyond the largest age are deleted. */
 interface SampleAge {
   underS: number;
   everyS: number;

@@ -11,7 +11,7 @@ import type { FleetState } from "./state.ts";
 export interface ConditionTerm {
   type: string;
   status: string;
-  /** true if the term matches every other status, and also the absence of the condition. */
+  /** true if the term matches every status but `status`, and also a Node without the condition. */
   isNegated: boolean;
 }
 

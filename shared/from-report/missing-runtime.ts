@@ -1,10 +1,10 @@
 // Decides whether a missing container runtime, on a machine that once had one, keeps the Node from being Ready.
 import type { Facts } from "../protocol/facts.ts";
 
-/** Upstream runtimeState.runtimeErrors, for a runtime that has not answered for long. */
+/** The text of upstream's runtimeState.runtimeErrors for a runtime that has not answered for long. */
 export const RUNTIME_DOWN = "container runtime is down";
 
-/** The stored knowledge about a machine's runtime, as plain JSON. The last report alone does not have it. */
+/** The stored knowledge about a machine's runtime, as plain JSON. The last report alone lacks this knowledge. */
 export interface RuntimeMemory {
   /** Present if the machine has ever had a runtime. */
   wasSeen?: true;

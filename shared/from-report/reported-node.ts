@@ -155,7 +155,7 @@ function factSetters({ facts, vitals, nowMs }: ReportedStatus): Setter[] {
   return setters;
 }
 
-/** The setters of labels and annotations, kept for the next report by the facts object, which must never change. */
+/** The setters of labels and annotations, by the facts object, which must never change. The next report reuses them. */
 const known = new WeakMap<Facts, readonly Setter[]>();
 
 function metadataSetters(facts: Facts): readonly Setter[] {

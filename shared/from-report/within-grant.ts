@@ -91,7 +91,7 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
     const kept = given ?? (key === HOSTNAME_LABEL ? name : undefined);
     if (is[key] === kept || mayChange(key, is[key])) continue;
     isBeyond = true;
-    // The machine no longer reports the label, and the token gives it now. The label is then not reported as removed.
+    // If the token now gives a label that the machine no longer reports, the label does not count as removed.
     if (is[key] !== undefined || grant.labels?.[key] === undefined) left.push(`label ${key}`);
     if (kept === undefined) delete labels[key];
     else labels[key] = kept;
@@ -148,7 +148,7 @@ function conditionsWithin(
   const was = before?.status?.conditions ?? [];
   const pathOf = (type: string) => ["f:status", "f:conditions", `k:{"type":${JSON.stringify(type)}}`];
   const ownerOf = (type: string) => otherOwner(before?.metadata, pathOf(type), fieldManager);
-  // The field owner is checked too, because another writer may have removed the list.
+  // The field owner is checked too, because another writer may have removed the annotation that lists the conditions.
   const isOurs = (type: string) =>
     listed.includes(type) || fieldOwners(before?.metadata, pathOf(type)).includes(fieldManager);
   const mayChange = (type: string) => {

@@ -2,7 +2,7 @@
 import { labelKeyErrors } from "./validation.ts";
 
 const ROLE_PREFIX = "node-role.kubernetes.io/";
-/** The roles of a control plane, whose workloads are scheduled by them. */
+/** The roles of a control plane. The workloads of a control plane are scheduled on Nodes with these roles. */
 const CONTROL_PLANE_ROLES = new Set(["control-plane", "master", "etcd"]);
 /** The role that topology hints ignore (isControlPlaneNode). Few workloads select it. */
 export const PASSED_OVER_ROLE = "master";

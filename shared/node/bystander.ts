@@ -91,7 +91,7 @@ function kubeletsLabels(node: Node, labels: Labels): Record<string, string> {
     for (const key of keys) {
       // updateNode may have set the platform's labels already, so an existing value stays.
       if (isPlatform(own)) view[key] ??= value;
-      // A zone and a region each have two keys. Only the keys in a list were reported.
+      // A zone and a region each have two keys. The machine reported only the keys that a list annotation contains.
       else if (keys.length === 1 || listed.has(key)) view[key] = value;
     }
   }

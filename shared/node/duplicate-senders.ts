@@ -41,7 +41,7 @@ export interface SeenSenders {
 
 export const NO_SENDERS: SeenSenders = { turns: [] };
 
-/** The time in which turns are counted. A sender that returns in it has run all the time, since no ID is reused. */
+/** The time in which turns are counted. A sender that returns within it has run all the time, since no ID is reused. */
 const WINDOW_MS = 10 * 60_000;
 /** The number of returns to an earlier sender that proves duplicates. The senders A B A B have two. */
 const RETURNS = 2;

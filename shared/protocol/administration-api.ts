@@ -75,7 +75,7 @@ export const bulkRequestSchema = z
 
 /** The query of GET /v1/bulk/{id}. */
 export const bulkQuerySchema = z.strictObject({
-  /** Returns only failures of names that sort after this text. */
+  /** If present, the answer has only failures whose machines' names sort after this text. */
   after: z._default(z.string(), ""),
   limit: pageLimit,
 });

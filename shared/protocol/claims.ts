@@ -15,7 +15,7 @@ export const JWT_TYPES = {
   rotate: "rollcall-rotate+jwt",
   /** Signs the question whether to upgrade the shim. The header and the claims are a report's. */
   upgrade: "rollcall-upgrade+jwt",
-  /** Proves that the machine has the next key, which signs it (header `jwk`), and names the replaced key. */
+  /** Proves that the machine has the next key, and names the replaced key. Signed by the next key (header `jwk`). */
   nextKey: "rollcall-next-key+jwt",
   /** Proves that the machine has the key to pin. Signed by the machine's key, with the header `jwk`. */
   enrol: "rollcall-enrol+jwt",

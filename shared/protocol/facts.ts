@@ -128,7 +128,7 @@ export const factsSchema = z.strictObject({
       capacity: resourceCounts,
       allocatable: resourceCounts,
       removed: z.array(extendedResource).check(z.maxLength(FACTS_LIMITS.extendedResources)),
-      /** false without a record of devices: registration then sets an existing Node's extended resources to 0. */
+      /** false if the shim has no record of devices: registration then sets a Node's extended resources to 0. */
       recorded: z.optional(z.boolean()),
     }),
   ),

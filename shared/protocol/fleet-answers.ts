@@ -52,7 +52,7 @@ export const fleetMachineSchema = z.object({
   /** The time of the Node's creation; null if unknown or without a Node. Earlier Workers omit the field. */
   created: z.optional(z.nullable(z.string())),
 });
-/** A machine in the fleet index. In the state `pending`, the machine waits for a name that another one may have. */
+/** A machine in the fleet index. In the state `pending`, the machine waits for a name that another machine may have. */
 export type FleetMachine = z.infer<typeof fleetMachineSchema>;
 
 const counts = z.record(z.string(), z.number());

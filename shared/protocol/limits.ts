@@ -4,26 +4,26 @@ const INT32_MAX = 2 ** 31 - 1;
 
 /** The limits of requests and reports. */
 export const LIMITS = {
-  /** Bytes of a request's body. The images alone can have 125 KiB: 50 images with 5 names of 500 bytes each. */
+  /** The most bytes of a request's body. The images alone can have 125 KiB: 50 images, 5 names each, of 500 bytes. */
   bodyBytes: 256 * 1024,
-  /** Characters of a Node's name: a DNS-1123 subdomain (apimachinery IsDNS1123Subdomain). */
+  /** The most characters of a Node's name: a DNS-1123 subdomain (apimachinery IsDNS1123Subdomain). */
   nameLength: 253,
-  /** Characters of an identifier: machine ID, system UUID, boot ID, start ID. */
+  /** The most characters of an identifier: machine ID, system UUID, boot ID, start ID. */
   idLength: 128,
-  /** Characters of a version, an error, or another text for people. */
+  /** The most characters of a version, an error, or another text for people. */
   textLength: 1024,
   errorsPerSource: 16,
   /** Characters of a SHA-256 in base64url, as of a digest or a thumbprint. */
   digestLength: 43,
-  /** Characters of a JWT in a body. */
+  /** The most characters of a JWT in a body. */
   proofLength: 4096,
-  /** Seconds without an answer, [least, most]. The most is a year. */
+  /** Seconds without an answer that a report may state, [least, most]. The most is a year. */
   noAnswerSeconds: [1, 31_536_000],
 } as const;
 
 /** Kubernetes' own limits of names (apimachinery's validation). */
 export const NAME_LIMITS = {
-  /** Characters of a label's, taint's or extended resource's key: a DNS prefix, a slash, and a name. */
+  /** The most characters of a key of a label, taint or extended resource: a DNS prefix, a slash, a name. */
   qualifiedNameLength: 253 + 1 + 63,
   labelValueLength: 63,
 } as const;
@@ -32,9 +32,9 @@ export const NAME_LIMITS = {
 export const FACTS_LIMITS = {
   idLength: LIMITS.idLength,
   textLength: LIMITS.textLength,
-  /** Characters of an image's name: registry, repository, tag and digest. */
+  /** The most characters of an image's name: registry, repository, tag and digest. */
   imageNameLength: 1024,
-  /** Characters of a name in DNS. */
+  /** The most characters of a name in DNS. */
   hostnameLength: LIMITS.nameLength,
   images: 1000,
   namesPerImage: 20,
@@ -43,13 +43,13 @@ export const FACTS_LIMITS = {
   hugePageSizeKiB: 2 ** 30,
   hugePagesOfOneSize: 2 ** 31,
   addresses: 64,
-  /** Characters of an address. The longest is IPv6 with an IPv4 tail. */
+  /** The most characters of an address. The longest is IPv6 with an IPv4 tail. */
   addressLength: 45,
   extendedResources: 128,
   volumes: 2048,
-  /** The number of CSI drivers that limit the attached volumes. */
+  /** The most CSI drivers whose limits of attached volumes the facts may have. */
   attachLimits: 64,
-  /** The largest limit of attached volumes: the largest int32, as in CSINode's `allocatable.count`. */
+  /** The highest limit of attached volumes: the largest int32, as in CSINode's `allocatable.count`. */
   attachLimit: INT32_MAX,
   runtimeHandlers: 64,
   handlerNameLength: 253,
@@ -63,13 +63,13 @@ export const SETTINGS_LIMITS = {
   evictionPressureTransitionPeriodMs: [0, 86_400_000],
   maxPods: [0, INT32_MAX],
   podsPerCore: [0, INT32_MAX],
-  /** The number of images in the Node; -1 means all. */
+  /** The number of images in the Node, [least, most]; -1 means all. */
   nodeStatusMaxImages: [-1, INT32_MAX],
   taints: 64,
   nodeLabels: 64,
-  /** The number of eviction thresholds or reservations. The limit is above the numbers of signals and of resources. */
+  /** The most eviction thresholds or reservations of one kind, above the numbers of signals and of resources. */
   entries: 16,
-  /** Characters of a threshold, a reservation, or the name of a signal or resource. */
+  /** The most characters of a threshold, a reservation, or the name of a signal or resource. */
   entryLength: 64,
   reservedSystemCPUsLength: 1024,
   providerIDLength: 1024,
@@ -77,19 +77,19 @@ export const SETTINGS_LIMITS = {
 
 /** Limits of the Worker's variables that bound machines' settings, [least, most]. */
 export const DEPLOYMENT_LIMITS = {
-  /** Seconds between reports. At most 900, because a lease lasts at least four intervals, and at most an hour. */
+  /** Seconds between reports, [least, most]: a lease lasts at least four intervals, and at most an hour. */
   minReportIntervalSeconds: [1, 900],
   minStatusPeriodSeconds: [1, 86_400],
   minLeaseSeconds: [1, 3600],
-  /** The number of images in the Node. A machine cannot report more than FACTS_LIMITS.images. */
+  /** The number of images in the Node, [least, most]. A machine cannot report more than FACTS_LIMITS.images. */
   maxImages: [0, FACTS_LIMITS.images],
-  /** The factor of the limits that all machines of a join token, and of the deployment, share. */
+  /** The factor of the limits that all machines of a join token, and of the deployment, share: [least, most]. */
   sharedLimitsFactor: [1, 1000],
 } as const;
 
 /** Limits of the inventory. */
 export const INVENTORY_LIMITS = {
-  /** Characters of a name, a model, or a serial number. */
+  /** The most characters of a name, a model, or a serial number. */
   textLength: 128,
   disks: 64,
   gpus: 64,
@@ -98,50 +98,50 @@ export const INVENTORY_LIMITS = {
 
 /** Limits of the drop-ins. */
 export const DROP_IN_LIMITS = {
-  /** The number of drop-ins on one machine. */
+  /** The most drop-ins on one machine. */
   dropIns: 32,
   resources: 32,
   labels: 32,
   conditions: 32,
-  /** Characters of a drop-in's name. */
+  /** The most characters of a drop-in's name. */
   nameLength: 128,
-  /** Characters of a condition's type, and of its reason. */
+  /** The most characters of a condition's type, and of its reason. */
   conditionLength: 128,
   messageLength: 1024,
-  /** Seconds until a condition expires: a week. */
+  /** The most seconds until a condition expires: a week. */
   expiresInSeconds: 604_800,
 } as const;
 
 /** Limits of custom facts. */
 export const CUSTOM_LIMITS = {
-  /** The number of custom facts of all drop-ins together. */
+  /** The most custom facts of all drop-ins together. */
   entries: 64,
-  /** Characters of a custom fact's name. */
+  /** The most characters of a custom fact's name. */
   nameLength: 253,
-  /** Characters of a custom fact's text. */
+  /** The most characters of a custom fact's text. */
   valueLength: 1024,
 } as const;
 
 /** Limits of a join token. */
 export const TOKEN_LIMITS = {
-  /** Seconds until a join token expires: a year. */
+  /** The most seconds until a join token expires: a year. */
   expiresInSeconds: 31_536_000,
   uses: 100_000,
-  /** The number of entries in each list. */
+  /** The most entries in each list of a join token. */
   entries: 64,
-  /** The number of roles, in a token and in NODE_ROLE. */
+  /** The most roles, in a token and in NODE_ROLE. */
   roles: 8,
-  /** Characters of a role, which is the name part of a label. */
+  /** The most characters of a role, which is the name part of a label. */
   roleLength: 63,
-  /** Characters of a range of addresses. The longest is IPv6 with an IPv4 tail. */
+  /** The most characters of a range of addresses. The longest is IPv6 with an IPv4 tail. */
   cidrLength: 45 + 4,
 } as const;
 
 /** Limits of operators with a name. */
 export const OPERATOR_LIMITS = {
-  /** Characters of an operator's name. */
+  /** The most characters of an operator's name. */
   nameLength: 63,
-  /** Seconds until an operator's secret expires: a year. */
+  /** The most seconds until an operator's secret expires: a year. */
   expiresInSeconds: 31_536_000,
   operators: 1000,
 } as const;
@@ -151,44 +151,44 @@ export const SESSION_LIMITS = {
   /** Seconds until a session ends, even if its credential is valid for longer. */
   lifeSeconds: 43_200,
   sessions: 1000,
-  /** The number of sessions with one secret. A further session ends the oldest one. */
+  /** The most sessions with one secret. A further session ends the oldest one. */
   sessionsOfSecret: 100,
-  /** The number of sign-ins of one operator in a day (UTC), since each is an entry of the audit log. */
+  /** The most sign-ins of one operator in a day (UTC), since each is an entry of the audit log. */
   signInsADay: 1000,
   codes: 100,
   codeSeconds: 600,
-  /** Bytes of a sign-in request. */
+  /** The most bytes of a sign-in request. */
   bodyBytes: 1024,
-  /** Characters of a browser's User-Agent. Further characters are cut off. */
+  /** The most characters of a browser's User-Agent. Further characters are cut off. */
   browserLength: 160,
 } as const;
 
 /** Limits of an action on many machines. */
 export const BULK_LIMITS = {
   machines: 10_000,
-  /** Characters of all names together, which are stored in one row. */
+  /** The most characters of all names together in an action, which stores them in one row. */
   namesLength: 1_500_000,
   /** Seconds for which the confirmation of a dry run is valid. */
   confirmationSeconds: 600,
-  /** The number of unfinished actions. */
+  /** The most actions that are unfinished at the same time. */
   underWay: 10,
   /** The most days of silence that a query can ask for. */
   silentDays: 3650,
 } as const;
 
-/** The number of entries on a page: the largest, and the default. */
+/** The most entries on a page, and the number of entries by default. */
 export const PAGE_LIMITS = { entries: 1000, entriesByDefault: 100 } as const;
 
-/** The number of events in an answer about a machine, which has the latest ones. */
+/** The most events in an answer about a machine, which has the latest ones. */
 export const SHOWN_LIMITS = { events: 50 } as const;
 
 /** Limits of a filter of machines. A statement of SQL has at most 100 bindings. */
 export const FILTER_LIMITS = {
-  /** The number of requirements of a selector, of conditions, and of versions. */
+  /** The most requirements of a selector, and the most terms for conditions or versions. */
   terms: 12,
-  /** The number of values in all requirements of a selector together. */
+  /** The most values in all requirements of a selector together. */
   labelValues: 32,
-  /** Characters of a label selector. */
+  /** The most characters of a label selector. */
   selectorLength: 4096,
   textLength: 256,
 } as const;
@@ -197,28 +197,28 @@ export const FILTER_LIMITS = {
 export const FEED_LIMITS = {
   feeds: 100,
   feedsOfOperator: 20,
-  /** Bytes of a message in UTF-8. */
+  /** The most bytes of a message in UTF-8. */
   messageBytes: 1024 * 1024,
   machines: 10_000,
-  /** Milliseconds between two messages about changes. */
+  /** The least milliseconds between two messages about changes. */
   intervalMs: 1000,
   /** The number of unacknowledged messages at which a snapshot pauses, and a further change closes the feed. */
   unacknowledged: 2,
   /** Milliseconds without an acknowledgement after which the Worker closes the feed. */
   acknowledgedMs: 10_000,
-  /** The number of pending machines in a message, which has the oldest ones. */
+  /** The most pending machines in a message, which has the oldest ones. */
   pending: 200,
-  /** Characters of a frame that a client sends. */
+  /** The most characters of a frame that a client sends. */
   frameLength: 512,
-  /** The number of changes that a resumed feed may have missed. After more changes, a snapshot is sent. */
+  /** The most changes that a resumed feed may have missed. After more changes, a snapshot is sent. */
   resumedChanges: 5000,
   /** Seconds until the feed is closed, even if its credential is valid for longer. */
   lifeSeconds: 43_200,
   /** Seconds until a ticket expires. */
   ticketSeconds: 30,
-  /** The number of unused tickets of all operators together. */
+  /** The most unused tickets of all operators together. */
   tickets: 1000,
-  /** The number of unused tickets of one operator. */
+  /** The most unused tickets of one operator. */
   ticketsOfOperator: 100,
 } as const;
 
@@ -226,34 +226,34 @@ export const FEED_LIMITS = {
 export const NOTIFICATION_LIMITS = {
   receivers: 20,
   mutes: 100,
-  /** Days from now until the end of a mute. */
+  /** The most days from now until the end of a mute. */
   muteDays: 30,
   delaySeconds: [0, 86_400],
   repeatMinutes: [5, 10_080],
-  /** The number of deliveries that wait for one receiver. At the limit a new alert waits until there are fewer. */
+  /** The most deliveries that wait for one receiver. At the limit a new alert waits until there are fewer. */
   lettersWaiting: 1000,
   bytesWaiting: 4 * 1024 * 1024,
-  /** The number of failed deliveries that are kept for one receiver. The oldest are deleted. */
+  /** The most failed deliveries that are kept for one receiver. The oldest are deleted. */
   deadLetters: 200,
   alertsInLetter: 40,
-  /** The number of names in an alert about several machines. */
+  /** The most names in an alert about several machines. */
   namesInAlert: 20,
-  /** The number of bytes that the Worker reads of a receiver's answer. */
+  /** The most bytes that the Worker reads of a receiver's answer. */
   answerBytes: 1024,
 } as const;
 
 /** Limits of a rollout, [least, most]. */
 export const ROLLOUT_LIMITS = {
-  /** Characters of a version. */
+  /** The most characters of a version. */
   versionLength: 64,
   percent: [1, 100],
   mostSilentPercent: [0, 100],
   atOnce: [1, 1000],
   /** Seconds for which a machine that got the version counts as `underway`. */
   underwaySeconds: 1800,
-  /** The number of names of silent machines in an answer. */
+  /** The most names of silent machines in an answer. */
   namesShown: 10,
-  /** The number of questions that one machine may ask at once. One more question is allowed each minute. */
+  /** The most questions about an upgrade that one machine may ask at once. One more question is allowed each minute. */
   questionsAtOnce: 5,
 } as const;
 
@@ -261,19 +261,19 @@ export const ROLLOUT_LIMITS = {
 export const TIMELINE_LIMITS = {
   /** The most days that one request for a timeline may cover. */
   days: 90,
-  /** The number of lines of history that are read for a range. */
+  /** The most lines of history that the Worker reads for the range of a timeline. */
   lines: 2000,
   bands: 5000,
 } as const;
 
 /** Limits of backups. */
 export const BACKUP_LIMITS = {
-  /** Bytes of a page, approximately. A longer row has a page of its own. */
+  /** The most bytes of a page, approximately. A longer row has a page of its own. */
   pageBytes: 128 * 1024,
   rowsOfPage: 500,
-  /** The number of entries of the machines' log that a backup contains, which are the newest. */
+  /** The most entries of the machines' log that a backup contains, which are the newest. */
   machineEntries: 100_000,
-  /** The number of names in an answer about machines that have not reported since an import. */
+  /** The most names in an answer about machines that have not reported since an import. */
   namesShown: 100,
   cursorLength: 2048,
 } as const;
@@ -288,27 +288,27 @@ export const GATEWAY_LIMITS = {
   ticketSeconds: 120,
   /** Seconds until the gateway closes a socket without an accepted report. */
   unacceptedSeconds: 10,
-  /** The number of sockets without an accepted report that one name may have. */
+  /** The most sockets without an accepted report that one name may have. */
   unacceptedOfName: 2,
-  /** The number of sockets of one name, with closed ones until their machine has closed them too. */
+  /** The most sockets of one name, with closed ones until their machine has closed them too. */
   socketsOfName: 4,
-  /** The number of sockets of one network without an accepted report, or closed only by the gateway. */
+  /** The most sockets of one network without an accepted report, or closed only by the gateway. */
   pendingOfNetwork: 64,
-  /** Seconds for which a machine must wait if one of these numbers is reached. */
+  /** Seconds for which a machine must wait if a name or a network has reached its limit of sockets. */
   crowdedSeconds: 60,
-  /** The number of sockets that a name may open at once, and in a minute. */
+  /** The most sockets that a name may open at once, and in a minute. */
   upgradesAMinute: 20,
   /** Seconds of the longest lease loan. */
   quietSeconds: 300,
   /** The number of missing heartbeats after which the gateway closes the socket. */
   missedBeats: 3,
-  /** The number of heartbeats after less than half their interval, since the last report, that closes the socket. */
+  /** The number of heartbeats less than half an interval apart, since the last report, that closes the socket. */
   earlyBeats: 3,
   /** The number of refused frames at which the gateway closes the socket. A report resets the number to 0. */
   refusedFrames: 3,
-  /** The number of reports that one socket may send at once. */
+  /** The most reports that one socket may send at once. */
   reportsAtOnce: 20,
-  /** The number of reports that one socket may send in a minute. */
+  /** The most reports that one socket may send in a minute. */
   reportsAMinute: 60,
   /** Seconds for which a machine uses HTTP after its gateway closed the socket, or after `failures` sockets failed. */
   awaySeconds: 600,

@@ -19,7 +19,7 @@ export const nodeChangeSchema = z.strictObject({ runtime: z.enum(RUNTIME_NEEDS) 
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({
-  /** The log to read, each with its own IDs: actions of operators, effects of machines, refused enrolments. */
+  /** The log to read: actions of operators, effects of machines, or refused enrolments. Each log has its own IDs. */
   by: z._default(z.enum(["operators", "machines", "refusals"]), "operators"),
   /** If present, the answer has only entries about this Node or token. */
   target: z.optional(z.string()),
@@ -31,7 +31,7 @@ export type AuditQuery = z.infer<typeof auditQuerySchema>;
 /** The query of GET /v1/origins/machines. */
 export const originMachinesQuerySchema = z.strictObject({
   origin: z.string().check(z.minLength(1)),
-  /** Returns only names that sort after this text. */
+  /** If present, the answer has only machines whose names sort after this text. */
   after: z._default(z.string(), ""),
   ...listShape,
 });

@@ -20,7 +20,7 @@ export type OutagesQuery = z.infer<typeof outagesQuerySchema>;
 
 /** The query of GET /v1/outages/{id}. */
 export const outageQuerySchema = z.strictObject({
-  /** Returns only names that sort after this text. */
+  /** If present, the answer has only machines whose names sort after this text. */
   after: z._default(z.string(), ""),
   limit: pageLimit,
 });

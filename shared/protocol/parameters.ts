@@ -27,7 +27,7 @@ export const time = parsed(LIMITS.idLength, (text) => {
 export const textOf = (maxLength: number) =>
   z.optional(z.string().check(z.minLength(1), z.maxLength(maxLength)));
 
-/** Returns only entries before the entry with this ID. */
+/** If present, the answer has only entries before the entry with this ID. */
 export const entryID = z.optional(z.coerce.number().check(z.int(), z.minimum(1)));
 
 export const LIST_FORMATS = ["json", "ndjson", "csv"] as const;

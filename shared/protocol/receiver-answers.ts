@@ -15,7 +15,7 @@ const listedReceiver = z.object({
   delaySeconds: z.number(),
   /** Minutes between repetitions of an alert; 0 means never. */
   repeatMinutes: z.number(),
-  /** The number of deliveries that wait, that failed and are kept, and that failed and were deleted. */
+  /** The numbers of deliveries: waiting ones, failed ones that are kept, and failed ones that were deleted. */
   waiting: z.number(),
   dead: z.number(),
   dropped: z.number(),

@@ -252,7 +252,7 @@ export function synchronizeEviction(
   const conditions: PressureCondition[] = [];
   for (const condition of CONDITIONS) {
     const at = metNow.has(condition) ? now : state.lastMetAt[condition];
-    // An older time never counts again. Deleting the time keeps the state of a machine without pressure one object.
+    // An older time never counts again. Its deletion lets the state of a machine without pressure stay the same object.
     if (at === undefined || now - at >= pressureTransitionPeriodMs) continue;
     conditions.push(condition);
     lastMetAt[condition] = at;

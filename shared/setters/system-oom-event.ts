@@ -1,7 +1,7 @@
 // Records an event when the kernel has killed processes to free memory.
 import type { RecordEvent, Setter } from "./setter.ts";
 
-/** The last counter and its boot; null before the first counter. The caller stores the state, also across a restart. */
+/** The last counter of OOM kills and its boot; null before the first counter. The caller stores it through restarts. */
 export interface OomState {
   kills: number | null;
   bootID: string;

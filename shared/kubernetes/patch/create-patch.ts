@@ -127,7 +127,7 @@ function asText(value: Json): string {
   return typeof value === "string" ? value : JSON.stringify(value);
 }
 
-/** Returns a function that pairs an item with an equal one of `others`; true if no unpaired equal item is left. */
+/** Returns a function that removes an item from a copy of `others`; true if the copy lacks the item. */
 function unmatchedBy(others: Json[]): (item: Json) => boolean {
   const left = [...others];
   return (item) => {

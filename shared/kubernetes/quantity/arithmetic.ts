@@ -25,7 +25,7 @@ export function subtractQuantities(a: Quantity, b: Quantity): Quantity {
   return plus(a, b, negated(b.unscaled));
 }
 
-/** Returns true for the smallest int64, which Go cannot negate. If the sum fits int64, Go adds the amount instead. */
+/** Returns true for the smallest int64, which Go cannot negate. To subtract it, Go adds it if the sum fits int64. */
 function isSmallestInt64({ unscaled, wide }: Quantity): boolean {
   return unscaled === MIN_INT64 && !wide;
 }
