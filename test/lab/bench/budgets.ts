@@ -33,14 +33,15 @@ export const YARDSTICKS = {
     "`test/lab/bench/bare-worker.ts` on the same workerd and apiserver: per heartbeat it verifies one JWT and PUTs one " +
     "lease, per enrolment it verifies one JWT, stores one row and POSTs Node and lease",
   HTTP:
-    "the same over HTTP, in the same minutes: another workerd with the same Worker, or another shim with " +
-    "`--transport http`",
+    "the same measurement over HTTP, at the same time, with another workerd that runs the same Worker, or with another " +
+    "shim with `--transport http`",
   "bare gateway":
     "`test/lab/bench/bare-gateway.ts` on the same workerd and apiserver: per heartbeat over a hibernatable WebSocket a Durable " +
     "Object checks one HMAC and PUTs one lease",
   kubelet: "a kubelet without pods, with the same containerd, if `KUBEBUILDER_ASSETS` has one",
   "no levels":
-    "the same flood without `infra/rbac/flow-control.yaml`: the accounts share the level of all accounts",
+    "the same [flood](#a-flood) without `infra/rbac/flow-control.yaml`, so that the Worker's accounts share a level with " +
+    "all other accounts",
   "other tree": "the same of another tree",
 } as const;
 
