@@ -40,7 +40,7 @@ export const YARDSTICKS = {
     "Object checks one HMAC and PUTs one lease",
   kubelet: "a kubelet without pods, with the same containerd, if `KUBEBUILDER_ASSETS` has one",
   "no levels":
-    "the same [flood](#a-flood) without `infra/rbac/flow-control.yaml`, so that the Worker's accounts share a level with " +
+    "the same flood without `infra/rbac/flow-control.yaml`, so that the Worker's accounts share a level with " +
     "all other accounts",
   "other tree": "the same of another tree",
 } as const;
