@@ -12,7 +12,7 @@ import { startWorkers, workersIn } from "./workers.ts";
 const PODS_OF_WORKER = [9, 9, 1];
 const ENDED_WITHIN_MS = 60_000;
 
-/** Thresholds in percent of the allocatable resources, and in percent above and below the average. */
+/** The thresholds of each policy: percent of the allocatable resources, or percent above and below the average. */
 const POLICIES = {
   "low-utilization": { thresholds: { cpu: 20 }, targetThresholds: { cpu: 50 } },
   "low-utilization-deviation": {

@@ -1,5 +1,5 @@
-// Defines an experiment: it runs one real program next to a fleet of our Nodes, and measures the rows of rows.ts that
-// the program decides.
+// Defines an experiment. An experiment runs one real program next to a fleet of our Nodes. It measures the rows of
+// rows.ts that the program decides.
 import type { Fleet } from "./fleet.ts";
 import type { Lab } from "./lab.ts";
 import type { RowName } from "./rows.ts";

@@ -1,4 +1,4 @@
-// Measures Karpenter: how many pods its state and its provisioner place. The state contains our Nodes.
+// Measures Karpenter: how many pods its provisioner places if Karpenter's state of the cluster contains our Nodes.
 import { spawnSync } from "node:child_process";
 import type { Experiment } from "./experiment.ts";
 import { type Fleet, join } from "./fleet.ts";

@@ -11,7 +11,7 @@ export interface Row {
   situation: string;
   /** The states of the fleets with 30 Nodes. Fleets with 1 and 1,000 Nodes have only the first state. */
   states: readonly State[];
-  /** The kind of our Nodes in this row, if a setting that the remedy names is needed; absent: the default kind. */
+  /** The kind of our Nodes in this row, if the remedy needs a setting; absent: the default kind. */
   kind?: Kind;
   without: string;
   /** The outcome next to our Nodes: one for all counts, or one for each count. */

@@ -74,7 +74,7 @@ function podsOf(app: string, replicas: number, spreads: readonly Spread[]): obje
   }));
 }
 
-/** Returns the workers of each app's pods, once kube-scheduler has placed or refused each pod and nothing changes. */
+/** Returns the workers of each app's pods, once kube-scheduler has decided about each pod and no decision changes. */
 async function untilPlaced(lab: Lab): Promise<Map<string, string[]>> {
   const places = new Map<string, string[]>();
   await settled(SETTLED, async () => {

@@ -1,5 +1,4 @@
-// Tests that the API's description matches the Worker: each route of the table is called as described, and answers
-// as described.
+// Tests that the API's description matches the Worker: calls each described route, and expects the described answer.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import * as z from "zod/mini";

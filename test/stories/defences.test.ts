@@ -1,4 +1,4 @@
-// Tests each defence that another defence covers, or that no answer shows, on its own.
+// Tests single defences: those that another defence covers as well, and those whose effect no answer shows.
 import { listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { Hono } from "hono";
@@ -123,7 +123,7 @@ it("a client without a token learns nothing of a name: equal answers for a pinne
   for (const name of ["told-pinned", "told-free"]) {
     const request = await toSign(name, key);
     const { proof } = await signEnrolment(key, joinToken, request);
-    // The token's signature is for another name, as if an attacker had recorded it.
+    // The join token has signed another name's enrolment, which an attacker may have recorded.
     const { binding } = await signEnrolment(key, joinToken, { ...request, name: "told-else" });
     const body = JSON.stringify({ protocol: 1, proof, binding });
     const response = await send(enrolmentPath(name), { method: "PUT", body });

@@ -312,7 +312,7 @@ it("a pending machine whose key was revoked elsewhere → cannot be approved", a
   expect((await operator("POST", `/v1/nodes/${name}/approve`, { thumbprint })).status).toBe(404);
 });
 
-/** Returns a function that returns the number of signatures verified since this call. MACs do not count. */
+/** Counts verified signatures from now on, without MACs. The returned function returns their number. */
 const signaturesVerified = () => {
   const verify = vi.spyOn(crypto.subtle, "verify");
   return () =>

@@ -1,4 +1,4 @@
-// Tests that one machine brings about no fleet-wide state: a conflict about its Node is no refusal by the apiserver.
+// Tests that one machine causes no fleet-wide state: a conflict about its Node is no refusal by the apiserver.
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { fleetIndex } from "../../worker/env.ts";

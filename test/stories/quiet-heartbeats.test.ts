@@ -45,7 +45,7 @@ async function comparison(configuration: Configuration, happenings: readonly Hap
   const said = heartbeatsOf(configuration, happenings);
   const reported = await run(said, false);
   const lent = await run(said, true);
-  // The data are compared as texts first: a comparison of objects would take most of the time.
+  // The data are compared as texts first, since a comparison of objects would take most of the test's time.
   const differs = reported.known.findIndex((text, at) => text !== lent.known[at]);
   if (differs >= 0) expect(JSON.parse(lent.known[differs]!)).toEqual(JSON.parse(reported.known[differs]!));
   return { heartbeats: said.length, quiet: lent.quiet, known: lent.known.at(-1)! };

@@ -404,7 +404,7 @@ it("every route answers each role as recorded", async () => {
   await ask("GET /v1/session", "a made-up cookie", { headers: { cookie: "__Host-rollcall=x" } });
   await ask("GET /v1/backup", "admin", { headers: ADMIN });
   await ask("GET /v1/sessions", "admin", { headers: own });
-  // The object is evicted, since its data in memory would depend on whether workerd has evicted it before.
+  // The test evicts the object, since the object's data in memory would depend on earlier evictions by workerd.
   await evictDurableObject(env.NODES.getByName(NAME));
   await reads("admin", ADMIN);
   const letters = "POST /v1/receivers/{receiver}/letters/{id}/resend";

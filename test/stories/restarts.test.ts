@@ -60,7 +60,7 @@ describe("a shim that starts again and again", () => {
     }
     const starts = counts.at(-1) ?? [];
     expect(starts.reduce((sum, count) => sum + count, 0)).toBe(RATE_LIMITS.freshEvents.atOnce + 4);
-    // The 16 starts take 16 minutes, in which three tokens are added: one start has no fresh event counts.
+    // The 16 starts take 16 minutes. The 12 fresh event counts and the 3 refilled ones are one too few for them.
     expect(starts).toEqual([...Array.from({ length: RATE_LIMITS.freshEvents.atOnce + 2 }, () => 1), 2]);
   });
 });

@@ -30,7 +30,7 @@ const evictCluster = () =>
 
 describe("a watched Node", () => {
   beforeAll(() => void Object.assign(env, { NODE_WATCH: "on", DEPLOYMENT: "watched" }));
-  // The timers of an earlier test never ring, so each test begins with a new cluster object.
+  // No timer of an earlier test ever ends. The eviction removes the cluster object's wait for such a timer.
   beforeEach(evictCluster);
   afterAll(async () => {
     Object.assign(env, before);

@@ -1,4 +1,4 @@
-// Tests that the Worker serves its table of routes: the methods of each path, and the answer to another method.
+// Tests that the Worker serves the routes of its table: each path's methods, and the answer to any other method.
 import { describe, expect, it } from "vitest";
 import { ROUTES } from "../../shared/protocol/routes.ts";
 import worker from "../../worker/index.ts";

@@ -1,6 +1,5 @@
-// Starts an apiserver with its own certificate authority behind a Tunnel and Access: a real apiserver, if
-// available. Half of the Worker's token's life is over, so the Worker renews the token at once, through the Tunnel
-// as well.
+// Starts an apiserver with its own certificate authority behind a Tunnel and Access: a real apiserver, if available.
+// Half of the life of the Worker's token is over, so the Worker renews it at once, through the Tunnel.
 import { createPrivateKey, randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";

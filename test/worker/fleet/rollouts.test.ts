@@ -23,7 +23,7 @@ interface Fleet {
   logged: unknown[];
 }
 
-/** Calls `work` with ten machines of version 0.1.0, which `tell` changes. */
+/** Calls `work` with ten machines of version 0.1.0. `tell` changes the version of a machine. */
 function withFleet(object: string, work: (fleet: Fleet) => Promise<void>): Promise<void> {
   return runInDurableObject(env.INDEX.getByName(`rollouts-${object}`), async (_, { storage }) => {
     const { sql } = storage;

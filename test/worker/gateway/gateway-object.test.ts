@@ -47,7 +47,7 @@ class RealGateway {
     noteReplacedBeat: async () => void this.woken.push({ what: "replaced beat" }),
   };
 
-  /** Replaces the node objects by the test's. Call it whenever the gateway has woken. */
+  /** Replaces the node objects by the test's. The test calls this method each time the gateway has woken. */
   async wake(): Promise<void> {
     await runInDurableObject(this.stub, (instance: GatewayObject) => {
       const own = { ...env, NODES: { getByName: () => this.#node } };

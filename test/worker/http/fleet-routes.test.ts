@@ -1,4 +1,4 @@
-// Tests the routes over the fleet index. None of them wakes a node object.
+// Tests the routes that read the fleet index, none of which wakes a node object.
 import { createExecutionContext, listDurableObjectIds } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";

@@ -272,7 +272,7 @@ describe("facts", () => {
       ready: true,
       factsRefused: { path: expect.stringMatching(/^\/facts\/machine\//) },
     });
-    // Returns the fault of the refused facts in the operators' view, which stays there until valid facts arrive.
+    // Returns the fault of the refused facts in the operators' view. The view shows the fault until valid facts arrive.
     const shown = async () => (await env.NODES.getByName(machine.name).show())?.factsRefused;
     expect(await shown()).toEqual(answer.factsRefused);
     await post(machine, { ticket: answer.ticket });

@@ -107,8 +107,7 @@ describe("a request", () => {
 describe("an answer", () => {
   const unanswered = (message: string) => ({ ok: false, error: { kind: "unanswered", message } });
   const withoutObject = (code: number) => unanswered(`HTTP ${code} without an object of the apiserver's`);
-  // The result of an answer by another server in the apiserver's place. not-the-apiserver.test.ts tests its
-  // message.
+  // The error if another server answers in the apiserver's place. not-the-apiserver.test.ts tests the error's message.
   const byAnother = (code: number) => ({
     ok: false,
     error: {

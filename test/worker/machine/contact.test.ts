@@ -1,5 +1,4 @@
-// Tests what a report shows of the machine in addition to its facts: its clock, the end of a silence, and a failed
-// start.
+// Tests what a report shows in addition to the facts: the machine's clock, the end of a silence, a failed start.
 import { describe, expect, it } from "vitest";
 import { recordContact, recordSetupFailure } from "../../../worker/machine/contact.ts";
 import { keptRecords } from "../support/kept-records.ts";

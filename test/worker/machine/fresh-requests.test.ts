@@ -184,8 +184,8 @@ it("one machine with any lost packets, restarts, reboots and evictions → never
 
 describe("a machine and a second sender with its key, in turns,", () => {
   /**
-   * The rounds of two reports, with the time and the loss before each. The node object is evicted after some
-   * rounds.
+   * Generates rounds of two reports, with the time and the loss before each report. The node object is evicted after
+   * some rounds.
    */
   const rounds = fc.array(
     fc.record({

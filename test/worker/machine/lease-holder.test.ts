@@ -1,5 +1,5 @@
-// Tests the loan of a machine's lease, and every way in which it ends: calls of the gateway, the result for the
-// upkeep, the stored records, and the alarm.
+// Tests the loan of a machine's lease, and each way in which the loan ends. Checks the calls to the gateway, the result
+// for the upkeep, the stored records, and the alarm.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Report } from "../../../shared/protocol/report.ts";

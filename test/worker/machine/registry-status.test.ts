@@ -51,10 +51,7 @@ interface StatusWish {
   random?: number;
 }
 
-/**
- * Returns a RegistryStatus for edge-1 with the key a, pinned with generation 1, and the stored answer of the
- * registry.
- */
+/** Returns a RegistryStatus for edge-1. The key a is pinned with generation 1, and the registry's answer is stored. */
 function statusOf(
   toldAtMs: Record<string, number> | undefined,
   { settledFor = "1 a", gateway = 7, size = 500, random = 0 }: StatusWish = {},

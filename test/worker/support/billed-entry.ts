@@ -12,7 +12,7 @@ import type { BilledClock, BilledStep } from "./billed-counts.ts";
 import { type Billed, Billing } from "./billing.ts";
 
 const realNow = Date.now.bind(Date);
-/** The time of the benchmark; undefined before the first step, when the computer's clock counts. */
+/** The time of the benchmark; undefined before the first step. Until then the computer's clock counts. */
 const clock: { ms: number | undefined } = { ms: undefined };
 Date.now = () => clock.ms ?? realNow();
 

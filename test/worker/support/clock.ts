@@ -41,9 +41,7 @@ function begin(ms: number, isPause: boolean, ring: () => void): () => void {
 
 export const after: Timer = (ms, ring) => begin(ms, false, ring);
 
-/**
- * Returns a timer that is started for each call. A timer that ticks on would keep its object from being evicted.
- */
+/** Returns a Timer that starts a new timer for each call. A timer that ticks on would keep its object in memory. */
 export const oneTimer = (_tickMs: number): Timer => after;
 
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => void begin(ms, true, resolve));

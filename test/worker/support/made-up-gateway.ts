@@ -152,7 +152,7 @@ export class MadeUpGateway {
   /** Replaces a node object's handling of a report, if set. */
   onReport: ((report: SocketReport) => Promise<SocketAnswer>) | undefined;
   onEnded: ((name: string) => Promise<void>) | undefined;
-  /** Returns the result of a PUT, if set; undefined if the apiserver must accept the PUT of the last version. */
+  /** Returns the result of a PUT, if set. After undefined, the apiserver accepts a PUT over the last version. */
   onPut: ((lease: Lease) => Promise<LeasePut> | undefined) | undefined;
   counters = new GatewayCounters(START_MS);
   gateway: Gateway;

@@ -1,5 +1,5 @@
-// Runs a node object without storage and network, and the processes that have the machine's key. Fresh requests,
-// decisions on reports and changed facts act together, under any fault of the network.
+// Runs three parts of a node object together: fresh requests, decisions on reports, and changed facts. Needs no storage
+// and no network. Simulates the processes that have the machine's key, and any fault of the network.
 import { NO_SENDERS } from "../../../shared/node/duplicate-senders.ts";
 import type { Report } from "../../../shared/protocol/report.ts";
 import { type Incumbent, incumbentAfter } from "../../../worker/machine/known-facts.ts";

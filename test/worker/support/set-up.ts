@@ -37,9 +37,8 @@ Object.assign(env, {
 });
 
 /**
- * The functions that end each test in the runner's own object. workerd continues after a promise in the object that
- * resolved it. If that is an object of the Worker and aborts later, vitest's last message is lost, and the run
- * never ends.
+ * The functions that end each test in the runner's own object. workerd continues in the object that resolved a promise.
+ * If that object belongs to the Worker and aborts later, vitest's last message is lost, and the run never ends.
  */
 const waiting: (() => void)[] = [];
 const runnersTimer = setInterval(() => {

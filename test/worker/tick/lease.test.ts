@@ -1,4 +1,4 @@
-// Tests when a lease is renewed, with which requests, and what a renewal shows of the Node.
+// Tests when a lease is renewed, with which requests, and what the answer to a renewal shows about the Node.
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";

@@ -30,8 +30,8 @@ async function askedFor(more: object = {}) {
 }
 
 /**
- * Evicts the registry, which caches the apiserver's answers. The call before wakes it, because only an awake object
- * can be evicted.
+ * Evicts the registry, which caches the apiserver's answers. The call before the eviction wakes the registry, because
+ * only an awake object can be evicted.
  */
 async function forgetAnswers(): Promise<void> {
   await registry(env).knows("nobody");

@@ -7,7 +7,7 @@ import { judgeState } from "../../../../worker/http/health-routes.ts";
 import { isNewerState } from "../../../../worker/storage/migrations.ts";
 import { nodeTables } from "../../../../worker/storage/tables.ts";
 
-/** The name of the object of each class in this file. */
+/** The name that this file gives to its object of each class. */
 const NAME = "newer-state";
 const OBJECTS = {
   NODES: env.NODES.getByName(NAME),
