@@ -27,7 +27,7 @@ export function checkConfiguration(configured: Configured): CheckedConfiguration
   };
 }
 
-/** Checks a configuration before its deployment. Stored secrets cannot be read, so `secrets` may lack some. */
+/** Checks a configuration before its deployment. No check can read stored secrets, so `secrets` may lack some. */
 export function checkDeployment(variables: Configured, secrets: Configured): CheckResult[] {
   const known = Object.keys(SECRETS).filter((name) => name in secrets);
   const checked = checkNames([...Object.keys(VARIABLES), ...known], { ...variables, ...secrets });

@@ -4,7 +4,7 @@ import { type Configured, isEmpty, textOf } from "./check-result.ts";
 import { checkConfiguration } from "./configuration.ts";
 import { SECRETS } from "./secrets.ts";
 
-/** Lists all variables and secrets. An absent or empty variable has its value of `defaults`, or is empty. */
+/** Lists all variables and secrets. An absent or empty variable is listed with its default, or as empty without one. */
 export function settingsInForce(
   configured: Configured,
   defaults: Readonly<Record<string, string | number>>,

@@ -60,7 +60,7 @@ function timeFault(status: KnownToken, nowMs: number): DeploymentFault | null {
   return null;
 }
 
-/** Returns the time before expiry from which checkToken warns; 0 for a renewed token: failed renewals are reported. */
+/** Returns the time before expiry from which checkToken warns: 0 for a renewed token, whose failures are reported. */
 function marginMs({ expiresAtMs = 0, issuedAtMs, renewFromMs }: KnownToken): number {
   if (renewFromMs !== undefined) return 0;
   if (issuedAtMs === undefined) return REPLACE_BEFORE_MS;

@@ -30,7 +30,7 @@ interface Observation {
   name: string;
   count: number;
   firstTimestamp: string;
-  /** The time of the last repetition, which upstream lacks; absent if an earlier version stored the event. */
+  /** The time of the event's last repetition, which upstream's type lacks; absent if an earlier version stored it. */
   lastTimestamp?: string;
   /** The version of the event in the apiserver; "" until the apiserver has returned the event. */
   resourceVersion: string;

@@ -3,7 +3,7 @@ import type { MessageFormat } from "../protocol/receiver-api.ts";
 import { machineLink, outageLink } from "./page-links.ts";
 import type { FleetState } from "./state.ts";
 
-/** A state that causes an alert. `ready` ends an alert, and the registry reports pending machines itself. */
+/** A state that causes an alert. `ready` ends an alert; the registry itself reports machines in the state `pending`. */
 export type AlertState = Exclude<FleetState, "ready" | "pending">;
 
 /** An alert about one machine in a state, or about all machines that are in the state for one cause. */
@@ -100,7 +100,7 @@ function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {
   };
 }
 
-/** The longest text of a section, in characters. Slack refuses longer sections, and messages with too many. */
+/** The most characters of a section. Slack refuses longer sections, and messages with too many sections. */
 const SLACK_SECTION = 3000;
 const SLACK_TEXT = 4000;
 

@@ -102,7 +102,7 @@ const timeOf = (time: string | undefined): number => Date.parse(time ?? "") || 0
 interface NotReady {
   state: FleetState;
   phase: Phase | null;
-  /** true if the machine has ever reported with its pin. */
+  /** true if the machine has ever reported with the key of its present pin. */
   isUsed: boolean;
   /** The text of the condition Ready; undefined if Ready is True. */
   notReady: string | undefined;

@@ -52,7 +52,7 @@ export interface MachineSummary {
     /** The ID of the join token that the machine enrolled with. */
     token: string;
     pinnedAtMs: number;
-    /** true if the machine has ever reported with this pin. */
+    /** true if the machine has ever reported with the key of its present pin. */
     isUsed: boolean;
   };
   /** The time at which the Node was created; 0 or absent if it is unknown, or the machine has no Node. */

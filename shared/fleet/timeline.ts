@@ -10,7 +10,7 @@ import {
 } from "./history-lines.ts";
 import { parseStateChange } from "./state.ts";
 
-/** The text of a line of the kind `registration`. The new process decides all conditions again. */
+/** The line of the kind `registration` about a new process of the shim, which decides all conditions again. */
 export const SHIM_STARTED = "the shim started";
 /** The text of the line that replaces all further lines of a day that has reached its limit. */
 export const FULL_DAY = "more changed today than is kept: the rest of this day is left out";

@@ -67,7 +67,7 @@ function accepted<T>(result: Result<T>): T {
   return result.value;
 }
 
-/** Returns the capacity (upstream containerManagerImpl.GetCapacity), ephemeral storage only if it is isolated. */
+/** Returns the capacity (upstream GetCapacity), with ephemeral storage only if the kubelet isolates local storage. */
 export function capacityOf(
   machine: MachineInfo | undefined,
   nodefsCapacityBytes: number | undefined,

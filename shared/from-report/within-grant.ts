@@ -224,7 +224,7 @@ export function namesToCheck(
   return [...new Set(names)];
 }
 
-/** Returns true for a name of several labels that leads to no address of the machine's choice, other than its own. */
+/** Returns true for a name of several labels that is not the Node's own `name` and hides no IP address. */
 function isQualified(text: string, name: string): boolean {
   return text !== name && canonicalName(text).includes(".") && !isAddressInDisguise(text);
 }

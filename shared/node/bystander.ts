@@ -74,7 +74,7 @@ export function kubeletsView(node: Node): Node {
 
 const isPlatform = (own: string) => PLATFORM_LABELS.some((each) => each === own);
 
-/** Returns true for a bystander's labels: OS_LABEL or QUEUE_LABEL, as another writer may have removed one. */
+/** Returns true if the labels are a bystander's. OS_LABEL or QUEUE_LABEL is enough, as a writer may remove one. */
 function isMarked(labels: Labels | undefined): labels is Labels {
   return labels?.[OS_LABEL] !== undefined || labels?.[QUEUE_LABEL] === QUEUE_REGION;
 }

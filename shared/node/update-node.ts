@@ -48,7 +48,7 @@ export function updateNode(
   return { node, changed, errors };
 }
 
-/** Returns a copy of the Node, as deep as the setters change it. */
+/** Returns a copy of the Node that shares no part which setters change. */
 export function draftOf(node: Node): DraftNode {
   return { ...node, metadata: { ...node.metadata }, spec: { ...node.spec }, status: { ...node.status } };
 }

@@ -35,7 +35,7 @@ export type ListFormat = (typeof LIST_FORMATS)[number];
 
 const formatShape = { format: z.optional(z.enum(LIST_FORMATS)) };
 
-/** The parameters of a list: its format, and a page's entries. A list in lines without a limit has all entries. */
+/** The parameters of a list: its format, and a page's entries. A csv or ndjson list without a limit is complete. */
 export const listShape = {
   ...formatShape,
   limit: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries))),

@@ -19,7 +19,7 @@ const listedReceiver = z.object({
   waiting: z.number(),
   dead: z.number(),
   dropped: z.number(),
-  /** The number of alerts that were sent as firing. */
+  /** The number of alerts that are firing for this receiver. */
   firing: z.number(),
   /** The time from which on no delivery has arrived; null if the last delivery arrived. */
   failingSince: z.nullable(z.string()),

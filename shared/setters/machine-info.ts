@@ -39,7 +39,7 @@ export function machineInfo(
   maxPods: number,
   podsPerCore: number, // 0 means no limit
   readMachineInfo: () => Result<MachineInfo>, // typically the last facts' machine
-  readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // only ephemeral-storage is read
+  readCapacity: (localStorageCapacityIsolation: boolean) => Quantities, // the setter reads only ephemeral-storage
   devicePluginResources: () => DevicePluginResources, // typically the facts' devices
   nodeAllocatableReservation: () => Quantities, // the reservations of system, kubelet and eviction
   recordEvent: RecordEvent,
