@@ -1,9 +1,13 @@
-// Runs the Worker, which also reports the size of a machine's storage as the platform counts it. Everything else is
-// the Worker itself, with its own clock and alarms. This file has no test of its own.
+// Runs the Worker, which also reports the size of a machine's storage as the platform counts it, and keeps a short
+// history of the fleet, which a short run fills. Everything else is the Worker itself, with its own clock and alarms.
+// This file has no test of its own.
+import { FLEET_HISTORY_LIMITS } from "../../../worker/fleet/machine-rows.ts";
 import type { Environment } from "../../../worker/env.ts";
 import worker, { NodeObject as RealNodeObject } from "../../../worker/index.ts";
 
 export { ClusterObject, GatewayObject, IndexObject, RegistryObject } from "../../../worker/index.ts";
+
+Object.assign(FLEET_HISTORY_LIMITS, { lines: 300, prunedEvery: 50, linesADayOfToken: 100 });
 
 export class NodeObject extends RealNodeObject {
   databaseBytes(): number {

@@ -42,12 +42,14 @@ describe("acts", () => {
       "devices that come and go",
       "events",
       "flaps, large and small",
+      "further names, large and flapping",
       "images that alternate",
       "leaves and enrols again",
       "more than its token says",
       "rotates",
       "settings at their extremes",
       "ten without a pause",
+      "two reports at once",
     ]);
   });
 

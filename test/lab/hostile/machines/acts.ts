@@ -21,9 +21,9 @@ const FIRST_LEAVE = 40;
 /** The usual acts of each machine. Eight machines cover all kinds. */
 const ROLES: readonly Role[] = [
   { does: [kinds.reachLimits], restartsAfter: 600 },
-  { does: [kinds.reachLimits, kinds.devices, kinds.inventory, kinds.beyond], restartsAfter: 10 },
-  { does: [kinds.flap], restartsAfter: 5000 },
-  { does: [kinds.beyond, kinds.devices, kinds.clouds], restartsAfter: 600 },
+  { does: [kinds.reachLimits, kinds.devices, kinds.inventory, kinds.beyond, kinds.names], restartsAfter: 10 },
+  { does: [kinds.flap, kinds.doubles], restartsAfter: 5000 },
+  { does: [kinds.beyond, kinds.devices, kinds.clouds, kinds.names], restartsAfter: 600 },
   { does: [kinds.images, kinds.settings], restartsAfter: 5000 },
   { does: [kinds.keys, kinds.beyond, kinds.images], restartsAfter: 600, leaves: true },
   { does: [kinds.clones, kinds.tricks], restartsAfter: 600 },
@@ -42,6 +42,8 @@ const ANYBODYS: readonly kinds.Kind[] = [
   kinds.events,
   kinds.devices,
   kinds.floods,
+  kinds.doubles,
+  kinds.names,
 ];
 
 export function actOf(

@@ -37,7 +37,12 @@ function nodeWith({ metadata, spec, status }: Parts): Node {
 }
 
 const found = (node: Node, granted: Granted, others: Partial<SetByOthers> = {}) =>
-  beyondGrant(node, { granted, deployment: "rollcall", others: { ...NOBODY, ...others } });
+  beyondGrant(node, {
+    granted,
+    deployment: "rollcall",
+    others: { ...NOBODY, ...others },
+    otherNodes: ["edge-8", "edge-9.shop.example.com"],
+  });
 const labels = (more: Record<string, string>) => ({ metadata: { labels: { ...OWN, ...more } } });
 const taint = (key: string, value?: string) => ({ key, effect: "NoSchedule", ...(value && { value }) });
 const taints = (...more: object[]) => ({ spec: { taints: [FACTS_ONLY, ...more] } });
@@ -102,7 +107,13 @@ describe.each<[what: string, Parts, within: Granted, beyond: Granted]>([
     { mayAddress: ["fd00::/8"] },
     { mayAddress: ["10.0.0.0/8"] },
   ],
-  ["another's name", address("Hostname", "edge-8"), {}, { mayAddress: ["10.0.0.0/8"] }],
+  ["a host's name", address("Hostname", "db.internal"), {}, { mayAddress: ["10.0.0.0/8", ".internal"] }],
+  [
+    "a name below its own",
+    address("InternalDNS", "edge-7.shop.example.com"),
+    { mayAddress: ["10.0.0.0/8", ".shop.example.com"] },
+    { mayAddress: ["10.0.0.0/8", ".example.com"] },
+  ],
   ["a provided IP", annotation(PROVIDED, "10.1.2.3"), {}, { mayAddress: ["10.2.0.0/16"] }],
 ])("%s", (_, parts, within, beyond) => {
   it("within the token → nothing", () => {
@@ -157,6 +168,16 @@ describe("parts that no token allows", () => {
     ["a metadata server", address("ExternalIP", "169.254.169.254"), "address ExternalIP 169.254.169.254"],
     ["loopback of IPv6", address("InternalIP", "::1"), "address InternalIP ::1"],
     ["a multicast address", address("InternalIP", "224.0.0.1"), "address InternalIP 224.0.0.1"],
+    ...[
+      "edge-8",
+      "localhost",
+      "edge-9.shop.example.com",
+      "Edge-9.shop.example.com.",
+      "edge-7.169.254.169.254.nip.io",
+      "edge-7.localhost",
+      "edge-7.127.1",
+      "edge-7.0x7f",
+    ].map((name): [string, Parts, string] => [name, address("Hostname", name), `address Hostname ${name}`]),
   ])("%s", (_, parts, text) => {
     expect(found(nodeWith(parts), {})).toEqual([text]);
   });
@@ -170,12 +191,12 @@ test.each<[what: string, Parts]>([
   ["pressure", condition("MemoryPressure")],
   ["a drop-in that fails", condition("DropInsFailed")],
   [
-    "its own name, and one below",
+    "its own name",
     {
       status: {
         addresses: [
           { type: "Hostname", address: "edge-7" },
-          { type: "InternalDNS", address: "edge-7.shop" },
+          { type: "InternalDNS", address: "edge-7" },
         ],
       },
     },

@@ -21,6 +21,8 @@ export interface Judged {
   granted: Granted;
   deployment: string;
   others: SetByOthers;
+  /** The names of Nodes that are not this machine's. */
+  otherNodes: readonly string[];
 }
 
 /** Returns the parts of the Node that its machine may not have, as text. */
@@ -127,7 +129,8 @@ const TRUE_ANNOTATIONS =
   /^volumes\.kubernetes\.io\/(controller-managed-attach-detach|keep-terminated-pod-volumes)$/;
 const PROVIDED_IP = "alpha.kubernetes.io/provided-node-ip";
 
-function annotationsBeyond({ metadata }: Node, { granted, deployment, others }: Judged): string[] {
+function annotationsBeyond({ metadata }: Node, judged: Judged): string[] {
+  const { granted, deployment, others } = judged;
   const { name = "", annotations = {} } = metadata ?? {};
   const owner = annotations["rollcall.dev/owner"];
   const beyond = Object.entries(annotations).filter(([key, value]) => {
@@ -136,7 +139,7 @@ function annotationsBeyond({ metadata }: Node, { granted, deployment, others }: 
       return !value.split(",").every((each) => granted.labels?.[each] !== undefined);
     if (key === "rollcall.dev/roles") return value !== granted.roles?.toSorted().join(",");
     if (TRUE_ANNOTATIONS.test(key)) return value !== "true";
-    return key !== PROVIDED_IP || !value.split(",").every((ip) => isAddressWithin(granted, name, ip));
+    return key !== PROVIDED_IP || !value.split(",").every((ip) => isAddressWithin(judged, name, ip));
   });
   return [
     ...(owner === deployment ? [] : [`owner ${owner}`]),
@@ -213,9 +216,9 @@ function resourcesBeyond({ status }: Node, { granted, others }: Judged): string[
   return [...beyond, ...room.map(([name, amount]) => `room for ${amount} ${name}`)];
 }
 
-function addressesBeyond({ metadata, status }: Node, { granted }: Judged): string[] {
+function addressesBeyond({ metadata, status }: Node, judged: Judged): string[] {
   return (status?.addresses ?? [])
-    .filter(({ address }) => !isAddressWithin(granted, metadata?.name ?? "", address))
+    .filter(({ address }) => !isAddressWithin(judged, metadata?.name ?? "", address))
     .map(({ type, address }) => `address ${type} ${address}`);
 }
 
@@ -240,11 +243,34 @@ function rangesOf(texts: readonly string[]): BlockList {
   return list;
 }
 
-function isAddressWithin({ mayAddress }: Granted, name: string, address: string): boolean {
+function isAddressWithin(judged: Judged, name: string, address: string): boolean {
   const version = isIP(address);
-  if (version === 0) return mayAddress === undefined || address === name || address.startsWith(`${name}.`);
+  if (version === 0) return isNameWithin(judged, name, address);
+  const { mayAddress } = judged.granted;
   const family = version === 6 ? "ipv6" : "ipv4";
   return mayAddress === undefined
     ? !NOBODYS.check(address, family)
-    : rangesOf(mayAddress).check(address, family);
+    : rangesOf(mayAddress.filter((text) => !text.startsWith("."))).check(address, family);
+}
+
+/**
+ * A machine may have its Node's name, and its name with an ending of its token. With a token without a limit it may
+ * have any name of several labels that is no Node's and leads to no address of the machine's choice.
+ */
+function isNameWithin({ granted, otherNodes }: Judged, name: string, address: string): boolean {
+  if (address === name) return true;
+  const { mayAddress } = granted;
+  if (mayAddress !== undefined)
+    return mayAddress.some((ending) => ending.startsWith(".") && address === `${name}${ending}`);
+  const bare = address.toLowerCase().replace(/\.$/, "");
+  return bare.includes(".") && !otherNodes.includes(bare) && !leadsToAddress(bare);
+}
+
+/** The domains of public services that resolve each name below them to an address in the name, or to loopback. */
+const WILDCARDS = ["nip.io", "sslip.io", "xip.io", "localtest.me", "lvh.me", "localhost"];
+
+/** Returns true if a URL's parser reads the name as an address or refuses it, or a public service resolves it. */
+function leadsToAddress(name: string): boolean {
+  if (WILDCARDS.some((domain) => name === domain || name.endsWith(`.${domain}`))) return true;
+  return !URL.canParse(`http://${name}`) || isIP(new URL(`http://${name}`).hostname) !== 0;
 }

@@ -5,7 +5,7 @@ import { beyondGrant } from "./beyond-grant.ts";
 import { grantOf } from "./grants.ts";
 import type { Said } from "./hostile-thread.ts";
 import { type Marks, marksOnNodes } from "./marks.ts";
-import { isHostile, numberOfHostile } from "./names.ts";
+import { HONEST, isHostile, KUBELETS, numberOfHostile, PATIENT } from "./names.ts";
 
 export interface Findings {
   marks: Marks;
@@ -62,6 +62,7 @@ export function findings(): Findings {
         granted: grantOf(numberOfHostile(name)),
         deployment: DEPLOYMENT,
         others: marks.of(name),
+        otherNodes: [...HONEST, ...KUBELETS, PATIENT],
       };
       for (const what of beyondGrant(node, judged)) beyond.add(`${name} has ${what}`);
       for (const { kind, key, value } of marks.lostFrom(node))

@@ -21,7 +21,7 @@ const GRANTS: readonly Granted[] = [
     mayTaint: ["example.com/*"],
     mayCondition: ["Example*"],
     mayResource: ["example.com/*"],
-    mayAddress: ["10.0.0.0/8", "fd00::/8"],
+    mayAddress: ["10.0.0.0/8", "fd00::/8", ".shop.example.com"],
     mayCloud: ["aws:///eu-west-1*"],
   },
   {

@@ -54,13 +54,13 @@ export async function startHonest(
 }
 
 interface Machine {
-  /** Sends a report. Returns its fault, or null if the Node is healthy. */
-  report: () => Promise<string | null>;
+  /** Sends a report. Returns its fault, or null if the Node is as the report says; `isReady`: true by default. */
+  report: (isReady?: boolean) => Promise<string | null>;
   close: () => void;
 }
 
 /** Enrols a machine, and reports until its Node is Ready. */
-async function startMachine(worker: RunningWorker, name: string): Promise<Machine> {
+export async function startMachine(worker: RunningWorker, name: string): Promise<Machine> {
   const { send, close } = httpTransport(worker.url, 30_000);
   const enrolled: { key: MachineKey; kid: string; ticket: string } = await enrolledMachine(
     worker,
@@ -71,10 +71,11 @@ async function startMachine(worker: RunningWorker, name: string): Promise<Machin
   const machineTime = () => new Date().toISOString();
   const post = reporter({ name, origin: worker.url, ...enrolled, startId: ids.startId, send, machineTime });
   let turn = 0;
-  const report = async () => {
+  const report = async (isReady = true) => {
     const { facts, vitals } = wellDraft(name, ids, turn++);
+    if (!isReady) vitals.errors = { runtime: ["the runtime does not answer"] };
     const outcome = await post(facts, vitals);
-    if (outcome.ok && outcome.value.phase === "registered" && outcome.value.ready) return null;
+    if (outcome.ok && outcome.value.phase === "registered" && outcome.value.ready === isReady) return null;
     return `${name}, report ${turn}: ${JSON.stringify(outcome.ok ? outcome.value : outcome.error)}`;
   };
   // The first report creates the Node, which is Ready after this report or the next.

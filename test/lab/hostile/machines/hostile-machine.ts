@@ -6,7 +6,7 @@ import { enrol, leave, rotate } from "../../../../node-shim/worker-link/requests
 import { seededKey } from "../jwt.ts";
 import type { Random } from "../random.ts";
 import { actOf } from "./acts.ts";
-import { wellDraft } from "./draft.ts";
+import { type Draft, wellDraft } from "./draft.ts";
 import type { Act, Coveted } from "./kinds.ts";
 import { type Answer, type Credentials, sender, type Sender } from "./sender.ts";
 import { streamOf } from "./streams.ts";
@@ -100,6 +100,11 @@ class Identity {
     if (act.does === "rotate") return this.#rotate(act.kind, credentials);
     if (act.does === "leave") return this.#leave(act.kind, credentials);
     if (act.does === "ask for a name") return this.#askFor(act.kind, act.name);
+    if (act.does === "use a name") return this.#useName(act.kind, act.name, act.drafts);
+    if (act.does === "report at once") {
+      const answers = await Promise.all(act.drafts.map((draft) => sender.report(draft)));
+      return worstOf(answers.map((answer) => outcomeOf(act.kind, answer)));
+    }
     const how = act.trick && {
       trick: act.trick,
       surroundings: { random, otherName: this.#machine.coveted.names[0]! },
@@ -168,6 +173,18 @@ class Identity {
     return outcomeOf(kind, answer);
   }
 
+  async #useName(kind: string, name: string, drafts: readonly Draft[]): Promise<Outcome> {
+    const { send, origin } = this.#run;
+    const key = await this.#newKey();
+    const { joinToken } = this.#machine;
+    const enrolled = await enrol(send, key, { ...this.#enrolling(name), joinToken });
+    if (!enrolled.ok) return refusedOutcome(kind, enrolled.error);
+    const { report } = sender({ name, origin, key, ...enrolled.value }, send);
+    const outcomes: Outcome[] = [];
+    for (const draft of drafts) outcomes.push(outcomeOf(kind, await report(draft)));
+    return worstOf(outcomes);
+  }
+
   #use(credentials: Credentials): void {
     this.#credentials = credentials;
     this.#sender = sender(credentials, this.#run.send);
@@ -182,6 +199,9 @@ class Identity {
     return machineKey({ kty: "OKP", crv: "Ed25519", x, d });
   }
 }
+
+/** Returns the first outcome with a fault, or else the last one. */
+const worstOf = (outcomes: readonly Outcome[]) => outcomes.find(({ fault }) => fault) ?? outcomes.at(-1)!;
 
 type Refused = Extract<Awaited<ReturnType<typeof leave>>, { ok: false }>["error"];
 

@@ -8,6 +8,10 @@ import { type Trick, TRICKS } from "./tricks.ts";
 
 export type Act = { kind: string } & (
   | { does: "report"; draft: Draft; isOver: boolean; trick?: Trick; times?: number }
+  /** Reports that are sent at the same time. */
+  | { does: "report at once"; drafts: Draft[] }
+  /** Enrols under a further name that the machine's token allows, and sends these reports one after the other. */
+  | { does: "use a name"; name: string; drafts: Draft[] }
   /** The machine's requests that are no reports. `name` belongs to another machine. */
   | { does: "rotate" }
   | { does: "leave" }
@@ -111,6 +115,19 @@ export const settings = changed("settings at their extremes", ({ facts }, { rand
     facts.settings[name] = random.chance(0.5);
 });
 
+/** Names that lead to another host than the machine, as the machine with the name `name` may report them. */
+const foreignNames = (name: string, others: readonly string[]) => [
+  ...others,
+  `${name}.attacker.example`,
+  `${name}.169.254.169.254.nip.io`,
+  `${name}.10-0-0-1.sslip.io`,
+  `${name}.0x7f.1`,
+  `${name}.shop.example.com`,
+  `x.${name}.shop.example.com`,
+  "localhost",
+  "kubernetes",
+];
+
 const FOREIGN_IPS = [
   "127.0.0.1",
   "169.254.169.254",
@@ -132,7 +149,8 @@ export const beyond = changed("more than its token says", ({ facts }, { random, 
   };
   const types = [random.pick(coveted.conditions), `Example${random.int(4)}`, `Other${random.int(4)}`];
   const ip = random.pick(FOREIGN_IPS);
-  facts.settings.hostname = random.chance(0.5) ? random.pick(coveted.names) : name;
+  const names = foreignNames(name, coveted.names);
+  facts.settings.hostname = random.chance(0.5) ? random.pick(names).slice(0, 63) : name;
   const rollcalls = { "rollcall.dev/machine": salt, "rollcall.dev/deployment": salt, "rollcall.dev/x": salt };
   facts.settings.nodeLabels = random.chance(0.5) ? { ...labels, ...rollcalls } : {};
   facts.settings.registerWithTaints = [
@@ -150,10 +168,10 @@ export const beyond = changed("more than its token says", ({ facts }, { random, 
     }),
   };
   facts.addresses = { nodeIPs: [], lookup: [ip], onInterface: [ip], defaultRoute: { ipv4: "10.20.30.2" } };
-  if (random.chance(0.4)) Object.assign(facts, cloudOf(random, salt, coveted));
+  if (random.chance(0.4)) Object.assign(facts, cloudOf(random, salt, names));
 });
 
-function cloudOf(random: Random, salt: string, { names }: Coveted): Pick<Facts, "cloud"> {
+function cloudOf(random: Random, salt: string, names: readonly string[]): Pick<Facts, "cloud"> {
   return {
     cloud: {
       providerID: `aws:///us-east-1/${salt}`,
@@ -168,9 +186,9 @@ function cloudOf(random: Random, salt: string, { names }: Coveted): Pick<Facts, 
   };
 }
 
-export const clouds = changed("clouds", ({ facts }, { random, salt, coveted }) => {
+export const clouds = changed("clouds", ({ facts }, { random, salt, name, coveted }) => {
   facts.settings.cloudProvider = random.pick(["external", "aws", "gce", "azure", "file"] as const);
-  if (random.chance(0.8)) Object.assign(facts, cloudOf(random, salt, coveted));
+  if (random.chance(0.8)) Object.assign(facts, cloudOf(random, salt, foreignNames(name, coveted.names)));
 });
 
 /** Makes reports as of two machines with one key, in turns: A, B, A, B. */
@@ -196,6 +214,30 @@ export const floods: Kind = (draw) => ({
   isOver: false,
   times: 10,
 });
+
+/** Makes two reports at once with different labels, so that the Worker's patches of one Node conflict. */
+export const doubles: Kind = (draw) => {
+  const drafts = ["a", "b"].map((half) => {
+    const draft = well(draw);
+    draft.facts.settings.nodeLabels = { [`example.com/l-${draw.random.int(4)}`]: `${draw.salt}-${half}` };
+    return draft;
+  });
+  return { kind: "two reports at once", does: "report at once", drafts };
+};
+
+/** Makes the reports of a further name of the same token: a large Node, whose state then flaps. */
+export const names: Kind = ({ name, salt, index }) => {
+  const further = `${name}-n${salt}`;
+  const ids = { startId: salt, bootID: salt, machineID: salt };
+  const drafts = [true, false, true, false].map((isReady, at) => {
+    const draft = wellDraft(further, ids, index + at);
+    draft.facts.settings.nodeStatusMaxImages = -1;
+    draft.facts.images = bigImages(salt);
+    if (!isReady) draft.vitals.errors = { runtime: [salt] };
+    return draft;
+  });
+  return { kind: "further names, large and flapping", does: "use a name", name: further, drafts };
+};
 
 export const leaves = (): Act => ({ kind: "leaves and enrols again", does: "leave" });
 

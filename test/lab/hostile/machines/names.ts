@@ -1,7 +1,10 @@
 // Makes the names of a run's machines.
 
 export const HONEST = ["honest-0", "honest-1", "honest-2", "honest-3"] as const;
-export const KUBELETS = ["kubelet-0", "kubelet-1"] as const;
+/** The second kubelet has a name of several labels, as a hostile machine may report. */
+export const KUBELETS = ["kubelet-0", "kubelet-1.shop.example.com"] as const;
+/** A healthy machine whose Node stops being Ready now and then, so that its operators are notified. */
+export const PATIENT = "honest-patient";
 const PREFIX = "hostile-";
 
 export const isHostile = (name: string) => name.startsWith(PREFIX);

@@ -8,15 +8,25 @@ import { fileURLToPath } from "node:url";
 import type { Node } from "../../../../shared/kubernetes/types.ts";
 import { type BenchWorker, ROOT, startBenchWorker } from "../../bench/workerd.ts";
 import { randomOf } from "../random.ts";
+import {
+  ALL,
+  fleetWide,
+  historyOf,
+  type Patient,
+  type Receivers,
+  startPatient,
+  startReceivers,
+} from "./alerts.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type Findings, findings } from "./findings.ts";
 import { ACT_EVERY_MS } from "./hostile-machine.ts";
 import { type Honest, startHonest } from "./honest.ts";
 import { type KubeDoor, openKubeDoor } from "./kube-door.ts";
-import { HONEST, isHostile, KUBELETS } from "./names.ts";
+import { HONEST, isHostile, KUBELETS, PATIENT } from "./names.ts";
 import { addKubelets, differences, renewAsKubelet, snapshotOf } from "./neighbours.ts";
 import { missingFromAudit, operator } from "./operator.ts";
 import { hostileMachines, startHostile } from "./start-hostile.ts";
+import { loadsOf } from "./shares.ts";
 import { costs } from "./traffic.ts";
 import type { Outcomes, Plan } from "./verdict.ts";
 import { watch } from "./watch.ts";
@@ -50,18 +60,22 @@ export async function runMachines(
   const stop = AbortSignal.any([interrupted, over.signal]);
   let worker: BenchWorker | undefined;
   let honest: Honest | undefined;
+  let receivers: Receivers | undefined;
   try {
-    const choice = { entry: ENTRY, variables: deployedVariables() };
+    const variables = { ...deployedVariables(), PRIVATE_WEBHOOKS: "loopback" };
+    const choice = { entry: ENTRY, variables };
     worker = await startBenchWorker({ url: door.url, token: cluster.workersToken }, "honest-*", choice);
     await addKubelets(cluster.admin, KUBELETS);
     const totalMs =
       plan.acts === undefined ? plan.minutes * 60_000 : (plan.acts * ACT_EVERY_MS) / (1 - BEFORE);
     honest = await startHonest(worker, HONEST, Math.min(HONEST_EVERY_MS, totalMs / HONEST_REPORTS));
-    return await attack({ plan, progress, totalMs, cluster, door, worker, honest, found, stop });
+    receivers = await startReceivers(worker.operator);
+    return await attack({ plan, progress, totalMs, cluster, door, worker, honest, receivers, found, stop });
   } finally {
     over.abort();
     await honest?.stop();
     await worker?.stop();
+    await receivers?.stop();
     await door.stop();
     await cluster.stop();
   }
@@ -75,13 +89,14 @@ interface Attacked {
   door: KubeDoor;
   worker: BenchWorker;
   honest: Honest;
+  receivers: Receivers;
   found: Findings;
   /** Aborted at the end of the run, to end all that the run has started. */
   stop: AbortSignal;
 }
 
 async function attack(attacked: Attacked): Promise<Outcomes> {
-  const { plan, progress, totalMs, cluster, door, worker, honest, found, stop } = attacked;
+  const { plan, progress, totalMs, cluster, door, worker, honest, receivers, found, stop } = attacked;
   const { admin } = cluster;
   const beside: string[] = [];
   void renewAsKubelet(admin, KUBELETS[0], stop).catch((error: unknown) => beside.push(String(error)));
@@ -91,8 +106,12 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   await wait(beforeMs, undefined, { signal: stop });
   const honestBefore = honest.durations();
   const putBefore = await cluster.putBytes();
-  const others = await snapshotOf(admin, isHostile);
+  // The Node of the patient changes on purpose.
+  const others = await snapshotOf(admin, isNotKept);
 
+  const patient = await startPatient(worker, receivers, forMs, stop);
+  const history = await honestHistory(worker);
+  const attackedMs = performance.now();
   const machines = await hostileMachines(plan.machines, worker.operator);
   const extent = plan.acts === undefined ? { forMs, acts: Infinity } : { forMs: Infinity, acts: plan.acts };
   const hostile = startHostile({ seed: plan.seed, url: worker.url, ...extent, machines }, found.note);
@@ -109,7 +128,10 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   const watched = await watch({ cluster, worker, found, operating, attack: hostile, forMs, stop, looked });
   await hostile.ended;
 
+  await patient.ended;
+
   const endedMs = performance.now();
+  const minutes = (endedMs - attackedMs) / 60_000;
   const honestDuring = honest.durations();
   const names = [...found.nodes.keys()];
   for (const name of names) {
@@ -129,7 +151,7 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
     plan,
     apiserver: cluster.title,
     kinds: found.kinds,
-    othersChanged: differences(others, await snapshotOf(admin, isHostile)),
+    othersChanged: differences(others, await snapshotOf(admin, isNotKept)),
     elsewhere: elsewhere.map(({ method, path }) => `${method} ${path}`),
     beyondGrants: [...found.beyond],
     marks: found.marks.count(),
@@ -146,8 +168,40 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
     honestFaults: [...honest.faults, ...watched.notReady],
     failures: [...found.failures, ...operating.faults, ...hostile.faults, ...beside],
     overLimits: found.overLimits,
+    ...(await alertsAndHistory(worker, { receivers, patient, history })),
+    loads: loadsOf(found.nodes),
+    minutes,
     objectBytes: await sizesOf(worker, names),
     residentBytes: watched.residentBytes,
+  };
+}
+
+const isNotKept = (name: string) => isHostile(name) || name === PATIENT;
+
+async function honestHistory({ operator: connection }: BenchWorker): Promise<Map<number, string>> {
+  const lines = await Promise.all([...HONEST, PATIENT].map((name) => historyOf(connection, { name })));
+  return new Map(lines.flat().map(({ id, name, text }) => [id, `${name}: ${text}`]));
+}
+
+interface Heard {
+  receivers: Receivers;
+  patient: Patient;
+  /** The lines about honest machines at the start of the attack. */
+  history: ReadonlyMap<number, string>;
+}
+
+async function alertsAndHistory(worker: BenchWorker, { receivers, patient, history }: Heard) {
+  const kept = await honestHistory(worker);
+  const unreachable = await historyOf(worker.operator, { text: "cluster-unreachable" });
+  const [last] = await historyOf(worker.operator, {});
+  return {
+    deliveries: receivers.deliveries.filter(({ receiver }) => receiver === ALL).length,
+    fleetAlerts: fleetWide(receivers.deliveries),
+    toldMs: patient.toldMs,
+    untold: patient.untold,
+    unreachable: unreachable.map(({ name, text }) => `${name}: ${text}`),
+    historyLines: last?.id ?? 0,
+    historyLost: [...history].flatMap(([id, line]) => (kept.has(id) ? [] : [line])),
   };
 }
 

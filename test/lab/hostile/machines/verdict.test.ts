@@ -31,6 +31,15 @@ const clean: Outcomes = {
   honestFaults: [],
   failures: [],
   overLimits: [],
+  fleetAlerts: [],
+  unreachable: [],
+  deliveries: 20,
+  toldMs: [1500],
+  untold: [],
+  historyLines: 400,
+  historyLost: [],
+  loads: [{ names: "hostile-03", nodes: 50, bytes: MIB }],
+  minutes: 4,
   objectBytes: new Map([["hostile-03", MIB]]),
   residentBytes: [100 * MIB],
 };
@@ -43,7 +52,7 @@ describe("a verdict", () => {
   it("all limits kept → clean, with the measured amounts", () => {
     expect(isClean(clean)).toBe(true);
     const text = verdictText(clean);
-    expect(lastLine(text)).toBe("clean: 16 limits kept");
+    expect(lastLine(text)).toBe("clean: 23 limits kept");
     expect(brokenLines(text)).toEqual([]);
     expect(text).toContain("rotates  200 × 1");
     expect(text).toContain("against the apiserver");
@@ -54,6 +63,10 @@ describe("a verdict", () => {
   });
 
   it.each<[situation: string, Partial<Outcomes>, line: string, lookAt: string]>([
+    ["an outage was told", { fleetAlerts: ["all: firing outage 1"] }, "fleet: 1", "all: firing outage 1"],
+    ["a machine blames the apiserver", { unreachable: ["hostile-00: x"] }, "apiserver: 1", "hostile-00: x"],
+    ["an alert did not arrive", { untold: ["firing"] }, "not arrive: 1 of 2", "firing"],
+    ["a line is lost", { historyLost: ["honest-0: new"] }, "honest machines: 1", "honest-0: new"],
     ["another Node changed", { othersChanged: ["/nodes/a is gone"] }, "changed: 1", "/nodes/a is gone"],
     [
       "the Worker sent requests elsewhere",
@@ -125,6 +138,19 @@ describe("a verdict", () => {
       "storage of a machine: 5.00 MiB (a)",
       AGAIN,
     ],
+    [
+      "a token's Nodes are large",
+      { loads: [{ names: "a", nodes: 1, bytes: 4 * MIB + 1 }] },
+      "a join token's Nodes: 4.00 MiB (a), at most 4.00 MiB",
+      AGAIN,
+    ],
+    [
+      "a token has many Nodes",
+      { loads: [{ names: "a", nodes: 681, bytes: 0 }] },
+      "Nodes of a join token: 681 (a), at most 680",
+      AGAIN,
+    ],
+    ["a receiver is flooded", { deliveries: 41 }, "deliveries to a receiver: 41, at most 40", AGAIN],
     ["there was no machine", { objectBytes: new Map() }, "storage of a machine: 0.00 MiB (none)", AGAIN],
     [
       "memory grows",
@@ -157,6 +183,10 @@ describe("a verdict", () => {
     [
       "in some minutes, its saved budget",
       { costs: [cost({ bytesAnHour: 4.4 * MIB, hours: 1 / 15 })], etcdBytesAnHour: 4.4 * MIB },
+    ],
+    [
+      "a token and a receiver at their limits",
+      { loads: [{ names: "a", nodes: 680, bytes: 4 * MIB }], deliveries: 40 },
     ],
     ["an object at its size limit", { objectBytes: new Map([["a", BOUNDS.objectBytes]]) }],
     ["twice as slow", { honestBefore: [80], honestDuring: [160] }],

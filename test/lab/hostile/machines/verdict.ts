@@ -1,6 +1,7 @@
 // Compares the results of a run with its limits. Returns text: a line for each limit, and the verdict as the last
 // line.
 import { memoryOf } from "../verdict.ts";
+import { allowed, SHARED, type TokenLoad } from "./shares.ts";
 import type { Cost } from "./traffic.ts";
 
 export interface Plan {
@@ -41,6 +42,21 @@ export interface Outcomes {
   failures: readonly string[];
   /** The values that the Worker accepted although they exceed a limit. */
   overLimits: readonly string[];
+  /** The alerts about the fleet, which no machine alone may cause. The apiserver served the Worker all the time. */
+  fleetAlerts: readonly string[];
+  /** The machines whose history says that the Worker could not write to the apiserver. */
+  unreachable: readonly string[];
+  /** The number of deliveries to the receiver of all alerts. */
+  deliveries: number;
+  /** The time until an alert about an honest machine arrived, for each alert; `untold` has those that did not. */
+  toldMs: readonly number[];
+  untold: readonly string[];
+  /** The number of lines that the fleet's history got; `historyLost` has the lost lines of honest machines. */
+  historyLines: number;
+  historyLost: readonly string[];
+  /** The Nodes of each join token's machines, and the minutes in which they were made. */
+  loads: readonly TokenLoad[];
+  minutes: number;
   /** The bytes of each machine's node object in SQLite, by machine. */
   objectBytes: ReadonlyMap<string, number>;
   /** The memory of workerd in bytes, measured repeatedly. */
@@ -119,8 +135,13 @@ function lines(outcomes: Outcomes): Line[] {
     none("over a limit and taken", overLimits),
     none("5xx or no answer", failures),
     none("honest machines not Ready or refused", honestFaults),
+    none("alerts about the fleet", outcomes.fleetAlerts),
+    none("states that blame the apiserver", outcomes.unreachable),
+    toldLine(outcomes),
+    none(`of ${outcomes.historyLines} lines of history, lost ones of honest machines`, outcomes.historyLost),
     slowdownLine(outcomes),
     ...costLines(outcomes),
+    ...shareLines(outcomes),
     sizeLine(outcomes),
     memoryLine(outcomes),
   ];
@@ -128,6 +149,36 @@ function lines(outcomes: Outcomes): Line[] {
 
 function none(what: string, faults: readonly string[]): Line {
   return { text: `${what}: ${faults.length}`, isKept: faults.length === 0, faults };
+}
+
+function toldLine({ toldMs, untold }: Outcomes): Line {
+  const longest = (Math.max(0, ...toldMs) / 1000).toFixed(1);
+  const text = `alerts about an honest machine that did not arrive: ${untold.length} of ${untold.length + toldMs.length}, the others within ${longest} s`;
+  return { text, isKept: untold.length === 0 && toldMs.length > 0, faults: untold };
+}
+
+function shareLines({ loads, deliveries, minutes }: Outcomes): Line[] {
+  const [many, large] = [most(loads, ({ nodes }) => nodes), most(loads, ({ bytes }) => bytes)];
+  const [nodes, bytes] = [many?.nodes ?? 0, large?.bytes ?? 0];
+  const may = {
+    nodes: Math.floor(allowed(SHARED.nodes, minutes)),
+    bytes: allowed(SHARED.nodeBytes, minutes),
+    deliveries: Math.floor(allowed(SHARED.deliveries, minutes)),
+  };
+  return [
+    {
+      text: `Nodes of a join token: ${nodes} (${many?.names}), at most ${may.nodes}`,
+      isKept: nodes <= may.nodes,
+    },
+    {
+      text: `bytes of a join token's Nodes: ${mib(bytes)} (${large?.names}), at most ${mib(may.bytes)}`,
+      isKept: bytes <= may.bytes,
+    },
+    {
+      text: `deliveries to a receiver: ${deliveries}, at most ${may.deliveries}`,
+      isKept: deliveries <= may.deliveries,
+    },
+  ];
 }
 
 function slowdownLine({ honestBefore, honestDuring }: Outcomes): Line {
