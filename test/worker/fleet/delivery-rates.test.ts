@@ -113,6 +113,29 @@ describe("ten machines of one token that flap", () => {
     }, 10));
 });
 
+describe("machines of eight tokens that flap, so that the receiver gets as many deliveries as it may", () => {
+  it.each([
+    ["not-ready", 40 * SECOND],
+    ["silent", 40 * SECOND],
+  ] as const)("→ an alert about a machine with another token, %s, arrives within %i ms", (state, withinMs) =>
+    withFleet(async (fleet) => {
+      await fleet.add({ delaySeconds: 0 });
+      const flapping = async (ms: number) => {
+        for (let atMs = 0, isWell = false; atMs < ms; atMs += 8 * SECOND, isWell = !isWell)
+          for (let index = 1; index <= 16; index++) {
+            fleet.goes(index, isWell ? "ready" : "not-ready", ofToken(`flood-${index % 8}`));
+            await fleet.pass(SECOND / 2);
+          }
+      };
+      await flapping(5 * MINUTE);
+      const before = fleet.delivered().length;
+      fleet.goes(50, state, ofToken("site"));
+      await flapping(withinMs);
+      expect(fleet.delivered().slice(before)).toContain(`firing ${machineName(50)} ${state}`);
+    }),
+  );
+});
+
 it.each([
   ["as many alerts as a token's burst, one after the other → each at once", atOnce, atOnce],
   ["one more → it waits", atOnce + 1, atOnce],

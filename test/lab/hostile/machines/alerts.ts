@@ -50,7 +50,7 @@ export interface Patient {
 
 /** The time within which an alert of an honest machine arrives, also while hostile machines exhaust their shares. */
 const TOLD_WITHIN_MS = 90_000;
-const REPORT_EVERY_MS = 2000;
+const REPORT_EVERY_MS = 1000;
 /** The number of times that the machine stops being Ready. Its own join token allows six deliveries at once. */
 const TURNS = 2;
 
@@ -64,8 +64,8 @@ export async function startPatient(
   const machine = await startMachine(worker, PATIENT);
   const startedMs = performance.now();
   const [toldMs, untold]: [number[], string[]] = [[], []];
+  const played = new AbortController();
   let isReady = true;
-  let isOver = false;
   const told = (status: string) =>
     deliveries
       .filter(({ receiver }) => receiver === ALL)
@@ -73,12 +73,9 @@ export async function startPatient(
       .filter((alert) => alert.name === PATIENT && alert.status === status).length;
   const pause = (ms: number) => wait(ms, true, { signal: stop }).catch(() => false);
 
-  async function change(status: "firing" | "resolved"): Promise<void> {
-    const before = told(status);
+  async function untilTold(status: "firing" | "resolved", times: number): Promise<void> {
     const changedMs = performance.now();
-    isReady = status === "resolved";
-    await machine.report(isReady);
-    while (told(status) === before) {
+    while (told(status) < times) {
       if (performance.now() - changedMs > TOLD_WITHIN_MS) {
         untold.push(`no receiver was notified within ${TOLD_WITHIN_MS / 1000} s: ${status} ${PATIENT}`);
         return;
@@ -87,16 +84,26 @@ export async function startPatient(
     }
     toldMs.push(performance.now() - changedMs);
   }
+  async function change(status: "firing" | "resolved"): Promise<void> {
+    isReady = status === "resolved";
+    await untilTold(status, told(status) + 1);
+  }
   async function play(): Promise<void> {
+    // The machine was not Ready while it enrolled.
+    await untilTold("resolved", 1);
     for (let turn = 0; turn < TURNS; turn++) {
       await pause(Math.max(0, startedMs + (forMs * turn) / TURNS - performance.now()));
       await change("firing");
       await change("resolved");
     }
-    isOver = true;
+    played.abort();
   }
+  // One loop sends all reports, since two at once would look like two machines.
   async function report(): Promise<void> {
-    while (!isOver && (await pause(REPORT_EVERY_MS))) await machine.report(isReady);
+    while (!played.signal.aborted && (await pause(REPORT_EVERY_MS))) {
+      const fault = await machine.report(isReady);
+      if (fault !== null) untold.push(fault);
+    }
     machine.close();
   }
   return { ended: Promise.all([play(), report()]).then(() => undefined), toldMs, untold };

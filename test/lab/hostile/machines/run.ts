@@ -43,6 +43,8 @@ const MAX_BEFORE_MS = 60_000;
 const HONEST_EVERY_MS = 4000;
 /** The least number of reports of an honest machine. In a short run the machine therefore reports more often. */
 const HONEST_REPORTS = 10;
+/** The shortest time between two reports: the shortest run lasts until the patient's alerts have arrived. */
+const HONEST_LEAST_MS = 2000;
 
 /** Shows the seconds of the run and the number of acts until now. */
 type Progress = (seconds: number, acts: number) => void;
@@ -68,7 +70,8 @@ export async function runMachines(
     await addKubelets(cluster.admin, KUBELETS);
     const totalMs =
       plan.acts === undefined ? plan.minutes * 60_000 : (plan.acts * ACT_EVERY_MS) / (1 - BEFORE);
-    honest = await startHonest(worker, HONEST, Math.min(HONEST_EVERY_MS, totalMs / HONEST_REPORTS));
+    const everyMs = Math.min(HONEST_EVERY_MS, Math.max(HONEST_LEAST_MS, totalMs / HONEST_REPORTS));
+    honest = await startHonest(worker, HONEST, everyMs);
     receivers = await startReceivers(worker.operator);
     return await attack({ plan, progress, totalMs, cluster, door, worker, honest, receivers, found, stop });
   } finally {
