@@ -1,6 +1,6 @@
-// Tests a deployment on a real apiserver. First its whole state is deleted, and every Node stays. Then it is
-// uninstalled while its Worker runs and its machines report: the listed objects are removed and do not return, and
-// objects of others stay.
+// Tests a deployment on a real apiserver. Deleting the deployment's whole state leaves every Node. Uninstalling the
+// deployment, while its Worker runs and its machines report, removes the listed objects for good. Objects of others
+// stay.
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -101,7 +101,7 @@ describe("a lost deployment and its backup", () => {
     ]);
     await loseAll(names);
     expect(await statusOf(machines[0]!)).toBe("unauthenticated");
-    // The import must keep the token that an operator of the new deployment made before it.
+    // The import must keep the token that an operator of the new deployment has made before the import.
     await mintToken({ names: "kept-before" });
 
     const last = pages.at(-1)!;

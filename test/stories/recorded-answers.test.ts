@@ -165,7 +165,7 @@ const placed = (text: string) =>
 async function record(route: string, what: string, response: Response): Promise<string> {
   response.webSocket?.accept();
   response.webSocket?.close();
-  // The body is read as bytes: workerd warns if a body is read as text whose type it does not know as text.
+  // The body is read as bytes: workerd warns if a body is read as text but its type is no text.
   const body = new TextDecoder().decode(await response.arrayBuffer());
   const headers = Object.fromEntries(response.headers);
   const { "content-type": type = "", "cache-control": cache = "", ...more } = headers;

@@ -65,7 +65,7 @@ async function serveReports(): Promise<{ url: string; server: Server; next: () =
 describe.skipIf(!hasDbusDaemon).each(nodes())(
   `node-shim on Node %s (else: ${WITHOUT_DBUS})`,
   (version, node) => {
-    // The time that the last report may take does not depend on the runtime, so it is tested on one version only.
+    // The time limit of the last report does not depend on the runtime: one version of Node tests the limit.
     const isOwn = version === process.version;
     let folder: { path: string; remove: () => void };
     let daemon: Daemon;

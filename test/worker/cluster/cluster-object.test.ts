@@ -226,7 +226,7 @@ describe("the watch of the Nodes", () => {
     /** The tokens that the apiserver answers with 401. */
     refused?: string[];
     nodes?: object[];
-    /** The lines of the watch, which ends after them. */
+    /** The lines that the watch sends before it ends. */
     lines?: object[];
     /** The test's function that runs while a node object is notified. */
     onNotice?: () => void;

@@ -53,7 +53,7 @@ describe.each<[situation: string, more: object]>([
     expect(await report(through)(facts(name), HEALTHY)).toMatchObject(REFUSED);
     expect(await rotate(through, machine, key)).toMatchObject(REFUSED);
     expect(await leave(through, machine)).toMatchObject(REFUSED);
-    // No request counted as a failure: the machine reports again once the Worker is configured.
+    // No request counted as a failed attempt: the machine reports again once the Worker is configured.
     expect(await report(transport)(facts(name), HEALTHY)).toMatchObject({ ok: true });
   });
 });

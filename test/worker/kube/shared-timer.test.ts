@@ -26,7 +26,7 @@ function ownTimer() {
       const rung = bells.filter(({ leftMs }) => leftMs <= 0);
       bells.splice(0, bells.length, ...bells.filter(({ leftMs }) => leftMs > 0));
       for (const { tick } of rung) tick();
-      // Lets the notified callers continue: a race, and two functions that await it.
+      // Lets the notified callers continue. They wait for a race, through two functions.
       for (let turns = 0; turns < 10; turns++) await Promise.resolve();
     }
   };

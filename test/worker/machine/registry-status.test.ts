@@ -1,4 +1,4 @@
-// Tests what a node object asks the registry: whether a key is valid, which origin it uses, and a rotation.
+// Tests a node object's calls to the registry: whether a key is valid, which origin it uses, and a rotation.
 import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
 import { CHANGED_TOO_OFTEN, UNAUTHENTICATED } from "../../../worker/machine/answers.ts";

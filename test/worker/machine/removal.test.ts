@@ -1,4 +1,4 @@
-// Tests that a machine's removal deletes its own objects in the cluster and no others, and who may cause that.
+// Tests that a machine's removal deletes only the machine's own objects in the cluster, and who may remove a machine.
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { Lease, Node } from "../../../shared/kubernetes/types.ts";

@@ -1,4 +1,4 @@
-// Tests which migrations an object has run, and which it runs after a wake-up.
+// Tests which migrations count as run by an object, and which migrations the object runs after a wake-up.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";

@@ -256,7 +256,7 @@ export class Billing {
     Object.defineProperty(ctx, "waitUntil", { value: waitUntil });
   }
 
-  /** Returns the environment with counted requests of the object, because they keep it awake as well. */
+  /** Returns the environment in which the object's requests are counted, since they keep the object awake as well. */
   #watchedEnvironment(usage: Usage, env: Environment): Environment {
     const asking = <T extends object>(target: T): T =>
       new Proxy(target, {

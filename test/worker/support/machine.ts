@@ -119,7 +119,7 @@ export function shimOf(
   });
 }
 
-/** Waits until the node object has sent its update to the fleet index, which it does in the background. */
+/** Waits until the node object has sent its update to the fleet index. The object sends updates in the background. */
 export async function indexIsUpdated(name: string): Promise<void> {
   await eventually(async () => expect(await env.NODES.getByName(name).toldSummary()).not.toBeNull());
 }
