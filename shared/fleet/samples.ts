@@ -1,7 +1,7 @@
 // Thins out and encodes samples of a machine's eviction signals. The node object stores the bytes.
 import type { SIGNALS } from "../protocol/report.ts";
 
-/** The signals in the order of a sample's amounts. Stored samples have this order, so it must not change. */
+/** The signals in the order of a sample's amounts. Stored samples have this order, so the order must not change. */
 export const SAMPLED_SIGNALS = [
   "memory.available",
   "nodefs.available",

@@ -167,7 +167,9 @@ function conditionsWithin(
   unlist(node, FACT_CONDITIONS_ANNOTATION, left);
   return left.map((type) => named(`condition ${type}`, ownerOf(type)));
 
-  /** Returns true if rollcall added a condition that the grant no longer allows: it is removed, not restored. */
+  /**
+   * Returns true if rollcall added a condition that the grant no longer allows: the condition is removed, not restored.
+   */
   function isGone(type: string): boolean {
     return listed.includes(type) && !isAllowed(grant.mayCondition, type);
   }

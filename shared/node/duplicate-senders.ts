@@ -144,7 +144,7 @@ function withPhase(seen: SeenSenders, phase: DuplicatePhase, nowMs: number): See
   if (phase === double?.phase)
     return { ...seen, double: { ...double, lastTurnMs: nowMs, turns: double.turns + 1 } };
   const first = turns.find((turn, index) => turns.slice(0, index).some((other) => isSame(turn, other)));
-  // The first sender that returned is trusted; if no sender has returned, the first one is.
+  // The first sender that has returned is trusted. If no sender has returned, the first of all senders is trusted.
   const believed = (first ?? turns[0])?.startId ?? "";
   const count = Math.max(0, turns.length - 1) + forks.length;
   return {

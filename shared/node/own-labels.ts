@@ -28,7 +28,7 @@ export interface NodeMarks {
 export function ownLabels(
   deployment: string | null, // null on a machine, which does not know its deployment
   roles: readonly string[], // contains no role of a control plane but PASSED_OVER_ROLE
-  fieldManager?: string, // this deployment's; a role that it wrote is rollcall's even if the list was removed
+  fieldManager?: string, // this deployment's; a role that this manager wrote is rollcall's even without the list
 ): Setter {
   return (node) => {
     const before = node.metadata.labels ?? {};
@@ -73,7 +73,7 @@ export function tokenLabels(
   return listedLabels({
     annotation: TOKEN_LABELS_ANNOTATION,
     wanted: given,
-    // A label that the machine's facts have listed belongs to the machine, so it is not removed.
+    // A label in the lists of the machine's facts belongs to the machine, so this setter does not remove it.
     mayBeRemoved: (key, node) =>
       !isRollcallLabel(key) &&
       !isRoleLabel(key) &&

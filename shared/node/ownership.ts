@@ -63,7 +63,7 @@ export function isOfferedTo(node: Node, deployment: string): boolean {
 
 /**
  * Returns the strategic merge patch that makes the Node belong to this deployment. The patch has the Node's uid and
- * resourceVersion, so that it fails if the Node has changed: it replaces the whole list of taints. It also removes
+ * resourceVersion, so that it fails if the Node has changed. The patch replaces the whole list of taints, and removes
  * the kubelet's labels that a bystander lacks.
  */
 export function adoptionPatch(node: Node, deployment: string, withoutFactsOnlyTaint: boolean): JsonObject {

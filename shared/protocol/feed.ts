@@ -56,7 +56,7 @@ export interface FeedChanges extends FeedNews {
   moved?: { rows: number; columns: CodedColumns };
   /** The names of removed machines. */
   gone?: string[];
-  /** The number of machines by state, to check the client's rows; present if they are now up to date. */
+  /** The number of machines by state, to check the client's rows; present if these rows are now up to date. */
   counts?: FleetCounts;
 }
 

@@ -14,7 +14,7 @@ export const reportFrameSchema = z.strictObject({
 });
 export type ReportFrame = z.infer<typeof reportFrameSchema>;
 
-/** A heartbeat's first line, which omits what is unchanged since the last accepted report. The second is its MAC. */
+/** A heartbeat's first line, without fields that equal the last accepted report's. The second line is the MAC. */
 export const heartbeatSchema = z.strictObject({
   type: z.literal("heartbeat"),
   /** The number of the heartbeat in its session: 1, 2, 3 … */

@@ -16,7 +16,7 @@ export type CustomSetter = (sources: CustomSources) => Setter;
 /** The custom setters, in the order of their runs. Add your own setters here. */
 export const customSetters: readonly CustomSetter[] = [];
 
-/** Returns a setter that runs the custom setter. If that throws, it counts as failed; the Node is still updated. */
+/** Returns a setter that runs the custom setter. If the custom setter throws, it failed; the Node is still updated. */
 export function contained(setter: CustomSetter, sources: CustomSources): Setter {
   return (node) => {
     try {

@@ -11,7 +11,7 @@ import {
 } from "./integer.ts";
 import { type Quantity, signOf } from "./quantity.ts";
 
-/** Returns a + b in a's format (b's if a is zero), or the larger one if they are over MAX_PLACES_APART apart. */
+/** Returns a + b in a's format (b's if a is zero). Over MAX_PLACES_APART apart, returns the larger amount alone. */
 export function addQuantities(a: Quantity, b: Quantity): Quantity {
   return plus(a, b, b.unscaled);
 }
