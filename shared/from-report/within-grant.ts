@@ -168,7 +168,7 @@ function conditionsWithin(
   return left.map((type) => named(`condition ${type}`, ownerOf(type)));
 
   /**
-   * Returns true if rollcall added a condition that the grant no longer allows: the condition is removed, not restored.
+   * Returns true if rollcall added a condition that the grant no longer allows, which is then removed, not restored.
    */
   function isGone(type: string): boolean {
     return listed.includes(type) && !isAllowed(grant.mayCondition, type);
