@@ -5,40 +5,46 @@ import type { MessageOf } from "../shared/message-of.ts";
 
 /** Each message of the log, with its meaning and the remedy. Words in capitals stand for values. */
 export const LOG_LINES = {
-  "Node OUTCOME": ["the Worker created the machine's Node, or adopted an existing one", "nothing"],
+  "Node OUTCOME": [
+    "the Worker created the machine's Node, or adopted an existing one",
+    "no remedy is necessary",
+  ],
   "registration waits: REASON": [
     "the machine's facts are incomplete, or the machine has no Node and `registerNode` is false",
     "check the machine's phase: `rollcall node NAME`",
   ],
   "registration failed: STEP": [
     "the apiserver refused STEP or did not answer; the Worker retries with the next report",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "the Node is lost: PHASE: REASON": [
     "the Node was deleted, or has another owner",
-    "[the phase](rollcall.md#states-phases-conditions) explains the decision",
+    "check the meaning of PHASE in [the phases](rollcall.md#states-phases-conditions)",
   ],
   "status not written": [
     "the apiserver refused the Node's status or did not answer; the Worker retries with the next report",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "lease not renewed": [
     "the apiserver refused the lease or did not answer; if this persists, the Node's conditions become Unknown",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "WHAT: another update in a row has failed, N so far": [
     "N writes of a lease or a status in a row have failed",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "setters: ERRORS": [
-    "some setters failed; the results of the others were written",
+    "some setters failed; the Worker wrote the results of the other setters",
     "correct [your own setter](custom-setters.md); otherwise report a bug",
   ],
-  "setters: well": ["all setters succeed again", "nothing"],
-  "cluster token renewed": ["the Worker has a new token for the apiserver, valid until `expires`", "nothing"],
+  "setters: well": ["all setters succeed again", "no remedy is necessary"],
+  "cluster token renewed": [
+    "the Worker has a new token for the apiserver, valid until `expires`",
+    "no remedy is necessary",
+  ],
   "cluster token not renewed": [
     "the apiserver gave no new token; the Worker retries until the present token expires",
-    "[the token and its end](cluster.md#the-token-and-its-end)",
+    "follow [the token and its end](cluster.md#the-token-and-its-end)",
   ],
   "no event about the cluster token": [
     "the Worker could not write the event about its token in `rollcall-system`, and retries",
@@ -46,35 +52,35 @@ export const LOG_LINES = {
   ],
   "the registry does not answer": [
     "the cluster object stores changes of Nodes, and sends them when the registry answers again",
-    "if it persists: `rollcall ready`",
+    "if the line repeats, run `rollcall ready`",
   ],
   "not told of a change of its Node": [
     "a machine's object did not answer the cluster object, which notifies it again",
-    "if it persists: `rollcall ready`",
+    "if the line repeats, run `rollcall ready`",
   ],
   "not told that its socket ended": [
     "a machine's object did not answer its gateway, which notifies it again",
-    "if it persists: `rollcall ready`",
+    "if the line repeats, run `rollcall ready`",
   ],
   "a frame failed": [
     "a gateway could not handle a machine's frame; the machine sends a report instead",
-    "if it persists, report a bug",
+    "if the line repeats, report a bug",
   ],
   "a report has no answer": [
     "a machine's object did not answer its gateway; the machine reports over HTTP",
-    "if it persists, report a bug",
+    "if the line repeats, report a bug",
   ],
   "the watch of a gateway failed": [
     "a gateway could not check its sockets for silence; the next check comes within a minute",
-    "if it persists, report a bug",
+    "if the line repeats, report a bug",
   ],
   "the fleet index was not told": [
     "the fleet index did not answer a machine's object; lists show the machine's former state until its next change",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "a duty of the fleet index failed": [
     "the fleet index could not do the periodic work that `duty` names, and retries",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "the rollout has stopped": [
     "no further machine gets the rollout's version; `reason` has the cause",
@@ -82,7 +88,7 @@ export const LOG_LINES = {
   ],
   "no answer about an upgrade": [
     "the fleet index did not answer a machine's question about an upgrade; the machine asks again",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "alarm of the cluster failed": [
     "a bug in the cluster object's alarm, which runs again later",
@@ -98,36 +104,39 @@ export const LOG_LINES = {
   ],
   "events wait": [
     "the apiserver did not accept some events yet; the Worker retries with the next report or alarm",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "events failed": [
     "the apiserver refused an event or did not answer; the Worker retries with the next report or alarm",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "removal failed": [
     "the Worker could not remove a machine's Node and lease, and retries",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
-  left: ["after `node-shim leave` the Worker has removed the machine's Node and lease", "nothing"],
+  left: [
+    "after `node-shim leave` the Worker has removed the machine's Node and lease",
+    "no remedy is necessary",
+  ],
   "has not left yet": [
     "the Worker could not remove the Node or lease of a leaving machine, and retries",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "forgotten by an operator": [
     "after `rollcall forget` the Worker has removed the machine's Node and lease",
-    "nothing",
+    "no remedy is necessary",
   ],
   "not forgotten yet": [
     "the Worker could not remove the Node or lease of a forgotten machine, and retries",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "its Node was removed: silent": [
     "the Worker has removed Node and lease of a machine that was silent for too long",
-    "nothing",
+    "no remedy is necessary",
   ],
   "its Node is not removed yet": [
     "the Worker could not remove the Node or lease of a silent machine, and retries",
-    "if it persists: `rollcall status`",
+    "if the line repeats, run `rollcall status`",
   ],
   "enrolment refused: CAUSE, token ID": [
     "the registry refused a machine's enrolment",
@@ -139,15 +148,15 @@ export const LOG_LINES = {
   ],
   "the registry was not told": [
     "the registry did not answer a machine's object, which notifies it again",
-    "if it persists: `rollcall ready`",
+    "if the line repeats, run `rollcall ready`",
   ],
   "a gateway was not cared for": [
     "the cron trigger did not reach a gateway; the next trigger, a minute later, calls it again",
-    "if it persists: `rollcall ready`",
+    "if the line repeats, run `rollcall ready`",
   ],
   "the feeds could not be told": [
     "the fleet index did not answer; open pages show former states until the next change",
-    "if it persists: `rollcall ready`",
+    "if the line repeats, run `rollcall ready`",
   ],
   "CHECK: MESSAGE": [
     "a check of `rollcall ready` failed; `cure` has the remedy",
@@ -155,7 +164,7 @@ export const LOG_LINES = {
   ],
   "fleet index: TEXT": [
     "the fleet index differed from the registry, and corrected the difference that TEXT names",
-    "nothing",
+    "no remedy is necessary",
   ],
   "Access assertion refused": [
     "a request came through Cloudflare Access with an invalid assertion",

@@ -20,7 +20,7 @@ export const LOG_LINES = {
   ],
   "enrolled as NAME at ORIGIN, key THUMBPRINT": [
     "the machine is enrolled: NAME belongs to its key",
-    "nothing",
+    "no remedy is necessary",
   ],
   "enrolment failed: WHY; trying again": [
     "the Worker does not answer, or cannot enrol machines now",
@@ -34,22 +34,28 @@ export const LOG_LINES = {
     "the shim ends, and the Node does not show the cause",
     "fix the fault that the last line names",
   ],
-  "reports go over a socket": ["the machine has a [socket](shim.md#sockets)", "nothing"],
+  "reports go over a socket": ["the machine has a [socket](shim.md#sockets)", "no remedy is necessary"],
   "reports go by HTTP": [
     "the machine has no socket; `; no socket:` with the reason may follow",
-    "nothing, or [the remedy for the reason](shim.md#sockets)",
+    "no remedy is necessary, or [the remedy for the reason](shim.md#sockets)",
   ],
-  "the machine slept for N s: reporting on a new connection": ["the machine was suspended", "nothing"],
+  "the machine slept for N s: reporting on a new connection": [
+    "the machine was suspended",
+    "no remedy is necessary",
+  ],
   "CONDITION: LEFT": [
     "a pressure has begun; LEFT is the available amount: `memory.available 92274688 of 8204615680`",
     "`rollcall explain CONDITION`",
   ],
-  "CONDITION is over": ["the pressure has ended", "nothing"],
+  "CONDITION is over": ["the pressure has ended", "no remedy is necessary"],
   "the machine is shutting down": [
     "logind announced a shutdown; with the next report the Node is not Ready",
-    "nothing",
+    "no remedy is necessary",
   ],
-  "the shutdown was cancelled": ["logind cancelled the shutdown; the Node becomes Ready again", "nothing"],
+  "the shutdown was cancelled": [
+    "logind cancelled the shutdown; the Node becomes Ready again",
+    "no remedy is necessary",
+  ],
   "shutdowns are not held back: WHY": [
     "the machine may go down before the last report arrives",
     "start logind, or set `shutdownGracePeriod: 0s` if that report is not needed",
@@ -58,7 +64,10 @@ export const LOG_LINES = {
     "the system bus or logind does not answer; the shim retries",
     "start logind, or set `shutdownGracePeriod: 0s`",
   ],
-  "device plugin for RESOURCE registered": ["the Node counts the plugin's devices from now on", "nothing"],
+  "device plugin for RESOURCE registered": [
+    "the Node counts the plugin's devices from now on",
+    "no remedy is necessary",
+  ],
   "device plugin refused: WHY": [
     "a device plugin's registration is invalid, or the shim already serves the maximum of resources",
     "correct the plugin, or remove one",
@@ -68,7 +77,7 @@ export const LOG_LINES = {
     "start the plugin again; it then registers by itself",
   ],
   "device plugins: the socket in FOLDER was removed: listening again": [
-    "another program emptied the folder; the plugins register again when they notice that",
+    "another program emptied the folder; the plugins register again when they notice the removal",
     "restart a plugin that does not register again",
   ],
   "device plugins: FAULT; restart the shim once it may have it again": [
@@ -76,11 +85,11 @@ export const LOG_LINES = {
     "stop that process, or remove `--device-plugins`; then restart the shim",
   ],
   "device plugins: FOLDER cannot be written to (FAULT): make room": [
-    "the shim cannot store the names of the resources; after a restart it would not have them",
+    "the shim cannot store the names of the plugins' resources, and would not have them after a restart",
     "free disk space for the state folder",
   ],
   "FILE is damaged: the Node's extended resources are 0 until their device plugins register": [
-    "the shim cannot read the stored names of the resources",
+    "the shim cannot read the stored names of the plugins' resources",
     "restart a plugin that does not register again by itself",
   ],
   "status: FAULT; reports go on, and `node-shim status` shows less": [
@@ -102,13 +111,13 @@ export const LOG_LINES = {
   ],
   "node-shim: NAME: MESSAGE": [
     "a warning of Node.js itself",
-    "nothing; if another fault occurs with it, report a bug",
+    "no remedy is necessary; if another fault occurs with it, report a bug",
   ],
 } as const satisfies Record<string, readonly [means: string, todo: string]>;
 
 export const WARNING_SOURCES = {
   configuration: [
-    "fields that the shim ignores, because only a kubelet uses them, or a key that occurs twice",
+    "the shim ignores fields that only a kubelet uses, or all but the last value of a repeated key",
     "remove the fields, or keep them for a kubelet",
   ],
   "container runtime": [
@@ -116,84 +125,102 @@ export const WARNING_SOURCES = {
     "start the runtime, or set the field that the line names ([the container runtime](configuration.md#the-container-runtime))",
   ],
   "container runtime status": [
-    "the readiness of the runtime and its network; if this persists, the Node is not Ready",
+    "the shim does not report whether the runtime and its network are ready; if that lasts, the Node is not Ready",
     "read the runtime's own log",
   ],
   "container runtime version": [
-    "the runtime's version: the Node shows `Unknown`",
+    "the shim omits the runtime's version, and the Node shows `Unknown`",
     "read the runtime's own log",
   ],
   images: [
-    "all images, or those that do not fit into a report",
+    "the shim omits all images, or the images that do not fit into a report",
     "read the runtime's own log, or set `nodeStatusMaxImages`",
   ],
   imagefs: [
-    "the file system of the images; without it DiskPressure considers only nodefs",
+    "the shim omits the images' file system, so that DiskPressure considers only nodefs",
     "read the runtime's own log",
   ],
-  nodefs: ["the disk's size: `ephemeral-storage`", "check that the file system of `--root-dir` answers"],
-  "nodefs.available": ["the signal `nodefs.available` of DiskPressure", "check that the file system answers"],
+  nodefs: [
+    "the shim omits the disk's size (`ephemeral-storage`)",
+    "check that the file system of `--root-dir` answers",
+  ],
+  "nodefs.available": [
+    "the shim omits the signal `nodefs.available` of DiskPressure",
+    "check that the file system answers",
+  ],
   "nodefs.inodesFree": [
-    "the signal `nodefs.inodesFree` of DiskPressure",
+    "the shim omits the signal `nodefs.inodesFree` of DiskPressure",
     "check that the file system answers",
   ],
   "imagefs.available": [
-    "the signal `imagefs.available` of DiskPressure",
+    "the shim omits the signal `imagefs.available` of DiskPressure",
     "check that the file system answers",
   ],
   "imagefs.inodesFree": [
-    "the signal `imagefs.inodesFree` of DiskPressure",
+    "the shim omits the signal `imagefs.inodesFree` of DiskPressure",
     "check that the file system answers",
   ],
   "memory.available": [
-    "the signal of MemoryPressure",
+    "the shim omits the signal of MemoryPressure",
     "check that the shim may read `/proc` and the root cgroup",
   ],
-  "pid.available": ["the signal of PIDPressure", "check that the shim may read `/proc`"],
+  "pid.available": ["the shim omits the signal of PIDPressure", "check that the shim may read `/proc`"],
   "OOM kills": [
-    "events of processes that the kernel killed",
+    "the shim omits the number of processes that the kernel killed, and the Worker their events",
     "check that the shim may read `/proc` and the root cgroup",
   ],
   cores: [
-    "the machine's CPUs; without them the Worker registers no Node",
+    "the shim omits the machine's CPUs, without which the Worker registers no Node",
     "check that the shim may read `/sys`",
   ],
   memory: [
-    "the machine's memory; without it the Worker registers no Node",
+    "the shim omits the machine's memory, without which the Worker registers no Node",
     "check that the shim may read `/proc`",
   ],
   "huge pages": [
-    "the machine's huge pages; without them the Worker registers no Node",
+    "the shim omits the machine's huge pages, without which the Worker registers no Node",
     "check that the shim may read `/sys`",
   ],
-  "machine ID": ["the Node's machine ID", "check that the shim may read `/etc/machine-id`"],
-  "boot ID": ["the Node's boot ID", "check that the shim may read `/proc`"],
-  "system UUID": ["the Node's system UUID", "run the shim as root: only root can read the file"],
+  "machine ID": ["the shim omits the Node's machine ID", "check that the shim may read `/etc/machine-id`"],
+  "boot ID": ["the shim omits the Node's boot ID", "check that the shim may read `/proc`"],
+  "system UUID": [
+    "the shim omits the Node's system UUID",
+    "run the shim as root: only root can read the file",
+  ],
   "OS image": [
-    "the system's name: the Node shows `Unknown`",
+    "the shim omits the operating system's name, and the Node shows `Unknown`",
     "check that the shim may read `/etc/os-release`",
   ],
-  "network interfaces": ["the addresses from which the shim chooses the Node's address", "pass `--node-ip`"],
-  "default route": ["the route by which the shim chooses the Node's address", "pass `--node-ip`"],
-  resolver: ["the address of the machine's name", "repair the resolver, or pass `--node-ip`"],
+  "network interfaces": [
+    "the shim lacks the addresses from which it chooses the Node's address",
+    "pass `--node-ip`",
+  ],
+  "default route": ["the shim lacks the route by which it chooses the Node's address", "pass `--node-ip`"],
+  resolver: ["the shim lacks the address of the machine's name", "repair the resolver, or pass `--node-ip`"],
   "cloud metadata": [
-    "the cloud's metadata of the machine; the last valid answer stays",
+    "the shim has no new metadata from the cloud; the last valid answer stays",
     "[in a cloud](configuration.md#in-a-cloud)",
   ],
   inventory: [
-    "[the hardware](configuration.md#its-hardware); the last complete reading stays",
+    "the shim cannot read [the hardware](configuration.md#its-hardware) whole; the last complete reading stays",
     "check that the shim may read `/sys`",
   ],
   "attach limits": [
-    "the limits of drivers beyond the maximum, or of all drivers if the folder of CSI sockets cannot be read",
+    "the shim omits the attach limits of drivers beyond the maximum, or of all drivers if it cannot read the folder of CSI sockets",
     "check that the shim may read the folder",
   ],
-  "CSI driver at PATH": ["that driver's limit of volumes", "read the driver's own log"],
+  "CSI driver at PATH": [
+    "the shim omits the attach limit of the driver at PATH",
+    "read the driver's own log",
+  ],
   volumes: [
-    "volumes beyond the maximum; if a scan hangs, the list of the last scan stays",
+    "the shim omits volumes beyond the maximum; if a scan hangs, the list of the last scan stays",
     "check that the file system of `--root-dir` answers",
   ],
-  "volume PATH": ["the volume at PATH", "fix the fault that the line names"],
+  "volume PATH": [
+    "the shim omits the volume at PATH from `volumesInUse`",
+    "fix the fault that the line names",
+  ],
 } as const satisfies Record<string, readonly [leftOut: string, todo: string]>;
 
 /** The sources of facts and signals that a warning can name. */

@@ -13,7 +13,7 @@ export const CHECKS = {
     "the Worker's certificate",
     "the certificate has expired, expires within 14 days, is for another name, or is not trusted",
   ],
-  Worker: ["`GET /livez`", "the Worker does not answer `ok`"],
+  Worker: ["the Worker's answer to `GET /livez`", "the Worker does not answer `ok`"],
   clock: [
     "this machine's clock, compared with the Worker's header `Date`",
     "the two clocks differ by more than 5 s",
@@ -34,7 +34,10 @@ export const CHECKS = {
     "the state folder and its files",
     "the folder is not writable, not trusted, or readable for other users",
   ],
-  enrolment: ["key and enrolment", "they are damaged, belong to another name, or are missing"],
+  enrolment: [
+    "the machine's key and enrolment",
+    "key or enrolment is damaged, missing, or belongs to another name",
+  ],
   shim: [
     "[the status](#status) that the shim writes",
     "the shim does not run, hangs, is refused by the Worker, or has a Node that is not Ready",
@@ -42,7 +45,7 @@ export const CHECKS = {
   transport: ["the transport of reports", "a socket should be open, but is not; the finding has the cause"],
   version: [
     "the shim's version and the version in the Worker's last answer",
-    "the shim is older: [upgrading shims](upgrading-shims.md)",
+    "the shim is older than the Worker ([upgrading shims](upgrading-shims.md))",
   ],
   node: ["the version of Node.js", "never"],
   configuration: [
@@ -58,7 +61,7 @@ export const CHECKS = {
     "the shim cannot compute a part of the Node",
   ],
   "<condition>": [
-    "the conditions of that Node",
+    "the conditions of the Node that this machine would have",
     "a pressure's threshold is met, NetworkUnavailable is True, or Ready is not True",
   ],
 } as const satisfies Record<string, readonly [checked: string, failsWhen: string]>;

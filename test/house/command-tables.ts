@@ -81,9 +81,9 @@ export function shimCommands(): string[][] {
   const rows = leavesOf(shimProgram(), "node-shim").map((leaf) => [
     typed(leaf),
     leaf.command.description(),
-    takesAllOfMachine(leaf.command) ? "yes" : "",
+    takesAllOfMachine(leaf.command) ? "takes the machine's flags" : "",
   ]);
-  return [["command", "what it does", "takes the machine's flags"], ...rows];
+  return [["command", "what it does", "machine's flags"], ...rows];
 }
 
 export function shimFlags(): string[][] {

@@ -112,10 +112,16 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     "the machine's host name and platform, on a Node for pods",
     ALWAYS,
   ),
-  label(`${QUEUE_LABEL}=${QUEUE_REGION}`, oneOf(QUEUE_LABEL), "rollcall", "each Node without pods", {
-    ...WHILE_SET,
-    unset: "a source always sets it",
-  }),
+  label(
+    `${QUEUE_LABEL}=${QUEUE_REGION}`,
+    oneOf(QUEUE_LABEL),
+    "rollcall",
+    "rollcall itself, on each Node without pods",
+    {
+      ...WHILE_SET,
+      unset: "a source always sets it",
+    },
+  ),
   label(
     CLOUD_LABELS.join(", "),
     oneOf(...CLOUD_LABELS),
@@ -141,7 +147,7 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     EXCLUDE_DISRUPTION_LABEL,
     oneOf(EXCLUDE_DISRUPTION_LABEL),
     "rollcall",
-    "each Node without pods",
+    "rollcall itself, on each Node without pods",
     ALWAYS,
   ),
   label("rollcall.dev/cpu-model, …", isInventoryLabel, "machine", "`--inventory-labels`", WHILE_SET),
@@ -150,9 +156,9 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
   label(others("label"), isDropInLabel, "token", "`token create --label`", WHILE_SET),
   label("node-role.kubernetes.io/…", isRoleLabel, "operator", "`NODE_ROLE`", WHILE_SET),
   label("node-role.kubernetes.io/…", isRoleLabel, "token", "`token create --role`", WHILE_SET),
-  label(MACHINE_LABEL, oneOf(MACHINE_LABEL), "rollcall", "each Node", ALWAYS),
+  label(MACHINE_LABEL, oneOf(MACHINE_LABEL), "rollcall", "rollcall itself, on each Node", ALWAYS),
   label(DEPLOYMENT_LABEL, oneOf(DEPLOYMENT_LABEL), "operator", "`DEPLOYMENT`", ALWAYS),
-  label(NO_LOAD_BALANCER_LABEL, oneOf(NO_LOAD_BALANCER_LABEL), "rollcall", "each Node", {
+  label(NO_LOAD_BALANCER_LABEL, oneOf(NO_LOAD_BALANCER_LABEL), "rollcall", "rollcall itself, on each Node", {
     ...WHILE_SET,
     unset: "a source always sets it",
   }),
@@ -164,7 +170,9 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     FACT_RESOURCES_ANNOTATION,
     TOKEN_LABELS_ANNOTATION,
     ROLES_ANNOTATION,
-  ].map((key) => annotation(key, oneOf(key), "rollcall", "the parts of the Node in this list", LIST)),
+  ].map((key) =>
+    annotation(key, oneOf(key), "rollcall", "the parts of the Node that the annotation lists", LIST),
+  ),
   annotation(
     ATTACH_DETACH_ANNOTATION,
     oneOf(ATTACH_DETACH_ANNOTATION),

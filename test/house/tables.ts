@@ -83,7 +83,8 @@ function fields(): string[][] {
   );
   const rows = Object.entries(withDefaults({}).values).map(([field, value]) => {
     const flag = flagOf.get(field);
-    return [code(field), flag === undefined ? "" : code(`--${flag}`), code(JSON.stringify(value))];
+    const flagCell = flag === undefined ? "no flag" : `flag ${code(`--${flag}`)}`;
+    return [code(field), flagCell, `default ${code(JSON.stringify(value))}`];
   });
   return [["field", "flag", "default"], ...rows];
 }
@@ -95,9 +96,13 @@ function disagreements(): string[][] {
 
 function words(): string[][] {
   const rows = Object.entries(KUBELET_WORDS).flatMap(([type, messages]) =>
-    messages.map((message) => [type, message, inMachineWords(type, message)].map(code)),
+    messages.map((message) => [
+      code(type),
+      `a kubelet's message is ${code(message)}`,
+      `rollcall's message is ${code(inMachineWords(type, message))}`,
+    ]),
   );
-  return [["condition", "a kubelet's message", "ours"], ...rows];
+  return [["condition", "a kubelet's message", "rollcall's message"], ...rows];
 }
 
 function events(): string[][] {
@@ -114,9 +119,9 @@ function flags(): string[][] {
   const rows = Object.values(MACHINE_FLAGS).map(({ name, value, help, default: preset, of }) => [
     code(`--${name}${value && ` ${value}`}`),
     help + (preset === undefined ? "" : ` (default: ${preset})`),
-    of,
+    of === "rollcall" ? "a flag of rollcall" : `a flag of ${of === "kubelet" ? "the kubelet" : of}`,
   ]);
-  return [["flag", "meaning", "commands"], ...rows];
+  return [["flag", "meaning", "origin"], ...rows];
 }
 
 /** Returns a row for each group of facts. A part of a group has a row if its source is another one. */
@@ -141,7 +146,14 @@ function withDocker(sources: Readonly<Record<string, string>>, docker: Readonly<
 function parts(): string[][] {
   const rows = new Map<string, { names: string[]; cells: string[] }>();
   for (const { kind, name, owner, source, removed, changed, unset } of OWNED_PARTS) {
-    const cells = [owner, source, removed, changed, unset];
+    const without = unset === "a source always sets it" ? unset : `without a source ${unset}`;
+    const cells = [
+      owner === "rollcall" ? "owned by rollcall" : `owned by the ${owner}`,
+      `from ${source}`,
+      `if removed, ${removed}`,
+      `if changed, ${changed}`,
+      without,
+    ];
     const row = rows.get([kind, ...cells].join()) ?? { names: [], cells: [kind, ...cells] };
     row.names.push(...name.split(", ").map((each) => (each.startsWith("any other") ? each : code(each))));
     rows.set([kind, ...cells].join(), row);
@@ -188,8 +200,8 @@ function diagnoses(): string[][] {
   const rows = Object.entries(DIAGNOSES).map(([kind, { says, cure, exitCode }]) => [
     code(kind),
     `NAME ${says}`,
-    cure || "nothing",
-    String(exitCode),
+    cure || "no remedy is necessary",
+    `exit code ${exitCode}`,
   ]);
   return [["kind", "meaning", "remedy", "exit code"], ...rows];
 }
@@ -256,11 +268,11 @@ function alerts(): string[][] {
     .map(({ alert, for: held, labels, annotations }) => [
       code(alert),
       labels.severity,
-      held ?? "at once",
+      held === undefined ? "fires at once" : `fires after ${held}`,
       inWords(annotations.summary),
       inWords(annotations.description),
     ]);
-  return [["alert", "severity", "fires after", "meaning", "consequence and remedy"], ...rows];
+  return [["alert", "severity", "delay", "meaning", "consequence and remedy"], ...rows];
 }
 
 const keyed = (head: string[], rows: Readonly<Record<string, readonly string[]>>): string[][] => [
@@ -277,11 +289,15 @@ function shimLog(): string[][] {
 }
 
 function sources(): string[][] {
-  return keyed(["source", "omitted part, or reason", "remedy"], WARNING_SOURCES);
+  return keyed(["source", "effect of the failing source", "remedy"], WARNING_SOURCES);
 }
 
 function checks(): string[][] {
-  return keyed(["check", "subject", "fails or warns if"], CHECKS);
+  const rows = Object.entries(CHECKS).map(([name, [subject, failsWhen]]): [string, string[]] => [
+    name,
+    [`checks ${subject}`, failsWhen === "never" ? "never fails" : `fails or warns if ${failsWhen}`],
+  ]);
+  return keyed(["check", "subject", "condition of a failure or warning"], Object.fromEntries(rows));
 }
 
 function impact(): string[][] {
