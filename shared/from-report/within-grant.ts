@@ -167,9 +167,7 @@ function conditionsWithin(
   unlist(node, FACT_CONDITIONS_ANNOTATION, left);
   return left.map((type) => named(`condition ${type}`, ownerOf(type)));
 
-  /**
-   * Returns true if rollcall added a condition that the grant no longer allows, which is then removed, not restored.
-   */
+  /** Returns true if rollcall added a condition that the grant no longer allows, to be removed instead of restored. */
   function isGone(type: string): boolean {
     return listed.includes(type) && !isAllowed(grant.mayCondition, type);
   }
