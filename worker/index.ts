@@ -2,7 +2,6 @@
 import { Hono } from "hono/tiny";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
-import { methodNotAllowed } from "hono/method-not-allowed";
 import { validateNodeName } from "../shared/node/node-name.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
 import * as cluster from "./cluster/cluster-object.ts";
@@ -17,7 +16,7 @@ import { feedRoutes } from "./http/feed-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { healthRoutes } from "./http/health-routes.ts";
 import { receiverRoutes } from "./http/receiver-routes.ts";
-import { register } from "./http/route.ts";
+import { methodsOf, register } from "./http/route.ts";
 import { sessionRoutes } from "./http/session-routes.ts";
 import { newIsolate } from "./isolate.ts";
 import * as machine from "./machine/node-object.ts";
@@ -42,13 +41,19 @@ export { ClusterObject, IndexObject, GatewayObject, RegistryObject, NodeObject }
 const isolate = newIsolate((url, init) => fetch(url, init));
 const app = new Hono<App>();
 
-app.use((c, next) => {
+app.use(async (c, next) => {
   c.set("isolate", isolate);
-  return next();
+  // Hono would serve a route's path with a slash at its end as well.
+  if (c.req.path.endsWith("/")) c.res = refuse("not-found");
+  else await next();
+  // Answers contain texts of machines. If a browser opens an answer, the browser must not run such a text as a page.
+  c.res.headers.set("x-content-type-options", "nosniff");
 });
 app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));
-app.use(methodNotAllowed({ app, onMethodNotAllowed: (_, allowed) => refuseMethod(allowed) }));
-app.notFound(() => refuse("not-found"));
+app.notFound(({ req }) => {
+  const allowed = methodsOf(req.path);
+  return allowed.length > 0 ? refuseMethod(allowed) : refuse("not-found");
+});
 app.onError((error, c) => {
   logFailure({ message: "request failed", error: error.stack ?? String(error) });
   // A machine's object throws if a variable is invalid: refuseUnconfigured then names the configuration as the cause.
@@ -61,8 +66,6 @@ register(app, "GET /livez", (c) => c.text("ok"));
 app.use("/v1/*", async (c, next) => {
   await next();
   c.res.headers.set("cache-control", "no-store");
-  // Lists contain texts of machines. If a browser opens a list, the browser must not run such a text as a page.
-  c.res.headers.set("x-content-type-options", "nosniff");
 });
 
 const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) => {

@@ -6,7 +6,7 @@ import { pageLimit } from "./parameters.ts";
 import { labelSelector, within } from "./schema.ts";
 
 /** The roles of operators. `view` may read, `admin` may also change, `metrics` may read only the metrics. */
-const OPERATOR_ROLES = ["view", "admin", "metrics"] as const;
+export const OPERATOR_ROLES = ["view", "admin", "metrics"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
 
 /** The body of POST /v1/operators. A name contains no space and no `@`, so that logs are unambiguous. */

@@ -276,6 +276,8 @@ export const BACKUP_LIMITS = {
   /** The most names in an answer about machines that have not reported since an import. */
   namesShown: 100,
   cursorLength: 2048,
+  /** Seconds after an export's first page for which its cursors are valid. */
+  exportSeconds: 3600,
 } as const;
 
 /** Limits of sockets and gateways. */

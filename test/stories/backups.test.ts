@@ -4,9 +4,10 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it } from "vitest";
 import { LIMITS } from "../../shared/protocol/limits.ts";
-import type { BackupAnswer, BackupPage, ImportState } from "../../shared/protocol/backup.ts";
+import type { BackupPage } from "../../shared/protocol/backup.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
 import { findPin } from "../../worker/registry/pins.ts";
+import { exported, imported, lose, loseAll, stateOf, take } from "../worker/support/backup.ts";
 import { VIEW_SECRET } from "../worker/support/constants.ts";
 import {
   enrolled,
@@ -21,41 +22,6 @@ import {
   shimOf,
 } from "../worker/support/machine.ts";
 import { makeMachineKey } from "../../node-shim/identity/identity.ts";
-
-async function lose(stub: DurableObjectStub): Promise<void> {
-  await runInDurableObject(stub, async (_, state) => {
-    await state.storage.deleteAlarm();
-    await state.storage.deleteAll();
-    state.abort("lost");
-  }).catch(() => undefined);
-}
-
-async function loseAll(names: readonly string[]): Promise<void> {
-  for (const stub of [registry(env), fleetIndex(env), ...names.map((name) => env.NODES.getByName(name))])
-    await lose(stub);
-}
-
-/** Exports a backup page by page, as the command line does. */
-async function exported(): Promise<BackupPage[]> {
-  const pages: BackupPage[] = [];
-  for (let after: string | null = ""; after !== null;) {
-    const { body, status }: { body: BackupAnswer; status: number } = await operator(
-      "GET",
-      `/v1/backup${after && `?after=${after}`}`,
-    );
-    expect(status).toBe(200);
-    pages.push(body.page);
-    after = body.next;
-  }
-  return pages;
-}
-
-const take = (page: unknown) => operator<ImportState & { detail?: string }>("POST", "/v1/imports", page);
-const stateOf = async () => (await operator<ImportState>("GET", "/v1/imports")).body.import;
-
-async function imported(pages: readonly BackupPage[]): Promise<void> {
-  for (const page of pages) expect(await take(page)).toMatchObject({ status: 200 });
-}
 
 const statusOf = async (machine: Omit<EnrolledMachine, "ticket">) => {
   const outcome = await shimOf(machine)(facts(machine.name), HEALTHY);
@@ -156,7 +122,7 @@ describe("a lost deployment and its backup", () => {
     await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
       const many = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1200)";
       sql.exec(`INSERT INTO pins ${many} SELECT 'many-' || i, 'key-' || i, iif(i % 7, NULL, 'next-' || i), i, 't1',
-        json_object('key', 'x' || i, 'machineID', hex(zeroblob(100))), i, i, iif(i % 5, NULL, i), NULL, NULL FROM n`);
+        json_object('key', 'x' || i, 'machineID', hex(zeroblob(100)), 'systemUUID', '', 'address', ''), i, i, iif(i % 5, NULL, i), NULL, NULL FROM n`);
       sql.exec(`INSERT INTO enrolments ${many} SELECT 't' || (i % 3), 'many-' || i, 'key-' || i, i FROM n`);
       sql.exec(`INSERT INTO tombstones ${many} SELECT 'old-' || i, 'many-' || i, i, 'rotated' FROM n`);
       sql.exec(
@@ -179,7 +145,8 @@ describe("a lost deployment and its backup", () => {
   it("made while keys changed → a key that was revoked meanwhile is refused, and its successor is accepted", async () => {
     await loseAll([]);
     await runInDurableObject(registry(env), (_, { storage: { sql } }) => {
-      const insert = `INSERT INTO pins VALUES (?, ?, ?, 7, 't1', '{"key":"x"}', 1, 1, NULL, NULL, ?)`;
+      const insert = `INSERT INTO pins VALUES (?, ?, ?, 7, 't1',
+        '{"key":"x","machineID":"","systemUUID":"","address":""}', 1, 1, NULL, NULL, ?)`;
       sql.exec(insert, "meanwhile-rotated", "before", "after", "x of after");
       sql.exec(insert, "meanwhile-lost", "taken", null, null);
       for (const key of ["before", "taken"]) sql.exec("INSERT INTO tombstones VALUES (?, 'x', 1, '')", key);

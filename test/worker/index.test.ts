@@ -64,6 +64,16 @@ it.each(["/v1/machines?format=csv", "/v1/session", "/v1/nobody's"])(
   },
 );
 
+it.each([...TAKEN.keys(), "/", "/v1/tokens/", "/v2/tokens", "/metrics?x=1"])(
+  "%s → no browser guesses the type of an answer, by any method",
+  async (route) => {
+    for (const method of METHODS) {
+      const { headers } = await send(pathOf(route), { method });
+      expect([method, headers.get("x-content-type-options")]).toEqual([method, "nosniff"]);
+    }
+  },
+);
+
 it.each(["/v1/nodes/Upper/report", "/v1/gateways/7/nodes/Upper", "/v1/gateways/7/nodes/%65dge-1"])(
   "a name that is none, by another method → 400, as by any: %s",
   async (path) => {

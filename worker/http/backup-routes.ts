@@ -13,7 +13,9 @@ import {
   type ImportState,
 } from "../../shared/protocol/backup.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
+import { BACKUP_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex, origins, registry } from "../env.ts";
+import { backupPlace, newBackupCursor } from "../identity/issued.ts";
 import { isMacOf, type MacKey, macOf, randomNonce, signingKey } from "../identity/mac-keys.ts";
 import type { TablePage } from "../registry/imports.ts";
 import { cursorOfValues, readCursor } from "./lists.ts";
@@ -26,16 +28,15 @@ export const backupRoutes = new Hono<App>();
 serve(backupRoutes, "GET /v1/backup", async (c, { query }) => {
   const unconfigured = refuseUnconfigured(c);
   if (unconfigured) return unconfigured;
+  const { who } = c.var.operator;
   const position =
     query.after === undefined
-      ? ([randomNonce(), 1, BACKUP_TABLES[0], null] as const)
-      : readCursor(cursorSchema, query.after);
-  if (!position) return refuseParameter("after", "must be a page's `next`");
-  const [id, page, table, from] = position;
-  if (page === 1) {
-    const { who } = c.var.operator;
-    await registry(c.env).noteChange({ who, what: "backup.export", target: id });
-  }
+      ? ([randomNonce(), 1, BACKUP_TABLES[0], null, currentMs()] as const)
+      : await positionOf(c, query.after);
+  if (!position) return refuseParameter("after", WRONG_CURSOR);
+  const [id, page, table, from, startMs] = position;
+  // The Worker signs only cursors of exports whose first page it has served, so that each export is in the log.
+  if (page === 1) await registry(c.env).noteChange({ who, what: "backup.export", target: id });
   const { rows, next: key } = await tablePage(c, table, from);
   const following = key ? table : BACKUP_TABLES[BACKUP_TABLES.indexOf(table) + 1];
   const unsigned = {
@@ -48,9 +49,20 @@ serve(backupRoutes, "GET /v1/backup", async (c, { query }) => {
     ...rows,
   } as const;
   const mac = await pageMac(signingKey(macKeysOf(c)), unsigned);
-  const next = following === undefined ? null : cursorOfValues([id, page + 1, following, key]);
+  const place = cursorOfValues([id, page + 1, following, key, startMs]);
+  const next = following === undefined ? null : await newBackupCursor(macKeysOf(c), { who, place });
   return c.json({ page: { ...unsigned, mac }, next } satisfies BackupAnswer);
 });
+
+/** Returns the position of a cursor; null if the cursor is forged, of another operator's export, or expired. */
+async function positionOf(c: Context<App>, cursor: string) {
+  const place = await backupPlace(macKeysOf(c), c.var.operator.who, cursor);
+  const position = place === null ? null : readCursor(cursorSchema, place);
+  const sinceMs = currentMs() - (position?.[4] ?? 0);
+  return sinceMs <= BACKUP_LIMITS.exportSeconds * 1000 ? position : null;
+}
+
+const WRONG_CURSOR = `must be the \`next\` of a page that you got within ${BACKUP_LIMITS.exportSeconds} s of this export's first page: begin again without it`;
 
 /** Returns a page of a table. `key`: the key of the previous page's last row; null for the table's first page. */
 async function tablePage(c: Context<App>, table: BackupTable, key: BackupCell[] | null): Promise<TablePage> {
@@ -60,11 +72,15 @@ async function tablePage(c: Context<App>, table: BackupTable, key: BackupCell[] 
   return registry(c.env).backupRows(table, key);
 }
 
-/** Returns the values that the importing deployment must share: the origins, and a value identifying each MAC key. */
+/**
+ * Returns the values that the importing deployment must share: the origins, and a value identifying each MAC key. Also
+ * states the backup's tables.
+ */
 async function aboutDeployment(c: Context<App>): Promise<TablePage["rows"]> {
   const macKeys = await Promise.all(macKeysOf(c).map(async (key) => ["mac-key", key.id, await checkOf(key)]));
   const own = origins(c.env).map((origin) => ["origin", origin, ""]);
-  return { table: "deployment", columns: ["what", "name", "check"], rows: [...macKeys, ...own] };
+  const tables = BACKUP_TABLES.map((table) => ["table", table, ""]);
+  return { table: "deployment", columns: ["what", "name", "check"], rows: [...macKeys, ...own, ...tables] };
 }
 
 const checkOf = (key: MacKey) => macOf(key, "backup", "this key");
@@ -75,12 +91,16 @@ const pageText = (page: Partial<BackupPage>) => canonicalJson({ ...page, mac: un
 const pageMac = async (key: MacKey, page: Partial<BackupPage>) =>
   `${key.id}.${await macOf(key, "backup", pageText(page))}`;
 
-/** A cursor of the export: the backup's ID, page number, table, and the key of the previous page's last row. */
+/**
+ * A position in an export: the backup's ID, the number of the page, the table, the key of the previous page's last row,
+ * and the time of the first page in milliseconds since 1970.
+ */
 const cursorSchema = z.tuple([
   z.string().check(z.regex(/^[\w-]{1,64}$/)),
   z.int().check(z.minimum(2)),
   z.enum(BACKUP_TABLES),
   z.nullable(z.array(z.union([z.string(), z.number()])).check(z.minLength(1), z.maxLength(3))),
+  z.number(),
 ]);
 
 serve(backupRoutes, "GET /v1/imports", async (c) =>

@@ -38,6 +38,15 @@ export function register<Name extends RouteName>(
   app.on(method, [path.replaceAll(/\{(\w+)\}/g, ":$1")], ...(handlers as unknown as Handler<App>[]));
 }
 
+/** Returns the methods of a path in the table of routes. A path with GET also accepts HEAD. */
+export function methodsOf(path: string): string[] {
+  const routes = Object.keys(ROUTES).map((name) => name.split(" "));
+  const ofPath = routes.filter(([, of = ""]) =>
+    new RegExp(`^${of.replaceAll(/\{\w+\}/g, "[^/]+")}$`).test(path),
+  );
+  return ofPath.flatMap(([method = ""]) => (method === "GET" ? ["GET", "HEAD"] : [method]));
+}
+
 const ACCESS: Partial<Record<RouteRules["who"], MiddlewareHandler<App>>> = {
   view: viewer,
   admin: administrator,

@@ -1,5 +1,5 @@
-// Makes and checks the texts that the Worker issues with a MAC: kids, enrolment challenges, connect tickets and
-// session cookies. The MAC proves that this Worker made the text, so a forged text wakes no Durable Object and the
+// Makes and checks the texts that the Worker issues with a MAC: kids, enrolment challenges, connect tickets,
+// session cookies and cursors of a backup. The MAC proves that this Worker made the text, so a forged text wakes no Durable Object and the
 // Worker stores no text. The MAC proves no identity: a machine's key does, or the registry's row of a session.
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { digestOf } from "./jwt.ts";
@@ -173,4 +173,32 @@ export async function readSessionToken(
     return "forged";
   const expiresAtMs = Number(expiresAt);
   return nowMs < expiresAtMs ? { nonce, expiresAtMs } : "over";
+}
+
+/** The export that a cursor belongs to, and the place of its next page. */
+export interface BackupPlace {
+  /** The operator who began the export. */
+  who: string;
+  /** The place, as the text of a cursor without a MAC. */
+  place: string;
+}
+
+const backupCursorText = ({ who, place }: BackupPlace) => `rollcall-backup-cursor\n${who}\n${place}`;
+
+/** Returns a cursor of a backup, `place.macKeyId.mac`. */
+export async function newBackupCursor(macKeys: readonly MacKey[], at: BackupPlace): Promise<string> {
+  const key = signingKey(macKeys);
+  return `${at.place}.${key.id}.${await macOf(key, "backup", backupCursorText(at))}`;
+}
+
+/** Returns the place of a backup's cursor; null if the cursor is forged, or of another operator's export. */
+export async function backupPlace(
+  macKeys: readonly MacKey[],
+  who: string,
+  cursor: string,
+): Promise<string | null> {
+  const [place = "", keyId, mac = "", ...rest] = cursor.split(".");
+  if (rest.length > 0) return null;
+  const isOurs = await isIssued(macKeys, keyId, "backup", { text: backupCursorText({ who, place }), mac });
+  return isOurs ? place : null;
 }

@@ -1,11 +1,12 @@
 // Imports a backup into a registry without machines. Pages are stored until the last page arrives; then one transaction
 // applies all pages. worker/http has verified the MACs. Also reads the registry's tables for a backup.
-import type {
-  BackupCell,
-  BackupPage,
-  BackupRows,
-  BackupTable,
-  ImportState,
+import {
+  BACKUP_TABLES,
+  type BackupCell,
+  type BackupPage,
+  type BackupRows,
+  type BackupTable,
+  type ImportState,
 } from "../../shared/protocol/backup.ts";
 import { BACKUP_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -13,6 +14,7 @@ import { currentMs } from "../clock.ts";
 import { type Environment, fleetIndex } from "../env.ts";
 import { cell, column } from "../storage/query.ts";
 import { audit } from "./audit.ts";
+import { columnsOf, rowsFault } from "./backup-rows.ts";
 import { countPinned } from "./pins.ts";
 
 export const IMPORTS_MIGRATION = `
@@ -100,12 +102,33 @@ export class Imports {
       return `${machines} machines are enrolled here: an import goes into a deployment that has none, before the first machine joins`;
     const expected = row?.next_page ?? 1;
     if (page.page !== expected) return `page ${expected} comes next, not ${page.page}`;
-    const { table, columns } = page;
-    const isKnown = (known: readonly string[]) => columns.every((column) => known.includes(column));
-    const { [table as RegistryTable]: kept } = REGISTRY_TABLES as Partial<typeof REGISTRY_TABLES>;
-    return !kept || isKnown(kept.columns)
-      ? null
-      : `the backup is of a newer version, which keeps more of ${table}: deploy that version first`;
+    const fault = this.#missing(page) ?? rowsFault(page);
+    return fault && `page ${page.page}, ${fault}`;
+  }
+
+  /**
+   * Returns an error if the page shows that the backup lacks a table. Each page has the table of the page before it, or
+   * the next table.
+   */
+  #missing({ page, table, isLast, rows }: BackupPage): string | null {
+    const stated = page > 1 ? this.#statedTables() : table === "deployment" ? statedIn(rows) : [];
+    const later = stated.find((name) => !(BACKUP_TABLES as readonly string[]).includes(name));
+    if (later !== undefined)
+      return `the backup is of a newer version, which has the table ${later}: deploy that version first`;
+    const tables: readonly string[] = stated.length > 0 ? stated : BACKUP_TABLES;
+    const query = "SELECT json_extract(body, '$.table') FROM import_pages WHERE page = ?";
+    const [before = ""] = column<string>(this.#sql, query, page - 1);
+    const next = tables[tables.indexOf(before) + 1];
+    const isInOrder = table === before || table === next;
+    const lacks = isInOrder ? isLast && tables[tables.indexOf(table) + 1] : (next ?? table);
+    return lacks ? `the backup lacks the table ${lacks} here: use a whole file of rollcall export` : null;
+  }
+
+  /** Returns the tables that the first page states; none if an earlier version made the backup. */
+  #statedTables(): string[] {
+    const query = `SELECT json_extract(value, '$[1]') FROM import_pages, json_each(body, '$.rows')
+      WHERE page = 1 AND json_extract(value, '$[0]') = 'table'`;
+    return column(this.#sql, query);
   }
 
   #put({ id, page }: BackupPage, who: string, isDone: boolean): void {
@@ -115,12 +138,13 @@ export class Imports {
 
   #finish({ id }: BackupPage, who: string): void {
     const nowMs = currentMs();
+    const isStated = this.#statedTables().length > 0;
     const own = OWN_LOGS.map((log) => ({
       log,
       entries: [...this.#sql.exec(`SELECT at_ms, who, what, target, detail FROM ${log} ORDER BY id`).raw()],
     }));
     for (const { log } of own) this.#sql.exec(`DELETE FROM ${log}`);
-    for (const page of this.#pages(Object.keys(REGISTRY_TABLES))) this.#insert(page);
+    for (const page of this.#pages(Object.keys(KEYS))) this.#insert(page);
     // The entries that this deployment wrote before the import follow the imported entries.
     for (const { log, entries } of own) {
       const insert = `INSERT INTO ${log} (at_ms, who, what, target, detail) VALUES (?, ?, ?, ?, ?)`;
@@ -129,7 +153,8 @@ export class Imports {
     this.#followBurials(nowMs);
     this.#sql.exec("UPDATE generation SET value = MAX(value, IFNULL((SELECT MAX(generation) FROM pins), 0))");
     this.#sql.exec("DELETE FROM import_pages");
-    const detail = `${countPinned(this.#sql)} machines`;
+    const machines = `${countPinned(this.#sql)} machines`;
+    const detail = isStated ? machines : `${machines}, ${EARLIER_BACKUP}`;
     audit(this.#sql, { who, what: "backup.import", target: id, detail }, nowMs);
   }
 
@@ -173,6 +198,12 @@ export class Imports {
 
 const OWN_LOGS = ["audit", "machine_log"] as const;
 
+/** Marks the import of a backup whose cursors had no MAC, so that a part of it may have been left out on purpose. */
+const EARLIER_BACKUP = "of an earlier version's backup, which does not state its tables";
+
+const statedIn = (rows: BackupRows["rows"]) =>
+  rows.filter(([what]) => what === "table").map(([, name]) => String(name));
+
 function otherUnderWay(row: ImportRow | undefined): string | null {
   if (!row || row.is_done) return null;
   return `the import of the backup ${row.id} is under way: continue with its file, or end it with rollcall import --abandon`;
@@ -180,25 +211,16 @@ function otherUnderWay(row: ImportRow | undefined): string | null {
 
 export type RegistryTable = Exclude<BackupTable, "deployment" | "receivers" | "mutes">;
 
-/** Describes a table in a backup: its columns, and the unique columns that order the rows. */
-const kept = (columns: string, key: string) => ({ columns: columns.split(" "), key: key.split(" ") });
-const LOG = kept("id at_ms who what target detail", "id");
-
-const REGISTRY_TABLES: Record<RegistryTable, ReturnType<typeof kept>> = {
-  pins: kept(
-    "name thumbprint next_thumbprint next_key generation token machine pinned_at_ms reported_at_ms revoked_at_ms",
-    "name",
-  ),
-  enrolments: kept("token name thumbprint admitted_at_ms", "token name thumbprint"),
-  tokens: kept(
-    "id key names rejoin uses used allowed created_at_ms created_by expires_at_ms revoked_at_ms",
-    "id",
-  ),
-  operators: kept("name role sha256 created_at_ms created_by expires_at_ms used_at_ms revoked_at_ms", "name"),
-  audit: LOG,
-  machine_log: LOG,
-  tombstones: kept("thumbprint name left_at_ms why", "thumbprint name"),
-  generation: kept("only value", "only"),
+/** The unique columns that order the rows of each table in a backup. */
+const KEYS: Record<RegistryTable, readonly string[]> = {
+  pins: ["name"],
+  enrolments: ["token", "name", "thumbprint"],
+  tokens: ["id"],
+  operators: ["name"],
+  audit: ["id"],
+  machine_log: ["id"],
+  tombstones: ["thumbprint", "name"],
+  generation: ["only"],
 };
 
 /** A page of a table. `next`: the key where the next page begins; null on the last page. */
@@ -209,7 +231,7 @@ export interface TablePage {
 
 /** Returns a page of a table. `after`: the key of the previous page's last row; null for the first page. */
 export function readTable(sql: SqlStorage, table: RegistryTable, after: BackupCell[] | null): TablePage {
-  const { columns, key } = REGISTRY_TABLES[table];
+  const [columns, key] = [columnsOf(table), KEYS[table]];
   const from = after ?? firstOf(sql, table);
   const behind = from ? `WHERE (${key.join(", ")}) > (${key.map(() => "?").join(", ")})` : "";
   const query = `SELECT ${columns.join(", ")} FROM ${table} ${behind} ORDER BY ${key.join(", ")} LIMIT ?`;

@@ -143,7 +143,10 @@ export const DEPLOYMENT_DESCRIPTIONS = {
       id: "getBackup",
       what: "Get a page of a backup with keys, join tokens, operators, the audit log and receivers",
       more: "A backup contains no secrets except those of receivers, encrypted with KID_MAC_KEYS. Each page has a MAC made with these keys.",
-      about: { after: "The `next` of the page before. Without it, a new backup begins." },
+      about: {
+        after:
+          "The `next` of the page before, of the same operator's export, within an hour of its first page. Without it, a new backup begins.",
+      },
       answers: { 200: json("A page of the backup.", { backupAnswerSchema }) },
     },
     "GET /v1/imports": {

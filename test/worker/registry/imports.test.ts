@@ -1,9 +1,15 @@
-// Tests the pages of a table in a backup: rows and bytes of each page, at the limits and just over them.
+// Tests the pages of a table in a backup: rows and bytes of each page, at the limits and just over them. Also tests an
+// import whose deployment changes while the fleet index stores its part.
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
 import { expect, it } from "vitest";
-import type { BackupCell } from "../../../shared/protocol/backup.ts";
+import { BACKUP_TABLES, type BackupCell, type BackupPage } from "../../../shared/protocol/backup.ts";
 import { BACKUP_LIMITS } from "../../../shared/protocol/limits.ts";
-import { readTable } from "../../../worker/registry/imports.ts";
-import { withinRegistry } from "../support/registry-storage.ts";
+import { success } from "../../../shared/result.ts";
+import type { Environment } from "../../../worker/env.ts";
+import { Imports, readTable } from "../../../worker/registry/imports.ts";
+import { countPinned, pin } from "../../../worker/registry/pins.ts";
+import { asking, withinRegistry } from "../support/registry-storage.ts";
 
 const { pageBytes, rowsOfPage } = BACKUP_LIMITS;
 const bytesOf = (detail: string) => JSON.stringify([1, 1, "who", "what", "target", detail]).length;
@@ -40,3 +46,42 @@ it.each<[situation: string, details: string[], pages: number[]]>([
 ])("%s", async (situation, details, pages) => {
   expect(await pagesOf(situation, details)).toEqual(pages);
 });
+
+/** Returns the pages of a backup without rows. */
+const emptyPages = (id: string): BackupPage[] =>
+  BACKUP_TABLES.map((table, index) => ({
+    rollcallBackup: 1,
+    id,
+    page: index + 1,
+    isLast: index === BACKUP_TABLES.length - 1,
+    at: "2026-01-01T00:00:00.000Z",
+    deployment: "rollcall",
+    table,
+    columns: [],
+    rows: [],
+    mac: "",
+  }));
+
+it.each<[situation: string, meanwhile: (sql: SqlStorage, imports: Imports) => unknown, machines: number]>([
+  ["a machine enrols", (sql) => pin(sql, asking("key-a"), 1), 1],
+  ["another request abandons the import", (_, imports) => imports.abandon("bob"), 0],
+])(
+  "%s while the fleet index stores its part → the import is refused, and changes no table",
+  (situation, meanwhile, machines) =>
+    runInDurableObject(env.REGISTRY.getByName(`import ${situation}`), async (_, { storage }) => {
+      const takeBackupRows = () => Promise.resolve((meanwhile(storage.sql, imports), success(null)));
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an import uses only this method of the fleet index
+      const index = { getByName: () => ({ takeBackupRows }) } as unknown as Environment["INDEX"];
+      const imports = new Imports(storage, { ...env, INDEX: index });
+      const pages = emptyPages("b-1");
+      for (const page of pages.slice(0, -1))
+        expect(await imports.take(page, "alice")).toMatchObject({ ok: true });
+      expect(await imports.take(pages.at(-1)!, "alice")).toEqual({
+        ok: false,
+        error: "this has changed meanwhile",
+      });
+      expect(imports.state().import?.isDone ?? false).toBe(false);
+      const what = "SELECT what FROM audit WHERE what = 'backup.import'";
+      expect([countPinned(storage.sql), storage.sql.exec(what).toArray()]).toEqual([machines, []]);
+    }),
+);
