@@ -82,7 +82,9 @@ function readyDiagnosis(
 
 function diagnosis(kind: Kind, name: string, message: string): Diagnosis {
   // A newer Worker may have a phase that this shim does not know.
-  const entry: Entry = DIAGNOSES[kind] ?? { ...DIAGNOSES["not Ready"], says: `is not Ready (${kind})` };
+  const entry: Entry = Object.hasOwn(DIAGNOSES, kind)
+    ? DIAGNOSES[kind]
+    : { ...DIAGNOSES["not Ready"], says: `is not Ready (${kind})` };
   return {
     kind,
     text: `${name} ${entry.says}${message && `: ${message}`}`,

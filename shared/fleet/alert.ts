@@ -104,17 +104,24 @@ function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {
 const SLACK_SECTION = 3000;
 const SLACK_TEXT = 4000;
 
-/** Returns Slack's message: a section per alert, at most 50. https://api.slack.com/reference/block-kit/blocks */
+/**
+ * Returns Slack's message: a section per alert, at most 50. https://api.slack.com/reference/block-kit/blocks
+ * A machine's text becomes no link: `verbatim` stops Slack, and `[:]//` stops receivers that show only `text`.
+ */
 function slack({ alerts, origin }: AlertMessage): unknown {
   const lines = alerts.map((alert) => {
     const sign = alert.status === "resolved" ? ":white_check_mark:" : ":red_circle:";
-    const text = textOf(alert).replaceAll("&", "&amp;").replaceAll("<", "&lt;").replaceAll(">", "&gt;");
+    const text = textOf(alert)
+      .replaceAll("://", "[:]//")
+      .replaceAll("&", "&amp;")
+      .replaceAll("<", "&lt;")
+      .replaceAll(">", "&gt;");
     const page = pageOf(origin, alert);
     // The link is added after the text is cut, because a cut link does not work.
     const link = page === "" ? "" : ` <${page}|page>`;
     return cut(`${sign} ${text}`, SLACK_SECTION - link.length) + link;
   });
-  const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text } });
+  const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text, verbatim: true } });
   return { text: wholeLines(lines, SLACK_TEXT), blocks: lines.map(section) };
 }
 

@@ -200,9 +200,9 @@ interface NodeLabels {
 function nodeLabelsOf(facts: Facts, others: Readonly<Record<string, string>>): NodeLabels {
   const ofCloud = cloudLabelsOf(facts);
   const isUndecided = (key: string) =>
-    ofCloud === null && CLOUD_LABELS.includes(key) && others[key] === undefined;
+    ofCloud === null && CLOUD_LABELS.includes(key) && !Object.hasOwn(others, key);
   const hasOtherSetter = (key: string) =>
-    others[key] !== undefined || REQUIRED_LABELS.includes(key) || key === NO_LOAD_BALANCER_LABEL;
+    Object.hasOwn(others, key) || REQUIRED_LABELS.includes(key) || key === NO_LOAD_BALANCER_LABEL;
   const configured = Object.entries({ ...facts.settings.nodeLabels, ...ofCloud });
   const wanted = configured.filter(([key]) => !hasOtherSetter(key) && !isUndecided(key));
   return { wanted: Object.fromEntries(wanted), isUndecided };

@@ -11,6 +11,7 @@ import {
   isUnspecified,
   parseIpSloppy,
 } from "../kubernetes/ip.ts";
+import { ownValue } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners, otherOwner } from "../kubernetes/managed-fields.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
@@ -80,19 +81,21 @@ function named(part: string, owner: string | null): string {
 
 function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHolder): string[] {
   const { grant, name } = holder;
-  const [was, is] = [before?.metadata?.labels ?? {}, node.metadata.labels ?? {}];
-  if (was === is) return [];
-  const labels = { ...is };
+  const [labelsBefore, labelsNow] = [before?.metadata?.labels ?? {}, node.metadata.labels ?? {}];
+  if (labelsBefore === labelsNow) return [];
+  const ofToken = (key: string) => ownValue(grant.labels ?? {}, key);
+  const labels = { ...labelsNow };
   const left: string[] = [];
   let isBeyond = false;
-  for (const key of new Set([...Object.keys(was), ...Object.keys(is)])) {
-    if (was[key] === is[key] || OWN_LABELS.has(key)) continue;
-    const given = before ? was[key] : grant.labels?.[key];
+  for (const key of new Set([...Object.keys(labelsBefore), ...Object.keys(labelsNow)])) {
+    const [was, is] = [ownValue(labelsBefore, key), ownValue(labelsNow, key)];
+    if (was === is || OWN_LABELS.has(key)) continue;
+    const given = before ? was : ofToken(key);
     const kept = given ?? (key === HOSTNAME_LABEL ? name : undefined);
-    if (is[key] === kept || mayChange(key, is[key])) continue;
+    if (is === kept || mayChange(key, is)) continue;
     isBeyond = true;
     // If the token now gives a label that the machine no longer reports, the label does not count as removed.
-    if (is[key] !== undefined || grant.labels?.[key] === undefined) left.push(`label ${key}`);
+    if (is !== undefined || ofToken(key) === undefined) left.push(`label ${key}`);
     if (kept === undefined) delete labels[key];
     else labels[key] = kept;
   }
@@ -105,7 +108,7 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
   return left;
 
   function mayChange(key: string, value: string | undefined): boolean {
-    if (grant.labels?.[key] !== undefined) return false;
+    if (ofToken(key) !== undefined) return false;
     if (isReserved(key)) return false;
     if (key === HOSTNAME_LABEL) return grant.mayLabel === undefined || isAllowed(grant.mayLabel, key);
     return value === undefined || isAllowed(grant.mayLabel, key);

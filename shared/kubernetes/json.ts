@@ -12,7 +12,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 }
 
 /** Returns the value of an object's own key; undefined if the key is absent, even if it is `constructor`. */
-export function ownValue(object: JsonObject, key: string): Json | undefined {
+export function ownValue<T>(object: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(object, key) ? object[key] : undefined;
 }
 

@@ -8,6 +8,7 @@
 //
 // PUT_BACK_LIMITS limits how often a part is "restored" or "removed again". If the apiserver records no field managers,
 // no other writer is recognized.
+import { ownValue } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
 import type { Node } from "../kubernetes/types.ts";
@@ -94,8 +95,9 @@ function othersKeys(
   const found = new Map<string, string>();
   if (was === is) return found;
   for (const key of Object.keys(was)) {
-    if (was[key] === is[key]) continue;
-    const winners = othersWhoWin(part, key, is[key]);
+    const wanted = ownValue(is, key);
+    if (was[key] === wanted) continue;
+    const winners = othersWhoWin(part, key, wanted);
     if (winners === "none") continue;
     const owners = fieldOwners(original.metadata, ["f:metadata", `f:${field}`, `f:${key}`]);
     const other = owners.find((owner) => owner !== fieldManager && (winners === "all" || !isKubelet(owner)));
@@ -252,7 +254,7 @@ function changes(node: DraftNode, { original, lastKnown }: SeenNode, before: Wri
       if (was?.[key] === value) return [];
       const part = `${kind} ${key}`;
       const isKnown = before[part]?.value === value || valueOf(lastKnown, kind, key) === value;
-      const isMissing = value !== null && was?.[key] === undefined;
+      const isMissing = value !== null && valueOf(original, kind, key) === null;
       const isPutBack = isKnown || (isMissing && listed.includes(key));
       return { part, kind, key, value, isPutBack };
     });
@@ -309,5 +311,5 @@ function leaveAsItIs(node: DraftNode, { kind, key }: WantedPart, original: Node)
 
 /** Returns the part's value; null if the Node lacks the part. */
 function valueOf(node: Node, kind: KeyedPart, key: string): string | null {
-  return node.metadata?.[KEYED_PARTS[kind]]?.[key] ?? null;
+  return ownValue(node.metadata?.[KEYED_PARTS[kind]] ?? {}, key) ?? null;
 }

@@ -54,7 +54,10 @@ export const receiverName = z
 /** The body of POST /v1/receivers. */
 export const newReceiverSchema = z.strictObject({ name: receiverName, url, ...settingsShape });
 
-/** The body of PUT /v1/receivers/{receiver}. An absent `url` or `authorization` stays; other fields get a default. */
+/**
+ * The body of PUT /v1/receivers/{receiver}. An absent `url` or `authorization` stays; other fields get a default.
+ * A `url` of another origin forgets `authorization`, and makes a new signing secret.
+ */
 export const receiverChangeSchema = z.strictObject({
   url: z.optional(url),
   ...settingsShape,

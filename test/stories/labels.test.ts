@@ -112,6 +112,31 @@ describe("the labels of a Node", () => {
     expect(labels.filter((key) => key.startsWith(ROLE))).toEqual(expected);
   });
 
+  it("its machine reports names of Object's properties → as all labels: set, changed, restored, removed", async () => {
+    const name = "labels-object";
+    const machine = tickingMachine(name);
+    machine.grant = { labels: { site: "berlin" } };
+    const { settings } = facts(name);
+    const report = async (nodeLabels: Record<string, string>) => {
+      machine.setFacts({ settings: { ...settings, nodeLabels } });
+      const { phase, message } = await machine.report();
+      expect([phase, message]).toEqual(["registered", undefined]);
+      return labelsOf(name);
+    };
+    const first = { constructor: "a", toString: "b", valueOf: "c", rack: "d" };
+    expect(await report(first)).toMatchObject({ ...first, site: "berlin" });
+    expect(await nextReport(machine)).toEqual([renewal(name)]);
+    const others = Object.entries(await labelsOf(name)).filter(([key]) => key !== "toString");
+    await change(name, { labels: Object.fromEntries(others) });
+    await nextReport(machine, AWAY_MINUTES);
+    expect(await labelsOf(name)).toMatchObject(first);
+    machine.nowMs += 10_000;
+    const labels = await report({ constructor: "z", rack: "d" });
+    expect(Object.entries(labels)).toEqual(expect.arrayContaining([["constructor", "z"]]));
+    expect(Object.keys(labels)).not.toEqual(expect.arrayContaining(["toString"]));
+    expect(Object.keys(labels)).not.toEqual(expect.arrayContaining(["valueOf"]));
+  });
+
   it("its machine reports other values → left out, and named", async () => {
     const name = "labels-machine";
     const machine = tickingMachine(name);

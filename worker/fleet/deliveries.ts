@@ -2,6 +2,7 @@
 // retried. A delivery that arrives is deleted. Messages are signed as Standard Webhooks demands
 // (https://www.standardwebhooks.com).
 import { contains, parseCidr } from "../../shared/kubernetes/cidr.ts";
+import { isAddressInDisguise } from "../../shared/kubernetes/dns-names.ts";
 import { isIpv4, isLoopback, parseIp } from "../../shared/kubernetes/ip.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import { printable } from "../../shared/protocol/printable.ts";
@@ -257,7 +258,8 @@ const NOT_PUBLIC_V4 = ranges(
 const PUBLIC_V6 = ranges("2000::/3");
 const NOT_PUBLIC_V6 = ranges("2001::/23 2001:db8::/32 2002::/16 3fff::/20");
 /** Matches names outside public DNS, and names of clouds' metadata services. */
-const NOT_PUBLIC_NAME = /^[^.]*$|(^|\.)(localhost|local|localdomain|internal|intranet|lan|home\.arpa)$/;
+const NOT_PUBLIC_NAME =
+  /^[^.]*$|(^|\.)(localhost|local|localdomain|internal|intranet|lan|home\.arpa|svc|corp|private)$/;
 
 /** Returns a webhook's normalized address. Fails if the address is not public and not allowed. Resolves no name. */
 export function webhookAddress(text: string, allowed: PrivateWebhooks): Result<string> {
@@ -281,7 +283,7 @@ function isThisComputer(host: string): boolean {
 
 function isPublic(host: string): boolean {
   const ip = parseIp(unbracketed(host));
-  if (ip === null) return !host.startsWith("[") && !NOT_PUBLIC_NAME.test(host);
+  if (ip === null) return !host.startsWith("[") && !NOT_PUBLIC_NAME.test(host) && !isAddressInDisguise(host);
   const isIn = (ranges: typeof PUBLIC_V6) => ranges.some((range) => contains(range, ip));
   if (isIpv4(ip)) return !isIn(NOT_PUBLIC_V4);
   return isIn(PUBLIC_V6) && !isIn(NOT_PUBLIC_V6);

@@ -148,11 +148,15 @@ export class Notifications {
     // Another request may have changed the receivers while the audit log was written.
     const url = this.#addressFor(name, change, isNew);
     if (!url.ok) return url;
-    const secret = isNew || change.newSecret ? newSigningSecret() : null;
+    const stored = this.#receivers.target(name)?.url ?? url.value;
+    // Another server must get neither the credential nor the signatures that the present one knows.
+    const isMoved = new URL(stored).origin !== new URL(url.value).origin;
+    const secret = isNew || isMoved || change.newSecret ? newSigningSecret() : null;
+    const kept = isMoved ? { ...change, authorization: change.authorization ?? "" } : change;
     this.#in.transaction(() => {
       const nowMs = this.#in.nowMs();
       const before = this.#repeatMinutes(name);
-      this.#receivers.put(name, { ...change, url: url.value }, secret);
+      this.#receivers.put(name, { ...kept, url: url.value }, secret);
       this.#alerts.repeatEach(name, { before, after: this.#repeatMinutes(name) }, nowMs);
       // The new settings may fix the cause of failed deliveries, so the next attempt is due now.
       if (this.#deliveries.first(name)) this.#receivers.tryAt(name, nowMs);

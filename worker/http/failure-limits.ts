@@ -9,7 +9,7 @@ import { currentMs } from "../clock.ts";
 /** The limit of the binding FAILURES. A test compares this value with wrangler.toml. */
 export const FAILURE_LIMIT = { failures: 100, seconds: 60 } as const;
 /** The most addresses that an isolate remembers. A new address replaces the oldest address. */
-const MAX_ADDRESSES = 1000;
+export const MAX_ADDRESSES = 1000;
 
 /** Refuses a request that proves no identity, and counts the request as a failed attempt. */
 export async function refuseUnproven(

@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import { base64url } from "jose";
 import type * as z from "zod/mini";
+import { csvCell } from "../../shared/csv-cell.ts";
 import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ListFormat } from "../../shared/protocol/parameters.ts";
 import type { App } from "./responses.ts";
@@ -147,10 +148,4 @@ function textOf(value: unknown): string {
   return Object.entries(value)
     .map(([key, each]) => `${key}=${textOf(each)}`)
     .join(",");
-}
-
-/** Formats a CSV cell. An apostrophe precedes a text that a spreadsheet would run as a formula. */
-function csvCell(text: string): string {
-  const safe = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(?:\.\d+)?$/.test(text) ? `'${text}` : text;
-  return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }

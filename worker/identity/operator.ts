@@ -127,9 +127,14 @@ export function isScrapeSecret(secret: string | null, env: Environment): Promise
   return secret === null ? Promise.resolve(false) : isSecret(secret, env.METRICS_SECRET_SHA256);
 }
 
-/** Reports whether `who` is among the admins. Case does not matter, as in mail systems. */
+/**
+ * Reports whether `who` is among the admins. The case of ASCII letters does not matter in mail addresses. Other
+ * identities, and other letters, must be equal.
+ */
 function isAdmin(who: string, admins = ""): boolean {
-  return admins.toLowerCase().split(/\s+/).includes(who.toLowerCase());
+  const folded = (name: string) =>
+    name.includes("@") ? name.replaceAll(/[A-Z]/g, (letter) => letter.toLowerCase()) : name;
+  return admins.split(/\s+/).map(folded).includes(folded(who));
 }
 
 /** Reports whether the browser's headers name another site as the sender. Other programs send no such headers. */

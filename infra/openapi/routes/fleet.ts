@@ -144,7 +144,7 @@ export const FLEET_DESCRIPTIONS = {
     "PUT /v1/receivers/{receiver}": {
       id: "changeReceiver",
       what: "Change a receiver",
-      more: `An absent field gets its default. Only an absent \`url\` or \`authorization\` keeps its value. ${ADDRESSES}`,
+      more: `An absent field gets its default. Only an absent \`url\` or \`authorization\` keeps its value; a \`url\` of another origin forgets \`authorization\` and makes a new signing secret. ${ADDRESSES}`,
       answers: { 200: json("The receiver.", { changedReceiverSchema }) },
     },
     "DELETE /v1/receivers/{receiver}": {

@@ -1,5 +1,6 @@
 // Renders a command's output in each format of -o. Formats for scripts cut no text to the screen's width.
 import { printable, printableJson } from "../../../shared/protocol/printable.ts";
+import { csvCell } from "../../../shared/csv-cell.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { table, type TableColumn } from "./table.ts";
 import type { TerminalScreen } from "./terminal.ts";
@@ -99,10 +100,4 @@ const jsonLines = (rows: readonly unknown[]) => rows.map((row) => `${printableJs
 /** Returns a table in CSV by RFC 4180, but with LF as line end. */
 function csv(head: readonly string[], rows: readonly (readonly string[])[]): string {
   return [head, ...rows].map((row) => `${row.map(csvCell).join(",")}\n`).join("");
-}
-
-/** Returns a cell of CSV. A quote mark keeps spreadsheets from running a machine's text as a formula. */
-function csvCell(text: string): string {
-  const inert = /^[=+\-@\t\r]/.test(text) && !/^-?\d+(\.\d+)?$/.test(text) ? `'${text}` : text;
-  return /[",\n\r]/.test(inert) ? `"${inert.replaceAll('"', '""')}"` : inert;
 }

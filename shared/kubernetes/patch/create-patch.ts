@@ -23,7 +23,8 @@ export function createStrategicMergePatch(
   }
   for (const key in original) {
     const field = knownField(schema, key);
-    const isGone = present(original[key], field) !== undefined && present(modified[key], field) === undefined;
+    const after = present(ownValue(modified, key), field);
+    const isGone = present(original[key], field) !== undefined && after === undefined;
     if (isGone) patch[key] = null;
   }
   return success(patch);

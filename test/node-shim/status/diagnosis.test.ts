@@ -200,6 +200,14 @@ describe("a machine's status → its diagnosis", () => {
       /doctor/,
     ],
     [
+      "a phase that is the name of a property of Object",
+      answered("constructor" as Phase),
+      "constructor" as Kind,
+      5,
+      /^edge-7 is not Ready \(constructor\)$/,
+      /doctor/,
+    ],
+    [
       "no answer",
       faulty("failed", "connect ECONNREFUSED"),
       "unreachable",

@@ -128,8 +128,27 @@ describe("slack", () => {
       ":red_circle: edge-7 is not-ready since 2026-01-01T00:00:00.000Z: a &lt;!channel&gt; &amp; b <https://rollcall.example.com/?machine=edge-7|page>";
     expect(parsed("slack", message([alert({ state: "not-ready", why: "a <!channel> & b" })]))).toEqual({
       text,
-      blocks: [{ type: "section", text: { type: "mrkdwn", text } }],
+      blocks: [{ type: "section", text: { type: "mrkdwn", text, verbatim: true } }],
     });
+  });
+
+  it.each([
+    "http://evil.example/login",
+    "https://evil.example/",
+    "see HTTPS://evil.example now",
+    "ftp://evil.example",
+  ])("a machine's text with %s → readable, and no link; the page's own link stays", (why) => {
+    const { text, blocks } = parsed("slack", message([alert({ why })])) as {
+      text: string;
+      blocks: { text: { text: string; verbatim: boolean } }[];
+    };
+    const shown = `${why.replace("://", "[:]//")} <https://rollcall.example.com/?machine=edge-7|page>`;
+    for (const each of [text, blocks[0]!.text.text]) {
+      expect(each.endsWith(shown)).toBe(true);
+      expect(each.match(/:\/\//g)).toHaveLength(1);
+    }
+    // Slack links bare names as well, unless a text is verbatim.
+    expect(blocks[0]!.text.verbatim).toBe(true);
   });
 
   it("many long ones → within Slack's limits", () => {

@@ -279,10 +279,7 @@ describe("a receiver", () => {
           .notifications()
           .put("ops", receiverChangeSchema.parse({ delaySeconds: 0, ...wish }), false, "alice");
       const changed = await put({ url: "https://new.example.com/x" });
-      expect(changed).toMatchObject({
-        ok: true,
-        value: { secret: null, url: "https://new.example.com/…" },
-      });
+      expect(changed).toMatchObject({ ok: true, value: { url: "https://new.example.com/…" } });
       await fleet.pass(0);
       expect(fleet.delivered("new")).toEqual([`firing ${ONE} silent`]);
       const again = await put({ newSecret: true });
@@ -290,6 +287,51 @@ describe("a receiver", () => {
         ok: true,
         value: { secret: expect.stringMatching(/^whsec_/) as string, url: "https://new.example.com/…" },
       });
+    }));
+
+  it.each<[string, url: string | undefined, authorization: string | undefined, keeps: boolean]>([
+    ["no address", undefined, undefined, true],
+    ["its own address", "https://ops.example.com/in", undefined, true],
+    ["another path of its origin", "https://OPS.example.com:443/other?x=1", undefined, true],
+    ["another host", "https://new.example.com/in", undefined, false],
+    ["a name below its host", "https://new.ops.example.com/in", undefined, false],
+    ["another port", "https://ops.example.com:8443/in", undefined, false],
+    ["another host, with a credential for it", "https://new.example.com/in", "Bearer new", false],
+  ])("gets %s → its credential and signing secret stay only at its origin", (_, url, authorization, keeps) =>
+    withFleet(async (fleet) => {
+      const before = await fleet.add({ delaySeconds: 0, authorization: "Bearer of-ops" });
+      const wish = { delaySeconds: 0, url, ...(authorization !== undefined && { authorization }) };
+      const change = receiverChangeSchema.parse(wish);
+      const changed = await fleet.notifications().put("ops", change, false, "alice");
+      if (!changed.ok) throw new Error(JSON.stringify(changed.error));
+      const { secret, hasAuthorization } = changed.value;
+      const sent = keeps ? "Bearer of-ops" : authorization;
+      expect([secret === null, hasAuthorization]).toEqual([keeps, sent !== undefined]);
+      fleet.goes(1, "silent");
+      await fleet.pass(0);
+      const { headers } = fleet.deliveries[0]!;
+      expect(headers["authorization"]).toBe(sent);
+      const signing = fleet.sql.exec<{ secret: string }>("SELECT secret FROM receivers").one().secret;
+      expect(signing === before).toBe(keeps);
+      expect(keeps || signing === secret).toBe(true);
+    }),
+  );
+
+  it("has an address that is not allowed any more → no delivery is sent, and the list states why", () =>
+    withFleet(async (fleet) => {
+      await fleet.add({ delaySeconds: 0, authorization: "Bearer of-ops" });
+      fleet.sql.exec("UPDATE receivers SET url = 'https://10.0.0.1/in'");
+      fleet.goes(1, "silent");
+      await fleet.pass(MINUTE);
+      expect(fleet.deliveries).toEqual([]);
+      expect(fleet.notifications().list()).toMatchObject([
+        { waiting: 1, error: expect.stringMatching(/^the address is refused: .*private/) as string },
+      ]);
+      expect(await fleet.notifications().test("ops", "alice")).toMatchObject({
+        arrived: false,
+        status: null,
+      });
+      expect(fleet.deliveries).toEqual([]);
     }));
 
   it("is removed → no row of it is left", () =>

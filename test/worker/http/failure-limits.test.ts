@@ -1,12 +1,44 @@
-// Tests that the platform counts failures as wrangler.toml configures it, and that the Worker's code has the same
-// limit.
+// Tests that the platform counts failures as wrangler.toml configures it, that the Worker's code has the same limit,
+// and that an isolate remembers a limited number of addresses.
+import { env } from "cloudflare:workers";
+import { Hono } from "hono/tiny";
 import { expect, it } from "vitest";
 // oxlint-disable-next-line import/default -- with ?raw the bundler exports the text
 import wrangler from "../../../wrangler.toml?raw";
-import { FAILURE_LIMIT } from "../../../worker/http/failure-limits.ts";
+import {
+  FAILURE_LIMIT,
+  MAX_ADDRESSES,
+  refuseEarly,
+  refuseUnproven,
+} from "../../../worker/http/failure-limits.ts";
+import type { App } from "../../../worker/http/responses.ts";
+import { newIsolate } from "../../../worker/isolate.ts";
 
 it("the limit of failures equals the one in wrangler.toml", () => {
   const [, limit, period] =
     /name = "FAILURES"[^[]*simple = \{ limit = (\d+), period = (\d+) \}/.exec(wrangler) ?? [];
   expect(FAILURE_LIMIT).toEqual({ failures: Number(limit), seconds: Number(period) });
+});
+
+it("as many addresses above the limit as an isolate remembers, and one more → the oldest is forgotten", async () => {
+  const isolate = newIsolate(() => Promise.reject(new Error("no request")));
+  const app = new Hono<App>();
+  app.use((c, next) => {
+    c.set("isolate", isolate);
+    return next();
+  });
+  app.get("/fails", (c) => refuseUnproven(c, "forbidden"));
+  app.get("/early", (c) => refuseEarly(c) ?? c.text("not refused"));
+  const environment = { ...env, FAILURES: { limit: () => Promise.resolve({ success: false }) } };
+  const ask = async (path: string, index: number) => {
+    const address = `192.0.${index >> 8}.${index & 255}`;
+    return (await app.request(path, { headers: { "cf-connecting-ip": address } }, environment)).status;
+  };
+  for (let index = 0; index < MAX_ADDRESSES; index++) expect(await ask("/fails", index)).toBe(429);
+  expect([isolate.overLimitUntilMs.size, await ask("/early", 0)]).toEqual([MAX_ADDRESSES, 429]);
+  expect(await ask("/fails", MAX_ADDRESSES)).toBe(429);
+  expect(isolate.overLimitUntilMs.size).toBe(MAX_ADDRESSES);
+  expect(await Promise.all([0, 1, MAX_ADDRESSES].map((index) => ask("/early", index)))).toEqual([
+    200, 429, 429,
+  ]);
 });

@@ -8,7 +8,7 @@ describe("a line of CSV", () => {
     ["nothing", [null, undefined, ""], ",,"],
     ["commas, quotes and line breaks", ["a,b", 'a"b', "a\nb", "a\rb"], '"a,b","a""b","a\nb","a\rb"'],
     ["a list and pairs", [["a", "b"], { site: "x", tier: "" }], '"a,b","site=x,tier="'],
-    ["what would be a formula", ["=1+1", "+1", "-a", "@x", "\tx"], "'=1+1,'+1,'-a,'@x,'\tx"],
+    ["what would be a formula", ["=1+1", "+1", "-a", "@x", "\tx", "＝x"], "'=1+1,'+1,'-a,'@x,'\tx,'＝x"],
     ["a negative number as a text", ["-12", "-1.5"], "-12,-1.5"],
   ])("of %s", (_, values, line) => {
     expect(csvLine(values)).toBe(`${line}\r\n`);

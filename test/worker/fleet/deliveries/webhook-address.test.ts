@@ -51,6 +51,12 @@ describe("a refused address, and the reason", () => {
     ["Alibaba's", "https://100.100.100.200/", "private"],
     ["a name of a home network", "https://nas.local/", "private"],
     ["a name without a dot", "https://alertmanager:9093/", "private"],
+    ["a Service of the cluster", "https://alertmanager.monitoring.svc/", "private"],
+    ["a name of a company's network", "https://hooks.CORP./", "private"],
+    ["a name of a private network", "https://nas.private:8443/", "private"],
+    ["a name that leads to an address", "https://10.0.0.1.nip.io/", "private"],
+    ["the same, in hex", "https://a9fea9fe.sslip.io/", "private"],
+    ["a name that leads to loopback", "https://localtest.me/", "private"],
   ])("%s: %s", (_, text, why) => {
     expect(webhookAddress(text, "off")).toEqual({ ok: false, error: expect.stringContaining(why) as string });
   });
@@ -64,6 +70,9 @@ describe("an accepted address", () => {
     ["https://172.32.0.1/", "https://172.32.0.1/"],
     ["https://[2606:4700::1]/", "https://[2606:4700::1]/"],
     ["https://10.0.0.1.example.com/", "https://10.0.0.1.example.com/"],
+    ["https://svc.example.com/", "https://svc.example.com/"],
+    ["https://mysvc.example/", "https://mysvc.example/"],
+    ["https://nip.io.example.com/", "https://nip.io.example.com/"],
   ])("%s", (text, href) => {
     expect(webhookAddress(text, "off")).toEqual({ ok: true, value: href });
   });

@@ -39,7 +39,7 @@ const access = () => ({
   ...env,
   ACCESS_TEAM: TEAM,
   ACCESS_AUD: AUD,
-  ACCESS_ADMINS: "alice@example.com ci.access",
+  ACCESS_ADMINS: "alice@example.com ci.access mark@example.com \u00E9va@example.com",
 });
 const fetched: string[] = [];
 
@@ -89,6 +89,26 @@ describe("Cloudflare Access", () => {
       "a service with an empty mail address",
       { email: "", common_name: "x.access" },
       { who: "x.access", role: "view" },
+    ],
+    [
+      "a person whose address has a KELVIN SIGN for a listed K",
+      { email: "mar\u212A@example.com" },
+      { who: "mar\u212A@example.com", role: "view" },
+    ],
+    [
+      "a person with that letter in the list",
+      { email: "MARK@example.com" },
+      { who: "MARK@example.com", role: "admin" },
+    ],
+    [
+      "a person with another case of a letter beyond ASCII",
+      { email: "\u00C9va@example.com" },
+      { who: "\u00C9va@example.com", role: "view" },
+    ],
+    [
+      "a service in another case than the listed one",
+      { email: undefined, common_name: "CI.access" },
+      { who: "CI.access", role: "view" },
     ],
   ])("vouches for %s → their role", async (_, more, expected) => {
     expect(await asked(from(await assertion(claims(more))), freshIsolate())).toEqual(success(expected));
