@@ -169,7 +169,7 @@ interface MachinesFlags {
   nodes?: string;
 }
 
-/** Starts the part `name`, whose machines have their state in the folder of this name and enrol with the token. */
+/** Starts a process of machines with this name. Their state is in the folder `name`; the machines enrol with the token. */
 function startMachines(
   { folder, flags, parts }: Place,
   name: string,

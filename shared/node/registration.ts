@@ -36,7 +36,7 @@ export type RegistrationFailure =
   | { reason: "not ours"; message: string }
   | { reason: "request failed"; step: "create" | "get" | "reconcile"; error: ApiError };
 
-/** Creates the Node, or reconciles it if it exists or must not be created (upstream tryRegisterWithAPIServer). */
+/** Creates the Node. Reconciles an existing Node, also if the apiserver forbids the creation (tryRegisterWithAPIServer). */
 export async function tryRegister(
   client: NodeClient,
   initial: Node,

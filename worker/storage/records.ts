@@ -30,7 +30,7 @@ export interface Enrolment extends Grant {
   /** The ID of the join token. */
   token: string;
   pinnedAtMs: number;
-  /** The generation of the registry's pin; absent if the enrolment is older than the registry's pins. */
+  /** The generation of the machine's pin in the registry; absent if an early Worker, without pins, enrolled the machine. */
   generation?: number;
   /** Present if the keys are refused: an operator has revoked them, or the registry has not confirmed them. */
   isRevoked?: true;

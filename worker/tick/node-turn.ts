@@ -30,7 +30,7 @@ export function nodeTurns(env: Environment, token: string): TurningMachine["node
   };
 }
 
-/** A Node's size for the limits: its bytes in steps of STEP, with ROOM for the fields that the apiserver adds. */
+/** A turn counts a Node's bytes and ROOM for the fields that the apiserver adds, rounded up to a multiple of STEP. */
 const STEP = 4096;
 const ROOM = 512;
 /** The time for which an assigned turn is valid, since turns that are collected and used together would be a burst. */

@@ -39,7 +39,8 @@ function kubeletServices(cluster: ClusterObjects): { object: string; selector?: 
 export const metricsServer: Check = {
   name: "metrics-server",
   reads: "flags of metrics-server, which select the Nodes that it scrapes",
-  follows: "each scrape of such a Node fails, and metrics-server logs and counts the failure",
+  follows:
+    "each scrape of a machine's Node fails, since no kubelet answers there; metrics-server logs and counts the failure",
   find: (cluster, { machines, node }) =>
     programsNamed(cluster, "metrics-server")
       .filter(({ flags }) => selects(flags["node-selector"] ?? flags["l"], node))

@@ -138,7 +138,7 @@ class Machine {
   readonly #late: Signed[] = [];
   #count = 0;
 
-  /** Applies one event. The machine ignores an answer that arrives late. */
+  /** Applies one event. The machine ignores an answer that arrives after the request's deadline. */
   happen(what: Happening): void {
     const { object, sent } = this;
     const late = this.#late;

@@ -266,7 +266,7 @@ function mergeKeyedLists(
   return success({ merged, memory: memory.slice(0, current.length) });
 }
 
-/** Deletes from `memory` as the patch demands, and returns items to merge. Mirrors mergeSliceWithSpecialElements. */
+/** Deletes from the list what $patch names, and returns the items left to merge. Mirrors mergeSliceWithSpecialElements. */
 function applyItemDirectives(
   memory: Json[],
   change: JsonObject[],

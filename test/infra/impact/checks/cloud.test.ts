@@ -1,4 +1,4 @@
-// Tests the findings about cloud controllers that delete Nodes unknown to their cloud, or copy labels.
+// Tests the findings about cloud controllers that delete Nodes unknown to their cloud, or copy an instance's labels to its Node.
 import { expect, test } from "vitest";
 import { cloudController, copiesRegion } from "../../../../infra/impact/checks/cloud.ts";
 import { cluster, formerMachine, found, program, worker } from "../made-up-cluster.ts";

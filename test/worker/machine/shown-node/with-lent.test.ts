@@ -4,7 +4,7 @@ import type { ReturnedLoan } from "../../../../worker/machine/lease-loan.ts";
 import { type LatestOfMachine, withLent } from "../../../../worker/machine/shown-node.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 31);
-/** The time at which the node object lent the lease. */
+/** The time at which the machine's Durable Object lent the lease to the gateway. */
 const LENT_MS = NOW_MS - 60_000;
 const REPORTED = { startId: "start-1", machineTime: "2026-01-30T23:58:00.000Z", vitals: { signals: {} } };
 const VITALS = { signals: { "memory.available": [1, 2] } };
