@@ -150,7 +150,10 @@ function changeCommand(program: OperatorProgram, receivers: Command): void {
   const command = receivers
     .command("change")
     .addArgument(receiverArgument())
-    .description("Change a receiver's settings. A setting without a flag does not change.");
+    .description(
+      "Change a receiver's settings. A setting without a flag does not change, but an address of another origin " +
+        "removes the header authorization and prints a new signing secret.",
+    );
   withReceiverFlags(command)
     .option(
       "--new-secret",
