@@ -1,6 +1,6 @@
 // Breaks the sources in one place at a time, and checks whether a test fails (`npm run mutation`).
 import { globSync, writeFileSync } from "node:fs";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import { HELP, type Options, optionsOf } from "./options.ts";
 import { reportOf } from "./report.ts";
 import type { Candidate } from "./candidates.ts";
@@ -15,16 +15,21 @@ const filesIn = (folder: string) =>
 
 /** Returns the runs for these files: the shim's sources run on Node, all others in workerd. */
 function runsFor(candidates: readonly Candidate[]): (Run & { tried: Candidate[] })[] {
-  const isShims = ({ file }: Candidate) => file.startsWith("node-shim/");
-  const others = candidates.filter((candidate) => !isShims(candidate));
+  const shims = candidates.filter(({ file }) => file.startsWith("node-shim/"));
+  const others = candidates.filter((candidate) => !shims.includes(candidate));
   // Only the shared sources need the shared tests, which take as long as all others.
-  const shared = others.some(({ file }) => file.startsWith("shared/"))
+  const ofShared = others.some(({ file }) => file.startsWith("shared/"))
     ? ["test/{shared,vectors}/**/*.test.ts"]
     : [];
-  // Stryker runs tests in threads, where the tests of the status file cannot set the process's umask.
+  // The shim's commands and its loop use all other parts of the shim.
+  const folders = new Set([
+    ...shims.map(({ file }) => dirname(file)),
+    "node-shim/commands",
+    "node-shim/loop",
+  ]);
   const runs = [
-    { runtime: "workerd", tests: ["test/{worker,stories}/**/*.test.ts", ...shared], tried: others },
-    { runtime: "node", tests: ["test/node-shim/!(status)/**/*.test.ts"], tried: candidates.filter(isShims) },
+    { runtime: "workerd", tests: ["test/{worker,stories}/**/*.test.ts", ...ofShared], tried: others },
+    { runtime: "node", tests: [...folders].map((folder) => `test/${folder}/**/*.test.ts`), tried: shims },
   ] as const;
   return runs.filter(({ tried }) => tried.length > 0);
 }
