@@ -14,6 +14,10 @@ afterEach(() => folder.remove());
 const inFolder = (name: string) => join(folder.path, name);
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
+/** An Ed25519 key pair, without its type (RFC 8037). */
+const PAIR =
+  '"x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo","d":"nWGxne_9WmC6hEr0kuwsxERJxWl7MmkZcDusAxyuf2A"';
+
 describe("the machine's key", () => {
   it("no key → made once, 0600, without a half-written file next to it", async () => {
     const first = await loadOrMakeKey(folder.path);
@@ -29,6 +33,8 @@ describe("the machine's key", () => {
     ["not an object", "null"],
     ["a public key alone", '{"kty":"OKP","crv":"Ed25519","x":"11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"}'],
     ["of another kind", '{"kty":"EC","crv":"P-256","x":"a","d":"b"}'],
+    ["of another type", `{"kty":"EC","crv":"Ed25519",${PAIR}}`],
+    ["of another curve", `{"kty":"OKP","crv":"X25519",${PAIR}}`],
     ["of another length", '{"kty":"OKP","crv":"Ed25519","x":"AAAA","d":"AAAA"}'],
   ])("%s → one line that says what to do, and the file is unchanged", async (_situation, text) => {
     writeFileSync(inFolder("key.json"), text);
