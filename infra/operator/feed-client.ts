@@ -194,12 +194,6 @@ const POLL_MS = 2000;
 /** Milliseconds between two requests while the feed is open but reports nothing. The connection may be broken. */
 const POLL_WITH_FEED_MS = 60_000;
 
-/** Returns changes that are found only by polling. `pause` is typically a timer. */
-export const polledChanges = (pause: (ms: number) => Promise<void>): FleetChanges => ({
-  next: (mostMs) => pause(Math.min(mostMs, POLL_MS)),
-  end: () => undefined,
-});
-
 /** Returns changes from the feed. Without changes, commands send no request. */
 export function fedChanges(connection: WorkerConnection, open: typeof feedLine = feedLine): FleetChanges {
   const ended = new AbortController();

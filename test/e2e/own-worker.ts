@@ -3,7 +3,7 @@ import { spawn } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
-import { polledChanges } from "../../infra/operator/feed-client.ts";
+import { polledChanges } from "../infra/operator/polled-changes.ts";
 import type { WorkerSettings } from "../../infra/local/workerd.ts";
 import { runCommandLine } from "../../infra/operator/program.ts";
 import { ROOT } from "./local-cluster.ts";

@@ -1,6 +1,6 @@
 // Makes the tables of both command lines from their help: commands and flags.
 import type { Argument, Command, Option } from "commander";
-import { polledChanges } from "../../infra/operator/feed-client.ts";
+import { polledChanges } from "../infra/operator/polled-changes.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
 import { shimProgram } from "../../node-shim/cli/command-line.ts";
 import { CONFIGURATION_FLAGS } from "../../node-shim/config/flags.ts";

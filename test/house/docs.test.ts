@@ -7,7 +7,7 @@ import { describe, expect, it, test } from "vitest";
 import type { Command } from "commander";
 import { parseAllDocuments } from "yaml";
 import { terminal } from "../../infra/operator/confirm.ts";
-import { polledChanges } from "../../infra/operator/feed-client.ts";
+import { polledChanges } from "../infra/operator/polled-changes.ts";
 import { operatorProgram } from "../../infra/operator/program.ts";
 import { shimProgram } from "../../node-shim/cli/command-line.ts";
 import { type Page, pages, parsePage, root } from "./markdown.ts";

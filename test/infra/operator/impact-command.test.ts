@@ -5,7 +5,7 @@ import {
   passOnCommonFlags,
   withCommonFlags,
 } from "../../../infra/operator/operator-program.ts";
-import { polledChanges } from "../../../infra/operator/feed-client.ts";
+import { polledChanges } from "./polled-changes.ts";
 import { impactCommand } from "../../../infra/operator/impact-command.ts";
 import type { KubectlEnd } from "../../../infra/operator/kubectl.ts";
 import { TOLERATES_ALL, workload } from "../impact/made-up-cluster.ts";

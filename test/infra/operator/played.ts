@@ -1,7 +1,7 @@
 // Runs the command line in this process, on a terminal of any width, against a server with the test's answers.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { polledChanges } from "../../../infra/operator/feed-client.ts";
+import { polledChanges } from "./polled-changes.ts";
 import { runCommandLine } from "../../../infra/operator/program.ts";
 
 export interface AskedFor {

@@ -6,7 +6,7 @@ import { parseAllDocuments } from "yaml";
 import { OperatorProgram } from "../../../../infra/operator/operator-program.ts";
 import { SHARED_OBJECTS } from "../../../../infra/operator/uninstall/cluster-objects.ts";
 import { uninstallCommand } from "../../../../infra/operator/uninstall/uninstall-command.ts";
-import { polledChanges } from "../../../../infra/operator/feed-client.ts";
+import { polledChanges } from "../polled-changes.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { ROOT } from "../../../e2e/local-cluster.ts";
 
