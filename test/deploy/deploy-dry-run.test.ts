@@ -117,7 +117,9 @@ describe("the bundle", () => {
   it("keeps its budget, compressed", () => {
     const sources = files("*.js").map((file) => readFileSync(file));
     expect(sources).not.toEqual([]);
-    expect(gzipSync(Buffer.concat(sources)).byteLength).toBeLessThanOrEqual(budgetOf("bundle-size").budget ?? 0);
+    expect(gzipSync(Buffer.concat(sources)).byteLength).toBeLessThanOrEqual(
+      budgetOf("bundle-size").budget ?? 0,
+    );
   });
 
   it("holds nothing of the tests, the shim or the embedded apiserver", () => {
