@@ -181,7 +181,10 @@ class Identity {
     if (!enrolled.ok) return refusedOutcome(kind, enrolled.error);
     const { report } = sender({ name, origin, key, ...enrolled.value }, send);
     const outcomes: Outcome[] = [];
-    for (const draft of drafts) outcomes.push(outcomeOf(kind, await report(draft)));
+    for (const draft of drafts) {
+      outcomes.push(outcomeOf(kind, await report(draft)));
+      await this.#run.wait(ACT_EVERY_MS);
+    }
     return worstOf(outcomes);
   }
 
