@@ -10,6 +10,27 @@ const BUG = "reached by a bug alone, and whatever follows fails as well";
 
 export const table: readonly Row[] = [
   [
+    "node-shim/worker-link/origin.ts",
+    "if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)",
+    "/^https?:$/",
+    "/https?:$/",
+    "the origin of any other scheme with this end is null, which the next condition refuses",
+  ],
+  [
+    "node-shim/worker-link/outbound.ts",
+    "} catch {",
+    "{ return false; }",
+    "{}",
+    "a function without a return returns undefined, which is as false",
+  ],
+  [
+    "node-shim/identity/join-token.ts",
+    "for (let read = -1; read !== 0 && length < MAX_BYTES; length += read)",
+    "length < MAX_BYTES",
+    "length <= MAX_BYTES",
+    "once the buffer is full, a read of no bytes ends the loop",
+  ],
+  [
     "worker/identity/jwt.ts",
     "} catch {",
     "{ return undefined; }",

@@ -38,9 +38,13 @@ describe("the machine's key", () => {
     ["of another length", '{"kty":"OKP","crv":"Ed25519","x":"AAAA","d":"AAAA"}'],
   ])("%s → one line that says what to do, and the file is unchanged", async (_situation, text) => {
     writeFileSync(inFolder("key.json"), text);
-    await expect(loadOrMakeKey(folder.path)).rejects.toThrow(
-      /^\S+key\.json does not hold this machine's key: restore it, or remove it and enrol again.*$/,
-    );
+    const fault = await loadOrMakeKey(folder.path).catch((error: unknown) => error as Error);
+    expect(fault).toMatchObject({
+      message: expect.stringMatching(
+        /^\S+key\.json does not hold this machine's key: restore it, or remove it and enrol again.*$/,
+      ) as string,
+      cause: expect.any(Error) as Error,
+    });
     expect(readFileSync(inFolder("key.json"), "utf8")).toBe(text);
   });
 

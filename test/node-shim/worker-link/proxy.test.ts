@@ -33,6 +33,10 @@ it("no proxy is used for a Worker on this machine", () => {
     expect(proxyTo(origin, { HTTPS_PROXY: "proxy", HTTP_PROXY: "proxy" })).toBeNull();
 });
 
+it("no proxy is used without TLS", () => {
+  expect(proxyTo("http://rollcall.example.com", { HTTPS_PROXY: "proxy", HTTP_PROXY: "proxy" })).toBeNull();
+});
+
 describe("name and password", () => {
   test.each<[url: string, authorization: string | null]>([
     ["http://proxy", null],

@@ -1,10 +1,10 @@
-// Tests a machine's request about an upgrade, and the answers that it accepts. Stories test enrolling, rotating and
-// leaving.
+// Tests a machine's requests about an upgrade and a rotation, and the answers that it accepts. Stories test enrolling,
+// rotating and leaving.
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { describe, expect, it, test } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Transport, TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
-import { askForUpgrade } from "../../../node-shim/worker-link/requests.ts";
+import { askForUpgrade, rotate } from "../../../node-shim/worker-link/requests.ts";
 import { sha256Base64url } from "../../../node-shim/worker-link/sign.ts";
 import { upgradeSchema } from "../../../shared/protocol/claims.ts";
 
@@ -40,6 +40,26 @@ describe("the request", () => {
       { ...claims, ticket: "t-1" },
     ]);
   });
+});
+
+it("a rotation → the next key's proof, signed by the present key; an answer without a kid → refused", async () => {
+  const [key, next] = [await makeMachineKey(), await makeMachineKey()];
+  const machine = { name: "edge-7", origin: ORIGIN, key, kid: "k" };
+  const requests: TransportRequest[] = [];
+  const sendWith =
+    (body: object): Transport =>
+    (request) => {
+      requests.push(request);
+      return Promise.resolve({ status: 200, body: JSON.stringify(body) });
+    };
+  expect(await rotate(sendWith({ kid: "k-2" }), machine, next)).toEqual({ ok: true, value: { kid: "k-2" } });
+  expect(await rotate(sendWith({}), machine, next)).toMatchObject({ ok: false, error: { reason: "failed" } });
+  const [{ path, headers, body }] = requests as [TransportRequest];
+  expect(path).toBe("/v1/nodes/edge-7/rotate");
+  expect(decodeProtectedHeader(headers["authorization"]!.replace("Bearer ", ""))).toMatchObject({ kid: "k" });
+  const { protocol, proof } = JSON.parse(body) as { protocol: number; proof: string };
+  const header = decodeProtectedHeader(proof) as { jwk?: { x: string } };
+  expect([protocol, header.jwk?.x, decodeJwt(proof)["previous"]]).toEqual([1, next.jwk.x, key.thumbprint]);
 });
 
 describe("the answer", () => {

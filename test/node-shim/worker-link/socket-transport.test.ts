@@ -247,19 +247,23 @@ describe("frames that the gateway sends unasked", () => {
     expect(ends).toEqual([end]);
   });
 
-  test.each<[string, unknown]>([
-    ["no JSON", "{"],
-    ["null", "null"],
-    ["a number", "7"],
-    ["no type", {}],
-    ["a wait of more than an hour", { type: "answer", n: 1, nonce: "n", nextInMs: 3_600_001 }],
-    ["a negative wait", { type: "closing", reason: "moved", comeBackInMs: -1 }],
-    ["an unknown reason", { type: "again", reason: "because" }],
-    ["an answer without a status", { ...ACCEPTED, status: undefined }],
-  ])("%s → the end", async (_, frame) => {
+  test.each<[situation: string, frame: unknown, fault: string]>([
+    ["no JSON", "{", "without JSON"],
+    ["null", "null", "without a type"],
+    ["a number", "7", "without a type"],
+    ["no type", {}, "without a type"],
+    [
+      "a wait of more than an hour",
+      { type: "answer", n: 1, nonce: "n", nextInMs: 3_600_001 },
+      "(answer) of another form",
+    ],
+    ["a negative wait", { type: "closing", reason: "moved", comeBackInMs: -1 }, "(closing) of another form"],
+    ["an unknown reason", { type: "again", reason: "because" }, "(again) of another form"],
+    ["an answer without a status", { ...ACCEPTED, status: undefined }, "(report-answer) of another form"],
+  ])("%s → the end", async (_, frame, fault) => {
     const { receives, ends } = await withSession();
     receives(frame);
-    expect(ends).toMatchObject([{ why: expect.stringMatching(/^the gateway sent a frame /) as string }]);
+    expect(ends).toMatchObject([{ why: `the gateway sent a frame ${fault}` }]);
   });
 
   test.each<[string, unknown]>([

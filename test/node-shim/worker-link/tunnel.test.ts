@@ -193,6 +193,7 @@ describe("a proxy that opens no tunnel → the proxy is named, and its answer is
     ["502", withBody("502 X"), "", /cannot connect to worker\.test:1 \(502\)$/],
     ["503", withBody("503 X"), "", /cannot connect to worker\.test:1 \(503\)$/],
     ["a web server's 405", withBody("405 X"), "", /answers HTTP 405 to CONNECT worker\.test:1$/],
+    ["a status below 200", withBody("199 X"), "", /answers HTTP 199 to CONNECT worker\.test:1$/],
     ["a redirect", withBody("302 X", "location: /\r\n"), "", /answers HTTP 302 to CONNECT/],
     ["a 200 and then HTTP", withBody("200 OK"), "edge:Secret@", /answers instead of worker\.test:1$/],
     ["no HTTP", answer("SSH-2.0-OpenSSH\r\n"), "", /does not answer as a proxy does: Parse Error: .+$/],

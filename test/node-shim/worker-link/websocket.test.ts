@@ -171,6 +171,16 @@ describe("with a WebSocket server", () => {
     if (connection.ok) connection.value.listen(listener);
     await eventually(() => heard).toEqual(["early", "it was closed (1001)"]);
   });
+
+  it("listened to after its end → the end is reported", async () => {
+    const { port } = await server();
+    const outcome = await open(port);
+    if (!outcome.ok) throw new Error(outcome.error.reason);
+    outcome.value.terminate();
+    const ended: string[] = [];
+    outcome.value.listen({ received: () => undefined, ended: (why) => ended.push(why) });
+    expect(ended).toEqual(["closed"]);
+  });
 });
 
 describe("with another server → no WebSocket, and the reason", () => {
