@@ -32,6 +32,12 @@ yet. The last line is the verdict, before it stands a line for each limit, kept 
 What a machine costs is measured at the Worker's door to the apiserver. Its first minute counts by itself; what follows is
 taken for an hour: the bytes of each object that a write left behind, over the time that was left after that minute.
 
+As worker: a Worker, or a server in its place, attacks the real command line and the real shim. Its answers are made from the
+API's description: escape sequences in every text, absurd numbers, 200 MB, endless, slow and compressed bodies, floods of
+frames that ask for a report. Each command of rollcall runs in each format, and each command of node-shim that asks a Worker.
+A line for each finding stands before the verdict:
+  clean: 525 command lines of rollcall, 38 of node-shim
+
 Exit codes: 0 when all limits were kept (as stranger: all were refused, nothing was written, no object made, the apiserver
 not asked and memory flat); 1 for anything else, 2 for a wrong command line.
 
@@ -39,7 +45,8 @@ Examples:
   npm run hostile -- --requests 100000 --seed 7
   npm run hostile -- --seed 7 --from 1234 --requests 1
   npm run hostile -- --frames 100000 --seed 7
-  npm run hostile -- --as machine --machines 8 --minutes 5 --seed 7`;
+  npm run hostile -- --as machine --machines 8 --minutes 5 --seed 7
+  npm run hostile -- --as worker --seed 7`;
 
 function wholeNumber(least: number, most: number): (text: string) => number {
   return (text) => {
@@ -57,7 +64,7 @@ function minutes(text: string): number {
 }
 
 interface Flags {
-  as: "stranger" | "machine";
+  as: "stranger" | "machine" | "worker";
   seed: number;
   requests: number;
   frames?: number;
@@ -71,6 +78,7 @@ interface Flags {
 const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
   stranger: ["requests", "frames", "from"],
   machine: ["machines", "minutes", "acts"],
+  worker: [],
 };
 
 const progress = progressOn(process.stderr);
@@ -120,9 +128,19 @@ async function asMachine({ machines, minutes, acts, seed }: Flags): Promise<void
   process.exitCode = isClean(outcomes) ? 0 : 1;
 }
 
+async function asWorker({ seed }: Flags): Promise<void> {
+  const { runWorker, workerVerdictText } = await import("./worker/run.ts");
+  const verdict = await runWorker(seed, progress.show);
+  progress.clear();
+  process.stdout.write(workerVerdictText(verdict));
+  process.exitCode = verdict.findings.length === 0 ? 0 : 1;
+}
+
 const program = new Command("npm run hostile --")
   .description("Hostile requests against the Worker on workerd: none may do what its sender may not.")
-  .addOption(new Option("--as <who>", "who sends them").choices(["stranger", "machine"]).default("stranger"))
+  .addOption(
+    new Option("--as <who>", "who sends them").choices(["stranger", "machine", "worker"]).default("stranger"),
+  )
   .option("--requests <n>", "as stranger: how many to send", wholeNumber(1, 100_000_000), 100_000)
   .option("--frames <n>", "as stranger: send so many frames on sockets instead", wholeNumber(1, 100_000_000))
   .option("--seed <n>", "decides the requests", wholeNumber(0, 2 ** 32 - 1), 7)
@@ -137,12 +155,14 @@ const program = new Command("npm run hostile --")
   .addHelpText("after", HELP)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(async (flags: Flags, command: Command) => {
-    const other = flags.as === "machine" ? "stranger" : "machine";
-    const foreign = OF_ONE[other].find((flag) => command.getOptionValueSource(flag) === "cli");
-    if (foreign) command.error(`error: --${foreign} is for --as ${other}`);
+    for (const other of ["stranger", "machine"] as const) {
+      const foreign = OF_ONE[other].find((flag) => command.getOptionValueSource(flag) === "cli");
+      if (foreign && other !== flags.as) command.error(`error: --${foreign} is for --as ${other}`);
+    }
     if (flags.acts !== undefined && command.getOptionValueSource("minutes") === "cli")
       command.error("error: --minutes or --acts, not both");
     if (flags.as === "machine") return asMachine(flags);
+    if (flags.as === "worker") return asWorker(flags);
     if (flags.frames === undefined) return asStranger(flags);
     if (command.getOptionValueSource("requests") === "cli")
       command.error("error: --frames or --requests, not both");

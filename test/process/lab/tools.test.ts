@@ -63,6 +63,7 @@ describe.concurrent("a run of", () => {
     ["compare-kubelet -", 1, /^0 fields are the same, \d+ may differ, \d+ must not and do$/m],
     ["hostile --frames 1 --requests 1", 2, /--frames or --requests, not both/],
     ["hostile --as machine --from 5", 2, /--from is for --as stranger/],
+    ["hostile --as worker --machines 5", 2, /--machines is for --as machine/],
     ["hostile --requests 200 --seed 7", 0, /^accepted 0, 5xx 0, rows 0$/m],
     ["hostile --frames 40 --seed 7", 0, /^accepted 0, 5xx 0, rows 0, renewals 0$/m],
   ])("%s → %i", async (args, code, printed) => {
