@@ -28,7 +28,7 @@ import {
   withCommonFlags,
 } from "./operator-program.ts";
 import { receiverCommands } from "./receiver-commands.ts";
-import { screenText } from "./render/terminal.ts";
+import { screenOf, screenText } from "./render/terminal.ts";
 import { sessionCommands } from "./session-commands.ts";
 import { readyCommand, statusCommand } from "./status-command.ts";
 import { tokenCommands } from "./token-commands.ts";
@@ -135,8 +135,9 @@ export async function runCommandLine(args: readonly string[], outside: Surroundi
 /** Returns surroundings in which commands write and ask only printable texts. */
 function withPrintableOutput({ process, terminal, ...others }: Surroundings): Surroundings {
   const { stdout, stderr } = process;
+  const screen = screenOf(stdout, process.env);
   const printing = (stream: { write: (text: string) => unknown }) => ({
-    write: (text: string) => stream.write(screenText(text)),
+    write: (text: string) => stream.write(screenText(text, screen)),
   });
   return {
     ...others,
@@ -154,7 +155,7 @@ function withPrintableOutput({ process, terminal, ...others }: Surroundings): Su
         process.exitCode = code;
       },
     },
-    terminal: { ...terminal, ask: (question) => terminal.ask(screenText(question)) },
+    terminal: { ...terminal, ask: (question) => terminal.ask(screenText(question, screen)) },
   };
 }
 

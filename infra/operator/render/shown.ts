@@ -78,7 +78,7 @@ export async function inFormat(
   if (format === "yaml") {
     // The YAML library is loaded on demand, because most commands print no YAML.
     const { stringify } = await import("yaml");
-    return success(stringify(sent, { lineWidth: 0 }).split("\n").map(printable).join("\n"));
+    return success(plain(stringify(sent, { lineWidth: 0 })));
   }
   return list
     ? success(listIn(list, format, view.nowMs))
@@ -86,9 +86,12 @@ export async function inFormat(
 }
 
 function listIn({ records, names, csv }: ShownList, format: "name" | "csv" | "jsonl", nowMs: number): string {
-  if (format === "csv") return csv(nowMs);
-  return format === "jsonl" ? jsonLines(records) : names.map((name) => `${name}\n`).join("");
+  if (format === "csv") return plain(csv(nowMs));
+  return format === "jsonl" ? jsonLines(records) : plain(names.map((name) => `${name}\n`).join(""));
 }
+
+/** Returns a text without control characters but line breaks. Formats for programs have no colours. */
+const plain = (text: string) => text.split("\n").map(printable).join("\n");
 
 export const FORMATS = ["wide", "json", "yaml", "name", "csv", "jsonl"] as const;
 export type OutputFormat = (typeof FORMATS)[number];

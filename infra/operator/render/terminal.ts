@@ -43,10 +43,11 @@ export function painted(text: string, paint: Paint | undefined, { isColored }: T
 const OWN = new RegExp(`(\u001B\\[(?:0|${Object.values(SGR).join("|")})m|[\n\t])`);
 
 /** Returns the output of a command without other control characters, which could move a terminal's cursor. */
-export function screenText(text: string): string {
+export function screenText(text: string, { isColored }: Pick<TerminalScreen, "isColored">): string {
+  const isOwn = (part: string) => isColored || !part.startsWith("\u001B");
   return text
     .split(OWN)
-    .map((part, index) => (index % 2 === 1 ? part : printable(part)))
+    .map((part, index) => (index % 2 === 1 && isOwn(part) ? part : printable(part)))
     .join("");
 }
 

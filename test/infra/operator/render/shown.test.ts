@@ -7,6 +7,7 @@ import {
   type OutputFormat,
   textOf,
 } from "../../../../infra/operator/render/shown.ts";
+import { valueOr } from "../../../../shared/result.ts";
 import { PIPE } from "../../../../infra/operator/render/terminal.ts";
 
 const rows = [
@@ -62,3 +63,15 @@ it("what is no list → text, JSON and YAML alone", async () => {
     jsonl: false,
   });
 });
+
+test.each<OutputFormat>(["yaml", "name", "csv", "jsonl", "json"])(
+  "-o %s has no control character but line breaks",
+  async (format) => {
+    const hostile = [{ name: "\u001B[31mx\u009B2J\u202E", why: "\u001B[31ma\nb" }];
+    const shown = listOf(hostile, () => [{ head: "WHY", of: ({ why }) => why, rank: 0 }], {
+      nameOf: ({ name }) => name,
+    });
+    const text = await inFormat(shown, hostile, format, view(false));
+    expect(valueOr(text, "\u001B").replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Bidi_Control}]/u);
+  },
+);

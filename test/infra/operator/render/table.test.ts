@@ -1,6 +1,6 @@
 // Tests tables and pairs at several widths: cut values, omitted columns, and the columns that are always shown.
 import { describe, expect, it, test } from "vitest";
-import { PIPE, type TerminalScreen } from "../../../../infra/operator/render/terminal.ts";
+import { PIPE, screenText, type TerminalScreen } from "../../../../infra/operator/render/terminal.ts";
 import { type TableColumn, pairs, table } from "../../../../infra/operator/render/table.ts";
 
 interface Row {
@@ -48,6 +48,21 @@ describe("colours", () => {
   it("a machine's own texts bring none", () => {
     const evil = { name: "a\u001B[31m", state: "b\u202Ec\n", why: "\u2028" };
     expect(table(COLUMNS, [evil], PIPE)).toBe("NAME     STATE   WHY\na\u{FFFD}[31m   b\u{FFFD}c\n");
+  });
+});
+
+describe("the output of a command", () => {
+  const text = "a\u001B[31mred\u001B[0m\tb\nc\u001B[2J\u001B[35;1m\u009B2J\u202E\r";
+  it("on a terminal with colours → the own ones, line breaks and tabs stay", () => {
+    expect(screenText(text, { isColored: true })).toBe(
+      "a\u001B[31mred\u001B[0m\tb\nc\u{FFFD}[2J\u{FFFD}[35;1m\u{FFFD}2J\u{FFFD} ",
+    );
+  });
+
+  it("in a pipe → no colour stays", () => {
+    expect(screenText(text, PIPE)).toBe(
+      "a\u{FFFD}[31mred\u{FFFD}[0m\tb\nc\u{FFFD}[2J\u{FFFD}[35;1m\u{FFFD}2J\u{FFFD} ",
+    );
   });
 });
 
