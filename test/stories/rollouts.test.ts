@@ -33,8 +33,8 @@ const refused = (why: string) => ({ ok: true, value: { version: null, why } });
 const set = (change: object = {}) =>
   operator<RolloutAnswer>("PUT", "/v1/rollout", { version: VERSION, percent: 100, ...change });
 const shown = async () => (await operator<RolloutAnswer>("GET", "/v1/rollout")).body.rollout;
-const ask = (machine: EnrolledMachine, version = "0.1.0") =>
-  askForUpgrade(transport, { ...machine, origin: ORIGIN }, version);
+const ask = (machine: EnrolledMachine, version = "0.1.0", by = transport) =>
+  askForUpgrade(by, { ...machine, origin: ORIGIN }, version);
 
 /** Returns a machine that has reported, so that the fleet index has it. */
 async function reported(name: string): Promise<EnrolledMachine> {
@@ -162,10 +162,17 @@ it("requests up to a machine's limit → answered; one more → refused, and the
   const asked = vi.spyOn(IndexObject.prototype, "upgrade");
   for (let question = 0; question < ROLLOUT_LIMITS.questionsAtOnce; question++)
     expect(await ask(machine)).toMatchObject(refused("no rollout"));
-  expect(await ask(machine)).toMatchObject({
+  let wait: unknown;
+  const watched: typeof transport = async (request) => {
+    const response = await transport(request);
+    ({ retryAfterSeconds: wait } = JSON.parse(response.body) as { retryAfterSeconds?: number });
+    return response;
+  };
+  expect(await ask(machine, "0.1.0", watched)).toMatchObject({
     ok: false,
-    error: { problem: { status: 429, reason: "rate-limited", retryAfterSeconds: 60 } },
+    error: { problem: { status: 429, reason: "rate-limited" } },
   });
+  expect(wait).toBe(60);
   expect(asked).toHaveBeenCalledTimes(ROLLOUT_LIMITS.questionsAtOnce);
   asked.mockRestore();
 });

@@ -57,7 +57,7 @@ describe.concurrent("a run of", () => {
     [
       "mutation --help",
       0,
-      /by default\n +worker\/identity, worker\/registry, worker\/http, worker\/machine$/m,
+      /by default\n +worker\/identity, worker\/registry, worker\/http, worker\/machine,\n +worker\/gateway, .*node-shim\/identity$/m,
     ],
     ["mutation --folder worker/none", 2, /--folder worker\/none: no source is there/],
     ["compare-kubelet -", 1, /^0 fields are the same, \d+ may differ, \d+ must not and do$/m],
