@@ -219,7 +219,7 @@ async function report(index: number, { boots, ticket, stop: ends, reported }: Pr
     link,
     machineTime: timestamp,
   });
-  const facts = () => simulatedFacts(index, configuration, { boots, fault: faults.of(name) });
+  const facts = () => simulatedFacts(index, configuration, { name, boots, fault: faults.of(name) });
   const loop = startLoop({
     gather: async () => ({ facts: facts(), vitals: simulatedVitals(index, faults.of(name)) }),
     report: (said, vitals) => {

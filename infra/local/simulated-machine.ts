@@ -95,16 +95,20 @@ const sizeOf = (index: number) => ({
   memoryBytes: ([4, 8, 16, 64][index % 4] as number) * GIB,
 });
 
-/** Returns a machine's facts. `boots` is the number of boots since the process started, or -1 for a copy. */
+/** Returns the facts of the machine `name`. `boots` is the number of boots since the process started, or -1 for a copy. */
 export function simulatedFacts(
   index: number,
   configuration: Configuration,
-  { boots = 0, fault }: { boots?: number; fault?: SimulatedFault | undefined } = {},
+  {
+    boots = 0,
+    fault,
+    name = `sim-${index}`,
+  }: { boots?: number; fault?: SimulatedFault | undefined; name?: string } = {},
 ): Facts {
   const ip = `10.${100 + Math.floor(index / 62_500)}.${Math.floor(index / 250) % 250}.${(index % 250) + 1}`;
   return {
     settings: {
-      hostname: `sim-${index}`,
+      hostname: name,
       ...configuration,
       ...(fault === "waiting for Node" && { registerNode: false }),
     },

@@ -151,12 +151,12 @@ function startReporting(
   { origin, beatMs }: Pick<Surroundings, "origin" | "beatMs">,
   send: Transport,
 ): Running {
-  const { index, boots } = machine;
+  const { index, boots, name } = machine;
   const startId = randomBytes(16).toString("base64url");
   const post = reporter({ ...machine, origin, startId, send, machineTime: () => new Date().toISOString() });
   let last = Promise.resolve();
   const reportNow = async (configuration: Configuration) => {
-    const facts = simulatedFacts(index, configuration, { boots, fault: machine.fault });
+    const facts = simulatedFacts(index, configuration, { name, boots, fault: machine.fault });
     const outcome = await post(facts, simulatedVitals(index, machine.fault));
     if (!outcome.ok)
       throw new Error(`a report of ${machine.name} was not taken: ${requestFaultText(outcome.error)}`);
