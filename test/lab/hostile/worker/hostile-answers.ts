@@ -81,8 +81,9 @@ export function hostileValue(schema: Schema, random: Random, isOdd: boolean, dep
   if (type === undefined && !schema.properties) return hostileText(random);
   const known = Object.entries(schema.properties ?? {}).map(([key, of]) => [key, next(of)]);
   const open = schema.additionalProperties;
-  const others = typeof open === "object" ? [[hostileText(random), next(open)]] : [];
-  return Object.fromEntries([...known, ...others, [hostileText(random), hostileText(random)]]);
+  // A field that no schema knows, or another member of a map.
+  const other = typeof open === "object" ? next(open) : hostileText(random);
+  return Object.fromEntries([...known, [hostileText(random), other]]);
 }
 
 /** Returns the status and body of a hostile answer to this request. */
