@@ -78,7 +78,7 @@ export function afterEnrolment(
     const waitMs = Math.max(retryAfterMs, APPROVAL_WAIT_MS * (1 + random()));
     return { waitMs, message: `waiting for an operator: ${title}. ${detail} Join token: ${token}` };
   }
-  // The challenge expired because the network is slow, or because the machine's name has just changed.
+  // The challenge is too old on a slow network, or was made for the name that the machine had before.
   const isLate = reason === "challenge-stale";
   if (status < 500 && status !== 429 && !isLate)
     throw new Error(`enrolment refused: ${title}. ${detail} Join token: ${token}`);

@@ -140,7 +140,7 @@ export async function writePage(
   if (firstLoadBytes(files) > limitBytes) return { text, isSmallEnough: false };
   const folder = join(target, "page");
   mkdirSync(folder, { recursive: true });
-  // A Worker may serve these files during the build, so index.html follows its files, and former files go last.
+  // A Worker may serve the folder meanwhile: the build writes index.html after its files, and deletes former files last.
   const named = files.filter(({ path }) => path.startsWith("page/"));
   for (const { path, contents } of [...named, ...files.filter((each) => !named.includes(each))])
     replaceFile(join(target, path), contents);

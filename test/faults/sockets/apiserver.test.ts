@@ -123,7 +123,7 @@ describe("PUTs that fail for a while", () => {
     await expectAsleep(machines);
     await setFaults(machines, "");
     await askedOf(machines);
-    // The gateway's next probe is within ten seconds. Within an interval after it, each machine's lease is renewed.
+    // The gateway's next probe is within ten seconds. Within one report interval after the probe, each machine's lease is renewed.
     for (let rounds = 0; rounds < 2; rounds++) await beatInTurn(machines, clock);
     for (const machine of machines) {
       const renewals = await machine.renewals();

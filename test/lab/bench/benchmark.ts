@@ -19,7 +19,7 @@ export interface Round {
   ours: number;
   /** The yardstick's value. Absent if this computer has no yardstick, or the benchmark needs none. */
   yardstick?: number;
-  /** The median of the ratios of all turns, if the round has many turns. */
+  /** The median of the turns' ratios of our time to the yardstick's, if the round has many turns. */
   ratio?: number;
 }
 

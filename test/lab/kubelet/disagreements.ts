@@ -6,7 +6,7 @@ export interface Disagreement {
   kubelet: string;
   shim: string;
   why: string;
-  /** The names of the configurations in configurations.ts. */
+  /** The names of the configurations (configurations.ts) in which the two Nodes differ. */
   configurations: readonly string[];
 }
 

@@ -11,7 +11,7 @@ interface Surroundings {
   apiserver: ReturnType<typeof createApiserver>;
   /** The active faults, by the Node's name. */
   faults: Map<string, ActiveFault>;
-  /** The recorded requests, by the Node's name. */
+  /** The Worker's requests to the apiserver, by the name of the Node that they concern. */
   askedOf: Map<string, Asked>;
 }
 

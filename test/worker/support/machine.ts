@@ -59,7 +59,7 @@ export async function operator<Body = Record<string, unknown>>(
   return { status: response.status, body: (text === "" ? null : JSON.parse(text)) as Body };
 }
 
-/** Enrols a machine. Returns the results that tests distinguish. */
+/** Enrols a machine. Returns the kid, or the status and the reason of the refusal. */
 export async function enrolling(
   name: string,
   { joinToken, key, machineID = "m-1", systemUUID = "s-1" }: EnrolmentWish,
