@@ -299,7 +299,8 @@ export class Alerts {
         : [];
     const members = [row, ...this.#waiting(receiver, others, row, due, nowMs)];
     const { deployment, newId } = this.#in;
-    const alert = alertOf(members, { kind, outage, summary, why: cause ?? "", deployment, id: newId() });
+    const why = kind === "cluster" ? (cause ?? "") : "";
+    const alert = alertOf(members, { kind, outage, summary, why, deployment, id: newId() });
     const insert = "INSERT INTO alerts VALUES (NULL, ?, ?, ?, ?, 0, ?) RETURNING id";
     const repeatMs = receiver.settings.repeatMinutes * 60_000;
     const dueMs = repeatMs > 0 ? nowMs + repeatMs : null;

@@ -309,6 +309,16 @@ describe("an alert about the cluster", () => {
       expect(alertsOf(deliveries[1]!)[0]).toMatchObject({ machines: 3, why: FAULT, severity: "critical" });
     }));
 
+  it("an outage of a site begins meanwhile → its alert has no cause of the cluster's", () =>
+    refused([], async ({ deliveries, goes, pass }) => {
+      for (const index of [1, 2]) goes(index, "cluster-unreachable");
+      await pass(1000);
+      for (const index of [3, 4]) goes(index, "silent", { address: "203.0.0.7", silentSinceMs: 0 });
+      await pass(MINUTE);
+      const outage = deliveries.flatMap(alertsOf).find(({ kind }) => kind === "outage");
+      expect([outage?.machines, outage?.why]).toEqual([2, ""]);
+    }));
+
   it("one machine stays refused after the outage → the alert ends, and the machine gets its own", () =>
     refused([], async ({ delivered, goes, pass, probeFinds, evict }) => {
       probeFinds(FAULT);

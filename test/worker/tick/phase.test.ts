@@ -110,7 +110,7 @@ test.each<[situation: string, registration: string | undefined, phase: Phase]>([
   ["a registered machine → stays registered", "registered", "registered"],
   ["a machine without a registration → is being registered", undefined, "registering"],
   ["a machine whose name was taken → is being registered", "name taken", "registering"],
-])("a conflict for %s, and nobody is told that the apiserver refuses", (_, phase, expected) => {
+])("a conflict for %s, without a message about a refusal", (_, phase, expected) => {
   const { records } = keptRecords(phase === undefined ? {} : { registration: { phase } });
   const conflict: ApiError = {
     kind: "status",
