@@ -1,5 +1,5 @@
 // Runs the suites one after another, each with a time limit of its own and none repeated (`npm run test:all`).
-// Prints a line for each suite, the skipped tests, and last: N passed, M failed.
+// Prints a line for each suite, the skipped and the failed tests, and last: N passed, M failed.
 import { spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -58,12 +58,13 @@ async function runSuite(name: string, script: string, folder: string): Promise<O
   clearTimeout(limit);
   process.off("SIGINT", interrupted).off("SIGTERM", interrupted);
   const figures = linesOf(report).flatMap((line) => ("figures" in line ? [line.figures] : []))[0];
-  const { passed = 0, failed = 0, skipped = {} } = figures ?? {};
+  const { passed = 0, failed = 0, skipped = {}, failures = [] } = figures ?? {};
   const isWell = code === 0 && !isLate && figures !== undefined;
   return {
     passed,
     failed: failed === 0 && !isWell ? 1 : failed,
     skipped,
+    failures,
     seconds: (performance.now() - beganMs) / 1000,
   };
 }
@@ -94,6 +95,7 @@ if (unknown.length > 0) {
 const folder = mkdtempSync(join(tmpdir(), "rollcall-suites-"));
 const lines: string[] = [];
 const skipped: string[] = [];
+const failures: string[] = [];
 const sum = { passed: 0, failed: 0, seconds: 0 };
 for (const [name, script] of Object.entries(SCRIPTS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
@@ -105,6 +107,7 @@ for (const [name, script] of Object.entries(SCRIPTS)) {
   sum.seconds += seconds;
   const counts = Object.entries(outcome.skipped).map(([file, count]) => `  ${file}: ${count}`);
   skipped.push(...counts);
+  failures.push(...outcome.failures.map((failure) => `  ${failure}`));
   const left = Object.values(outcome.skipped).reduce((total, count) => total + Number.parseInt(count, 10), 0);
   const words = [`${passed + failed} tests`, `${seconds.toFixed(0)} s`, `${left} skipped`];
   lines.push(
@@ -113,6 +116,7 @@ for (const [name, script] of Object.entries(SCRIPTS)) {
 }
 rmSync(folder, { recursive: true });
 if (skipped.length > 0) console.log(`\nSkipped, because what they need is not here:\n${skipped.join("\n")}`);
+if (failures.length > 0) console.log(`\nFailed:\n${failures.join("\n")}`);
 console.log(
   `\n${lines.join("\n")}\nall: ${sum.seconds.toFixed(0)} s\n${sum.passed} passed, ${sum.failed} failed`,
 );

@@ -29,8 +29,10 @@ export function describeExperiments(names: readonly ExperimentName[]): void {
         OPTIONS,
         async ({ fleet, expected }) => {
           const outcomes = await EXPERIMENTS[name].measure(lab, fleet);
-          const seen = expected.map(({ row, column }) => ({ row, column, outcome: outcomes[row]?.verdict }));
-          expect(seen).toEqual(expected);
+          const lineOf = ({ row, column }: (typeof expected)[number], outcome: string | undefined) =>
+            `${row}, ${column}: ${outcome}`;
+          const seen = expected.map((each) => lineOf(each, outcomes[each.row]?.verdict));
+          expect(seen).toEqual(expected.map((each) => lineOf(each, each.outcome)));
         },
       );
     });
