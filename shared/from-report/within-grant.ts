@@ -255,12 +255,11 @@ function addressesWithin(before: Node | undefined, node: DraftNode, holder: Gran
     (before?.status?.addresses ?? []).some((was) => was.type === type && was.address === address) &&
     otherOwner(before?.metadata, pathOf(type), holder.fieldManager) !== null;
   const beyond = addresses.filter((each) => !isWithin(each.address) && !isOthers(each));
-  const left = new Set(beyond.map(({ address }) => address));
-  if (left.size > 0) node.status.addresses = addresses.filter(({ address }) => !left.has(address));
+  if (beyond.length > 0) node.status.addresses = addresses.filter((each) => !beyond.includes(each));
   const { [PROVIDED_NODE_IP_ANNOTATION]: provided, ...annotations } = node.metadata.annotations ?? {};
   const isProvidedWithin = (provided ?? "").split(",").every((ip) => ip === "" || isWithin(ip));
   if (!isProvidedWithin) node.metadata.annotations = annotations;
-  return [...left].map((address) => `address ${address}`);
+  return [...new Set(beyond.map(({ address }) => `address ${address}`))];
 }
 
 /** Returns true if a machine can have the address, so that the apiserver's proxy does not reach its own host. */

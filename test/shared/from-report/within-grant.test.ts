@@ -271,6 +271,10 @@ describe("a DNS name of the machine", () => {
     ["a.localhost", NOTHING, false],
     ["edge-7.169.254.169.254.nip.io", NOTHING, false],
     ["edge-7.0x7f.1", NOTHING, false],
+    // Go's HTTP client reads full-width characters as ASCII, and its dialer an IPv4 address in IPv6 with a zone.
+    ["127.0.0.１", NOTHING, false],
+    ["edge-８.shop.example.com", NOTHING, false],
+    ["::ffff:127.0.0.1%1", NOTHING, false],
     // A range in the grant allows only the Node's own name. An ending also allows the Node's name with this ending.
     [NAME, RANGE, true],
     ["edge-7.shop.example.com", RANGE, false],
@@ -288,6 +292,7 @@ describe("a DNS name of the machine", () => {
     ["edge-7.10-0-0-1.sslip.io", OLD, false],
     ["edge-7.127.0.0.1", OLD, false],
     ["edge-7.0x7f000001", OLD, false],
+    ["edge-7.127.0.0.１", OLD, false],
     ["edge-8.shop.example.com", OLD, false],
   ])("%s under %j → in the Node: %s", (name, grant, isIn) => {
     const { node, left } = created(facts(NAME, settings({ hostname: name })), grant);
@@ -315,6 +320,20 @@ describe("a DNS name of the machine", () => {
     expect(withinGrant(own, structuredClone(own), facts(NAME), holderOf(NOTHING))).toEqual([
       "address edge-8",
     ]);
+  });
+
+  it("an IP address beyond the grant, which a cloud's controller has set with another type → the controller's stays", () => {
+    const { node } = created(facts(NAME), RANGE);
+    const address = "203.0.113.9";
+    const [theirs, own] = ["ExternalIP", "InternalIP"].map((type) => ({ type, address }));
+    const managedFields = [
+      { manager: "cloud", fieldsV1: { "f:status": { "f:addresses": { 'k:{"type":"ExternalIP"}': {} } } } },
+    ];
+    const metadata = { ...node.metadata, managedFields };
+    const before = { ...node, metadata, status: { ...node.status, addresses: [theirs!] } };
+    const held = structuredClone({ ...before, status: { ...node.status, addresses: [theirs!, own!] } });
+    const left = withinGrant(before, held as DraftNode, facts(NAME), holderOf(RANGE));
+    expect([left, held.status.addresses]).toEqual([[`address ${address}`], [theirs]]);
   });
 
   it("names to ask the apiserver about: of several labels, not its own, in one spelling, without a limit only", () => {

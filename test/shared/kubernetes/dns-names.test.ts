@@ -16,6 +16,11 @@ test.each<[name: string, isOne: boolean]>([
   ["2130706433", true],
   ["a.1.", true],
   ["a.1b", false],
+  ["under_score.example", false],
+  ["127.0.0.１", true],
+  ["127.0.0。1", true],
+  ["::ffff:127.0.0.1%1", true],
+  ["a b.example", true],
 ])("%s → %s", (name, isOne) => {
   expect(isAddressInDisguise(name)).toBe(isOne);
 });
