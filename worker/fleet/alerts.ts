@@ -193,7 +193,7 @@ export class Alerts {
       for (const row of rows)
         if (row.dueMs !== null) this.#enter(batch, row, { due: rows, isFull, cause, joined, nowMs });
       for (const row of rows) this.#settle(row);
-      for (const alert of joined) this.#sendGrown(batch, alert, isFull);
+      for (const alert of joined) this.#sendGrown(batch, alert, cause);
       if (isOpen && isCheckDue && cause !== null) this.#sendCause(batch, cause);
       for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(batch, row, nowMs);
       this.#write(batch, nowMs);
@@ -315,11 +315,11 @@ export class Alerts {
   }
 
   /** Sends an alert again if its machines have multiplied by GROWTH: the first ones must not hide many later ones. */
-  #sendGrown(batch: Batch, id: number, isFull: boolean): void {
-    const [row] = this.#sql.exec<AlertRow>("SELECT * FROM alerts WHERE id = ?", id);
-    if (!row || isFull) return;
+  #sendGrown(batch: Batch, id: number, cause: string | null): void {
+    const row = this.#sql.exec<AlertRow>("SELECT * FROM alerts WHERE id = ?", id).one();
     const firing = JSON.parse(row.said) as Alert;
-    if (row.open >= GROWTH * firing.machines) this.#sendAgain(batch, row, firing);
+    const why = row.key === CLUSTER ? (cause ?? "") : "";
+    if (row.open >= GROWTH * firing.machines) this.#sendAgain(batch, row, { ...firing, why });
   }
 
   /** Sends the receiver's alert about the cluster again if `why` differs from the alert's cause. */

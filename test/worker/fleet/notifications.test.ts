@@ -351,6 +351,19 @@ describe("an alert about the cluster", () => {
       ]);
     }));
 
+  it("machines whose Nodes are refused, and then an outage of the apiserver → the grown alert has the new cause", () =>
+    refused([1, 2], async ({ deliveries, goes, pass, probeFinds }) => {
+      await pass(MINUTE);
+      probeFinds(FAULT);
+      for (const index of [3, 4, 5]) goes(index, "cluster-unreachable");
+      await pass(10 * MINUTE);
+      const seen = deliveries.flatMap(alertsOf).map(({ machines, why }) => [machines, why]);
+      expect(seen).toEqual([
+        [2, "the apiserver answers the Worker, and refuses these Nodes"],
+        [5, FAULT],
+      ]);
+    }));
+
   it("grows to twice its machines, or changes its cause → is sent again; otherwise not", () =>
     refused([], async ({ deliveries, goes, pass, probeFinds }) => {
       probeFinds(FAULT);
