@@ -64,24 +64,34 @@ export async function waitForTurn(
   const isEnough = turn !== undefined && bytes <= turn.bytes && extraBytes <= turn.extraBytes;
   const inMs = turn ? turn.atMs - nowMs() : 0;
   if (isEnough && inMs > 0) return { message: turn.message, waitMs: inMs };
-  if (isEnough && turn.isGranted && inMs > -TURN_GOOD_MS) {
+  const valid = turn?.isGranted && inMs > -TURN_GOOD_MS ? turn : null;
+  if (isEnough && valid) {
     records.put("nodeBytes", { granted: bytes });
     return null;
   }
-  const answer = await nodeTurn({ nodes: granted === 0 ? 1 : 0, bytes: bytes - granted + extraBytes });
+  // The bytes of a valid turn are not taken again, since a Node that grows with each report would use up the limit.
+  const taken = valid ?? { bytes: granted, extraBytes: 0 };
+  const more = Math.max(0, bytes - taken.bytes) + Math.max(0, extraBytes - taken.extraBytes);
+  const answer = await nodeTurn({ nodes: granted === 0 && !valid ? 1 : 0, bytes: more });
   if (!answer) return { message: NO_ANSWER };
   const { isGranted, limit } = answer;
-  if (isGranted && answer.waitMs === 0) {
+  // Machines that must ask again do so at different times.
+  const waitMs = isGranted
+    ? Math.max(answer.waitMs, valid ? inMs : 0)
+    : Math.round(answer.waitMs * (0.5 + 0.5 * random()));
+  if (isGranted && waitMs === 0) {
     if (bytes !== stored) records.put("nodeBytes", { granted: bytes });
     return null;
   }
-  // Machines that must ask again do so at different times.
-  const waitMs = isGranted ? answer.waitMs : Math.round(answer.waitMs * (0.5 + 0.5 * random()));
-  const message = `the limit of ${limit} is reached: its Node is written later`;
-  records.put("nodeBytes", {
-    granted,
-    turn: { bytes, extraBytes, atMs: nowMs() + waitMs, isGranted, message },
-  });
+  const message = limit
+    ? `the limit of ${limit} is reached: its Node is written later`
+    : (valid?.message ?? "");
+  const assigned = {
+    bytes: Math.max(bytes, taken.bytes),
+    extraBytes: Math.max(extraBytes, taken.extraBytes),
+    atMs: nowMs() + waitMs,
+  };
+  records.put("nodeBytes", { granted, turn: { ...assigned, isGranted, message } });
   return { message, waitMs };
 }
 

@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import type { NodeTurn } from "../../../worker/storage/records.ts";
 import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
-import { STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
+import { MAX_NODE_BYTES, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
 import { nodeTurns, TURN_GOOD_MS } from "../../../worker/tick/node-turn.ts";
 import { facts, HEALTHY } from "../support/facts.ts";
 import { NAME, SteppingMachine } from "../support/stepping-machine.ts";
@@ -92,15 +92,35 @@ describe("a new Node", () => {
     expect(await reports(machine)).toMatchObject({ phase: "registered" });
   });
 
-  it("that has become larger than its turn → the machine asks for the larger Node", async () => {
+  it("that has become larger than its turn → the machine asks for the difference", async () => {
     const machine = new SteppingMachine();
     machine.nodeTurn = later(25_000);
     await reports(machine);
     machine.facts = withImages(30_000);
-    machine.nowMs += 25_000;
-    expect(await reports(machine)).toMatchObject({ phase: "registering" });
+    machine.nowMs += 20_000;
+    machine.nodeTurn = later(1000);
+    // The later one of both turns counts.
+    expect(await reports(machine)).toMatchObject({ phase: "registering", reportInMs: 5000 });
     expect(machine.loads).toHaveLength(2);
-    expect(machine.loads[1]!.bytes).toBeGreaterThan(25_000);
+    expect(machine.loads[1]).toEqual({ nodes: 0, bytes: expect.any(Number) as number });
+    machine.nowMs += 5000;
+    expect(await reports(machine)).toMatchObject({ phase: "registered" });
+    const asked = machine.loads[0]!.bytes + machine.loads[1]!.bytes;
+    expect(asked).toBeGreaterThan(JSON.stringify(machine.apiserver.node).length);
+    expect(asked).toBeLessThan(40_000);
+  });
+
+  it("that grows with each report → all its turns together have the bytes of the largest Node", async () => {
+    const machine = new SteppingMachine();
+    machine.nodeTurn = later(250_000);
+    for (let bytes = 1000; bytes < 59_000; bytes += 2000) {
+      machine.facts = withImages(bytes);
+      await reports(machine);
+      machine.nowMs += 1000;
+    }
+    const asked = machine.loads.reduce((sum, load) => sum + load.bytes, 0);
+    expect(asked).toBeLessThanOrEqual(MAX_NODE_BYTES);
+    expect(machine.loads.filter(({ nodes }) => nodes > 0)).toHaveLength(1);
   });
 });
 
@@ -158,6 +178,27 @@ describe("a registered machine", () => {
     machine.nowMs += INTERVAL_MS;
     await reports(machine);
     expect(machine.loads).toEqual([]);
+  });
+
+  it("whose Node changes and grows by a byte with each report → its turns have the bytes of one write", async () => {
+    const machine = new SteppingMachine();
+    machine.facts = withImages(30_000);
+    await reports(machine);
+    const change = async (report: number) => {
+      machine.nowMs += 100;
+      const images = machine.facts.images!.slice(0, -1);
+      const last = { repoTags: [`image:${"x".repeat(report)}`], repoDigests: [], sizeBytes: 1 };
+      machine.facts = { ...machine.facts, images: [...images, last] };
+      await reports(machine);
+    };
+    // The machine uses up its own share, and another machine the token's.
+    for (let report = 1; report < 3; report++) await change(report);
+    machine.loads.length = 0;
+    machine.nodeTurn = later(250_000);
+    for (let report = 3; report < 103; report++) await change(report);
+    const asked = machine.loads.reduce((sum, load) => sum + load.bytes, 0);
+    expect(asked).toBeGreaterThan(0);
+    expect(asked).toBeLessThanOrEqual(MAX_NODE_BYTES);
   });
 
   it("with a large Node that changes all the time → asks for each write beyond its own share", async () => {
