@@ -144,8 +144,11 @@ export interface NodeRecords {
   requestsLeft: Omit<RequestsLeft, "recent"> & Partial<RequestsLeft>;
   /** The parts that the machine's join token does not allow, and that its Node therefore lacks. */
   leftOut: { registration?: readonly string[]; status?: readonly string[] };
-  /** DNS names that one shim process reports. true: another Node has the name; null: the apiserver did not answer. */
-  nodeNames: { startId: string; names: Readonly<Record<string, boolean | null>> };
+  /**
+   * DNS names that one shim process reports. true: another Node has the name; null: the apiserver did not answer. `atMs`:
+   * when all names were checked, which an earlier version did not store.
+   */
+  nodeNames: { startId: string; names: Readonly<Record<string, boolean | null>>; atMs?: number };
   /** Parts of the Node that the Worker would set, but other writers have set: the Node keeps their values. */
   others: OthersParts;
   /** Parts of the Node that the Worker has set and another writer has undone. */

@@ -108,8 +108,11 @@ interface NamingMachine extends GrantedMachine {
   report: Pick<Report, "startId">;
   requests: Pick<RequestBudget, "allows">;
   client: (withinMs: number) => KubeClient;
+  nowMs: () => number;
 }
 
+/** The time after which the machine's names are checked again, since a Node may get such a name later. */
+const NAMES_GOOD_MS = 3_600_000;
 /** The time limit of all requests about the DNS names in one report. */
 const NAMES_WITHIN_MS = 2000;
 
@@ -118,17 +121,22 @@ export async function learnNames(machine: NamingMachine): Promise<void> {
   const { records, report, facts, requests } = machine;
   const asked = namesToCheck(facts, grantHolder(machine));
   const stored = records.get("nodeNames");
-  const known = stored?.startId === report.startId ? stored.names : {};
   if (asked.length === 0) {
     if (stored) records.remove("nodeNames");
     return;
   }
-  if (asked.every((name) => typeof known[name] === "boolean")) return;
+  const nowMs = machine.nowMs();
+  const { names: before = {}, atMs = 0 } = stored?.startId === report.startId ? stored : {};
+  const isGood = Math.abs(nowMs - atMs) < NAMES_GOOD_MS;
+  if (isGood && asked.every((name) => typeof before[name] === "boolean")) return;
   const client = machine.client(NAMES_WITHIN_MS);
   const names: Record<string, boolean | null> = {};
-  for (const name of asked)
-    names[name] = known[name] ?? (requests.allows("node") ? await isNode(client, name) : null);
-  records.put("nodeNames", { startId: report.startId, names });
+  for (const name of asked) {
+    const former = before[name] ?? null;
+    const isAsked = !(isGood && former !== null) && requests.allows("node");
+    names[name] = (isAsked ? await isNode(client, name) : null) ?? former;
+  }
+  records.put("nodeNames", { startId: report.startId, names, atMs: isGood ? atMs : nowMs });
 }
 
 /** Returns null if the apiserver does not answer. */

@@ -56,7 +56,7 @@ export interface TickOutcome {
 
 type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 
-/** The time limit of a registration. Registration, lease and status share 8 s, since the shim's deadline is 9 s. */
+/** The time limit of a registration with the checks before it. Registration, lease and status share 8 s, since the shim's deadline is 9 s. */
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;
@@ -77,7 +77,7 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
 
   await takeTurn(machine, machine.formTurn);
   await learnNames(machine);
-  const registered = await register(machine, memory, REGISTRATION_DEADLINE_MS);
+  const registered = await register(machine, memory, REGISTRATION_DEADLINE_MS - spentMs(machine, startedMs));
   Object.assign(memory, registered.memory);
   const { phase, message, retryInMs, created } = registered;
   // A registration that conflicted keeps its phase, and the next report tries again to register.
@@ -104,6 +104,8 @@ export async function tick(input: TickInput): Promise<TickOutcome> {
   return { phase: "registered", ready, ...(notice !== undefined && { message: notice }) };
 }
 
+const spentMs = ({ nowMs }: Pick<TickInput, "nowMs">, startedMs: number) => Math.max(0, nowMs() - startedMs);
+
 interface Heartbeat {
   error?: ApiError | null;
   lost?: Loss;
@@ -121,8 +123,7 @@ async function writeHeartbeat(
   if (isStatusInstead(machine, memory)) return writeStatusInstead(machine, memory, created);
   const lease = await renew(machine, memory, created);
   if (lease.lost) return lease;
-  const spentMs = Math.max(0, machine.nowMs() - startedMs);
-  const leftMs = REGISTRATION_DEADLINE_MS + STATUS_DEADLINE_MS - spentMs;
+  const leftMs = REGISTRATION_DEADLINE_MS + STATUS_DEADLINE_MS - spentMs(machine, startedMs);
   const status = await write(machine, memory, lease, leftMs);
   if (status.lost) return status;
   // An object that is evicted between reports loses the time of this status write, so the lease stores it.

@@ -10,6 +10,8 @@ type Stored = (Node | Lease) & JsonObject;
 export class SmallApiserver {
   node: Node | undefined;
   lease: Lease | undefined;
+  /** The names of other machines' Nodes, which can only be read. */
+  others: readonly string[] = [];
 
   /** Answers a request, as fetch() of the KUBE binding does. */
   fetch(url: string, { method = "GET", body }: RequestInit): Promise<Response> {
@@ -18,6 +20,9 @@ export class SmallApiserver {
     const missing = () => refusal(404, "NotFound", { kind: `${kind}s`, name: nameIn(pathname) });
     const sent = typeof body === "string" ? (JSON.parse(body) as Stored) : undefined;
     const before = this[kind] as Stored | undefined;
+    const name = nameIn(pathname) ?? "";
+    if (this.others.includes(name)) return Promise.resolve(Response.json({ metadata: { name } }));
+    if (method === "GET" && before && name !== before.metadata?.name) return Promise.resolve(missing());
     if (!sent || method === "GET") return Promise.resolve(before ? Response.json(before) : missing());
     if (method === "POST")
       return Promise.resolve(before ? refusal(409, "AlreadyExists") : this.#keep(kind, sent));
