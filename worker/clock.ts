@@ -7,7 +7,7 @@ export const currentMs = (): number => Date.now();
 
 export type { Timer };
 
-/** Calls `ring` after `ms` milliseconds. workerd keeps each cancelled timer in memory: use oneTimer for many calls. */
+/** Calls `ring` after `ms` milliseconds. An object uses its own timer, because workerd keeps each cancelled timer. */
 export const after: Timer = (ms, ring) => {
   const timer = setTimeout(ring, ms);
   return () => clearTimeout(timer);
@@ -16,6 +16,6 @@ export const after: Timer = (ms, ring) => {
 /** Resolves after `ms` milliseconds. */
 export const pause = (ms: number): Promise<void> => new Promise((resolve) => void after(ms, resolve));
 
-/** Returns a Timer that serves all waits of one Durable Object with one timeout. Each wait ends up to `tickMs` late. */
-export const oneTimer = (tickMs: number): Timer =>
-  sharedTimer(tickMs, currentMs, (tick, ms) => void setTimeout(tick, ms));
+/** Returns a Timer that serves all waits of one Durable Object with one timeout. Each wait ends `longestMs` late at most. */
+export const oneTimer = (longestMs: number): Timer =>
+  sharedTimer(longestMs, currentMs, (tick, ms) => void setTimeout(tick, ms));

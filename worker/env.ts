@@ -5,6 +5,7 @@ import type { NumberVariable } from "../shared/deployment/numbers.ts";
 import { PRIVATE_WEBHOOKS, REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
+import type { Timer } from "./clock.ts";
 
 type BoundVariable = keyof typeof BOUND_DEFAULTS;
 
@@ -66,6 +67,8 @@ export interface Environment
   KUBE_ACCESS_CLIENT_SECRET?: string;
   /** A Workers VPC service, or another service binding, that reaches the apiserver at KUBE_URL. */
   KUBE?: Fetcher;
+  /** The timer of an object's deadlines. Absent in the stateless Worker, whose timers end with their request. */
+  timer?: Timer;
 }
 
 /** Returns the origins for which a machine may sign a request; an empty list if ORIGINS is absent. */

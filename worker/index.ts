@@ -22,19 +22,20 @@ import { newIsolate } from "./isolate.ts";
 import * as machine from "./machine/node-object.ts";
 import * as registry from "./registry/registry-object.ts";
 import { scheduled } from "./scheduled.ts";
-import { isNewerState, refusingNewer } from "./storage/migrations.ts";
+import { guarded, isNewerState } from "./storage/migrations.ts";
 import { logFailure } from "./log.ts";
 
-// An exported class refuses all calls if a later version of rollcall wrote the object's stored state.
-const ClusterObject = refusingNewer(cluster.ClusterObject);
+// An exported class refuses all calls if a later version of rollcall wrote the object's stored state, and aborts an object
+// after a failed transaction.
+const ClusterObject = guarded(cluster.ClusterObject);
 type ClusterObject = cluster.ClusterObject;
-const IndexObject = refusingNewer(fleet.IndexObject);
+const IndexObject = guarded(fleet.IndexObject);
 type IndexObject = fleet.IndexObject;
-const GatewayObject = refusingNewer(gateways.GatewayObject);
+const GatewayObject = guarded(gateways.GatewayObject);
 type GatewayObject = gateways.GatewayObject;
-const RegistryObject = refusingNewer(registry.RegistryObject);
+const RegistryObject = guarded(registry.RegistryObject);
 type RegistryObject = registry.RegistryObject;
-const NodeObject = refusingNewer(machine.NodeObject);
+const NodeObject = guarded(machine.NodeObject);
 type NodeObject = machine.NodeObject;
 export { ClusterObject, IndexObject, GatewayObject, RegistryObject, NodeObject };
 

@@ -142,6 +142,10 @@ export const LOG_LINES = {
     "the registry refused a machine's enrolment",
     "`rollcall audit --refused` shows the machine's address",
   ],
+  "a transaction failed": [
+    "a Durable Object ended after a failed write, because its memory may be ahead of its rows; the next call starts it again",
+    "the line's `error`; a full or failing storage shows in Cloudflare's status",
+  ],
   "a turn of a bulk failed": [
     "an action on many machines paused after an error, and continues",
     "`rollcall bulk` shows its progress",

@@ -37,7 +37,12 @@ async function careForGateways(env: Environment): Promise<void> {
   const left = (numbers ?? []).values();
   const askInTurn = async () => {
     for (const number of left)
-      await inTime(GATEWAY_PACE.withinMs, async () => gateway(env, number).care()).catch(logged({ number }));
+      await inTime(
+        GATEWAY_PACE.withinMs,
+        async () => gateway(env, number).care(),
+        undefined,
+        undefined,
+      ).catch(logged({ number }));
   };
   await Promise.all(Array.from({ length: GATEWAY_PACE.atOnce }, askInTurn));
 }

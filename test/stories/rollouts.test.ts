@@ -152,6 +152,7 @@ it("the fleet index fails → the machine keeps its version, and asks again", as
   const failing = { upgrade: async (): Promise<UpgradeAnswer> => Promise.reject(new Error("overloaded")) };
   const questions = new UpgradeQuestions(
     () => failing,
+    undefined,
     () => Date.now(),
   );
   expect(await questions.answer({ name: machine.name, body })).toEqual(refused("not known"));

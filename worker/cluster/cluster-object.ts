@@ -153,6 +153,7 @@ export class ClusterObject extends StoredObject {
       notify: async (name, node) => env.NODES.getByName(name).noticeNode(node),
       onSending: (name) => setTold(name, () => UNSURE),
       onDone: (name) => setTold(name, (seen) => seen),
+      timer: env.timer,
       nowMs: currentMs,
       pause,
       log: logNote,

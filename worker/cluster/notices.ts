@@ -2,6 +2,7 @@
 // registry knows. The rate is limited, since each notified object may read its Node from the apiserver.
 import { backOff } from "../../shared/back-off.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
+import type { Timer } from "../clock.ts";
 import { inTime } from "../kube/deadline.ts";
 import type { Log } from "../log.ts";
 import { paced } from "../paced.ts";
@@ -49,6 +50,8 @@ export interface NoticeDependencies {
   onDone: (name: string) => void;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
+  /** The object's timer. */
+  timer: Timer | undefined;
   /** Waits for `ms` milliseconds; typically `pause` of clock.ts. */
   pause: (ms: number) => Promise<void>;
   log: Log;
@@ -198,7 +201,9 @@ export class Notices {
   /** Returns the names that the registry knows. Without an answer, postpones all notices and returns null. */
   async #known(names: string[]): Promise<Set<string> | null> {
     try {
-      return new Set(await inTime(ANSWER_WITHIN_MS, () => this.#with.known(names)));
+      return new Set(
+        await inTime(ANSWER_WITHIN_MS, () => this.#with.known(names), undefined, this.#with.timer),
+      );
     } catch (error) {
       for (const name of names) this.#postpone(name);
       this.#with.log({ message: "the registry does not answer", error: String(error) });
@@ -209,7 +214,12 @@ export class Notices {
   async #notify(name: string, waiting: Waiting): Promise<void> {
     try {
       this.#with.onSending(name);
-      await inTime(ANSWER_WITHIN_MS, () => this.#with.notify(name, waiting.node));
+      await inTime(
+        ANSWER_WITHIN_MS,
+        () => this.#with.notify(name, waiting.node),
+        undefined,
+        this.#with.timer,
+      );
       this.#done(name, waiting);
     } catch (error) {
       this.#postpone(name);

@@ -110,14 +110,15 @@ export function nodeRows(sql: SqlStorage) {
       const before = rows.get(name);
       const isOver = row.seen === ABSENT && row.told === ABSENT;
       if (isOver) {
-        if (rows.delete(name)) sql.exec("DELETE FROM watched_nodes WHERE name = ?", name);
+        if (before) sql.exec("DELETE FROM watched_nodes WHERE name = ?", name);
+        rows.delete(name);
         return;
       }
       if (before?.seen === row.seen && before.told === row.told) return;
-      rows.set(name, row);
       const put = `INSERT INTO watched_nodes VALUES (?, ?, ?)
         ON CONFLICT (name) DO UPDATE SET seen = excluded.seen, told = excluded.told`;
       sql.exec(put, name, row.seen, row.told);
+      rows.set(name, row);
     },
   };
 }

@@ -8,6 +8,7 @@ import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import type { ListedLetter } from "../../shared/protocol/receiver-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import type { Timer } from "../clock.ts";
 import type { PrivateWebhooks } from "../env.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { cell, column, hasRow } from "../storage/query.ts";
@@ -169,6 +170,8 @@ export interface SendDependencies {
   nowMs: () => number;
   /** The deadline for the beginning of the answer; typically DELIVERY_WITHIN_MS. */
   withinMs: number;
+  /** The object's timer. */
+  timer: Timer | undefined;
 }
 
 export const DELIVERY_WITHIN_MS = 10_000;
@@ -176,7 +179,7 @@ export const DELIVERY_WITHIN_MS = 10_000;
 const ANSWER_SHARE = 0.2;
 
 export async function sendDelivery(
-  { send, allowed, nowMs, withinMs }: SendDependencies,
+  { send, allowed, nowMs, withinMs, timer }: SendDependencies,
   { url, authorization, secret }: ReceiverTarget,
   { message, body }: Pick<Delivery, "message" | "body">,
 ): Promise<DeliveryOutcome> {
@@ -200,11 +203,11 @@ export async function sendDelivery(
       return String(error);
     }
   };
-  const response = await withDeadline(withinMs, attempt, `no answer within ${withinMs / 1000} s`);
+  const response = await withDeadline(withinMs, attempt, `no answer within ${withinMs / 1000} s`, timer);
   if (typeof response === "string") return failed(response);
   const { ok: arrived, status, headers } = response;
   const wishedMs = retryAfterMs(headers.get("retry-after"), nowMs());
-  const answer = printable(await beginning(response, withinMs * ANSWER_SHARE));
+  const answer = printable(await beginning(response, withinMs * ANSWER_SHARE, timer));
   return { arrived, status, answer, retryAfterMs: wishedMs };
 }
 
@@ -217,7 +220,7 @@ async function signature(secret: string, signed: string): Promise<string> {
 }
 
 /** Returns the beginning of a response's body. An endless or broken body is no error: the status is known. */
-async function beginning(response: Response, withinMs: number): Promise<string> {
+async function beginning(response: Response, withinMs: number, timer: Timer | undefined): Promise<string> {
   const most = LIMIT.answerBytes;
   const reader = response.body?.getReader();
   if (!reader) return "";
@@ -231,7 +234,7 @@ async function beginning(response: Response, withinMs: number): Promise<string> 
       read += value.length;
     }
   };
-  await withDeadline(withinMs, () => readOn().catch(() => undefined), undefined);
+  await withDeadline(withinMs, () => readOn().catch(() => undefined), undefined, timer);
   // The code does not wait for the cancellation, which may never end.
   void reader.cancel().catch(() => undefined);
   return text;

@@ -44,7 +44,7 @@ export class Feed {
           sessionWith: (id) => registry(env).session(id),
         }),
       nowMs: currentMs,
-      after,
+      after: env.timer ?? after,
     });
   }
 

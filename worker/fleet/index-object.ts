@@ -315,6 +315,7 @@ export class IndexObject extends StoredObject {
       summary: (name) => this.summary(name),
       countMachines: () => this.#rows.count(),
       remove: (...removed) => this.#remove(...removed),
+      timer: env.timer,
       nowMs: currentMs,
       pause,
     });
@@ -346,9 +347,11 @@ export class IndexObject extends StoredObject {
       isOver: (outage) => this.#outages.isOver(Number(outage)),
       machinesOf: (outage) => this.#outages.machinesOf(Number(outage)),
       counts: () => this.#rows.counts(),
-      clusterFault: () => withDeadline(PROBE_ANSWER_MS, () => clusterFault(env), null).catch(() => null),
+      clusterFault: () =>
+        withDeadline(PROBE_ANSWER_MS, () => clusterFault(env), null, env.timer).catch(() => null),
       send: (url, init) => fetch(url, init),
       withinMs: DELIVERY_WITHIN_MS,
+      timer: env.timer,
       audit: (record) => registry(env).noteChange(record),
       arm: () => this.#tasks.arm(),
       nowMs: currentMs,
@@ -431,8 +434,9 @@ export class FormTurns {
     const atMs = Math.max(nowMs, this.#nextMs);
     this.#nextMs = atMs + 1000 / FORM_TURNS.aSecond;
     if (this.#nextMs > this.#storedMs) {
-      this.#storedMs = this.#nextMs + STORED_AHEAD_MS;
-      this.#sql.exec("INSERT OR REPLACE INTO index_upkeep VALUES (?, ?)", KEY, String(this.#storedMs));
+      const storedMs = this.#nextMs + STORED_AHEAD_MS;
+      this.#sql.exec("INSERT OR REPLACE INTO index_upkeep VALUES (?, ?)", KEY, String(storedMs));
+      this.#storedMs = storedMs;
     }
     return atMs - nowMs;
   }

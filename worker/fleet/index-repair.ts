@@ -2,6 +2,7 @@
 // of a sample makes the objects of differing rows do so. The alarm runs one portion at a time and stores the progress.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/fleet-answers.ts";
+import type { Timer } from "../clock.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import type { AlarmTask } from "./alarm-tasks.ts";
 import { logNote } from "../log.ts";
@@ -52,6 +53,8 @@ export interface RepairDependencies {
   remove: (name: string, generation: number, text: string) => void;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
+  /** The object's timer. */
+  timer: Timer | undefined;
   /** Waits for `ms` milliseconds; typically `pause` of clock.ts. */
   pause: (ms: number) => Promise<void>;
 }
@@ -239,13 +242,18 @@ export class IndexRepair {
   }
 
   async #inTime<T>(work: () => Promise<T>, late: T): Promise<T> {
-    return withDeadline(REPAIR_LIMITS.withinMs, work, late).catch(() => late);
+    return withDeadline(REPAIR_LIMITS.withinMs, work, late, this.#with.timer).catch(() => late);
   }
 
   /** Calls the registry. Rejects if the registry does not answer in time; the alarm then repeats the portion. */
   #fromRegistry<T>(ask: (registry: KnownNames) => Promise<T>): Promise<T> {
     const asking = () => ask(this.#with.registry());
-    return inTime(REPAIR_LIMITS.registryWithinMs, asking, "the registry did not answer in time");
+    return inTime(
+      REPAIR_LIMITS.registryWithinMs,
+      asking,
+      "the registry did not answer in time",
+      this.#with.timer,
+    );
   }
 
   #isEmpty(): boolean {

@@ -25,7 +25,7 @@ export interface GatewaySurroundings {
   /** Returns the value of GATEWAY_SIZE: the most machines that may have a socket. */
   size: () => number;
   counters: GatewayCounters;
-  /** The timer of the gateway's deadlines. Typically oneTimer. */
+  /** The timer of the gateway's deadlines. Typically the object's timer. */
   timer: Timer;
   /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;

@@ -12,7 +12,7 @@ import { GATEWAY_MIGRATIONS } from "./members.ts";
 import { leasePutter } from "./lease.ts";
 import type { OpenedSocket } from "./sockets.ts";
 import { logFailure } from "../log.ts";
-import { currentMs, oneTimer } from "../clock.ts";
+import { after, currentMs } from "../clock.ts";
 
 /** The verified request to open a socket, which the Worker sends in the header GATEWAY_OPENING. */
 export interface GatewayOpening extends OpenedSocket {
@@ -20,9 +20,6 @@ export interface GatewayOpening extends OpenedSocket {
   ticket: string;
 }
 export const GATEWAY_OPENING = "x-rollcall-gateway";
-
-/** The timer's precision. The gateway notices deadlines up to this late, and stays awake this long after a request. */
-const TICK_MS = 50;
 
 export class GatewayObject extends StoredObject implements LeaseHolder {
   readonly #durations = new Durations(currentMs);
@@ -32,7 +29,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
     migrate(ctx.storage, GATEWAY_MIGRATIONS);
-    const timer = oneTimer(TICK_MS);
+    const { timer = after } = env;
     this.#gateway = new Gateway({
       node: (name) => this.env.NODES.getByName(name),
       putLease: leasePutter(env, heldToken(env), this.#durations, timer),

@@ -94,7 +94,8 @@ export class Members {
   }
 
   delete(name: string): void {
-    if (this.#known.delete(name)) this.#sql.exec("DELETE FROM members WHERE name = ?", name);
+    if (this.has(name)) this.#sql.exec("DELETE FROM members WHERE name = ?", name);
+    this.#known.delete(name);
     const member = this.#inMemory.get(name);
     if (member) this.#tidy(member);
   }

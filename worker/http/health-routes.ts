@@ -117,7 +117,7 @@ export function judgeState(seen: readonly SeenVersion[]): CheckResult {
 
 /** The deadline of a request to an object, longer than the registry waits for the apiserver. */
 const OBJECTS_WITHIN_MS = 5000;
-const inTime = <T>(ask: () => Promise<T>) => resultInTime(OBJECTS_WITHIN_MS, ask);
+const inTime = <T>(ask: () => Promise<T>) => resultInTime(OBJECTS_WITHIN_MS, ask, undefined, undefined);
 
 serve(healthRoutes, "GET /readyz", async (c, { query }) => {
   const answer = await checkAll(c);
@@ -268,7 +268,7 @@ async function gatewaysMetrics(env: Environment): Promise<Measured[]> {
 
 /** Returns the answer of `ask`, or null if `ask` fails or takes longer than `withinMs`. */
 function answerIn<T>(withinMs: number, ask: () => Promise<T>): Promise<T | null> {
-  return withDeadline<T | null>(withinMs, ask, null).catch(() => null);
+  return withDeadline<T | null>(withinMs, ask, null, undefined).catch(() => null);
 }
 
 const up = (source: string, isUp: boolean): Measured => ({

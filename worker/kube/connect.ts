@@ -53,6 +53,7 @@ export function heldToken(env: Environment): HeldToken {
   return new HeldToken({
     secret: env.KUBE_TOKEN,
     ask: async (refused) => clusterObject(env).tokenFor(await tokenChainId(env), refused),
+    timer: env.timer,
     nowMs: currentMs,
     random: Math.random,
   });
@@ -79,11 +80,11 @@ export function kubeConnector(
     });
 }
 
-/** Returns the URL of this deployment's apiserver, and a `fetch` that reaches it. */
-export function pathTo(env: Environment): Pick<KubeConnection, "fetch" | "url"> {
-  const { KUBE, KUBE_URL: url } = env;
+/** Returns the URL of this deployment's apiserver, a `fetch` that reaches it, and the timer of the calling object. */
+export function pathTo(env: Environment): Pick<KubeConnection, "fetch" | "url" | "timer"> {
+  const { KUBE, KUBE_URL: url, timer } = env;
   const plain: KubeConnection["fetch"] = KUBE
     ? (to, init) => KUBE.fetch(to, init)
     : (to, init) => fetch(to, init);
-  return { fetch: withServiceToken(plain, env), url };
+  return { fetch: withServiceToken(plain, env), url, timer };
 }

@@ -1,19 +1,24 @@
 // Limits how long a caller waits for a promise that may never settle.
 import { after, type Timer } from "../clock.ts";
 
-/** Returns the result of `work`; after `leftMs` returns `late`, aborts `signal` and ignores the result of `work`. */
+const NO_ANSWER = "no answer in time";
+
+/**
+ * Returns the result of `work`; after `leftMs` returns `late`, aborts `signal` and ignores the result of `work`.
+ * `ofObject`: the timer of the calling object; undefined in the stateless Worker.
+ */
 export async function withDeadline<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,
   late: T,
-  timer: Timer = after,
+  ofObject: Timer | undefined,
 ): Promise<T> {
   const abort = new AbortController();
   const over = Promise.withResolvers<T>();
   // AbortSignal.timeout cannot be cleared, and a running timer keeps the Durable Object awake.
-  const stop = timer(leftMs, () => {
+  const stop = (ofObject ?? after)(leftMs, () => {
     over.resolve(late);
-    abort.abort(new Error("no answer in time"));
+    abort.abort(new Error(NO_ANSWER));
   });
   try {
     return await Promise.race([work(abort.signal), over.promise]);
@@ -26,11 +31,11 @@ export async function withDeadline<T>(
 export async function inTime<T>(
   leftMs: number,
   work: (signal: AbortSignal) => Promise<T>,
-  message = "no answer in time",
-  timer: Timer = after,
+  message: string | undefined,
+  ofObject: Timer | undefined,
 ): Promise<T> {
   const done = async (signal: AbortSignal) => ({ value: await work(signal) });
-  const outcome = await withDeadline<{ value: T } | null>(leftMs, done, null, timer);
-  if (outcome === null) throw new Error(message);
+  const outcome = await withDeadline<{ value: T } | null>(leftMs, done, null, ofObject);
+  if (outcome === null) throw new Error(message ?? NO_ANSWER);
   return outcome.value;
 }

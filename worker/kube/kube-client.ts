@@ -32,8 +32,8 @@ export interface KubeConnection {
   nowMs: () => number;
   /** Reports whether a request may be sent; if not, the request fails. Absent: all requests are sent. */
   mayAsk?: (what: RequestKind) => boolean;
-  /** The timer for the deadlines. Absent: each call has its own timer. */
-  timer?: Timer;
+  /** The timer of the calling object. Absent: each call has its own timer. */
+  timer?: Timer | undefined;
 }
 
 /** The kind of object that a request is about. */

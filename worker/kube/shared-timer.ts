@@ -1,5 +1,6 @@
 // Serves all deadlines of a Durable Object with one timer that is never cleared. workerd keeps about 270 bytes of
-// each cleared timer while the object is in memory, and a gateway sends fifty requests a second.
+// each cleared timer while the object is in memory, and a gateway sends fifty requests a second. A timer belongs to its
+// object, so objects of one isolate cannot share a timer.
 
 /** Calls `over` once after `ms` milliseconds. Returns a function that cancels the call. */
 export type Timer = (ms: number, over: () => void) => () => void;
@@ -7,37 +8,51 @@ export type Timer = (ms: number, over: () => void) => () => void;
 interface Waiting {
   leftMs: number;
   beganMs: number;
-  beganTick: number;
+  beganPassedMs: number;
   over: () => void;
 }
 
 /** Starts a timer that cannot be cleared. */
 export type Ring = (tick: () => void, afterMs: number) => void;
 
+/** The shortest tick. A pending tick keeps its object awake, so a request of some milliseconds needs short ticks. */
+const LEAST_TICK_MS = 5;
+/** The share of a tick in the time for which the timer has ticked without a pause. */
+const TICK_SHARE = 1 / 8;
+
 /**
- * Returns a Timer that checks its deadlines every `tickMs` while any is pending. A call is at most one tick late,
- * and the object stays awake one tick longer. Ticks are counted as well, so that a clock that was put back extends
- * no deadline.
+ * Returns a Timer that checks its deadlines with each tick while any is pending. A call is at most one tick late, and
+ * the object stays awake one tick longer. The ticks grow from LEAST_TICK_MS to `longestMs`. The length of all ticks is
+ * added up as well, so that a clock that was put back extends no deadline.
  */
-export function sharedTimer(tickMs: number, nowMs: () => number, ring: Ring): Timer {
+export function sharedTimer(longestMs: number, nowMs: () => number, ring: Ring): Timer {
   const waiting = new Set<Waiting>();
-  let [ticks, isTicking] = [0, false];
-  const isOver = ({ leftMs, beganMs, beganTick }: Waiting) =>
-    nowMs() - beganMs >= leftMs || (ticks - beganTick - 1) * tickMs >= leftMs;
-  const tick = () => {
-    ticks++;
+  let [passedMs, startedMs, isTicking] = [0, 0, false];
+  const isOver = ({ leftMs, beganMs, beganPassedMs }: Waiting) =>
+    nowMs() - beganMs >= leftMs || passedMs - beganPassedMs >= leftMs;
+  const nextTickMs = () => Math.min(longestMs, Math.max(LEAST_TICK_MS, TICK_SHARE * (passedMs - startedMs)));
+  const start = () => {
+    const tickMs = nextTickMs();
+    ring(() => tick(tickMs), tickMs);
+  };
+  const tick = (tickMs: number) => {
+    passedMs += tickMs;
     const late = [...waiting].filter(isOver);
     for (const each of late) waiting.delete(each);
     isTicking = waiting.size > 0;
-    if (isTicking) ring(tick, tickMs);
+    if (isTicking) start();
     // The callbacks run last, so that an exception in a callback does not stop the ticks.
     for (const { over } of late) over();
   };
   return (leftMs, over) => {
-    const each = { leftMs, beganMs: nowMs(), beganTick: ticks, over };
+    if (!isTicking) {
+      isTicking = true;
+      startedMs = passedMs;
+      start();
+    }
+    // The tick in progress began before this call, so only the ticks after it count.
+    const each = { leftMs, beganMs: nowMs(), beganPassedMs: passedMs + nextTickMs(), over };
     waiting.add(each);
-    if (!isTicking) ring(tick, tickMs);
-    isTicking = true;
     return () => void waiting.delete(each);
   };
 }

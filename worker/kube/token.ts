@@ -1,6 +1,7 @@
 // Reads the apiserver token's unverified claims (account, lifetime), and holds one Durable Object's current token.
 import { decodeJwt } from "jose";
 import { dnsSubdomainErrors } from "../../shared/kubernetes/validation.ts";
+import type { Timer } from "../clock.ts";
 import { withDeadline } from "./deadline.ts";
 
 export interface ServiceAccount {
@@ -74,6 +75,8 @@ interface HeldTokenDependencies {
   secret: string;
   /** Asks the cluster object for a token other than `refused`; null if it has no other token for this secret. */
   ask: (refused: string | undefined) => Promise<string | null>;
+  /** The object's timer. */
+  timer: Timer | undefined;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
   /** Returns a random number from 0 to 1; typically Math.random. */
@@ -160,7 +163,7 @@ export class HeldToken {
   /** Requests a token. Never rejects: after a failure the current token stays until a later report requests again. */
   async #askNow(): Promise<void> {
     const answer = this.#with.ask(this.#refused).catch(() => null);
-    const token = await withDeadline(ASK_WITHIN_MS, () => answer, null);
+    const token = await withDeadline(ASK_WITHIN_MS, () => answer, null, this.#with.timer);
     if (token === null) return;
     const life = token === this.#with.secret ? null : tokenLife(token);
     this.#renewed = life ? { token, life } : undefined;

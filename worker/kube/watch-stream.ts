@@ -5,7 +5,7 @@ import type { Node, Status } from "../../shared/kubernetes/types.ts";
 import { withDeadline } from "./deadline.ts";
 import type { KubeConnection } from "./kube-client.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
-import { oneTimer } from "../clock.ts";
+import { oneTimer, type Timer } from "../clock.ts";
 
 /** A change in the watch. `length`: the number of characters of its line. */
 export type NodeChange =
@@ -44,7 +44,7 @@ export const LOOK_EVERY_MS = 1000;
 /** The limit of characters of one line. etcd takes objects of 1.5 MiB. */
 export const MAX_LINE = 2 * 1024 * 1024;
 
-type Connection = Pick<KubeConnection, "fetch" | "url" | "token" | "otherToken">;
+type Connection = Pick<KubeConnection, "fetch" | "url" | "token" | "otherToken" | "timer">;
 
 /** Runs one watch and returns how it ended. Tries another token once after a 401. Rejects only if `otherToken` does. */
 export async function watchNodes(connection: Connection, request: WatchRequest): Promise<WatchEnd> {
@@ -61,9 +61,9 @@ async function watchWith(token: string, connection: Connection, request: WatchRe
   const signal = AbortSignal.any([request.signal, abort.signal]);
   try {
     const ask = () => connection.fetch(urlOf(connection.url, request), initOf(token, signal));
-    const response = await withDeadline<Response | null>(ANSWER_WITHIN_MS, ask, null);
+    const response = await withDeadline<Response | null>(ANSWER_WITHIN_MS, ask, null, connection.timer);
     if (response === null) return unanswered("no answer in time");
-    if (response.status !== 200 || !response.body) return await refusal(response);
+    if (response.status !== 200 || !response.body) return await refusal(response, connection.timer);
     request.onOpen();
     return await readChanges(response.body, request);
   } catch (error) {
@@ -89,8 +89,8 @@ function initOf(token: string, signal: AbortSignal): RequestInit {
   return { method: "GET", headers, redirect: "manual", signal };
 }
 
-async function refusal(response: Response): Promise<WatchEnd> {
-  const text = await withDeadline(ANSWER_WITHIN_MS, () => response.text(), "");
+async function refusal(response: Response, timer: Timer | undefined): Promise<WatchEnd> {
+  const text = await withDeadline(ANSWER_WITHIN_MS, () => response.text(), "", timer);
   const status = parsed(text);
   const isStatus = status?.["kind"] === "Status";
   // An overloaded apiserver answers in plain text, so an answer without a Status may be the apiserver's.

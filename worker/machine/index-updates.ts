@@ -4,6 +4,7 @@ import { backOff } from "../../shared/back-off.ts";
 import { stateChangeText } from "../../shared/fleet/state.ts";
 import { type KnownMachine, stateOf, summarize } from "../../shared/fleet/summarize.ts";
 import type { MachineSummary, MachineUpdate, UpdatedUntil } from "../../shared/fleet/summary.ts";
+import type { Timer } from "../clock.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import { logFailure, logNote } from "../log.ts";
 import { RATE_LIMITS, take, type TokenBucket } from "../storage/token-bucket.ts";
@@ -39,6 +40,8 @@ interface UpdateDependencies {
     alarm: Pick<LazyAlarm, "atLatest">;
   };
   index: () => FleetIndex;
+  /** The object's timer. */
+  timer: Timer | undefined;
   /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;
   /** Returns a random number below 1. Typically Math.random. */
@@ -274,7 +277,7 @@ export class IndexUpdates {
 
   async #inTime<T>(name: string, work: () => Promise<T>, late: T): Promise<T> {
     try {
-      return await withDeadline(UPDATE_LIMITS.withinMs, work, late);
+      return await withDeadline(UPDATE_LIMITS.withinMs, work, late, this.#with.timer);
     } catch (error) {
       logNote({ node: name, message: "the fleet index was not told", error: String(error) });
       return late;

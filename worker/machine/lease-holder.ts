@@ -21,6 +21,7 @@ import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { quietForMs, quietOf } from "../../shared/quiet/quiet.ts";
 import { customSetters } from "../../shared/setters/custom.ts";
+import type { Timer } from "../clock.ts";
 import { agreeSession } from "../identity/session-key.ts";
 import { withDeadline } from "../kube/deadline.ts";
 import type { NodeRecords } from "../storage/records.ts";
@@ -55,6 +56,8 @@ export interface LendingDependencies {
   gateway: (number: number) => LeaseHolder;
   /** Returns the number of the gateway that the registry has assigned to the machine; null if there is none. */
   assigned: () => number | null;
+  /** The object's timer. */
+  timer: Timer | undefined;
   /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;
 }
@@ -111,7 +114,7 @@ export class Lending {
   }
 
   async #withdrawFrom(number: number): Promise<void> {
-    const { state, gateway, nowMs } = this.#with;
+    const { state, gateway, timer, nowMs } = this.#with;
     const { records } = state;
     // After an eviction the loan's epoch is unknown. The epoch may be ahead of this clock, but never above `epochsTo`.
     const floor = this.#nextEpoch(this.#epoch === undefined ? this.#lent()?.epochsTo : 0);
@@ -121,6 +124,7 @@ export class Lending {
       WITHDRAW_WITHIN_MS,
       asked,
       undefined,
+      timer,
     ).catch(() => undefined);
     // Another call may have ended the loan while this call waited for the gateway.
     if (!this.#lent()) return;
@@ -320,7 +324,7 @@ export class Lending {
     const name = this.#with.state.records.get("enrolment")?.name;
     if (number === null || name === undefined) return null;
     const asked = () => ask(this.#with.gateway(number), name);
-    return withDeadline<T | null>(ASK_WITHIN_MS, asked, null).catch(() => null);
+    return withDeadline<T | null>(ASK_WITHIN_MS, asked, null, this.#with.timer).catch(() => null);
   }
 }
 

@@ -13,7 +13,7 @@ import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { type Result, success } from "../../shared/result.ts";
-import { currentMs } from "../clock.ts";
+import { currentMs, type Timer } from "../clock.ts";
 import { type Environment, fleetIndex, gateway, gatewaySize, origins, registry } from "../env.ts";
 import type { MachineAction } from "../identity/jwt.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
@@ -68,12 +68,13 @@ export class NodeObject extends StoredObject {
       () => registry(env),
       currentMs,
       () => gatewaySize(env),
+      env.timer,
       Math.random,
     );
     this.#upkeep = new Upkeep(env, state);
     const index = () => fleetIndex(env);
-    this.#index = new IndexUpdates({ state, index, nowMs: currentMs, random: Math.random });
-    this.#questions = new UpgradeQuestions(index, currentMs);
+    this.#index = new IndexUpdates({ state, index, timer: env.timer, nowMs: currentMs, random: Math.random });
+    this.#questions = new UpgradeQuestions(index, env.timer, currentMs);
     this.#executor = new ReportExecutor(state, this.#requests, this.#registry, this.#upkeep, this.#index);
     this.#lending = new Lending({
       state,
@@ -81,6 +82,7 @@ export class NodeObject extends StoredObject {
       requests: this.#requests,
       gateway: (number) => gateway(env, number),
       assigned: () => this.#registry.gateway(),
+      timer: env.timer,
       nowMs: currentMs,
     });
     this.#removal = new Removal({
@@ -375,13 +377,16 @@ const NOT_KNOWN = { version: null, why: "not known" } as const;
 export class UpgradeQuestions {
   readonly #index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> };
   readonly #nowMs: () => number;
+  readonly #timer: Timer | undefined;
   readonly #mayAsk = requestRate(LIMIT);
 
   constructor(
     index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> }, // returns the fleet index
+    timer: Timer | undefined, // the object's timer
     nowMs: () => number, // typically currentMs
   ) {
     this.#index = index;
+    this.#timer = timer;
     this.#nowMs = nowMs;
   }
 
@@ -392,7 +397,7 @@ export class UpgradeQuestions {
     if (!this.#mayAsk(this.#nowMs())) return ASKED_TOO_OFTEN;
     const ask = () => this.#index().upgrade(name, asked.value.version);
     try {
-      return success(await withDeadline<UpgradeAnswer>(ASK_WITHIN_MS, ask, NOT_KNOWN));
+      return success(await withDeadline<UpgradeAnswer>(ASK_WITHIN_MS, ask, NOT_KNOWN, this.#timer));
     } catch (error) {
       logFailure({ node: name, message: "no answer about an upgrade", error: String(error) });
       return success<UpgradeAnswer>(NOT_KNOWN);

@@ -2,6 +2,7 @@
 // its data was lost. Asks the registry seldom, because all machines share one registry.
 import type { RotationAnswer } from "../../shared/protocol/answers.ts";
 import { type Result, success } from "../../shared/result.ts";
+import type { Timer } from "../clock.ts";
 import { importPublicKey, type MachineAction } from "../identity/jwt.ts";
 import { newKid } from "../identity/issued.ts";
 import { parseMacKeys } from "../identity/mac-keys.ts";
@@ -40,6 +41,7 @@ export class RegistryStatus {
   readonly #registry: () => Pick<Registry, "confirm" | "rotate" | "pinnedTo">;
   readonly #nowMs: () => number;
   readonly #gatewaySize: () => number;
+  readonly #timer: Timer | undefined;
   readonly #random: () => number;
   #askAgainAtMs = 0;
   /** The time until which this object refuses rotations, because the registry has refused a rotation. */
@@ -53,12 +55,14 @@ export class RegistryStatus {
     registry: () => Pick<Registry, "confirm" | "rotate" | "pinnedTo">, // the registry's object
     nowMs: () => number, // typically currentMs
     gatewaySize: () => number, // typically GATEWAY_SIZE
+    timer: Timer | undefined, // the object's timer
     random: () => number, // typically Math.random
   ) {
     this.#state = state;
     this.#nowMs = nowMs;
     this.#registry = registry;
     this.#gatewaySize = gatewaySize;
+    this.#timer = timer;
     this.#random = random;
   }
 
@@ -186,7 +190,7 @@ export class RegistryStatus {
     const nowMs = this.#nowMs();
     if (this.#pin?.by === thumbprint && nowMs < this.#pin.untilMs) return this.#pin.answer;
     const ask = () => this.#registry().pinnedTo(name, thumbprint);
-    const answer = inTime<RecoverablePin | null>(PIN_WITHIN_MS, ask);
+    const answer = inTime<RecoverablePin | null>(PIN_WITHIN_MS, ask, undefined, this.#timer);
     const pin = { by: thumbprint, untilMs: nowMs + PIN_KEPT_MS, answer };
     this.#pin = pin;
     // If the call to the registry fails, the next request calls the registry again.

@@ -282,7 +282,7 @@ export class Upkeep {
   async #askWatch(name: string): Promise<boolean> {
     if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
     const ask = () => clusterObject(this.#env).standing(name);
-    const asked = withDeadline<WatchStatus>(WATCH_WITHIN_MS, ask, NOT_WATCHED);
+    const asked = withDeadline<WatchStatus>(WATCH_WITHIN_MS, ask, NOT_WATCHED, this.#env.timer);
     this.#watch = await asked.catch(() => NOT_WATCHED);
     return this.#watch.isWatched;
   }

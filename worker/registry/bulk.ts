@@ -9,7 +9,7 @@ import type {
 import type { BulkAction, BulkQuery } from "../../shared/protocol/administration-api.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { currentMs, pause } from "../clock.ts";
+import { currentMs, pause, type Timer } from "../clock.ts";
 import type { Environment } from "../env.ts";
 import type { MachineStatus } from "../fleet/machine-search.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
@@ -326,12 +326,13 @@ export async function orderMachine(
   object: OrderedObject,
   name: string,
   order: MachineOrder,
+  timer: Timer | undefined, // the registry's timer
   withinMs: number = BULK_PACE.withinMs,
 ): Promise<string | null> {
-  const reason = await inTime(withinMs, () => object.act(name, order));
+  const reason = await inTime(withinMs, () => object.act(name, order), undefined, timer);
   // The call to `forget` always fails, since the object aborts itself. The object's alarm deletes the rest.
   const forget = () => object.forget().catch(() => undefined);
-  if (reason === null && order.act === "forget") await withDeadline(withinMs, forget, undefined);
+  if (reason === null && order.act === "forget") await withDeadline(withinMs, forget, undefined, timer);
   return reason;
 }
 
@@ -359,13 +360,13 @@ function* actions(surroundings: BulkSurroundings, bulk: RunningBulk): Generator<
 /** Runs the bulk actions' part of the registry's alarm. After an exception this part is due again. */
 export async function bulkTurnOf(
   storage: DurableObjectStorage,
-  { NODES }: Pick<Environment, "NODES">,
+  { NODES, timer }: Pick<Environment, "NODES" | "timer">,
 ): Promise<number | null> {
   try {
     return await bulkTurn({
       sql: storage.sql,
       atomically: (act) => storage.transactionSync(act),
-      order: (name, order) => orderMachine(NODES.getByName(name), name, order),
+      order: (name, order) => orderMachine(NODES.getByName(name), name, order, timer),
       nowMs: currentMs,
       pause,
     });

@@ -1,8 +1,9 @@
 // Migrates a Durable Object's SQLite, and refuses state that a later version of the Worker has stored. The version of the
 // state is the number of migrations that have run; this file's own tables store it.
 import { DurableObject } from "cloudflare:workers";
-import { currentMs } from "../clock.ts";
+import { currentMs, oneTimer } from "../clock.ts";
 import type { Environment } from "../env.ts";
+import { logFailure } from "../log.ts";
 
 /**
  * The SQL of one migration. Existing objects have run it, so it never changes. `usableFrom`: the number of
@@ -100,20 +101,46 @@ const AGAIN_MS = 60_000;
 /** The close code Service Restart (RFC 6455, 1012): machines then report by HTTP, and pages reconnect. */
 const RESTART = 1012;
 
+/** The time by which a deadline of an object may be late. */
+const LATEST_MS = 50;
+
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => StoredObject;
 
-/** Returns a class whose objects refuse every call if their state is newer. They then write only their next alarm. */
-export function refusingNewer<Class extends ObjectClass>(of: Class): Class {
+/**
+ * Returns a class whose objects have a timer, and abort after a failed transaction. They refuse every call if their
+ * state is newer, and then write only their next alarm.
+ */
+export function guarded<Class extends ObjectClass>(of: Class): Class {
   return new Proxy(of, {
-    construct(target, args: ConstructorParameters<ObjectClass>, newTarget) {
+    construct(target, [ctx, env]: ConstructorParameters<ObjectClass>, newTarget) {
+      abortAfterFailure(ctx);
+      const own: Environment = Object.assign(Object.create(env), { timer: oneTimer(LATEST_MS) });
       try {
-        return Reflect.construct(target, args, newTarget) as InstanceType<Class>;
+        return Reflect.construct(target, [ctx, own], newTarget) as InstanceType<Class>;
       } catch (error) {
-        if (error instanceof NewerStateError) return standIn(of, args[0].storage, error);
+        if (error instanceof NewerStateError) return standIn(of, ctx.storage, error);
         throw error;
       }
     },
   });
+}
+
+/**
+ * Makes a failed transaction end the object: it rolls back rows, but not the object's memory, which would stay ahead of
+ * the rows. The next call wakes an object that reads the rows again.
+ */
+function abortAfterFailure(ctx: DurableObjectState): void {
+  const { storage } = ctx;
+  const run = storage.transactionSync.bind(storage);
+  storage.transactionSync = (work) => {
+    try {
+      return run(work);
+    } catch (error) {
+      logFailure({ message: "a transaction failed", error: String(error) });
+      ctx.abort(String(error));
+      throw error;
+    }
+  };
 }
 
 function standIn(of: ObjectClass, storage: DurableObjectStorage, error: NewerStateError): object {

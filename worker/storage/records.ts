@@ -265,10 +265,11 @@ export function nodeRecordStore(
       values.set(key, value);
     },
     remove(key) {
-      if (!texts.delete(key)) return;
+      if (!texts.has(key)) return;
       tables.make();
-      values.delete(key);
       sql.exec("DELETE FROM records WHERE key = ?", key);
+      texts.delete(key);
+      values.delete(key);
     },
   };
 }

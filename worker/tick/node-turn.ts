@@ -26,7 +26,7 @@ export function nodeTurns(env: Environment, token: string): TurningMachine["node
       String(error).includes('not implement the method "nodeTurn"')
         ? { waitMs: 0, isGranted: true, limit: "" }
         : null;
-    return withDeadline<NodeTurn | null>(TURN_DEADLINE_MS, ask, null).catch(failed);
+    return withDeadline<NodeTurn | null>(TURN_DEADLINE_MS, ask, null, env.timer).catch(failed);
   };
 }
 

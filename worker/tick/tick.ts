@@ -232,7 +232,8 @@ function surroundings({ env, enrolment: { name }, token, nowMs, requests }: Omit
     registerAgain: registerAgain(env),
     client: kubeConnector(env, token, nowMs, (what) => requests.take(what)),
     log: machineLog(name),
-    formTurn: () => withDeadline(TURN_DEADLINE_MS, () => fleetIndex(env).formTurn(), null).catch(() => null),
+    formTurn: () =>
+      withDeadline(TURN_DEADLINE_MS, () => fleetIndex(env).formTurn(), null, env.timer).catch(() => null),
   };
 }
 

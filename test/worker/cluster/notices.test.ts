@@ -44,6 +44,7 @@ function opened({ strangers = [], notify, known }: Situation = {}) {
     },
     onSending: (name) => void calls.push(`sending ${name}`),
     onDone: (name) => void calls.push(`done ${name}`),
+    timer: undefined,
     nowMs: time.nowMs,
     pause: time.pause,
     log: (line) => void lines.push(line),

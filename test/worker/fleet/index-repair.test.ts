@@ -73,6 +73,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
         summary: (name) => rows.summary(name),
         countMachines: () => rows.count(),
         remove: (...removed) => void rows.remove(removed[0], removed[1], world.nowMs, removed[2]),
+        timer: undefined,
         nowMs: () => world.nowMs,
         pause: (ms) => Promise.resolve(void (world.nowMs += ms)),
       });

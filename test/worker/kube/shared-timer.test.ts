@@ -4,31 +4,38 @@ import { expect, it, vi } from "vitest";
 import { withDeadline } from "../../../worker/kube/deadline.ts";
 import { sharedTimer } from "../../../worker/kube/shared-timer.ts";
 
+/** The longest tick. */
 const TICK_MS = 50;
+/** The shortest tick. */
+const LEAST_TICK_MS = 5;
 const never = () => new Promise<string>(() => undefined);
 
 /**
  * Returns a shared timer over a clock and timers of the test, since other objects of this process have timers too.
  */
 function ownTimer() {
-  let nowMs = 0;
-  const bells: { tick: () => void; leftMs: number }[] = [];
+  let [nowMs, passedMs] = [0, 0];
+  let bells: { tick: () => void; atMs: number }[] = [];
   const timer = sharedTimer(
     TICK_MS,
     () => nowMs,
-    (tick, leftMs) => void bells.push({ tick, leftMs }),
+    (tick, leftMs) => void bells.push({ tick, atMs: passedMs + leftMs }),
   );
+  const goTo = (atMs: number, pace: number) => {
+    nowMs += (atMs - passedMs) * pace;
+    passedMs = atMs;
+  };
   /** Lets `ms` pass on the timers. `byClockMs`: the milliseconds that the clock moves in that time. */
   const pass = async (ms: number, byClockMs = ms) => {
-    for (let passed = 0; passed < ms; passed += TICK_MS) {
-      nowMs += (byClockMs * TICK_MS) / ms;
-      for (const bell of bells) bell.leftMs -= TICK_MS;
-      const rung = bells.filter(({ leftMs }) => leftMs <= 0);
-      bells.splice(0, bells.length, ...bells.filter(({ leftMs }) => leftMs > 0));
-      for (const { tick } of rung) tick();
+    const untilMs = passedMs + ms;
+    for (let [next] = bells; next && next.atMs <= untilMs; [next] = bells) {
+      goTo(next.atMs, byClockMs / ms);
+      bells = bells.slice(1);
+      next.tick();
       // Lets the notified callers continue. They wait for a race, through two functions.
       for (let turns = 0; turns < 10; turns++) await Promise.resolve();
     }
+    goTo(untilMs, byClockMs / ms);
   };
   return { timer, pass, begun: () => bells.length };
 }
@@ -41,6 +48,34 @@ it("a result in time → the result, and one more tick", async () => {
   expect(begun()).toBe(0);
 });
 
+it("a wait that lasts → ticks of 5 ms that grow to the longest, and the last one is an eighth of the wait", () => {
+  const ticks: { atMs: number; tickMs: number }[] = [];
+  let [nowMs, next] = [0, () => undefined as void];
+  const timer = sharedTimer(
+    TICK_MS,
+    () => nowMs,
+    (tick, tickMs) => {
+      ticks.push({ atMs: nowMs, tickMs });
+      next = () => {
+        nowMs += tickMs;
+        tick();
+      };
+    },
+  );
+  const stop = timer(10_000, () => undefined);
+  for (let rings = 0; rings < 60; rings++) next();
+  expect(ticks).toEqual(
+    ticks.map(({ atMs }) => ({ atMs, tickMs: Math.min(TICK_MS, Math.max(LEAST_TICK_MS, atMs / 8)) })),
+  );
+  const { length } = ticks;
+  stop();
+  next();
+  expect(ticks).toHaveLength(length);
+  // The next wait begins with short ticks again.
+  timer(10_000, () => undefined);
+  expect(ticks.at(-1)?.tickMs).toBe(LEAST_TICK_MS);
+});
+
 it("two with different starts → each is late at its own time, within a tick, of one timer", async () => {
   const { timer, pass, begun } = ownTimer();
   const late: string[] = [];
@@ -50,13 +85,13 @@ it("two with different starts → each is late at its own time, within a tick, o
   await pass(500);
   begin("second", 1000);
   expect(begun()).toBe(1);
-  await pass(450);
+  await pass(499);
   expect(late).toEqual([]);
-  await pass(TICK_MS);
+  await pass(1 + TICK_MS);
   expect(late).toEqual(["first"]);
-  await pass(450);
+  await pass(449);
   expect(late).toEqual(["first"]);
-  await pass(TICK_MS);
+  await pass(1 + TICK_MS);
   expect([late, begun()]).toEqual([["first", "second"], 0]);
 });
 
@@ -66,9 +101,9 @@ it("after a pause → starts again", async () => {
   await pass(60_000);
   const over = vi.fn<() => void>();
   timer(100, over);
-  await pass(TICK_MS);
+  await pass(99);
   expect(over).not.toHaveBeenCalled();
-  await pass(TICK_MS);
+  await pass(1 + TICK_MS);
   expect(over).toHaveBeenCalledOnce();
 });
 

@@ -116,6 +116,7 @@ function machineOf(index: ReturnType<typeof oneRow>, random: () => number = () =
         },
         remove: () => index.remove(),
       }),
+      timer: undefined,
       nowMs: () => machine.nowMs,
       random,
     });

@@ -25,6 +25,7 @@ it("the registry answers `too often` → asked again only after an hour", async 
     registry,
     () => nowMs,
     () => 0,
+    undefined,
     () => 0,
   );
   const pinNext = () => status.pinNext({ key: "x", thumbprint: "next" }, MAC_KEYS);
@@ -78,6 +79,7 @@ function statusOf(
     () => ({ confirm, rotate }) as never,
     () => NOW_MS,
     () => size,
+    undefined,
     () => random,
   );
   return { status, kept, inUse, confirm, rotate, prepare };

@@ -384,7 +384,13 @@ describe("a machine's object gets an order to", () => {
     ["forget → does, and ends with an error", "forget", does, fails, null],
     ["forget, and never ends → has done it all the same", "forget", does, never, null],
   ])("%s", async (_, act, acts, forget, expected) => {
-    const order = orderMachine({ act: acts, forget }, "m", { act, generation: 1, unpinned: 1 }, 10);
+    const order = orderMachine(
+      { act: acts, forget },
+      "m",
+      { act, generation: 1, unpinned: 1 },
+      undefined,
+      10,
+    );
     expect(await outlasting(order.catch(({ message }: Error) => message))).toBe(expected);
   });
 });

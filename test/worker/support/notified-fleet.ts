@@ -123,6 +123,7 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
         return Promise.resolve();
       },
       arm: () => Promise.resolve(),
+      timer: undefined,
       nowMs: () => state.nowMs,
       newId: () => `id-${state.ids++}`,
       random: () => 0,

@@ -215,6 +215,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       },
       onSending: (name) => mark(name, () => UNSURE),
       onDone: (name) => mark(name, (seen) => seen),
+      timer: undefined,
       nowMs: time.nowMs,
       pause: time.pause,
       log: () => undefined,

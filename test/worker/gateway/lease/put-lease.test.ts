@@ -29,6 +29,7 @@ async function put(answers: (Response | Error)[], token = "token") {
   };
   const own = { ...env, KUBE: { fetch } as unknown as Fetcher } as Environment;
   const held = new HeldToken({
+    timer: undefined,
     secret: token,
     ask: () => Promise.resolve(null),
     nowMs: () => 0,
@@ -137,7 +138,13 @@ describe("the request", () => {
     const own = { ...env, KUBE: { fetch } as unknown as Fetcher } as Environment;
     const ask = (refused: string | undefined) => Promise.resolve(refused === undefined ? null : other);
     let nowMs = 0;
-    const held = new HeldToken({ secret, ask, nowMs: () => (nowMs += 60_000), random: () => 0 });
+    const held = new HeldToken({
+      timer: undefined,
+      secret,
+      ask,
+      nowMs: () => (nowMs += 60_000),
+      random: () => 0,
+    });
     const { kind } = await leasePutter(own, held, new Durations(() => 0), after)(LEASE, () => undefined);
     expect([kind, asked]).toEqual(["renewed", [`Bearer ${secret}`, `Bearer ${other}`]]);
   });

@@ -23,6 +23,7 @@ function held({ secret = SECRET, answers = [SECRET], random = 0 }: Partial<Situa
       const answer = left.length > 1 ? left.shift()! : left[0]!;
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
+    timer: undefined,
     nowMs: () => object.nowMs,
     random: () => random,
   });
