@@ -45,6 +45,7 @@ describe("acts", () => {
       "further names, large and flapping",
       "images that alternate",
       "leaves and enrols again",
+      "many further names, large",
       "more than its token says",
       "rotates",
       "settings at their extremes",

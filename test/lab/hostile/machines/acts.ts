@@ -9,6 +9,8 @@ interface Role {
   /** The number of acts after which the machine's shim restarts. The machine restarts after four times as many. */
   restartsAfter: number;
   leaves?: boolean;
+  /** true if the machine enrols many further names once. */
+  crowds?: boolean;
 }
 
 /**
@@ -17,13 +19,15 @@ interface Role {
  */
 const LEAVES_EVERY = 1500;
 const FIRST_LEAVE = 40;
+/** The act that enrols many further names: an early one, so that a short run has it too. */
+const CROWD = 5;
 
 /** The usual acts of each machine. Eight machines cover all kinds. */
 const ROLES: readonly Role[] = [
   { does: [kinds.reachLimits], restartsAfter: 600 },
   { does: [kinds.reachLimits, kinds.devices, kinds.inventory, kinds.beyond, kinds.names], restartsAfter: 10 },
   { does: [kinds.flap, kinds.doubles], restartsAfter: 5000 },
-  { does: [kinds.beyond, kinds.devices, kinds.clouds, kinds.names], restartsAfter: 600 },
+  { does: [kinds.beyond, kinds.devices, kinds.clouds, kinds.names], restartsAfter: 600, crowds: true },
   { does: [kinds.images, kinds.settings], restartsAfter: 5000 },
   { does: [kinds.keys, kinds.beyond, kinds.images], restartsAfter: 600, leaves: true },
   { does: [kinds.clones, kinds.tricks], restartsAfter: 600 },
@@ -54,10 +58,11 @@ export function actOf(
 ): kinds.Act {
   const random = streamOf(seed, machine, "acts", index);
   const salt = Buffer.from(random.bytes(6)).toString("hex");
-  const { does, restartsAfter, leaves = false } = ROLES[machine % ROLES.length]!;
+  const { does, restartsAfter, leaves = false, crowds = false } = ROLES[machine % ROLES.length]!;
   if (leaves && index % LEAVES_EVERY === FIRST_LEAVE) return kinds.leaves();
   const ids = idsAt({ seed, machine, index }, restartsAfter);
-  const kind = random.pick(random.chance(0.8) ? does : ANYBODYS);
+  const picked = random.pick(random.chance(0.8) ? does : ANYBODYS);
+  const kind = crowds && index === CROWD ? kinds.crowd : picked;
   return kind({ random, index, salt, ids, ...at });
 }
 

@@ -177,6 +177,10 @@ describe("parts that no token allows", () => {
       "edge-7.localhost",
       "edge-7.127.1",
       "edge-7.0x7f",
+      "127.0.0.１",
+      "169.254.169。254",
+      "::ffff:127.0.0.1%1",
+      "edge.169.254.169.254%eth0",
     ].map((name): [string, Parts, string] => [name, address("Hostname", name), `address Hostname ${name}`]),
   ])("%s", (_, parts, text) => {
     expect(found(nodeWith(parts), {})).toEqual([text]);

@@ -100,7 +100,11 @@ class Identity {
     if (act.does === "rotate") return this.#rotate(act.kind, credentials);
     if (act.does === "leave") return this.#leave(act.kind, credentials);
     if (act.does === "ask for a name") return this.#askFor(act.kind, act.name);
-    if (act.does === "use a name") return this.#useName(act.kind, act.name, act.drafts);
+    if (act.does === "use names") {
+      const outcomes: Outcome[] = [];
+      for (const { name, drafts } of act.uses) outcomes.push(await this.#useName(act.kind, name, drafts));
+      return worstOf(outcomes);
+    }
     if (act.does === "report at once") {
       const answers = await Promise.all(act.drafts.map((draft) => sender.report(draft)));
       return worstOf(answers.map((answer) => outcomeOf(act.kind, answer)));

@@ -10,8 +10,8 @@ export type Act = { kind: string } & (
   | { does: "report"; draft: Draft; isOver: boolean; trick?: Trick; times?: number }
   /** Reports that are sent at the same time. */
   | { does: "report at once"; drafts: Draft[] }
-  /** Enrols under a further name that the machine's token allows, and sends these reports one after the other. */
-  | { does: "use a name"; name: string; drafts: Draft[] }
+  /** Enrols under further names that the machine's token allows, and sends each name's reports one after the other. */
+  | { does: "use names"; uses: { name: string; drafts: Draft[] }[] }
   /** The machine's requests that are no reports. `name` belongs to another machine. */
   | { does: "rotate" }
   | { does: "leave" }
@@ -171,6 +171,9 @@ export const beyond = changed("more than its token says", ({ facts }, { random, 
   if (random.chance(0.4)) Object.assign(facts, cloudOf(random, salt, names));
 });
 
+/** Texts that no host name has, and that programs read as addresses. */
+const UNLIKE_NAMES = ["127.0.0.１", "169.254.169。254", "::ffff:127.0.0.1%1", "edge.169.254.169.254%eth0"];
+
 function cloudOf(random: Random, salt: string, names: readonly string[]): Pick<Facts, "cloud"> {
   return {
     cloud: {
@@ -180,7 +183,7 @@ function cloudOf(random: Random, salt: string, names: readonly string[]): Pick<F
       region: salt,
       addresses: [
         { type: "ExternalIP", address: random.pick(FOREIGN_IPS) },
-        { type: "InternalDNS", address: random.pick(names) },
+        { type: "InternalDNS", address: random.pick([...names, ...UNLIKE_NAMES]) },
       ],
     },
   };
@@ -225,19 +228,34 @@ export const doubles: Kind = (draw) => {
   return { kind: "two reports at once", does: "report at once", drafts };
 };
 
-/** Makes the reports of a further name of the same token: a large Node, whose state then flaps. */
-export const names: Kind = ({ name, salt, index }) => {
-  const further = `${name}-n${salt}`;
-  const ids = { startId: salt, bootID: salt, machineID: salt };
-  const drafts = [true, false, true, false].map((isReady, at) => {
-    const draft = wellDraft(further, ids, index + at);
+/** Makes reports of a further name of the same token. All have a large Node; `areReady`: whether each one is Ready. */
+function furtherName({ salt, index }: Draw, name: string, areReady: readonly boolean[]) {
+  const drafts = areReady.map((isReady, at) => {
+    const draft = wellDraft(name, { startId: name, bootID: name, machineID: name }, index + at);
     draft.facts.settings.nodeStatusMaxImages = -1;
     draft.facts.images = bigImages(salt);
     if (!isReady) draft.vitals.errors = { runtime: [salt] };
     return draft;
   });
-  return { kind: "further names, large and flapping", does: "use a name", name: further, drafts };
-};
+  return { name, drafts };
+}
+
+/** Makes the reports of a further name, whose state flaps. */
+export const names: Kind = (draw) => ({
+  kind: "further names, large and flapping",
+  does: "use names",
+  uses: [furtherName(draw, `${draw.name}-n${draw.salt}`, [true, false, true, false])],
+});
+
+/** The number of names whose Nodes together exceed the bytes that a join token has at once, and in a minute. */
+const CROWD = 80;
+
+/** Makes one report of each of many further names, so that a short run too exceeds the bytes of a join token. */
+export const crowd: Kind = (draw) => ({
+  kind: "many further names, large",
+  does: "use names",
+  uses: many(CROWD, (at) => furtherName(draw, `${draw.name}-c${draw.salt}-${at}`, [true])),
+});
 
 export const leaves = (): Act => ({ kind: "leaves and enrols again", does: "leave" });
 
