@@ -3,14 +3,16 @@ import { Hono } from "hono/tiny";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
 import { validateNodeName } from "../shared/node/node-name.ts";
+import { ANSWER_UNTIL, isTooLate } from "../shared/protocol/answer-until.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
+import { currentMs } from "./clock.ts";
 import * as cluster from "./cluster/cluster-object.ts";
 import * as fleet from "./fleet/index-object.ts";
 import * as gateways from "./gateway/gateway-object.ts";
 import { administrationRoutes } from "./http/administration-routes.ts";
 import { backupRoutes } from "./http/backup-routes.ts";
 import { nodeRoutes } from "./http/node-routes.ts";
-import { type App, refuse, refuseMethod, refuseUnconfigured } from "./http/responses.ts";
+import { type App, refuse, refuseLate, refuseMethod, refuseUnconfigured } from "./http/responses.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { feedRoutes } from "./http/feed-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
@@ -65,8 +67,11 @@ app.onError((error, c) => {
 register(app, "GET /livez", (c) => c.text("ok"));
 
 app.use("/v1/*", async (c, next) => {
-  await next();
+  const nowMs = currentMs();
+  if (isTooLate(c.req.header(ANSWER_UNTIL), nowMs)) c.res = refuseLate();
+  else await next();
   c.res.headers.set("cache-control", "no-store");
+  c.res.headers.set("date", new Date(nowMs).toUTCString());
 });
 
 const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) => {

@@ -67,6 +67,7 @@ const PROBLEMS: Record<Reason, [title: string, detail: string]> = {
     "Ask for it with `Upgrade: websocket`; see docs/feed.md, and docs/protocol.md for machines.",
   ],
   "rate-limited": ["These are too many requests", "Wait as long as Retry-After says, then try again."],
+  busy: ["The Worker is busy", "Wait as long as Retry-After says, then try again."],
   "not-removed": ["The Node could not be removed from the cluster", "Nothing is forgotten yet; try again."],
   "try-another": ["This gateway has no room", "Report over HTTP; the answer names another one."],
   "not-configured": [

@@ -185,7 +185,7 @@ export function refusalsOf({ who, path, body, reasons: own = [] }: DescribedRout
   return [...new Set(reasons)];
 }
 
-const MACHINE_REFUSALS: readonly Reason[] = ["unauthenticated", "wrong-origin"];
+const MACHINE_REFUSALS: readonly Reason[] = ["unauthenticated", "wrong-origin", "busy"];
 const OPERATOR_REFUSALS: readonly Reason[] = ["forbidden", "invalid-query"];
 
 /** Returns the refusals of a route by status. If the route also answers with this status, either body may be sent. */

@@ -91,6 +91,7 @@ export const REASON_STATUSES = {
   "upgrade-required": 426,
   "rate-limited": 429,
   internal: 500,
+  busy: 503,
   "not-removed": 503,
   "try-another": 503,
   "not-configured": 503,
@@ -116,6 +117,6 @@ export interface Problem {
   factsWanted?: boolean;
   /** A new challenge, for `challenge-stale`. The machine signs the challenge and repeats its request at once. */
   challenge?: string;
-  /** The seconds to wait, for `rate-limited` and `try-another`. The header Retry-After has the same value. */
+  /** The seconds to wait, for `busy`, `rate-limited` and `try-another`. The header Retry-After has the same value. */
   retryAfterSeconds?: number;
 }

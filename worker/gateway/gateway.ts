@@ -63,7 +63,7 @@ export class Gateway {
     const read = readFrame(frame);
     if (socket.closedMs !== null)
       return read.kind === "heartbeat" ? this.#heartbeats.takeReplaced(socket, read) : undefined;
-    if (isUnacceptedTooLong(socket, this.#in.nowMs())) return this.#endings.sendAway(socket, "no report");
+    if (isUnacceptedTooLong(socket, this.#in.nowMs())) return this.#endUnaccepted(socket);
     switch (read.kind) {
       case "heartbeat":
         return this.#heartbeats.take(socket, read);
@@ -176,10 +176,17 @@ export class Gateway {
     const nowMs = this.#in.nowMs();
     // If the clock was put back, a last contact in the future would delay the detection of silence.
     if (socket.attachment.heardMs > nowMs) this.#in.held.hear(socket);
-    if (isUnacceptedTooLong(socket, nowMs)) return this.#endings.sendAway(socket, "no report");
+    if (isUnacceptedTooLong(socket, nowMs)) return this.#endUnaccepted(socket);
     const isSilent = socket.attachment.beatMs !== null && socket.reporting === 0 && dueMs(socket) <= nowMs;
     if (isSilent) this.#endings.hangUp(socket, "silent", 0);
     return undefined;
+  }
+
+  /** Closes a socket without an accepted report. A busy Worker causes such sockets, so their machines spread. */
+  #endUnaccepted(socket: HeldSocket): Promise<void> {
+    const { crowdedSeconds } = GATEWAY_LIMITS;
+    this.#endings.hangUp(socket, "no report", Math.round(1000 * crowdedSeconds * (0.5 + this.#in.random())));
+    return this.#endings.end(socket.attachment.name);
   }
 
   /** Returns the names of members without a socket whose node objects may be notified now. */

@@ -47,7 +47,8 @@ export class Reports {
     if (socket.closedMs !== null) return;
     const { name, kid, session, address, gateway } = socket.attachment;
     const returned = await this.#endings.takeBack(member);
-    const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address };
+    const untilMs = this.#in.nowMs() + REPORT_WITHIN_MS;
+    const request = { name, kid, token, body: new Uint8Array(this.#encoder.encode(body)), address, untilMs };
     const asked = { request, gateway, session, returned, floor: member.floor };
     const answered = await this.#ask(name, () => this.#in.node(name).reportBySocket(asked));
     // If the node object's answer with a loan did not arrive, the loan is lost: the node object must read the lease.

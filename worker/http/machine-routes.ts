@@ -29,8 +29,7 @@ import {
 import { CHANGE_AGAIN_SECONDS, type MachineAnswer } from "../machine/answers.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
-import type { NotFresh } from "../registry/admission.ts";
-import type { NotPinned } from "../registry/pending.ts";
+import type { NotAdmitted } from "../registry/admission.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { queryOf, register, type RouteContext } from "./route.ts";
 import {
@@ -44,11 +43,15 @@ import {
   json,
   macKeysOf,
   refuse,
+  refuseLate,
   refuseUnconfigured,
 } from "./responses.ts";
 import { ROUTES } from "../../shared/protocol/routes.ts";
 
 export const machineRoutes = new Hono<App>();
+
+/** Returns the time until which a machine waits for the answer: no shim waits longer than 10 seconds. */
+const untilMs = () => currentMs() + 10_000;
 
 /** The name and value of the header with which a report requests a socket. */
 const TRANSPORT = ["rollcall-transport", "socket"] as const;
@@ -66,7 +69,7 @@ async function signedRequest(c: Context<App, "/v1/nodes/:name/*">): Promise<Sign
   if (body.byteLength > LIMITS.bodyBytes) return refuse("body-too-large");
   const [header, socket] = TRANSPORT;
   const wantsSocket = c.req.header(header) === socket && { wantsSocket: true as const };
-  return { name, kid, token, body, address: clientAddress(c), ...wantsSocket };
+  return { name, kid, token, body, address: clientAddress(c), ...wantsSocket, untilMs: untilMs() };
 }
 
 type Answering = (
@@ -160,7 +163,7 @@ register(machineRoutes, "PUT /v1/nodes/{name}/enrolment", async (c) => {
   const { name } = request;
   const { thumbprint } = machine.value;
   const { origins: _, ...asking } = request;
-  const asked = { ...asking, machine: machine.value, address: clientAddress(c) };
+  const asked = { ...asking, machine: machine.value, address: clientAddress(c), untilMs: untilMs() };
   const admitted = await registry(c.env).admit(asked);
   if (!admitted.ok) return notAdmitted(c, { name, thumbprint }, admitted.error);
   const enrolled = await c.env.NODES.getByName(name).enrol(admitted.value);
@@ -170,16 +173,16 @@ register(machineRoutes, "PUT /v1/nodes/{name}/enrolment", async (c) => {
   return c.json({ kid, ticket: enrolled.ticket } satisfies EnrolmentAnswer);
 });
 
-async function notAdmitted(
-  c: Context<App>,
-  challenged: Challenged,
-  why: NotPinned | NotFresh,
-): Promise<Response> {
+async function notAdmitted(c: Context<App>, challenged: Challenged, why: NotAdmitted): Promise<Response> {
   switch (why.reason) {
     case "not fresh":
       return askFresh(c, challenged, why.changedAtMs);
     case "too often":
       return refuse("rate-limited", { retryAfterSeconds: CHANGE_AGAIN_SECONDS });
+    case "too late":
+      return refuseLate();
+    case "not its turn":
+      return refuse("busy", { detail: why.detail, retryAfterSeconds: why.waitSeconds });
     case "pending":
     case "full":
       return refuse("name-pinned", { detail: WAITING[why.reason](challenged.thumbprint) });

@@ -36,6 +36,9 @@ export const refuseParameter = (parameter: string, detail: string) =>
 export const refuseForNow = (detail: string, retryAfterSeconds: number) =>
   refuse("rate-limited", { detail, retryAfterSeconds });
 
+/** Refuses a request whose machine would not wait for the answer. Machines that are refused together spread. */
+export const refuseLate = () => refuse("busy", { retryAfterSeconds: 3 + Math.floor(8 * Math.random()) });
+
 /** Refuses a request with another method. `allowed`: the methods of the path. */
 export function refuseMethod(allowed: readonly string[]): Response {
   const response = refuse("method-not-allowed");

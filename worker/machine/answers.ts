@@ -21,7 +21,7 @@ export type Refusal =
   | { reason: Extract<Reason, "invalid-body">; fault: BodyFault }
   /** The machine must repeat its report at once under `ticket`, and with its facts if `factsWanted`. */
   | { reason: Extract<Reason, "ticket-stale" | "facts-unknown">; ticket: string; factsWanted?: boolean }
-  | { reason: Extract<Reason, "rate-limited">; retryAfterSeconds: number }
+  | { reason: Extract<Reason, "rate-limited" | "busy">; retryAfterSeconds: number }
   | { reason: Extract<Reason, "not-removed">; ticket: string };
 
 /** The answer to a report. `gateway`: the number of the gateway that the machine may open a socket to. */
@@ -42,6 +42,9 @@ export const CHANGED_TOO_OFTEN = failure<Refusal>({
 
 /** The refusal of a machine that used up its requests to the apiserver or index, which refill within a minute. */
 export const ASKED_TOO_OFTEN = failure<Refusal>({ reason: "rate-limited", retryAfterSeconds: 60 });
+
+/** The refusal of a report that waited for this object until its machine no longer waits for the answer. */
+export const TOO_LATE = failure<Refusal>({ reason: "busy", retryAfterSeconds: 5 });
 
 /** The error that a caller of `forget` gets: the node object erases its storage and aborts itself. */
 export const FORGOTTEN = "the machine is forgotten";

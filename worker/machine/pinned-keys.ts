@@ -23,6 +23,8 @@ export interface SignedRequest {
   address: string;
   /** Present if the machine wants to continue over a socket. */
   wantsSocket?: true;
+  /** The time until which the machine waits for the answer to a report; absent from an earlier version's request. */
+  untilMs?: number;
 }
 
 export interface VerifiedRequest {

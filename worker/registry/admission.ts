@@ -29,6 +29,7 @@ import {
   pin,
 } from "./pins.ts";
 import { countUse, findToken } from "./tokens.ts";
+import type { NotItsTurn, Turns } from "./turns.ts";
 
 /** The refusal of a challenge older than the last change of the name's key. A newer challenge may succeed. */
 export interface NotFresh {
@@ -36,12 +37,16 @@ export interface NotFresh {
   changedAtMs: number;
 }
 
+/** `too late`: the machine no longer waits for the answer. */
+export type NotAdmitted = NotPinned | NotFresh | NotItsTurn | { reason: "too late" };
+
 /** Returns the pin that gives the name to this key. A change needs a fresh challenge and a token that is valid now. */
 export function admit(
   sql: SqlStorage,
   asking: FreshlyAsking,
   nowMs: number,
-): Result<GrantedPin, NotPinned | NotFresh> {
+  turns?: Turns, // absent for a request of an earlier version, which knows no turns
+): Result<GrantedPin, NotAdmitted> {
   const { name, thumbprint } = asking;
   const token = findToken(sql, asking.token, nowMs);
   if (!token) return refused("there is no such token");
@@ -63,6 +68,8 @@ export function admit(
   if (isOwn && isTaken) {
     count(sql, asking, nowMs);
   } else {
+    const turn = turns?.take(thumbprint, nowMs);
+    if (turn) return failure(turn);
     const what: MachineChange = isTaken ? "machine.take-over" : "machine.enrol";
     if (!mayChange(sql, name, what, nowMs)) return TOO_OFTEN;
     takeOver(sql, asking, nowMs);
@@ -144,6 +151,8 @@ export interface AdmissionRequest {
   machine: ProvenMachine;
   /** The address of the request; "" if the platform does not provide the address. */
   address: string;
+  /** The time until which the machine waits for the answer; absent from an earlier version's request. */
+  untilMs?: number;
 }
 
 const TOKEN_ID = new RegExp(`^[\\w-]{${LIMITS.digestLength}}$`);
@@ -154,8 +163,11 @@ export async function admitRequest(
   request: AdmissionRequest,
   tokenId: string | undefined,
   origins: string[], // the configured origins
-): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
+  turns: Turns,
+): Promise<Result<GrantedPin, NotAdmitted>> {
   const { sql } = storage;
+  const { untilMs } = request;
+  if (currentMs() > (untilMs ?? Infinity)) return failure({ reason: "too late" });
   const { name, method, path, binding, challenge, challengedAtMs, machine, address } = request;
   const { thumbprint, key, machineID, systemUUID } = machine;
   const token = tokenId === undefined ? undefined : findToken(sql, tokenId, currentMs());
@@ -166,7 +178,8 @@ export async function admitRequest(
   if (!isBound) return refused("the token did not sign it");
   const asked = { key, machineID, systemUUID, address };
   const asking = { token: token.id, name, thumbprint, machine: asked, challengedAtMs };
-  return storage.transactionSync(() => admit(sql, asking, currentMs()));
+  const known = untilMs === undefined ? undefined : turns;
+  return storage.transactionSync(() => admit(sql, asking, currentMs(), known));
 }
 
 /** Returns the unverified ID of the token in a binding; undefined if the binding has no valid ID. */

@@ -17,7 +17,7 @@ import {
   admitRequest,
   approvePending,
   claimedTokenId,
-  type NotFresh,
+  type NotAdmitted,
   pinnedTo,
 } from "./admission.ts";
 import {
@@ -50,7 +50,7 @@ import {
   useOperator,
 } from "./operators.ts";
 import { listOriginMachines, listOrigins, noteOrigin, type OriginMachinesRequest } from "./origins.ts";
-import { countPending, listPending, type NotPinned, PendingUpdates, rejectPending } from "./pending.ts";
+import { countPending, listPending, PendingUpdates, rejectPending } from "./pending.ts";
 import {
   type ConfirmedPin,
   confirmPin,
@@ -71,6 +71,7 @@ import { Refusals } from "./refusals.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { fromText, type SessionHolder, Sessions, type SignInRequest } from "./sessions.ts";
 import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
+import { Turns } from "./turns.ts";
 import { currentMs } from "../clock.ts";
 
 export class RegistryObject extends StoredObject {
@@ -81,6 +82,7 @@ export class RegistryObject extends StoredObject {
   readonly #alarm: LazyAlarm;
   readonly #sessions: Sessions;
   readonly #imports: Imports;
+  readonly #turns = new Turns();
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -125,9 +127,9 @@ export class RegistryObject extends StoredObject {
    * Admits a machine that has a token for this name, and returns its pin. A machine without a token does not learn
    * why it is refused. Repeated admissions with the same token, name and key count once.
    */
-  async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotPinned | NotFresh>> {
+  async admit(request: AdmissionRequest): Promise<Result<GrantedPin, NotAdmitted>> {
     const tokenId = claimedTokenId(request.binding);
-    const admitted = await admitRequest(this.ctx.storage, request, tokenId, origins(this.env));
+    const admitted = await admitRequest(this.ctx.storage, request, tokenId, origins(this.env), this.#turns);
     const { name, machine, address } = request;
     const asked = { name, thumbprint: machine.thumbprint, token: tokenId };
     const isWaiting = !admitted.ok && admitted.error.reason === "pending";

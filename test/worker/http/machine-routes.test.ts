@@ -7,13 +7,14 @@ import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Problem, ReportAnswer } from "../../../shared/protocol/answers.ts";
-import { success } from "../../../shared/result.ts";
+import { failure, success } from "../../../shared/result.ts";
 import type { Environment } from "../../../worker/env.ts";
 import { isConnectTicket } from "../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import worker from "../../../worker/index.ts";
 import { KEY_REVOKED, type MachineAnswer, type ReportReply } from "../../../worker/machine/answers.ts";
 import type { SignedRequest } from "../../../worker/machine/pinned-keys.ts";
+import type { AdmissionRequest, NotAdmitted } from "../../../worker/registry/admission.ts";
 import { kidOf } from "../support/connecting.ts";
 import { ORIGIN } from "../support/constants.ts";
 import {
@@ -25,6 +26,7 @@ import {
   send,
   setFault,
 } from "../support/machine.ts";
+import { enrolmentBody, enrolmentPath } from "../support/enrolling.ts";
 import { reportHeaders, reportOf } from "../support/posting.ts";
 
 interface Posting {
@@ -391,5 +393,68 @@ describe("a socket", () => {
     expect(ticket).toContain(".a&b#c.");
     const connecting = { name: NAME, kid, gateway: 7 };
     expect(await isConnectTicket(parseMacKeys(KID_MAC_KEYS), connecting, ticket, Date.now())).toBe(true);
+  });
+});
+
+describe("a busy Worker", () => {
+  const until = (ms: number) => ({ "rollcall-until": String(Date.now() + ms) });
+
+  it("and a machine that soon gives up → 503 with a spread Retry-After, before any check; the answer has the Date", async () => {
+    const waits = new Set<string | null>();
+    for (let requests = 0; requests < 40; requests++) {
+      const init = { method: "POST", body: "{}", headers: until(4000) };
+      const response = await send("/v1/nodes/gives-up-soon/report", init);
+      expect([response.status, await response.json()]).toEqual([
+        503,
+        expect.objectContaining({ reason: "busy" }),
+      ]);
+      expect(Math.abs(Date.parse(response.headers.get("date") ?? "") - Date.now())).toBeLessThan(5000);
+      waits.add(response.headers.get("retry-after"));
+    }
+    const seconds = [...waits].map(Number);
+    expect(Math.min(...seconds)).toBeGreaterThanOrEqual(3);
+    expect(Math.max(...seconds)).toBeLessThanOrEqual(10);
+    expect(seconds.length).toBeGreaterThan(3);
+  });
+
+  it("and a machine that waits long enough → the usual answer", async () => {
+    const init = { method: "POST", body: "{}", headers: until(9000) };
+    expect((await send("/v1/nodes/waits-long/report", init)).status).toBe(401);
+  });
+
+  it.each<[why: NotAdmitted, detail: string, wait: RegExp]>([
+    [{ reason: "not its turn", waitSeconds: 48, detail: "About 48 s." }, "About 48 s.", /^48$/],
+    [{ reason: "too late" }, "Wait as long as Retry-After says, then try again.", /^(10|[3-9])$/],
+  ])("and a registry that answers %j → 503 with that wait", async (why, detail, wait) => {
+    const admit = () => Promise.resolve(failure(why));
+    const REGISTRY = { getByName: () => ({ admit }) };
+    const name = "has-to-wait";
+    const key = await makeMachineKey();
+    const body = await enrolmentBody(name, { joinToken: await mintToken(), key });
+    const headers = { "content-type": "application/json" };
+    const request = new Request(ORIGIN + enrolmentPath(name), { method: "PUT", headers, body });
+    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+    const response = await worker.fetch(request, { ...env, REGISTRY }, context);
+    expect(response.status).toBe(503);
+    expect(response.headers.get("retry-after")).toMatch(wait);
+    expect(await response.json()).toMatchObject({ reason: "busy", detail });
+  });
+
+  it.each([
+    ["in time → the usual answer", 10_000, "unauthenticated"],
+    ["too late → refused before its signature is checked", -1, "busy"],
+  ])("and a report that reaches the machine's object %s", async (_, leftMs, reason) => {
+    const request = { name: "queued", kid: "k", token: "t", body: new Uint8Array(), address: "" };
+    const answer = await env.NODES.getByName("queued").report({ ...request, untilMs: Date.now() + leftMs });
+    expect(answer).toMatchObject({ ok: false, error: { reason } });
+  });
+
+  it("and an enrolment that reaches the registry too late → refused before the token is looked up", async () => {
+    const asked = { untilMs: Date.now() - 1, binding: "" } as unknown as AdmissionRequest;
+    const admitted = await env.REGISTRY.getByName("queued").admit({
+      ...asked,
+      machine: { thumbprint: "t" } as never,
+    });
+    expect(admitted).toEqual(failure({ reason: "too late" }));
   });
 });

@@ -5,6 +5,8 @@ import { CHANGES_A_DAY, readAudit } from "../../../worker/registry/audit.ts";
 import { findPending, listPending, MAX_PENDING, rejectPending } from "../../../worker/registry/pending.ts";
 import { bury, confirmPin, findPin, isBuried, setNextKey, unpin } from "../../../worker/registry/pins.ts";
 import { findToken, PENDING_MS, revokeToken } from "../../../worker/registry/tokens.ts";
+import { Turns } from "../../../worker/registry/turns.ts";
+import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
 import { addToken, asking, withinRegistry } from "../support/registry-storage.ts";
 
 const END_MS = 1_000_000;
@@ -342,5 +344,55 @@ describe("the pin for a machine's object that was lost", () => {
       return found && found.thumbprint;
     });
     expect(found).toBe(pinned);
+  });
+});
+
+describe("while many machines enrol", () => {
+  /** Returns turns of which none is left now. */
+  function usedUp(): Turns {
+    const turns = new Turns();
+    for (let at = 0; at < RATE_LIMITS.enrolments.atOnce; at++) turns.take(`m-${at}`, 10);
+    return turns;
+  }
+
+  it("a new machine → waits for its turn: no use is counted, and its token is not used up", async () => {
+    const found = await within("turn", (sql) => {
+      addToken(sql, "t1");
+      const turns = usedUp();
+      const first = admit(sql, asking("b"), 10, turns);
+      return {
+        first,
+        uses: usesOf(sql),
+        pin: findPin(sql, "edge-1"),
+        second: admit(sql, asking("b"), 1010, turns),
+      };
+    });
+    expect(found).toMatchObject({
+      first: { ok: false, error: { reason: "not its turn", waitSeconds: 1 } },
+      uses: 0,
+      pin: undefined,
+      second: { ok: true },
+    });
+  });
+
+  it("a machine that has enrolled, and a machine that must wait for an operator → no turn is needed", async () => {
+    const found = await within("no turn", (sql) => {
+      addToken(sql, "t1", { uses: 2 });
+      addToken(sql, "t2");
+      admit(sql, asking("b"), 10);
+      const turns = usedUp();
+      const outcomes = [
+        admit(sql, asking("b"), 10, turns),
+        admit(sql, asking("c", { token: "t2" }), 10, turns),
+      ];
+      return outcomes.map((outcome) => (outcome.ok ? "pinned" : outcome.error.reason));
+    });
+    expect(found).toEqual(["pinned", "pending"]);
+  });
+
+  it("a request of an earlier version of the Worker → enrols without a turn", async () => {
+    expect(await within("earlier", (sql) => (addToken(sql, "t1"), admitted(sql, asking("b"))))).toBe(
+      "pinned b",
+    );
   });
 });

@@ -6,7 +6,6 @@ import { WATCH_LIMITS } from "../../../../worker/gateway/gateway.ts";
 import { INTERVAL_MS, inGateway, type MadeUpGateway } from "../../support/made-up-gateway.ts";
 
 const SILENT_MS = GATEWAY_LIMITS.missedBeats * INTERVAL_MS;
-const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
 describe("a machine that sends nothing", () => {
   it("for three heartbeats over a half-open socket → its object is notified, and the socket closed", () =>
@@ -233,7 +232,7 @@ describe("a socket without an accepted report", () => {
       await made.pass(1000 * GATEWAY_LIMITS.unacceptedSeconds - 1);
       expect(socket.said).toEqual([]);
       await made.pass(1);
-      expect(socket.last).toEqual({ type: "closing", reason: "no report", comeBackInMs: AWAY_MS });
+      expect(socket.last).toEqual({ type: "closing", reason: "no report", comeBackInMs: 60_000 });
       expect([made.asked, made.members, made.alarmMs]).toEqual([[], [], null]);
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
     }));
