@@ -26,6 +26,10 @@ export const LOG_LINES = {
     "the Worker does not answer, or cannot enrol machines now",
     "`node-shim doctor`",
   ],
+  "waiting to enrol: DETAIL": [
+    "many machines enrol now; the shim repeats its request at this machine's turn",
+    "no remedy is necessary",
+  ],
   "waiting for an operator: TITLE. DETAIL Join token: ID": [
     "the name belongs to another key; the shim repeats its request until an operator decides",
     "`rollcall approvals`",

@@ -1,5 +1,5 @@
 // Enrols this machine once, and stores its key, its enrolment and the Worker's URL: `node-shim join`.
-import { pause } from "../base/clock.ts";
+import { monotonicMs, pause } from "../base/clock.ts";
 import type { LogMessage } from "../base/log.ts";
 import { gatherMachine } from "../machine/fact-groups.ts";
 import {
@@ -27,10 +27,12 @@ export interface JoinFlags extends MachineFlags {
 const DEADLINE_MS = 10_000;
 const MAX_ATTEMPTS = 3;
 const WAIT_MS = 1000;
+/** The longest time for which `join` waits for the machines that are ahead. */
+const TURN_WITHIN_MS = 3_600_000;
 
 /**
  * Enrols this machine, unless that Worker has enrolled it already. Returns one line for the operator. Calls `warn` for
- * a token file that others can read. Throws, with the remedy, if that fails; the files stay for a retry.
+ * a token file that others can read, and while many machines enrol. Throws, with the remedy, if that fails; the files stay for a retry.
  */
 export async function join(flags: JoinFlags, warn: (message: LogMessage) => void): Promise<string> {
   // Throws for flags that `run` would refuse, before the first request to the Worker.
@@ -46,7 +48,7 @@ export async function join(flags: JoinFlags, warn: (message: LogMessage) => void
     const key = await loadOrMakeKey(flags.state);
     const { thumbprint } = key;
     const joinToken = await readJoinToken(flags.joinTokenFile, warn);
-    const kid = await enrolOnce(key, { name, origin, joinToken }, outbound);
+    const kid = await enrolOnce(key, { name, origin, joinToken }, outbound, warn);
     storeEnrolment(flags.state, { name, thumbprint, kid, origin });
     return `enrolled as ${name} at ${origin}, key ${thumbprint}`;
   } finally {
@@ -54,27 +56,36 @@ export async function join(flags: JoinFlags, warn: (message: LogMessage) => void
   }
 }
 
-/** Tries up to MAX_ATTEMPTS times to enrol. Returns the key ID. */
+/** Tries up to MAX_ATTEMPTS times to enrol, without the attempts before this machine's turn. Returns the key ID. */
 async function enrolOnce(
   key: MachineKey,
   { name, origin, joinToken }: { name: string; origin: string; joinToken: string },
   outbound: Outbound,
+  warn: (message: LogMessage) => void,
 ): Promise<string> {
+  const endMs = monotonicMs() + TURN_WITHIN_MS;
   const { machineID = "", systemUUID = "" } = (await gatherMachine("/", () => undefined)) ?? {};
   const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   try {
-    for (let attempt = 1; ; attempt++) {
+    for (let attempt = 1; ;) {
       const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
       if (outcome.ok) return outcome.value.kid;
-      if (attempt === MAX_ATTEMPTS || isFinal(outcome.error))
-        throw new Error(refusal(outcome.error, key.thumbprint, (await joinTokenKey(joinToken)).id));
+      const fault = outcome.error;
+      const detail = monotonicMs() < endMs && turnOf(fault);
+      if (!detail && (attempt++ === MAX_ATTEMPTS || isFinal(fault)))
+        throw new Error(refusal(fault, key.thumbprint, (await joinTokenKey(joinToken)).id));
+      if (detail) warn(`waiting to enrol: ${detail}`);
       close();
-      await pause(WAIT_MS);
+      await pause(fault.retryAfterMs ?? WAIT_MS);
     }
   } finally {
     close();
   }
 }
+
+/** Returns the text about the machines that are ahead; null if the fault is another one. */
+const turnOf = (fault: RequestFault) =>
+  fault.reason === "refused" && fault.problem.reason === "busy" ? fault.problem.detail : null;
 
 /** Returns whether a retry is useless, unlike after a stale challenge, which means only that the network was slow. */
 const isFinal = (fault: RequestFault) =>

@@ -147,7 +147,10 @@ function waitAfterError(
   if (fault.reason === "refused" && (fault.problem.status === 401 || fault.problem.status === 403)) {
     return Math.max(fault.retryAfterMs ?? 0, UNAUTHENTICATED_WAIT_MS);
   }
-  return Math.max(fault.retryAfterMs ?? 0, random() * backOff(failures, FIRST_BACKOFF_MS, intervalMs));
+  // Requests that follow soon would keep a busy Worker busy.
+  const isBusy = fault.reason === "failed" ? fault.isLate : fault.problem.reason === "busy";
+  const firstMs = isBusy ? intervalMs / 2 : FIRST_BACKOFF_MS;
+  return Math.max(fault.retryAfterMs ?? 0, random() * backOff(failures, firstMs, intervalMs));
 }
 
 /** Returns a function that logs an outcome if its text differs from the last logged text. */

@@ -1,5 +1,6 @@
 // Enrols this machine with its join token: the Worker pins the machine's key under its name.
 import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
+import { backOff } from "../../shared/back-off.ts";
 import { pause } from "../base/clock.ts";
 import type { Log, LogMessage } from "../base/log.ts";
 import { type MachineKey, storeEnrolment } from "../identity/identity.ts";
@@ -36,7 +37,7 @@ export async function enrolMachine({
   const { facts } = await machine.gather();
   const { machineID = "", systemUUID = "" } = facts.machine ?? {};
   let lastMessage = "";
-  while (!stop.aborted) {
+  for (let failures = 1; !stop.aborted; failures++) {
     const outcome = await enrol(send, key, { name: machine.name, origin, joinToken, machineID, systemUUID });
     if (outcome.ok) {
       const { name } = machine;
@@ -45,7 +46,7 @@ export async function enrolMachine({
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
       return outcome.value;
     }
-    const next = afterEnrolment(outcome.error, token, Math.random);
+    const next = afterEnrolment(outcome.error, token, failures, Math.random);
     if (stop.aborted) break;
     if (next.message !== lastMessage) log("warn", next.message);
     lastMessage = next.message;
@@ -54,38 +55,43 @@ export async function enrolMachine({
   return null;
 }
 
-/** The upper limit of the random wait after a fault of the Worker or the network. */
-const FAILURE_WAIT_MS = 5000;
+/** The limits of the random wait after a fault of the Worker or the network: at first, and after more failures. */
+const FAILURE_WAIT_MS = { first: 5000, longest: 60_000 } as const;
 /** The least wait for an operator's approval. The actual wait is random, up to twice this time. */
 const APPROVAL_WAIT_MS = 30_000;
 
 /**
  * Returns the wait before the next attempt after a failed enrolment, and the line to log. Throws, with the remedy,
- * for a refusal. `token` is the join token's ID, which is no secret. `random` is typically Math.random.
+ * for a refusal. `token` is the join token's ID, which is no secret. `failures` counts the failures in a row, from 1.
+ * `random` is typically Math.random.
  */
 export function afterEnrolment(
   fault: RequestFault,
   token: string,
+  failures: number,
   random: () => number,
 ): { waitMs: number; message: LogMessage } {
   const { retryAfterMs = 0 } = fault;
+  const { first, longest } = FAILURE_WAIT_MS;
+  const waitMs = retryAfterMs || random() * backOff(failures, first, longest);
   if (fault.reason === "failed") {
-    const waitMs = retryAfterMs || random() * FAILURE_WAIT_MS;
     return { waitMs, message: `enrolment failed: ${fault.message}; trying again` };
   }
   const { title, detail, reason, status } = fault.problem;
   if (reason === "name-pinned") {
-    const waitMs = Math.max(retryAfterMs, APPROVAL_WAIT_MS * (1 + random()));
-    return { waitMs, message: `waiting for an operator: ${title}. ${detail} Join token: ${token}` };
+    const approvalMs = Math.max(retryAfterMs, APPROVAL_WAIT_MS * (1 + random()));
+    return {
+      waitMs: approvalMs,
+      message: `waiting for an operator: ${title}. ${detail} Join token: ${token}`,
+    };
   }
+  // Many machines enrol at once: the detail has the machines that are ahead.
+  if (reason === "busy") return { waitMs, message: `waiting to enrol: ${detail}` };
   // The challenge is too old on a slow network, or was made for the name that the machine had before.
   const isLate = reason === "challenge-stale";
   if (status < 500 && status !== 429 && !isLate)
     throw new Error(`enrolment refused: ${title}. ${detail} Join token: ${token}`);
   // An operator has to fix a missing configuration, so the log gets the whole problem.
   const what = reason === "not-configured" ? `${title}. ${detail}` : title;
-  return {
-    waitMs: retryAfterMs || random() * FAILURE_WAIT_MS,
-    message: `enrolment failed: ${what}; trying again`,
-  };
+  return { waitMs, message: `enrolment failed: ${what}; trying again` };
 }

@@ -18,8 +18,11 @@ export interface TransportResponse {
   retryAfterMs?: number;
 }
 
-/** Sends one request. Rejects if the whole answer has not arrived within the deadline. */
+/** Sends one request. Rejects with a LateAnswer if the whole answer has not arrived within the deadline. */
 export type Transport = (request: TransportRequest) => Promise<TransportResponse>;
+
+/** The error of a request whose answer has not arrived within the deadline. */
+export class LateAnswer extends Error {}
 
 /** The most bytes of an answer, above any answer of the protocol. */
 export const MAX_ANSWER_BYTES = 64 * 1024;
@@ -33,9 +36,12 @@ export function retryAfterMs(seconds: unknown): number | undefined {
   return retryAfter > 0 ? Math.min(Math.max(retryAfter, 1), MAX_RETRY_AFTER_SECONDS) * 1000 : undefined;
 }
 
-/** The fault of a request. refused: the Worker answered with a problem document. failed: no usable answer came. */
+/**
+ * The fault of a request. refused: the Worker answered with a problem document. failed: no usable answer came; `isLate`
+ * if none came within the deadline.
+ */
 export type RequestFault = (
-  { reason: "refused"; problem: Problem } | { reason: "failed"; message: string }
+  { reason: "refused"; problem: Problem } | { reason: "failed"; message: string; isLate?: true }
 ) & { retryAfterMs?: number };
 
 /** Returns a fault as one line. */
@@ -56,7 +62,8 @@ export async function exchange<Answer>(
   try {
     response = await send(request);
   } catch (error) {
-    return failure({ reason: "failed", message: faultOf(error) });
+    const late = error instanceof LateAnswer && { isLate: true as const };
+    return failure({ reason: "failed", message: faultOf(error), ...late });
   }
   const retry = response.retryAfterMs === undefined ? {} : { retryAfterMs: response.retryAfterMs };
   let body: unknown;

@@ -1,9 +1,11 @@
 // Sends HTTP requests to the Worker over one kept-alive connection of node:http(s): a fifth less memory than fetch.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { abortAfter } from "../base/clock.ts";
+import { ANSWER_UNTIL } from "../../shared/protocol/answer-until.ts";
+import { abortAfter, wallMs } from "../base/clock.ts";
 import { agentTo, connectionFault, DIRECTLY, lateText, type Outbound } from "./outbound.ts";
 import {
+  LateAnswer,
   MAX_ANSWER_BYTES,
   retryAfterMs,
   type Transport,
@@ -13,7 +15,7 @@ import {
 import { lateProxy } from "./tunnel.ts";
 
 /** The result of one attempt. `wasIdle` is true if a kept-alive connection was closed before any byte of the answer. */
-type Attempt = { answer: TransportResponse } | { failed: string; wasIdle: boolean };
+type Attempt = { answer: TransportResponse } | { failed: string; isLate: boolean; wasIdle: boolean };
 
 /** Makes the HTTP transport. Call `close` after a failure, to drop the connection, which may be stuck. */
 export function httpTransport(
@@ -25,26 +27,32 @@ export function httpTransport(
   const { proxy } = outbound;
   const makeAgent = () => agentTo(origin, outbound, deadlineMs);
   let agent = makeAgent();
+  const until = new AnswerUntil(deadlineMs, wallMs);
 
   const attempt = ({ method, path, headers, body }: TransportRequest) =>
     new Promise<Attempt>((resolve) => {
       const signal = abortAfter(deadlineMs);
       const mine = agent;
+      const sentMs = wallMs();
       const start = secure ? httpsRequest : httpRequest;
       const options = {
         method,
         agent: mine,
-        headers: { ...headers, "content-length": Buffer.byteLength(body) },
+        headers: { ...headers, ...until.headers(), "content-length": Buffer.byteLength(body) },
         signal,
       };
       const failed = (error: Error, wasIdle: boolean) => {
         const late =
           proxy && !request.socket ? lateProxy(proxy, deadlineMs) : new Error(lateText(deadlineMs));
-        resolve({ failed: connectionFault(signal.aborted ? late : error, proxy), wasIdle });
+        const isLate = signal.aborted;
+        resolve({ failed: connectionFault(isLate ? late : error, proxy), isLate, wasIdle });
       };
       const request = start(new URL(path, origin), options, (response) => {
         void readAnswer(response).then(
-          (answer) => resolve({ answer }),
+          (answer) => {
+            until.answered(sentMs, response.headers.date);
+            resolve({ answer });
+          },
           (error: Error) => failed(error, false),
         );
       });
@@ -56,7 +64,7 @@ export function httpTransport(
     const first = await attempt(request);
     // Sends the request again if the Worker has closed an idle connection: every request is safe to repeat.
     const last = "failed" in first && first.wasIdle ? await attempt(request) : first;
-    if ("failed" in last) throw new Error(last.failed);
+    if ("failed" in last) throw new (last.isLate ? LateAnswer : Error)(last.failed);
     return last.answer;
   };
 
@@ -90,4 +98,32 @@ function readAnswer(response: IncomingMessage): Promise<TransportResponse> {
       });
     });
   });
+}
+
+/** The most by which this machine's clock may differ from the Worker's Date, which has whole seconds. */
+const SKEW_MS = 2000;
+
+/** Makes the header that states until when this machine waits for an answer. */
+export class AnswerUntil {
+  readonly #deadlineMs: number;
+  readonly #nowMs: () => number;
+  /** true if the Date of the last answer agreed with this machine's clock. A false clock would cost answers. */
+  #isAgreed = false;
+
+  /** `deadlineMs`: the time for which this machine waits for an answer. `nowMs`: typically wallMs. */
+  constructor(deadlineMs: number, nowMs: () => number) {
+    this.#deadlineMs = deadlineMs;
+    this.#nowMs = nowMs;
+  }
+
+  /** Returns the headers of a request that is sent now. */
+  headers(): Record<string, string> {
+    return this.#isAgreed ? { [ANSWER_UNTIL]: String(this.#nowMs() + this.#deadlineMs) } : {};
+  }
+
+  /** Must be called with each answer. `sentMs`: the time of the request. `date`: the answer's header Date. */
+  answered(sentMs: number, date: string | undefined): void {
+    const workerMs = Date.parse(date ?? "");
+    this.#isAgreed = workerMs >= sentMs - SKEW_MS && workerMs <= this.#nowMs() + SKEW_MS;
+  }
 }

@@ -10,13 +10,13 @@ import { openSocket, type Upgrading } from "./upgrade.ts";
 interface LinkOptions extends Upgrading {
   /** The value of --transport. */
   choice: TransportChoice;
-  /** Returns a random number from 0 to 1. Typically Math.random. */
-  random: () => number;
   log: Log;
   /** Called once reports go over a socket, and the HTTP connection is no longer needed. */
   dropHttp: () => void;
   /** Called when the transport in use, or the time of the next attempt to open a socket, has changed. */
   changed: (transport: TransportInUse) => void;
+  /** Opens a socket. Absent: openSocket. */
+  open?: typeof openSocket;
 }
 
 export interface TransportInUse {
@@ -103,7 +103,8 @@ export class Link implements ReportLink {
       },
       ended: (end: SocketLoss) => void (isMine() && this.#lose(end)),
     };
-    const opened = await openSocket(this.#options, path, listener, attempt.signal);
+    const { open = openSocket } = this.#options;
+    const opened = await open(this.#options, path, listener, attempt.signal);
     if (!isMine()) return opened.ok ? opened.value.close() : undefined;
     if (!opened.ok) {
       const { why, retryAfterMs } = opened.error;

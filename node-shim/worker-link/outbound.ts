@@ -32,10 +32,10 @@ export function outboundTo(
   return { proxy, trust: caFile === undefined ? undefined : authorities(caFile, environment) };
 }
 
-/** Returns an agent that keeps the connections until `destroy`. A proxy must open a connection within `deadlineMs`. */
+/** Returns an agent that keeps one connection until `destroy`. A proxy must open a connection within `deadlineMs`. */
 export function agentTo(origin: string, { proxy, trust }: Outbound, deadlineMs: number): HttpAgent {
   if (proxy) return new TunnelAgent(proxy, trust, deadlineMs);
-  const kept = { keepAlive: true, maxSockets: 2 };
+  const kept = { keepAlive: true, maxSockets: 1 };
   if (!origin.startsWith("https:")) return new HttpAgent(kept);
   return new HttpsAgent({ ...kept, ...(trust && { secureContext: trust }) });
 }

@@ -7,7 +7,7 @@ import {
   type GatewayFrame,
   type ReportFrame,
 } from "../../shared/protocol/frames.ts";
-import { LIMITS } from "../../shared/protocol/limits.ts";
+import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { plainText } from "../../shared/protocol/schema.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
@@ -46,9 +46,14 @@ interface SocketParts {
   /** The session's keys, made for this socket. */
   keys: SessionKeys;
   clock: Clock;
-  /** The time limit of each answer. */
+  /** The time after which an answer is late. */
   deadlineMs: number;
+  /** Returns a random number from 0 to 1. Typically Math.random. */
+  random: () => number;
 }
+
+/** The longest wait for an answer while the Worker answers pings, in deadlines: three heartbeats, then it is silent. */
+const PATIENCE = GATEWAY_LIMITS.missedBeats;
 
 type ReportAnswerFrame = Extract<GatewayFrame, { type: "report-answer" }>;
 
@@ -71,6 +76,8 @@ export class GatewaySocket {
   /** true if the Worker has asked for a report, so that a heartbeat is not enough. */
   #isReportWanted = false;
   #waiting: Waiting | null = null;
+  /** true if the Worker has answered the last ping. */
+  #isPonged = false;
   readonly #unasked: Pace;
 
   constructor(connection: WebSocketConnection, parts: SocketParts, listener: SocketListener) {
@@ -80,6 +87,7 @@ export class GatewaySocket {
     this.#unasked = gatewayPace(parts.clock.nowMs);
     connection.listen({
       received: (text) => this.#received(text),
+      ponged: () => void (this.#isPonged = true),
       ended: (why) => this.#end({ ...LOST, why }),
     });
   }
@@ -181,12 +189,7 @@ export class GatewaySocket {
         this.#waiting = null;
         resolve(answer);
       };
-      const late = () => {
-        // The connection may be stuck, so the socket ends without a close frame.
-        connection.terminate();
-        this.#end({ ...LOST, why: lateText(this.#parts.deadlineMs) });
-      };
-      const cancel = this.#parts.clock.timer(this.#parts.deadlineMs, late);
+      const cancel = this.#onceLate(connection);
       const take = (frame: GatewayFrame) => {
         const answer = answerOf(frame);
         if (answer === undefined) return false;
@@ -197,6 +200,31 @@ export class GatewaySocket {
       this.#waiting = { take, over: () => settle(null) };
       connection.send(text);
     });
+  }
+
+  /**
+   * Ends the socket if an answer stays away. If a ping has no answer either, the connection is stuck. If the ping has
+   * one, the Worker is only busy: another connection would make it busier. Returns a function that cancels the end.
+   */
+  #onceLate(connection: WebSocketConnection): () => void {
+    const { clock, deadlineMs, random } = this.#parts;
+    const giveUp = () => {
+      // The connection may be stuck, so the socket ends without a close frame.
+      connection.terminate();
+      this.#end({ ...LOST, why: lateText(deadlineMs) });
+    };
+    let cancel = clock.timer(deadlineMs, () => {
+      this.#isPonged = false;
+      connection.ping();
+      // The machines of a gateway that hangs report by HTTP at different times.
+      const forMs = (deadlineMs / 2) * (1 + random());
+      const decide = () => {
+        if (!this.#isPonged) return giveUp();
+        cancel = clock.timer((PATIENCE - 1) * deadlineMs - forMs, giveUp);
+      };
+      cancel = clock.timer(forMs, decide);
+    });
+    return () => cancel();
   }
 }
 

@@ -113,7 +113,7 @@ function brokenProxy(error: Error, { origin }: Proxy): ProxyFault {
   );
 }
 
-/** Keeps connections to the Worker, each with its own tunnel. `destroy` also drops tunnels that are being opened. */
+/** Keeps one connection to the Worker, with its own tunnel. `destroy` also drops a tunnel that is being opened. */
 export class TunnelAgent extends Agent {
   readonly #proxy: Proxy;
   readonly #trust: SecureContext | undefined;
@@ -121,7 +121,7 @@ export class TunnelAgent extends Agent {
   readonly #underWay = new Set<() => void>();
 
   constructor(proxy: Proxy, trust: SecureContext | undefined, deadlineMs: number) {
-    super({ keepAlive: true, maxSockets: 2, ...(trust && { secureContext: trust }) });
+    super({ keepAlive: true, maxSockets: 1, ...(trust && { secureContext: trust }) });
     this.#proxy = proxy;
     this.#trust = trust;
     this.#deadlineMs = deadlineMs;

@@ -14,9 +14,11 @@ import { GatewaySocket, type SocketListener } from "./socket-transport.ts";
 export interface Upgrading {
   machine: EnrolledMachine;
   outbound: Outbound;
-  /** The time limit of the upgrade, and of each answer. */
+  /** The time limit of the upgrade, and the time after which an answer is late. */
   deadlineMs: number;
   clock: Clock;
+  /** Returns a random number from 0 to 1. Typically Math.random. */
+  random: () => number;
 }
 
 export interface UpgradeRefusal {
@@ -29,7 +31,7 @@ export interface UpgradeRefusal {
 
 /** Opens a socket. `path` is the Worker's offer, with its ticket. Never rejects. */
 export async function openSocket(
-  { machine, outbound, deadlineMs, clock }: Upgrading,
+  { machine, outbound, deadlineMs, clock, random }: Upgrading,
   path: string,
   listener: SocketListener,
   signal: AbortSignal,
@@ -56,7 +58,7 @@ export async function openSocket(
   // Destroying the agent does not close an open WebSocket, whose connection the agent has released.
   agent.destroy();
   if (!opened.ok) return failure(refusalOf(opened.error, outbound, deadlineMs));
-  return success(new GatewaySocket(opened.value, { name, keys, clock, deadlineMs }, listener));
+  return success(new GatewaySocket(opened.value, { name, keys, clock, deadlineMs, random }, listener));
 }
 
 const BLOCKED = "a proxy on the way does not pass WebSockets on";

@@ -22,6 +22,8 @@ export interface Opening {
 
 export interface ConnectionListener {
   received: (text: string) => void;
+  /** Called when the Worker's side has answered a ping. */
+  ponged?: () => void;
   /** Called once with the reason, unless this side has ended the connection. */
   ended: (why: string) => void;
 }
@@ -36,6 +38,8 @@ export interface WebSocketConnection {
   /** Sets the listener. Must be called once; messages wait until then. */
   listen: (listener: ConnectionListener) => void;
   send: (text: string) => void;
+  /** Sends a ping. The platform answers it without the gateway, also while the gateway is busy. */
+  ping: () => void;
   /** Sends a close frame, and ends the connection. */
   close: () => void;
   /** Ends the connection at once, without a close frame, since it may be stuck. */
@@ -134,6 +138,7 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
     over(NOT_TEXT);
     close(CLOSE.unsupported, NOT_TEXT);
   });
+  socket.on("pong", () => void (end === null && listener?.ponged?.()));
   socket.on("error", (error) => over(faultOf(error)));
   socket.on("close", (code, reason) => over(closedText(code, reason.toString())));
   return {
@@ -145,6 +150,10 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
     send(text) {
       // A message that cannot be sent gets no answer, which the caller notices by its deadline.
       if (end === null && socket.readyState === WebSocket.OPEN) socket.send(text, () => undefined);
+    },
+    ping() {
+      if (end === null && socket.readyState === WebSocket.OPEN)
+        socket.ping(undefined, undefined, () => undefined);
     },
     close() {
       if (end !== null) return;

@@ -137,7 +137,7 @@ describe("a half-open socket", () => {
     expect(await nextBeat(socket)).toMatchObject(ANSWER);
     const late = await halfOpen(gateway, name);
     const unsent = await socket.heartbeat();
-    // The machine notices a half-open socket after nine seconds without an answer; the gateway does not notice it.
+    // The machine notices a half-open socket after at most 18 seconds without an answer; the gateway does not notice it.
     shift(2 * BEAT_MS);
     expect(await renewedBy(name, () => machine.http())).toBe(1);
     const next = await machine.connect();

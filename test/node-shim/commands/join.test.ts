@@ -6,6 +6,7 @@ import { join as joinPaths } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
 import { join } from "../../../node-shim/commands/join.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
+import { withoutWaits } from "../base/timers.ts";
 
 const isRoot = process.geteuid?.() === 0;
 const TOKEN = `rcj1_${"A".repeat(43)}`;
@@ -13,12 +14,17 @@ const TOKEN = `rcj1_${"A".repeat(43)}`;
 let folder: { path: string; remove: () => void };
 let server: Server;
 let asked: number;
+/** The answers before the enrolment's answer. */
+let refusals: { status: number; reason: string; detail: string; retryAfterSeconds: number }[];
 beforeEach(async () => {
   folder = temporaryFolder();
   asked = 0;
+  refusals = [];
   server = createServer((request, response) => {
     asked++;
-    request.resume().once("end", () => response.end(JSON.stringify({ kid: "k", ticket: "t" })));
+    const refused = refusals.shift();
+    if (refused) response.writeHead(refused.status, { "retry-after": String(refused.retryAfterSeconds) });
+    request.resume().once("end", () => response.end(JSON.stringify(refused ?? { kid: "k", ticket: "t" })));
   });
   await new Promise<void>((resolve) => void server.listen(0, "127.0.0.1", resolve));
 });
@@ -52,6 +58,20 @@ test.each<[mode: number, isWarned: boolean]>([
 ])("a token's file of mode %o → enrolled, with a warning: %s", async (mode, isWarned) => {
   const text = `--join-token-file ${file()} can be read by other users (mode ${mode.toString(8)}): chmod 600 ${file()}, and ask your operator for another token`;
   expect(await joined(mode)).toEqual(isWarned ? [text] : []);
+});
+
+it("many machines enrol at once → waits for its turn with the Worker's estimate, more often than it tries", async () => {
+  const busy = (retryAfterSeconds: number) => ({
+    status: 503,
+    reason: "busy",
+    detail: `About ${retryAfterSeconds} s: 1,900 machines are ahead.`,
+    retryAfterSeconds,
+  });
+  refusals = [busy(5), busy(4), busy(3), busy(1)];
+  withoutWaits(5000);
+  const waits = [5, 4, 3, 1].map((s) => `waiting to enrol: About ${s} s: 1,900 machines are ahead.`);
+  expect(await joined(0o600)).toEqual(waits);
+  expect(asked).toBe(5);
 });
 
 it.runIf(isRoot)("another group can read the token's file → a warning (only as root)", async () => {

@@ -1,7 +1,7 @@
 // Tests when the loop reports, and the lines that it logs. Time passes only when a test lets it.
 import { afterEach, describe, expect, it, test } from "vitest";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
-import { failed, machineWithLoop, ok, refused, type Situation } from "./machine.ts";
+import { failed, late, machineWithLoop, ok, refused, type Situation } from "./machine.ts";
 
 const HOUR_MS = 3_600_000;
 let ending: (() => Promise<void>)[] = [];
@@ -41,6 +41,12 @@ describe("waits", () => {
     ],
     ["Retry-After beyond the wait → Retry-After", [failed("busy", 30_000)], [30_000]],
     ["Retry-After below the wait → the wait", [failed(), failed(), failed("busy", 1000)], [1000, 2000, 4000]],
+    [
+      "late answers → up to half an interval, then an interval",
+      [late(), late(), late()],
+      [5000, 10_000, 10_000],
+    ],
+    ["a late answer after failures → as after that number of late ones", [failed(), late()], [1000, 10_000]],
     ["401 → a minute, each time", [refused(401), refused(401)], [60_000, 60_000]],
     ["403 → a minute", [refused(403)], [60_000]],
     ["401 with a longer Retry-After → Retry-After", [refused(401, 120_000)], [120_000]],

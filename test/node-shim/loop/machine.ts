@@ -33,6 +33,11 @@ export const failed = (message = "refused", retryAfterMs?: number): ReportOutcom
   error: { reason: "failed", message, ...(retryAfterMs === undefined ? {} : { retryAfterMs }) },
 });
 
+export const late = (): ReportOutcome => ({
+  ok: false,
+  error: { reason: "failed", message: "no answer within 9 s", isLate: true },
+});
+
 /** The situation at the start. `random` is 1 by default. */
 export interface Situation {
   settings?: Partial<Settings>;

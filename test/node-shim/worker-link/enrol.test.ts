@@ -25,6 +25,7 @@ describe("a failed enrolment", () => {
     ["the Worker is not configured", refused("not-configured"), 0.5, 2500, /Title\. Detail\.; trying again$/],
     ["its signature arrived too late", refused("challenge-stale"), 0.5, 2500, /trying again$/],
     ["its address is over a limit", refused("rate-limited", 60_000), 0.5, 60_000, /trying again$/],
+    ["many machines are ahead", refused("busy", 40_000), 0.5, 40_000, /^waiting to enrol: Detail\.$/],
     ["the Worker has a fault and sets a wait", refused("internal", 7000), 0.5, 7000, /trying again$/],
     [
       "the Worker cannot be reached",
@@ -34,15 +35,25 @@ describe("a failed enrolment", () => {
       /failed: no; trying again$/,
     ],
   ])("%s → tries again after that wait, and logs it", (_, fault, random, waitMs, say) => {
-    const next = afterEnrolment(fault, "token-7", () => random);
+    const next = afterEnrolment(fault, "token-7", 1, () => random);
     expect(next.waitMs).toBeCloseTo(waitMs);
     expect(next.message).toMatch(say);
+  });
+
+  it.each([
+    [1, 5000],
+    [2, 10_000],
+    [4, 40_000],
+    [5, 60_000],
+    [50, 60_000],
+  ])("%i failures in a row → waits up to %i ms", (failures, waitMs) => {
+    expect(afterEnrolment(refused("internal"), "token-7", failures, () => 1).waitMs).toBe(waitMs);
   });
 
   it.each<Reason>(["token-refused", "wrong-origin", "unauthenticated", "invalid-body"])(
     "%s → ends with advice",
     (reason) => {
-      expect(() => afterEnrolment(refused(reason), "token-7", Math.random)).toThrow(
+      expect(() => afterEnrolment(refused(reason), "token-7", 1, Math.random)).toThrow(
         /^enrolment refused: Title\. Detail\. Join token: token-7$/,
       );
     },

@@ -134,7 +134,8 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
     });
   };
 
-  const wss = new WebSocketServer({ noServer: true, perMessageDeflate: true });
+  // A ping without an answer is what a stuck connection has.
+  const wss = new WebSocketServer({ noServer: true, perMessageDeflate: true, autoPong: false });
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     log.push(`upgrade ${request.url?.split("?")[1]}`);
     socket.on("error", () => undefined);

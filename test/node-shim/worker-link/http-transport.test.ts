@@ -7,8 +7,8 @@ import {
   type Socket,
 } from "node:net";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import type { TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
-import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
+import { LateAnswer, type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
+import { AnswerUntil, httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { heldTimers } from "../base/timers.ts";
 
 const REQUEST: TransportRequest = { method: "POST", path: "/v1", headers: {}, body: "{}" };
@@ -63,6 +63,18 @@ test("method, path, headers and body arrive; status and body come back, in UTF-8
     body: "ü€",
   });
   expect(answer).toEqual({ status: 412, body: JSON.stringify(["PUT", "/v1/x", "1", "5", "ü€"]) });
+});
+
+test("two requests at once → one connection: the second waits for the first", async () => {
+  const ports: (number | undefined)[] = [];
+  const { origin, sockets } = await serve((request, response) => {
+    ports.push(request.socket.remotePort);
+    response.end("{}");
+  });
+  const { send } = transport(origin);
+  await Promise.all([send(REQUEST), send(REQUEST)]);
+  expect(ports).toEqual([ports[0], ports[0]]);
+  expect(sockets.size).toBe(1);
 });
 
 test("requests one after the other → one connection; after close() → another, and the first is closed", async () => {
@@ -162,10 +174,13 @@ describe("no whole answer within the deadline → an error that says so", () => 
       listener(request, response);
       asked.resolve();
     });
-    const late = expect(transport(origin).send(REQUEST)).rejects.toThrow("no answer within 30 s");
+    const late = transport(origin)
+      .send(REQUEST)
+      .catch((error: unknown) => error);
     await asked.promise;
     pass(LONG_MS);
-    await late;
+    expect(await late).toEqual(new LateAnswer("no answer within 30 s"));
+    expect(await late).toBeInstanceOf(LateAnswer);
   });
 });
 
@@ -236,5 +251,39 @@ describe("Retry-After", () => {
       response.end("{}");
     });
     expect(await transport(origin).send(REQUEST)).toEqual({ status: 503, body: "{}", ...retry });
+  });
+});
+
+describe("the time until which a machine waits", () => {
+  const NOW_MS = Date.UTC(2026, 0, 1);
+  const UNTIL = { "rollcall-until": String(NOW_MS + 9000) };
+  const dateOf = (ms: number) => new Date(ms).toUTCString();
+
+  it("before the first answer → no header", () => {
+    expect(new AnswerUntil(9000, () => NOW_MS).headers()).toEqual({});
+  });
+
+  test.each<[situation: string, sentMs: number, date: string | undefined, headers: object]>([
+    ["of the same second", NOW_MS - 100, dateOf(NOW_MS), UNTIL],
+    ["between the request and a late answer", NOW_MS - 8000, dateOf(NOW_MS - 5000), UNTIL],
+    ["2 s before the request", NOW_MS, dateOf(NOW_MS - 2000), UNTIL],
+    ["3 s before the request: one of the clocks is false", NOW_MS, dateOf(NOW_MS - 3000), {}],
+    ["2 s after the answer", NOW_MS - 100, dateOf(NOW_MS + 2000), UNTIL],
+    ["3 s after the answer", NOW_MS - 100, dateOf(NOW_MS + 3000), {}],
+    ["missing", NOW_MS - 100, undefined, {}],
+    ["no date", NOW_MS - 100, "soon", {}],
+  ])("the Date of the last answer is %s", (_, sentMs, date, headers) => {
+    const until = new AnswerUntil(9000, () => NOW_MS);
+    until.answered(sentMs, date);
+    expect(until.headers()).toEqual(headers);
+  });
+
+  it("the machine's clock was set → no header after the next answer, also if that answer is a refusal", () => {
+    let nowMs = NOW_MS;
+    const until = new AnswerUntil(9000, () => nowMs);
+    until.answered(nowMs, dateOf(nowMs));
+    nowMs -= 60_000;
+    until.answered(nowMs, dateOf(NOW_MS));
+    expect(until.headers()).toEqual({});
   });
 });

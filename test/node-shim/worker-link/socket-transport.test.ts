@@ -21,8 +21,11 @@ const ACCEPTED = {
   comeBackWithinMs: 30_000,
 } as const satisfies GatewayFrame;
 
-/** Makes a socket on the test's connection. `events` has the events of both sides, in their order. */
-function socketOnTest() {
+/**
+ * Makes a socket on the test's connection. `events` has the events of both sides, in their order. The Worker answers
+ * pings if `pongs`.
+ */
+function socketOnTest({ pongs = false, random = 0 } = {}) {
   const clock = fakeClock();
   const events: string[] = [];
   const sent: string[] = [];
@@ -31,12 +34,13 @@ function socketOnTest() {
   const connection = {
     listen: (listens: ConnectionListener) => void (listener = listens),
     send: (text: string) => sent.push(text),
+    ping: () => void (events.push("ping"), pongs && listener?.ponged?.()),
     close: () => void events.push("closed"),
     terminate: () => void events.push("terminated"),
   };
   const socket = new GatewaySocket(
     connection,
-    { name: "edge-1", keys: makeSessionKeys(), clock, deadlineMs: DEADLINE_MS },
+    { name: "edge-1", keys: makeSessionKeys(), clock, deadlineMs: DEADLINE_MS, random: () => random },
     {
       asked: () => events.push("asked"),
       answered: () => undefined,
@@ -113,18 +117,6 @@ describe("a report", () => {
     expect(await socket.heartbeat(OTHER, 0)).toBeNull();
   });
 
-  it("no answer within the deadline → given up, without a log line", async () => {
-    const { socket, clock, events, ends } = test_;
-    const answer = socket.report(REPORT);
-    await clock.pass(DEADLINE_MS - 1);
-    expect(events).toEqual([]);
-    await clock.pass(1);
-    expect(await answer).toBeNull();
-    expect(events.filter((event) => event !== "closed")).toEqual(["terminated", "ended"]);
-    expect(ends).toEqual([{ why: "no answer within 9 s", comeBackInMs: 0, isPlanned: false }]);
-    expect(await socket.report(REPORT)).toBeNull();
-  });
-
   it("the connection ends meanwhile → no answer, at once", async () => {
     const { socket, isLost, ends } = test_;
     const answer = socket.report(REPORT);
@@ -198,15 +190,48 @@ describe("a heartbeat", () => {
     expect(ends).toEqual([]);
   });
 
-  it("an answer to another heartbeat → ignored, until the deadline ends the socket", async () => {
+  it("an answer to another heartbeat → ignored, until the socket ends as without an answer", async () => {
     const { socket, receives, clock, ends } = await withSession();
     const beat = socket.heartbeat(OTHER, 0);
     for (const n of [0, 2]) receives({ type: "answer", n, nonce: "x".repeat(22), nextInMs: 1 });
     await settle();
     expect(ends).toEqual([]);
-    await clock.pass(DEADLINE_MS);
+    await clock.pass(1.5 * DEADLINE_MS);
     expect(await beat).toBeNull();
     expect(ends).toMatchObject([{ why: "no answer within 9 s" }]);
+  });
+});
+
+describe("a late answer", () => {
+  test.each<[situation: string, pongs: boolean, random: number, givenUpMs: number]>([
+    ["and no answer to a ping → given up, at the earliest", false, 0, 13_500],
+    ["and no answer to a ping → given up, at the latest", false, 1, 18_000],
+    ["from a Worker that answers a ping, and is only busy → given up after three deadlines", true, 0, 27_000],
+    ["from such a Worker, whatever the random time", true, 1, 27_000],
+  ])("%s", async (_, pongs, random, givenUpMs) => {
+    test_ = socketOnTest({ pongs, random });
+    const { socket, clock, events, ends } = test_;
+    const answer = socket.report(REPORT);
+    await clock.pass(DEADLINE_MS - 1);
+    expect(events).toEqual([]);
+    await clock.pass(givenUpMs - DEADLINE_MS);
+    expect(events).toEqual(["ping"]);
+    await clock.pass(1);
+    expect(await answer).toBeNull();
+    expect(events.filter((event) => event !== "closed")).toEqual(["ping", "terminated", "ended"]);
+    expect(ends).toEqual([{ why: "no answer within 9 s", comeBackInMs: 0, isPlanned: false }]);
+    expect(await socket.report(REPORT)).toBeNull();
+  });
+
+  it.each([13_499, 26_999])("that comes after %i ms → counts, and the socket stays", async (ms) => {
+    test_ = socketOnTest({ pongs: true });
+    const { socket, receives, clock, ends } = await withSession();
+    const beat = socket.heartbeat(OTHER, 0);
+    await clock.pass(ms);
+    receives({ type: "answer", n: 1, nonce: "m".repeat(22), nextInMs: 9500 });
+    expect(await beat).toBe(9500);
+    await clock.pass(60_000);
+    expect(ends).toEqual([]);
   });
 });
 

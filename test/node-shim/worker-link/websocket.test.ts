@@ -66,8 +66,13 @@ async function opened(port: number) {
   closing.push(connection.terminate);
   const received: string[] = [];
   const ended: string[] = [];
-  connection.listen({ received: (text) => received.push(text), ended: (why) => ended.push(why) });
-  return { connection, received, ended };
+  const pongs: true[] = [];
+  connection.listen({
+    received: (text) => received.push(text),
+    ponged: () => pongs.push(true),
+    ended: (why) => ended.push(why),
+  });
+  return { connection, received, ended, pongs };
 }
 
 describe("with a WebSocket server", () => {
@@ -89,6 +94,16 @@ describe("with a WebSocket server", () => {
     sockets[0]?.ping("1");
     await eventually(() => got).toEqual([...texts, "x".repeat(100_000), "pong 1"]);
     expect(received).toEqual(texts);
+  });
+
+  it("ping() → the server's answer is reported; after the end nothing is sent", async () => {
+    const { port } = await server();
+    const { connection, ended, pongs } = await opened(port);
+    connection.ping();
+    await eventually(() => pongs).toEqual([true]);
+    connection.terminate();
+    connection.ping();
+    expect(ended).toEqual([]);
   });
 
   it("a message in fragments → one text", async () => {
