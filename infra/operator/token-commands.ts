@@ -121,22 +121,26 @@ function nodeOptions(command: Command): Command {
     )
     .option(
       "--may-address <range>",
-      "a range of a machine's addresses, 10.0.0.0/8, or an ending of its DNS names, .shop.example.com; repeatable",
+      "a range of a machine's addresses, 10.0.0.0/8, or an ending of its DNS names, .shop.example.com; '*' for all; replaces the private ranges; repeatable",
       collect,
     )
     .option(
       "--may-cloud <id>",
       "a provider ID that a machine may have: aws:///eu-west-1a/*; repeatable",
       collect,
-    );
+    )
+    .option("--may-all", "let a machine set everything that no other --may flag of the command limits");
 }
 
 const TOKEN_COLUMNS: readonly TableColumn<ListedToken>[] = [
   { head: "ID", of: ({ id }) => id, rank: 0 },
   {
     head: "NAMES",
-    of: ({ names, rejoin, namesBelow }) =>
-      names + (rejoin ? " (rejoin)" : "") + (namesBelow ? " (any DNS name below it)" : ""),
+    of: ({ names, rejoin, namesBelow, note }) =>
+      names +
+      (rejoin ? " (rejoin)" : "") +
+      (namesBelow ? " (any DNS name below it)" : "") +
+      (note ? " (without limits)" : ""),
     rank: 1,
   },
   { head: "STATE", of: ({ state }) => state, rank: 2 },
@@ -171,6 +175,7 @@ interface TokenFlags {
   mayResource?: string[];
   mayAddress?: string[];
   mayCloud?: string[];
+  mayAll?: boolean;
 }
 
 /** The flags that list what a machine may set. The single value "" is an empty list and allows nothing. */
@@ -187,6 +192,7 @@ export function tokenRequest(flags: TokenFlags): Partial<TokenRequest> {
     ...(label && { labels: label }),
     ...(taint && { taints: taint }),
     ...(role && { roles: patterns(role) }),
+    mayAll: flags.mayAll === true,
     ...Object.fromEntries(MAY.flatMap((may) => (flags[may] ? [[may, patterns(flags[may])]] : []))),
   };
 }
@@ -219,6 +225,7 @@ export const TYPED = {
   mayResource: "--may-resource",
   mayAddress: "--may-address",
   mayCloud: "--may-cloud",
+  mayAll: "--may-all",
 } satisfies Record<keyof TokenRequest, string>;
 
 const patterns = (texts: string[]) => texts.filter((text) => text !== "");

@@ -21,7 +21,7 @@ const keyPattern = z
   );
 const keyPatterns = z.array(keyPattern).check(z.maxLength(TOKEN_LIMITS.entries));
 
-/** Ranges of IP addresses, and the endings of DNS names, which begin with a dot. */
+/** Ranges of IP addresses, the endings of DNS names, which begin with a dot, and `*` for addresses without a limit. */
 const addressLimits = z
   .array(
     z.string().check(
@@ -30,9 +30,9 @@ const addressLimits = z
         const most = isSuffix ? LIMITS.nameLength : TOKEN_LIMITS.cidrLength;
         const isSound = isSuffix
           ? dnsSubdomainErrors(text.slice(1)).length === 0 && !isAddressInDisguise(text)
-          : parseCidr(text) !== null;
+          : text === "*" || parseCidr(text) !== null;
         const message =
-          "must be a range such as 10.0.0.0/8, or the ending of DNS names such as .shop.example.com";
+          "must be a range such as 10.0.0.0/8, the ending of DNS names such as .shop.example.com, or *";
         if (text.length > most || !isSound) context.addIssue({ code: "custom", message });
       }),
     ),
@@ -99,6 +99,8 @@ export const tokenRequestSchema = z
     uses: z.int().check(z.minimum(1), z.maximum(TOKEN_LIMITS.uses)),
     /** true if a machine may take a name from the machine that has it. */
     rejoin: z._default(z.boolean(), false),
+    /** The limit of each absent list: true for all values, false for the narrow default. If absent, as in Grant. */
+    mayAll: z.optional(z.boolean()),
     ...grantShape,
   })
   .check(
@@ -112,3 +114,37 @@ export const tokenRequestSchema = z
     }),
   );
 export type TokenRequest = z.infer<typeof tokenRequestSchema>;
+
+/** The lists that allow all values. Their absence from a stored grant allows all values too. */
+export const ALL = {
+  mayLabel: ["*"],
+  mayTaint: ["*"],
+  mayCondition: ["*"],
+  mayResource: ["*"],
+  mayCloud: ["*"],
+} satisfies Partial<Grant>;
+
+/** The lists that allow no values, except private addresses as Go's IP.IsPrivate has them, and the Node's own name. */
+export const NARROW = {
+  mayLabel: [],
+  mayTaint: [],
+  mayCondition: [],
+  mayResource: [],
+  mayCloud: [],
+  mayAddress: ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"],
+} satisfies Partial<Grant>;
+
+/** A request whose lists decide what machines may set. */
+export type DecidedRequest = Omit<TokenRequest, "mayAll">;
+
+/** Returns the request with the lists that `mayAll` stands for. Without a list of addresses it allows all addresses. */
+export function decidedRequest({ mayAll, ...asked }: TokenRequest): DecidedRequest {
+  const request: DecidedRequest = {
+    ...(mayAll ? ALL : mayAll === false && NARROW),
+    // A machine that replaces the facts-only taint keeps its own taints, since its Node would otherwise have none.
+    ...(mayAll === false && asked.withoutFactsOnlyTaint && { mayTaint: ["*"] }),
+    ...asked,
+  };
+  if (request.mayAddress?.includes("*")) delete request.mayAddress;
+  return request;
+}

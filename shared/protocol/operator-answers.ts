@@ -23,6 +23,8 @@ const listedToken = z.object({
   revokedAt: z.optional(z.string()),
   /** true for a token of an earlier version with `mayAddress`: it allows all DNS names below the Node's name. */
   namesBelow: z.optional(z.boolean()),
+  /** A message for people about a token without limits whose request did not decide on limits by `mayAll`. */
+  note: z.optional(z.string()),
   ...grantShape,
 });
 /** A join token without its secret. */

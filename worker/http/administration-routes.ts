@@ -9,6 +9,7 @@ import type {
   SettingsAnswer,
   SilentNodesAnswer,
 } from "../../shared/protocol/administration-answers.ts";
+import { decidedRequest } from "../../shared/protocol/join-tokens.ts";
 import type {
   AuditAnswer,
   ClusterHistoryAnswer,
@@ -96,7 +97,8 @@ const PENDING_COLUMNS = [
 const ORIGIN_COLUMNS = ["origin", "isConfigured", "lastUsedAt", "machines"] as const;
 
 serve(administrationRoutes, "POST /v1/tokens", async (c, { body }) => {
-  return c.json((await registry(c.env).mintToken(body, c.var.operator.who)) satisfies MintedToken, 201);
+  const minted = await registry(c.env).mintToken(decidedRequest(body), c.var.operator.who);
+  return c.json(minted satisfies MintedToken, 201);
 });
 
 serve(administrationRoutes, "GET /v1/tokens", async (c, { query }) => {

@@ -2,7 +2,7 @@
 // approval, operators, and the logs of changes. The registry stores no private key and no secret.
 import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/protocol/administration-api.ts";
 import type { BackupCell, BackupPage } from "../../shared/protocol/backup.ts";
-import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
+import type { DecidedRequest } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, fleetIndex, gatewaySize, origins, removeSilentNodesDays } from "../env.ts";
 import { mintJoinToken } from "../identity/join-token.ts";
@@ -101,7 +101,7 @@ export class RegistryObject extends StoredObject {
   }
 
   /** Creates a join token and returns it, this once: the registry stores only its public key. `who`: the operator. */
-  async mintToken(request: TokenRequest, who: string) {
+  async mintToken(request: DecidedRequest, who: string) {
     const { id, key, token } = await mintJoinToken();
     const nowMs = currentMs();
     return this.#atomically(() => {

@@ -1,5 +1,5 @@
 // Stores join tokens: public keys, grants, and the number of uses.
-import type { Grant, TokenRequest } from "../../shared/protocol/join-tokens.ts";
+import { ALL, type DecidedRequest, type Grant } from "../../shared/protocol/join-tokens.ts";
 import type { ListedToken } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 
@@ -10,7 +10,7 @@ export type TokenState = "valid" | "used up" | "expired" | "revoked";
 
 export interface Token extends Omit<
   ListedToken,
-  keyof Grant | "namesBelow" | "state" | "createdAt" | "expiresAt" | "revokedAt"
+  keyof Grant | "namesBelow" | "note" | "state" | "createdAt" | "expiresAt" | "revokedAt"
 > {
   state: TokenState;
   /** The `x` of the token's public JWK. */
@@ -26,7 +26,7 @@ type TokenRow = Omit<Token, "rejoin" | "state" | "grant"> & { rejoin: number; al
 export interface NewToken {
   id: string;
   key: string;
-  request: TokenRequest;
+  request: DecidedRequest;
   createdBy: string;
   nowMs: number;
 }
@@ -75,6 +75,10 @@ export function countUse(sql: SqlStorage, id: string): void {
   sql.exec("UPDATE tokens SET used = used + 1 WHERE id = ?", id);
 }
 
+/** The note of a token without limits whose request did not decide on limits. */
+const UNDECIDED =
+  "an absent may field allows all values, since the request had no mayAll; the next version will read an absent mayAll as false";
+
 export function listedToken(token: Token): ListedToken {
   const { key: _, grant, createdAtMs, createdBy, expiresAtMs, revokedAtMs, ...listed } = token;
   const { exactNames, ...limits } = grant;
@@ -83,6 +87,7 @@ export function listedToken(token: Token): ListedToken {
     createdBy,
     ...limits,
     ...(limits.mayAddress && exactNames !== true && { namesBelow: true }),
+    ...(Object.keys(ALL).some((list) => !(list in limits)) && { note: UNDECIDED }),
     createdAt: new Date(createdAtMs).toISOString(),
     expiresAt: new Date(expiresAtMs).toISOString(),
     ...(revokedAtMs !== null && { revokedAt: new Date(revokedAtMs).toISOString() }),

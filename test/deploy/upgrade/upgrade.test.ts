@@ -9,6 +9,7 @@ import { mintToken } from "../../../infra/local/admin.ts";
 import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
 import { applyFile, workerToken, writeKubeconfig } from "../../../infra/local/kubernetes.ts";
 import { adminSecret, openState } from "../../../infra/local/settings.ts";
+import type { TokensAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { nodesOf, readyOf, renewals } from "../../lab/bench/local-fleet.ts";
 import { adminOf, eventually, ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 import { localWorker } from "../../e2e/local-worker.ts";
@@ -161,6 +162,13 @@ describe.each(recorded)("the state of %s", (file) => {
     const audit = await ask("/v1/audit?limit=1000");
     expect(audit).toContain(removed);
     expect((await nodesOf(adminOf(state))).map((node) => node.metadata?.name)).not.toContain(removed);
+  });
+
+  it("→ its join tokens keep what they allow, and have a note of that", async () => {
+    const { tokens } = JSON.parse(await ask("/v1/tokens")) as TokensAnswer;
+    expect(tokens.length).toBeGreaterThan(0);
+    for (const { mayLabel, mayAddress, note } of tokens)
+      expect({ mayLabel, mayAddress, note }).toEqual({ note: expect.stringContaining("no mayAll") });
   });
 
   if (file !== FIRST) return;

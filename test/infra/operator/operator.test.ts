@@ -58,6 +58,15 @@ test.each<[situation: string, roles: string[] | undefined, shown: string]>([
   expect(row?.replace(/ +2026.*/, "")).toBe(`i    edge-*   valid   ${shown}`);
 });
 
+test.each<[situation: string, marked: object, shown: string]>([
+  ["that decides on limits", {}, "edge-*"],
+  ["whose request did not decide on limits", { note: "no mayAll" }, "edge-* (without limits)"],
+  ["with an earlier rule of names", { namesBelow: true }, "edge-* (any DNS name below it)"],
+])("a token %s → its NAMES say so", (_, marked, shown) => {
+  const [, row] = textOf(tokenList([{ ...token, ...more, names: "edge-*", ...marked }])).split("\n");
+  expect(row?.slice("i    ".length)).toMatch(new RegExp(`^${shown.replaceAll(/[*()]/g, "\\$&")} +valid`));
+});
+
 it("the cluster's history → oldest first, as it is read", () => {
   const entry = (id: number) => ({ id, at: `2026-01-02T03:04:0${id}Z`, text: `entry ${id}` });
   const shown = textOf(clusterList([entry(2), entry(1)]));

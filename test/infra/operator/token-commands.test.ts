@@ -63,8 +63,9 @@ test.each([
 it("flags → a request that the Worker takes", () => {
   const wish = tokenRequest({ ...FLAGS, label: { site: "north" }, mayLabel: ["a/*"], mayTaint: [""] });
   const wanted = { names: "edge-*", expiresInSeconds: 60, uses: 2, labels: { site: "north" } };
-  expect(wish).toEqual({ ...wanted, mayLabel: ["a/*"], mayTaint: [] });
+  expect(wish).toEqual({ ...wanted, mayAll: false, mayLabel: ["a/*"], mayTaint: [] });
   expect(tokenRequestSchema.safeParse(wish).success).toBe(true);
+  expect(tokenRequest({ ...FLAGS, mayAll: true })).toMatchObject({ mayAll: true });
 });
 
 test.each([
