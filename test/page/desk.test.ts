@@ -70,6 +70,8 @@ describe.skipIf(!hasChromium)("the desk", () => {
         await form.getByText("Expected: a name, or a pattern").waitFor();
         await form.getByLabel("Names").fill("made-here-*");
         await form.getByLabel("Machines", { exact: true }).fill("3");
+        await form.getByText("What its machines may set themselves").click();
+        await form.getByLabel("May set labels").fill("tier");
         expect(await accessibilityFaults()).toEqual([]);
         await form.getByRole("button", { name: "Make the token" }).click();
         const shown = page.getByRole("dialog", { name: "The token, shown this once" });
@@ -86,6 +88,12 @@ describe.skipIf(!hasChromium)("the desk", () => {
         await shown.waitFor({ state: "detached" });
         const row = page.getByRole("row", { name: /made-here-\*/ });
         expect(await row.textContent()).toContain("0 of 3");
+        const { stdout } = await worker.rollcall(["token", "list", "-o", "json"]);
+        expect(JSON.parse(stdout)).toMatchObject({
+          tokens: expect.arrayContaining([
+            expect.objectContaining({ names: "made-here-*", mayLabel: ["tier"], mayTaint: [] }),
+          ]) as unknown,
+        });
         expect(await page.content()).not.toContain(/'(\S+)'/.exec(command)?.[1]);
         await row.getByRole("button", { name: "Revoke" }).click();
         await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();

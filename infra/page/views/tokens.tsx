@@ -51,10 +51,15 @@ export function TokensView() {
 const COLUMNS: readonly Column<ListedToken>[] = [
   {
     head: "Names",
-    cell: ({ names, rejoin }) => (
+    cell: ({ names, rejoin, note }) => (
       <>
         <strong>{names}</strong>
         {rejoin && <span class="tag">rejoin</span>}
+        {note && (
+          <span class="tag" title={note}>
+            without limits
+          </span>
+        )}
       </>
     ),
   },
@@ -172,7 +177,24 @@ const EMPTY = {
   /** The taints, one `key=value:Effect` or `key:Effect` per line. */
   taints: "",
   isWithoutFactsOnlyTaint: false,
+  isMayAll: false,
+  /** The values that its machines may set, one per line. "" for the default. */
+  mayLabel: "",
+  mayTaint: "",
+  mayCondition: "",
+  mayResource: "",
+  mayAddress: "",
+  mayCloud: "",
 };
+/** The fields of values that machines may set, each with its label and hint. */
+const MAY = [
+  ["mayLabel", "May set labels", "example.com/* allows all keys with that beginning, * all keys."],
+  ["mayTaint", "May set taints", "Keys, as for labels."],
+  ["mayCondition", "May set conditions", "Types of drop-ins’ conditions, such as RaidDegraded."],
+  ["mayResource", "May report extended resources", "Names, such as example.com/gpu."],
+  ["mayAddress", "May have addresses", "203.0.113.0/24, or .shop.example.com, or * for all."],
+  ["mayCloud", "May have provider IDs", "aws:///eu-west-1a/* allows all IDs with that beginning."],
+] as const;
 const EXPIRIES = [
   ["3600", "1 hour"],
   ["86400", "1 day"],
@@ -229,6 +251,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (token: Mi
       </div>
       <Check label="Rejoin: take the name over from the machine that has it" {...field("isRejoin")} />
       <OfItsNodes field={field} checked={checked} />
+      <MaySet field={field} />
     </FormDialog>
   );
 }
@@ -265,6 +288,25 @@ function OfItsNodes({ field, checked }: OfItsNodesProps) {
           label="Its machines may replace the taint rollcall.dev/facts-only, and so be given pods"
           {...field("isWithoutFactsOnlyTaint")}
         />
+      </div>
+    </details>
+  );
+}
+
+/** Draws the fields for the values that the token's machines may set themselves. */
+function MaySet({ field }: Pick<OfItsNodesProps, "field">) {
+  return (
+    <details>
+      <summary>What its machines may set themselves</summary>
+      <div class="stack">
+        <p class="quiet">
+          An empty field allows nothing; the field of addresses then allows private addresses and the Node’s
+          own name.
+        </p>
+        <Check label="An empty field allows everything instead" {...field("isMayAll")} />
+        {MAY.map(([name, label, hint]) => (
+          <Field key={name} label={label} hint={hint} {...field(name)} isLong />
+        ))}
       </div>
     </details>
   );
@@ -309,5 +351,9 @@ export function tokenRequest(form: TokenForm): Result<Partial<TokenRequest>, Fie
     ...(Object.keys(labels).length > 0 && { labels }),
     ...(taints.length > 0 && { taints }),
     ...(roles.length > 0 && { roles }),
+    mayAll: form.isMayAll,
+    ...Object.fromEntries(
+      MAY.flatMap(([name]) => (form[name].trim() ? [[name, parts(form[name], LINES)]] : [])),
+    ),
   });
 }

@@ -11,6 +11,13 @@ const form: TokenForm = {
   labels: "",
   taints: "",
   isWithoutFactsOnlyTaint: false,
+  isMayAll: false,
+  mayLabel: "",
+  mayTaint: "",
+  mayCondition: "",
+  mayResource: "",
+  mayAddress: "",
+  mayCloud: "",
 };
 
 describe("what the form says → the request, which the Worker takes", () => {
@@ -39,9 +46,15 @@ describe("what the form says → the request, which the Worker takes", () => {
       },
     ],
     ["may be given pods", { isWithoutFactsOnlyTaint: true }, { withoutFactsOnlyTaint: true }],
+    ["may set everything", { isMayAll: true }, { mayAll: true }],
+    [
+      "may set more than the default",
+      { mayLabel: "tier\n example.com/* \n", mayAddress: "203.0.113.0/24", mayCloud: "aws:///a/*" },
+      { mayLabel: ["tier", "example.com/*"], mayAddress: ["203.0.113.0/24"], mayCloud: ["aws:///a/*"] },
+    ],
   ])("%s", (_, change, more) => {
     const wish = tokenRequest({ ...form, ...change });
-    const expected = { names: "edge-*", uses: 5, expiresInSeconds: 3600, ...more };
+    const expected = { names: "edge-*", uses: 5, expiresInSeconds: 3600, mayAll: false, ...more };
     expect(wish).toEqual({ ok: true, value: expected });
     expect(tokenRequestSchema.safeParse(expected).success).toBe(true);
   });
