@@ -64,8 +64,11 @@ export function addOfflineCommands(program: Command): void {
 /** Returns the Node in YAML, as `kubectl get node -o yaml` after a registration, without the apiserver's own fields. */
 export async function preview(flags: MachineFlags): Promise<string> {
   const print = (message: string) => console.error(`node-shim: ${message}`);
-  const { node, errors } = await previewNode(flags, (source, message) => print(`${source}: ${message}`));
+  const warn = (source: string, message: string) => print(`${source}: ${message}`);
+  const { node, errors, leftOut } = await previewNode(flags, warn);
   for (const error of errors) print(error);
+  if (leftOut.length > 0)
+    print(`left out of its Node, unless the join token allows it: ${leftOut.join(", ")}`);
   return stringify({ apiVersion: "v1", kind: "Node", ...node });
 }
 

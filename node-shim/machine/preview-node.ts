@@ -6,6 +6,8 @@ import type { InitialNode } from "../../shared/node/initial-node.ts";
 import { bystander } from "../../shared/node/bystander.ts";
 import type { ResourceList } from "../../shared/kubernetes/types.ts";
 import { ownLabels } from "../../shared/node/own-labels.ts";
+import { withinGrant } from "../../shared/from-report/within-grant.ts";
+import { NARROW } from "../../shared/protocol/join-tokens.ts";
 import { setNodeStatus } from "../../shared/node/update-node.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
@@ -16,6 +18,8 @@ import { type MachineFlags } from "./settings.ts";
 interface PreviewedNode extends InitialNode {
   /** The resources that a kubelet would offer to pods. */
   allocatable: ResourceList;
+  /** The parts that the Worker leaves out of the Node if the join token has no limits of its own. */
+  leftOut: readonly string[];
 }
 
 /** Returns the Node and setter errors, and warns of unreadable sources. Throws, with the setting, for invalid flags. */
@@ -28,9 +32,15 @@ export async function previewNode(flags: MachineFlags, warn: Warn): Promise<Prev
   const initial = nodeOf(machine.name, facts, vitals, wallMs());
   if (!initial.ok) throw new Error(initial.error);
   const { allocatable = {} } = initial.value.node.status;
+  const leftOut = withinGrant(undefined, structuredClone(initial.value.node), facts, {
+    name: machine.name,
+    grant: { withoutFactsOnlyTaint: false, ...NARROW },
+    fieldManager: "",
+    isOtherNode: () => false,
+  });
   // Removes the deployment's labels: only the Worker knows the deployment and the Node's roles.
   setNodeStatus(initial.value.node, [ownLabels(null, []), bystander(false, "moved")]);
-  return { ...initial.value, allocatable };
+  return { ...initial.value, allocatable, leftOut };
 }
 
 /** Returns the Node that the Worker's setters make of a machine's facts and vitals. */
