@@ -114,6 +114,38 @@ describe.each<[what: string, Parts, within: Granted, beyond: Granted]>([
     { mayAddress: ["10.0.0.0/8", ".shop.example.com"] },
     { mayAddress: ["10.0.0.0/8", ".example.com"] },
   ],
+  ["a label, by default", labels({ tier: "x" }), { mayAll: true }, { mayAll: false }],
+  ["a taint, by default", taints(taint("tenant", "x")), { mayAll: true }, { mayAll: false }],
+  [
+    "a taint instead of the facts-only one, by default",
+    { ...labels({}), spec: { taints: [taint("tenant", "x")] } },
+    { mayAll: false, withoutFactsOnlyTaint: true, mayLabel: ["*"] },
+    { mayAll: false, withoutFactsOnlyTaint: true, mayLabel: ["*"], mayTaint: [] },
+  ],
+  ["a condition, by default", condition("RaidDegraded"), {}, { mayAll: false }],
+  ["a resource, by default", capacity("example.com/gpu"), { mayAll: true }, { mayAll: false }],
+  [
+    "a provider ID, by default",
+    { spec: { taints: [FACTS_ONLY], providerID: "aws:///a" } },
+    { mayAll: true },
+    { mayAll: false },
+  ],
+  ...["203.0.113.7", "100.64.0.1", "172.32.0.1", "2001:db8::1", "db.internal"].map(
+    (text): [string, Parts, Granted, Granted] => [
+      `${text}, by default`,
+      address("ExternalIP", text),
+      { mayAll: false, mayAddress: ["*"] },
+      { mayAll: false },
+    ],
+  ),
+  ...["10.1.2.3", "172.31.255.255", "192.168.0.1", "fdff::1"].map(
+    (text): [string, Parts, Granted, Granted] => [
+      `${text}, by default`,
+      address("InternalIP", text),
+      { mayAll: false },
+      { mayAll: false, mayAddress: [] },
+    ],
+  ),
   ["a provided IP", annotation(PROVIDED, "10.1.2.3"), {}, { mayAddress: ["10.2.0.0/16"] }],
 ])("%s", (_, parts, within, beyond) => {
   it("within the token → nothing", () => {

@@ -25,8 +25,26 @@ export interface Judged {
   otherNodes: readonly string[];
 }
 
+/** The ranges that only private networks route. */
+const PRIVATE = ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"];
+
+/** Returns the token with the lists that a token with `mayAll: false` has by default. Absent lists allow all. */
+function spelledOut({ mayAll, ...granted }: Granted): Granted {
+  const narrow = {
+    mayLabel: [],
+    mayTaint: granted.withoutFactsOnlyTaint ? ["*"] : [],
+    mayCondition: [],
+    mayResource: [],
+    mayCloud: [],
+    mayAddress: PRIVATE,
+  };
+  const { mayAddress, ...lists } = { ...(mayAll === false && narrow), ...granted };
+  return mayAddress === undefined || mayAddress.includes("*") ? lists : { ...lists, mayAddress };
+}
+
 /** Returns the parts of the Node that its machine may not have, as text. */
-export function beyondGrant(node: Node, judged: Judged): string[] {
+export function beyondGrant(node: Node, asked: Judged): string[] {
+  const judged = { ...asked, granted: spelledOut(asked.granted) };
   return [
     ...labelsBeyond(node, judged),
     ...annotationsBeyond(node, judged),

@@ -1,20 +1,17 @@
-// Lists the join tokens of the hostile machines: from one that allows everything a kubelet may set to one that
-// allows nothing.
+// Lists the join tokens of the hostile machines: from the narrow default to one that allows everything a kubelet may
+// set.
 import type { Granted } from "./beyond-grant.ts";
 
 const GRANTS: readonly Granted[] = [
-  {},
+  { mayAll: false },
   {
+    mayAll: false,
     labels: { tier: "front" },
     taints: [{ key: "tenant", value: "shop", effect: "NoSchedule" }],
-    mayLabel: [],
-    mayTaint: [],
-    mayCondition: [],
-    mayResource: [],
     mayAddress: ["10.20.0.0/16"],
-    mayCloud: [],
   },
   {
+    mayAll: false,
     labels: { tier: "edge", "topology.kubernetes.io/zone": "shop-17" },
     roles: ["edge"],
     mayLabel: ["example.com/*", "node.kubernetes.io/instance-type"],
@@ -25,9 +22,12 @@ const GRANTS: readonly Granted[] = [
     mayCloud: ["aws:///eu-west-1*"],
   },
   {
+    mayAll: true,
     withoutFactsOnlyTaint: true,
     mayTaint: ["example.com/*", "node.cloudprovider.kubernetes.io/uninitialized"],
   },
+  {},
+  { mayAll: false, withoutFactsOnlyTaint: true, mayAddress: ["*"] },
 ];
 
 /** Returns the grant of a hostile machine by its number. */
