@@ -6,6 +6,7 @@ import { PRIVATE_WEBHOOKS, REGISTER_AGAIN, VARIABLES } from "../shared/deploymen
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
 import type { Timer } from "./clock.ts";
+import type { KnownCluster } from "./kube/token.ts";
 
 type BoundVariable = keyof typeof BOUND_DEFAULTS;
 
@@ -69,6 +70,8 @@ export interface Environment
   KUBE?: Fetcher;
   /** The timer of an object's deadlines. Absent in the stateless Worker, whose timers end with their request. */
   timer?: Timer;
+  /** Returns the isolate's knowledge of the cluster for this KUBE_TOKEN. Absent in the stateless Worker. */
+  knownCluster?: (token: string) => KnownCluster;
 }
 
 /** Returns the origins for which a machine may sign a request; an empty list if ORIGINS is absent. */

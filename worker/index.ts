@@ -27,21 +27,23 @@ import { scheduled } from "./scheduled.ts";
 import { guarded, isNewerState } from "./storage/migrations.ts";
 import { logFailure } from "./log.ts";
 
+const isolate = newIsolate((url, init) => fetch(url, init));
+const shared = { knownCluster: isolate.knownCluster };
+
 // An exported class refuses all calls if a later version of rollcall wrote the object's stored state, and aborts an object
 // after a failed transaction.
-const ClusterObject = guarded(cluster.ClusterObject);
+const ClusterObject = guarded(cluster.ClusterObject, shared);
 type ClusterObject = cluster.ClusterObject;
-const IndexObject = guarded(fleet.IndexObject);
+const IndexObject = guarded(fleet.IndexObject, shared);
 type IndexObject = fleet.IndexObject;
-const GatewayObject = guarded(gateways.GatewayObject);
+const GatewayObject = guarded(gateways.GatewayObject, shared);
 type GatewayObject = gateways.GatewayObject;
-const RegistryObject = guarded(registry.RegistryObject);
+const RegistryObject = guarded(registry.RegistryObject, shared);
 type RegistryObject = registry.RegistryObject;
-const NodeObject = guarded(machine.NodeObject);
+const NodeObject = guarded(machine.NodeObject, shared);
 type NodeObject = machine.NodeObject;
 export { ClusterObject, IndexObject, GatewayObject, RegistryObject, NodeObject };
 
-const isolate = newIsolate((url, init) => fetch(url, init));
 const app = new Hono<App>();
 
 app.use(async (c, next) => {

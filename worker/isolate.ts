@@ -5,6 +5,7 @@ import type { Environment } from "./env.ts";
 import { accessKeys, type Operator } from "./identity/operator.ts";
 import { logConfiguration } from "./log.ts";
 import { type MacKey, parseMacKeys } from "./identity/mac-keys.ts";
+import type { KnownCluster } from "./kube/token.ts";
 
 export interface Isolate {
   /** Checks the variables and secrets, once for the isolate, whose environment never changes. */
@@ -17,6 +18,8 @@ export interface Isolate {
   overLimitUntilMs: Map<string, number>;
   /** Named operators, by the SHA-256 of their secret or by the ID of their session, with the expiry of the entry. */
   operators: Map<string, { operator: Operator; untilMs: number }>;
+  /** The knowledge of the cluster that this isolate's objects share. */
+  knownCluster: (token: string) => KnownCluster;
   /** The time since which each check of GET /readyz has its state. */
   since: Map<string, { state: string; sinceMs: number }>;
 }
@@ -35,6 +38,7 @@ export function newIsolate(
     overLimitUntilMs: new Map(),
     operators: new Map(),
     since: new Map(),
+    knownCluster: keepLatest(() => ({ token: {} })),
   };
 }
 

@@ -3,7 +3,7 @@ import { base64url } from "jose";
 import { currentMs } from "../clock.ts";
 import { clusterObject, type Environment } from "../env.ts";
 import { kubeClient, type KubeClient, type KubeConnection, type RequestKind } from "./kube-client.ts";
-import { HeldToken, type TokenSource } from "./token.ts";
+import { HeldToken, type KnownCluster, type TokenSource } from "./token.ts";
 
 /** The values that identify a chain of tokens. If one of them changes, a new chain begins. */
 interface ChainOrigin {
@@ -48,11 +48,17 @@ export function fieldManagerOf(deployment: string): string {
   return `rollcall.${deployment}`;
 }
 
+/** Returns the isolate's knowledge of the cluster. A caller outside of an object has its own. */
+export function knownCluster({ knownCluster, KUBE_TOKEN }: Environment): KnownCluster {
+  return knownCluster?.(KUBE_TOKEN) ?? { token: {} };
+}
+
 /** Returns the in-memory holder of one Durable Object's token. The cluster object stores the deployment's token. */
 export function heldToken(env: Environment): HeldToken {
   return new HeldToken({
     secret: env.KUBE_TOKEN,
     ask: async (refused) => clusterObject(env).tokenFor(await tokenChainId(env), refused),
+    known: knownCluster(env).token,
     timer: env.timer,
     nowMs: currentMs,
     random: Math.random,

@@ -70,11 +70,31 @@ function milliseconds(seconds: unknown): number | undefined {
   return typeof seconds === "number" && Number.isFinite(seconds) ? seconds * 1000 : undefined;
 }
 
+/** Knowledge of the cluster token: plain values, since objects of an isolate cannot wait for each other's requests. */
+export interface KnownToken {
+  renewed?: Held | undefined;
+  /** The time from which the next token is requested; absent before the first request. */
+  askFromMs?: number;
+  /** The time of the last request to the cluster object, by any object; absent before the first request. */
+  askedAtMs?: number;
+  /** The last token that the apiserver answered with 401. */
+  refused?: string;
+}
+
+/** The knowledge of the cluster that the objects of an isolate share, so that not each one asks the cluster object. */
+export interface KnownCluster {
+  token: KnownToken;
+  /** The time at which an object last learned that the watch of Nodes is live; absent if none has. */
+  watchedAtMs?: number;
+}
+
 interface HeldTokenDependencies {
   /** The value of KUBE_TOKEN. */
   secret: string;
   /** Asks the cluster object for a token other than `refused`; null if it has no other token for this secret. */
   ask: (refused: string | undefined) => Promise<string | null>;
+  /** The knowledge of the token that the objects of this isolate share. */
+  known: KnownToken;
   /** The object's timer. */
   timer: Timer | undefined;
   /** Returns milliseconds since 1970; typically currentMs. */
@@ -98,17 +118,15 @@ interface Held {
 }
 
 /**
- * Holds the current token of one Durable Object: the secret, or its successor from the cluster object. A successor
- * is requested when the shim starts, from half of the token's lifetime on, and after a 401.
+ * Holds the current token of one Durable Object: the secret, or its successor from the cluster object. A successor is
+ * requested when the shim starts, from half of the token's lifetime on, and after a 401. The objects of an isolate
+ * share successors, and request one together at a shim's start and from half of the lifetime on.
  */
 export class HeldToken {
   readonly #with: HeldTokenDependencies;
   /** The claims of the secret; null if the secret cannot be renewed. Without claims no other token is requested. */
   readonly #secret: Held | null;
-  #renewed: Held | undefined;
-  #refused: string | undefined;
-  #askFromMs = 0;
-  #askedAtMs = Number.NEGATIVE_INFINITY;
+  #askedAtMs: number | undefined;
   #asking: Promise<void> | undefined;
 
   constructor(dependencies: HeldTokenDependencies) {
@@ -116,7 +134,7 @@ export class HeldToken {
     const { secret } = dependencies;
     const life = tokenLife(secret);
     this.#secret = life && { token: secret, life };
-    if (this.#secret) this.#askFromMs = this.#askTimeOf(this.#secret);
+    if (this.#secret) dependencies.known.askFromMs ??= this.#askTimeOf(this.#secret);
   }
 
   /** Returns the token for the next request. */
@@ -132,7 +150,9 @@ export class HeldToken {
 
   /** Requests another token if due, or at the shim's start (`isStart`): then the cluster object learns the secret. */
   async refresh(isStart: boolean): Promise<void> {
-    if (this.#secret && (isStart || this.#with.nowMs() >= this.#askFromMs)) await this.#ask();
+    const { askFromMs = 0, askedAtMs } = this.#with.known;
+    const isDue = (isStart && askedAtMs === undefined) || this.#with.nowMs() >= askFromMs;
+    if (this.#secret && isDue) await this.#ask(askedAtMs);
   }
 
   /** Returns a token other than the refused or expired token; null if no other token is available now. */
@@ -141,33 +161,34 @@ export class HeldToken {
     // Another request for a token may be in progress, and may return another token.
     await this.#asking;
     if (this.current() === refused) {
-      this.#refused = refused;
-      await this.#ask();
+      this.#with.known.refused = refused;
+      await this.#ask(this.#askedAtMs);
     }
     const token = this.current();
     return token === refused ? null : token;
   }
 
   #best(): Held | null {
-    const renewed = this.#renewed;
+    const { renewed } = this.#with.known;
     return renewed && this.#with.nowMs() < renewed.life.expiresAtMs ? renewed : this.#secret;
   }
 
-  #ask(): Promise<void> {
-    if (Math.abs(this.#with.nowMs() - this.#askedAtMs) < ASK_EVERY_MS)
-      return this.#asking ?? Promise.resolve();
-    this.#askedAtMs = this.#with.nowMs();
+  #ask(askedAtMs = Number.NEGATIVE_INFINITY): Promise<void> {
+    const { known, nowMs } = this.#with;
+    if (Math.abs(nowMs() - askedAtMs) < ASK_EVERY_MS) return this.#asking ?? Promise.resolve();
+    this.#askedAtMs = known.askedAtMs = nowMs();
     return (this.#asking ??= this.#askNow().finally(() => (this.#asking = undefined)));
   }
 
   /** Requests a token. Never rejects: after a failure the current token stays until a later report requests again. */
   async #askNow(): Promise<void> {
-    const answer = this.#with.ask(this.#refused).catch(() => null);
+    const answer = this.#with.ask(this.#with.known.refused).catch(() => null);
     const token = await withDeadline(ASK_WITHIN_MS, () => answer, null, this.#with.timer);
     if (token === null) return;
     const life = token === this.#with.secret ? null : tokenLife(token);
-    this.#renewed = life ? { token, life } : undefined;
-    this.#askFromMs = this.#askTimeOf(this.#renewed ?? this.#secret!);
+    const { known } = this.#with;
+    known.renewed = life ? { token, life } : undefined;
+    known.askFromMs = this.#askTimeOf(known.renewed ?? this.#secret!);
   }
 
   #askTimeOf({ life }: Held): number {

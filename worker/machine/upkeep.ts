@@ -7,9 +7,9 @@ import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { currentMs } from "../clock.ts";
 import { NOT_WATCHED, type WatchStatus } from "../cluster/node-watch.ts";
 import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMarks } from "../env.ts";
-import { heldToken, kubeConnector } from "../kube/connect.ts";
+import { heldToken, knownCluster, kubeConnector } from "../kube/connect.ts";
 import { withDeadline } from "../kube/deadline.ts";
-import type { HeldToken } from "../kube/token.ts";
+import type { HeldToken, KnownCluster } from "../kube/token.ts";
 import type { KubeClient, RequestKind } from "../kube/kube-client.ts";
 import { logFailure, machineLog } from "../log.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
@@ -36,6 +36,8 @@ import {
 /** The time limit for sending events, and for an alarm's requests to the apiserver. */
 const ALARM_WITHIN_MS = 2000;
 const WATCH_WITHIN_MS = 1000;
+/** The time for which an answer that the watch of Nodes is live counts for all objects of the isolate. */
+const WATCH_KEPT_MS = 10_000;
 /** The longest report interval that keeps a node object awake. */
 const AWAKE_MS = 10_000;
 /** The phases in which the apiserver answers, so that events can be sent. */
@@ -45,6 +47,7 @@ export class Upkeep {
   readonly #env: Environment;
   readonly #state: MachineState;
   readonly #token: HeldToken;
+  readonly #known: KnownCluster;
   readonly #oneTick = singleFlight(() => this.#tick());
   #ticks = 0;
   #marks: NodeMarks | undefined;
@@ -66,6 +69,7 @@ export class Upkeep {
     this.#env = env;
     this.#state = state;
     this.#token = heldToken(env);
+    this.#known = knownCluster(env);
   }
 
   /** The request budget, created at first use: in the constructor, an invalid variable would make each alarm fail. */
@@ -247,6 +251,8 @@ export class Upkeep {
   async noticeNode(node: Node | null): Promise<void> {
     this.#seen = { node };
     await this.#singleTick();
+    // The Node may have left the watch, so the cluster object is asked again.
+    this.#watch &&= { ...this.#watch, isWatched: false };
   }
 
   /** Checks for silence; returns when to check again, or null. Clones are silent once no clone reports. */
@@ -278,12 +284,22 @@ export class Upkeep {
     return reportIntervalMs(facts.timing()) > AWAKE_MS ? UNSEEN_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
   }
 
-  /** Returns true if the cluster object notifies this object of each change of the Node by another writer. */
+  /**
+   * Returns true if the cluster object notifies this object of each change of the Node by another writer. While the
+   * watch is live, the last answer about this Node holds: a Node that leaves the watch causes a notice.
+   */
+  #isWatched(name: string): Promise<boolean> {
+    const sinceMs = Math.abs(currentMs() - (this.#known.watchedAtMs ?? Infinity));
+    return this.#watch?.isWatched && sinceMs < WATCH_KEPT_MS ? Promise.resolve(true) : this.#askWatch(name);
+  }
+
+  /** Asks the cluster object for the status of this Node's watch. */
   async #askWatch(name: string): Promise<boolean> {
     if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
     const ask = () => clusterObject(this.#env).standing(name);
     const asked = withDeadline<WatchStatus>(WATCH_WITHIN_MS, ask, NOT_WATCHED, this.#env.timer);
     this.#watch = await asked.catch(() => NOT_WATCHED);
+    if (this.#watch.isWatched) this.#known.watchedAtMs = currentMs();
     return this.#watch.isWatched;
   }
 
@@ -355,7 +371,7 @@ export class Upkeep {
       journal,
       memory: this.#memory,
       requests: this.#requests,
-      isWatched: () => this.#askWatch(enrolment.name),
+      isWatched: () => this.#isWatched(enrolment.name),
       nodeTurn: nodeTurns(this.#env, enrolment.token),
       nowMs: currentMs,
       random: Math.random,

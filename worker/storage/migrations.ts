@@ -107,14 +107,17 @@ const LATEST_MS = 50;
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => StoredObject;
 
 /**
- * Returns a class whose objects have a timer, and abort after a failed transaction. They refuse every call if their
- * state is newer, and then write only their next alarm.
+ * Returns a class whose objects have a timer and `shared` in their environment, and abort after a failed transaction.
+ * They refuse every call if their state is newer, and then write only their next alarm.
  */
-export function guarded<Class extends ObjectClass>(of: Class): Class {
+export function guarded<Class extends ObjectClass>(
+  of: Class,
+  shared: Pick<Environment, "knownCluster">,
+): Class {
   return new Proxy(of, {
     construct(target, [ctx, env]: ConstructorParameters<ObjectClass>, newTarget) {
       abortAfterFailure(ctx);
-      const own: Environment = Object.assign(Object.create(env), { timer: oneTimer(LATEST_MS) });
+      const own: Environment = Object.assign(Object.create(env), { ...shared, timer: oneTimer(LATEST_MS) });
       try {
         return Reflect.construct(target, [ctx, own], newTarget) as InstanceType<Class>;
       } catch (error) {

@@ -51,7 +51,7 @@ function chainOn(server: TestServer, secret: string) {
   /** Returns a client that uses the token, and requests the token as a machine's node object does. */
   const machine = () => {
     const ask = (refused: string | undefined) => chain.tokenFor(refused);
-    const held = new HeldToken({ timer: undefined, secret, ask, nowMs, random: () => 0 });
+    const held = new HeldToken({ known: {}, timer: undefined, secret, ask, nowMs, random: () => 0 });
     return {
       held,
       client: connectWith(

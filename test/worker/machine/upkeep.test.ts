@@ -207,6 +207,43 @@ describe("a registration", () => {
   });
 });
 
+describe("the status of some machines that is due within seconds", () => {
+  const before = { NODE_WATCH: env.NODE_WATCH, CLUSTER: env.CLUSTER };
+  afterEach(() => {
+    Object.assign(env, before);
+  });
+
+  /** Lets four machines report until their status is due, and returns the number of questions about the watch. */
+  async function askedOnce(isWatched: boolean, prefix: string): Promise<number> {
+    let asked = 0;
+    const standing = () => {
+      asked++;
+      return Promise.resolve({ isWatched, isSilenceSeen: isWatched });
+    };
+    Object.assign(env, { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ standing }) } });
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const names = [1, 2, 3, 4].map((each) => `${prefix}-${each}`);
+    const machines = await Promise.all(names.map((name) => enrolled(name)));
+    const reports = machines.map((machine) => shimOf(machine));
+    const round = async () => {
+      for (const [index, report] of reports.entries()) await report(facts(names[index]!), HEALTHY);
+      shift(30_000);
+    };
+    await round();
+    asked = 0;
+    for (let rounds = 0; rounds < 11; rounds++) await round();
+    return asked;
+  }
+
+  it("while the watch is live → one machine's object asks, and the others of its isolate know", async () => {
+    expect(await askedOnce(true, "watched-together")).toBe(1);
+  });
+
+  it("while the watch is not live → each asks, so that it reads its Node", async () => {
+    expect(await askedOnce(false, "unwatched-together")).toBe(4);
+  });
+});
+
 describe("the last known Node", () => {
   const node = (status: string) => ({
     node: { node: { status: { conditions: [{ type: "Ready", status }] } } },

@@ -29,6 +29,7 @@ async function put(answers: (Response | Error)[], token = "token") {
   };
   const own = { ...env, KUBE: { fetch } as unknown as Fetcher } as Environment;
   const held = new HeldToken({
+    known: {},
     timer: undefined,
     secret: token,
     ask: () => Promise.resolve(null),
@@ -139,6 +140,7 @@ describe("the request", () => {
     const ask = (refused: string | undefined) => Promise.resolve(refused === undefined ? null : other);
     let nowMs = 0;
     const held = new HeldToken({
+      known: {},
       timer: undefined,
       secret,
       ask,

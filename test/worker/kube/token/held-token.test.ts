@@ -1,6 +1,6 @@
 // Tests the cluster token in a node object's memory: which token the object uses, and when it requests another token.
 import { describe, expect, it } from "vitest";
-import { HeldToken } from "../../../../worker/kube/token.ts";
+import { HeldToken, type KnownToken } from "../../../../worker/kube/token.ts";
 import { tokenOf } from "../../support/account-tokens.ts";
 
 const MINUTE_MS = 60_000;
@@ -12,7 +12,7 @@ const THIRD = tokenOf(8 * HOUR_MS, 8 * HOUR_MS, "third");
 /**
  * Returns a held token. `answers`: the tokens that the cluster object returns, in turn; the last one is repeated.
  */
-function held({ secret = SECRET, answers = [SECRET], random = 0 }: Partial<Situation> = {}) {
+function held({ secret = SECRET, answers = [SECRET], random = 0, known = {} }: Partial<Situation> = {}) {
   const asked: (string | undefined)[] = [];
   const left = [...answers];
   const object = { nowMs: 0, asked, token: undefined as unknown as HeldToken };
@@ -23,6 +23,7 @@ function held({ secret = SECRET, answers = [SECRET], random = 0 }: Partial<Situa
       const answer = left.length > 1 ? left.shift()! : left[0]!;
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
+    known,
     timer: undefined,
     nowMs: () => object.nowMs,
     random: () => random,
@@ -30,10 +31,13 @@ function held({ secret = SECRET, answers = [SECRET], random = 0 }: Partial<Situa
   return object;
 }
 
+type HeldObject = ReturnType<typeof held>;
+
 interface Situation {
   secret: string;
   answers: (string | Error | null)[];
   random: number;
+  known: KnownToken;
 }
 
 describe("a heartbeat requests a token", () => {
@@ -162,5 +166,51 @@ describe("after a 401", () => {
     const [first, second] = await Promise.all([object.token.instead(SECRET), object.token.instead(SECRET)]);
     expect([first, second, await object.token.instead(SECRET)]).toEqual([SECOND, SECOND, SECOND]);
     expect(object.asked).toHaveLength(1);
+  });
+});
+
+describe("the objects of one isolate", () => {
+  const objects = (count: number, situation: Partial<Situation>) => {
+    const known = {};
+    return Array.from({ length: count }, () => held({ ...situation, known }));
+  };
+  const askedBy = (all: readonly { asked: unknown[] }[]) => all.map(({ asked }) => asked.length);
+
+  it("wake after half of the token's life → one request, and all use its token", async () => {
+    const all = objects(20, { answers: [SECOND] });
+    for (const object of all) {
+      object.nowMs = 5 * HOUR_MS;
+      await object.token.refresh(false);
+    }
+    expect(askedBy(all)).toEqual([1, ...Array.from({ length: 19 }, () => 0)]);
+    expect(all.every(({ token }) => token.current() === SECOND)).toBe(true);
+  });
+
+  it("of machines whose shims start → one request", async () => {
+    const all = objects(3, {});
+    for (const { token } of all) await token.refresh(true);
+    expect(askedBy(all)).toEqual([1, 0, 0]);
+  });
+
+  it("while the cluster object fails → one request a minute", async () => {
+    const all = objects(3, { answers: [new Error("overloaded")] });
+    for (let nowMs = 5 * HOUR_MS; nowMs < 5 * HOUR_MS + 2 * MINUTE_MS; nowMs += 10_000)
+      for (const object of all) {
+        object.nowMs = nowMs;
+        await object.token.refresh(false);
+      }
+    expect(askedBy(all)).toEqual([2, 0, 0]);
+  });
+
+  it("get a 401 after another one → use that one's token, without a request", async () => {
+    const [first, second] = objects(2, { answers: [SECOND] }) as [HeldObject, HeldObject];
+    expect(await first.token.instead(SECRET)).toBe(SECOND);
+    expect([await second.token.instead(SECRET), second.asked]).toEqual([SECOND, []]);
+  });
+
+  it("get a 401 at once → each requests, because no object can wait for another's request", async () => {
+    const all = objects(2, { answers: [SECOND] });
+    expect(await Promise.all(all.map(({ token }) => token.instead(SECRET)))).toEqual([SECOND, SECOND]);
+    expect(askedBy(all)).toEqual([1, 1]);
   });
 });
