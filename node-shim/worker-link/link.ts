@@ -107,8 +107,13 @@ export class Link implements ReportLink {
     const opened = await open(this.#options, path, listener, attempt.signal);
     if (!isMine()) return opened.ok ? opened.value.close() : undefined;
     if (!opened.ok) {
-      const { why, retryAfterMs } = opened.error;
-      return this.#lose({ why, comeBackInMs: retryAfterMs, isPlanned: false });
+      const { why, reason, retryAfterMs } = opened.error;
+      // A crowd of machines is no fault of this one, so that it does not use HTTP for longer than the Worker asks.
+      return this.#lose({
+        why,
+        comeBackInMs: retryAfterMs,
+        isPlanned: reason === "rate-limited" && retryAfterMs > 0,
+      });
     }
     this.#socket = opened.value;
     this.#to(afterOpening(this.#state, this.#nowMs()));
@@ -211,7 +216,7 @@ export interface SocketLoss {
   why: string;
   /** Milliseconds that the Worker has asked the machine to wait before the next socket; 0 if it has not. */
   comeBackInMs: number;
-  /** true if the gateway asked the machine to open its socket elsewhere, so that the loss is no failure. */
+  /** true if the Worker asked the machine to open its socket later or elsewhere, so that the loss is no failure. */
   isPlanned: boolean;
 }
 

@@ -296,7 +296,7 @@ export const GATEWAY_LIMITS = {
   socketsOfName: 4,
   /** The most sockets of one network without an accepted report, or closed only by the gateway. */
   pendingOfNetwork: 64,
-  /** Seconds for which a machine must wait if a name or a network has reached its limit of sockets. */
+  /** Seconds for which a machine must wait if its name has reached its limit of sockets. */
   crowdedSeconds: 60,
   /** The most sockets that a name may open at once, and in a minute. */
   upgradesAMinute: 20,

@@ -245,23 +245,26 @@ class Openings {
     this.#usedMs.set(ticket, nowMs());
     const awayMs = Math.max(this.#endings.awayForMs(name), this.#waitMs(name));
     if (awayMs > 0) return `sent away ${Math.ceil(awayMs / 1000)}`;
-    if (this.#isCrowded(name, networkOf(address))) return `sent away ${GATEWAY_LIMITS.crowdedSeconds}`;
+    const crowdedSeconds = this.#crowdedSeconds(name, networkOf(address));
+    if (crowdedSeconds > 0) return `sent away ${crowdedSeconds}`;
     return this.#others(name) < size() || members.has(name) ? null : "full";
   }
 
   /**
-   * Returns true if the name or its network has too many sockets. The platform keeps the begun message of a socket,
-   * up to 32 MiB, until the machine closes the socket, and shows no gateway how long the message is.
+   * Returns for how many seconds a machine must wait because its name or its network has too many sockets; 0 if it need
+   * not wait. The platform keeps the begun message of a socket, up to 32 MiB, until the machine closes the socket, and
+   * shows no gateway how long the message is. A network's pending sockets are accepted or closed soon: a site with many
+   * machines must not wait for longer.
    */
-  #isCrowded(name: string, network: string): boolean {
+  #crowdedSeconds(name: string, network: string): number {
+    const { socketsOfName, pendingOfNetwork, crowdedSeconds, unacceptedSeconds } = GATEWAY_LIMITS;
     const all = this.#in.held.all();
+    if (all.filter(({ attachment }) => attachment.name === name).length >= socketsOfName)
+      return crowdedSeconds;
     const pending = all.filter(
       (each) => !each.isAccepted && network !== "" && networkOf(each.attachment.address) === network,
     );
-    return (
-      all.filter(({ attachment }) => attachment.name === name).length >= GATEWAY_LIMITS.socketsOfName ||
-      pending.length >= GATEWAY_LIMITS.pendingOfNetwork
-    );
+    return pending.length < pendingOfNetwork ? 0 : Math.ceil(unacceptedSeconds * (0.5 + this.#in.random()));
   }
 
   /** Returns for how many milliseconds this name must wait for its next socket; 0 if it need not wait. */

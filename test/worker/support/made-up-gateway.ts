@@ -152,6 +152,7 @@ export class MadeUpGateway {
   /** Replaces a node object's handling of a report, if set. */
   onReport: ((report: SocketReport) => Promise<SocketAnswer>) | undefined;
   onEnded: ((name: string) => Promise<void>) | undefined;
+  random = () => 0.5;
   /** Returns the result of a PUT, if set. After undefined, the apiserver accepts a PUT over the last version. */
   onPut: ((lease: Lease) => Promise<LeasePut> | undefined) | undefined;
   counters = new GatewayCounters(START_MS);
@@ -186,7 +187,7 @@ export class MadeUpGateway {
       counters: this.counters,
       timer: after,
       nowMs: () => this.nowMs,
-      random: () => 0.5,
+      random: () => this.random(),
       nonce: () => `nonce-${String(++this.#nonces).padStart(16, "0")}`,
       log: (line) => this.log.push(line),
     });

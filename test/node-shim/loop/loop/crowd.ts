@@ -27,6 +27,7 @@ import type { GatewayFrame } from "../../../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
 import { failure, success } from "../../../../shared/result.ts";
+import { randomOf } from "../../../lab/hostile/random.ts";
 
 const DEADLINE_MS = 9000;
 const INTERVAL_MS = 9600;
@@ -90,17 +91,6 @@ export class CrowdClock implements Clock {
 
 /** Waits until everything has run that waits only for promises. */
 const settled = () => new Promise<void>((resolve) => void setImmediate(resolve));
-
-/** Returns the same random numbers in each run. */
-function randomOf(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 interface Job {
   work: number;
@@ -185,12 +175,14 @@ const NONCE = "n".repeat(22);
 export class Crowd {
   readonly clock = new CrowdClock();
   readonly #capacity: Capacity;
-  readonly #random = randomOf(30);
+  readonly #random: () => number;
   readonly #machines: Machine[] = [];
   readonly #stop = new AbortController();
 
   constructor({ workMs }: Pick<CrowdWish, "workMs">) {
     this.#capacity = new Capacity(this.clock, workMs);
+    const { int } = randomOf(30, 0);
+    this.#random = () => int(1e9) / 1e9;
     // Signatures would take real time, and no part of this Worker verifies them.
     vi.spyOn(crypto.subtle, "sign").mockResolvedValue(new ArrayBuffer(64));
   }

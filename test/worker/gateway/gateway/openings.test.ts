@@ -1,6 +1,7 @@
 // Tests which sockets a gateway allows to be opened.
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { randomOf } from "../../../lab/hostile/random.ts";
 import { inGateway, type MadeUpGateway } from "../../support/made-up-gateway.ts";
 
 describe("a connect ticket", () => {
@@ -52,12 +53,64 @@ describe("sockets that the platform keeps, each with a begun message of up to 32
       const openFrom = (address: string, at: number) => made.open(`edge-${at}`, undefined, address);
       for (let at = 1; at <= pendingOfNetwork; at++)
         expect(await openFrom(`2001:db8::${at}`, at)).not.toBeTypeOf("string");
-      expect(await openFrom("2001:db8::ffff", 98)).toBe("sent away 60");
+      expect(await openFrom("2001:db8::ffff", 98)).toBe("sent away 10");
       expect(await openFrom("2001:db8:0:1::1", 98)).not.toBeTypeOf("string");
       const [, first] = made.sockets;
       await made.report(first!);
       expect(await openFrom("2001:db8::ffff", 99)).not.toBeTypeOf("string");
     }));
+});
+
+describe("a site whose machines share one address, and start at the same time", () => {
+  /** Milliseconds until the machine's next report by HTTP, whose answer has another path. */
+  const NEXT_REPORT_MS = 9600;
+
+  /**
+   * Lets the machines open their sockets within the time that an offer names. A refused machine asks again after its
+   * wait. Returns the time until all have a socket with an accepted report, and the most refusals of one machine.
+   */
+  async function returnOf(made: MadeUpGateway, machines: number, acceptedAfterMs: number) {
+    const { int } = randomOf(3, 0);
+    const random = (made.random = () => int(1e9) / 1e9);
+    const startMs = made.nowMs;
+    const refusals = new Map<string, number>();
+    const due = Array.from({ length: machines }, (_, at) => ({
+      atMs: startMs + random() * GATEWAY_LIMITS.comeBackMs,
+      run: () => open(`edge-${at}`),
+    }));
+    const later = (ms: number, run: () => Promise<void>) => void due.push({ atMs: made.nowMs + ms, run });
+    async function open(name: string): Promise<void> {
+      const opened = await made.open(name);
+      if (typeof opened !== "string") return later(acceptedAfterMs, () => made.report(opened));
+      const [, seconds] = /^sent away (\d+)$/.exec(opened) ?? [];
+      refusals.set(name, (refusals.get(name) ?? 0) + 1);
+      const offerMs = random() * (NEXT_REPORT_MS + GATEWAY_LIMITS.comeBackMs);
+      return later(1000 * Number(seconds) + offerMs, () => open(name));
+    }
+    while (made.members.length < machines) {
+      due.sort((a, b) => a.atMs - b.atMs);
+      const next = due.shift()!;
+      made.nowMs = next.atMs;
+      await next.run();
+    }
+    return { seconds: (made.nowMs - startMs) / 1000, refusals: Math.max(0, ...refusals.values()) };
+  }
+
+  it.each<[machines: number, acceptedAfterMs: number, seconds: number, refusals: number]>([
+    [64, 5000, 10, 0],
+    [500, 300, 10, 0],
+    [200, 2000, 40, 1],
+    [500, 1000, 40, 1],
+    [500, 2000, 40, 1],
+  ])(
+    "%i machines, reports accepted after %i ms → all on sockets within %i s, at most %i refusals of one machine",
+    (machines, acceptedAfterMs, seconds, refusals) =>
+      inGateway(async (made) => {
+        const found = await returnOf(made, machines, acceptedAfterMs);
+        expect(found.seconds).toBeLessThanOrEqual(seconds);
+        expect(found.refusals).toBeLessThanOrEqual(refusals);
+      }),
+  );
 });
 
 describe("sockets of one name without an accepted report", () => {
