@@ -4,31 +4,55 @@ import { dirname, resolve } from "node:path";
 import { HELP, type Options, optionsOf } from "./options.ts";
 import { reportOf } from "./report.ts";
 import type { Candidate } from "./candidates.ts";
-import type { Run, Verdict } from "./run.ts";
+import type { Run, runMutants as RunMutants, Verdict } from "./run.ts";
 import { sampleOf } from "./sample.ts";
-import { percentOf, scoresOf, totalOf } from "./score.ts";
+import { isDetected, percentOf, scoresOf, totalOf } from "./score.ts";
 
 const ROOT = resolve(import.meta.dirname, "../../..");
 
 const filesIn = (folder: string) =>
   globSync(folder.endsWith(".ts") ? folder : `${folder}/*.ts`, { cwd: ROOT }).toSorted();
 
-/** Returns the runs for these files: the shim's sources run on Node, all others in workerd. */
-function runsFor(candidates: readonly Candidate[]): (Run & { tried: Candidate[] })[] {
-  const shims = candidates.filter(({ file }) => file.startsWith("node-shim/"));
-  const others = candidates.filter((candidate) => !shims.includes(candidate));
-  // Only the shared sources need the shared tests, which take as long as all others.
-  const ofShared = others.some(({ file }) => file.startsWith("shared/"))
-    ? ["test/{shared,vectors}/**/*.test.ts"]
-    : [];
-  // The shim's commands and its loop use all other parts of the shim. base/ tests each path that the shim trusts.
-  const folders = new Set(["base", "commands", "loop"].map((folder) => `node-shim/${folder}`));
-  for (const { file } of shims) folders.add(dirname(file));
-  const runs = [
-    { runtime: "workerd", tests: ["test/{worker,stories}/**/*.test.ts", ...ofShared], tried: others },
-    { runtime: "node", tests: [...folders].map((folder) => `test/${folder}/**/*.test.ts`), tried: shims },
-  ] as const;
-  return runs.filter(({ tried }) => tried.length > 0);
+/** The tests that run with a mutant, one run after the other until one detects it. `tests`: those for these folders. */
+interface Stage {
+  runtime: Run["runtime"];
+  tests: (folders: readonly string[]) => readonly string[];
+}
+
+const testsOf = (folders: readonly string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
+const inTheWorker: Stage = { runtime: "workerd", tests: () => ["test/{worker,stories}/**/*.test.ts"] };
+// The tests of a mutant's own folder are first: they are few, and detect most mutants.
+const STAGES: Record<string, readonly Stage[]> = {
+  worker: [{ runtime: "workerd", tests: testsOf }, inTheWorker],
+  shared: [{ runtime: "node", tests: () => ["test/{shared,vectors}/**/*.test.ts"] }, inTheWorker],
+  "node-shim": [
+    { runtime: "node", tests: testsOf },
+    // The shim's commands and its loop use all other parts of the shim. base/ tests each path that the shim trusts.
+    {
+      runtime: "node",
+      tests: (folders) =>
+        testsOf([...folders, ...["base", "commands", "loop"].map((folder) => `node-shim/${folder}`)]),
+    },
+  ],
+};
+
+/** Runs the mutants of one room with its stages. */
+async function verdictsIn(
+  room: string,
+  tried: readonly Candidate[],
+  runMutants: typeof RunMutants,
+): Promise<Verdict[]> {
+  const found = new Map<Candidate, Verdict>();
+  for (const { runtime, tests } of STAGES[room] ?? []) {
+    const left = tried.filter((candidate) => !isDetected(found.get(candidate)));
+    if (left.length === 0) break;
+    const folders = [...new Set(left.map(({ file }) => dirname(file)))];
+    for (const verdict of await runMutants(left, { runtime, tests: tests(folders) })) {
+      const isReached = verdict.outcome !== "no test" && verdict.outcome !== "static";
+      if (isReached || !found.has(verdict.candidate)) found.set(verdict.candidate, verdict);
+    }
+  }
+  return [...found.values()];
 }
 
 async function measure({ folders, sample, seed, threshold, json }: Options): Promise<number> {
@@ -49,7 +73,10 @@ async function measure({ folders, sample, seed, threshold, json }: Options): Pro
   const apart = chosen.filter((candidate) => isEquivalent(candidate));
   const tried = chosen.filter((candidate) => !apart.includes(candidate));
   const verdicts: Verdict[] = [];
-  for (const run of runsFor(tried)) verdicts.push(...(await runMutants(run.tried, run)));
+  for (const room of Object.keys(STAGES)) {
+    const ofRoom = tried.filter(({ file }) => file.startsWith(`${room}/`));
+    verdicts.push(...(await verdictsIn(room, ofRoom, runMutants)));
+  }
   verdicts.push(...apart.map((candidate) => ({ candidate, outcome: "equivalent" as const })));
   process.stdout.write(reportOf(verdicts));
   if (json !== undefined) writeFileSync(json, JSON.stringify({ seed, verdicts }, null, 2));

@@ -34,7 +34,7 @@ const PROCESSES = 2;
  * The milliseconds that a test may take longer with a mutant than without. After them, the mutant is considered to
  * loop, and the test fails.
  */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 /** The time limit for all tests without a mutant. The tests take about two minutes on two free cores. */
 const FIRST_RUN_MINUTES = 30;
 

@@ -21,6 +21,9 @@ const COUNTED_AS: Record<Outcome, "killed" | "survived" | "apart"> = {
   equivalent: "apart",
 };
 
+export const isDetected = (verdict: Verdict | undefined): boolean =>
+  verdict !== undefined && COUNTED_AS[verdict.outcome] === "killed";
+
 export const isSurvivor = ({ outcome }: Verdict): boolean => COUNTED_AS[outcome] === "survived";
 
 /** Returns the scores by folder, in the order of the folders. */

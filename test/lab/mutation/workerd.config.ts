@@ -1,5 +1,13 @@
 // Configures vitest for mutants of the Worker: only the project in workerd runs with them.
-import { defineConfig } from "vitest/config";
+import { defineConfig, type Plugin } from "vitest/config";
 import { workerd } from "../../../vitest.config.ts";
+import { keeping } from "./kept-worker.ts";
 
-export default defineConfig(workerd);
+const oneWorkerd: Plugin = {
+  name: "one-workerd",
+  configureVitest({ project: { config } }) {
+    if (config.poolRunner) config.poolRunner = keeping(config.poolRunner);
+  },
+};
+
+export default defineConfig({ ...workerd, plugins: [...(workerd.plugins ?? []), oneWorkerd] });
