@@ -97,6 +97,8 @@ export class Alerts {
   #clusterOpen: Set<string> | undefined;
   /** The time of the last check of the alerts about the cluster. After an eviction the next check is due at once. */
   #clusterCheckedMs = 0;
+  /** true if the apiserver served the Worker at the last check of such an alert. */
+  #didServe = false;
 
   constructor(surroundings: AlertSurroundings) {
     this.#in = surroundings;
@@ -172,6 +174,9 @@ export class Alerts {
   flush(nowMs: number, evidence: ClusterEvidence): void {
     const isCheckDue = nowMs >= this.#clusterCheckedMs + CHECK_CLUSTER_MS;
     if (isCheckDue) this.#clusterCheckedMs = nowMs;
+    // Only a second check shows that the apiserver refuses Nodes: at the first, it may have just returned.
+    const isCauseSent = isCheckDue && (evidence.fault !== null || this.#didServe);
+    if (isCheckDue) this.#didServe = evidence.fault === null && this.#openOnCluster().size > 0;
     const query = `${WATCHED} WHERE due_ms <= ? ORDER BY due_ms LIMIT ?`;
     const due = this.#sql.exec<WatchedRow>(query, nowMs, AT_ONCE).toArray();
     const repeated = this.#sql
@@ -193,8 +198,8 @@ export class Alerts {
       for (const row of rows)
         if (row.dueMs !== null) this.#enter(batch, row, { due: rows, isFull, cause, joined, nowMs });
       for (const row of rows) this.#settle(row);
-      for (const alert of joined) this.#sendGrown(batch, alert, cause);
-      if (isOpen && isCheckDue && cause !== null) this.#sendCause(batch, cause);
+      for (const alert of joined) this.#sendGrown(batch, alert, evidence.fault);
+      if (isOpen && isCauseSent && cause !== null) this.#sendCause(batch, cause);
       for (const row of repeated) if (row.receiver === receiver.name) this.#repeat(batch, row, nowMs);
       this.#write(batch, nowMs);
     }
@@ -210,15 +215,20 @@ export class Alerts {
     return waitMs > 0;
   }
 
-  #subjectOfRow({ machine, state, notified, alert }: WatchedRow, cause: string | null): string {
+  #subjectOfRow(row: WatchedRow, cause: string | null): string {
+    const { machine, state, notified, alert } = row;
     const query = "SELECT said FROM alerts WHERE id = ?";
     const [said] = notified === state ? [] : column<string>(this.#sql, query, notified && alert);
     if (said !== undefined) return this.#subjectOf(JSON.parse(said) as Alert);
-    const summary = this.#in.summary(machine);
+    const { kind, outage } = this.#causeOf(row, this.#in.summary(machine), cause);
+    return this.#subjectOf({ kind, address: outage?.address ?? "", names: [machine] });
+  }
+
+  #causeOf({ machine, state }: WatchedRow, summary: MachineSummary | null, cause: string | null) {
     const outage = summary && state === "silent" ? this.#in.outageOf(machine, summary) : null;
     const isCluster = state === "cluster-unreachable" && cause !== null;
-    const kind = outage ? "outage" : isCluster ? "cluster" : "machine";
-    return this.#subjectOf({ kind, address: outage?.address ?? "", names: [machine] });
+    const kind: Alert["kind"] = outage ? "outage" : isCluster ? "cluster" : "machine";
+    return { kind, outage };
   }
 
   #subjectOf(alert: Pick<Alert, "kind" | "address" | "names">): string {
@@ -276,15 +286,9 @@ export class Alerts {
       [row.dueMs, row.muted] = untilMs === null ? [nowMs + POSTPONED_MS, 0] : [untilMs, 1];
       return;
     }
-    const outage = row.state === "silent" ? this.#in.outageOf(row.machine, summary) : null;
-    const kind = outage
-      ? "outage"
-      : row.state === "cluster-unreachable" && cause !== null
-        ? "cluster"
-        : "machine";
+    const { kind, outage } = this.#causeOf(row, summary, cause);
     if (receiver.settings.outagesOnly && kind === "machine") return;
-    const keys = { machine: `machine ${row.machine}`, outage: `outage ${outage?.id}`, cluster: CLUSTER };
-    const key = keys[kind];
+    const key = { machine: `machine ${row.machine}`, outage: `outage ${outage?.id}`, cluster: CLUSTER }[kind];
     const query = "UPDATE alerts SET open = open + 1 WHERE receiver = ? AND key = ? RETURNING id";
     const [open] = this.#sql.exec<{ id: number }>(query, receiver.name, key);
     if (open) {
@@ -315,10 +319,10 @@ export class Alerts {
   }
 
   /** Sends an alert again if its machines have multiplied by GROWTH: the first ones must not hide many later ones. */
-  #sendGrown(batch: Batch, id: number, cause: string | null): void {
+  #sendGrown(batch: Batch, id: number, fault: string | null): void {
     const row = this.#sql.exec<AlertRow>("SELECT * FROM alerts WHERE id = ?", id).one();
     const firing = JSON.parse(row.said) as Alert;
-    const why = row.key === CLUSTER ? (cause ?? "") : "";
+    const why = row.key === CLUSTER ? (fault ?? firing.why) : "";
     if (row.open >= GROWTH * firing.machines) this.#sendAgain(batch, row, { ...firing, why });
   }
 

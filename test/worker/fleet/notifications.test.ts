@@ -351,6 +351,36 @@ describe("an alert about the cluster", () => {
       ]);
     }));
 
+  it("the apiserver is back at a check, and the machines have not reported yet → the cause has not changed", () =>
+    refused([], async ({ deliveries, goes, pass, probeFinds, now }) => {
+      probeFinds(FAULT);
+      for (const index of [1, 2]) goes(index, "cluster-unreachable");
+      await pass(5 * MINUTE + 500 - now());
+      probeFinds(null);
+      // These machines became due during the outage.
+      for (const index of [3, 4]) goes(index, "cluster-unreachable");
+      await pass(5 * MINUTE - 1000);
+      for (const index of [1, 2, 3, 4]) goes(index, "ready");
+      await pass(10 * MINUTE);
+      const seen = deliveries.flatMap(alertsOf).map(({ status, machines, why }) => [status, machines, why]);
+      expect(seen).toEqual([
+        ["firing", 2, FAULT],
+        ["firing", 4, FAULT],
+        ["resolved", 4, ""],
+      ]);
+    }));
+
+  it("the apiserver is back, and refuses the Nodes → the second check sends the new cause", () =>
+    refused([], async ({ deliveries, goes, pass, probeFinds }) => {
+      probeFinds(FAULT);
+      for (const index of [1, 2]) goes(index, "cluster-unreachable");
+      await pass(MINUTE);
+      probeFinds(null);
+      await pass(11 * MINUTE);
+      const seen = deliveries.flatMap(alertsOf).map(({ why }) => why);
+      expect(seen).toEqual([FAULT, "the apiserver answers the Worker, and refuses these Nodes"]);
+    }));
+
   it("machines whose Nodes are refused, and then an outage of the apiserver → the grown alert has the new cause", () =>
     refused([1, 2], async ({ deliveries, goes, pass, probeFinds }) => {
       await pass(MINUTE);
