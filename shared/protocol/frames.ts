@@ -49,7 +49,7 @@ export const AGAIN_REASONS = [
   "not fresh",
   /** The vitals may change the Node or the node object's stored data. */
   "not quiet",
-  /** The lease loan has ended: the status is due, or the node object has withdrawn the loan. */
+  /** The loan has ended: the status is due, the node object withdrew the loan, or the lease's PUT waited too long. */
   "over",
   /** Another writer has changed or deleted the lease. */
   "lease",

@@ -7,8 +7,8 @@ import {
 } from "../../shared/protocol/frames.ts";
 import type { Durations, Measured, Sample } from "../metrics/metrics.ts";
 
-/** The outcomes of a PUT of a lease. */
-const OUTCOMES = ["renewed", "lost", "failed"] as const;
+/** The outcomes of a PUT of a lease. `late`: the PUT waited too long, and was not sent. */
+const OUTCOMES = ["renewed", "lost", "failed", "late"] as const;
 type RenewalOutcome = (typeof OUTCOMES)[number];
 /** The reasons in the metric of closed sockets. A machine that leaves gets a `left` frame, not a `closing` frame. */
 const ENDS = [...CLOSING_REASONS, "left"] as const;
@@ -19,6 +19,8 @@ export interface GatewayStatus {
   gateway: number;
   members: number;
   isSuspended: boolean;
+  /** The number of PUTs that wait, and the seconds for which the first of them has waited. */
+  queue: { length: number; seconds: number };
 }
 
 export class GatewayCounters {
@@ -53,7 +55,8 @@ export class GatewayCounters {
     this.#renewals[outcome]++;
   }
 
-  measure({ gateway, members, isSuspended }: GatewayStatus, durations: Pick<Durations, "samples">): Measured {
+  measure(status: GatewayStatus, durations: Pick<Durations, "samples">): Measured {
+    const { gateway, members, isSuspended, queue } = status;
     const labels = { gateway: String(gateway) };
     const count = (value: number): Sample[] => [{ labels, value, sinceMs: this.#sinceMs }];
     const each = (counted: Record<string, number>, label: string) =>
@@ -63,6 +66,8 @@ export class GatewayCounters {
     return {
       rollcall_gateway_machines: [{ labels, value: members }],
       rollcall_gateway_suspended: [{ labels, value: isSuspended ? 1 : 0 }],
+      rollcall_gateway_waiting_renewals: [{ labels, value: queue.length }],
+      rollcall_gateway_longest_wait_seconds: [{ labels, value: queue.seconds }],
       rollcall_gateway_heartbeats_total: count(this.#heartbeats),
       rollcall_gateway_quiet_heartbeats_total: count(this.#quiet),
       rollcall_gateway_again_total: each(this.#again, "reason"),

@@ -9,7 +9,7 @@ import type { Log } from "../log.ts";
 import type { LeaseLender, ReturnedLoan } from "../machine/lease-loan.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { GatewayCounters } from "./counters.ts";
-import { type PutLease, returnedLoan } from "./lease.ts";
+import { endLoan, type PutLease, returnedLoan } from "./lease.ts";
 import type { Member, Members } from "./members.ts";
 import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
 
@@ -118,7 +118,7 @@ export class Endings {
   /** Ends the loan; returns it once no PUT runs. Returns null if its epoch is above `floor`, or no loan is left. */
   async takeBack(member: Member, floor = Infinity): Promise<ReturnedLoan | null> {
     const held = member.held && member.held.loan.epoch <= floor ? member.held : null;
-    if (held) held.isEnded = true;
+    if (held) endLoan(held);
     await member.renewing;
     if (!held || member.held !== held) return null;
     member.held = null;

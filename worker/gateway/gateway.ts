@@ -8,7 +8,7 @@ import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket
 import type { GatewayStatus } from "./counters.ts";
 import { Endings, type GatewayParts, type GatewaySurroundings } from "./endings.ts";
 import { Heartbeats } from "./heartbeats.ts";
-import { returnedLoan } from "./lease.ts";
+import { endLoan, returnedLoan } from "./lease.ts";
 import { Members } from "./members.ts";
 import { dueMs, Reports } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";
@@ -111,7 +111,7 @@ export class Gateway {
     const { held, members } = this.#in;
     const loan = members.known(name)?.held;
     // The ended loan makes the gateway answer a heartbeat before the report with a request to report, too.
-    if (loan) loan.isEnded = true;
+    if (loan) endLoan(loan);
     const socket = held.accepted(name);
     if (socket) held.send(socket, { type: "report-now" });
     return Promise.resolve(socket !== undefined);
@@ -128,7 +128,7 @@ export class Gateway {
       }
     }
     const member = members.known(name);
-    if (member?.held) member.held.isEnded = true;
+    if (member?.held) endLoan(member.held);
     if (member) member.held = null;
     members.delete(name);
     return Promise.resolve();
@@ -138,9 +138,7 @@ export class Gateway {
   status(): GatewayStatus | null {
     const { members } = this.#in;
     const gateway = members.number;
-    return gateway === null
-      ? null
-      : { gateway, members: members.count, isSuspended: this.#heartbeats.isSuspended };
+    return gateway === null ? null : { gateway, members: members.count, ...this.#heartbeats.status };
   }
 
   /** Handles the alarm: finds silent machines, sockets lost by an eviction, and sockets without accepted report. */

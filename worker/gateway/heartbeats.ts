@@ -12,8 +12,10 @@ import { expanded } from "../../shared/quiet/heartbeat-vitals.ts";
 import { isQuiet } from "../../shared/quiet/quiet.ts";
 import { inTime } from "../kube/deadline.ts";
 import { type Missed, nextBeatInMs, soonerBeatInMs } from "../machine/report-interval.ts";
+import type { GatewayStatus } from "./counters.ts";
 import { type Endings, type GatewayParts, NOTIFY_WITHIN_MS } from "./endings.ts";
-import { isOver, noteBeat, Renewals } from "./lease.ts";
+import { endLoan, type HeldLoan, isOver, lastRenewalMs, noteBeat } from "./lease.ts";
+import { Renewals } from "./renewals.ts";
 import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
 
 /** The least time between two renewals of a lease: a machine may use twelve requests a minute for its lease. */
@@ -58,6 +60,12 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   return { kind: "take", vitals, skewMs, renewal: isTooSoon ? "recent" : mayAsk ? "due" : "suspended" };
 }
 
+/** Returns true if the next heartbeat could only renew the lease when half of its duration is over. */
+function isNextTooLate(held: HeldLoan, nowMs: number): boolean {
+  const { leaseMs, intervalMs } = held.loan;
+  return nowMs + intervalMs - lastRenewalMs(held) > leaseMs / 2;
+}
+
 const again = (reason: AgainReason): BeatStep => ({ kind: "again", reason });
 
 const HMAC = { name: "HMAC", hash: "SHA-256" };
@@ -97,8 +105,8 @@ export class Heartbeats {
     this.#renewals = new Renewals(parts);
   }
 
-  get isSuspended(): boolean {
-    return this.#renewals.suspension.isOn;
+  get status(): Pick<GatewayStatus, "isSuspended" | "queue"> {
+    return { isSuspended: this.#renewals.suspension.isOn, queue: this.#renewals.queue };
   }
 
   async take(socket: HeldSocket, beat: SignedHeartbeat): Promise<void> {
@@ -144,16 +152,18 @@ export class Heartbeats {
     noteBeat(session.held, step, nowMs());
     const isDue = step.renewal === "due";
     const memberOf = () => this.#in.members.of(socket.attachment.name);
-    if (isDue && !(await this.#renewals.renew(memberOf(), session.held))) return this.#again(socket, "lease");
+    const renewed = isDue ? await this.#renewals.renew(memberOf(), session.held) : step.renewal;
+    if (renewed === "lost") return this.#again(socket, "lease");
+    if (renewed === "over" || (renewed === "late" && isNextTooLate(session.held, nowMs())))
+      return this.#again(socket, "over");
     // The next heartbeat must come sooner, because two heartbeat intervals without a renewal would be too long.
-    if (session.held.isFailing || step.renewal === "suspended")
-      return this.#answer(socket, session, isDue ? "failed" : "notAsked");
-    return this.#answer(socket, session);
+    if (renewed === "suspended") return this.#answer(socket, session, "notAsked");
+    return this.#answer(socket, session, session.held.isFailing ? (isDue ? "failed" : "notAsked") : null);
   }
 
   /** Asks the machine for a report. A client that sends more heartbeats instead is sent away. */
   async #again(socket: HeldSocket, reason: AgainReason): Promise<void> {
-    if (socket.session) socket.session.held.isEnded = true;
+    if (socket.session) endLoan(socket.session.held);
     this.#in.counters.again(reason);
     const isRefused = socket.isReportDue || reason === "not fresh";
     socket.isReportDue = true;

@@ -1,4 +1,4 @@
-// Keeps a gateway's lent leases in memory, renews them by PUT, and suspends renewals while the apiserver fails.
+// Keeps a gateway's lent leases in memory, PUTs a lease, and suspends the PUTs while the apiserver fails.
 import { backOff } from "../../shared/back-off.ts";
 import {
   capacityOfSignals,
@@ -15,7 +15,6 @@ import {
   isUnauthorized,
 } from "../../shared/kubernetes/api-error.ts";
 import type { Lease } from "../../shared/kubernetes/types.ts";
-import { nextRenewTime } from "../../shared/node/lease.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { currentMs, type Timer } from "../clock.ts";
 import type { Environment } from "../env.ts";
@@ -24,7 +23,6 @@ import type { HeldToken } from "../kube/token.ts";
 import { retryAfterMsOf } from "../kube/not-the-apiserver.ts";
 import type { ReturnedLoan, LeaseLoan } from "../machine/lease-loan.ts";
 import type { Durations } from "../metrics/metrics.ts";
-import type { GatewayCounters } from "./counters.ts";
 
 /** A loan in the gateway's memory. Times are milliseconds since 1970. */
 export interface HeldLoan {
@@ -47,8 +45,10 @@ export interface HeldLoan {
   samples: KeptSamples;
   /** The number of PUTs under this loan. */
   requests: number;
-  /** true if the gateway writes nothing more under this loan, and soon returns it. */
+  /** true if the gateway writes nothing more under this loan, and soon returns it. Set by `endLoan`. */
   isEnded: boolean;
+  /** Ends the wait for a PUT; null if no PUT of this loan waits. */
+  stopWaiting: (() => void) | null;
 }
 
 export function holdLoan(loan: LeaseLoan, nowMs: number): HeldLoan {
@@ -66,14 +66,26 @@ export function holdLoan(loan: LeaseLoan, nowMs: number): HeldLoan {
     samples: NO_SAMPLES,
     requests: 0,
     isEnded: false,
+    stopWaiting: null,
   };
+}
+
+/** Ends the loan. A waiting PUT of this loan never begins; a PUT in progress continues. */
+export function endLoan(held: HeldLoan): void {
+  held.isEnded = true;
+  held.stopWaiting?.();
+}
+
+/** Returns the time at which the lease was last renewed, as far as the gateway knows. */
+export function lastRenewalMs({ renewedMs, receivedMs }: HeldLoan): number {
+  return renewedMs ?? receivedMs;
 }
 
 /** Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured. */
 export function isOver(held: HeldLoan, nowMs: number): boolean {
-  const { loan, receivedMs, askedMs, renewedMs, heardMs } = held;
+  const { loan, receivedMs, askedMs, heardMs } = held;
   if (held.isEnded || nowMs < Math.max(receivedMs, askedMs ?? 0, heardMs ?? 0)) return true;
-  return nowMs - receivedMs >= loan.quietForMs || nowMs - (renewedMs ?? receivedMs) >= loan.leaseMs;
+  return nowMs - receivedMs >= loan.quietForMs || nowMs - lastRenewalMs(held) >= loan.leaseMs;
 }
 
 /** Records an accepted heartbeat in the loan: its time, vitals, skew and sample. */
@@ -240,62 +252,4 @@ function outcomeOf(result: ApiResult<Lease>, retryAfterMs: number): LeasePut {
     ...(isRefused && { isRefused }),
     retryAfterMs,
   };
-}
-
-const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0 };
-
-interface RenewalDependencies {
-  putLease: PutLease;
-  counters: GatewayCounters;
-  /** Returns the current time in milliseconds. Typically currentMs. */
-  nowMs: () => number;
-}
-
-/** Renews the leases of a gateway's machines. */
-export class Renewals {
-  readonly suspension = new Suspension();
-  readonly #in: RenewalDependencies;
-
-  constructor(dependencies: RenewalDependencies) {
-    this.#in = dependencies;
-  }
-
-  /** Renews a lease; returns false if another writer has changed it. `member.renewing` resolves after the PUT. */
-  async renew(member: { renewing: Promise<void> | null }, loan: HeldLoan): Promise<boolean> {
-    const putting = this.#put(loan);
-    const renewing = putting.then(() => undefined);
-    member.renewing = renewing;
-    const isRenewed = await putting;
-    if (member.renewing === renewing) member.renewing = null;
-    return isRenewed;
-  }
-
-  async #put(loan: HeldLoan): Promise<boolean> {
-    const { putLease, counters, nowMs } = this.#in;
-    const { lease } = loan;
-    const beganMs = nowMs();
-    const renewed = { ...lease, spec: { ...lease.spec, renewTime: nextRenewTime(beganMs * 1000, lease) } };
-    loan.askedMs = beganMs;
-    const asked = this.suspension.begin();
-    const put = await putLease(renewed, () => loan.requests++).catch(() => NO_ANSWER);
-    counters.renewal(put.kind);
-    if (put.kind === "failed") {
-      // Neither a refused lease nor a lease that fails repeatedly while others are renewed may suspend other renewals.
-      if (put.isRefused) this.suspension.succeeded(asked);
-      else if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
-        this.suspension.failed(asked, nowMs(), put.retryAfterMs);
-      loan.isFailing = true;
-      // The next PUT of this version of the lease shows whether the apiserver has executed the failed PUT.
-      loan.isLeaseInDoubt ||= !put.isAnswered;
-      return true;
-    }
-    this.suspension.succeeded(asked);
-    if (put.kind === "renewed") {
-      loan.lease = put.lease;
-      loan.isLeaseInDoubt = false;
-      loan.isFailing = false;
-      loan.renewedMs = beganMs;
-    } else loan.isLeaseInDoubt = true;
-    return put.kind === "renewed";
-  }
 }

@@ -105,6 +105,16 @@ export const METRICS = {
     "1: the gateway renews no lease, because the apiserver fails.",
     ["gateway"],
   ],
+  rollcall_gateway_waiting_renewals: [
+    "gauge",
+    "The number of lease renewals that wait until the gateway may send another request.",
+    ["gateway"],
+  ],
+  rollcall_gateway_longest_wait_seconds: [
+    "gauge",
+    "The time for which the first of the waiting renewals has waited.",
+    ["gateway"],
+  ],
   rollcall_gateway_heartbeats_total: [
     "counter",
     "The number of heartbeats that the gateway received.",
@@ -122,7 +132,7 @@ export const METRICS = {
   ],
   rollcall_gateway_renewals_total: [
     "counter",
-    "The number of the gateway's requests to renew a lease: renewed, lost (another writer changed or deleted the lease), or failed.",
+    "The number of the gateway's requests to renew a lease: renewed, lost (another writer changed or deleted the lease), failed, or late (not sent, after a wait of four seconds).",
     ["gateway", "outcome"],
   ],
   rollcall_gateway_closed_sockets_total: [

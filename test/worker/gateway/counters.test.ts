@@ -23,7 +23,12 @@ it("heartbeats, renewals, and closed sockets by cause, with the start of the cou
     await made.beat(socket);
     await made.receive(socket, "hello");
     const standing = made.gateway.status();
-    expect(standing).toEqual({ gateway: GATEWAY, members: 1, isSuspended: false });
+    expect(standing).toEqual({
+      gateway: GATEWAY,
+      members: 1,
+      isSuspended: false,
+      queue: { length: 0, seconds: 0 },
+    });
     const measured = withKnownLabels(made.counters.measure(standing!, new Durations(() => 0)));
     expect(measured.rollcall_gateway_machines).toEqual([{ labels: { gateway: "7" }, value: 1 }]);
     expect(measured.rollcall_gateway_heartbeats_total).toEqual([

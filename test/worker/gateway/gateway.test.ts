@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import { LEAST_RENEWAL_MS } from "../../../worker/gateway/heartbeats.ts";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
+import { PUTS_AT_ONCE } from "../../../worker/gateway/renewals.ts";
 import { REPORT_WITHIN_MS } from "../../../worker/gateway/reports.ts";
 import { INTERVAL_MS, inGateway, LEASE_MS, QUIET_FROM, until } from "../support/made-up-gateway.ts";
 import { pass } from "../support/clock.ts";
@@ -416,7 +417,7 @@ describe("the apiserver fails", () => {
       expect([...new Set(sockets.map(({ said }) => said.at(-1)))]).toEqual(["answer"]);
     }));
 
-  it("500 PUTs in progress fail at once → none wakes an object, also once the apiserver is back", () =>
+  it("the PUTs in progress fail at once, 495 wait → none wakes an object, also once the apiserver is back", () =>
     inGateway(async (made) => {
       const sockets = [];
       for (let index = 0; index < 500; index++) sockets.push(await made.connected(`edge-${index}`));
@@ -425,13 +426,13 @@ describe("the apiserver fails", () => {
       made.onPut = () => promise;
       made.nowMs += INTERVAL_MS;
       const beaten = sockets.map((socket) => made.beat(socket, { afterMs: 0 }));
-      await made.untilPut(500);
+      await made.untilPut(PUTS_AT_ONCE);
       resolve(NO_ANSWER);
       await Promise.all(beaten);
       made.onPut = undefined;
       made.nowMs += INTERVAL_MS;
       for (const socket of sockets) expect(await made.beat(socket, { afterMs: 0 })).toBe("answer");
-      expect([made.puts.length, made.asked.length - asked]).toEqual([1000, 0]);
+      expect([made.puts.length, made.asked.length - asked]).toEqual([PUTS_AT_ONCE + 500, 0]);
     }));
 
   it("one PUT is slow and another's is answered meanwhile → the other continues; Retry-After applies to both", () =>

@@ -6,6 +6,7 @@ import {
   inGateway,
   type MadeUpGateway,
   type MachineSocket,
+  until,
 } from "../support/made-up-gateway.ts";
 
 const FAILED: LeasePut = { kind: "failed", isAnswered: true, retryAfterMs: 0 };
@@ -112,6 +113,8 @@ interface Story {
   slowMs: number;
 }
 
+const turn = () => new Promise<void>((resolve) => void setTimeout(resolve));
+
 /**
  * Returns the longest time between two renewals in milliseconds, while outages begin a minute apart. Each outage begins
  * at a different moment of the machines' intervals.
@@ -128,31 +131,47 @@ async function longestBetween(made: MadeUpGateway, story: Story): Promise<number
   const due: { atMs: number; happens: () => Promise<void> }[] = [];
   const renewed = new Map<string, number>();
   let longest = 0;
-  const beat = async (socket: MachineSocket) => {
-    let isWaiting: () => void = () => undefined;
-    const waits = new Promise<void>((resolve) => (isWaiting = resolve));
-    made.onPut = (lease) => {
-      if (!isAway()) {
-        longest = Math.max(longest, made.nowMs - (renewed.get(socket.name) ?? made.nowMs));
-        renewed.set(socket.name, made.nowMs);
-        return Promise.resolve(made.write(lease));
-      }
-      if (story.slowMs === 0) return Promise.resolve(FAILED);
-      const { promise, resolve } = Promise.withResolvers<LeasePut>();
-      due.push({
-        atMs: made.nowMs + story.slowMs,
-        happens: async () => {
-          resolve(NO_ANSWER);
-          await beaten;
+  made.live({
+    timer: (ms, ring) => {
+      const timer = {
+        atMs: made.nowMs + ms,
+        happens: () => {
+          ring();
+          return turn();
         },
-      });
-      isWaiting();
-      return promise;
-    };
+      };
+      due.push(timer);
+      return () => void due.splice(due.indexOf(timer), due.includes(timer) ? 1 : 0);
+    },
+  });
+  const beats = new Map<string, Promise<void>>();
+  made.onPut = ({ metadata: { name = "" } = {} }) => {
+    if (!isAway()) {
+      longest = Math.max(longest, made.nowMs - (renewed.get(name) ?? made.nowMs));
+      renewed.set(name, made.nowMs);
+      return undefined;
+    }
+    if (story.slowMs === 0) return Promise.resolve(FAILED);
+    const { promise, resolve } = Promise.withResolvers<LeasePut>();
+    due.push({
+      atMs: made.nowMs + story.slowMs,
+      happens: async () => {
+        resolve(NO_ANSWER);
+        await beats.get(name);
+      },
+    });
+    return promise;
+  };
+  const beat = async (socket: MachineSocket) => {
+    const [begun, waiting] = [made.puts.length, made.waiting];
+    let isOver = false;
     const beaten = made.beat(socket, { afterMs: 0 }).then(() => {
+      isOver = true;
       due.push({ atMs: made.nowMs + nextInMs(socket), happens: () => beat(socket) });
     });
-    await Promise.race([beaten, waits]);
+    beats.set(socket.name, beaten);
+    // A PUT that the apiserver answers ends at once; the others end at a later time of the story.
+    await until(() => isOver || made.waiting > waiting || (isAway() && made.puts.length > begun));
   };
   for (let index = 0; index < story.machines; index++) {
     const socket = await made.connected(`edge-${index}`);

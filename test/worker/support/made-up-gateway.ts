@@ -9,6 +9,7 @@ import type { Lease } from "../../../shared/kubernetes/types.ts";
 import type { Quiet } from "../../../shared/quiet/quiet.ts";
 import { GatewayCounters } from "../../../worker/gateway/counters.ts";
 import { Gateway } from "../../../worker/gateway/gateway.ts";
+import type { GatewaySurroundings } from "../../../worker/gateway/endings.ts";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import type { ServerSocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
 import { after } from "../../../worker/clock.ts";
@@ -167,7 +168,12 @@ export class MadeUpGateway {
     this.gateway = this.#newGateway();
   }
 
-  #newGateway(): Gateway {
+  /** Replaces parts of the gateway's surroundings, for a test with its own time or apiserver. */
+  live(parts: Partial<GatewaySurroundings>): void {
+    this.gateway = this.#newGateway(parts);
+  }
+
+  #newGateway(parts: Partial<GatewaySurroundings> = {}): Gateway {
     return new Gateway({
       node: (name) => this.#node(name),
       putLease: async (lease, onRequest) => {
@@ -190,6 +196,7 @@ export class MadeUpGateway {
       random: () => this.random(),
       nonce: () => `nonce-${String(++this.#nonces).padStart(16, "0")}`,
       log: (line) => this.log.push(line),
+      ...parts,
     });
   }
 
@@ -303,6 +310,11 @@ export class MadeUpGateway {
       .map(({ name }) => name);
   }
 
+  /** The number of PUTs that wait for their turn. */
+  get waiting(): number {
+    return this.gateway.status()?.queue.length ?? 0;
+  }
+
   /** Waits until this number of PUTs has begun. */
   untilPut(count: number): Promise<void> {
     return until(() => this.puts.length >= count);
@@ -321,6 +333,8 @@ export class MadeUpGateway {
 
 /** Waits until a condition is true, while other work continues. */
 export async function until(isSo: () => boolean): Promise<void> {
+  // Most work waits only for promises, which need no timer.
+  for (let turns = 0; turns < 100 && !isSo(); turns++) await Promise.resolve();
   while (!isSo()) await new Promise((again) => void setTimeout(again));
 }
 

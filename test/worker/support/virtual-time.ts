@@ -3,20 +3,31 @@
 /** The number of turns in which all promises that follow from one timer are settled. */
 const TURNS = 40;
 
+interface Waiting {
+  atMs: number;
+  /** The order of timers that ring at the same time. */
+  n: number;
+  ring: (() => void) | null;
+}
+
 export function virtualTime(nowMs: number) {
-  let timers: { atMs: number; ring: () => void }[] = [];
+  const timers = new Queue();
+  let [begun, stopped] = [0, 0];
   const settled = async () => {
     for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
   };
   const time = {
     nowMs: () => nowMs,
     /** Returns the number of timers that wait. */
-    waiting: () => timers.length,
+    waiting: () => timers.size - stopped,
     /** Starts a timer. Returns a function that stops it. */
     after(ms: number, ring: () => void): () => void {
-      const timer = { atMs: nowMs + ms, ring };
-      timers.push(timer);
-      return () => void (timers = timers.filter((each) => each !== timer));
+      const timer: Waiting = { atMs: nowMs + ms, n: begun++, ring };
+      timers.add(timer);
+      return () => {
+        if (timer.ring) stopped++;
+        timer.ring = null;
+      };
     },
     every(ms: number, ring: () => void): () => void {
       let end = time.after(ms, again);
@@ -30,19 +41,63 @@ export function virtualTime(nowMs: number) {
     async pass(ms: number): Promise<void> {
       const untilMs = nowMs + ms;
       await settled();
-      for (;;) {
-        const next = timers.reduce<(typeof timers)[number] | undefined>(
-          (first, each) => (first && first.atMs <= each.atMs ? first : each),
-          undefined,
-        );
-        if (!next || next.atMs > untilMs) break;
-        timers = timers.filter((each) => each !== next);
+      for (let next = timers.first; next && next.atMs <= untilMs; next = timers.first) {
+        timers.removeFirst();
+        const { ring } = next;
+        if (!ring) {
+          stopped--;
+          continue;
+        }
+        next.ring = null;
         nowMs = Math.max(nowMs, next.atMs);
-        next.ring();
+        ring();
         await settled();
       }
       nowMs = untilMs;
     },
   };
   return time;
+}
+
+/** A binary heap of timers, the next one first. */
+class Queue {
+  readonly #heap: Waiting[] = [];
+
+  get size(): number {
+    return this.#heap.length;
+  }
+
+  get first(): Waiting | undefined {
+    return this.#heap[0];
+  }
+
+  add(timer: Waiting): void {
+    let at = this.#heap.push(timer) - 1;
+    for (let up = (at - 1) >> 1; at > 0 && this.#isBefore(at, up); up = (at - 1) >> 1)
+      at = this.#swap(at, up);
+  }
+
+  removeFirst(): void {
+    const last = this.#heap.pop();
+    if (!last || this.#heap.length === 0) return;
+    this.#heap[0] = last;
+    for (let at = 0, down = this.#least(at); down !== at; down = this.#least(at)) at = this.#swap(at, down);
+  }
+
+  #least(at: number): number {
+    let least = at;
+    for (const child of [2 * at + 1, 2 * at + 2])
+      if (child < this.#heap.length && this.#isBefore(child, least)) least = child;
+    return least;
+  }
+
+  #isBefore(one: number, other: number): boolean {
+    const [a, b] = [this.#heap[one]!, this.#heap[other]!];
+    return a.atMs < b.atMs || (a.atMs === b.atMs && a.n < b.n);
+  }
+
+  #swap(from: number, to: number): number {
+    [this.#heap[from], this.#heap[to]] = [this.#heap[to]!, this.#heap[from]!];
+    return to;
+  }
 }
