@@ -37,7 +37,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "POST /v1/tokens": {
       id: "mintToken",
       what: "Create a join token",
-      more: "The token may set only labels, taints and roles that the apiserver accepts from a kubelet, and none of rollcall's own.",
+      more: "The token may set only labels, taints and roles that the apiserver accepts from a kubelet, and none of rollcall's own. In this version an absent `may` field allows all values if `mayAll` is absent; the answer then has a note.",
       answers: { 201: json("The token, whose secret no other answer has.", { mintedTokenSchema }) },
     },
     "GET /v1/tokens": {

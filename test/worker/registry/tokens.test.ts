@@ -104,6 +104,8 @@ describe("a token with labels and taints", () => {
     ["a rejoin token for a pattern", { rejoin: true, names: "a-*" }, "/names"],
     ["a rejoin token with two uses", { rejoin: true, names: "a", uses: 2 }, "/uses"],
     ["a field that is none", { label: {} }, "/label"],
+    ["a mayAll that is none", { mayAll: "no" }, "/mayAll"],
+    ["a range with * in it", { mayAddress: ["10.0.0.0/8", "10.*"] }, "/mayAddress/1"],
   ])("%s → 400 at the fault", async (_, wish, pointer) => {
     expect(await operator("POST", "/v1/tokens", { ...GOOD, ...wish })).toMatchObject({
       status: 400,
