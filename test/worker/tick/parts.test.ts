@@ -66,6 +66,46 @@ describe("a machine whose token does not limit addresses reports the host name",
     expect(asked.length).toBeLessThanOrEqual(1 + HOUR_MS / 300_000);
   });
 
+  it("and at the check after an hour the apiserver does not answer → the name stays, and is checked in another hour", async () => {
+    const machine = named("db.internal");
+    await machine.report();
+    machine.nowMs += HOUR_MS;
+    machine.inBetween = (asked) => (asked === FROM_CACHE ? statusResponse(500, "Failed") : undefined);
+    await machine.report();
+    expect([machine.take().filter((each) => each === FROM_CACHE).length, namesOf(machine)]).toEqual([
+      1,
+      ["db.internal"],
+    ]);
+    machine.inBetween = undefined;
+    machine.nowMs += HOUR_MS - 1;
+    await machine.report();
+    expect(machine.take()).not.toContain(FROM_CACHE);
+    machine.nowMs += 1;
+    await machine.report();
+    expect(machine.take()).toContain(FROM_CACHE);
+  });
+
+  it("of a later Node, and a further name each half hour → the first name is checked all the same", async () => {
+    const machine = named(NAME, []);
+    const { settings } = machine.facts;
+    const reports = async (count: number) => {
+      const names = [OTHER, ...Array.from({ length: count }, (_, at) => `n${at}.internal`)];
+      const addresses = names.map((address) => ({ type: "InternalDNS" as const, address }));
+      const cloud = { providerID: "aws:///a/i", instanceType: "m", addresses };
+      machine.facts = { ...machine.facts, settings: { ...settings, cloudProvider: "aws" }, cloud };
+      await machine.report();
+    };
+    const has = () => machine.apiserver.node?.status?.addresses?.some(({ address }) => address === OTHER);
+    await reports(0);
+    expect(has()).toBe(true);
+    machine.apiserver.others = [OTHER];
+    for (let count = 1; count <= 3; count++) {
+      machine.nowMs += HOUR_MS / 2;
+      await reports(count);
+    }
+    expect(has()).toBe(false);
+  });
+
   it("and the apiserver is slow → the time for names is no longer available for the registration", async () => {
     const machine = named("db.internal");
     machine.apiserver.node = { metadata: { name: NAME, uid: "other" } };
