@@ -63,7 +63,10 @@ export class Gateway {
     const read = readFrame(frame);
     if (socket.closedMs !== null)
       return read.kind === "heartbeat" ? this.#heartbeats.takeReplaced(socket, read) : undefined;
-    if (isUnacceptedTooLong(socket, this.#in.nowMs())) return this.#endUnaccepted(socket);
+    if (isUnacceptedTooLong(socket, this.#in.nowMs())) {
+      this.#closeUnaccepted(socket);
+      return this.#endings.end(socket.attachment.name);
+    }
     switch (read.kind) {
       case "heartbeat":
         return this.#heartbeats.take(socket, read);
@@ -163,28 +166,27 @@ export class Gateway {
   /** Closes the sockets that missed a deadline, and notifies node objects. Returns the next turn's time, or null. */
   async #turn(): Promise<number | null> {
     const { held, nowMs } = this.#in;
-    for (const socket of held.open()) await this.#closeLate(socket);
+    for (const socket of held.open()) this.#closeLate(socket);
     const notified = this.#lost().slice(0, WATCH_LIMITS.notifiedAtOnce);
     await Promise.all(notified.map((name) => this.#endings.end(name)));
     for (const part of [held, this.#endings, this.#openings]) part.tidy();
     return this.#nextMs(nowMs(), this.#lost().length > 0);
   }
 
-  async #closeLate(socket: HeldSocket): Promise<void> {
+  /** Closes a socket that missed a deadline. The turn then notifies the node objects, several at once. */
+  #closeLate(socket: HeldSocket): void {
     const nowMs = this.#in.nowMs();
     // If the clock was put back, a last contact in the future would delay the detection of silence.
     if (socket.attachment.heardMs > nowMs) this.#in.held.hear(socket);
-    if (isUnacceptedTooLong(socket, nowMs)) return this.#endUnaccepted(socket);
+    if (isUnacceptedTooLong(socket, nowMs)) return this.#closeUnaccepted(socket);
     const isSilent = socket.attachment.beatMs !== null && socket.reporting === 0 && dueMs(socket) <= nowMs;
     if (isSilent) this.#endings.hangUp(socket, "silent", 0);
-    return undefined;
   }
 
   /** Closes a socket without an accepted report. A busy Worker causes such sockets, so their machines spread. */
-  #endUnaccepted(socket: HeldSocket): Promise<void> {
+  #closeUnaccepted(socket: HeldSocket): void {
     const { crowdedSeconds } = GATEWAY_LIMITS;
     this.#endings.hangUp(socket, "no report", Math.round(1000 * crowdedSeconds * (0.5 + this.#in.random())));
-    return this.#endings.end(socket.attachment.name);
   }
 
   /** Returns the names of members without a socket whose node objects may be notified now. */

@@ -3,7 +3,12 @@
 import { describe, expect, it } from "vitest";
 import { GATEWAY_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { WATCH_LIMITS } from "../../../../worker/gateway/gateway.ts";
-import { INTERVAL_MS, inGateway, type MadeUpGateway } from "../../support/made-up-gateway.ts";
+import {
+  INTERVAL_MS,
+  inGateway,
+  type MachineSocket,
+  type MadeUpGateway,
+} from "../../support/made-up-gateway.ts";
 
 const SILENT_MS = GATEWAY_LIMITS.missedBeats * INTERVAL_MS;
 
@@ -235,6 +240,21 @@ describe("a socket without an accepted report", () => {
       expect(socket.last).toEqual({ type: "closing", reason: "no report", comeBackInMs: 60_000 });
       expect([made.asked, made.members, made.alarmMs]).toEqual([[], [], null]);
       expect(await made.open("edge-1")).not.toBeTypeOf("string");
+    }));
+
+  it("of each of several members whose objects do not answer → all are closed at once", () =>
+    inGateway(async (made) => {
+      const names = ["edge-1", "edge-2", "edge-3"];
+      for (const name of names) await made.connected(name);
+      made.sockets.length = 0;
+      made.evict();
+      made.onEnded = () => new Promise(() => undefined);
+      const sockets: MachineSocket[] = [];
+      for (const name of names) sockets.push(await made.opened(name));
+      void made.pass(1000 * GATEWAY_LIMITS.unacceptedSeconds);
+      await made.untilWoken(2 * names.length);
+      expect(made.woken.slice(names.length)).toEqual(names.map((name) => `${name} ended`));
+      expect(sockets.map(({ said }) => said)).toEqual(names.map(() => ["closing no report"]));
     }));
 
   it("is closed at its next frame if the alarm is late", () =>
