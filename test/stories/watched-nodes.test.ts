@@ -123,7 +123,7 @@ describe("a watched Node", () => {
     const node = await getNode(name);
     const conditions = node.status?.conditions?.map((condition) => ({ ...condition, status: "Unknown" }));
     const status = { ...node.status, conditions };
-    await kube("PUT", `${nodePath(name)}/status?fieldManager=kubectl`, { ...node, status });
+    await kube("PUT", `${nodePath(name)}/status?fieldManager=kube-controller-manager`, { ...node, status });
     await whileWatched(async () => {
       const { entries } = (await operator<{ entries: object[] }>("GET", `/v1/nodes/${name}/history`)).body;
       expect(JSON.stringify(entries)).toContain("by somebody else");

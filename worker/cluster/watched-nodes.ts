@@ -34,7 +34,7 @@ export class SeenNodes {
     return this.#beyond.size;
   }
 
-  /** true once a node controller has written taints of a watched Node, or has set its Ready to Unknown. */
+  /** true once a node controller has written the taints of a watched Node, or its condition Ready. */
   get hasNodeController(): boolean {
     return this.#hasNodeController;
   }
@@ -56,7 +56,7 @@ export class SeenNodes {
     const row = rows.get(name);
     if (!row && rows.size() >= MOST_NODES) return void this.#beyond.add(name);
     this.#beyond.delete(name);
-    this.#hasNodeController ||= isControlled(node, deployment);
+    this.#hasNodeController ||= isControlled(node);
     const seen = othersDigest(node, deployment);
     const isOurs = !row && isAdded && isOnlyOurs(node, deployment);
     const told = isOurs ? seen : isRewound ? UNSURE : (row?.told ?? UNSURE);
@@ -159,13 +159,19 @@ export function isGivenUp({ status }: Node): boolean {
   return (status?.conditions ?? []).some((each) => each.type === "Ready" && each.status === "Unknown");
 }
 
-/** Reports whether a node controller manages the Node: Ready is Unknown, or neither rollcall nor kubectl wrote a taint. */
-export function isControlled(node: Node, deployment: string): boolean {
-  const owners = fieldOwners(node.metadata, ["f:spec", "f:taints"]);
-  // The field managers of kubectl: kubectl-taint, kubectl-edit, kubectl-client-side-apply …
-  const isController = (owner: string) =>
-    owner !== fieldManagerOf(deployment) && !owner.startsWith("kubectl");
-  return isGivenUp(node) || owners.some(isController);
+/**
+ * The field managers of the node controller: the program's name. In k3s and MicroK8s one program contains all of
+ * Kubernetes.
+ */
+const NODE_CONTROLLERS = new Set(["kube-controller-manager", "k3s", "kubelite"]);
+
+/** Reports whether a node controller has written the Node's taints, or its condition Ready. */
+export function isControlled({ metadata }: Node): boolean {
+  const paths = [
+    ["f:spec", "f:taints"],
+    ["f:status", "f:conditions", 'k:{"type":"Ready"}'],
+  ];
+  return paths.some((path) => fieldOwners(metadata, path).some((owner) => NODE_CONTROLLERS.has(owner)));
 }
 
 /** Returns other writers' conditions without their times; all conditions if the apiserver records no managedFields. */

@@ -216,8 +216,12 @@ describe("what is stored", () => {
 
 describe("the watch of the Nodes", () => {
   const LATE = { type: "Ready", status: "Unknown" };
+  const BY_CONTROLLER = {
+    manager: "kube-controller-manager",
+    fieldsV1: { "f:status": { "f:conditions": { 'k:{"type":"Ready"}': {} } } },
+  };
   const given = (name: string, version: string) => ({
-    metadata: { name, resourceVersion: version, uid: "u", managedFields: [{ manager: "kcm" }] },
+    metadata: { name, resourceVersion: version, uid: "u", managedFields: [BY_CONTROLLER] },
     status: { conditions: [LATE] },
   });
   const UNAUTHORIZED = { kind: "Status", code: 401, reason: "Unauthorized" };

@@ -564,7 +564,7 @@ describe("a failure", () => {
 
 test.each<[situation: string, make: (cluster: Cluster) => void, isThere: boolean]>([
   ["nothing but our own hand", () => undefined, false],
-  ["a Node that was given up", (cluster) => cluster.ready("a", "Unknown"), true],
+  ["a Node that it gave up", (cluster) => cluster.ready("a", "Unknown"), true],
 ])("a node controller is known by %s", async (_, make, isThere) => {
   const cluster = await watching(["a"]);
   make(cluster);

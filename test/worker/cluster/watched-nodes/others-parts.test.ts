@@ -133,26 +133,25 @@ test.each<[situation: string, node: Node, isUnknown: boolean]>([
   expect(isGivenUp(node)).toBe(isUnknown);
 });
 
-test.each<[situation: string, node: Node, controlled: boolean]>([
-  ["whose taints are ours", withMetadata({ managedFields: [wrote(OURS, [], true)] }), false],
-  ["whose taints are another's", withMetadata({ managedFields: [wrote(CONTROLLER, [], true)] }), true],
+test.each<[situation: string, managedFields: object[] | undefined, controlled: boolean]>([
+  ["has taints of ours", [wrote(OURS, [], true)], false],
+  ["has taints of the controller", [wrote(CONTROLLER, [], true)], true],
+  ["has taints of k3s, which contains the controller", [wrote("k3s", [], true)], true],
+  ["has taints of MicroK8s, which contains the controller", [wrote("kubelite", [], true)], true],
+  ["has a kubelet's condition", [wrote("kubelet", ["Ready"])], false],
+  ["was tainted by an operator", [wrote("kubectl-taint", [], true)], false],
+  ["was tainted by an autoscaler", [wrote("cluster-autoscaler", [], true)], false],
+  ["was tainted by a program of another name", [wrote("my-controller-manager", [], true)], false],
   [
-    "that an operator has tainted",
-    withMetadata({ managedFields: [wrote("kubectl-taint", [], true)] }),
-    false,
-  ],
-  [
-    "whose taints kubectl has set first",
-    withMetadata({ managedFields: [wrote("kubectl", [], true)] }),
-    false,
-  ],
-  [
-    "that an operator has tainted, and a controller as well",
-    withMetadata({ managedFields: [wrote("kubectl-taint", [], true), wrote(CONTROLLER, [], true)] }),
+    "was tainted by an operator and the controller",
+    [wrote("kubectl-taint", [], true), wrote(CONTROLLER, [], true)],
     true,
   ],
-  ["whose labels are another's", withMetadata({ managedFields: [wrote("kubectl")] }), false],
-  ["that was given up", conditioned("Unknown"), true],
-])("a Node %s → a node controller looks after it: %s", (_, node, controlled) => {
-  expect(isControlled(node, "rollcall")).toBe(controlled);
+  ["has a condition Ready of the controller", [wrote(CONTROLLER, ["Ready"])], true],
+  ["has another condition of the controller", [wrote(CONTROLLER, ["DiskBroken"])], false],
+  ["has only labels of the controller", [wrote(CONTROLLER)], false],
+  ["has a condition Ready of another writer", [wrote("kubectl-edit", ["Ready"])], false],
+  ["has no managedFields", undefined, false],
+])("a Node that %s → a node controller manages it: %s", (_, managedFields, controlled) => {
+  expect(isControlled(withMetadata({ managedFields }))).toBe(controlled);
 });
