@@ -11,12 +11,20 @@
 import { ownValue } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
+import { isRoleLabel } from "../kubernetes/roles.ts";
 import type { Node } from "../kubernetes/types.ts";
+import { isRollcallLabel } from "../protocol/drop-ins.ts";
 import { FACT_CONDITIONS_ANNOTATION } from "../setters/fact-conditions.ts";
 import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
 import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
 import { listedIn, unlist } from "../setters/listed.ts";
+import { PROVIDED_NODE_IP_ANNOTATION } from "../setters/provided-node-ip.ts";
 import type { DraftNode } from "../setters/setter.ts";
+import {
+  ATTACH_DETACH_ANNOTATION,
+  CLOUD_LABELS,
+  KEEP_TERMINATED_POD_VOLUMES_ANNOTATION,
+} from "./initial-node.ts";
 import { ROLES_ANNOTATION, TOKEN_LABELS_ANNOTATION } from "./own-labels.ts";
 import {
   DEPLOYMENT_LABEL,
@@ -25,6 +33,7 @@ import {
   MACHINE_LABEL,
   MOVED_LABELS,
   movedTo,
+  NO_LOAD_BALANCER_LABEL,
   OWNER_ANNOTATION,
   PLATFORM_LABELS,
   QUEUE_LABEL,
@@ -55,6 +64,23 @@ const ALWAYS_OURS: Readonly<Record<KeyedPart, ReadonlySet<string>>> = {
     ...LABEL_LISTS,
   ]),
 };
+
+/** Further keys that rollcall sets, and whose values other writers may keep. */
+const CONTESTED_KEYS: Readonly<Record<KeyedPart, readonly string[]>> = {
+  label: [...CLOUD_LABELS, NO_LOAD_BALANCER_LABEL],
+  annotation: [ATTACH_DETACH_ANNOTATION, KEEP_TERMINATED_POD_VOLUMES_ANNOTATION, PROVIDED_NODE_IP_ANNOTATION],
+};
+
+/**
+ * Returns the Node's labels or annotations whose keys rollcall sets, by their names or by LABEL_LISTS. A list lacks a
+ * label whose value another writer keeps.
+ */
+export function ownParts(node: Node, part: KeyedPart): [key: string, value: string][] {
+  const listed = LABEL_LISTS.flatMap((list) => (part === "label" ? listedIn(node, list) : []));
+  const keys = new Set([...ALWAYS_OURS[part], ...CONTESTED_KEYS[part], ...listed]);
+  const isOwn = (key: string) => keys.has(key) || isRollcallLabel(key) || isRoleLabel(key);
+  return Object.entries(node.metadata?.[KEYED_PARTS[part]] ?? {}).filter(([key]) => isOwn(key));
+}
 
 /** The field manager whose value is kept, by part: `label example.com/rack`. */
 export type OthersParts = Record<string, string>;

@@ -76,6 +76,34 @@ describe("a watched Node", () => {
     expect(await rows()).toEqual(rowsBefore);
   });
 
+  it("labelled and annotated by another program → no row, no request, and still watched", async () => {
+    const [name, witness] = ["watched-annotated", "watched-witness"];
+    await watched(name);
+    await watched(witness);
+    const rows = async () => [
+      await runInDurableObject(env.NODES.getByName(name), (_, { storage }) =>
+        storage.sql.exec("SELECT * FROM records").toArray(),
+      ),
+      await runInDurableObject(clusterObject(env), (_, { storage }) =>
+        storage.sql.exec("SELECT * FROM watched_nodes WHERE name = ?", name).toArray(),
+      ),
+    ];
+    const before = await rows();
+    await change(name, ({ metadata }) => ({
+      metadata: {
+        ...metadata,
+        labels: { ...metadata?.labels, team: "blue" },
+        annotations: { ...metadata?.annotations, "load.example.com/cpu": "0.4" },
+      },
+    }));
+    // The cluster object sees this later change after the other one.
+    await change(witness, withoutLabel);
+    await isLabelBack(witness);
+    expect(await isWatched(name)).toBe(true);
+    expect(await requestsAbout(name)).toEqual([]);
+    expect(await rows()).toEqual(before);
+  });
+
   it("cordoned → an event, without a report or a lease", async () => {
     const name = "watched-cordoned";
     await watched(name);

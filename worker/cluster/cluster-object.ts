@@ -144,15 +144,11 @@ export class ClusterObject extends StoredObject {
     const { env, ctx } = this;
     const labelSelector = `${DEPLOYMENT_LABEL}=${env.DEPLOYMENT}`;
     const rows = nodeRows(ctx.storage.sql);
-    const setTold = (name: string, told: (seen: string) => string) => {
-      const row = rows.get(name);
-      if (row) rows.put(name, { seen: row.seen, told: told(row.seen) });
-    };
     const notices = new Notices({
       known: (names) => registry(env).known(names),
       notify: async (name, node) => env.NODES.getByName(name).noticeNode(node),
-      onSending: (name) => setTold(name, () => UNSURE),
-      onDone: (name) => setTold(name, (seen) => seen),
+      onSending: (name, seen) => rows.put(name, { seen, told: UNSURE }),
+      onDone: (name, seen) => rows.put(name, { seen, told: seen }),
       timer: env.timer,
       nowMs: currentMs,
       pause,

@@ -29,11 +29,17 @@ const ANSWER_WITHIN_MS = 8000;
 /** How a Node changed. `gone`: the Node does not exist. `unknown`: a node controller has set its Ready to Unknown. */
 export type ChangeKind = "gone" | "unknown" | "changed";
 
-interface Waiting {
+export interface Change {
   kind: ChangeKind;
   /** The last seen state of the Node; null if the machine's object must read the Node. */
   node: Node | null;
+  /** The Node's length as text. */
   length: number;
+  /** The digest of the Node that was seen. */
+  seen: string;
+}
+
+interface Waiting extends Change {
   sinceMs: number;
   failures: number;
   notBeforeMs: number;
@@ -44,10 +50,10 @@ export interface NoticeDependencies {
   known: (names: string[]) => Promise<string[]>;
   /** Sends a notice to a machine's object. */
   notify: (name: string, node: Node | null) => Promise<void>;
-  /** Runs before a notice is sent. */
-  onSending: (name: string) => void;
+  /** Runs before a notice is sent. `seen`: the digest of the notice's Node. */
+  onSending: (name: string, seen: string) => void;
   /** Runs once the object has confirmed the notice, or the registry does not know the machine. */
-  onDone: (name: string) => void;
+  onDone: (name: string, seen: string) => void;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
   /** The object's timer. */
@@ -93,7 +99,7 @@ export class Notices {
     await this.#running;
   }
 
-  put(name: string, kind: ChangeKind, node: Node | null, length: number): void {
+  put(name: string, { kind, node, length, seen }: Change): void {
     const before = this.#waiting.get(name);
     this.#keptLength -= before?.length ?? 0;
     const isKept = node !== null && this.#keptLength + length <= NOTICE_LIMITS.keptLength;
@@ -104,6 +110,7 @@ export class Notices {
       kind,
       node: isKept ? node : null,
       length: isKept ? length : 0,
+      seen,
       sinceMs: before?.kind === kind ? before.sinceMs : this.#with.nowMs(),
       failures: before?.failures ?? 0,
       notBeforeMs: before?.notBeforeMs ?? 0,
@@ -213,7 +220,7 @@ export class Notices {
 
   async #notify(name: string, waiting: Waiting): Promise<void> {
     try {
-      this.#with.onSending(name);
+      this.#with.onSending(name, waiting.seen);
       await inTime(
         ANSWER_WITHIN_MS,
         () => this.#with.notify(name, waiting.node),
@@ -238,6 +245,6 @@ export class Notices {
   #done(name: string, sent: Waiting): void {
     if (this.#waiting.get(name) !== sent) return;
     this.drop(name);
-    this.#with.onDone(name);
+    this.#with.onDone(name, sent.seen);
   }
 }

@@ -4,9 +4,10 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { base64url } from "jose";
 import { fieldOwners } from "../../shared/kubernetes/managed-fields.ts";
 import type { Node, NodeCondition } from "../../shared/kubernetes/types.ts";
+import { ownParts } from "../../shared/node/parts.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
 import type { Row } from "../storage/query.ts";
-import type { Notices } from "./notices.ts";
+import type { Change, Notices } from "./notices.ts";
 
 /** The most Nodes that are watched. The machines' objects of further Nodes read their Nodes from the apiserver. */
 export const MOST_NODES = 20_000;
@@ -27,7 +28,7 @@ export class SeenNodes {
     this.#with = dependencies;
     const { rows, notices } = dependencies;
     // The rows name the deleted Nodes that still need a notice. The first list queues the notices of existing Nodes.
-    for (const name of rows.names()) if (rows.get(name)?.seen === ABSENT) notices.put(name, "gone", null, 0);
+    for (const name of rows.names()) if (rows.get(name)?.seen === ABSENT) notices.put(name, GONE);
   }
 
   get beyond(): number {
@@ -59,11 +60,18 @@ export class SeenNodes {
     this.#hasNodeController ||= isControlled(node);
     const seen = othersDigest(node, deployment);
     const isOurs = !row && isAdded && isOnlyOurs(node, deployment);
-    const told = isOurs ? seen : isRewound ? UNSURE : (row?.told ?? UNSURE);
-    rows.put(name, { seen, told });
+    const told = isOurs ? seen : isRewound ? UNSURE : this.#told(node, seen, row);
+    // A row without the change is enough: after an eviction, the next list finds the change again.
+    if (told === UNSURE || told === seen) rows.put(name, { seen, told });
     if (seen === told) notices.drop(name);
     // This state of the Node is newer, so its notice replaces a notice that waits already.
-    else notices.put(name, isGivenUp(node) ? "unknown" : "changed", node, length);
+    else notices.put(name, { kind: isGivenUp(node) ? "unknown" : "changed", node, length, seen });
+  }
+
+  /** Returns the digest of the Node that the machine's object knows. Converts the digest of an earlier version. */
+  #told(node: Node, seen: string, { told }: WatchedNode = NEVER_SEEN): string {
+    if (told === seen || told === UNSURE) return told;
+    return told === othersDigest(node, this.#with.deployment, true) ? seen : told;
   }
 
   /** Records that the Node was deleted, or has lost its deployment label. */
@@ -72,8 +80,7 @@ export class SeenNodes {
     this.#beyond.delete(name);
     const row = rows.get(name);
     if (!row || row.seen === ABSENT) return;
-    rows.put(name, { seen: ABSENT, told: row.told });
-    notices.put(name, "gone", null, 0);
+    notices.put(name, GONE);
   }
 
   /** Records that every Node without a name in `names` is gone. */
@@ -84,15 +91,17 @@ export class SeenNodes {
 
 /** A row of the table watched_nodes. */
 export interface WatchedNode {
-  /** The othersDigest of the Node as last listed or watched; ABSENT if the Node does not exist. */
+  /** The othersDigest of the Node in the last notice that was sent; ABSENT if the Node does not exist. */
   seen: string;
   /** The digest of the Node that the machine's object was last notified of, or UNSURE. */
   told: string;
 }
 
 export const ABSENT = "";
-/** The value of `told` while the machine's object has not confirmed the notice of the last change. */
+/** The value of `told` while the machine's object has not confirmed the last notice. */
 export const UNSURE = "?";
+const NEVER_SEEN: WatchedNode = { seen: ABSENT, told: UNSURE };
+const GONE: Change = { kind: "gone", node: null, length: 0, seen: ABSENT };
 
 export type NodeRows = ReturnType<typeof nodeRows>;
 
@@ -126,26 +135,38 @@ export function nodeRows(sql: SqlStorage) {
 /** The length of a digest: two different texts have the same digest once in 2^96. */
 const DIGEST_BYTES = 12;
 
+/** Returns the digest of `othersParts`. */
+export function othersDigest(...of: Parameters<typeof othersParts>): string {
+  const text = new TextEncoder().encode(othersParts(...of));
+  return base64url.encode(sha256(text).subarray(0, DIGEST_BYTES));
+}
+
 /**
- * Returns a digest of the parts of a Node that other writers may change, without heartbeat times and rollcall's
- * conditions. A write of rollcall to such a part changes the digest too, and costs a notice without effect.
+ * Returns the parts of a Node that other writers may change and that a machine's object acts on, as a text to compare.
+ * The text has neither heartbeat times nor rollcall's conditions. A write of rollcall to such a part changes the text.
  */
-export function othersDigest(node: Node, deployment: string): string {
+export function othersParts(
+  node: Node,
+  deployment: string,
+  isFormer = false, // true for the text of an earlier version, which contained all labels and annotations
+): string {
   const { metadata, spec, status } = node;
-  const parts = [
+  // A status write learns all other labels, but a Node that was given up gets no status write.
+  const labels =
+    isFormer || isGivenUp(node) ? Object.entries(metadata?.labels ?? {}) : ownParts(node, "label");
+  const annotations = isFormer ? Object.entries(metadata?.annotations ?? {}) : ownParts(node, "annotation");
+  return JSON.stringify([
     metadata?.uid,
     metadata?.deletionTimestamp,
-    sorted(metadata?.labels),
-    sorted(metadata?.annotations),
+    sorted(labels),
+    sorted(annotations),
     spec,
-    sorted(status?.capacity),
-    sorted(status?.allocatable),
+    sorted(Object.entries(status?.capacity ?? {})),
+    sorted(Object.entries(status?.allocatable ?? {})),
     status?.addresses,
     status?.nodeInfo?.kubeletVersion,
     othersConditions(node, deployment),
-  ];
-  const text = new TextEncoder().encode(JSON.stringify(parts));
-  return base64url.encode(sha256(text).subarray(0, DIGEST_BYTES));
+  ]);
 }
 
 /** Reports whether only rollcall has written the Node; false if the apiserver records no managedFields. */
@@ -195,6 +216,6 @@ function conditionsIn(fields: unknown): Set<string> {
 }
 
 /** Sorts a map's entries, since the apiserver sends them in any order. */
-function sorted(map: Readonly<Record<string, string>> | undefined): [string, string][] {
-  return Object.entries(map ?? {}).toSorted(([a], [b]) => (a < b ? -1 : 1));
+function sorted(entries: [string, string][]): [string, string][] {
+  return entries.toSorted(([a], [b]) => (a < b ? -1 : 1));
 }

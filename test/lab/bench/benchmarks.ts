@@ -1,4 +1,5 @@
 // Lists all benchmarks, in the order of their table.
+import { annotatedNodes } from "./annotated-nodes.ts";
 import { apiserverLeases } from "./apiserver-leases.ts";
 import { apiserverStatus } from "./apiserver-status.ts";
 import type { Benchmark } from "./benchmark.ts";
@@ -44,6 +45,7 @@ export const benchmarks: readonly Benchmark[] = [
   socketSilence,
   ...costs,
   ...nodeWatches,
+  ...annotatedNodes,
   ...metricsScrapes,
   ...heartbeatRates,
   ...socketRates,

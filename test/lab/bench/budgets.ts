@@ -17,7 +17,8 @@ export type Unit =
   | "Nodes"
   | "processes"
   | "/s"
-  | "% of a core";
+  | "% of a core"
+  | "% of Nodes";
 
 /**
  * The yardsticks: a measured value and its yardstick are measured in turns, on the same computer in the same
@@ -62,6 +63,7 @@ export interface Budget {
   atLeast?: boolean;
 }
 
+const ANNOTATED = "4,000 annotated Nodes";
 const KILLED = "after workerd was killed under 1,000 machines";
 
 /**
@@ -247,6 +249,24 @@ export const BUDGETS: readonly Budget[] = [
     what: "bytes of the watch per unchanged Node and minute",
     unit: "bytes",
     budget: null,
+  },
+  {
+    name: "watch-annotated-unwatched",
+    what: `share of Nodes that do not count as watched, ${ANNOTATED}`,
+    unit: "% of Nodes",
+    budget: 1,
+  },
+  {
+    name: "watch-annotated-rows",
+    what: `rows that the cluster object writes per Node and minute, ${ANNOTATED}`,
+    unit: "rows",
+    budget: 0,
+  },
+  {
+    name: "watch-annotated-requests",
+    what: `requests from the cluster object to other objects per Node and minute, ${ANNOTATED}`,
+    unit: "requests",
+    budget: 0,
   },
   // A scrape may take 200 ms. The budget limits its CPU time, because a computer with other work also slows the
   // scrape.

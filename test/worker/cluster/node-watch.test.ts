@@ -3,12 +3,15 @@
 import { describe, expect, it, test, vi } from "vitest";
 import { NOTICE_LIMITS } from "../../../worker/cluster/notices.ts";
 import { WAIT_LIMITS, WATCH_LIMITS } from "../../../worker/cluster/node-watch.ts";
-import { MOST_NODES } from "../../../worker/cluster/watched-nodes.ts";
+import { MOST_NODES, othersDigest, UNSURE } from "../../../worker/cluster/watched-nodes.ts";
 import type { WatchEnd } from "../../../worker/kube/watch-stream.ts";
 import { ourNode, refusal, UNREACHABLE, watchedCluster } from "../support/watched-cluster.ts";
 
 /** Returns a list of faults that outlasts any test: one fault, a thousand times. */
 const always = <T>(fault: T): T[] => Array.from({ length: 1000 }, () => fault);
+
+/** A label of rollcall, whose change a machine's object must learn. */
+const ZONE = "rollcall.dev/zone";
 
 type Cluster = ReturnType<typeof watchedCluster>;
 const names = (count: number) => Array.from({ length: count }, (_, each) => `node-${each}`);
@@ -80,7 +83,7 @@ describe("a change", () => {
   it("by another writer → notified within half a second, with the Node; until then the object's knowledge is unsure", async () => {
     const cluster = await watching(["a", "b"]);
     const changedMs = cluster.nowMs();
-    const node = cluster.touch("a", { zone: "x" });
+    const node = cluster.touch("a", { [ZONE]: "x" });
     expect([cluster.watch.statusOf("a").isWatched, cluster.watch.statusOf("b").isWatched]).toEqual([
       false,
       true,
@@ -88,6 +91,16 @@ describe("a change", () => {
     await cluster.pass(5000);
     expect(cluster.notified).toEqual([{ name: "a", node, atMs: changedMs + 500 }]);
     expect([cluster.watch.statusOf("a").isWatched, cluster.pages]).toEqual([true, []]);
+  });
+
+  it("of another program's label and annotation → no notice, no row, no request, and the Node stays watched", async () => {
+    const cluster = await watching(["a"]);
+    const node = cluster.touch("a", { team: "blue" });
+    cluster.put({ ...node, metadata: { ...node.metadata, annotations: { "load.example.com/cpu": "0.4" } } });
+    expect(cluster.watch.statusOf("a").isWatched).toBe(true);
+    await cluster.pass(5000);
+    const { notified, rowsWritten, registryAsked } = cluster;
+    expect([notified, rowsWritten, registryAsked]).toEqual([[], 0, 0]);
   });
 
   it("by this deployment itself, as a heartbeat → no notice, no row, no request", async () => {
@@ -115,24 +128,25 @@ describe("a change", () => {
     expect([notifiedNames(cluster), cluster.watch.statusOf("new").isWatched]).toEqual([notified, true]);
   });
 
-  it("is reverted before its notice → no notice", async () => {
+  it("is reverted before its notice → no notice, and no row", async () => {
     const cluster = await watching(["a"]);
     const before = cluster.nodes.get("a")!;
-    cluster.touch("a", { zone: "x" });
+    cluster.touch("a", { [ZONE]: "x" });
     cluster.put(before);
     await cluster.pass(5000);
     expect([cluster.notified, cluster.watch.statusOf("a").isWatched]).toEqual([[], true]);
+    expect(cluster.rowsWritten).toBe(0);
   });
 
   it("is reverted during its notice → a second notice, so that the object does not keep the first state", async () => {
     const cluster = await watching(["a"]);
     const before = cluster.nodes.get("a")!;
     cluster.notify = () => cluster.pause(1000);
-    cluster.touch("a", { zone: "x" });
+    cluster.touch("a", { [ZONE]: "x" });
     await cluster.pass(700);
     const back = cluster.put(before);
     await cluster.pass(5000);
-    expect(cluster.notified.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
+    expect(cluster.notified.map(({ node }) => node?.metadata?.labels)).toEqual([{ [ZONE]: "x" }, undefined]);
     expect([cluster.notified.at(-1)?.node, cluster.watch.statusOf("a").isWatched]).toEqual([back, true]);
   });
 
@@ -144,7 +158,7 @@ describe("a change", () => {
     expect([cluster.notified, cluster.registryAsked]).toEqual([[], 1]);
     // A machine enrols under this name. From now on its node object is notified of changes.
     cluster.strangers.clear();
-    cluster.touch("stranger", { zone: "x" });
+    cluster.touch("stranger", { [ZONE]: "x" });
     await cluster.pass(5000);
     expect(notifiedNames(cluster)).toEqual(["stranger"]);
   });
@@ -192,7 +206,7 @@ describe("an object that is evicted", () => {
     ["with nothing that waits → no notice", () => undefined, []],
     [
       "with a change that waits → notified",
-      async (cluster) => unwatched(cluster).then(() => cluster.touch("a", { zone: "x" })),
+      async (cluster) => unwatched(cluster).then(() => cluster.touch("a", { [ZONE]: "x" })),
       ["a"],
     ],
     [
@@ -214,7 +228,7 @@ describe("an object that is evicted", () => {
       "before a change → notified",
       (cluster) => {
         cluster.evict();
-        cluster.touch("a", { zone: "x" });
+        cluster.touch("a", { [ZONE]: "x" });
       },
       ["a"],
     ],
@@ -249,12 +263,65 @@ describe("an object that is evicted", () => {
     const cluster = await watching(["a", "b"]);
     const before = cluster.nodes.get("a")!;
     cluster.notify = () => cluster.pause(1000);
-    cluster.touch("a", { zone: "x" });
+    cluster.touch("a", { [ZONE]: "x" });
     await cluster.pass(700);
     cluster.evict();
     cluster.put(before);
     await cluster.pass(10_000);
-    expect(cluster.notified.map(({ node }) => node?.metadata?.labels)).toEqual([{ zone: "x" }, undefined]);
+    expect(cluster.notified.map(({ node }) => node?.metadata?.labels)).toEqual([{ [ZONE]: "x" }, undefined]);
+  });
+});
+
+describe("a new version of the Worker, whose digest leaves out other programs' labels and annotations", () => {
+  const COUNT = 300;
+  /** Returns a cluster whose rows have the digests of the earlier version, and whose object has just started. */
+  async function upgraded() {
+    const cluster = await watching(names(COUNT));
+    for (const name of names(COUNT)) {
+      const node = cluster.touch(name, { team: "blue", [ZONE]: "x" });
+      const former = othersDigest(node, "rollcall", true);
+      expect(former).not.toBe(othersDigest(node, "rollcall"));
+      cluster.stored.set(name, { seen: former, told: former });
+    }
+    cluster.evict();
+    return cluster;
+  }
+
+  it("starts → one row for each Node, and no notice", async () => {
+    const cluster = await upgraded();
+    await cluster.pass(10_000);
+    expect([cluster.notified, cluster.rowsWritten]).toEqual([[], COUNT]);
+    cluster.evict();
+    await cluster.pass(10_000);
+    expect([cluster.notified, cluster.rowsWritten]).toEqual([[], COUNT]);
+  });
+
+  it("starts after a change that the earlier version did not see → one notice", async () => {
+    const cluster = await upgraded();
+    cluster.touch("node-7", { team: "blue", [ZONE]: "y" });
+    await cluster.pass(10_000);
+    expect(notifiedNames(cluster)).toEqual(["node-7"]);
+  });
+
+  it.each([
+    ["a notice that waits", (former: string) => ({ seen: former, told: "a digest before" })],
+    ["a notice that was sent", (former: string) => ({ seen: former, told: UNSURE })],
+  ])("starts with %s → the notice is sent", async (_, rowOf) => {
+    const cluster = await upgraded();
+    cluster.stored.set("node-7", rowOf(cluster.stored.get("node-7")!.seen));
+    await cluster.pass(10_000);
+    expect(notifiedNames(cluster)).toEqual(["node-7"]);
+  });
+
+  it("starts after a restore of etcd → all are notified", async () => {
+    const cluster = await watching(["a"]);
+    const node = cluster.touch("a", { team: "blue" });
+    const former = othersDigest(node, "rollcall", true);
+    cluster.stored.set("a", { seen: former, told: former });
+    cluster.restore(50);
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(10_000);
+    expect(notifiedNames(cluster)).toEqual(["a"]);
   });
 });
 
@@ -280,7 +347,7 @@ describe("a list", () => {
   it("misses what happens between its pages → the watch, which begins at the first page's version, finds it", async () => {
     const cluster = await watching(names(3), { page: 2 });
     cluster.onPage = (pages) => {
-      if (pages === 1) cluster.touch("node-0", { zone: "x" });
+      if (pages === 1) cluster.touch("node-0", { [ZONE]: "x" });
       if (pages === 2) cluster.touch("between", {});
     };
     cluster.endWatch({ kind: "expired" });
@@ -360,12 +427,12 @@ describe(`more than ${MOST_NODES} Nodes`, () => {
     expect(cluster.watch.state()).toMatchObject({ nodes: some.length, beyond: 0, waiting: 0 });
     cluster.strangers.add("one-more");
     cluster.put(ourNode("one-more"));
-    cluster.touch("one-more", { zone: "x" });
+    cluster.touch("one-more", { [ZONE]: "x" });
     expect(cluster.watch.state()).toMatchObject({ nodes: some.length, beyond: 1 });
     expect(cluster.watch.statusOf("one-more").isWatched).toBe(false);
     cluster.remove("node-7");
     await cluster.pass(1000);
-    cluster.touch("one-more", { zone: "y" });
+    cluster.touch("one-more", { [ZONE]: "y" });
     expect(cluster.watch.state()).toMatchObject({ nodes: some.length, beyond: 0 });
   });
 
@@ -389,7 +456,7 @@ describe(`more than ${MOST_NODES} Nodes`, () => {
 describe("a watch", () => {
   it("ends → continues from the last version, also a bookmark's, without a list", async () => {
     const cluster = await watching(["a"]);
-    cluster.touch("a", { zone: "x" });
+    cluster.touch("a", { [ZONE]: "x" });
     await cluster.pass(10_000);
     // The version rises by changes to other deployments' objects, which this watch does not get.
     cluster.restore(200);
@@ -413,7 +480,7 @@ describe("a watch", () => {
     expect(cluster.isWatching()).toBe(true);
     cluster.happens({ type: "BOOKMARK", version: "101", length: 1 });
     expect(cluster.isWatching()).toBe(false);
-    cluster.touch("a", { zone: "x" });
+    cluster.touch("a", { [ZONE]: "x" });
     await cluster.pass(5000);
     expect([notifiedNames(cluster), cluster.pages, cluster.isWatching()]).toEqual([["a"], [], true]);
   });
@@ -432,7 +499,7 @@ describe("a watch", () => {
 
   it("of a turn that has sent all its notices → the next turn continues at once", async () => {
     const cluster = await watching(["a"]);
-    for (const name of names(NOTICE_LIMITS.aTurn + 100)) cluster.touch(name, { zone: "x" });
+    for (const name of names(NOTICE_LIMITS.aTurn + 100)) cluster.touch(name, { [ZONE]: "x" });
     await cluster.pass(30_000);
     expect([cluster.notified.length, cluster.pages]).toEqual([NOTICE_LIMITS.aTurn + 100, []]);
     expect(cluster.watches).toHaveLength(1);
@@ -541,7 +608,7 @@ describe("a failure", () => {
     cluster.watchFaults = always(failed(refusal(403, "Forbidden")));
     cluster.endWatch({ kind: "expired" });
     await cluster.pass(120_000);
-    cluster.touch("a", { zone: "x" });
+    cluster.touch("a", { [ZONE]: "x" });
     cluster.remove("b");
     await cluster.pass(70_000);
     expect(notifiedNames(cluster).toSorted()).toEqual(["a", "b gone"]);
@@ -598,7 +665,7 @@ describe("10,000 Nodes", () => {
 
   it("all relabelled at once → one notice each, at most 50 a second, deletions first, and no list", async () => {
     const cluster = await fleet();
-    for (const name of names(COUNT)) cluster.touch(name, { zone: "x" });
+    for (const name of names(COUNT)) cluster.touch(name, { [ZONE]: "x" });
     await cluster.pass(20_000);
     const before = cluster.notified.length;
     const removedMs = cluster.nowMs();
@@ -617,16 +684,15 @@ describe("10,000 Nodes", () => {
       ["node-9998", true],
       ["node-9999", true],
     ]);
-    // Each Node costs three rows: the change, the start of the notice, its end. Each of the two deletions costs one
-    // row more.
-    expect([cluster.pages, cluster.rowsWritten]).toEqual([[], 3 * COUNT + 2]);
+    // Each notice costs two rows: its start and its end.
+    expect([cluster.pages, cluster.rowsWritten]).toEqual([[], 2 * COUNT]);
     expect(cluster.watch.state().waiting).toBe(0);
   });
 
   it("with more changes than memory keeps → notices without Nodes, which the objects then read themselves", async () => {
     const cluster = await fleet();
     const long = "x".repeat(16 * 1024);
-    for (const name of names(1000)) cluster.touch(name, { long });
+    for (const name of names(1000)) cluster.touch(name, { [ZONE]: long });
     await cluster.pass(30_000);
     const kept = cluster.notified.filter(({ node }) => node !== null).length;
     expect(cluster.notified).toHaveLength(1000);

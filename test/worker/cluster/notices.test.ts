@@ -14,6 +14,12 @@ beforeEach(() => {
 const pass = (ms: number) => time.pass(ms);
 
 const nodeOf = (name: string, version = "1"): Node => ({ metadata: { name, resourceVersion: version } });
+const changeOf = (kind: ChangeKind, node: Node | null, length: number) => ({
+  kind,
+  node,
+  length,
+  seen: `v${node?.metadata?.resourceVersion}`,
+});
 const names = (count: number, prefix = "node") =>
   Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
 
@@ -42,8 +48,8 @@ function opened({ strangers = [], notify, known }: Situation = {}) {
       calls.push(`notify ${name}`);
       await notify?.(name);
     },
-    onSending: (name) => void calls.push(`sending ${name}`),
-    onDone: (name) => void calls.push(`done ${name}`),
+    onSending: (name, seen) => void calls.push(`sending ${name} ${seen}`),
+    onDone: (name, seen) => void calls.push(`done ${name} ${seen}`),
     timer: undefined,
     nowMs: time.nowMs,
     pause: time.pause,
@@ -52,7 +58,7 @@ function opened({ strangers = [], notify, known }: Situation = {}) {
   const open = () => notices.open(() => void spent++);
   open();
   const put = (name: string, kind: ChangeKind = "changed", length = 100) =>
-    notices.put(name, kind, kind === "gone" ? null : nodeOf(name), length);
+    notices.put(name, changeOf(kind, kind === "gone" ? null : nodeOf(name), length));
   return {
     notices,
     open,
@@ -84,13 +90,13 @@ describe("a change", () => {
     const { put, calls } = opened();
     put("a");
     await pass(1000);
-    expect(calls).toEqual(["sending a", "notify a", "done a"]);
+    expect(calls).toEqual(["sending a v1", "notify a", "done a v1"]);
   });
 
   it("several times in a row → one notice half a second after the first, with the newest Node", async () => {
     const { notices, notified } = opened();
     for (const version of ["1", "2", "3"]) {
-      notices.put("a", "changed", nodeOf("a", version), 100);
+      notices.put("a", changeOf("changed", nodeOf("a", version), 100));
       await pass(200);
     }
     await pass(5000);
@@ -114,7 +120,7 @@ describe("a change", () => {
     await pass(5000);
     expect(order()).toEqual(["a", "a"]);
     // The Node changed during the first notice, so that a second notice followed.
-    expect(calls).toEqual(["sending a", "notify a", "sending a", "notify a", "done a"]);
+    expect(calls).toEqual(["sending a v1", "notify a", "sending a v1", "notify a", "done a v1"]);
     expect(notices.size).toBe(0);
   });
 });
@@ -127,7 +133,7 @@ describe("a machine", () => {
     put("stranger");
     put("a");
     await pass(5000);
-    expect(calls.toSorted()).toEqual(["done a", "done stranger", "notify a", "sending a"]);
+    expect(calls.toSorted()).toEqual(["done a v1", "done stranger v1", "notify a", "sending a v1"]);
     expect(notices.size).toBe(0);
   });
 
@@ -138,7 +144,7 @@ describe("a machine", () => {
     const times = notified.map(({ atMs }) => atMs);
     const waits = times.slice(1).map((atMs, each) => Math.round((atMs - (times[each] ?? 0)) / 1000));
     expect(waits).toEqual([10, 20, 40, 80, 160, 300]);
-    expect(calls).not.toContain("done a");
+    expect(calls.some((call) => call.startsWith("done"))).toBe(false);
     expect(lines[0]).toMatchObject({ node: "a", error: "Error: broken" });
   });
 

@@ -198,10 +198,6 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
     const own = life;
     const isAlive = () => own === life;
     const rows = rowsOver(stored, () => void cluster.rowsWritten++);
-    const mark = (name: string, told: (seen: string) => string) => {
-      const row = rows.get(name);
-      if (row && isAlive()) rows.put(name, { seen: row.seen, told: told(row.seen) });
-    };
     cluster.notices = new Notices({
       known: (some) => {
         cluster.registryAsked++;
@@ -213,8 +209,8 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
         await cluster.notify(name);
         if (!isAlive()) await new Promise(() => undefined);
       },
-      onSending: (name) => mark(name, () => UNSURE),
-      onDone: (name) => mark(name, (seen) => seen),
+      onSending: (name, seen) => isAlive() && rows.put(name, { seen, told: UNSURE }),
+      onDone: (name, seen) => isAlive() && rows.put(name, { seen, told: seen }),
       timer: undefined,
       nowMs: time.nowMs,
       pause: time.pause,

@@ -1,6 +1,7 @@
 // Tests that the digest of the parts of a Node that other writers own changes only with those parts.
 import { describe, expect, it, test } from "vitest";
 import type { Node, NodeCondition } from "../../../../shared/kubernetes/types.ts";
+import { OWNED_PARTS, type OwnedPart } from "../../../house/owned-parts.ts";
 import {
   isControlled,
   isGivenUp,
@@ -31,8 +32,8 @@ const NODE: Node = {
     name: "edge-1",
     uid: "u-1",
     resourceVersion: "1",
-    labels: { a: "1", b: "2" },
-    annotations: { c: "3", d: "4" },
+    labels: { "rollcall.dev/machine": "", rack: "b7", team: "blue" },
+    annotations: { "rollcall.dev/owner": "rollcall", "rollcall.dev/node-labels": "rack", load: "0.3" },
     managedFields: [wrote(OURS, ["Ready"]), wrote("kubectl", ["DiskBroken"])],
   },
   spec: { taints: [{ key: "k", effect: "NoSchedule" }] },
@@ -46,6 +47,8 @@ const NODE: Node = {
 };
 const { metadata, spec, status } = NODE;
 const withMetadata = (more: object): Node => ({ ...NODE, metadata: { ...metadata, ...more } });
+const withLabels = (labels: object): Node => withMetadata({ labels });
+const reversed = (map: object = {}) => Object.fromEntries(Object.entries(map).toReversed());
 const withSpec = (more: object): Node => ({ ...NODE, spec: { ...spec, ...more } });
 const withStatus = (more: object): Node => ({ ...NODE, status: { ...status, ...more } });
 const digest = (node: Node) => othersDigest(node, "rollcall");
@@ -54,10 +57,13 @@ describe("the digest changes with", () => {
   test.each<[string, Node]>([
     ["the uid", withMetadata({ uid: "u-2" })],
     ["a deletion that has begun", withMetadata({ deletionTimestamp: "2026-01-01T00:00:00Z" })],
-    ["a label's value", withMetadata({ labels: { a: "1", b: "3" } })],
-    ["a label that is gone", withMetadata({ labels: { a: "1" } })],
+    ["a listed label's value", withLabels({ ...metadata?.labels, rack: "b8" })],
+    ["a listed label that is gone", withLabels({ "rollcall.dev/machine": "", team: "blue" })],
     ["labels that are gone", withMetadata({ labels: undefined })],
-    ["an annotation", withMetadata({ annotations: { c: "3", d: "5" } })],
+    [
+      "an annotation of ours",
+      withMetadata({ annotations: { ...metadata?.annotations, "rollcall.dev/owner": "x" } }),
+    ],
     ["a cordon", withSpec({ unschedulable: true })],
     ["a taint", withSpec({ taints: [] })],
     ["a spec that is gone", { ...NODE, spec: undefined } as unknown as Node],
@@ -82,8 +88,17 @@ describe("the digest changes with", () => {
 describe("the digest stays with", () => {
   test.each<[string, Node]>([
     ["a version", withMetadata({ resourceVersion: "2" })],
-    ["labels in another order", withMetadata({ labels: { b: "2", a: "1" } })],
-    ["annotations in another order", withMetadata({ annotations: { d: "4", c: "3" } })],
+    ["labels in another order", withLabels(reversed(metadata?.labels))],
+    ["annotations in another order", withMetadata({ annotations: reversed(metadata?.annotations) })],
+    [
+      "another program's label",
+      withLabels({ ...metadata?.labels, team: "red", "load.example.com/cpu": "high" }),
+    ],
+    ["another program's label that is gone", withLabels({ "rollcall.dev/machine": "", rack: "b7" })],
+    [
+      "another program's annotation",
+      withMetadata({ annotations: { ...metadata?.annotations, load: "0.4", "field.cattle.io/x": "y" } }),
+    ],
     ["resources in another order", withStatus({ capacity: { memory: "1Gi", cpu: "2" } })],
     ["a condition of ours", withStatus({ conditions: [{ ...READY, status: "False" }, DISK] })],
     [
@@ -93,6 +108,12 @@ describe("the digest stays with", () => {
     ["images", withStatus({ images: [{ names: ["i"] }] })],
   ])("%s", (_, changed) => {
     expect(digest(changed)).toBe(digest(NODE));
+  });
+
+  it("a Node that was given up → also changes with another program's label, since no status write reads the label", () => {
+    const unknown = { status: { conditions: [{ ...READY, status: "Unknown" }] } };
+    const labelled = { ...withLabels({ ...metadata?.labels, team: "red" }), ...unknown };
+    expect(digest(labelled)).not.toBe(digest({ ...NODE, ...unknown }));
   });
 
   it("another deployment's conditions count as another writer's", () => {
@@ -108,6 +129,54 @@ describe("the digest stays with", () => {
 
   it("a Node without any part has a digest, too", () => {
     expect(digest({})).toMatch(/^[\w-]{16}$/);
+  });
+});
+
+describe("the table of rollcall's parts", () => {
+  /** Returns examples of the keys that a row names. A Node lists its labels that the table does not name. */
+  const keysOf = ({ kind, name }: OwnedPart): string[] =>
+    name === `any other ${kind}`
+      ? ["rack"]
+      : name
+          .split(", ")
+          .filter((key) => key !== "…")
+          .map((key) => key.replace("…", "edge").replace(/=.*/, ""));
+  const keyed = OWNED_PARTS.filter(({ kind }) => kind === "label" || kind === "annotation");
+
+  test.each(keyed.flatMap((row) => keysOf(row).map((key) => [row.kind, key] as const)))(
+    "%s %s → the digest changes with the value",
+    (kind, key) => {
+      const field = `${kind}s` as "labels" | "annotations";
+      const changed = withMetadata({ [field]: { ...metadata?.[field], [key]: "changed" } });
+      expect(digest(changed)).not.toBe(digest(NODE));
+    },
+  );
+});
+
+describe("a digest of an earlier version", () => {
+  /** The Node of the recording: the version before ours returned DIGEST for it. */
+  const RECORDED: Node = {
+    metadata: {
+      name: "edge-1",
+      uid: "u-1",
+      labels: { a: "1", "rollcall.dev/machine": "" },
+      annotations: { c: "3", "rollcall.dev/owner": "rollcall" },
+      managedFields: [{ manager: OURS }],
+    },
+    spec: { taints: [{ key: "k", effect: "NoSchedule" }] },
+    status: { conditions: [{ type: "Ready", status: "True" }] },
+  };
+  const DIGEST = "gktAF4fn90Jms0qE";
+
+  it("covers all labels and annotations → can still be computed", () => {
+    expect(othersDigest(RECORDED, "rollcall", true)).toBe(DIGEST);
+    expect(othersDigest(RECORDED, "rollcall")).not.toBe(DIGEST);
+  });
+
+  it("of a Node without another program's labels and annotations → equals the present digest", () => {
+    const own = { labels: { "rollcall.dev/machine": "" }, annotations: { "rollcall.dev/owner": "rollcall" } };
+    const node = { ...RECORDED, metadata: { ...RECORDED.metadata, ...own } };
+    expect(othersDigest(node, "rollcall", true)).toBe(othersDigest(node, "rollcall"));
   });
 });
 
