@@ -273,7 +273,7 @@ export class NodeObject extends StoredObject {
 
   /** Acts on another writer's change. `node`: null if the Node must be read. The cluster object calls `noticeNode`. */
   async noticeNode(node: Node | null): Promise<void> {
-    if (!this.#state.keys.enrolled()) return;
+    if (!this.#state.keys.enrolled() || !this.#upkeep.isNews(node)) return;
     await this.#lending.withdraw();
     await this.#upkeep.noticeNode(node);
     this.#index.update();

@@ -6,6 +6,7 @@ import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { currentMs } from "../clock.ts";
 import { NOT_WATCHED, type WatchStatus } from "../cluster/node-watch.ts";
+import { othersParts } from "../cluster/watched-nodes.ts";
 import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMarks } from "../env.ts";
 import { heldToken, knownCluster, kubeConnector } from "../kube/connect.ts";
 import { withDeadline } from "../kube/deadline.ts";
@@ -245,6 +246,18 @@ export class Upkeep {
     const { alarm, outbox } = this.#state;
     if (this.#watch === undefined && outbox.isEmpty()) return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
     return alarm.atLatest(nowMs + (outbox.isEmpty() ? this.#checkEveryMs() : SILENCE_CHECK_MS));
+  }
+
+  /**
+   * Returns false if the Node equals the known Node in all parts that this object acts on. `node`: null if the Node must
+   * be read.
+   */
+  isNews(node: Node | null): boolean {
+    const { records } = this.#state;
+    const known = records.get("node");
+    const isKnown = known && !known.readAgain && records.get("registration")?.phase === "registered";
+    if (node === null || !isKnown) return true;
+    return othersParts(node, this.#env.DEPLOYMENT) !== othersParts(known.node, this.#env.DEPLOYMENT);
   }
 
   /** Acts on another writer's change of the Node. `node`: null if the Node must be read. */

@@ -222,4 +222,30 @@ describe("a watched Node of a machine with quiet heartbeats", () => {
     await whileWatched(() => expectNoticed(machine, what, phase));
     await expectRight(machine, clock, phase);
   });
+
+  it("is annotated by another program each minute → its lease stays lent, and no full report follows", async () => {
+    const clock = putClock();
+    const [machine, witness] = [
+      await lentMachine("watched-annotated", clock),
+      await lentMachine("watched-annotated-witness", clock),
+    ];
+    for (const { name } of [machine, witness])
+      await whileWatched(async () => expect((await clusterObject(env).standing(name)).isWatched).toBe(true));
+    await live([machine, witness], clock, 2 * BEAT_MS + 1000);
+    const said: string[] = [];
+    for (const load of ["0.3", "0.4"]) {
+      await putNode(
+        machine,
+        withMetadata(({ annotations }) => ({
+          annotations: { ...annotations, "load.example.com/cpu": load },
+        })),
+      );
+      // The cluster object sees this later change after the annotation.
+      await putNode(witness, ({ spec }) => ({ spec: { ...spec, unschedulable: load === "0.3" } }));
+      const reason = load === "0.3" ? "NodeNotSchedulable" : "NodeSchedulable";
+      await whileWatched(async () => expect(await eventsAbout(witness.name)).toMatchObject({ [reason]: 1 }));
+      await live([machine], clock, BEAT_MS + 1000, (each) => said.push(each));
+    }
+    expect(said).toEqual(["answer", "answer"]);
+  });
 });

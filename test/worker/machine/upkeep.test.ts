@@ -337,6 +337,25 @@ describe("a notice of another writer's change to the Node", () => {
     },
   );
 
+  it("another program labels and annotates it → no request, and no row", async () => {
+    const name = "notice-annotated";
+    await steady(name);
+    const node = await changed(name, ({ metadata }) => ({
+      metadata: {
+        ...metadata,
+        labels: { ...metadata?.labels, team: "blue" },
+        annotations: { ...metadata?.annotations, "load.example.com/cpu": "0.4" },
+      },
+    }));
+    const rows = () =>
+      runInDurableObject(objectOf(name), (_, { storage }) =>
+        storage.sql.exec("SELECT * FROM records").toArray(),
+      );
+    const before = await rows();
+    expect(await requestsAfter(name, () => objectOf(name).noticeNode(node))).toEqual([]);
+    expect(await rows()).toEqual(before);
+  });
+
   test.each<[situation: string, afterMs: number, isBack: boolean]>([
     ["as old as its lease lasts → put back", 40_000, true],
     ["older → not written, since the machine may be dead", 40_001, false],
