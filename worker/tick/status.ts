@@ -9,6 +9,7 @@ import {
   isUpdateStatusPeriodExpired,
   updateNodeStatus,
 } from "../../shared/node/heartbeat.ts";
+import { ownParts } from "../../shared/node/parts.ts";
 import type { NodeUpdate } from "../../shared/node/update-node.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { success } from "../../shared/result.ts";
@@ -107,8 +108,10 @@ class OneWrite {
     const { records, requests, facts, log, random } = this.#machine;
     const nowMs = this.#machine.nowMs();
     const { state, period, isDue } = dueStatus({ records, memory: this.#memory, facts }, nowMs);
-    // The known version of a watched Node has other writers' changes. Any other Node is read before a periodic write.
-    this.#isKnownEnough = this.#isSound && (!isDue || (await this.#machine.isWatched()));
+    // A watched Node needs no read before a periodic write, because the known version has other writers' changes. But the
+    // watch does not report the removal of a label whose value another writer has kept.
+    const hasNews = async () => (await this.#machine.isWatched()) && records.get("others") === undefined;
+    this.#isKnownEnough = this.#isSound && (!isDue || (await hasNews()));
     const unasked = this.#withoutAsking(nowMs);
     if (unasked) return unasked;
     const { leaseBackOff, statusBackOff } = this.#memory;
@@ -216,7 +219,7 @@ class OneWrite {
   }
 
   #recordHeartbeat({ outcome, node, errors }: Heartbeat, state: HeartbeatState): void {
-    const { records, log } = this.#machine;
+    const { records, log, nowMs } = this.#machine;
     if (outcome === "patched") this.#memory.heartbeatMs = lastHeartbeatMs(node);
     if (node !== this.#known.node) this.#memory.nodeVersion = node.metadata?.resourceVersion;
     if (outcome !== "withheld") this.#memory.withheld = undefined;
@@ -225,7 +228,8 @@ class OneWrite {
       log(setterErrors === "" ? "setters: well" : `setters: ${setterErrors}`);
     this.#memory.setterErrors = setterErrors;
     // The Node also differs if a later attempt showed that the apiserver had applied a patch without an answer.
-    if (records.get("node")?.readAgain || !isSameButForTimes(node, this.#known.node))
+    const isOld = Math.abs(nowMs() - (this.#known.lastStatusReportTimeMs ?? 0)) >= ANNOTATIONS_EVERY_MS;
+    if (records.get("node")?.readAgain || !isSameButForTimes(node, this.#known.node, isOld))
       records.put("node", { node, ...state, readAgain: false });
   }
 }
@@ -276,15 +280,20 @@ function recordSent(records: NodeRecordStore, { original, update }: StatusDecisi
   records.put("node", { ...known, node: original, readAgain: true, sent: decidedConditions(update.node) });
 }
 
+/** The least time between two stored Nodes that differ only in other writers' annotations, such as a machine's load. */
+const ANNOTATIONS_EVERY_MS = 3_600_000;
+
 /** Returns true if the Nodes differ only in heartbeats and bookkeeping, which are not worth a row of SQLite. */
-function isSameButForTimes(a: Node, b: Node): boolean {
-  return a === b || lastingText(a) === lastingText(b);
+function isSameButForTimes(a: Node, b: Node, hasAllAnnotations: boolean): boolean {
+  return a === b || lastingText(a, hasAllAnnotations) === lastingText(b, hasAllAnnotations);
 }
 
 const PASSING = new Set(["lastHeartbeatTime", "resourceVersion", "managedFields"]);
 
-function lastingText(node: Node): string {
-  return JSON.stringify(node, (key, value: unknown) => (PASSING.has(key) ? undefined : value));
+function lastingText(node: Node, hasAllAnnotations: boolean): string {
+  const annotations = hasAllAnnotations ? node.metadata?.annotations : ownParts(node, "annotation");
+  const lasting = { ...node, metadata: { ...node.metadata, annotations } };
+  return JSON.stringify(lasting, (key, value: unknown) => (PASSING.has(key) ? undefined : value));
 }
 
 /** The conditions that only the kubelet writes. */

@@ -81,6 +81,13 @@ describe("a status", () => {
       [FROM_CACHE, WRITTEN],
     ],
     ["whose time has come, others' changes known → written", all(due, watched), HEALTHY, true, [WRITTEN]],
+    [
+      "whose time has come, others' changes known, but another writer keeps a label → looked for in the cache",
+      all(due, watched, ({ records }) => records.put("others", { "label tier": "kubectl-label" })),
+      HEALTHY,
+      true,
+      [FROM_CACHE, WRITTEN],
+    ],
     ["that has changed as its time came → read all the same", due, DOWN, true, [FROM_CACHE, WRITTEN]],
     ["after a gap in the renewals → the Node is read for certain", nothing, HEALTHY, false, ["GET Node"]],
     ["after such a gap, the Node watched → read for certain", watched, HEALTHY, false, ["GET Node"]],
@@ -113,6 +120,24 @@ describe("a status", () => {
     const { outcome, asked: requests } = await written(machine, vitals, {}, wasFresh);
     expect([outcome.ok, requests]).toEqual([true, asked]);
     if (asked.includes(WRITTEN)) expect(readyOf(machine)).toBe(vitals === DOWN ? "False" : "True");
+  });
+
+  it("with a drop-in's condition, the Node annotated since → conflicts once, and is written over the Node as read", async () => {
+    const machine = new SteppingMachine(steady);
+    machine.isWatched = true;
+    const condition = { type: "RaidDegraded", status: "False", reason: "Well", message: "md0" } as const;
+    const conditions = [{ ...condition, expiresInSeconds: 3600 }];
+    machine.facts.dropIns = { resources: {}, labels: {}, conditions, working: 1, failures: [] };
+    const vitals = { ...HEALTHY, remainingSeconds: { RaidDegraded: 3600 } };
+    expect((await written(machine, vitals)).asked).toEqual([WRITTEN]);
+    const { node } = machine.apiserver;
+    const annotations = { ...node?.metadata?.annotations, "load.example.com/cpu": "0.4" };
+    machine.apiserver.node = {
+      ...node,
+      metadata: { ...node?.metadata, annotations, resourceVersion: "1000" },
+    };
+    machine.nowMs += 2 * EVERY_MS;
+    expect((await written(machine, vitals)).asked).toEqual([WRITTEN, "GET Node", WRITTEN]);
   });
 
   it("that does not know its Node → a bug", async () => {
@@ -378,6 +403,35 @@ describe("rows", () => {
     machine.records.writes = 0;
     await beats(machine, 40, vitals);
     expect(machine.records.writes).toBe(0);
+  });
+
+  const HOUR_MS = 3_600_000;
+  test.each<[situation: string, field: "labels" | "annotations", key: string, afterMs: number, rows: number]>(
+    [
+      ["a label of another program", "labels", "team", EVERY_MS, 1],
+      ["a list of rollcall", "annotations", "rollcall.dev/node-labels", EVERY_MS, 1],
+      ["an annotation of another program", "annotations", "load.example.com/cpu", EVERY_MS, 0],
+      [
+        "such an annotation, the row almost an hour old",
+        "annotations",
+        "load.example.com/cpu",
+        HOUR_MS - 1,
+        0,
+      ],
+      ["such an annotation, the row an hour old", "annotations", "load.example.com/cpu", HOUR_MS, 1],
+    ],
+  )("%s has changed → stored with the next status: %s %s %i ms %i", async (_, field, key, afterMs, rows) => {
+    const machine = new SteppingMachine(steady);
+    machine.isWatched = true;
+    machine.nowMs = machine.records.get("node")!.lastStatusReportTimeMs! + afterMs;
+    const { node } = machine.apiserver;
+    const changed = { ...node?.metadata?.[field], [key]: "x" };
+    machine.apiserver.node = { ...node, metadata: { ...node?.metadata, [field]: changed } };
+    machine.records.writes = 0;
+    expect((await written(machine)).asked).toEqual([WRITTEN]);
+    expect(machine.records.writes).toBe(rows);
+    const stored = machine.records.get("node")?.node.metadata?.[field] ?? {};
+    expect(Object.hasOwn(stored, key)).toBe(rows === 1);
   });
 
   it("errors of the setters → one log line at their start, one at their end", async () => {
