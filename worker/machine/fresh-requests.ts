@@ -92,9 +92,15 @@ export class FreshRequests {
     };
   }
 
-  /** Restores a loan's tickets. `heardMs`: the last heartbeat, which shows that the machine had its last ticket. */
-  takeBack(tickets: Tickets<never>, heardMs: number | undefined): void {
-    this.#tickets = heardMs === undefined ? tickets : usedUntil(tickets, heardMs);
+  /**
+   * Restores a loan's tickets after an eviction. An object that has accepted a request since it woke keeps its own
+   * tickets, which are newer: over HTTP a request may come during the loan. `heardMs`: the last heartbeat, which shows
+   * that the machine had the loan's last ticket.
+   */
+  takeBack(lent: Tickets<never>, heardMs: number | undefined): void {
+    const tickets = this.#tickets.used ? this.#tickets : lent;
+    const nonce = lent.offered?.at(-1)?.nonce;
+    this.#tickets = heardMs === undefined || nonce === undefined ? tickets : hadAt(tickets, nonce, heardMs);
   }
 
   /** Forgets all tickets. Call it when another machine gets the name. */
@@ -220,13 +226,10 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   delete tickets.process;
 }
 
-/** Returns the tickets; the last one is valid from `atMs`, when a heartbeat showed that the machine had that ticket. */
-function usedUntil(tickets: Tickets<never>, atMs: number): Tickets<never> {
-  const { offered = [] } = tickets;
-  const last = offered.at(-1);
-  if (!last) return tickets;
-  return {
-    ...tickets,
-    offered: [...offered.slice(0, -1), { ...last, issuedAtMs: Math.max(last.issuedAtMs, atMs) }],
-  };
+/** Returns the tickets; the unused one with this nonce is valid from `atMs`, when a heartbeat showed that the machine had it. */
+function hadAt<Answer>(tickets: Tickets<Answer>, nonce: string, atMs: number): Tickets<Answer> {
+  const offered = (tickets.offered ?? []).map((each) =>
+    each.nonce === nonce ? { ...each, issuedAtMs: Math.max(each.issuedAtMs, atMs) } : each,
+  );
+  return { ...tickets, offered };
 }

@@ -3,7 +3,13 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { isDisputed } from "../../../shared/node/duplicate-senders.ts";
-import { offerTicket, type Tickets, useTicket } from "../../../worker/machine/fresh-requests.ts";
+import {
+  FreshRequests,
+  offerTicket,
+  type Tickets,
+  useTicket,
+} from "../../../worker/machine/fresh-requests.ts";
+import { shift } from "../support/clock.ts";
 import { CONFIRMATION_MS, type Delivery, Holder, OneObject, type Signed } from "../support/one-object.ts";
 
 const LEASE_MS = 40_000;
@@ -107,6 +113,61 @@ describe("a ticket is offered again while it is unused and young", () => {
   it("many unused tickets → limited in number, and a request with one of the first is not late", () => {
     const words = ["+a", "a 1 x", ..."bcdefghijk".split("").map((nonce) => `+${nonce}`), "b 1 x", "k 1 x"];
     expect(sequence(words.join(", "), LEASE_MS / 2)).toEqual(["fresh", "stale", "fresh"]);
+  });
+});
+
+describe("a loan that returns the tickets", () => {
+  const use = (ticket: string, n: number, process?: string) => ({
+    ticket,
+    n,
+    body: `${ticket} ${n}`,
+    ...(process !== undefined && { process }),
+  });
+  const answered = (requests: FreshRequests, request: ReturnType<typeof use>) => {
+    const used = requests.use(request);
+    if ("remember" in used) used.remember(Promise.resolve(null as never));
+    return used.kind;
+  };
+
+  /** Returns an object that has lent the lease after a report, and the ticket that the machine has. */
+  function lent() {
+    const requests = new FreshRequests(() => LEASE_MS);
+    const first = requests.offerTicket();
+    answered(requests, use(first, 1, "x"));
+    return { requests, ticket: requests.offerTicket(), loan: requests.handOver() };
+  }
+
+  it("to an object that was evicted → the machine's next report is fresh, also long after the loan began", () => {
+    const { ticket, loan } = lent();
+    shift(5 * MINUTE_MS);
+    const woken = new FreshRequests(() => LEASE_MS);
+    woken.takeBack(structuredClone(loan), Date.now() - 1000);
+    expect(answered(woken, use(ticket, 1, "x"))).toBe("fresh");
+  });
+
+  it("to an object that answered a request over HTTP meanwhile → that request is not fresh again", () => {
+    const { requests, ticket, loan } = lent();
+    expect(answered(requests, use(ticket, 1))).toBe("fresh");
+    requests.takeBack(structuredClone(loan), Date.now());
+    expect(answered(requests, use(ticket, 1))).toBe("repeated");
+    expect(answered(requests, { ...use(ticket, 1), body: "another" })).toBe("stale");
+  });
+
+  it("to an object that was evicted and answered a request since → that request is not fresh again", () => {
+    const { loan } = lent();
+    const woken = new FreshRequests(() => LEASE_MS);
+    const offered = woken.offerTicket();
+    expect(answered(woken, use(offered, 1))).toBe("fresh");
+    woken.takeBack(structuredClone(loan), Date.now());
+    expect(answered(woken, use(offered, 1))).toBe("repeated");
+  });
+
+  it("after heartbeats, and a ticket for another request → the machine's ticket is still valid", () => {
+    const { requests, ticket, loan } = lent();
+    shift(MINUTE_MS);
+    requests.offerTicket();
+    requests.takeBack(structuredClone(loan), Date.now() - 1000);
+    expect(answered(requests, use(ticket, 1, "x"))).toBe("fresh");
   });
 });
 

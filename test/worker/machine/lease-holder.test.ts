@@ -232,6 +232,49 @@ describe("a report over a socket, which returns the loan", () => {
   });
 });
 
+describe("a report over HTTP and one over a socket at the same time", () => {
+  const FORGET = "forget what was lent";
+  const HANDLED = "the socket's report is handled";
+  const ALARM = "alarm +300000";
+
+  /** `reachesFirst`: the request that reaches the gateway first, and gets the loan; `answersFirst`: which is back first. */
+  it.each<
+    [
+      situation: string,
+      reachesFirst: "withdrawal" | "report",
+      answersFirst: "withdrawal" | "report",
+      string[],
+    ]
+  >([
+    ["the report returns the loan, and arrives first", "report", "report", [...TAKEN_BACK, HANDLED, ALARM]],
+    ["the report returns the loan, and arrives last", "report", "withdrawal", [FORGET, ALARM, HANDLED]],
+    ["the withdrawal returns the loan, and arrives last", "withdrawal", "report", [FORGET, HANDLED, ALARM]],
+    [
+      "the withdrawal returns the loan, and arrives first",
+      "withdrawal",
+      "withdrawal",
+      [...TAKEN_BACK, ALARM, HANDLED],
+    ],
+  ])(
+    "%s → the earlier state is never put over the later one",
+    async (_, reachesFirst, answersFirst, done) => {
+      const answering = Promise.withResolvers<ReturnedLoan | null>();
+      const at = lendingIn({ kept: { lent: LENT }, withdrawn: answering.promise as never });
+      const isReports = reachesFirst === "report";
+      const withdrawn = at.lending.withdraw();
+      const report = async () => {
+        await at.lending.takeBack(GATEWAY, isReports ? returnedLoan() : null);
+        at.done.push(HANDLED);
+      };
+      if (answersFirst === "report") await report();
+      answering.resolve(isReports ? null : returnedLoan());
+      await withdrawn;
+      if (answersFirst === "withdrawal") await report();
+      expect(at.done).toEqual([WITHDRAWN, ...done]);
+    },
+  );
+});
+
 describe("the end of a socket", () => {
   it.each<
     [situation: string, gateway: number, returned: ReturnedLoan | null, done: string[], isLent: boolean]
