@@ -74,7 +74,9 @@ export async function withFleetPlace<T>(
       const name = `m-${String(index).padStart(5, "0")}`;
       const { send, close } = httpTransport(origin, WITHIN_MS, { proxy: null, trust });
       const enrolled = await enrolledMachine({ ...worker, url: origin }, name, send).finally(close);
-      const place = { name, ...enrolled, origin, authority, facts, nowMs, after };
+      // Another host name would be a DNS name that each start of the shim and each hour asks the apiserver about.
+      const own = { ...facts, settings: { ...facts.settings, hostname: name } };
+      const place = { name, ...enrolled, origin, authority, facts: own, nowMs, after };
       const machine = transport.start(place);
       stops.push(machine.stop);
       return { ...machine, name };
