@@ -151,7 +151,7 @@ export const LOG_LINES = {
     "`rollcall bulk` shows its progress",
   ],
   "the registry was not told": [
-    "the registry did not answer a machine's object, which notifies it again",
+    "the registry did not answer a machine's object or a gateway, which notifies it again",
     "if the line repeats, run `rollcall ready`",
   ],
   "a gateway was not cared for": [

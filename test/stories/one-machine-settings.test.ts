@@ -280,7 +280,13 @@ const OWN_OUTCOMES: readonly LeasePut[] = [
 
 /** Renewals whose waits never end by themselves. */
 const renewalsBy = (putLease: PutLease, nowMs: () => number) =>
-  new Renewals({ putLease, counters: new GatewayCounters(0), timer: () => () => undefined, nowMs });
+  new Renewals({
+    putLease,
+    counters: new GatewayCounters(0),
+    capacity: { note: () => undefined, noteLate: () => undefined },
+    timer: () => () => undefined,
+    nowMs,
+  });
 
 it("one machine's lease is lost, refused or renewed, in any order and at any time → no gateway suspends others", () =>
   fc.assert(

@@ -13,6 +13,14 @@ import { endLoan, type PutLease, returnedLoan } from "./lease.ts";
 import type { Member, Members } from "./members.ts";
 import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
 
+/** The methods that a gateway calls on the registry. */
+interface GatewayRegistry {
+  /** Stores the number of machines that this gateway can serve. */
+  noteCapacity: (number: number, machines: number) => Promise<unknown>;
+  /** Moves a machine to another gateway, which the registry assigns. */
+  move: (machine: { name: string; kid: string; from: number }) => Promise<unknown>;
+}
+
 /** The platform and the other objects, which tests replace. */
 export interface GatewaySurroundings {
   /** Returns the node object of a machine. */
@@ -20,6 +28,7 @@ export interface GatewaySurroundings {
   putLease: PutLease;
   /** Returns the open and closing sockets of one machine; of all machines if `name` is absent. */
   sockets: (name?: string) => ServerSocket[];
+  registry: GatewayRegistry;
   sql: SqlStorage;
   alarm: Pick<LazyAlarm, "atLatest" | "rang">;
   /** Returns the value of GATEWAY_SIZE: the most machines that may have a socket. */

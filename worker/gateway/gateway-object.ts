@@ -1,5 +1,5 @@
 // The Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. The logic is in gateway.ts.
-import { type Environment, gatewaySize } from "../env.ts";
+import { type Environment, gatewaySize, registry } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
 import type { LeaseHolder, ReturnedLoan } from "../machine/lease-loan.ts";
@@ -21,6 +21,16 @@ export interface GatewayOpening extends OpenedSocket {
 }
 export const GATEWAY_OPENING = "x-rollcall-gateway";
 
+/** Moves a machine from its full gateway to another one. A machine without another gateway stays. */
+export async function moveMachine(
+  env: Environment,
+  { name, kid, from }: { name: string; kid: string; from: number },
+): Promise<void> {
+  const [, thumbprint = ""] = kid.split(".");
+  const other = await registry(env).reassign({ name, thumbprint, from });
+  if (other !== null && other !== from) await env.NODES.getByName(name).assignGateway(other);
+}
+
 export class GatewayObject extends StoredObject implements LeaseHolder {
   readonly #durations = new Durations(currentMs);
   readonly #counters = new GatewayCounters(currentMs());
@@ -33,6 +43,10 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     this.#gateway = new Gateway({
       node: (name) => this.env.NODES.getByName(name),
       putLease: leasePutter(env, heldToken(env), this.#durations, timer),
+      registry: {
+        noteCapacity: (number, machines) => registry(env).noteCapacity(number, machines),
+        move: (machine) => moveMachine(env, machine),
+      },
       sockets: (name) => ctx.getWebSockets(name),
       sql: ctx.storage.sql,
       alarm: new LazyAlarm(ctx.storage, currentMs),

@@ -5,6 +5,7 @@ import { networkOf } from "../../shared/fleet/sort-keys.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ReturnedLoan } from "../machine/lease-loan.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
+import { Capacity } from "./capacity.ts";
 import type { GatewayStatus } from "./counters.ts";
 import { Endings, type GatewayParts, type GatewaySurroundings } from "./endings.ts";
 import { Heartbeats } from "./heartbeats.ts";
@@ -26,6 +27,7 @@ export class Gateway {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
   readonly #openings: Openings;
+  readonly #capacity: Capacity;
   readonly #heartbeats: Heartbeats;
   readonly #reports: Reports;
 
@@ -34,7 +36,8 @@ export class Gateway {
     this.#in = { ...surroundings, held: new HeldSockets(sockets, nowMs), members: new Members(sql) };
     this.#endings = new Endings(this.#in);
     this.#openings = new Openings(this.#in, this.#endings);
-    this.#heartbeats = new Heartbeats(this.#in, this.#endings);
+    this.#capacity = new Capacity(this.#in);
+    this.#heartbeats = new Heartbeats(this.#in, this.#endings, this.#capacity);
     this.#reports = new Reports(this.#in, this.#endings);
   }
 
@@ -170,7 +173,8 @@ export class Gateway {
     const notified = this.#lost().slice(0, WATCH_LIMITS.notifiedAtOnce);
     await Promise.all(notified.map((name) => this.#endings.end(name)));
     for (const part of [held, this.#endings, this.#openings]) part.tidy();
-    return this.#nextMs(nowMs(), this.#lost().length > 0);
+    const mustMove = await this.#capacity.adjust();
+    return this.#nextMs(nowMs(), mustMove || this.#lost().length > 0);
   }
 
   /** Closes a socket that missed a deadline. The turn then notifies the node objects, several at once. */

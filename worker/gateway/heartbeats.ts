@@ -12,6 +12,7 @@ import { expanded } from "../../shared/quiet/heartbeat-vitals.ts";
 import { isQuiet } from "../../shared/quiet/quiet.ts";
 import { inTime } from "../kube/deadline.ts";
 import { type Missed, nextBeatInMs, soonerBeatInMs } from "../machine/report-interval.ts";
+import type { Capacity } from "./capacity.ts";
 import type { GatewayStatus } from "./counters.ts";
 import { type Endings, type GatewayParts, NOTIFY_WITHIN_MS } from "./endings.ts";
 import { endLoan, type HeldLoan, isOver, lastRenewalMs, noteBeat } from "./lease.ts";
@@ -99,10 +100,10 @@ export class Heartbeats {
   readonly #endings: Endings;
   readonly #renewals: Renewals;
 
-  constructor(parts: GatewayParts, endings: Endings) {
+  constructor(parts: GatewayParts, endings: Endings, capacity: Capacity) {
     this.#in = parts;
     this.#endings = endings;
-    this.#renewals = new Renewals(parts);
+    this.#renewals = new Renewals({ ...parts, capacity });
   }
 
   get status(): Pick<GatewayStatus, "isSuspended" | "queue"> {

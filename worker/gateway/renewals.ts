@@ -19,6 +19,8 @@ const NO_ANSWER: LeasePut = { kind: "failed", isAnswered: false, retryAfterMs: 0
 interface RenewalDependencies {
   putLease: PutLease;
   counters: GatewayCounters;
+  /** Measures the PUTs. */
+  capacity: { note: (tookMs: number, intervalMs: number) => void; noteLate: () => void };
   /** Typically the object's timer. */
   timer: Timer;
   /** Returns the current time in milliseconds. Typically currentMs. */
@@ -52,12 +54,13 @@ export class Renewals {
 
   /** Renews a lease as soon as a PUT may begin. `member.renewing` resolves after the PUT. */
   async renew(member: { renewing: Promise<void> | null }, loan: HeldLoan): Promise<Renewed> {
-    const { counters, nowMs } = this.#in;
+    const { counters, capacity, nowMs } = this.#in;
     // A free slot is taken without an await, so that a withdrawal finds either the waiting or the running PUT.
     if (this.#running < PUTS_AT_ONCE) this.#running++;
     else if (!(await this.#wait(loan))) {
       if (loan.isEnded) return "over";
       counters.renewal("late");
+      capacity.noteLate();
       return "late";
     }
     try {
@@ -106,7 +109,7 @@ export class Renewals {
   }
 
   async #put(loan: HeldLoan): Promise<LeasePut["kind"]> {
-    const { putLease, nowMs } = this.#in;
+    const { putLease, capacity, nowMs } = this.#in;
     const { lease } = loan;
     const beganMs = nowMs();
     const renewed = { ...lease, spec: { ...lease.spec, renewTime: nextRenewTime(beganMs * 1000, lease) } };
@@ -124,6 +127,7 @@ export class Renewals {
       return "failed";
     }
     this.suspension.succeeded(asked);
+    capacity.note(nowMs() - beganMs, loan.loan.intervalMs);
     if (put.kind === "renewed") {
       loan.lease = put.lease;
       loan.isLeaseInDoubt = false;

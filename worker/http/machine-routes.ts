@@ -7,7 +7,7 @@ import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { gateway, origins, registry } from "../env.ts";
-import { GATEWAY_OPENING, type GatewayOpening } from "../gateway/gateway-object.ts";
+import { GATEWAY_OPENING, type GatewayOpening, moveMachine } from "../gateway/gateway-object.ts";
 import {
   type Challenged,
   challengeTime,
@@ -258,7 +258,6 @@ async function refusedBy(
   const [, awaySeconds] = /^sent away (\d+)$/.exec(text) ?? [];
   if (awaySeconds !== undefined) return refuse("rate-limited", { retryAfterSeconds: Number(awaySeconds) });
   if (text !== "full") throw new Error(`gateway ${from} answers: ${text}`);
-  const other = await registry(c.env).reassign({ name, thumbprint: thumbprintIn(kid), from });
-  if (other !== null && other !== from) await c.env.NODES.getByName(name).assignGateway(other);
+  await moveMachine(c.env, { name, kid, from });
   return refuse("try-another", { retryAfterSeconds: 1 });
 }

@@ -3,6 +3,9 @@
 // machines, so that a change writes one row.
 import { cell, column } from "../storage/query.ts";
 
+/** The number of machines of a gateway while no gateway has measured how many machines it can serve. */
+export const UNMEASURED_MACHINES = 150;
+
 /** Returns the machine's gateway: `held`, or a new one if `held` is null; null if `size` (GATEWAY_SIZE) is 0. */
 export function gatewayFor(sql: SqlStorage, held: number | null, size: number): number | null {
   if (size === 0) leaveGateway(sql, held);
@@ -17,11 +20,19 @@ export function leaveGateway(sql: SqlStorage, held: number | null): void {
 }
 
 function joinGateway(sql: SqlStorage, size: number): number {
-  const free = "SELECT MIN(number) AS number FROM gateways WHERE members < ? AND NOT is_full";
+  // A gateway that has measured nothing takes as many machines as the newest gateway that has.
+  const measured = "SELECT machines FROM gateways WHERE machines IS NOT NULL ORDER BY number DESC LIMIT 1";
+  const most = `MIN(?, COALESCE(machines, (${measured}), ${UNMEASURED_MACHINES}))`;
+  const free = `SELECT MIN(number) AS number FROM gateways WHERE members < ${most} AND NOT is_full`;
   const next = "SELECT IFNULL(MAX(number), 0) + 1 FROM gateways";
-  const join = `INSERT INTO gateways SELECT IFNULL((${free}), (${next})), 1, 0 WHERE TRUE
+  const join = `INSERT INTO gateways (number, members, is_full) SELECT IFNULL((${free}), (${next})), 1, 0 WHERE TRUE
     ON CONFLICT (number) DO UPDATE SET members = members + 1 RETURNING number`;
   return cell(sql, join, size);
+}
+
+/** Stores how many machines the gateway can serve. Later machines get another gateway; its own machines stay. */
+export function noteCapacity(sql: SqlStorage, number: number, machines: number): void {
+  sql.exec("UPDATE gateways SET machines = ?2 WHERE number = ?1 AND machines IS NOT ?2", number, machines);
 }
 
 /** A machine whose gateway is full and has refused it. */

@@ -41,7 +41,7 @@ import {
   startRemovals,
   stopBulk,
 } from "./bulk.ts";
-import { gatewaysInUse, reassignGateway, type RefusedByGateway } from "./gateways.ts";
+import { gatewaysInUse, noteCapacity, reassignGateway, type RefusedByGateway } from "./gateways.ts";
 import {
   createOperator,
   listOperators,
@@ -198,6 +198,11 @@ export class RegistryObject extends StoredObject {
   /** Replaces a machine's full gateway. Returns null without gateways, or if the key has lost the name. */
   reassign(refused: RefusedByGateway): number | null {
     return this.#atomically(() => reassignGateway(this.#sql, refused, gatewaySize(this.env)));
+  }
+
+  /** Stores how many machines a gateway can serve, as the gateway has measured. */
+  noteCapacity(number: number, machines: number): void {
+    noteCapacity(this.#sql, number, machines);
   }
 
   /** Returns the numbers of all gateways that have machines. */

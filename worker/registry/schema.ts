@@ -106,4 +106,6 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   // Adds the public key of next_thumbprint, so that a machine whose object was lost can continue with its next key.
   `ALTER TABLE pins ADD COLUMN next_key TEXT;`,
   IMPORTS_MIGRATION,
+  // Adds the number of machines that each gateway can serve, as measured; null before the first measurement.
+  `ALTER TABLE gateways ADD COLUMN machines INTEGER;`,
 ];

@@ -1,8 +1,9 @@
 // Tests gateways that lose all sockets at once, as during a deploy, and gateways that are full. No lease expires, and
 // only one gateway renews each lease.
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { moveMachine } from "../../../worker/gateway/gateway-object.ts";
 import { enrolled, operator } from "../../worker/support/machine.ts";
 import { SocketMachine } from "../../worker/support/socket-machine.ts";
 import {
@@ -138,6 +139,21 @@ describe("a machine that gets another gateway", () => {
     // The old gateway deletes its record of the moved machine, and reports no silence.
     await passRinging(clock, 60_000, [gatewayOf(old)]);
     expect(await machine.shown()).toMatchObject({ silentSince: null, transport: "socket" });
+  });
+
+  it("since its gateway can serve fewer machines → the gateway moves it, and the new one renews", async () => {
+    const clock = stoppedClock();
+    const machine = await lentMachine("relieved", clock);
+    await live([machine], clock, BEAT_MS);
+    const [from, { kid }] = [machine.gateway, machine.shim.machine];
+    await runInDurableObject(gatewayOf(from), () => moveMachine(env, { name: machine.name, kid, from }));
+    expect(await machine.socket.next()).toEqual({ type: "closing", reason: "moved", comeBackInMs: 0 });
+    clock.shift(BEAT_MS);
+    await machine.http();
+    expect(machine.shim.path).not.toContain(`/v1/gateways/${from}/`);
+    await machine.connect();
+    clock.shift(BEAT_MS);
+    expect(await machine.beat()).toMatchObject({ type: "answer" });
   });
 
   it("between its path and its socket → the old gateway lends nothing, and sends it to the new one", async () => {

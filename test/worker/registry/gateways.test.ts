@@ -5,7 +5,12 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { registry } from "../../../worker/env.ts";
 import { admit } from "../../../worker/registry/admission.ts";
-import { gatewaysInUse, reassignGateway } from "../../../worker/registry/gateways.ts";
+import {
+  gatewaysInUse,
+  noteCapacity,
+  reassignGateway,
+  UNMEASURED_MACHINES,
+} from "../../../worker/registry/gateways.ts";
 import { confirmPin, findPin, leavePin, pin, setNextKey, unpin } from "../../../worker/registry/pins.ts";
 import { enrolled, facts, HEALTHY, shimOf } from "../support/machine.ts";
 import { addToken, asking, withinRegistry } from "../support/registry-storage.ts";
@@ -190,6 +195,64 @@ describe("a machine that a full gateway refused", () => {
       return on.moved("a", 1, { by: "a2" });
     });
     expect(found).toBe(2);
+  });
+});
+
+describe("the number of machines that gateways can serve", () => {
+  const machines = (count: number, from = 0) => Array.from({ length: count }, (_, at) => `m-${from + at}`);
+  const join = (on: Steps, names: string[], size = 500) =>
+    names.map((name) => {
+      on.enrol(name);
+      return on.report(name, { size });
+    });
+
+  it.each<[situation: string, capacities: [number, number][], size: number, joined: number, members: object]>(
+    [
+      ["nothing is measured → 150 each", [], 500, UNMEASURED_MACHINES + 1, { 1: 150, 2: 1 }],
+      ["the first gateway can serve fewer → so does the next", [[1, 10]], 500, 12, { 1: 10, 2: 2 }],
+      ["the first gateway can serve more → it takes them", [[1, 160]], 500, 161, { 1: 160, 2: 1 }],
+      ["more than GATEWAY_SIZE → no more than that", [[1, 160]], 5, 6, { 1: 5, 2: 1 }],
+      [
+        "the newest measurement counts for the next gateway",
+        [
+          [1, 1],
+          [2, 3],
+        ],
+        500,
+        6,
+        { 1: 1, 2: 3, 3: 2 },
+      ],
+    ],
+  )("%s", async (situation, capacities, size, joined, members) => {
+    const found = await within(`capacity-${situation}`, (on) => {
+      for (const [at, [number, count]] of capacities.entries()) {
+        join(on, machines(1, 1000 + at), at === 0 ? size : 1);
+        noteCapacity(on.sql, number, count);
+      }
+      join(on, machines(joined - capacities.length), size);
+      return on.members();
+    });
+    expect(found).toEqual(members);
+  });
+
+  it("fewer than before → the gateway keeps its machines, and takes no other", async () => {
+    const found = await within("capacity-lower", (on) => {
+      join(on, machines(3));
+      noteCapacity(on.sql, 1, 2);
+      return [machines(3).map((name) => on.report(name, { size: 500 })), join(on, ["next"]), on.members()];
+    });
+    expect(found).toEqual([[1, 1, 1], [2], { 1: 3, 2: 1 }]);
+  });
+
+  it("the same number again → no row is written", async () => {
+    const found = await within("capacity-same", (on) => {
+      join(on, machines(1));
+      noteCapacity(on.sql, 1, 2);
+      const before = on.sql.exec("SELECT total_changes() AS n").one();
+      noteCapacity(on.sql, 1, 2);
+      return [before, on.sql.exec("SELECT total_changes() AS n").one()];
+    });
+    expect(found[1]).toEqual(found[0]);
   });
 });
 

@@ -148,6 +148,9 @@ export class MadeUpGateway {
   readonly puts: string[] = [];
   readonly leases = new Map<string, Lease>();
   readonly log: object[] = [];
+  /** The capacities and the moves that the registry got. */
+  readonly capacities: { number: number; machines: number }[] = [];
+  readonly moved: { name: string; kid: string; from: number }[] = [];
   /** The fields of the loans that replace the default values. */
   loan: Partial<LeaseLoan> = {};
   /** Replaces a node object's handling of a report, if set. */
@@ -181,6 +184,10 @@ export class MadeUpGateway {
         const name = lease.metadata?.name ?? "";
         this.puts.push(name);
         return (await this.onPut?.(lease)) ?? this.write(lease);
+      },
+      registry: {
+        noteCapacity: async (number, machines) => void this.capacities.push({ number, machines }),
+        move: async (machine) => void this.moved.push(machine),
       },
       sockets: (name) => this.sockets.filter((each) => name === undefined || each.name === name),
       sql: this.#sql,
