@@ -122,6 +122,15 @@ export function reportIntervalMs(
   return Math.min(nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds * 250);
 }
 
+/**
+ * The longest mean time between two heartbeats with which a gateway's sockets cost less than reports over HTTP
+ * (docs/costs.md). The platform evicts a gateway after ten seconds without a message, which costs each machine a report.
+ */
+const PAYING_GAP_MS = 10_000;
+
+/** Returns the least number of machines with this report interval whose sockets cost less than HTTP. */
+export const leastForSockets = (intervalMs: number): number => Math.ceil(intervalMs / PAYING_GAP_MS);
+
 /** The settings whose texts have a syntax that the schema does not check. */
 type Texts = Pick<
   Settings,

@@ -3,6 +3,7 @@ import type { DuplicatePhase } from "../../shared/node/duplicate-senders.ts";
 import { isBehind } from "../../shared/fleet/sort-keys.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { ReportAnswer } from "../../shared/protocol/answers.ts";
+import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { failure, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { TickOutcome } from "../tick/tick.ts";
@@ -89,7 +90,8 @@ export class ReportExecutor {
   /** Stores the report in one transaction and runs a tick. Before that, awaits only the key's confirmation. */
   async #apply({ report, facts, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
-    if (!(await this.#registry.confirm(origin, currentMs()))) return KEY_REVOKED;
+    const intervalMs = reportIntervalMs(facts?.ok ? facts.value.settings : known.timing());
+    if (!(await this.#registry.confirm(origin, currentMs(), intervalMs))) return KEY_REVOKED;
     const nowMs = currentMs();
     senders.keep(nowMs);
     const before = runningOf(records);

@@ -1,6 +1,7 @@
 // Keeps the registry's data about the machine: its key, its gateway, and the pin that a node object follows after
 // its data was lost. Asks the registry seldom, because all machines share one registry.
 import type { RotationAnswer } from "../../shared/protocol/answers.ts";
+import { leastForSockets } from "../../shared/protocol/settings.ts";
 import { type Result, success } from "../../shared/result.ts";
 import type { Timer } from "../clock.ts";
 import { importPublicKey, type MachineAction } from "../identity/jwt.ts";
@@ -69,16 +70,19 @@ export class RegistryStatus {
   /**
    * Returns true if the current key still has the name. A key's first report asks the registry, because the pin may be
    * out of date. If another key has the name, this object refuses the machine's keys. Later this object asks once a day
-   * for each origin, and returns true if that call fails.
+   * for each origin, and returns true if that call fails. `intervalMs`: milliseconds between two reports.
    */
-  confirm(origin: string, nowMs: number): Promise<boolean> {
+  confirm(origin: string, nowMs: number, intervalMs: number): Promise<boolean> {
     const key = this.#state.keys.pinInUse();
     if (key === null) return Promise.resolve(false);
     if (this.#asking?.key === key) return this.#asking.answer;
     const settled = this.#settled();
-    const mustAsk = !settled || !isNoted(settled.toldAtMs, origin, nowMs) || this.#asksForGateway(settled);
+    const mustAsk =
+      !settled || !isNoted(settled.toldAtMs, origin, nowMs) || this.#asksForGateway(settled, intervalMs);
     if (settled && (!mustAsk || nowMs < this.#askAgainAtMs)) return Promise.resolve(true);
-    const asked = settled ? this.#askAgain(key, origin, nowMs) : this.#ask(key, origin, nowMs);
+    const asked = settled
+      ? this.#askAgain(key, origin, nowMs, intervalMs)
+      : this.#ask(key, origin, nowMs, intervalMs);
     const answer = asked.finally(() => {
       if (this.#asking?.answer === answer) this.#asking = undefined;
     });
@@ -114,12 +118,13 @@ export class RegistryStatus {
     return success({ kid: await newKid(parseMacKeys(macKeys), name, { thumbprint: next.thumbprint, id }) });
   }
 
-  async #ask(key: string, origin: string, nowMs: number): Promise<boolean> {
+  async #ask(key: string, origin: string, nowMs: number, intervalMs: number): Promise<boolean> {
     const { records, keys } = this.#state;
     const enrolment = records.get("enrolment");
     if (!enrolment) return false;
     const { name, key: publicKey, thumbprint, generation = 0 } = enrolment;
-    const confirmed = await this.#registry().confirm(name, generation, thumbprint, origin, publicKey);
+    const pin = [name, generation, thumbprint, origin, publicKey] as const;
+    const confirmed = await this.#registry().confirm(...pin, intervalMs);
     // Another machine may have been pinned before the registry answered. The answer is not about that machine.
     if (keys.pinInUse() !== key) return false;
     const toldAtMs = { ...this.#settled()?.toldAtMs, [origin]: nowMs };
@@ -135,13 +140,15 @@ export class RegistryStatus {
     return settled?.key === keys.pinInUse() ? settled : undefined;
   }
 
-  #asksForGateway({ gateway = null }: NodeRecords["settled"]): boolean {
-    return gateway === null && this.#gatewaySize() > 0 && this.#random() * REPORTS_WITHOUT_GATEWAY < 1;
+  /** A machine whose socket pays only in a fleet asks daily, since each call writes a row. */
+  #asksForGateway({ gateway = null }: NodeRecords["settled"], intervalMs: number): boolean {
+    const mayAsk = gateway === null && this.#gatewaySize() > 0 && leastForSockets(intervalMs) <= 1;
+    return mayAsk && this.#random() * REPORTS_WITHOUT_GATEWAY < 1;
   }
 
-  async #askAgain(key: string, origin: string, nowMs: number): Promise<boolean> {
+  async #askAgain(key: string, origin: string, nowMs: number, intervalMs: number): Promise<boolean> {
     try {
-      return await this.#ask(key, origin, nowMs);
+      return await this.#ask(key, origin, nowMs, intervalMs);
     } catch (error) {
       logFailure({ message: "the registry was not told", error: String(error) });
       this.#askAgainAtMs = nowMs + ASK_AGAIN_MS;

@@ -1,6 +1,7 @@
 // Assigns gateways to machines, by number from 1: each gateway is filled before the next. A machine keeps its gateway,
 // whose number is in its pin, until the machine leaves or is revoked. A gateway's row has the number of the gateway's
 // machines, so that a change writes one row.
+import { leastForSockets } from "../../shared/protocol/settings.ts";
 import { cell, column } from "../storage/query.ts";
 
 /** The number of machines of a gateway while no gateway has measured how many machines it can serve. */
@@ -11,6 +12,14 @@ export function gatewayFor(sql: SqlStorage, held: number | null, size: number): 
   if (size === 0) leaveGateway(sql, held);
   // A gateway keeps its machines when GATEWAY_SIZE is lowered, until the gateway itself refuses a machine.
   return size === 0 ? null : (held ?? joinGateway(sql, size));
+}
+
+/** Returns the size for `gatewayFor`: 0 for a machine whose socket would cost more than its reports over HTTP. */
+export function payingSize(sql: SqlStorage, size: number, intervalMs: number): number {
+  const least = leastForSockets(intervalMs);
+  if (least <= 1) return size;
+  const count = "SELECT COUNT(*) FROM (SELECT 1 FROM pins WHERE revoked_at_ms IS NULL LIMIT ?)";
+  return Math.min(size, cell<number>(sql, count, least)) < least ? 0 : size;
 }
 
 /** Releases a machine's place in its gateway. */

@@ -41,7 +41,13 @@ import {
   startRemovals,
   stopBulk,
 } from "./bulk.ts";
-import { gatewaysInUse, noteCapacity, reassignGateway, type RefusedByGateway } from "./gateways.ts";
+import {
+  gatewaysInUse,
+  noteCapacity,
+  payingSize,
+  reassignGateway,
+  type RefusedByGateway,
+} from "./gateways.ts";
 import {
   createOperator,
   listOperators,
@@ -185,11 +191,22 @@ export class RegistryObject extends StoredObject {
     this.#atomically(() => audit(this.#sql, record, currentMs()));
   }
 
-  /** Records a report's key and origin, for a new key and then daily. Returns null if the key has lost the name. */
-  confirm(name: string, generation: number, thumbprint: string, origin: string, key?: string) {
+  /**
+   * Records a report's key and origin, for a new key and then daily. Returns null if the key has lost the name. An object
+   * of an earlier version states no `intervalMs`.
+   */
+  confirm(
+    name: string,
+    generation: number,
+    thumbprint: string,
+    origin: string,
+    key?: string,
+    intervalMs = 0,
+  ) {
     const pinned = { name, generation, thumbprint, key };
     return this.#atomically((): ConfirmedPin | null => {
-      const confirmed = confirmPin(this.#sql, pinned, gatewaySize(this.env), currentMs());
+      const size = payingSize(this.#sql, gatewaySize(this.env), intervalMs);
+      const confirmed = confirmPin(this.#sql, pinned, size, currentMs());
       if (confirmed) noteOrigin(this.#sql, name, origin, currentMs());
       return confirmed;
     });

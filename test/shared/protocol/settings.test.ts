@@ -4,7 +4,7 @@ import { describe, expect, it, test } from "vitest";
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { type Facts, factsSchema } from "../../../shared/protocol/facts.ts";
 import { reportedInitialNode } from "../../../shared/from-report/reported-node.ts";
-import { reportIntervalMs, type Settings } from "../../../shared/protocol/settings.ts";
+import { leastForSockets, reportIntervalMs, type Settings } from "../../../shared/protocol/settings.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
@@ -161,6 +161,32 @@ describe("settings → how often a machine reports", () => {
     ["a lease of a second → every 250 ms", 10_000, 1, 250],
   ])("%s", (_, nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds, intervalMs) => {
     expect(reportIntervalMs({ nodeStatusUpdateFrequencyMs, nodeLeaseDurationSeconds })).toBe(intervalMs);
+  });
+});
+
+describe("the least number of machines whose sockets cost less than HTTP", () => {
+  /** The costs of docs/costs.md, in dollars for a million. */
+  const PRICE = { workerRequest: 0.3, objectRequest: 0.15, alarm: 1.15, awakeSecond: 1.6, message: 0.0075 };
+  /** A report over HTTP to an evicted object: two requests each to Worker and object, which is awake for two answers. */
+  const HTTP = 2 * PRICE.workerRequest + 2 * PRICE.objectRequest + 0.1 * PRICE.awakeSecond;
+  /** A heartbeat that an evicted gateway answers with `again`, a challenge and a report: both objects are awake. */
+  const SOCKET = 3 * PRICE.message + 2 * PRICE.objectRequest + 2 * 0.1 * PRICE.awakeSecond;
+  /** The alarm of a gateway, which rings every 30 s for any number of machines. */
+  const alarmsIn = (intervalMs: number) => (intervalMs / 30_000) * PRICE.alarm;
+
+  it.each([
+    [1000, 1],
+    [10_000, 1],
+    [10_001, 2],
+    [30_000, 3],
+    [60_000, 6],
+    [300_000, 30],
+  ])("an interval of %i ms → from %i machines on, whose cost is lower", (intervalMs, least) => {
+    expect(leastForSockets(intervalMs)).toBe(least);
+    const cost = (machines: number) => SOCKET + alarmsIn(intervalMs) / machines;
+    expect(cost(least)).toBeLessThan(HTTP);
+    // Up to a tenth below the limit the costs are equal, within the precision of the figures.
+    if (intervalMs > 10_001) expect(cost(Math.floor(0.9 * least))).toBeGreaterThan(HTTP);
   });
 });
 

@@ -40,6 +40,8 @@ it("the registry answers `too often` → asked again only after an hour", async 
 });
 
 const DAY_MS = 24 * 3600 * 1000;
+/** The report interval up to which a single machine's socket pays. */
+const BEAT_MS = 10_000;
 const HOUR_MS = 3600 * 1000;
 const NOW_MS = 1_000_000_000;
 
@@ -99,15 +101,15 @@ describe("a report", () => {
     ["by two that were noted at once", { here: NOW_MS - HOUR_MS, there: NOW_MS - HOUR_MS }, false],
   ])("%s", async (_, toldAtMs, asks) => {
     const { status, confirm, kept } = statusOf(toldAtMs);
-    expect(await status.confirm("here", NOW_MS)).toBe(true);
-    expect(confirm.mock.calls).toEqual(asks ? [["edge-1", 1, "a", "here", "x of a"]] : []);
+    expect(await status.confirm("here", NOW_MS, BEAT_MS)).toBe(true);
+    expect(confirm.mock.calls).toEqual(asks ? [["edge-1", 1, "a", "here", "x of a", BEAT_MS]] : []);
     const told = asks ? { ...toldAtMs, here: NOW_MS } : toldAtMs;
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: told, gateway: 7 });
   });
 
   it("with a key after another one was confirmed → asked, and the other key's answer is deleted", async () => {
     const { status, confirm, kept } = statusOf({ there: NOW_MS }, { settledFor: "0 b" });
-    expect(await status.confirm("here", NOW_MS)).toBe(true);
+    expect(await status.confirm("here", NOW_MS, BEAT_MS)).toBe(true);
     expect(confirm).toHaveBeenCalledTimes(1);
     expect(kept.get("settled")).toEqual({ key: "1 a", toldAtMs: { here: NOW_MS }, gateway: 7 });
   });
@@ -115,14 +117,14 @@ describe("a report", () => {
   it("without an enrolment → refused without asking", async () => {
     const { status, inUse, confirm } = statusOf(undefined);
     inUse.key = null;
-    expect(await status.confirm("here", NOW_MS)).toBe(false);
+    expect(await status.confirm("here", NOW_MS, BEAT_MS)).toBe(false);
     expect(confirm).not.toHaveBeenCalled();
   });
 
   it("with a key that has lost the name → refused from now on", async () => {
     const { status, confirm, kept } = statusOf(undefined);
     confirm.mockResolvedValue(null);
-    expect(await status.confirm("here", NOW_MS)).toBe(false);
+    expect(await status.confirm("here", NOW_MS, BEAT_MS)).toBe(false);
     expect(kept.get("enrolment")).toMatchObject({ thumbprint: "a", isRevoked: true });
     expect(kept.has("settled")).toBe(false);
   });
@@ -133,7 +135,7 @@ describe("a report", () => {
       inUse.key = "2 b";
       return Promise.resolve(null);
     });
-    expect(await status.confirm("here", NOW_MS)).toBe(false);
+    expect(await status.confirm("here", NOW_MS, BEAT_MS)).toBe(false);
     expect(kept.get("enrolment")).not.toHaveProperty("isRevoked");
   });
 
@@ -141,10 +143,10 @@ describe("a report", () => {
     const { status, inUse, confirm } = statusOf(undefined);
     const { promise: answered, resolve: answer } = Promise.withResolvers<ConfirmedPin>();
     confirm.mockReturnValue(answered);
-    const both = [status.confirm("here", NOW_MS), status.confirm("here", NOW_MS)];
+    const both = [status.confirm("here", NOW_MS, BEAT_MS), status.confirm("here", NOW_MS, BEAT_MS)];
     expect(confirm).toHaveBeenCalledTimes(1);
     inUse.key = "2 b";
-    both.push(status.confirm("here", NOW_MS));
+    both.push(status.confirm("here", NOW_MS, BEAT_MS));
     expect(confirm).toHaveBeenCalledTimes(2);
     answer({ gateway: 7 });
     expect(await Promise.all(both)).toEqual([false, false, true]);
@@ -152,19 +154,19 @@ describe("a report", () => {
 
   it("after an answer → asked again where that is necessary", async () => {
     const { status, confirm } = statusOf(undefined);
-    await status.confirm("here", NOW_MS);
-    await status.confirm("here", NOW_MS + DAY_MS);
+    await status.confirm("here", NOW_MS, BEAT_MS);
+    await status.confirm("here", NOW_MS + DAY_MS, BEAT_MS);
     expect(confirm).toHaveBeenCalledTimes(2);
   });
 
   it("the registry fails → the report fails if the key was never confirmed; otherwise the next request waits an hour", async () => {
     const first = statusOf(undefined);
     first.confirm.mockRejectedValue(new Error("overloaded"));
-    await expect(first.status.confirm("here", NOW_MS)).rejects.toThrow("overloaded");
+    await expect(first.status.confirm("here", NOW_MS, BEAT_MS)).rejects.toThrow("overloaded");
 
     const { status, confirm } = statusOf({ here: NOW_MS - DAY_MS });
     confirm.mockRejectedValue(new Error("overloaded"));
-    const at = (ms: number) => status.confirm("here", NOW_MS + ms);
+    const at = (ms: number) => status.confirm("here", NOW_MS + ms, BEAT_MS);
     expect([await at(0), await at(HOUR_MS - 1)]).toEqual([true, true]);
     expect(confirm).toHaveBeenCalledTimes(1);
     expect(await at(HOUR_MS)).toBe(true);
@@ -204,20 +206,28 @@ describe("the machine's gateway", () => {
     ["none was known yet, and there are none → not", { gateway: "unknown", size: 0 }, false],
   ])("%s", async (_, wish, asks) => {
     const { status, confirm } = statusOf(SETTLED, wish);
-    expect(await status.confirm("here", NOW_MS)).toBe(true);
+    expect(await status.confirm("here", NOW_MS, BEAT_MS)).toBe(true);
     expect(confirm).toHaveBeenCalledTimes(asks ? 1 : 0);
     if (asks) expect(status.gateway()).toBe(7);
+  });
+
+  it("none was given to a machine whose socket pays only in a fleet → asked for daily, not with each thirtieth report", async () => {
+    const { status, confirm } = statusOf(SETTLED, { gateway: null, random: 0 });
+    await status.confirm("here", NOW_MS, BEAT_MS + 1);
+    expect(confirm).not.toHaveBeenCalled();
+    await status.confirm("here", NOW_MS + DAY_MS, BEAT_MS + 1);
+    expect(confirm.mock.calls).toEqual([["edge-1", 1, "a", "here", "x of a", BEAT_MS + 1]]);
   });
 
   it("requested in vain → requested again after an hour", async () => {
     const { status, confirm } = statusOf(SETTLED, { gateway: "unknown" });
     confirm.mockRejectedValue(new Error("overloaded"));
     expect([
-      await status.confirm("here", NOW_MS),
-      await status.confirm("here", NOW_MS + HOUR_MS - 1),
+      await status.confirm("here", NOW_MS, BEAT_MS),
+      await status.confirm("here", NOW_MS + HOUR_MS - 1, BEAT_MS),
     ]).toEqual([true, true]);
     expect(confirm).toHaveBeenCalledTimes(1);
-    await status.confirm("here", NOW_MS + HOUR_MS);
+    await status.confirm("here", NOW_MS + HOUR_MS, BEAT_MS);
     expect(confirm).toHaveBeenCalledTimes(2);
   });
 

@@ -7,11 +7,13 @@ import { registry } from "../../../worker/env.ts";
 import { admit } from "../../../worker/registry/admission.ts";
 import {
   gatewaysInUse,
+  payingSize,
   noteCapacity,
   reassignGateway,
   UNMEASURED_MACHINES,
 } from "../../../worker/registry/gateways.ts";
 import { confirmPin, findPin, leavePin, pin, setNextKey, unpin } from "../../../worker/registry/pins.ts";
+import { shift } from "../support/clock.ts";
 import { enrolled, facts, HEALTHY, shimOf } from "../support/machine.ts";
 import { addToken, asking, withinRegistry } from "../support/registry-storage.ts";
 
@@ -280,6 +282,40 @@ describe("GATEWAY_SIZE", () => {
       return [off, on.members(), names.map((name) => on.report(name)), on.members()];
     });
     expect(found).toEqual([[null, null, null, null], {}, [1, 1, 2, 2], { 1: 2, 2: 2 }]);
+  });
+});
+
+describe("sockets are offered where they cost less than reports over HTTP", () => {
+  it.each<[situation: string, machines: number, size: number, expected: number]>([
+    ["as many machines as pay → the size", 3, 500, 500],
+    ["one machine fewer → 0", 2, 500, 0],
+    ["gateways that are too small → 0", 5, 2, 0],
+    ["no gateways → 0", 5, 0, 0],
+  ])("%s", async (situation, machines, size, expected) => {
+    const found = await within(`paying-${situation}`, (on) => {
+      for (let each = 0; each < machines; each++) on.enrol(`m-${each}`);
+      on.enrol("revoked");
+      on.revoke("revoked");
+      return [payingSize(on.sql, size, 30_000), payingSize(on.sql, size, 10_000)];
+    });
+    expect(found).toEqual([expected, size]);
+  });
+
+  it("a machine whose interval becomes long → loses its gateway at its next confirmation", async () => {
+    const name = "long-interval";
+    const machine = await enrolled(name);
+    const { settings } = facts(name);
+    const every = (ms: number) =>
+      facts(name, {
+        settings: { ...settings, nodeStatusUpdateFrequencyMs: ms, nodeLeaseDurationSeconds: 1200 },
+      });
+    const gatewayOf = () =>
+      runInDurableObject(registry(env), (_, { storage }) => findPin(storage.sql, name)?.gateway);
+    await shimOf(machine, "start-1")(every(10_000), HEALTHY);
+    expect(await gatewayOf()).toBe(1);
+    shift(25 * 3600_000);
+    await shimOf(machine, "start-2")(every(300_000), HEALTHY);
+    expect(await gatewayOf()).toBeNull();
   });
 });
 

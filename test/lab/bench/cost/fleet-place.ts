@@ -4,6 +4,7 @@
 import { createSecureContext } from "node:tls";
 import { fileURLToPath } from "node:url";
 import type { Facts } from "../../../../shared/protocol/facts.ts";
+import { leastForSockets, reportIntervalMs } from "../../../../shared/protocol/settings.ts";
 import { httpTransport } from "../../../../node-shim/worker-link/http-transport.ts";
 import type { BilledClock, BilledCounts, BilledStep } from "../../../worker/support/billed-counts.ts";
 import { type CountingKube, startCountingKube } from "../counting-kube.ts";
@@ -70,10 +71,17 @@ export async function withFleetPlace<T>(
     const control = controlOf(worker.url);
     await control.step({ toMs: nowMs(), held: 0 });
     const trust = createSecureContext({ ca: authority });
+    const enrol = (name: string) => {
+      const { send, close } = httpTransport(origin, WITHIN_MS, { proxy: null, trust });
+      return enrolledMachine({ ...worker, url: origin }, name, send).finally(close);
+    };
+    // The Worker offers no socket to few machines with a long interval, so names without a machine fill the fleet.
+    const least = transport.gateway === undefined ? 0 : leastForSockets(reportIntervalMs(facts.settings));
+    for (let index = count; index < least; index++) await enrol(`m-no-machine-${index}`);
+    wire.take();
     const start = async (index: number) => {
       const name = `m-${String(index).padStart(5, "0")}`;
-      const { send, close } = httpTransport(origin, WITHIN_MS, { proxy: null, trust });
-      const enrolled = await enrolledMachine({ ...worker, url: origin }, name, send).finally(close);
+      const enrolled = await enrol(name);
       // Another host name would be a DNS name that each start of the shim and each hour asks the apiserver about.
       const own = { ...facts, settings: { ...facts.settings, hostname: name } };
       const place = { name, ...enrolled, origin, authority, facts: own, nowMs, after };
