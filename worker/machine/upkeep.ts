@@ -254,9 +254,8 @@ export class Upkeep {
    */
   isNews(node: Node | null): boolean {
     const { records } = this.#state;
-    const known = records.get("node");
-    const isKnown = known && !known.readAgain && records.get("registration")?.phase === "registered";
-    if (node === null || !isKnown) return true;
+    const known = records.get("registration")?.phase === "registered" ? records.get("node") : undefined;
+    if (node === null || !known) return true;
     return othersParts(node, this.#env.DEPLOYMENT) !== othersParts(known.node, this.#env.DEPLOYMENT);
   }
 

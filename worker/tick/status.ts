@@ -110,8 +110,8 @@ class OneWrite {
     const { state, period, isDue } = dueStatus({ records, memory: this.#memory, facts }, nowMs);
     // A watched Node needs no read before a periodic write, because the known version has other writers' changes. But the
     // watch does not report the removal of a label whose value another writer has kept.
-    const hasNews = async () => (await this.#machine.isWatched()) && records.get("others") === undefined;
-    this.#isKnownEnough = this.#isSound && (!isDue || (await hasNews()));
+    const isUpToDate = async () => (await this.#machine.isWatched()) && records.get("others") === undefined;
+    this.#isKnownEnough = this.#isSound && (!isDue || (await isUpToDate()));
     const unasked = this.#withoutAsking(nowMs);
     if (unasked) return unasked;
     const { leaseBackOff, statusBackOff } = this.#memory;

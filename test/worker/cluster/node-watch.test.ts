@@ -401,6 +401,17 @@ describe("a list", () => {
     },
   );
 
+  it("older than the last version, and the object is evicted before the notices → all objects are notified", async () => {
+    const cluster = await watching(["a", "b"]);
+    cluster.restore(50);
+    cluster.endWatch({ kind: "expired" });
+    await cluster.pass(200);
+    expect([cluster.notes.length, cluster.notified]).toEqual([1, []]);
+    cluster.evict();
+    await cluster.pass(10_000);
+    expect(notifiedNames(cluster)).toEqual(["a", "b"]);
+  });
+
   it("is not a list → a failure, not an empty list", async () => {
     const cluster = await watching(["a"]);
     const list = vi.spyOn(cluster.nodes, "values").mockImplementation(() => {

@@ -451,6 +451,19 @@ describe("a notice of another writer's change to the Node", () => {
     expect(await shown(name)).toMatchObject({ phase: "name taken" });
   });
 
+  it("gets another owner and its own owner again → the next report registers it at once", async () => {
+    const name = "notice-owner";
+    const { send } = await steady(name);
+    const owned = (owner: string) =>
+      changed(name, ({ metadata }) => ({
+        metadata: { ...metadata, annotations: { ...metadata?.annotations, "rollcall.dev/owner": owner } },
+      }));
+    await objectOf(name).noticeNode(await owned("other"));
+    expect(await send()).toMatchObject({ value: { phase: "name taken" } });
+    await objectOf(name).noticeNode(await owned("rollcall"));
+    expect(await send()).toMatchObject({ value: { phase: "registered" } });
+  });
+
   describe("the node controller has set it to Unknown", () => {
     const CONTROLLER = "kube-controller-manager";
 
