@@ -17,7 +17,7 @@ import {
   type PutClock,
   putsOf,
 } from "./members.ts";
-import { BEAT_MS } from "./on-socket.ts";
+import { BEAT_MS, objectOf } from "./on-socket.ts";
 import { whileWatched } from "../../worker/support/watching.ts";
 
 const DEPLOYMENT = { before: env.DEPLOYMENT, watched: "lent" };
@@ -196,6 +196,26 @@ describe("an unwatched Node of a machine with quiet heartbeats", () => {
     while (Date.now() < untilMs && !(await isOver())) await live([machine], clock, BEAT_MS + 100);
     await expectNoticed(machine, what, phase);
     await expectRight(machine, clock, phase);
+  });
+});
+
+describe("a notice about the Node of a machine with quiet heartbeats", () => {
+  const annotated = withMetadata(({ annotations }) => ({
+    annotations: { ...annotations, "load.example.com/cpu": "0.4" },
+  }));
+  const cordoned = ({ spec }: Node) => ({ spec: { ...spec, unschedulable: true } });
+
+  it.each([
+    ["another program's annotation → the lease stays lent", annotated, "answer"],
+    ["a cordon → the lease is withdrawn first", cordoned, "again"],
+  ])("%s", async (what, change, type) => {
+    const clock = putClock();
+    const machine = await lentMachine(`noticed-${type}`, clock);
+    expect(what).not.toBe("");
+    await putNode(machine, change);
+    await objectOf(machine.name).noticeNode(await machine.node());
+    clock.shift(BEAT_MS);
+    expect(await machine.beat()).toMatchObject({ type });
   });
 });
 
