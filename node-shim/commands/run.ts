@@ -75,7 +75,7 @@ export async function reportUntilStopped(
     if (stop.aborted) resolve();
     stop.addEventListener("abort", () => resolve(), { once: true });
   });
-  const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
+  const { send, close, until } = httpTransport(origin, DEADLINE_MS, outbound);
   const closings: (() => Promise<void>)[] = [];
   const board = statusBoard({
     name: machine.name,
@@ -91,7 +91,7 @@ export async function reportUntilStopped(
     watch?.(board.file());
   };
   try {
-    const beginning = { flags, machine, origin, outbound, send, close, stop, log, board, closings };
+    const beginning = { flags, machine, origin, outbound, send, close, until, stop, log, board, closings };
     // A shim that was asked to stop does not wait for the end of `begin`.
     const begun = await Promise.race([begin(beginning), asked]);
     if (begun) {
@@ -120,6 +120,8 @@ interface Beginning {
   send: Transport;
   /** Drops the HTTP connection. */
   close: () => void;
+  /** Returns the header of a request that states until when this machine waits. */
+  until: () => Record<string, string>;
   stop: AbortSignal;
   log: Log;
   board: StatusBoard;
@@ -181,7 +183,10 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
 }
 
 /** Makes the link that carries reports over a socket, and adds its end to `closings`. */
-function linkOf({ machine, outbound, close, log, board, closings }: Beginning, own: EnrolledMachine): Link {
+function linkOf(
+  { machine, outbound, close, until, log, board, closings }: Beginning,
+  own: EnrolledMachine,
+): Link {
   const link = new Link({
     machine: own,
     outbound,
@@ -189,6 +194,7 @@ function linkOf({ machine, outbound, close, log, board, closings }: Beginning, o
     clock: systemClock,
     choice: machine.transport,
     random: Math.random,
+    until,
     log,
     dropHttp: close,
     changed: board.transport,

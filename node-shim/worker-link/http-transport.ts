@@ -17,12 +17,15 @@ import { lateProxy } from "./tunnel.ts";
 /** The result of one attempt. `wasIdle` is true if a kept-alive connection was closed before any byte of the answer. */
 type Attempt = { answer: TransportResponse } | { failed: string; isLate: boolean; wasIdle: boolean };
 
-/** Makes the HTTP transport. Call `close` after a failure, to drop the connection, which may be stuck. */
+/**
+ * Makes the HTTP transport. Call `close` after a failure, to drop the connection, which may be stuck. `until` returns the
+ * header of AnswerUntil.
+ */
 export function httpTransport(
   origin: string,
   deadlineMs: number,
   outbound: Outbound = DIRECTLY,
-): { send: Transport; close: () => void } {
+): { send: Transport; close: () => void; until: () => Record<string, string> } {
   const secure = origin.startsWith("https:");
   const { proxy } = outbound;
   const makeAgent = () => agentTo(origin, outbound, deadlineMs);
@@ -50,7 +53,7 @@ export function httpTransport(
       const request = start(new URL(path, origin), options, (response) => {
         void readAnswer(response).then(
           (answer) => {
-            until.answered(sentMs, response.headers.date);
+            until.answered(sentMs, answer.status, response.headers.date);
             resolve({ answer });
           },
           (error: Error) => failed(error, false),
@@ -72,7 +75,7 @@ export function httpTransport(
     agent.destroy();
     agent = makeAgent();
   };
-  return { send, close };
+  return { send, close, until: () => until.headers() };
 }
 
 const isReset = (error: Error) =>
@@ -102,6 +105,8 @@ function readAnswer(response: IncomingMessage): Promise<TransportResponse> {
 
 /** The most by which this machine's clock may differ from the Worker's Date, which has whole seconds. */
 const SKEW_MS = 2000;
+/** Each third request of a machine that is refused has no header: a slow network would delay each request too long. */
+const REFUSALS = 3;
 
 /** Makes the header that states until when this machine waits for an answer. */
 export class AnswerUntil {
@@ -109,6 +114,8 @@ export class AnswerUntil {
   readonly #nowMs: () => number;
   /** true if the Date of the last answer agreed with this machine's clock. A false clock would cost answers. */
   #isAgreed = false;
+  /** The number of 503s in a row. */
+  #refusals = 0;
 
   /** `deadlineMs`: the time for which this machine waits for an answer. `nowMs`: typically wallMs. */
   constructor(deadlineMs: number, nowMs: () => number) {
@@ -118,11 +125,13 @@ export class AnswerUntil {
 
   /** Returns the headers of a request that is sent now. */
   headers(): Record<string, string> {
-    return this.#isAgreed ? { [ANSWER_UNTIL]: String(this.#nowMs() + this.#deadlineMs) } : {};
+    const isSent = this.#isAgreed && this.#refusals % REFUSALS !== REFUSALS - 1;
+    return isSent ? { [ANSWER_UNTIL]: String(this.#nowMs() + this.#deadlineMs) } : {};
   }
 
   /** Must be called with each answer. `sentMs`: the time of the request. `date`: the answer's header Date. */
-  answered(sentMs: number, date: string | undefined): void {
+  answered(sentMs: number, status: number, date: string | undefined): void {
+    this.#refusals = status === 503 ? this.#refusals + 1 : 0;
     const workerMs = Date.parse(date ?? "");
     this.#isAgreed = workerMs >= sentMs - SKEW_MS && workerMs <= this.#nowMs() + SKEW_MS;
   }

@@ -112,7 +112,7 @@ export class Link implements ReportLink {
       return this.#lose({
         why,
         comeBackInMs: retryAfterMs,
-        isPlanned: reason === "rate-limited" && retryAfterMs > 0,
+        isPlanned: isToWait(reason) && retryAfterMs > 0,
       });
     }
     this.#socket = opened.value;
@@ -171,6 +171,8 @@ export class Link implements ReportLink {
     return this.#options.clock.nowMs();
   }
 }
+
+const isToWait = (reason: string | null) => reason === "rate-limited" || reason === "busy";
 
 function describe({ via, fault }: Pick<TransportInUse, "via" | "fault">): LogMessage {
   if (via === "socket") return "reports go over a socket";

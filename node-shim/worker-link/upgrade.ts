@@ -19,6 +19,8 @@ export interface Upgrading {
   clock: Clock;
   /** Returns a random number from 0 to 1. Typically Math.random. */
   random: () => number;
+  /** Returns the header that states until when this machine waits. Absent: none. Typically of the HTTP transport. */
+  until?: () => Record<string, string>;
 }
 
 export interface UpgradeRefusal {
@@ -31,7 +33,7 @@ export interface UpgradeRefusal {
 
 /** Opens a socket. `path` is the Worker's offer, with its ticket. Never rejects. */
 export async function openSocket(
-  { machine, outbound, deadlineMs, clock, random }: Upgrading,
+  { machine, outbound, deadlineMs, clock, random, until }: Upgrading,
   path: string,
   listener: SocketListener,
   signal: AbortSignal,
@@ -49,7 +51,7 @@ export async function openSocket(
   const agent = agentTo(origin, outbound, deadlineMs);
   const opened = await openWebSocket({
     url,
-    headers: { authorization: `Bearer ${await signConnect(key, kid, claims)}` },
+    headers: { ...until?.(), authorization: `Bearer ${await signConnect(key, kid, claims)}` },
     agent,
     deadlineMs,
     signal,
@@ -68,6 +70,7 @@ const REFUSALS = new Map([
   ["upgrade-required", `${BLOCKED}: it takes the upgrade out of the request`],
   ["try-another", "its gateway has no room: the next answer names another one"],
   ["rate-limited", "the Worker asks this machine to wait"],
+  ["busy", "the Worker is busy"],
 ]);
 
 function refusalOf(fault: UpgradeFault, { proxy }: Outbound, deadlineMs: number): UpgradeRefusal {

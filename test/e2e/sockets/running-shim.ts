@@ -20,7 +20,7 @@ export interface ShimWish {
   facts: Facts;
   vitals: () => Vitals;
   /** The transport for HTTP; `close` drops its connection. */
-  http: { send: Transport; close: () => void };
+  http: { send: Transport; close: () => void; until?: () => Record<string, string> };
   /** Milliseconds until a socket's upgrade or an answer on it counts as failed. Absent: nine seconds. */
   deadlineMs?: number;
   clock?: Clock;
@@ -50,6 +50,7 @@ export function runShim(wish: ShimWish): RunningShim {
     clock,
     choice: "auto",
     random: Math.random,
+    ...(http.until && { until: http.until }),
     log: () => undefined,
     dropHttp: http.close,
     changed(inUse) {

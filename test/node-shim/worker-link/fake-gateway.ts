@@ -94,6 +94,8 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
    * 1000" …
    */
   const log: string[] = [];
+  /** The header with which each upgrade states until when the machine waits. */
+  const untils: unknown[] = [];
   const reports: { claims: ReportClaims; report: Report }[] = [];
   const beats: HeartbeatFrame[] = [];
   const sockets: WebSocket[] = [];
@@ -138,6 +140,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
   const wss = new WebSocketServer({ noServer: true, perMessageDeflate: true, autoPong: false });
   const onUpgrade = (request: IncomingMessage, socket: Duplex, head: Buffer) => {
     log.push(`upgrade ${request.url?.split("?")[1]}`);
+    untils.push(request.headers["rollcall-until"]);
     socket.on("error", () => undefined);
     const { upgrade } = behaviour;
     if (upgrade === "nothing") return;
@@ -210,6 +213,7 @@ export async function fakeGateway(more: Partial<Behaviour> = {}, pems?: Pems) {
     close,
     behaviour,
     log,
+    untils,
     reports,
     beats,
     sockets,

@@ -274,16 +274,29 @@ describe("the time until which a machine waits", () => {
     ["no date", NOW_MS - 100, "soon", {}],
   ])("the Date of the last answer is %s", (_, sentMs, date, headers) => {
     const until = new AnswerUntil(9000, () => NOW_MS);
-    until.answered(sentMs, date);
+    until.answered(sentMs, 200, date);
     expect(until.headers()).toEqual(headers);
   });
 
   it("the machine's clock was set → no header after the next answer, also if that answer is a refusal", () => {
     let nowMs = NOW_MS;
     const until = new AnswerUntil(9000, () => nowMs);
-    until.answered(nowMs, dateOf(nowMs));
+    until.answered(nowMs, 200, dateOf(nowMs));
     nowMs -= 60_000;
-    until.answered(nowMs, dateOf(NOW_MS));
+    until.answered(nowMs, 503, dateOf(NOW_MS));
     expect(until.headers()).toEqual({});
+  });
+
+  it("a network delays each request too long → each third request after refusals has no header", () => {
+    const until = new AnswerUntil(9000, () => NOW_MS);
+    until.answered(NOW_MS, 200, dateOf(NOW_MS));
+    const sent = Array.from({ length: 6 }, () => {
+      const isSent = "rollcall-until" in until.headers();
+      until.answered(NOW_MS, 503, dateOf(NOW_MS));
+      return isSent;
+    });
+    expect(sent).toEqual([true, true, false, true, true, false]);
+    until.answered(NOW_MS, 200, dateOf(NOW_MS));
+    expect(until.headers()).toEqual(UNTIL);
   });
 });

@@ -391,17 +391,32 @@ describe("the time of the next socket", () => {
     ]);
   });
 
-  it("three refusals with 429 and a wait, as in a crowd → that wait each time, which is no failure", async () => {
-    const problem = { reason: "rate-limited", title: "Slow" };
-    const gateway = await worker({ upgrade: { status: 429, problem, headers: { "retry-after": "12" } } });
-    const edge = await machine(gateway);
-    for (let attempts = 1; attempts <= 4; attempts++) {
-      await edge.report();
-      await edge.clock.pass(5000);
-      await eventually(() => gateway.log.filter((line) => line.startsWith("upgrade"))).toHaveLength(attempts);
-      await eventually(() => edge.seen.at(-1)?.againInMs).toBe(12_000);
-      await edge.clock.pass(12_000);
-    }
+  it.each([
+    [429, "rate-limited"],
+    [503, "busy"],
+  ])(
+    "refusals with %i %s and a wait, as in a crowd → that wait each time, and no failure",
+    async (status, reason) => {
+      const problem = { reason, title: "Slow" };
+      const gateway = await worker({ upgrade: { status, problem, headers: { "retry-after": "12" } } });
+      const edge = await machine(gateway);
+      for (let attempts = 1; attempts <= 4; attempts++) {
+        await edge.report();
+        await edge.clock.pass(5000);
+        await eventually(() => gateway.log.filter((line) => line.startsWith("upgrade"))).toHaveLength(
+          attempts,
+        );
+        await eventually(() => edge.seen.at(-1)?.againInMs).toBe(12_000);
+        await edge.clock.pass(12_000);
+      }
+    },
+  );
+
+  it("the upgrade states until when the machine waits, by the header of its requests over HTTP", async () => {
+    const gateway = await worker();
+    const edge = await onSocket(gateway);
+    expect(gateway.untils).toEqual([expect.stringMatching(/^\d{13}$/)]);
+    edge.close();
   });
 
   it("three that end within a minute → the same, though each had an accepted report", async () => {

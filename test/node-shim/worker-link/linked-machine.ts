@@ -40,7 +40,7 @@ export async function linkedMachine(
   const seen: TransportInUse[] = [];
   const key = await makeMachineKey();
   const own = { name: "edge-1", origin, key, kid: `1.${key.thumbprint}.e.m` };
-  const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
+  const { send, close, until } = httpTransport(origin, DEADLINE_MS, outbound);
   let asked = 0;
   const link = new Link({
     machine: own,
@@ -49,6 +49,7 @@ export async function linkedMachine(
     clock,
     choice,
     random: () => random,
+    until,
     log: (level, message) => lines.push(`${level} ${message}`),
     dropHttp: close,
     changed: (transport) => seen.push(transport),
