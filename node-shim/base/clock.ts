@@ -3,7 +3,7 @@ import { uptime } from "node:os";
 
 export interface Clock {
   /** Returns milliseconds since a fixed moment. Never goes back, and continues while the machine is suspended. */
-  nowMs: () => number; // typically os.uptime
+  nowMs: () => number; // typically systemClock.nowMs
   /** Calls `callback` after `ms` in which the machine was not suspended. Returns a function that cancels the call. */
   timer: (ms: number, callback: () => void) => () => void;
 }
@@ -28,11 +28,25 @@ export function monotonicMs(): number {
   return performance.now();
 }
 
+/** The longest wait of one timer of Node.js, which calls back at once after a longer wait. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
 /** Calls `ring` once, after `ms`. Returns a function that cancels the call. */
-export function after(ms: number, ring: () => void, { ref = true }: TimerOptions = {}): () => void {
-  const timer = setTimeout(ring, ms);
-  if (!ref) timer.unref();
-  return () => clearTimeout(timer);
+export function after(ms: number, ring: () => void, options: TimerOptions = {}): () => void {
+  const isLong = ms > LONGEST_TIMER_MS;
+  let cancelRest = () => {};
+  const timer = setTimeout(
+    () => {
+      if (isLong) cancelRest = after(ms - LONGEST_TIMER_MS, ring, options);
+      else ring();
+    },
+    isLong ? LONGEST_TIMER_MS : Math.max(0, ms),
+  );
+  if (options.ref === false) timer.unref();
+  return () => {
+    clearTimeout(timer);
+    cancelRest();
+  };
 }
 
 /** Calls `ring` every `ms`. Returns a function that cancels the calls. */
@@ -70,8 +84,41 @@ export function abortAfter(ms: number): AbortSignal {
   return controller.signal;
 }
 
-/** The machine's clock. os.uptime is CLOCK_BOOTTIME on Linux, which continues during a suspend. */
-export const systemClock: Clock = { nowMs: () => uptime() * 1000, timer: after };
+/** The least difference of two clocks that counts as a suspend. /proc/uptime has steps of 10 ms. */
+const LEAST_SUSPEND_MS = 1000;
+
+interface ClockSources {
+  /** Stops during a suspend. */
+  monotonicMs: () => number;
+  /** Continues during a suspend, but may jump: in a container, a program can replace /proc/uptime. */
+  uptimeMs: () => number;
+  /** Continues during a suspend, but jumps when an operator sets the clock. */
+  wallMs: () => number;
+}
+
+/**
+ * Returns a clock that never goes back: the process's monotonic clock, plus the suspends. Counts a difference as a
+ * suspend only if both the uptime and the wall clock have it.
+ */
+export function suspendAwareNow({ monotonicMs, uptimeMs, wallMs }: ClockSources): () => number {
+  const read = () => ({ monotonic: monotonicMs(), uptime: uptimeMs(), wall: wallMs() });
+  let suspendedMs = 0;
+  let last = read();
+  return () => {
+    const now = read();
+    const uptimePassedMs = now.uptime - last.uptime;
+    const missedMs = Math.min(uptimePassedMs, now.wall - last.wall) - (now.monotonic - last.monotonic);
+    if (missedMs >= LEAST_SUSPEND_MS) suspendedMs += missedMs;
+    last = now;
+    return now.monotonic + suspendedMs;
+  };
+}
+
+/** The machine's clock. */
+export const systemClock: Clock = {
+  nowMs: suspendAwareNow({ monotonicMs, uptimeMs: () => uptime() * 1000, wallMs }),
+  timer: after,
+};
 
 /** Returns `wait` (ends after `ms` or with `stop`; only one may run at a time) and `wake`, which ends it early. */
 export function wakeableWait(

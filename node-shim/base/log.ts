@@ -47,6 +47,10 @@ export const LOG_LINES = {
     "the machine was suspended",
     "no remedy is necessary",
   ],
+  "no report for N s, since STEP does not end: reporting on a new connection": [
+    "the shim hangs; if STEP still hangs after two minutes, the shim ends and its service starts it again",
+    "check the disks and network file systems of the machine",
+  ],
   "CONDITION: LEFT": [
     "a pressure has begun; LEFT is the available amount: `memory.available 92274688 of 8204615680`",
     "`rollcall explain CONDITION`",

@@ -16,6 +16,7 @@ import { lockFolder } from "../identity/lock.ts";
 import { type Log, type LogFormat, stderrLog } from "../base/log.ts";
 import { reportUntilAsked } from "../loop/until-asked.ts";
 import type { LoopDependencies, Reported } from "../loop/loop.ts";
+import { LoopHang } from "../loop/watchdog.ts";
 import { type Machine, thisMachine } from "../machine/machine.ts";
 import { type MachineFlags } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
@@ -50,7 +51,13 @@ export async function run(flags: RunFlags): Promise<void> {
   const log = stderrLog(timestamp, flags.logFormat);
   const warn: Warn = (source, message) => log("warn", `${source}: ${message}`);
   const { stop, stopped } = stopSignal();
-  await reportUntilStopped(flags, { log, warn, stop }).finally(stopped);
+  try {
+    await reportUntilStopped(flags, { log, warn, stop });
+    stopped();
+  } catch (error) {
+    stopped(error instanceof LoopHang ? "SIGKILL" : undefined);
+    throw error;
+  }
 }
 
 export interface Running {
@@ -231,12 +238,12 @@ async function reportSetupFailure(
 interface Stopping {
   stop: AbortSignal;
   /** Must be called once the shim has ended all its work, so that only Node.js itself has to end. */
-  stopped: () => void;
+  stopped: (signal?: NodeJS.Signals) => void;
 }
 
 /**
- * Returns `stop`, a signal that SIGTERM and SIGINT abort, and `stopped`, which ends the process by that signal if
- * Node.js does not end by itself. `stopped` waits for several event-loop turns, so that the exit code does not
+ * Returns `stop`, a signal that SIGTERM and SIGINT abort, and `stopped`, which ends the process by that signal, or by
+ * the given one, if Node.js does not end by itself. `stopped` waits for several event-loop turns, so that the exit code does not
  * depend on the machine's speed.
  */
 function stopSignal(): Stopping {
@@ -249,9 +256,10 @@ function stopSignal(): Stopping {
     });
   }
   // Node.js waits for its threads, also one that hangs in a file system or resolver; the signal ends such a process.
-  const stopped = async () => {
+  const stopped = async (signal?: NodeJS.Signals) => {
     for (let turn = 0; turn < HELD_TURNS; turn++) await pause(HELD_MS / HELD_TURNS, { ref: false });
-    if (asked) process.kill(process.pid, asked);
+    const last = asked ?? signal;
+    if (last) process.kill(process.pid, last);
   };
-  return { stop: controller.signal, stopped: () => void stopped() };
+  return { stop: controller.signal, stopped: (signal) => void stopped(signal) };
 }

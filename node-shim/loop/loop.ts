@@ -13,6 +13,7 @@ import type { RequestFault } from "../worker-link/exchange.ts";
 import type { Pace } from "../worker-link/pace.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { conditionFlips, type Flips, ofConditions, type ReportDraft } from "./flips.ts";
+import { loopWatchdog, type Watchdog } from "./watchdog.ts";
 
 /** A report, its outcome, and the wait that follows. */
 export interface Reported {
@@ -45,7 +46,7 @@ export interface LoopDependencies {
 }
 
 export interface Loop {
-  /** Resolves once the loop has stopped. */
+  /** Resolves once the loop has stopped. Rejects with a LoopHang if the loop hangs. */
   done: Promise<void>;
   /** Takes the vitals that a probe has read. The loop reports a flip at once, or right after the present request. */
   see: (seen: Seen) => void;
@@ -64,7 +65,7 @@ const LEAST_WAIT_MS = 100;
 /** The longest time in which the Node counts as starting: upstream nodeReadyGracePeriod. */
 const STARTING_MS = 120_000;
 export function startLoop(dependencies: LoopDependencies): Loop {
-  const { settings, clock, stop, reconnect } = dependencies;
+  const { settings, clock, stop, reconnect, log } = dependencies;
   const startedMs = clock.nowMs();
   let wasReady = false;
   let isGoingDown = false;
@@ -74,9 +75,18 @@ export function startLoop(dependencies: LoopDependencies): Loop {
   const waits = reportWaits(clock, stop, isNews);
   const noteReady = (isReady: boolean) => void (wasReady ||= isReady);
   dependencies.listen?.(waits.hurry);
+  const resumed = () => {
+    reconnect();
+    waits.hurry();
+  };
+  const watchdog = loopWatchdog(clock, (step, seconds) => {
+    log("warn", `no report for ${seconds} s, since ${step} does not end: reporting on a new connection`);
+    resumed();
+  });
+  const looping = reportUntilStopped(dependencies, flips, waits, noteReady, watchdog);
 
   return {
-    done: reportUntilStopped(dependencies, flips, waits, noteReady),
+    done: Promise.race([looping, watchdog.hung]).finally(watchdog.end),
     see(seen) {
       flips.see(seen);
       // The begin and the end of a shutdown are reported at once, without the limit for flips.
@@ -86,10 +96,7 @@ export function startLoop(dependencies: LoopDependencies): Loop {
       if (isUrgent) waits.hurry();
       else if (isNews()) waits.wake();
     },
-    resumed() {
-      reconnect();
-      waits.hurry();
-    },
+    resumed,
     isStarting,
   };
 }
@@ -99,6 +106,7 @@ async function reportUntilStopped(
   flips: Flips,
   { wait, begin }: ReportWaits,
   noteReady: (isReady: boolean) => void,
+  watchdog: Watchdog,
 ): Promise<void> {
   const { gather, report, settings, stop, reconnect, pace } = dependencies;
   const logOutcome = logChanges(dependencies.log);
@@ -108,10 +116,12 @@ async function reportUntilStopped(
   let intervalMs = reportIntervalMs(settings);
   while (!stop.aborted) {
     begin();
+    watchdog.begin("gathering");
     const { facts, vitals } = await gather();
     if (stop.aborted) return;
     const draft = flips.draft(vitals, facts.runtime !== null);
     logPressing(draft);
+    watchdog.begin("sending");
     const outcome = await report(facts, draft.vitals);
     if (stop.aborted) return;
     logOutcome(outcome);
@@ -124,6 +134,7 @@ async function reportUntilStopped(
       const leastMs = pace.waitMs();
       const nextInMs = Math.max(reportInMs, LEAST_WAIT_MS, leastMs);
       dependencies.reported?.({ facts, vitals: draft.vitals, outcome, nextInMs });
+      watchdog.begin("waiting", nextInMs);
       await wait(nextInMs, leastMs, true);
       continue;
     }
@@ -133,6 +144,7 @@ async function reportUntilStopped(
     const leastMs = Math.max(fault.retryAfterMs ?? 0, pace.waitMs());
     const nextInMs = Math.max(leastMs, waitAfterError(fault, failures, intervalMs, dependencies.random));
     dependencies.reported?.({ facts, vitals: draft.vitals, outcome, nextInMs });
+    watchdog.begin("waiting", nextInMs);
     await wait(nextInMs, leastMs, false);
   }
 }
@@ -230,7 +242,7 @@ function reportWaits(clock: Clock, stop: AbortSignal, isFlipped: () => boolean):
         const waitedMs = clock.nowMs() - beganMs;
         if (stop.aborted || waitedMs >= ms || (isUrgent && waitedMs >= leastMs)) return;
         if (mayFlipEnd && mayReportFlip()) return;
-        await waits.wait((isUrgent ? leastMs : ms) - waitedMs);
+        await waits.wait((isUrgent ? leastMs : ms) - Math.max(0, waitedMs));
       }
     },
     begin: () => void (isUrgent = false),

@@ -118,6 +118,38 @@ describe("a suspended machine", () => {
   });
 });
 
+describe("a step of the loop that does not end", () => {
+  it("a request → a new connection after 2 minutes; an answer then → the loop continues", async () => {
+    const { clock, hold, times, reconnects, lines } = start();
+    const answer = hold();
+    await clock.pass(119_999);
+    expect(reconnects()).toBe(0);
+    await clock.pass(1);
+    expect(reconnects()).toBe(1);
+    expect(lines).toContain(
+      "warn no report for 120 s, since sending does not end: reporting on a new connection",
+    );
+    await answer();
+    await clock.pass(HOUR_MS);
+    expect(times().length).toBeGreaterThan(300);
+  });
+
+  it("hangs for 2 more minutes → the loop ends with the step's name", async () => {
+    const { clock, loop, hold } = machineWithLoop();
+    hold();
+    const ended = expect(loop.done).rejects.toThrow("no report for 240 s: sending does not end");
+    await clock.pass(240_000);
+    await ended;
+    expect(clock.timers()).toBe(0);
+  });
+
+  it("a wait of an hour that the Worker asked for → no hang", async () => {
+    const { clock, reconnects } = start({ answers: [ok({ reportInMs: HOUR_MS })] });
+    await clock.pass(HOUR_MS - 1);
+    expect(reconnects()).toBe(0);
+  });
+});
+
 describe("a server that wants a report at once, again and again → 20 at once, then one a second", () => {
   const within = (times: number[], ms: number) => times.filter((at) => at <= ms).length;
 
