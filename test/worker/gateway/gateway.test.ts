@@ -6,7 +6,7 @@ import { LEAST_RENEWAL_MS } from "../../../worker/gateway/heartbeats.ts";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import { PUTS_AT_ONCE } from "../../../worker/gateway/renewals.ts";
 import { REPORT_WITHIN_MS } from "../../../worker/gateway/reports.ts";
-import { INTERVAL_MS, inGateway, LEASE_MS, QUIET_FROM, until } from "../support/made-up-gateway.ts";
+import { GATEWAY, INTERVAL_MS, inGateway, LEASE_MS, QUIET_FROM, until } from "../support/made-up-gateway.ts";
 import { pass } from "../support/clock.ts";
 
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
@@ -581,6 +581,33 @@ describe("a withdrawal", () => {
       await beaten;
     }));
 
+  it("twice during one PUT → only one of them gets the loan", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      const { promise, resolve } = Promise.withResolvers<LeasePut>();
+      made.onPut = () => promise;
+      const beating = made.beat(socket);
+      await made.untilPut(1);
+      const withdrawn = [1, 2].map((floor) => made.gateway.withdraw("edge-1", floor));
+      resolve(FAILED);
+      await beating;
+      expect(await Promise.all(withdrawn)).toEqual([expect.objectContaining({ epoch: 1 }), null]);
+    }));
+
+  it("during a report whose object has just added the member → the member stays", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      const members: string[][] = [];
+      made.onReport = async ({ request: { name } }) => {
+        await made.gateway.noteMember(name, GATEWAY);
+        await made.gateway.withdraw(name, 0);
+        members.push(made.members);
+        return made.lent(name);
+      };
+      await made.report(socket);
+      expect(members).toEqual([["edge-1"]]);
+    }));
+
   it("arrives before its loan → the loan is dropped on arrival", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
@@ -719,17 +746,30 @@ describe("two sockets of one machine", () => {
       expect([socket.readyState, next.readyState]).toEqual([3, 1]);
     }));
 
-  it("a heartbeat on the replaced socket → its machine's object is notified, once", () =>
+  it.each([
+    ["an interval", INTERVAL_MS],
+    ["a lease duration", LEASE_MS],
+  ])("a heartbeat on the replaced socket, %s later → its machine's object is notified, once", (_, afterMs) =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
       await made.connected("edge-1");
-      const beat = await socket.beat(made.nowMs + INTERVAL_MS);
-      made.nowMs += INTERVAL_MS;
+      made.nowMs += afterMs;
+      const beat = await socket.beat(made.nowMs);
       await made.receive(socket, beat);
       await made.receive(socket, beat);
       expect(made.woken.slice(2)).toEqual(["edge-1 replaced beat"]);
       expect(made.puts.length).toBe(1);
+    }),
+  );
+
+  it("a heartbeat on a replaced socket that had no loan → nothing, and no fault", () =>
+    inGateway(async (made) => {
+      made.onReport = async ({ request: { name } }) => ({ ...made.lent(name), lent: null });
+      const socket = await made.connected("edge-1");
+      await made.connected("edge-1");
+      await made.receive(socket, await socket.beat(made.nowMs + 1));
+      expect([made.woken.slice(2), made.log]).toEqual([[], []]);
     }));
 
   it.each([
@@ -791,6 +831,25 @@ describe("frames", () => {
 });
 
 describe("a socket closes", () => {
+  it("its machine has closed its end → the gateway closes the other", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      socket.readyState = 2;
+      await made.gateway.closed(socket);
+      expect(socket.readyState).toBe(3);
+    }));
+
+  it("during a report that gets no loan → its object is not notified: it knows no socket", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      made.onReport = async ({ request: { name } }) => {
+        await made.lose(socket);
+        return { ...made.lent(name), lent: null };
+      };
+      await made.report(socket);
+      expect([made.woken, made.members]).toEqual([["edge-1 report"], []]);
+    }));
+
   it("its machine's object is notified at once, with the loan", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");

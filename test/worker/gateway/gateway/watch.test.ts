@@ -61,6 +61,14 @@ describe("a machine that sends nothing", () => {
       expect(made.woken.slice(3)).toEqual(["slow ended"]);
     }));
 
+  it("with an interval of a second → its object is notified after three seconds", () =>
+    inGateway(async (made) => {
+      made.loan = { intervalMs: 1000, leaseMs: 4000 };
+      await made.connected("edge-1");
+      await made.pass(3000);
+      expect(made.woken.at(-1)).toBe("edge-1 ended");
+    }));
+
   it("without a loan: after its report interval and ten seconds at most", () =>
     inGateway(async (made) => {
       made.onReport = ({ request: { name } }) =>
@@ -213,6 +221,17 @@ describe("after an eviction", () => {
     }));
 });
 
+it("the watch fails → logged, and the alarm rings again at the next check", () =>
+  inGateway(async (made) => {
+    await made.connected("edge-1");
+    made.sockets.filter = () => {
+      throw new Error("reset");
+    };
+    await made.gateway.ring();
+    expect(made.alarmMs).toBe(made.nowMs + WATCH_LIMITS.checkMs);
+    expect(made.log).toMatchObject([{ message: "the watch of a gateway failed" }]);
+  }));
+
 describe("objects that cannot be reached", () => {
   it("delay no other notification, and are notified later", () =>
     inGateway(async (made) => {
@@ -261,6 +280,14 @@ describe("a socket without an accepted report", () => {
     inGateway(async (made) => {
       const socket = await made.opened("edge-1");
       made.nowMs += 1000 * GATEWAY_LIMITS.unacceptedSeconds;
+      await made.report(socket);
+      expect([socket.said, made.asked]).toEqual([["closing no report"], []]);
+    }));
+
+  it("is closed at its next frame if the clock is put back: no clock may extend its time", () =>
+    inGateway(async (made) => {
+      const socket = await made.opened("edge-1");
+      made.nowMs -= 1;
       await made.report(socket);
       expect([socket.said, made.asked]).toEqual([["closing no report"], []]);
     }));
