@@ -1,6 +1,9 @@
-// Keeps one worker of vitest for all mutants of a process: its start and its modules take longer than the tests of most
-// mutants.
+// Configures vitest for mutants: short time limits, and one worker for all mutants of a process. The start of a worker
+// takes longer than the tests of most mutants.
 import type { PoolWorker, PoolRunnerInitializer, WorkerRequest, WorkerResponse } from "vitest/node";
+
+/** The time limits of tests. With many mutants a test waits for an event that never comes. */
+export const WAITING = { testTimeout: 30_000, hookTimeout: 30_000 };
 
 /** Wraps a pool, so that a worker that has ended its run also takes the next one. */
 export function keeping({ name, createPoolWorker }: PoolRunnerInitializer): PoolRunnerInitializer {
@@ -20,6 +23,7 @@ export function keeping({ name, createPoolWorker }: PoolRunnerInitializer): Pool
 
 /** Returns the worker of one run. Calls `discard` if the run has not ended. */
 function workerOfRun(worker: PoolWorker, isStarted: boolean, discard: () => Promise<void>): PoolWorker {
+  /** true also after a run that has failed outside of its tests: such a worker is not used again. */
   let isRunning = false;
   let deliver: (message: unknown) => void = () => undefined;
   return {
@@ -33,7 +37,8 @@ function workerOfRun(worker: PoolWorker, isStarted: boolean, discard: () => Prom
       if (event !== "message") return worker.on(event, callback);
       deliver = (message) => {
         const answer = worker.deserialize(message) as Partial<WorkerResponse>;
-        if (answer.__vitest_worker_response__ && answer.type === "testfileFinished") isRunning = false;
+        if (answer.__vitest_worker_response__ && answer.type === "testfileFinished")
+          isRunning = answer.error !== undefined;
         callback(message);
       };
       worker.on("message", deliver);

@@ -31,6 +31,27 @@ export const table: readonly Row[] = [
     "once the buffer is full, a read of no bytes ends the loop",
   ],
   [
+    "worker/gateway/gateway.ts",
+    "held.open().flatMap(({ attachment }) => (attachment.beatMs === null ? [] : attachment.name)),",
+    "[]",
+    '["Stryker was here"]',
+    "no machine has this name",
+  ],
+  [
+    "worker/gateway/sockets.ts",
+    "return this.#open(name)",
+    "this.#open(name) .filter(({ readyState }) => readyState === OPEN) .map((socket) => this.of(socket)) .filter(({ closedMs }) => closedMs === null)",
+    "this.#open(name).filter(({ readyState }) => readyState === OPEN).map(socket => this.of(socket))",
+    "whoever sets closedMs closes the socket, whose readyState is then no longer OPEN",
+  ],
+  [
+    "worker/gateway/sockets.ts",
+    "} catch {",
+    "{ return undefined; }",
+    "{}",
+    "a function without a return returns undefined",
+  ],
+  [
     "worker/identity/jwt.ts",
     "} catch {",
     "{ return undefined; }",

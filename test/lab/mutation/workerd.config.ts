@@ -1,7 +1,7 @@
 // Configures vitest for mutants of the Worker: only the project in workerd runs with them.
 import { defineConfig, type Plugin } from "vitest/config";
 import { workerd } from "../../../vitest.config.ts";
-import { keeping } from "./kept-worker.ts";
+import { keeping, WAITING } from "./kept-worker.ts";
 
 const oneWorkerd: Plugin = {
   name: "one-workerd",
@@ -10,4 +10,8 @@ const oneWorkerd: Plugin = {
   },
 };
 
-export default defineConfig({ ...workerd, plugins: [...(workerd.plugins ?? []), oneWorkerd] });
+export default defineConfig({
+  ...workerd,
+  plugins: [...(workerd.plugins ?? []), oneWorkerd],
+  test: { ...workerd.test, ...WAITING },
+});
