@@ -1,13 +1,7 @@
 // Handles the cron trigger of wrangler.toml. Each minute it checks the gateways' alarms; every five minutes the
-// watch of the Nodes and the fleet index. Once a day it removes the Nodes of machines that are silent for long.
-import {
-  clusterObject,
-  type Environment,
-  fleetIndex,
-  gateway,
-  registry,
-  removeSilentNodesDays,
-} from "./env.ts";
+// watch of the Nodes and the fleet index. Once a day it removes ended join tokens, and the Nodes of machines that are
+// silent for long.
+import { clusterObject, type Environment, fleetIndex, gateway, registry } from "./env.ts";
 import { inTime } from "./kube/deadline.ts";
 import { logFailure } from "./log.ts";
 
@@ -25,7 +19,7 @@ export async function scheduled({ scheduledTime }: ScheduledController, env: Env
     careForGateways(env),
     isForOthers && clusterObject(env).watchNodes(),
     isForOthers && fleetIndex(env).care(),
-    isDaily && removeSilentNodesDays(env) !== null && registry(env).removeSilentNodes(),
+    isDaily && registry(env).removeSilentNodes(),
   ]);
 }
 

@@ -86,6 +86,11 @@ export const BEFORE = "Only entries before the one with this ID: the next page."
 /** The meaning of the parameters of a list by name. */
 export const BY_NAME = { after: "Only names after this one: the next page.", limit: LIMIT };
 
+export const AFTER = "The `next` of the page before.";
+
+/** The meaning of the parameters of a list whose pages have a `next`. */
+export const PAGES = { after: AFTER, ...LISTED };
+
 /** The meaning of the parameters of a history. */
 export const ENTRIES = {
   since: "After this time (RFC 3339).",

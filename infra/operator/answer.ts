@@ -1,8 +1,16 @@
 // Ends each command: prints the Worker's answer, or one line with the reason why there is none.
-import type { ZodMiniType } from "zod/mini";
+import * as z from "zod/mini";
 import { shownText } from "../../shared/protocol/printable.ts";
+import type { PathOf } from "../../shared/protocol/routes.ts";
 import { type Result, success } from "../../shared/result.ts";
-import { ask, type OperatorRequest, readAnswer, type WorkerConnection } from "./client.ts";
+import {
+  ask,
+  newList,
+  type OperatorRequest,
+  readAnswer,
+  readUnchanged,
+  type WorkerConnection,
+} from "./client.ts";
 import { type ConnectionFlags, connectionOf } from "./contexts/connection.ts";
 import { EXIT_CODES, type OperatorFault } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
@@ -18,7 +26,7 @@ export interface Flags extends ConnectionFlags {
 export type Show = (answer: unknown) => Result<Shown, OperatorFault>;
 
 /** Returns a Show that checks the shape of the answer, and renders it with `print`. */
-export function shown<T>(schema: ZodMiniType<T>, print: (answer: T) => Shown): Show {
+export function shown<T>(schema: z.ZodMiniType<T>, print: (answer: T) => Shown): Show {
   return (answer) => {
     const read = readAnswer(schema, answer);
     return read.ok ? success(print(read.value)) : read;
@@ -48,6 +56,35 @@ export async function answer(
   if (!sent.ok) return fail(program, sent.error);
   await print(program, () => show(sent.value), sent.value);
   if (hasFailed(sent.value)) program.surroundings.process.exitCode = EXIT_CODES.failed;
+}
+
+const pageSchema = z.looseObject({ next: z.optional(z.nullable(z.string())) });
+
+/** Reads a list page by page, and prints all pages as one answer. `field`: the rows' field in the answer. */
+export async function answerList(
+  program: OperatorProgram,
+  path: PathOf<"GET">,
+  field: string,
+  show: Show,
+): Promise<void> {
+  const connection = connect(program);
+  if (!connection.ok) return fail(program, connection.error);
+  const rows: unknown[] = [];
+  const list = newList();
+  // The first request has no parameter, since an earlier Worker knows none and answers with the whole list.
+  for (let query = ""; ;) {
+    const request = { method: "GET", path: (path + query) as typeof path, list } as const;
+    const sent = await ask(connection.value, request);
+    const page = sent.ok ? readUnchanged(pageSchema, sent.value) : sent;
+    if (!page.ok) return fail(program, page.error);
+    const { next, [field]: more } = page.value;
+    if (Array.isArray(more)) rows.push(...(more as unknown[]));
+    if (typeof next === "string") query = `?${new URLSearchParams({ after: next }).toString()}`;
+    else {
+      const whole = { ...page.value, ...(Array.isArray(more) && { [field]: rows }) };
+      return print(program, () => show(whole), whole);
+    }
+  }
 }
 
 /** Prints in the format of -o. With -o json, prints the answer unchanged, even one of unknown shape. */

@@ -4,7 +4,7 @@ import type { Command } from "commander";
 import { type RevocationsAnswer, revocationsSchema } from "../../shared/protocol/administration-answers.ts";
 import { type PendingMachine, pendingSchema } from "../../shared/protocol/operator-answers.ts";
 import { success } from "../../shared/result.ts";
-import { answer, connect, done, fail, print, shown } from "./answer.ts";
+import { answer, answerList, connect, done, fail, print, shown } from "./answer.ts";
 import { ask, newList, nodePath, readAnswer } from "./client.ts";
 import { wholeNumber } from "./flag-values.ts";
 import type { OperatorProgram } from "./operator-program.ts";
@@ -19,9 +19,10 @@ export function pendingCommands(program: OperatorProgram, parent: Command, list:
       "List machines that wait for a name that another machine has, with the data of both machines.",
     )
     .action(() =>
-      answer(
+      answerList(
         program,
-        { method: "GET", path: "/v1/pending" },
+        "/v1/pending",
+        "pending",
         shown(pendingSchema, ({ pending }) => pendingList(pending)),
       ),
     );

@@ -6,7 +6,7 @@ import type { TokenRequest } from "../../shared/protocol/join-tokens.ts";
 import { TOKEN_LIMITS } from "../../shared/protocol/limits.ts";
 import { type ListedToken, mintedTokenSchema, tokensSchema } from "../../shared/protocol/operator-answers.ts";
 import { valueOr } from "../../shared/result.ts";
-import { answer, done, shown } from "./answer.ts";
+import { answer, answerList, done, shown } from "./answer.ts";
 import { wholeNumber } from "./flag-values.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown, textOf } from "./render/shown.ts";
@@ -26,9 +26,10 @@ export function tokenCommands(program: OperatorProgram): void {
       "List join tokens, newest first. USED has the number of enrolled machines, of waiting machines, and of allowed machines.",
     )
     .action(() =>
-      answer(
+      answerList(
         program,
-        { method: "GET", path: "/v1/tokens" },
+        "/v1/tokens",
+        "tokens",
         shown(tokensSchema, ({ tokens }) => tokenList(tokens)),
       ),
     );

@@ -2,7 +2,7 @@
 import * as z from "zod/mini";
 import { filterShape } from "./fleet-api.ts";
 import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS, ROLLOUT_LIMITS } from "./limits.ts";
-import { pageLimit } from "./parameters.ts";
+import { afterRow, pageLimit } from "./parameters.ts";
 import { labelSelector, within } from "./schema.ts";
 
 /** The roles of operators. `view` may read, `admin` may also change, `metrics` may read only the metrics. */
@@ -24,12 +24,7 @@ export type NewOperator = z.infer<typeof newOperatorSchema>;
 
 /** The query of GET /v1/revocations. */
 export const revocationsQuerySchema = z.strictObject({
-  /** The `next` of the previous page. */
-  after: z.optional(
-    z
-      .string()
-      .check(z.regex(new RegExp(`^\\d{1,16}\\.[\\w-]{${LIMITS.digestLength}}$`), "must be a page's `next`")),
-  ),
+  after: afterRow,
   limit: pageLimit,
 });
 export type RevocationsQuery = z.infer<typeof revocationsQuerySchema>;

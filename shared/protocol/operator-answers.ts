@@ -34,8 +34,11 @@ export type ListedToken = z.infer<typeof listedToken>;
 export const mintedTokenSchema = z.extend(listedToken, { token: z.string() });
 export type MintedToken = z.infer<typeof mintedTokenSchema>;
 
-/** The body of a 200 answer to GET /v1/tokens, newest first. */
-export const tokensSchema = z.object({ tokens: z.array(listedToken) });
+/** The parameter `after` of the next page; null on the last page. Earlier Workers answer with the whole list. */
+const next = z.optional(z.nullable(z.string()));
+
+/** The body of a 200 answer to GET /v1/tokens: a page, newest first. */
+export const tokensSchema = z.object({ tokens: z.array(listedToken), next });
 export type TokensAnswer = z.infer<typeof tokensSchema>;
 
 const shownMachineShape = {
@@ -61,8 +64,8 @@ const pendingMachine = z.object({
 /** A machine that waits for a name which belongs to another key. */
 export type PendingMachine = z.infer<typeof pendingMachine>;
 
-/** The body of a 200 answer to GET /v1/pending, oldest first. */
-export const pendingSchema = z.object({ pending: z.array(pendingMachine) });
+/** The body of a 200 answer to GET /v1/pending: a page, oldest first. */
+export const pendingSchema = z.object({ pending: z.array(pendingMachine), next });
 export type PendingAnswer = z.infer<typeof pendingSchema>;
 
 const auditEntry = z.object({

@@ -1,7 +1,7 @@
 // Defines the queries and bodies of operators' requests (answers: operator-answers.ts). Times are RFC 3339.
 import * as z from "zod/mini";
 import { LIMITS } from "./limits.ts";
-import { entryID, listShape, time, words } from "./parameters.ts";
+import { afterRow, entryID, listShape, time, words } from "./parameters.ts";
 
 /** The body of an approval or a rejection, with the key's thumbprint (RFC 7638, SHA-256). */
 export const thumbprintSchema = z.strictObject({
@@ -27,6 +27,9 @@ export const auditQuerySchema = z.strictObject({
   ...listShape,
 });
 export type AuditQuery = z.infer<typeof auditQuerySchema>;
+
+/** The query of GET /v1/tokens and GET /v1/pending. */
+export const rowsQuerySchema = z.strictObject({ after: afterRow, ...listShape });
 
 /** The query of GET /v1/origins/machines. */
 export const originMachinesQuerySchema = z.strictObject({

@@ -41,6 +41,11 @@ export const listShape = {
   limit: z.optional(z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries))),
 };
 
+/** The `next` of the previous page, which is the key of its last row: a time, and texts without white space. */
+export const afterRow = z.optional(
+  z.string().check(z.regex(/^\d{1,16}\.[\w.-]{1,300}$/, "must be a page's `next`")),
+);
+
 /** The number of entries on a page. */
 export const pageLimit = z._default(
   z.coerce.number().check(z.int(), z.minimum(1), z.maximum(PAGE_LIMITS.entries)),

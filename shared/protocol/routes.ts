@@ -23,6 +23,7 @@ import {
   nodeChangeSchema,
   originMachinesQuerySchema,
   readinessQuerySchema,
+  rowsQuerySchema,
   thumbprintSchema,
   timelineQuerySchema,
 } from "./operator-api.ts";
@@ -73,7 +74,7 @@ export const ROUTES = {
   "GET /v1/outages/{id}": { who: "view", query: outageQuerySchema, reasons: ["not-found"] },
   "GET /v1/feed": { who: "view", query: feedQuerySchema, reasons: ["upgrade-required"] },
   "POST /v1/feed/tickets": { who: "view" },
-  "GET /v1/pending": { who: "view", query: wholeListSchema },
+  "GET /v1/pending": { who: "view", query: rowsQuerySchema },
   "GET /v1/nodes/{name}": { who: "view", wakes: true, reasons: ["not-found"] },
   "GET /v1/nodes/{name}/history": {
     who: "view",
@@ -101,7 +102,7 @@ export const ROUTES = {
   "PATCH /v1/nodes/{name}": { who: "admin", wakes: true, body: nodeChangeSchema, reasons: ["not-found"] },
   "DELETE /v1/nodes/{name}": { who: "admin", wakes: true, reasons: ["not-found", "not-removed"] },
   "POST /v1/tokens": { who: "admin", body: tokenRequestSchema },
-  "GET /v1/tokens": { who: "view", query: wholeListSchema },
+  "GET /v1/tokens": { who: "view", query: rowsQuerySchema },
   "DELETE /v1/tokens/{id}": { who: "admin", reasons: ["not-found"] },
   "POST /v1/operators": { who: "admin", body: newOperatorSchema, reasons: ["conflict"] },
   "GET /v1/operators": { who: "view" },

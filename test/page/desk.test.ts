@@ -58,6 +58,42 @@ describe.skipIf(!hasChromium)("the desk", () => {
       expect(JSON.parse(stdout)).toMatchObject({ name: "edge-reject", isReady: true });
     }));
 
+  it("tokens in several pages → links to older ones and back; a machine that waits beyond the feed's 200 has a page", () =>
+    open({ url: worker.url }, async ({ page, accessibilityFaults }) => {
+      await signIn(page, worker.adminSecret);
+      const at = "2026-01-01T00:00:00Z";
+      const token = (names: string) => {
+        const uses = { uses: 1, used: 0, reserved: 0, state: "valid" };
+        return { id: names, names, rejoin: false, ...uses, createdAt: at, createdBy: "alice", expiresAt: at };
+      };
+      await page.route("**/v1/tokens*", (route) =>
+        route.fulfill({
+          json: route.request().url().includes("after=1.old")
+            ? { tokens: [token("older-token")], next: null }
+            : { tokens: [token("newer-token")], next: "1.old" },
+        }),
+      );
+      await page.goto("/?view=tokens");
+      await page.getByRole("row", { name: /newer-token/ }).waitFor();
+      const pages = page.getByRole("navigation", { name: "Pages" });
+      await pages.getByRole("link", { name: "Older" }).click();
+      await page.getByRole("row", { name: /older-token/ }).waitFor();
+      expect(await pages.getByRole("link").allTextContents()).toEqual(["Newest"]);
+      expect(await accessibilityFaults()).toEqual([]);
+      await pages.getByRole("link", { name: "Newest" }).click();
+      await page.getByRole("row", { name: /newer-token/ }).waitFor();
+
+      const key = { thumbprint: "key", machineID: "", systemUUID: "", address: "" };
+      const waits = { name: "edge-201", token: "t", ...key, askedAt: at, expiresAt: at, pinned: null };
+      await page.route("**/v1/pending*", (route) =>
+        route.fulfill({ json: { pending: [waits], next: null } }),
+      );
+      await page.goto("/?view=approvals&after=1.t.edge-200");
+      await page.getByRole("region", { name: "edge-201 waits" }).waitFor();
+      await pages.getByRole("link", { name: "Waiting longest" }).click();
+      await page.getByRole("region", { name: "edge-201 waits" }).waitFor({ state: "detached" });
+    }));
+
   it("a token is shown once, as the very command; a field that is wrong says what it expects", () =>
     open(
       { url: worker.url, permissions: ["clipboard-read", "clipboard-write"] },

@@ -36,8 +36,8 @@ it.each([
   ["at 03:01", "2026-01-02T03:01:00Z", { REMOVE_SILENT_NODES_DAYS: "30" }, 0],
   ["at 03:05", "2026-01-02T03:05:00Z", { REMOVE_SILENT_NODES_DAYS: "30" }, 0],
   ["at 04:00", "2026-01-02T04:00:00Z", { REMOVE_SILENT_NODES_DAYS: "30" }, 0],
-  ["at 03:00, where it is off", "2026-01-02T03:00:00Z", { REMOVE_SILENT_NODES_DAYS: "" }, 0],
-])("%s → Nodes of silent machines are looked for: %#", async (_, time, variables, times) => {
+  ["at 03:00, where it is off", "2026-01-02T03:00:00Z", { REMOVE_SILENT_NODES_DAYS: "" }, 1],
+])("%s → ended tokens and Nodes of silent machines are looked for: %#", async (_, time, variables, times) => {
   const removal = vi.spyOn(RegistryObject.prototype, "removeSilentNodes").mockResolvedValue();
   await ring(time, variables);
   expect(removal).toHaveBeenCalledTimes(times);

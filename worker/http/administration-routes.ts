@@ -19,12 +19,11 @@ import type {
   OriginMachinesAnswer,
   OriginsAnswer,
   OriginUse,
-  PendingAnswer,
   PendingMachine,
-  TokensAnswer,
 } from "../../shared/protocol/operator-answers.ts";
 import { clusterObject, fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
-import { entryList, pagedList, type PageOfEntries, wholeList } from "./lists.ts";
+import { entryList, pagedList, type PageOfEntries, rowList } from "./lists.ts";
+import type { RowsPage } from "../storage/query.ts";
 import { serve } from "./route.ts";
 import { type App, done, refuse } from "./responses.ts";
 
@@ -101,9 +100,10 @@ serve(administrationRoutes, "POST /v1/tokens", async (c, { body }) => {
   return c.json(minted satisfies MintedToken, 201);
 });
 
-serve(administrationRoutes, "GET /v1/tokens", async (c, { query }) => {
-  const body = { tokens: await registry(c.env).listTokens() } satisfies TokensAnswer;
-  return wholeList<ListedToken>(c, query.format, body, TOKEN_COLUMNS);
+serve(administrationRoutes, "GET /v1/tokens", (c, { query }) => {
+  const read = async (page: RowsPage) => registry(c.env).listTokens(page);
+  const keyOf = ({ createdAt, id }: ListedToken) => `${Date.parse(createdAt)}.${id}`;
+  return rowList<ListedToken>(c, query, TOKEN_COLUMNS, "tokens", read, keyOf);
 });
 
 serve(administrationRoutes, "DELETE /v1/tokens/{id}", async (c) => {
@@ -111,9 +111,10 @@ serve(administrationRoutes, "DELETE /v1/tokens/{id}", async (c) => {
   return done(c, revoked.ok);
 });
 
-serve(administrationRoutes, "GET /v1/pending", async (c, { query }) => {
-  const body = { pending: await registry(c.env).listPending() } satisfies PendingAnswer;
-  return wholeList<PendingMachine>(c, query.format, body, PENDING_COLUMNS);
+serve(administrationRoutes, "GET /v1/pending", (c, { query }) => {
+  const read = async (page: RowsPage) => registry(c.env).listPending(page);
+  const keyOf = ({ askedAt, token, name }: PendingMachine) => `${Date.parse(askedAt)}.${token}.${name}`;
+  return rowList<PendingMachine>(c, query, PENDING_COLUMNS, "pending", read, keyOf);
 });
 
 serve(administrationRoutes, "GET /v1/audit", async (c, { query }) => {
@@ -128,8 +129,10 @@ serve(administrationRoutes, "GET /v1/cluster/history", async (c, { query }) => {
 });
 
 serve(administrationRoutes, "GET /v1/origins", async (c, { query }) => {
-  const body = { origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer;
-  return wholeList<OriginUse>(c, query.format, body, ORIGIN_COLUMNS);
+  return pagedList<OriginUse, never>(c, query, ORIGIN_COLUMNS, async () => {
+    const body = { origins: await registry(c.env).listOrigins() } satisfies OriginsAnswer;
+    return { rows: body.origins, body, next: null };
+  });
 });
 
 serve(administrationRoutes, "GET /v1/origins/machines", async (c, { query }) => {

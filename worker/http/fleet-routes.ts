@@ -14,7 +14,7 @@ import type {
   VersionsAnswer,
 } from "../../shared/protocol/fleet-answers.ts";
 import { type MachinesQuery } from "../../shared/protocol/fleet-api.ts";
-import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
+import { FEED_LIMITS, PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import {
   type Outage,
   type OutageAnswer,
@@ -62,7 +62,9 @@ serve(fleetRoutes, "GET /v1/machines", async (c, { query }) => {
   const digest = await shortDigestOf(queryText(c, OF_ONE_PAGE));
   const after = query.cursor === undefined ? null : positionOf(query.cursor, digest);
   if (query.cursor !== undefined && after === null) return refuseParameter("cursor", OF_ANOTHER_QUERY);
-  const others = (await registry(c.env).listPending()).map((machine) => pendingRow(machine));
+  const others = (await registry(c.env).listPending({ limit: FEED_LIMITS.pending })).map((machine) =>
+    pendingRow(machine),
+  );
   const format = formatOf(c, query.format);
   const tag = await shortDigestOf(VERSION, format, queryText(c, []), JSON.stringify(others));
   const unlessSeq = seqKnown(c.req.header("if-none-match"), tag);

@@ -5,6 +5,7 @@ import type * as z from "zod/mini";
 import { csvCell } from "../../shared/csv-cell.ts";
 import { PAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ListFormat } from "../../shared/protocol/parameters.ts";
+import type { RowsPage } from "../storage/query.ts";
 import type { App } from "./responses.ts";
 
 /** A CSV column: its name, and a function that returns the column's value in a row. */
@@ -102,20 +103,21 @@ export function entryList<Entry extends { id: number }>(
   });
 }
 
-/** Answers a list that fits into one page. `body`: the JSON answer, with the rows under their field. */
-export function wholeList<Row extends object>(
+/** Answers a list whose next page begins after the last row of a page. `field`: the rows' field in the JSON answer. */
+export function rowList<Row extends object>(
   c: Context<App>,
-  asked: ListFormat | undefined,
-  body: Record<string, Row[]>,
+  query: { format?: ListFormat | undefined; limit?: number | undefined; after?: string | undefined },
   columns: readonly (keyof Row & string)[],
-): Response | Promise<Response> {
-  const format = formatOf(c, asked);
-  async function* pages() {
-    yield* Object.values(body);
-  }
-  return format === "json"
-    ? c.json(body, 200, VARIES)
-    : inLines(format, namedColumns(columns), pages(), VARIES);
+  field: string,
+  read: (page: RowsPage) => Promise<Row[]>,
+  keyOf: (last: Row) => string,
+): Promise<Response> {
+  return pagedList<Row, string>(c, query, columns, async (limit, after = query.after) => {
+    const rows = await read({ after, limit });
+    const last = rows.length === limit ? rows.at(-1) : undefined;
+    const next = last ? keyOf(last) : null;
+    return { rows, body: { [field]: rows, next }, next };
+  });
 }
 
 const VARIES = { vary: "accept" };

@@ -35,6 +35,7 @@ export type AuditRecord = LogRecord<
   | "mute.end"
   | "token.create"
   | "token.revoke"
+  | "token.end"
   | "machine.approve"
   | "machine.reject"
   | "machine.revoke"

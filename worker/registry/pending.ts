@@ -2,7 +2,7 @@
 import { FEED_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine, ShownMachine } from "../../shared/protocol/operator-answers.ts";
 import { type Failure, failure, type Result, success } from "../../shared/result.ts";
-import { cell } from "../storage/query.ts";
+import { ALL_ROWS, cell, type RowsPage } from "../storage/query.ts";
 import { logMachine, mayChange } from "./audit.ts";
 import { type Asking, type AskingMachine, bury, findPin } from "./pins.ts";
 import type { RefusalCause } from "./refusals.ts";
@@ -57,11 +57,20 @@ export function askPending(
   return PENDING;
 }
 
-/** Returns the waiting machines, oldest first: at most `limit`, or all if `limit` is -1. */
-export function listPending(sql: SqlStorage, nowMs: number, limit = -1): PendingMachine[] {
+/** Returns a page of the waiting machines, oldest first. */
+export function listPending(
+  sql: SqlStorage,
+  nowMs: number,
+  { after, limit }: RowsPage = ALL_ROWS,
+): PendingMachine[] {
+  const [atMs = 0, token = "", ...labels] = after?.split(".") ?? [];
   const rows = sql.exec<PendingRow>(
-    "SELECT * FROM pending WHERE asked_at_ms > ? ORDER BY asked_at_ms, name, token LIMIT ?",
+    `SELECT * FROM pending WHERE asked_at_ms > ? AND (asked_at_ms, token, name) > (?, ?, ?)
+     ORDER BY asked_at_ms, token, name LIMIT ?`,
     nowMs - PENDING_MS,
+    Number(atMs),
+    token,
+    labels.join("."),
     limit,
   );
   return rows.toArray().map((row) => shown(sql, row));
@@ -157,7 +166,7 @@ export class PendingUpdates {
   /** Sends the list of waiting machines if the list has changed. */
   async send(): Promise<void> {
     const { sql, nowMs, send } = this.#in;
-    const pending = listPending(sql, nowMs(), FEED_LIMITS.pending);
+    const pending = listPending(sql, nowMs(), { limit: FEED_LIMITS.pending });
     if (JSON.stringify(pending) === JSON.stringify(this.#sent)) return;
     this.#sent = pending;
     await send(pending).catch(() => {

@@ -12,6 +12,7 @@ import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate, StoredObject } from "../storage/migrations.ts";
+import { ALL_ROWS, type RowsPage } from "../storage/query.ts";
 import {
   type AdmissionRequest,
   admitRequest,
@@ -76,7 +77,7 @@ import {
 import { Refusals } from "./refusals.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { fromText, type SessionHolder, Sessions, type SignInRequest } from "./sessions.ts";
-import { findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
+import { endTokens, findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
 import { Turns } from "./turns.ts";
 import { currentMs } from "../clock.ts";
 
@@ -117,9 +118,9 @@ export class RegistryObject extends StoredObject {
     });
   }
 
-  /** Returns all join tokens, newest first. */
-  listTokens() {
-    return listTokens(this.#sql, currentMs()).map(listedToken);
+  /** Returns a page of the join tokens, newest first. Earlier versions request all tokens. */
+  listTokens(page: RowsPage = ALL_ROWS) {
+    return listTokens(this.#sql, page, currentMs()).map(listedToken);
   }
 
   /** Revokes a join token. Fails if no token has this ID. */
@@ -246,9 +247,9 @@ export class RegistryObject extends StoredObject {
     return this.#atomically(() => leavePin(this.#sql, { name, generation, thumbprint }, currentMs()));
   }
 
-  /** Returns the machines that wait for approval, oldest first. */
-  listPending() {
-    return listPending(this.#sql, currentMs());
+  /** Returns a page of the machines that wait for approval, oldest first. Earlier versions request all machines. */
+  listPending(page: RowsPage = ALL_ROWS) {
+    return listPending(this.#sql, currentMs(), page);
   }
 
   /**
@@ -375,8 +376,12 @@ export class RegistryObject extends StoredObject {
     return this.#atomically(() => stopBulk(this.#sql, id, who, currentMs()));
   }
 
-  /** Starts removing the Nodes of machines silent for REMOVE_SILENT_NODES_DAYS. The cron trigger calls this daily. */
+  /**
+   * Removes join tokens that ended long ago, and starts removing the Nodes of machines silent for
+   * REMOVE_SILENT_NODES_DAYS. The cron trigger calls this daily, also in earlier versions, so that the name stays.
+   */
   async removeSilentNodes(): Promise<void> {
+    this.#atomically(() => endTokens(this.#sql, currentMs()));
     const days = removeSilentNodesDays(this.env);
     if (days === null) return;
     const names = (await fleetIndex(this.env).silentFor(days)).map(({ name }) => name);

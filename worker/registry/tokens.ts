@@ -2,6 +2,8 @@
 import { ALL, type DecidedRequest, type Grant } from "../../shared/protocol/join-tokens.ts";
 import type { ListedToken } from "../../shared/protocol/operator-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import type { RowsPage } from "../storage/query.ts";
+import { audit } from "./audit.ts";
 
 /** The time that a machine waits for an operator. A later request starts a new wait. */
 export const PENDING_MS = 24 * 3600 * 1000;
@@ -57,10 +59,33 @@ export function findToken(sql: SqlStorage, id: string, nowMs: number): Token | u
   return row && tokenOf(row, nowMs);
 }
 
-/** Returns all join tokens, newest first. */
-export function listTokens(sql: SqlStorage, nowMs: number): Token[] {
-  const rows = sql.exec<TokenRow>(`${SELECT} ORDER BY created_at_ms DESC, id`, nowMs - PENDING_MS);
+/** Returns a page of the join tokens, newest first. */
+export function listTokens(sql: SqlStorage, { after, limit }: RowsPage, nowMs: number): Token[] {
+  const [atMs = Number.MAX_SAFE_INTEGER, id = ""] = after?.split(".") ?? [];
+  const query = `${SELECT} WHERE (created_at_ms, id) < (?, ?) ORDER BY created_at_ms DESC, id DESC LIMIT ?`;
+  const rows = sql.exec<TokenRow>(query, nowMs - PENDING_MS, Number(atMs), id, limit);
   return rows.toArray().map((row) => tokenOf(row, nowMs));
+}
+
+/** The time for which an ended token stays in the table. */
+export const ENDED_KEPT_MS = 90 * 24 * 3600 * 1000;
+/** The most ended tokens that one call removes. */
+export const ENDED_AT_ONCE = 500;
+
+/**
+ * Moves tokens that have ended long ago to the audit log. A token stays while a machine has its name by it, since the
+ * token has the machine's grant.
+ */
+export function endTokens(sql: SqlStorage, nowMs: number): void {
+  const ended = `${SELECT} WHERE MIN(expires_at_ms, IFNULL(revoked_at_ms, expires_at_ms)) <= ?
+    AND id NOT IN (SELECT token FROM pins WHERE revoked_at_ms IS NULL) LIMIT ?`;
+  const rows = sql.exec<TokenRow>(ended, nowMs - PENDING_MS, nowMs - ENDED_KEPT_MS, ENDED_AT_ONCE);
+  for (const { id, names, used, uses } of rows.toArray()) {
+    sql.exec("DELETE FROM tokens WHERE id = ?", id);
+    sql.exec("DELETE FROM enrolments WHERE token = ?", id);
+    const detail = `${names}, ${used} of ${uses} uses`;
+    audit(sql, { who: "rollcall", what: "token.end", target: id, detail }, nowMs);
+  }
 }
 
 /** Revokes a token. Machines that wait with this token stop waiting. */

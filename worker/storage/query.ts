@@ -25,6 +25,14 @@ export function cell<Value extends SqlStorageValue>(
   return Object.values(sql.exec(query, ...bindings).one())[0] as Value;
 }
 
+/** A page of a list. `after`: the key of the previous page's last row, parts separated by dots; its form is checked. */
+export interface RowsPage {
+  after?: string | undefined;
+  /** The most rows of the page; -1: all rows. */
+  limit: number;
+}
+export const ALL_ROWS: RowsPage = { limit: -1 };
+
 /** Reports whether the query returns a row. */
 export function hasRow(sql: SqlStorage, query: string, ...bindings: SqlStorageValue[]): boolean {
   return sql.exec(query, ...bindings).toArray().length > 0;

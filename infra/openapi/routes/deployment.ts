@@ -25,7 +25,19 @@ import {
   readinessSchema,
   tokensSchema,
 } from "../../../shared/protocol/operator-answers.ts";
-import { BEFORE, BY_NAME, FORMAT, grouped, json, LIMIT, LINES, list, LISTED } from "../description.ts";
+import {
+  AFTER,
+  BEFORE,
+  BY_NAME,
+  FORMAT,
+  grouped,
+  json,
+  LIMIT,
+  LINES,
+  list,
+  LISTED,
+  PAGES,
+} from "../description.ts";
 
 const readiness = (what: string) => {
   const { content } = json(what, { readinessSchema });
@@ -43,8 +55,9 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /v1/tokens": {
       id: "listTokens",
       what: "List join tokens, newest first",
-      about: FORMAT,
-      answers: { 200: list("All tokens, without their secrets.", { tokensSchema }) },
+      more: `A token that ended 90 days ago moves to the audit log, unless a machine has its name by the token. ${LINES}`,
+      about: PAGES,
+      answers: { 200: list("A page of tokens, without their secrets.", { tokensSchema }) },
     },
     "DELETE /v1/tokens/{id}": {
       id: "revokeToken",
@@ -54,7 +67,7 @@ export const DEPLOYMENT_DESCRIPTIONS = {
     "GET /v1/revocations": {
       id: "listRevocations",
       what: "List the keys that the Worker refuses for ever, newest first",
-      about: { after: "The `next` of the page before.", limit: LIMIT },
+      about: { after: AFTER, limit: LIMIT },
       answers: { 200: json("A page of keys.", { revocationsSchema }) },
     },
   }),

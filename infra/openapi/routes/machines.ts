@@ -15,7 +15,7 @@ import {
   wholeNodeSchema,
 } from "../../../shared/protocol/operator-answers.ts";
 import { timelineSchema } from "../../../shared/protocol/timeline.ts";
-import { ENTRIES, grouped, FORMAT, json, list } from "../description.ts";
+import { ENTRIES, grouped, json, LINES, list, PAGES } from "../description.ts";
 import * as z from "zod/mini";
 
 const reported: z.ZodMiniType<ReportAnswer> = z.object({
@@ -40,8 +40,9 @@ export const MACHINES_DESCRIPTIONS = {
     "GET /v1/pending": {
       id: "listPending",
       what: "List the machines that wait for a name that another machine has, oldest first",
-      about: FORMAT,
-      answers: { 200: list("All waiting machines.", { pendingSchema }) },
+      more: LINES,
+      about: PAGES,
+      answers: { 200: list("A page of waiting machines.", { pendingSchema }) },
     },
     "GET /v1/nodes/{name}": {
       id: "getNode",

@@ -1,5 +1,7 @@
-// Draws a link to another place of the page. The link opens without a reload, or in a new tab like any link.
+// Draws a link to another place of the page. The link opens without a reload, or in a new tab like any link. Draws the
+// links between the pages of a list.
 import type { ComponentChildren } from "preact";
+import { withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
 
 interface LinkProps {
@@ -32,5 +34,26 @@ export function Link({ href, children, class: className, title, isCurrent, onOpe
     >
       {children}
     </a>
+  );
+}
+
+interface PageLinksProps {
+  /** The parameter `after` of the present page; undefined on the first page. */
+  after: string | undefined;
+  /** The parameter `after` of the next page; null or undefined on the last page. */
+  next: string | null | undefined;
+  /** The words of the two links. */
+  first: string;
+  following: string;
+}
+
+export function PageLinks({ after, next, first, following }: PageLinksProps) {
+  const route = usePage().route.value;
+  if (after === undefined && !next) return null;
+  return (
+    <nav class="row" aria-label="Pages">
+      {after !== undefined && <Link href={withRest(route, { after: undefined })}>{first}</Link>}
+      {next && <Link href={withRest(route, { after: next })}>{following}</Link>}
+    </nav>
   );
 }

@@ -1,20 +1,32 @@
 // Draws the machines that wait for a name which another key has: a comparison of both, and buttons to decide.
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
-import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
+import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
+import type { PendingAnswer, PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { ComponentChildren } from "preact";
 import { machinePath } from "../base/api.ts";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
-import { useAnswer } from "../parts/answer.tsx";
+import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { ConfirmButton } from "../parts/form.tsx";
-import { Link } from "../parts/link.tsx";
+import { Link, PageLinks } from "../parts/link.tsx";
+import { FaultNotice } from "../parts/notice.tsx";
 import { ScrollBox } from "../parts/table.tsx";
 import { StateWord } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
 
+/** Draws the feed's machines, which are the oldest ones. Further machines come from the Worker, page by page. */
 export function ApprovalsView() {
-  const { live } = usePage();
-  const pending = live.pending.value;
+  const { live, route } = usePage();
+  const after = route.value.rest.get("after");
+  const fed = live.pending.value;
+  const isMore = after !== undefined || fed.length >= FEED_LIMITS.pending;
+  const page = useAnswer<PendingAnswer>(isMore ? "/v1/pending" : null, {
+    after,
+    limit: String(FEED_LIMITS.pending),
+  });
+  useAgainOnChange(page, JSON.stringify(fed.map(({ name, thumbprint }) => [name, thumbprint])));
+  const pending = after === undefined ? fed : (page.value?.pending ?? []);
+  const isKnown = after === undefined ? live.isKnown.value : page.value !== null;
   return (
     <div class="stack approvals">
       <h1>Approvals</h1>
@@ -22,10 +34,21 @@ export function ApprovalsView() {
         A machine that asks for a name which another key has waits here. A machine can invent its IDs and
         addresses: only its key is proven.
       </p>
-      {pending.length === 0 && <p class="card">{live.isKnown.value ? "No machine waits." : "Loading …"}</p>}
+      {pending.length === 0 && <p class="card">{isKnown ? "No machine waits." : "Loading …"}</p>}
       {pending.map((machine) => (
         <Waiting key={`${machine.name} ${machine.thumbprint}`} machine={machine} />
       ))}
+      {page.fault && (
+        <FaultNotice what="The machines could not be listed" fault={page.fault} again={page.again} />
+      )}
+      {isMore && (
+        <PageLinks
+          after={after}
+          next={page.value?.next}
+          first="Waiting longest"
+          following="Waiting less long"
+        />
+      )}
     </div>
   );
 }

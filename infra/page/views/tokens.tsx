@@ -18,12 +18,14 @@ import {
   useAct,
   useForm,
 } from "../parts/form.tsx";
+import { PageLinks } from "../parts/link.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
 export function TokensView() {
-  const { session } = usePage();
-  const tokens = useAnswer<TokensAnswer>("/v1/tokens");
+  const { session, route } = usePage();
+  const after = route.value.rest.get("after");
+  const tokens = useAnswer<TokensAnswer>("/v1/tokens", { after });
   const [minted, setMinted] = useState<MintedToken | null>(null);
   const made = (token: MintedToken) => {
     setMinted(token);
@@ -41,7 +43,12 @@ export function TokensView() {
       </header>
       <p class="quiet">Machines enrol with a join token. A token’s secret is shown once, when it is made.</p>
       <Answered answer={tokens} what="The tokens could not be listed">
-        {(value) => <TokenTable tokens={value.tokens} again={tokens.again} />}
+        {(value) => (
+          <>
+            <TokenTable tokens={value.tokens} again={tokens.again} />
+            <PageLinks after={after} next={value.next} first="Newest" following="Older" />
+          </>
+        )}
       </Answered>
       {minted && <Minted token={minted} onClose={() => setMinted(null)} />}
     </div>

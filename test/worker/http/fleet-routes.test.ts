@@ -4,9 +4,11 @@ import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { FleetMachine, MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
 import { MACHINE_FIELDS } from "../../../shared/fleet/machine-fields.ts";
+import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Environment } from "../../../worker/env.ts";
 import worker from "../../../worker/index.ts";
+import type { RowsPage } from "../../../worker/storage/query.ts";
 import { ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { FLEET_START_MS, machineName, stateEntry, updateOf } from "../support/made-up-fleet.ts";
 
@@ -16,10 +18,16 @@ const SILENT = stateEntry(1, "ready", "silent", FLEET_START_MS + 60_000);
 /** The fleet index of this file. The deployment's own has machines of other tests. */
 const index = env.INDEX.getByName("fleet-routes");
 let waiting: PendingMachine[] = [];
+/** The pages of waiting machines that the routes requested from the registry. */
+const requested: RowsPage[] = [];
+const listPending = (page: RowsPage) => {
+  requested.push(page);
+  return Promise.resolve(waiting.slice(0, page.limit));
+};
 const own = {
   ...env,
   INDEX: { getByName: () => index },
-  REGISTRY: { getByName: () => ({ listPending: () => Promise.resolve(waiting) }) },
+  REGISTRY: { getByName: () => ({ listPending }) },
 } as unknown as Environment;
 
 beforeAll(async () => {
@@ -179,6 +187,27 @@ describe("GET /v1/machines", () => {
     const ids = Array.from({ length: KNOWN }, (_, at) => env.NODES.idFromName(machineName(at)).toString());
     expect(ids.filter((id) => woken.has(id))).toEqual([]);
   });
+});
+
+it("of 201 machines that wait → the 200 that have waited longest; no page requests more", async () => {
+  const at = "2026-01-02T00:00:00.000Z";
+  const key = { thumbprint: "key", machineID: "", systemUUID: "", address: "" };
+  waiting = Array.from({ length: FEED_LIMITS.pending + 1 }, (_, asked) => {
+    return { name: `waits-${asked}`, token: "t", ...key, askedAt: at, expiresAt: at, pinned: null };
+  });
+  requested.length = 0;
+  const found: string[] = [];
+  for (let cursor = ""; ;) {
+    const { body } = await machines(`?state=pending&limit=90${cursor}`);
+    found.push(...body.machines.map(({ name }) => String(name)));
+    expect(body.counts.matching["pending"]).toBe(FEED_LIMITS.pending);
+    if (body.cursor === null) break;
+    cursor = `&cursor=${body.cursor}`;
+  }
+  const oldest = waiting.slice(0, FEED_LIMITS.pending).map(({ name }) => name);
+  expect(found.toSorted()).toEqual(oldest.toSorted());
+  expect(requested.map(({ limit }) => limit)).toEqual(Array(3).fill(FEED_LIMITS.pending));
+  waiting = [];
 });
 
 it("a machine that waits for a name → listed as pending, next to the machine that has the name", async () => {

@@ -10,7 +10,12 @@ it.each([
   ["unknown", "/v1/audit?since=1", "since", `unknown parameter; expected one of ${KNOWN}`],
   ["an object's own property", "/v1/audit?constructor=1", "constructor", expect.stringContaining("unknown")],
   ["unknown, with the signs of a pointer", "/v1/audit?a~/b=1", "a~/b", expect.stringContaining("unknown")],
-  ["unknown, where one is taken", "/v1/tokens?limit=1", "limit", "unknown parameter; expected one of format"],
+  [
+    "unknown, where one is taken",
+    "/v1/origins?limit=1",
+    "limit",
+    "unknown parameter; expected one of format",
+  ],
   ["unknown, where none is taken", "/v1/nodes/a?limit=1", "limit", "unknown parameter; expected none"],
   ["no number", "/v1/audit?before=x", "before", "Invalid input: expected number, received NaN"],
   ["below its limit", "/v1/audit?limit=0", "limit", "Too small: expected number to be >=1"],

@@ -1,7 +1,12 @@
 // Tests which enrolments update the fleet index's list of pending machines: only those that change the list.
 import { describe, expect, it } from "vitest";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
-import { type AskedEnrolment, PendingUpdates, withdrawPending } from "../../../worker/registry/pending.ts";
+import {
+  type AskedEnrolment,
+  listPending,
+  PendingUpdates,
+  withdrawPending,
+} from "../../../worker/registry/pending.ts";
 import { PENDING_MS } from "../../../worker/registry/tokens.ts";
 import { withinRegistry } from "../support/registry-storage.ts";
 
@@ -142,5 +147,35 @@ describe("with more pending machines than an update has", () => {
     });
     const next = Array.from({ length: ALL }, (_, index) => nameOf(index + 2));
     expect(found).toEqual([ALL, sent > 0 ? [next] : []]);
+  });
+});
+
+describe("the list of waiting machines", () => {
+  const ids = (sql: SqlStorage, page?: Parameters<typeof listPending>[2]) =>
+    listPending(sql, START_MS, page).map(({ name, token }) => `${name} ${token}`);
+  const add = (sql: SqlStorage, name: string, token: string, askedMs: number) =>
+    sql.exec("INSERT INTO pending VALUES (?, ?, ?, ?, ?)", token, name, "key", MACHINE, askedMs);
+
+  it("→ pages in the order of their requests; a page begins after the last row of the page before", async () => {
+    const found = await withinRegistry("pending-pages", (sql) => {
+      add(sql, "b.shop.example.com", "t2", START_MS);
+      add(sql, "a", "t2", START_MS);
+      add(sql, "c", "t1", START_MS);
+      add(sql, "d", "t0", START_MS + 1);
+      return {
+        all: ids(sql),
+        first: ids(sql, { limit: 3 }),
+        afterName: ids(sql, { after: `${START_MS}.t2.a`, limit: 1 }),
+        afterDots: ids(sql, { after: `${START_MS}.t2.b.shop.example.com`, limit: 3 }),
+        afterLast: ids(sql, { after: `${START_MS + 1}.t0.d`, limit: 3 }),
+      };
+    });
+    expect(found).toEqual({
+      all: ["c t1", "a t2", "b.shop.example.com t2", "d t0"],
+      first: ["c t1", "a t2", "b.shop.example.com t2"],
+      afterName: ["b.shop.example.com t2"],
+      afterDots: ["d t0"],
+      afterLast: [],
+    });
   });
 });

@@ -13,10 +13,19 @@ import {
   mintToken,
   operator,
   requestsAbout,
+  send,
   shimOf,
 } from "../support/machine.ts";
 import { registry } from "../../../worker/env.ts";
+import { admit } from "../../../worker/registry/admission.ts";
+import { readAudit } from "../../../worker/registry/audit.ts";
+import { unpin } from "../../../worker/registry/pins.ts";
+import { endTokens, insertToken, listTokens, revokeToken } from "../../../worker/registry/tokens.ts";
+import { scheduled } from "../../../worker/scheduled.ts";
+import { ALL_ROWS } from "../../../worker/storage/query.ts";
 import { shift } from "../support/clock.ts";
+import { ADMIN_SECRET } from "../support/constants.ts";
+import { addToken, asking, withinRegistry } from "../support/registry-storage.ts";
 
 const GOOD = { names: "token-*", expiresInSeconds: 60, uses: 1 };
 const NODE_TAINT = { key: "example.com/shop", value: "7", effect: "NoSchedule" as const };
@@ -180,6 +189,171 @@ describe("GET /v1/tokens", () => {
     expect(await listed(id)).toMatchObject({ state: "valid" });
     shift(1);
     expect(await listed(id)).toMatchObject({ state: "expired" });
+  });
+});
+
+describe("many tokens", () => {
+  const wish = {
+    names: "paged-*",
+    uses: 1,
+    expiresInSeconds: 60,
+    rejoin: false,
+    withoutFactsOnlyTaint: false,
+  };
+  const ids = (length: number) =>
+    Array.from({ length }, (_, at) => `paged-${String(at).padStart(4, "0")}`.padEnd(43, "x"));
+  type Page = { tokens: { id: string }[]; next: string | null };
+  const page = async (query: string) => (await operator<Page>("GET", `/v1/tokens${query}`)).body;
+  /** Adds tokens before all others: of ten at a time the creation time is the same. */
+  const add = (length: number) =>
+    runInDurableObject(registry(env), (_, { storage }) => {
+      for (const [at, id] of ids(length).entries())
+        insertToken(storage.sql, {
+          id,
+          key: id,
+          request: wish,
+          createdBy: "a test",
+          nowMs: Date.now() + 1000 + Math.floor(at / 10),
+        });
+    });
+
+  it("→ pages of 100, newest first, until `next` is null; each token once", async () => {
+    await add(250);
+    const first = await page("");
+    expect(first.tokens).toHaveLength(100);
+    const second = await page(`?after=${first.next}`);
+    const third = await page(`?after=${second.next}&limit=50`);
+    const listed = [first, second, third].flatMap(({ tokens }) => tokens.map(({ id }) => id));
+    expect(listed).toEqual(ids(250).toReversed());
+    const rest = await page(`?after=${third.next}&limit=1000`);
+    expect(rest.next).toBeNull();
+    expect(rest.tokens.map(({ id }) => id).filter((id) => id.startsWith("paged-"))).toEqual([]);
+  });
+
+  it("as lines → all of them", async () => {
+    const response = await send("/v1/tokens?format=ndjson", {
+      headers: { authorization: `Bearer ${ADMIN_SECRET}` },
+    });
+    const lines = new TextDecoder()
+      .decode(await response.arrayBuffer())
+      .trim()
+      .split("\n");
+    const listed = lines.map((line) => (JSON.parse(line) as { id: string }).id);
+    expect(listed.filter((id) => id.startsWith("paged-"))).toEqual(ids(250).toReversed());
+  });
+
+  it.each([
+    "?after=",
+    "?after=1",
+    "?after=x.y",
+    "?after=1.a%20b",
+    `?after=1.${"a".repeat(301)}`,
+    "?limit=1001",
+  ])("GET /v1/tokens%s → 400", async (query) => {
+    expect((await operator("GET", `/v1/tokens${query}`)).status).toBe(400);
+  });
+
+  it("an earlier version's call without a page → all tokens", async () => {
+    const listed = await registry(env).listTokens();
+    expect(listed.length).toBeGreaterThan(250);
+  });
+});
+
+describe("a token that has ended", () => {
+  const DAY_MS = 24 * 3600 * 1000;
+  const within = <Outcome>(name: string, act: (sql: SqlStorage) => Outcome) =>
+    withinRegistry(`ended-${name}`, act);
+  const idsOf = (sql: SqlStorage) => listTokens(sql, ALL_ROWS, 0).map(({ id }) => id);
+  const KEPT_MS = 90 * DAY_MS;
+
+  it.each<[string, (sql: SqlStorage) => void, number, string[]]>([
+    ["expired for 90 days less a moment", () => undefined, 1_000_000 + KEPT_MS - 1, ["t1"]],
+    ["expired for 90 days", () => undefined, 1_000_000 + KEPT_MS, []],
+    ["revoked for 90 days less a moment", (sql) => revokeToken(sql, "t1", 500), 500 + KEPT_MS - 1, ["t1"]],
+    ["revoked for 90 days", (sql) => revokeToken(sql, "t1", 500), 500 + KEPT_MS, []],
+    [
+      "revoked after its expiry, which was 90 days ago",
+      (sql) => revokeToken(sql, "t1", 2_000_000),
+      1_000_000 + KEPT_MS,
+      [],
+    ],
+    ["with a machine's name", (sql) => void admit(sql, asking("a"), 5), 1_000_000 + KEPT_MS, ["t1"]],
+    [
+      "whose machine was revoked",
+      (sql) => {
+        admit(sql, asking("a"), 5);
+        unpin(sql, "edge-1", "machine.revoke", 6);
+      },
+      1_000_000 + KEPT_MS,
+      [],
+    ],
+  ])("%s → %#", async (situation, act, nowMs, kept) => {
+    const found = await within(situation, (sql) => {
+      addToken(sql, "t1");
+      act(sql);
+      endTokens(sql, nowMs);
+      return idsOf(sql);
+    });
+    expect(found).toEqual(kept);
+  });
+
+  it("→ one line in the audit log, and no row of its enrolments is left", async () => {
+    const found = await within("line", (sql) => {
+      addToken(sql, "t1", { uses: 3 });
+      admit(sql, asking("a"), 5);
+      addToken(sql, "t2", { names: "edge-*", uses: 3 });
+      admit(sql, asking("a", { token: "t2" }), 6);
+      unpin(sql, "edge-1", "machine.forget", 7);
+      sql.exec("INSERT INTO enrolments VALUES ('t2', 'edge-2', 'b', 8)");
+      endTokens(sql, 1_000_000 + KEPT_MS);
+      endTokens(sql, 1_000_001 + KEPT_MS);
+      return {
+        lines: readAudit(sql, { by: "operators", limit: 10 }).map(({ who, what, target, detail }) =>
+          [who, what, target, detail].join(" | "),
+        ),
+        enrolments: sql.exec("SELECT * FROM enrolments").toArray(),
+      };
+    });
+    expect(found.lines.toSorted((one, other) => one.localeCompare(other))).toEqual([
+      "rollcall | token.end | t1 | edge-1, 1 of 3 uses",
+      "rollcall | token.end | t2 | edge-*, 1 of 3 uses",
+    ]);
+    expect(found.enrolments).toEqual([]);
+  });
+
+  it("→ at most 500 at once, the rest with the next call; without such tokens no row is written", async () => {
+    const found = await within("many", (sql) => {
+      for (let at = 0; at < 501; at++) addToken(sql, `t${at}`);
+      const counts = [0, 0, 0].map(() => {
+        endTokens(sql, 1_000_000 + KEPT_MS);
+        return idsOf(sql).length;
+      });
+      const audited = sql.exec("SELECT COUNT(*) AS lines FROM audit").one()["lines"];
+      return { counts, audited };
+    });
+    expect(found).toEqual({ counts: [1, 0, 0], audited: 501 });
+  });
+
+  it("→ the daily cron trigger removes it; its machine keeps the grant if the object is lost", async () => {
+    const [name, other] = ["token-ended", "token-ended-unused"];
+    const machine = await enrolled(name, { labels: { "example.com/site": "north" } });
+    await shimOf(machine)(facts(name), HEALTHY);
+    const { id } = await minted({ names: other });
+    shift(KEPT_MS + 601_000);
+    await scheduled(
+      { scheduledTime: Date.parse("2026-01-02T03:00:00Z"), cron: "", noRetry: () => undefined },
+      env,
+    );
+    const { tokens } = await operator<{ tokens: ListedToken[] }>("GET", "/v1/tokens?limit=1000").then(
+      ({ body }) => body,
+    );
+    expect(tokens.map(({ names }) => names)).toContain(name);
+    expect(tokens.map((token) => token.id)).not.toContain(id);
+    expect(await registry(env).pinnedTo(name, machine.key.thumbprint)).toMatchObject({
+      grant: { labels: { "example.com/site": "north" } },
+    });
+    const { body } = await operator<{ entries: object[] }>("GET", `/v1/audit?target=${id}`);
+    expect(body.entries[0]).toMatchObject({ who: "rollcall", what: "token.end", target: id });
   });
 });
 
