@@ -20,6 +20,11 @@ export interface Isolate {
   operators: Map<string, { operator: Operator; untilMs: number }>;
   /** The knowledge of the cluster that this isolate's objects share. */
   knownCluster: (token: string) => KnownCluster;
+  /**
+   * The IDs of all join tokens, for machines that send no stamp; null before the first list. `askedMs`: the time of the
+   * last request for the list.
+   */
+  joinTokens: { ids: Set<string> | null; askedMs: number };
   /** The time since which each check of GET /readyz has its state. */
   since: Map<string, { state: string; sinceMs: number }>;
 }
@@ -37,6 +42,7 @@ export function newIsolate(
     accessKeys: keepLatest((team) => accessKeys(team, fetch)),
     overLimitUntilMs: new Map(),
     operators: new Map(),
+    joinTokens: { ids: null, askedMs: 0 },
     since: new Map(),
     knownCluster: keepLatest(() => ({ token: {} })),
   };

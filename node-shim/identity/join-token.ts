@@ -1,6 +1,8 @@
 // Reads a join token and makes its key. No flag takes a token, since every user can read a process's command line.
+import { createHash } from "node:crypto";
 import { readSync } from "node:fs";
-import { base64url, calculateJwkThumbprint, type CryptoKey, exportJWK, importPKCS8, type JWK } from "jose";
+import { calculateJwkThumbprint, type CryptoKey, exportJWK, importPKCS8, type JWK } from "jose";
+import { STAMP } from "../../shared/protocol/claims.ts";
 import type { Result } from "../../shared/result.ts";
 import { codeOf } from "../base/fault.ts";
 import type { LogMessage } from "../base/log.ts";
@@ -84,13 +86,31 @@ export function joinTokenFault(token: string): string | null {
   return "this is not a join token: it must read rcj1_ and 43 more characters";
 }
 
+export interface JoinTokenKey {
+  signing: CryptoKey;
+  id: string;
+  /** The token's stamp, by which the Worker recognizes the token; undefined for a token of an earlier Worker. */
+  stamp: string | undefined;
+}
+
 /** Makes the key whose seed is the join token. Throws with the remedy if the text is no join token. */
-export async function joinTokenKey(token: string): Promise<{ signing: CryptoKey; id: string }> {
-  const seed = JOIN_TOKEN.exec(token.trim())?.[1];
-  if (!seed) throw new Error(joinTokenFault(token) ?? "");
-  const der = Buffer.concat([PKCS8_PREFIX, base64url.decode(seed)]).toString("base64");
+export async function joinTokenKey(token: string): Promise<JoinTokenKey> {
+  const text = JOIN_TOKEN.exec(token.trim())?.[1];
+  if (!text) throw new Error(joinTokenFault(token) ?? "");
+  const seed = Buffer.from(text, "base64url");
+  const der = Buffer.concat([PKCS8_PREFIX, seed]).toString("base64");
   const pem = `-----BEGIN PRIVATE KEY-----\n${der}\n-----END PRIVATE KEY-----`;
   const signing = await importPKCS8(pem, "EdDSA", { extractable: true });
   const { kty, crv, x } = await exportJWK(signing);
-  return { signing, id: await calculateJwkThumbprint({ kty, crv, x } as JWK) };
+  // The unused bits of the last character are 0 in a token without a stamp.
+  const isStamped = seed.toString("base64url") !== text;
+  const id = await calculateJwkThumbprint({ kty, crv, x } as JWK);
+  return { signing, id, stamp: isStamped ? stampOf(seed) : undefined };
+}
+
+/** Returns the stamp of a join token: the digest of the seed's random bytes, and the Worker's MAC of the digest. */
+function stampOf(seed: Buffer): string {
+  const { randomBytes, digestLength } = STAMP;
+  const digest = createHash("sha256").update(seed.subarray(0, randomBytes)).digest("base64url");
+  return digest.slice(0, digestLength) + seed.toString("base64url", randomBytes);
 }

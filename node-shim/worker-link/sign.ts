@@ -40,7 +40,12 @@ export async function signEnrolment(
       .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.enrol, jwk: key.publicJwk })
       .sign(key.signing),
     binding: await new SignJWT({ ...vouched })
-      .setProtectedHeader({ alg: "EdDSA", typ: JWT_TYPES.join, kid: token.id })
+      .setProtectedHeader({
+        alg: "EdDSA",
+        typ: JWT_TYPES.join,
+        kid: token.id,
+        ...(token.stamp !== undefined && { stamp: token.stamp }),
+      })
       .sign(token.signing),
   };
 }

@@ -19,8 +19,19 @@ export const JWT_TYPES = {
   nextKey: "rollcall-next-key+jwt",
   /** Proves that the machine has the key to pin. Signed by the machine's key, with the header `jwk`. */
   enrol: "rollcall-enrol+jwt",
-  /** Permits the enrolment. Signed by the join token's key, with the token's ID as the header `kid`. */
+  /** Permits the enrolment. Signed by the join token's key, with the headers `kid` (the token's ID) and `stamp`. */
   join: "rollcall-join+jwt",
+} as const;
+
+/**
+ * A join token's seed has random bytes, and the Worker's MAC of their digest. The token's stamp has this digest and this
+ * MAC, so that the Worker recognizes its own tokens without a look-up.
+ */
+export const STAMP = {
+  randomBytes: 23,
+  /** The characters of the digest: the first 15 bytes of a SHA-256, in base64url. */
+  digestLength: 20,
+  macBytes: 9,
 } as const;
 
 export interface ReportClaims {

@@ -104,6 +104,7 @@ describe("a lost deployment and its backup", () => {
     expect(mutes.filter(({ comment }) => comment === "kept")).toHaveLength(1);
     const headers = { authorization: `Bearer ${secret}` };
     expect((await send("/v1/tokens", { headers })).status).toBe(200);
+    // The token's stamp has a MAC by the deployment's keys, which an import requires.
     expect(await enrolling("kept-later", { joinToken: unused, key: await makeMachineKey() })).toHaveProperty(
       "kid",
     );

@@ -25,6 +25,7 @@ import {
   shimOf,
   transport,
 } from "../worker/support/machine.ts";
+import { inventedToken } from "../worker/support/invented-tokens.ts";
 import { shift } from "../worker/support/clock.ts";
 
 const HOUR_MS = 3_600_000;
@@ -354,7 +355,7 @@ describe("a challenge", () => {
     const [pinned, free] = ["challenge-pinned", "challenge-free"];
     await live(pinned);
     const key = await makeMachineKey();
-    const joinToken = `rcj1_${"A".repeat(43)}`;
+    const joinToken = inventedToken();
     const answers = [];
     for (const name of [pinned, free]) {
       const body = await enrolmentBody(name, { joinToken, key, challenge: "" });

@@ -1,14 +1,16 @@
 // Tests join tokens and enrolment: which machine's key is pinned, and which clients learn nothing from the answers.
-import { evictDurableObject } from "cloudflare:test";
+import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { signEnrolment } from "../../node-shim/worker-link/sign.ts";
 import { joinTokenKey } from "../../node-shim/identity/join-token.ts";
 import { type MachineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
+import { registry } from "../../worker/env.ts";
 import { nameMatches } from "../../worker/identity/join-token.ts";
 import { ADMIN_SECRET } from "../worker/support/constants.ts";
 import { enrolmentBody, enrolmentPath, toSign } from "../worker/support/enrolling.ts";
+import { inventedToken } from "../worker/support/invented-tokens.ts";
 import {
   enrolling as enrollingWith,
   facts,
@@ -45,7 +47,7 @@ describe("a join token", () => {
   });
 
   it("that was never minted → refused", async () => {
-    expect(await enrolling("enrol-forged", { joinToken: `rcj1_${"A".repeat(43)}` })).toEqual(REFUSED);
+    expect(await enrolling("enrol-forged", { joinToken: inventedToken() })).toEqual(REFUSED);
   });
 
   it("that is refused → the log of refusals has its ID and the reason; the client gets neither", async () => {
@@ -62,17 +64,23 @@ describe("a join token", () => {
     };
     const joinToken = await mintToken({ names: "enrol-log-else" });
     const { id } = await joinTokenKey(joinToken);
-    const forged = `rcj1_${"B".repeat(43)}`;
+    // A token without a row: an invented token does not reach the registry, and has no entry.
+    const removed = await mintToken({ names: "enrol-log" });
+    const { id: removedId } = await joinTokenKey(removed);
+    await runInDurableObject(registry(env), (_, { storage }) => {
+      storage.sql.exec("DELETE FROM tokens WHERE id = ?", removedId);
+    });
     const [other, unknown] = [
       await asks("enrol-log", "203.0.113.7", joinToken),
-      await asks("enrol-log", "203.0.113.7", forged),
+      await asks("enrol-log", "203.0.113.7", removed),
     ];
-    await asks("enrol-log", "203.0.113.7", forged);
+    await asks("enrol-log", "203.0.113.7", removed);
+    await asks("enrol-log", "203.0.113.8", inventedToken());
     const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
     const answer = await send("/v1/audit?by=refusals&target=enrol-log", { method: "GET", headers });
     const { entries } = await answer.json<{ entries: { who: string; detail: string }[] }>();
     expect(entries.map(({ who, detail }) => [who, detail])).toEqual([
-      [`token ${(await joinTokenKey(forged)).id}`, `there is no such token, ${unknown}`],
+      [`token ${removedId}`, `there is no such token, ${unknown}`],
       [`token ${id}`, `the token is for other names, ${other}`],
     ]);
   });

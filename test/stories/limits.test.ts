@@ -10,6 +10,7 @@ import { REQUEST_LIMIT, requestRate } from "../../worker/machine/fresh-requests.
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import { enrolmentBody, enrolmentPath } from "../worker/support/enrolling.ts";
 import { type EnrolledMachine, enrolled, mintToken, requestsAbout } from "../worker/support/machine.ts";
+import { inventedToken } from "../worker/support/invented-tokens.ts";
 import { reportBody, reportHeaders } from "../worker/support/posting.ts";
 import { shift } from "../worker/support/clock.ts";
 
@@ -93,7 +94,7 @@ describe("failures of one address: refused as usual at the limit; just over it 4
     ],
     [
       "enrolments with a token that was never minted",
-      () => enrolment("limit-token", `rcj1_${"A".repeat(43)}`),
+      () => enrolment("limit-token", inventedToken()),
       [401, "token-refused"],
     ],
     ["operators with a wrong secret", () => asOperator("wrong"), [403, "forbidden"]],

@@ -21,11 +21,13 @@ import {
 import {
   claimedEnrolment,
   claimedKid,
+  claimedStamp,
   type EnrolmentRequest,
   FOR_ANOTHER_ORIGIN,
   verifyConnect,
   verifyProof,
 } from "../identity/jwt.ts";
+import { isStamp } from "../identity/join-token.ts";
 import { CHANGE_AGAIN_SECONDS, type MachineAnswer } from "../machine/answers.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
@@ -141,7 +143,32 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
   if (challengedAtMs === null) return askFresh(c, { name, thumbprint });
   const { method, path } = c.req;
   const { proof, binding } = body.data;
+  const invented = await refuseInvented(c, binding);
+  if (invented) return invented;
   return { name, method, path, origins: own, challenge, challengedAtMs, proof, binding };
+}
+
+/** The time until an isolate may ask for the list of join tokens again. */
+const TOKENS_EVERY_MS = 60_000;
+
+/**
+ * Refuses a join token that this deployment has not minted; null otherwise. A token's stamp tells that without a
+ * request to the registry. Machines with a token or a shim of an earlier version send no stamp: their tokens' IDs are in
+ * the isolate's list, which one request a minute may renew.
+ */
+async function refuseInvented(c: Context<App>, binding: string): Promise<Response | null> {
+  const stamp = claimedStamp(binding);
+  if (stamp !== undefined)
+    return (await isStamp(macKeysOf(c), stamp)) ? null : refuseUnproven(c, "token-refused");
+  const id = claimedKid(binding) ?? "";
+  const { joinTokens } = c.get("isolate");
+  const waitMs = joinTokens.askedMs + TOKENS_EVERY_MS - currentMs();
+  if (joinTokens.ids?.has(id) ?? waitMs > 0) return null;
+  // An operator may have created the token after the isolate got the list.
+  if (waitMs > 0) return refuse("rate-limited", { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+  joinTokens.askedMs = currentMs();
+  joinTokens.ids = new Set(await registry(c.env).tokenIds());
+  return joinTokens.ids.has(id) ? null : refuseUnproven(c, "token-refused");
 }
 
 /**

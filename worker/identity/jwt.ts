@@ -39,10 +39,16 @@ export async function sha256Base64url(bytes: Uint8Array): Promise<string> {
 export const digestOf = (text: string) => sha256Base64url(new TextEncoder().encode(text));
 
 /** Returns the unverified `kid` in a JWT's header; undefined if the text is no JWT or has no kid. */
-export function claimedKid(jwt: string): string | undefined {
+export const claimedKid = (jwt: string) => claimedText(jwt, "kid");
+
+/** Returns the unverified stamp of the join token in a binding's header; undefined if there is none. */
+export const claimedStamp = (binding: string) => claimedText(binding, "stamp");
+
+function claimedText(jwt: string, name: "kid" | "stamp"): string | undefined {
   try {
-    const { kid }: { kid?: unknown } = decodeProtectedHeader(jwt);
-    return typeof kid === "string" ? kid : undefined;
+    const header: Partial<Record<string, unknown>> = decodeProtectedHeader(jwt);
+    const text = header[name];
+    return typeof text === "string" ? text : undefined;
   } catch {
     return undefined;
   }

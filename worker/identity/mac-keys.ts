@@ -3,7 +3,7 @@ import { base64url, type CryptoKey } from "jose";
 
 /** The purposes of MACs. Each purpose has its own key, so that a MAC is valid for one purpose only. */
 export type MacPurpose = "kid" | DerivedPurpose;
-type DerivedPurpose = "backup" | "challenge" | "connect" | "session";
+type DerivedPurpose = "backup" | "challenge" | "connect" | "session" | "token";
 
 /** A configured key. The first key makes all new MACs; every key verifies MACs. */
 export interface MacKey {
@@ -19,6 +19,7 @@ const DERIVED_KEYS: Record<DerivedPurpose, string> = {
   challenge: "rollcall-challenge-key",
   connect: "rollcall-connect-key",
   session: "rollcall-session-key",
+  token: "rollcall-token-key",
 };
 
 /** Parses the value of KID_MAC_KEYS, `id:base64url id:base64url …`. */

@@ -6,13 +6,13 @@ import type { DecidedRequest } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type Environment, fleetIndex, gatewaySize, origins, removeSilentNodesDays } from "../env.ts";
 import { mintJoinToken } from "../identity/join-token.ts";
-import { randomNonce } from "../identity/mac-keys.ts";
+import { parseMacKeys, randomNonce } from "../identity/mac-keys.ts";
 import { mintOperatorSecret } from "../identity/operator.ts";
 import { ApiserverProbe, askForNode, type Probed } from "../kube/probe.ts";
 import type { Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate, StoredObject } from "../storage/migrations.ts";
-import { ALL_ROWS, type RowsPage } from "../storage/query.ts";
+import { ALL_ROWS, column, type RowsPage } from "../storage/query.ts";
 import {
   type AdmissionRequest,
   admitRequest,
@@ -109,7 +109,7 @@ export class RegistryObject extends StoredObject {
 
   /** Creates a join token and returns it, this once: the registry stores only its public key. `who`: the operator. */
   async mintToken(request: DecidedRequest, who: string) {
-    const { id, key, token } = await mintJoinToken();
+    const { id, key, token } = await mintJoinToken(parseMacKeys(this.env.KID_MAC_KEYS));
     const nowMs = currentMs();
     return this.#atomically(() => {
       insertToken(this.#sql, { id, key, request, createdBy: who, nowMs });
@@ -121,6 +121,11 @@ export class RegistryObject extends StoredObject {
   /** Returns a page of the join tokens, newest first. Earlier versions request all tokens. */
   listTokens(page: RowsPage = ALL_ROWS) {
     return listTokens(this.#sql, page, currentMs()).map(listedToken);
+  }
+
+  /** Returns the IDs of all join tokens. */
+  tokenIds(): string[] {
+    return column(this.#sql, "SELECT id FROM tokens");
   }
 
   /** Revokes a join token. Fails if no token has this ID. */

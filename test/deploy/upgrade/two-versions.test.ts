@@ -8,6 +8,12 @@ import { nodesOf } from "../../lab/bench/local-fleet.ts";
 import { eventually, ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 import type { RunningShim } from "../../e2e/sockets/running-shim.ts";
 import { type SocketPlace, startSocketPlace } from "../../e2e/sockets/socket-place.ts";
+import { mintToken } from "../../../infra/local/admin.ts";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
+import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
+import { enrol } from "../../../node-shim/worker-link/requests.ts";
+import { thisRun } from "../../e2e/run-record.ts";
+import { inventedToken, withoutStamp } from "../../worker/support/invented-tokens.ts";
 import { unpackWorker } from "./recorded-state.ts";
 
 const CLASSES = ["NodeObject", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"] as const;
@@ -50,6 +56,34 @@ afterAll(async () => {
 const uids = async () =>
   new Map((await nodesOf(place.admin)).map(({ metadata }) => [metadata?.name, metadata?.uid]));
 
+let others = 0;
+const ofOlderRegistry: string[] = [];
+
+/** Returns a new join token for one machine that never reports. */
+async function mint(): Promise<string> {
+  const { url, adminSecret } = place.worker;
+  const token = await mintToken(url, adminSecret, {
+    names: "other-*",
+    uses: 1,
+    withoutFactsOnlyTaint: false,
+  });
+  thisRun().secret("join token", token);
+  return token;
+}
+
+/** Reports whether a machine enrols with this token, in as many attempts as `node-shim join` makes. */
+async function joins(joinToken: string): Promise<boolean> {
+  const [name, key] = [`other-${++others}`, await makeMachineKey()];
+  const { url: origin } = place.worker;
+  const { send, close } = httpTransport(origin, 9000);
+  const attempt = () => enrol(send, key, { name, origin, joinToken, machineID: name, systemUUID: name });
+  try {
+    return (await attempt()).ok || (await attempt()).ok || (await attempt()).ok;
+  } finally {
+    close();
+  }
+}
+
 /** Returns the HTTP status of a request that the older version does not support. */
 async function rollout(): Promise<number> {
   const { url, adminSecret } = place.worker;
@@ -81,9 +115,24 @@ it.each<[Part[]]>([
     await eventually(async () => shim.transport().via === "socket");
     await eventually(async () => (await place.quietHeartbeats()) > 0);
     await eventually(async () => (await place.ready()).get(joined) === "True");
+    const [minted, earlier, later] = [await mint(), await mint(), await mint()];
+    expect(await joins(minted)).toBe(true);
+    expect(await joins(withoutStamp(earlier))).toBe(true);
+    if (parts.includes("RegistryObject")) ofOlderRegistry.push(later);
     const { code, stdout } = await place.worker.rollcall(["nodes", "-o", "name"]);
-    expect([code, stdout.trim().split("\n").toSorted()]).toEqual([0, names.toSorted()]);
+    const listed = stdout
+      .trim()
+      .split("\n")
+      .filter((name) => !name.startsWith("other-"));
+    expect([code, listed.toSorted()]).toEqual([0, names.toSorted()]);
     const { code: status } = await place.worker.rollcall(["ready"]);
     expect(status).toBe(0);
   },
 );
+
+it("the newer version alone → machines enrol with the tokens that the older version has minted", async () => {
+  await place.worker.startAgain("deployed");
+  expect(ofOlderRegistry).toHaveLength(3);
+  for (const token of ofOlderRegistry) expect(await joins(token)).toBe(true);
+  expect(await joins(withoutStamp(inventedToken()))).toBe(false);
+});

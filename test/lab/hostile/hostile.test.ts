@@ -25,6 +25,7 @@ describe("a verdict", () => {
     refusals: 40,
     ranMs: 60_000,
     asked: 0,
+    registryAsked: 9,
     objectsMade: 0,
     residentBytes: [100 * MIB],
     digest: "",
@@ -59,6 +60,11 @@ describe("a verdict", () => {
     ],
     ["an object was made", { objectsMade: 1 }, "objects made 1"],
     ["the apiserver got a request", { asked: 1 }, "apiserver asked 1"],
+    [
+      "the registry got a request because of an invented token",
+      { plan: { ...clean.plan, of: "tokens" }, registryAsked: 1 },
+      "registry asked 1",
+    ],
     [
       "the log of refusals has more entries than its limit for two minutes",
       { refusals: 41 },

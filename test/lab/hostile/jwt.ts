@@ -37,10 +37,13 @@ function privateKey(curve: keyof typeof PKCS8_PREFIXES, seed: Uint8Array): { key
 }
 
 export async function seededKey(random: Random): Promise<SeededKey> {
-  const seed = Buffer.from(random.bytes(32));
+  const made = keyOfSeed(random.bytes(32));
+  return { ...made, thumbprint: await calculateJwkThumbprint({ kty: "OKP", crv: "Ed25519", x: made.x }) };
+}
+
+export function keyOfSeed(seed: Uint8Array): SeededKey {
   const { key, x } = privateKey("Ed25519", seed);
-  const thumbprint = await calculateJwkThumbprint({ kty: "OKP", crv: "Ed25519", x });
-  return { key, d: seed.toString("base64url"), x, thumbprint };
+  return { key, d: Buffer.from(seed).toString("base64url"), x, thumbprint: thumbprintOf(x) };
 }
 
 /** Returns the session keys of a socket. */

@@ -13,6 +13,9 @@ The seed and a request's index decide the request. The last line is the verdict:
   accepted 0, 5xx 0, rows 0
 Before it stand the answers by kind, and each request that was not refused, with the command that sends it again.
 
+With --tokens, as stranger: enrolments with invented join tokens in the form of this version. The registry gets no request:
+  no answer 0, objects made 0, apiserver asked 0, registry asked 0, …
+
 With --frames, as stranger: so many frames on machines' open sockets, on which a report was accepted and on which none was.
 The generator has all that was said on them, and what the machines signed for them and withheld; the sessions' keys it has
 not. The seed and a frame's index decide its kind, what is drawn, and the sort of socket. Whoever is sent away comes back
@@ -44,6 +47,7 @@ not asked and memory flat); 1 for anything else, 2 for a wrong command line.
 Examples:
   npm run hostile -- --requests 100000 --seed 7
   npm run hostile -- --seed 7 --from 1234 --requests 1
+  npm run hostile -- --tokens 20000 --seed 7
   npm run hostile -- --frames 100000 --seed 7
   npm run hostile -- --as machine --machines 8 --minutes 5 --seed 7
   npm run hostile -- --as worker --seed 7`;
@@ -68,6 +72,7 @@ interface Flags {
   seed: number;
   requests: number;
   frames?: number;
+  tokens?: number;
   from: number;
   machines: number;
   minutes: number;
@@ -76,7 +81,7 @@ interface Flags {
 
 /** The flags of each mode, which the other mode refuses. */
 const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
-  stranger: ["requests", "frames", "from"],
+  stranger: ["requests", "tokens", "frames", "from"],
   machine: ["machines", "minutes", "acts"],
   worker: [],
 };
@@ -84,12 +89,13 @@ const OF_ONE: Record<Flags["as"], readonly (keyof Flags)[]> = {
 const progress = progressOn(process.stderr);
 
 /** The modules are imported only here: help and a wrong command line do not wait for them. */
-async function asStranger({ requests, seed, from }: Flags): Promise<void> {
+async function asStranger({ requests: any, tokens, seed, from }: Flags): Promise<void> {
+  const [requests, of] = tokens === undefined ? [any, "any" as const] : [tokens, "tokens" as const];
   const [{ runHostile }, { isClean, verdictText }] = await Promise.all([
     import("./run.ts"),
     import("./verdict.ts"),
   ]);
-  const verdict = await runHostile({ requests, seed, from }, (done) =>
+  const verdict = await runHostile({ requests, seed, from, of }, (done) =>
     progress.show(`${done} of ${requests}`),
   );
   progress.clear();
@@ -142,6 +148,11 @@ const program = new Command("npm run hostile --")
     new Option("--as <who>", "who sends them").choices(["stranger", "machine", "worker"]).default("stranger"),
   )
   .option("--requests <n>", "as stranger: how many to send", wholeNumber(1, 100_000_000), 100_000)
+  .option(
+    "--tokens <n>",
+    "as stranger: send so many enrolments with invented join tokens instead",
+    wholeNumber(1, 100_000_000),
+  )
   .option("--frames <n>", "as stranger: send so many frames on sockets instead", wholeNumber(1, 100_000_000))
   .option("--seed <n>", "decides the requests", wholeNumber(0, 2 ** 32 - 1), 7)
   .option("--from <index>", "as stranger: begin at this request, or frame", wholeNumber(0, 2 ** 32), 0)
@@ -163,9 +174,10 @@ const program = new Command("npm run hostile --")
       command.error("error: --minutes or --acts, not both");
     if (flags.as === "machine") return asMachine(flags);
     if (flags.as === "worker") return asWorker(flags);
+    const counts = ["requests", "tokens", "frames"] as const;
+    const given = counts.filter((flag) => command.getOptionValueSource(flag) === "cli");
+    if (given.length > 1) command.error(`error: --${given.toReversed().join(" or --")}, not both`);
     if (flags.frames === undefined) return asStranger(flags);
-    if (command.getOptionValueSource("requests") === "cli")
-      command.error("error: --frames or --requests, not both");
     return withFrames(flags.frames, flags);
   });
 

@@ -46,7 +46,7 @@ interface Attacking {
 }
 
 async function attack({ plan, worker, client, recorded, asked, progress }: Attacking): Promise<Verdict> {
-  const make = await hostileGenerator(recorded.recording, plan.seed);
+  const make = await hostileGenerator(recorded.recording, plan.seed, plan.of);
   const verdict = emptyVerdict(plan);
   const digest = createHash("sha256");
   const objectsBefore = worker.objects();
@@ -64,7 +64,8 @@ async function attack({ plan, worker, client, recorded, asked, progress }: Attac
     await measuredRows(worker);
     asked();
     note(verdict, portion, await client.sendAll(portion));
-    const { rowsWritten: rows, refusals } = await measuredRows(worker);
+    const { rowsWritten: rows, refusals, registryRequests } = await measuredRows(worker);
+    verdict.registryAsked += registryRequests;
     const asks = asked().length;
     if (rows + asks > 0) verdict.disturbances.push({ from: portion[0]!.index, to: index, rows, asks });
     verdict.rows += rows;
@@ -90,6 +91,7 @@ const emptyVerdict = (plan: Plan): Verdict => ({
   refusals: 0,
   ranMs: 0,
   asked: 0,
+  registryAsked: 0,
   objectsMade: 0,
   residentBytes: [],
   digest: "",

@@ -8,6 +8,8 @@ export interface Plan {
   seed: number;
   /** The index of the first request that this run sends. */
   from: number;
+  /** The kinds of requests: `tokens` for enrolments with invented join tokens, by default `any`. */
+  of?: "any" | "tokens";
 }
 
 /** A request that the Worker should have refused. */
@@ -33,6 +35,8 @@ export interface Verdict {
   ranMs: number;
   /** The number of requests that the Worker sent to the apiserver. */
   asked: number;
+  /** The number of requests to the registry. */
+  registryAsked: number;
   objectsMade: number;
   /** The memory of workerd in bytes, after each portion of requests. */
   residentBytes: number[];
@@ -81,7 +85,8 @@ const count = ({ offences }: Verdict, what: Offence["what"]) =>
 
 export function isClean(verdict: Verdict): boolean {
   const { offences, rows, asked, objectsMade, residentBytes } = verdict;
-  const isQuiet = offences.length + rows + asked + objectsMade === 0;
+  const ofRegistry = verdict.plan.of === "tokens" ? verdict.registryAsked : 0;
+  const isQuiet = offences.length + rows + asked + objectsMade + ofRegistry === 0;
   return isQuiet && verdict.refusals <= mostRefusals(verdict) && memoryOf(residentBytes).isFlat;
 }
 
@@ -95,14 +100,15 @@ function mostRefusals({ ranMs }: Verdict): number {
 
 /** Returns the lines of the verdict. The last one is `accepted 0, 5xx 0, rows 0` if the requests had no effect. */
 export function verdictText(verdict: Verdict): string {
-  const { sent, discarded, rows, refusals, asked, objectsMade, residentBytes, digest } = verdict;
+  const { sent, discarded, rows, refusals, asked, registryAsked, objectsMade, residentBytes, digest } =
+    verdict;
   const { early, late, isFlat } = memoryOf(residentBytes);
   const memory = `${Math.round(early / MIB)} → ${Math.round(late / MIB)} MiB${isFlat ? "" : ", which is not flat"}`;
   return [
     ...kindLines(verdict),
     ...offenceLines(verdict),
     `${sent} sent, ${discarded} discarded as still valid, sha256 ${digest}`,
-    `no answer ${count(verdict, "no answer")}, objects made ${objectsMade}, apiserver asked ${asked}, refusals logged ${refusals}, memory ${memory}`,
+    `no answer ${count(verdict, "no answer")}, objects made ${objectsMade}, apiserver asked ${asked}, registry asked ${registryAsked}, refusals logged ${refusals}, memory ${memory}`,
     `accepted ${count(verdict, "accepted")}, 5xx ${count(verdict, "5xx")}, rows ${rows}`,
     "",
   ].join("\n");
@@ -119,7 +125,7 @@ function kindLines({ kinds }: Verdict): string[] {
 /** Returns a line for each offence, with the command that sends the request again. */
 function offenceLines({ plan, offences, disturbances }: Verdict): string[] {
   const again = (from: number, requests: number) =>
-    `npm run hostile -- --seed ${plan.seed} --from ${from} --requests ${requests}`;
+    `npm run hostile -- --seed ${plan.seed} --from ${from} --${plan.of === "tokens" ? "tokens" : "requests"} ${requests}`;
   return [
     ...offences.slice(0, SHOWN).map(({ what, index, text }) => `${what}: ${again(index, 1)}\n  ${text}`),
     ...disturbances

@@ -65,6 +65,12 @@ describe.concurrent("a run of", () => {
     ["hostile --as machine --from 5", 2, /--from is for --as stranger/],
     ["hostile --as worker --machines 5", 2, /--machines is for --as machine/],
     ["hostile --requests 200 --seed 7", 0, /^accepted 0, 5xx 0, rows 0$/m],
+    ["hostile --requests 5 --tokens 5", 2, /--tokens or --requests, not both/],
+    [
+      "hostile --tokens 200 --seed 7",
+      0,
+      /^invented join token +401 × 200$[^]*^no answer 0, objects made 0, apiserver asked 0, registry asked 0, refusals logged 0,/m,
+    ],
     ["hostile --frames 40 --seed 7", 0, /^accepted 0, 5xx 0, rows 0, renewals 0$/m],
   ])("%s → %i", async (args, code, printed) => {
     const ended = await lab(...args.split(" "));

@@ -15,4 +15,6 @@ export interface Measured {
   messages: { received: number; sent: number };
   /** The number of requests to node objects, without the benchmark's own. */
   nodeRequests: number;
+  /** The number of requests to the registry. */
+  registryRequests: number;
 }

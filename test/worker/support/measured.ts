@@ -25,7 +25,7 @@ const alarms = {
   set: 0,
 };
 const index = { cursors: [] as Cursors, asked: 0 };
-const asked = { received: 0, sent: 0, nodes: 0 };
+const asked = { received: 0, sent: 0, nodes: 0, registry: 0 };
 const realNow = Date.now.bind(Date);
 Date.now = () => clock.ms ?? realNow();
 
@@ -70,13 +70,14 @@ function measured(key: string): Measured {
     index: { rowsWritten: written(index.cursors), asked: index.asked },
     messages: { received: asked.received, sent: asked.sent },
     nodeRequests: asked.nodes,
+    registryRequests: asked.registry,
   };
   cursors.length = 0;
   alarms.set = 0;
   refusals.logged = 0;
   index.cursors.length = 0;
   index.asked = 0;
-  Object.assign(asked, { received: 0, sent: 0, nodes: 0 });
+  Object.assign(asked, { received: 0, sent: 0, nodes: 0, registry: 0 });
   return measured;
 }
 
@@ -98,6 +99,11 @@ noteCalls(
   RealNodeObject.prototype,
   Object.getOwnPropertyNames(RealNodeObject.prototype).filter(isAsked),
   () => asked.nodes++,
+);
+noteCalls(
+  RealRegistryObject.prototype,
+  Object.getOwnPropertyNames(RealRegistryObject.prototype).filter(isAsked),
+  () => asked.registry++,
 );
 noteCalls(
   RealGatewayObject.prototype,
