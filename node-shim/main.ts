@@ -7,4 +7,7 @@ process.on("warning", ({ name, message }) => {
   if (name !== "ExperimentalWarning") console.error(`node-shim: ${name}: ${message}`);
 });
 
+// Without this listener, a log that cannot be written ends the process: a full disk (ENOSPC), no reader (EPIPE).
+process.stderr.on("error", () => undefined);
+
 void runCommandLine(process.argv.slice(2));

@@ -248,10 +248,26 @@ export type Log = (level: "info" | "warn", message: LogMessage) => void;
 export const LOG_FORMATS = ["text", "json"] as const;
 export type LogFormat = (typeof LOG_FORMATS)[number];
 
-/** Returns a log that writes text on a terminal and JSON elsewhere, unless `format` is given. `now` gives RFC 3339. */
-export function stderrLog(now: () => string, format?: LogFormat): Log {
-  const chosen = format ?? (process.stderr.isTTY ? "text" : "json");
-  return (level, message) => console.error(logLine(chosen, now(), level, message));
+/** The most bytes of log lines that wait for a slow reader. Further lines are dropped. */
+export const MAX_WAITING_LOG_BYTES = 1024 * 1024;
+
+interface LogTarget {
+  isTTY?: boolean;
+  /** The bytes that wait for the reader. */
+  writableLength: number;
+  write: (text: string) => unknown;
+}
+
+/**
+ * Returns a log that writes text on a terminal and JSON elsewhere, unless `format` is given. `now` gives RFC 3339.
+ * Drops lines that the reader does not take.
+ */
+export function stderrLog(now: () => string, format?: LogFormat, target: LogTarget = process.stderr): Log {
+  const chosen = format ?? (target.isTTY ? "text" : "json");
+  return (level, message) => {
+    const line = `${logLine(chosen, now(), level, message)}\n`;
+    if (target.writableLength + Buffer.byteLength(line) <= MAX_WAITING_LOG_BYTES) target.write(line);
+  };
 }
 
 /** Returns one printable log line in `format`, without the line break at its end. */

@@ -1,7 +1,7 @@
 // Tests the installed shim, where only a process shows a command line's effect: exit codes, standard input,
 // signals. test/node-shim/cli tests the rest; test/runtimes/node-shim runs it on each Node.js.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { ROOT } from "../../../node-shim/base/temporary-folder.ts";
@@ -85,6 +85,43 @@ test("join, the token on standard input → enrolled, reported, Ready", async ()
     ),
   });
   expect(paths).toEqual([ENROLMENT, REPORT]);
+});
+
+describe("a log that cannot be written → the shim still reports after several lines", () => {
+  /** Starts a Worker whose answers change each time, so that the shim logs a line for each. `enough`: eight reports. */
+  async function changingWorker(): Promise<{ url: string; enough: Promise<void> }> {
+    const { promise: enough, resolve } = Promise.withResolvers<void>();
+    let reports = 0;
+    const url = await folder.serve((request, response) => {
+      const isReport = !request.url?.endsWith("enrolment");
+      if (isReport && ++reports === 8) resolve();
+      const answer = isReport
+        ? { phase: "registered", ready: reports % 2 === 0, ticket: "t", reportInMs: 20 }
+        : { kid: "k", ticket: "t" };
+      request.resume().once("end", () => response.end(JSON.stringify(answer)));
+    });
+    return { url, enough };
+  }
+
+  test.each([
+    ["its disk is full", "/dev/full"],
+    ["its reader is gone", null],
+  ])("%s", async (_, path) => {
+    const { url, enough } = await changingWorker();
+    const stderr = path === null ? "pipe" : openSync(path, "w");
+    const environment = { ...process.env, ROLLCALL_JOIN_TOKEN: JOIN_TOKEN };
+    const child = spawn(process.execPath, [BIN, ...folder.run(url)], {
+      env: environment,
+      stdio: ["ignore", "ignore", stderr],
+    });
+    children.push(child);
+    child.stderr?.destroy();
+    if (typeof stderr === "number") closeSync(stderr);
+    const ended = new Promise<string>((done) => child.once("exit", (code) => done(`ended with ${code}`)));
+    expect(await Promise.race([enough, ended])).toBeUndefined();
+    child.kill("SIGTERM");
+    expect(await ended).toBe("ended with 0");
+  });
 });
 
 describe("run", () => {
