@@ -76,7 +76,7 @@ async function enrolOnce(
         throw new Error(refusal(fault, key.thumbprint, (await joinTokenKey(joinToken)).id));
       if (detail) warn(`waiting to enrol: ${detail}`);
       close();
-      await pause(fault.retryAfterMs ?? WAIT_MS);
+      await pause((detail && fault.retryAfterMs) || WAIT_MS);
     }
   } finally {
     close();

@@ -74,6 +74,14 @@ it("many machines enrol at once → waits for its turn with the Worker's estimat
   expect(asked).toBe(5);
 });
 
+it("a proxy answers 503 with a Retry-After of an hour → the third attempt fails after seconds, without a long wait", async () => {
+  const outage = { status: 503, reason: "internal", detail: "", retryAfterSeconds: 3600 };
+  refusals = [outage, outage, outage];
+  withoutWaits(5000);
+  await expect(joined(0o600)).rejects.toThrow();
+  expect(asked).toBe(3);
+});
+
 it.runIf(isRoot)("another group can read the token's file → a warning (only as root)", async () => {
   expect(await joined(0o640, 0)).toEqual([]);
   rmSync(folder.path, { recursive: true });
