@@ -68,7 +68,8 @@ export function admit(
   if (isOwn && isTaken) {
     count(sql, asking, nowMs);
   } else {
-    const turn = turns?.take(thumbprint, nowMs);
+    const unused = isKept ? Infinity : token.uses - token.used;
+    const turn = turns?.take(thumbprint, nowMs, { token: token.id, unused });
     if (turn) return failure(turn);
     const what: MachineChange = isTaken ? "machine.take-over" : "machine.enrol";
     if (!mayChange(sql, name, what, nowMs)) return TOO_OFTEN;

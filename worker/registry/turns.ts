@@ -13,44 +13,61 @@ export const TURN_LIMITS = {
 export interface NotItsTurn {
   reason: "not its turn";
   waitSeconds: number;
-  /** The wait and the number of machines ahead, for the machine's operator. */
+  /** The wait and the machines ahead, for the machine's operator. */
   detail: string;
+}
+
+interface TurnToken {
+  /** The ID of the machine's join token. */
+  token: string;
+  unused: number;
 }
 
 export class Turns {
   #bucket: TokenBucket | undefined;
-  /** The time of each machine's turn, by the thumbprint of its key. The earliest turn is the first entry. */
-  readonly #turnMs = new Map<string, number>();
+  /** The time and the join token of each machine's turn, by the thumbprint of its key. The earliest turn is first. */
+  readonly #turns = new Map<string, { atMs: number; token: string }>();
 
-  /** Returns null if it is the machine's turn, else the refusal with the wait. */
-  take(thumbprint: string, nowMs: number): NotItsTurn | null {
-    for (const [machine, turnMs] of this.#turnMs) {
-      if (turnMs + TURN_LIMITS.keptMs > nowMs) break;
-      this.#turnMs.delete(machine);
+  /**
+   * Returns null if it is the machine's turn, else the refusal with the wait. `unused`: the unused uses of the token,
+   * which has no more turns: its holder could otherwise invent keys, and make all other machines wait.
+   */
+  take(thumbprint: string, nowMs: number, { token, unused }: TurnToken): NotItsTurn | null {
+    const { longestMs, keptMs } = TURN_LIMITS;
+    for (const [machine, { atMs }] of this.#turns) {
+      if (atMs + keptMs > nowMs) break;
+      this.#turns.delete(machine);
     }
-    const waitMs = this.#waitMs(thumbprint, nowMs);
+    const known = this.#turns.get(thumbprint);
+    // A clock that was put back must not extend the wait.
+    if (known && known.atMs - nowMs <= longestMs) return this.#refusal(thumbprint, known.atMs - nowMs);
+    const { waitMs, bucket } = reserve(this.#bucket, RATE_LIMITS.enrolments, 1, nowMs);
+    if (waitMs > longestMs) return this.#refusal(thumbprint, longestMs);
+    const isFull = waitMs > 0 && unused <= this.#turns.size && this.#turnsOf(token) >= unused;
+    if (isFull) return this.#refusal(thumbprint, keptMs, "other machines with this join token");
+    this.#bucket = bucket;
+    this.#turns.set(thumbprint, { atMs: nowMs + waitMs, token });
+    return this.#refusal(thumbprint, waitMs);
+  }
+
+  #turnsOf(token: string): number {
+    let count = 0;
+    for (const turn of this.#turns.values()) if (turn.token === token) count++;
+    return count;
+  }
+
+  #refusal(thumbprint: string, waitMs: number, others?: string): NotItsTurn | null {
     if (waitMs <= 0) {
-      this.#turnMs.delete(thumbprint);
+      this.#turns.delete(thumbprint);
       return null;
     }
     const waitSeconds = Math.ceil(waitMs / 1000);
-    const ahead = Math.ceil(waitMs / RATE_LIMITS.enrolments.everyMs).toLocaleString("en");
+    const ahead =
+      others ?? `${Math.ceil(waitMs / RATE_LIMITS.enrolments.everyMs).toLocaleString("en")} machines`;
     return {
       reason: "not its turn",
       waitSeconds,
-      detail: `About ${waitSeconds} s: ${ahead} machines are ahead.`,
+      detail: `About ${waitSeconds} s: ${ahead} are ahead.`,
     };
-  }
-
-  #waitMs(thumbprint: string, nowMs: number): number {
-    const { longestMs } = TURN_LIMITS;
-    const known = this.#turnMs.get(thumbprint);
-    // A clock that was put back must not extend the wait.
-    if (known !== undefined && known - nowMs <= longestMs) return known - nowMs;
-    const { waitMs, bucket } = reserve(this.#bucket, RATE_LIMITS.enrolments, 1, nowMs);
-    if (waitMs > longestMs) return longestMs;
-    this.#bucket = bucket;
-    if (waitMs > 0) this.#turnMs.set(thumbprint, nowMs + waitMs);
-    return waitMs;
   }
 }

@@ -349,9 +349,10 @@ describe("the pin for a machine's object that was lost", () => {
 
 describe("while many machines enrol", () => {
   /** Returns turns of which none is left now. */
-  function usedUp(): Turns {
+  function usedUp(nowMs = 10): Turns {
     const turns = new Turns();
-    for (let at = 0; at < RATE_LIMITS.enrolments.atOnce; at++) turns.take(`m-${at}`, 10);
+    const ofToken = { token: "t9", unused: Infinity };
+    for (let at = 0; at < RATE_LIMITS.enrolments.atOnce; at++) turns.take(`m-${at}`, nowMs, ofToken);
     return turns;
   }
 
@@ -388,6 +389,39 @@ describe("while many machines enrol", () => {
       return outcomes.map((outcome) => (outcome.ok ? "pinned" : outcome.error.reason));
     });
     expect(found).toEqual(["pinned", "pending"]);
+  });
+
+  it("a token's unused turns are as many as its uses: its holder invents keys → no machine with another token waits longer", async () => {
+    const found = await within("invented keys", (sql) => {
+      addToken(sql, "t1", { uses: 3 });
+      addToken(sql, "t2");
+      const turns = usedUp();
+      const invented = Array.from({ length: 1000 }, (_, at) =>
+        admit(sql, asking(`invented-${at}`), 10, turns),
+      );
+      const texts = invented.map((each) => !each.ok && "detail" in each.error && each.error.detail);
+      return { texts: [...new Set(texts)], other: admit(sql, asking("b", { token: "t2" }), 10, turns) };
+    });
+    expect(found).toMatchObject({
+      texts: [
+        "About 1 s: 1 machines are ahead.",
+        "About 1 s: 2 machines are ahead.",
+        "About 1 s: 3 machines are ahead.",
+        "About 60 s: other machines with this join token are ahead.",
+      ],
+      other: { error: { detail: "About 1 s: 4 machines are ahead." } },
+    });
+  });
+
+  it("a machine whose use is counted → gets a turn, also if its token is used up", async () => {
+    const found = await within("counted", (sql) => {
+      addToken(sql, "t1", { uses: 1, expiresInSeconds: (2 * DAY_MS) / 1000 });
+      admit(sql, asking("b"), 10);
+      // The machine has not reported for a day, so that its name is free.
+      const turns = usedUp(2 * DAY_MS - 5000);
+      return [5000, 4000].map((leftMs) => admit(sql, asking("b"), 2 * DAY_MS - leftMs, turns));
+    });
+    expect(found).toMatchObject([{ error: { reason: "not its turn" } }, { ok: true }]);
   });
 
   it("a request of an earlier version of the Worker → enrols without a turn", async () => {
