@@ -3,7 +3,7 @@ import { Hono } from "hono/tiny";
 import { bodyLimit } from "hono/body-limit";
 import { createMiddleware } from "hono/factory";
 import { validateNodeName } from "../shared/node/node-name.ts";
-import { ANSWER_UNTIL, isTooLate } from "../shared/protocol/answer-until.ts";
+import { ANSWER_UNTIL, isTooLate, WORKER_TIME } from "../shared/protocol/answer-until.ts";
 import { LIMITS } from "../shared/protocol/limits.ts";
 import { currentMs } from "./clock.ts";
 import * as cluster from "./cluster/cluster-object.ts";
@@ -73,7 +73,7 @@ app.use("/v1/*", async (c, next) => {
   if (isTooLate(c.req.header(ANSWER_UNTIL), nowMs)) c.res = refuseLate();
   else await next();
   c.res.headers.set("cache-control", "no-store");
-  c.res.headers.set("date", new Date(nowMs).toUTCString());
+  c.res.headers.set(WORKER_TIME, String(nowMs));
 });
 
 const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) => {

@@ -1,7 +1,7 @@
 // Sends HTTP requests to the Worker over one kept-alive connection of node:http(s): a fifth less memory than fetch.
 import { type IncomingMessage, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { ANSWER_UNTIL } from "../../shared/protocol/answer-until.ts";
+import { ANSWER_UNTIL, WORKER_TIME } from "../../shared/protocol/answer-until.ts";
 import { abortAfter, wallMs } from "../base/clock.ts";
 import { agentTo, connectionFault, DIRECTLY, lateText, type Outbound } from "./outbound.ts";
 import {
@@ -53,7 +53,7 @@ export function httpTransport(
       const request = start(new URL(path, origin), options, (response) => {
         void readAnswer(response).then(
           (answer) => {
-            until.answered(sentMs, answer.status, response.headers.date);
+            until.answered(sentMs, answer.status, response.headers[WORKER_TIME]);
             resolve({ answer });
           },
           (error: Error) => failed(error, false),
@@ -103,7 +103,7 @@ function readAnswer(response: IncomingMessage): Promise<TransportResponse> {
   });
 }
 
-/** The most by which this machine's clock may differ from the Worker's Date, which has whole seconds. */
+/** The most by which this machine's clock may differ from the Worker's. */
 const SKEW_MS = 2000;
 /** Each third request of a machine that is refused has no header: a slow network would delay each request too long. */
 const REFUSALS = 3;
@@ -112,7 +112,7 @@ const REFUSALS = 3;
 export class AnswerUntil {
   readonly #deadlineMs: number;
   readonly #nowMs: () => number;
-  /** true if the Date of the last answer agreed with this machine's clock. A false clock would cost answers. */
+  /** true if the last answer's time agreed with this machine's clock. A false clock would cost answers. */
   #isAgreed = false;
   /** The number of 503s in a row. */
   #refusals = 0;
@@ -129,10 +129,10 @@ export class AnswerUntil {
     return isSent ? { [ANSWER_UNTIL]: String(this.#nowMs() + this.#deadlineMs) } : {};
   }
 
-  /** Must be called with each answer. `sentMs`: the time of the request. `date`: the answer's header Date. */
-  answered(sentMs: number, status: number, date: string | undefined): void {
+  /** Must be called with each answer. `sentMs`: the time of the request. `workerTime`: the answer's WORKER_TIME. */
+  answered(sentMs: number, status: number, workerTime: string | string[] | undefined): void {
     this.#refusals = status === 503 ? this.#refusals + 1 : 0;
-    const workerMs = Date.parse(date ?? "");
+    const workerMs = Number(workerTime);
     this.#isAgreed = workerMs >= sentMs - SKEW_MS && workerMs <= this.#nowMs() + SKEW_MS;
   }
 }

@@ -257,46 +257,64 @@ describe("Retry-After", () => {
 describe("the time until which a machine waits", () => {
   const NOW_MS = Date.UTC(2026, 0, 1);
   const UNTIL = { "rollcall-until": String(NOW_MS + 9000) };
-  const dateOf = (ms: number) => new Date(ms).toUTCString();
 
   it("before the first answer → no header", () => {
     expect(new AnswerUntil(9000, () => NOW_MS).headers()).toEqual({});
   });
 
-  test.each<[situation: string, sentMs: number, date: string | undefined, headers: object]>([
-    ["of the same second", NOW_MS - 100, dateOf(NOW_MS), UNTIL],
-    ["between the request and a late answer", NOW_MS - 8000, dateOf(NOW_MS - 5000), UNTIL],
-    ["2 s before the request", NOW_MS, dateOf(NOW_MS - 2000), UNTIL],
-    ["3 s before the request: one of the clocks is false", NOW_MS, dateOf(NOW_MS - 3000), {}],
-    ["2 s after the answer", NOW_MS - 100, dateOf(NOW_MS + 2000), UNTIL],
-    ["3 s after the answer", NOW_MS - 100, dateOf(NOW_MS + 3000), {}],
+  test.each<[situation: string, sentMs: number, workerTime: string | undefined, headers: object]>([
+    ["of the same second", NOW_MS - 100, String(NOW_MS), UNTIL],
+    ["between the request and a late answer", NOW_MS - 8000, String(NOW_MS - 5000), UNTIL],
+    ["2 s before the request", NOW_MS, String(NOW_MS - 2000), UNTIL],
+    ["more than 2 s before the request: one of the clocks is false", NOW_MS, String(NOW_MS - 2001), {}],
+    ["2 s after the answer", NOW_MS - 100, String(NOW_MS + 2000), UNTIL],
+    ["more than 2 s after the answer", NOW_MS - 100, String(NOW_MS + 2001), {}],
     ["missing", NOW_MS - 100, undefined, {}],
-    ["no date", NOW_MS - 100, "soon", {}],
-  ])("the Date of the last answer is %s", (_, sentMs, date, headers) => {
+    ["no time", NOW_MS - 100, "soon", {}],
+  ])("the Worker's time in the last answer is %s", (_, sentMs, workerTime, headers) => {
     const until = new AnswerUntil(9000, () => NOW_MS);
-    until.answered(sentMs, 200, date);
+    until.answered(sentMs, 200, workerTime);
     expect(until.headers()).toEqual(headers);
   });
+
+  test.each<[situation: string, skewMs: number, isSent: boolean]>([
+    ["agrees with the machine's", 0, true],
+    ["is 6 s ahead of the machine's", 6000, false],
+  ])(
+    "the Worker's clock %s, and a proxy puts its own Date → the header is sent: %s",
+    async (_, skewMs, isSent) => {
+      const untils: unknown[] = [];
+      const { origin } = await serve((request, response) => {
+        untils.push(request.headers["rollcall-until"]);
+        response.setHeader("rollcall-time", String(Date.now() + skewMs));
+        response.end("{}");
+      });
+      const { send } = transport(origin);
+      await send(REQUEST);
+      await send(REQUEST);
+      expect(untils.map((until) => until !== undefined)).toEqual([false, isSent]);
+    },
+  );
 
   it("the machine's clock was set → no header after the next answer, also if that answer is a refusal", () => {
     let nowMs = NOW_MS;
     const until = new AnswerUntil(9000, () => nowMs);
-    until.answered(nowMs, 200, dateOf(nowMs));
+    until.answered(nowMs, 200, String(nowMs));
     nowMs -= 60_000;
-    until.answered(nowMs, 503, dateOf(NOW_MS));
+    until.answered(nowMs, 503, String(NOW_MS));
     expect(until.headers()).toEqual({});
   });
 
   it("a network delays each request too long → each third request after refusals has no header", () => {
     const until = new AnswerUntil(9000, () => NOW_MS);
-    until.answered(NOW_MS, 200, dateOf(NOW_MS));
+    until.answered(NOW_MS, 200, String(NOW_MS));
     const sent = Array.from({ length: 6 }, () => {
       const isSent = "rollcall-until" in until.headers();
-      until.answered(NOW_MS, 503, dateOf(NOW_MS));
+      until.answered(NOW_MS, 503, String(NOW_MS));
       return isSent;
     });
     expect(sent).toEqual([true, true, false, true, true, false]);
-    until.answered(NOW_MS, 200, dateOf(NOW_MS));
+    until.answered(NOW_MS, 200, String(NOW_MS));
     expect(until.headers()).toEqual(UNTIL);
   });
 });

@@ -286,7 +286,7 @@ export class Crowd {
       const answer = (status: number, body: object, more = {}) => {
         if (!isAwaited) return false;
         cancel();
-        machine.until.answered(sentMs, status, new Date(this.clock.nowMs()).toUTCString());
+        machine.until.answered(sentMs, status, String(this.clock.nowMs()));
         resolve({ status, body: JSON.stringify(body), ...more });
         return status === 200;
       };
