@@ -173,10 +173,10 @@ export class ClusterObject extends StoredObject {
     });
   }
 
-  /** Returns the apiserver's URL, and a `fetch` that measures the durations of requests. */
+  /** Returns the apiserver's URL, the object's timer, and a `fetch` that measures the durations of requests. */
   #path(): ReturnType<typeof pathTo> {
-    const { fetch, url } = pathTo(this.env);
-    return { fetch: this.#durations.timed(fetch), url };
+    const path = pathTo(this.env);
+    return { ...path, fetch: this.#durations.timed(path.fetch) };
   }
 
   async #client(withinMs: number): Promise<KubeClient> {

@@ -7,7 +7,7 @@ import { ClusterObject } from "../../../worker/cluster/cluster-object.ts";
 import type { Environment } from "../../../worker/env.ts";
 import { tokenChainId } from "../../../worker/kube/connect.ts";
 import { tokenOf } from "../support/account-tokens.ts";
-import { eventually, passing, setClock, shift } from "../support/clock.ts";
+import { after, eventually, passing, setClock, shift } from "../support/clock.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -315,6 +315,14 @@ describe("the watch of the Nodes", () => {
       },
       more,
     );
+  });
+
+  it("lists, watches and notifies → all deadlines use the object's timer, so that no cleared timer is left", async () => {
+    const { kube, more } = surroundings();
+    const timer = vi.fn(after);
+    await within("watch-timer", kube, (object) => passing(object.alarm()), { ...more, timer });
+    // The list, the watch's answer, the question to the registry, and the notice.
+    expect(timer.mock.calls.length).toBeGreaterThanOrEqual(4);
   });
 
   it("the alarm rings → lists and watches by the deployment's label, notifies the machine's object, and sets the next alarm", async () => {
