@@ -30,8 +30,9 @@ export function leaveGateway(sql: SqlStorage, held: number | null): void {
 
 function joinGateway(sql: SqlStorage, size: number): number {
   // A gateway that has measured nothing takes as many machines as the newest gateway that has.
-  const measured = "SELECT machines FROM gateways WHERE machines IS NOT NULL ORDER BY number DESC LIMIT 1";
-  const most = `MIN(?, COALESCE(machines, (${measured}), ${UNMEASURED_MACHINES}))`;
+  const newest = "SELECT machines FROM gateway_capacities ORDER BY number DESC LIMIT 1";
+  const own = "SELECT machines FROM gateway_capacities AS capacity WHERE capacity.number = gateways.number";
+  const most = `MIN(?, COALESCE((${own}), (${newest}), ${UNMEASURED_MACHINES}))`;
   const free = `SELECT MIN(number) AS number FROM gateways WHERE members < ${most} AND NOT is_full`;
   const next = "SELECT IFNULL(MAX(number), 0) + 1 FROM gateways";
   const join = `INSERT INTO gateways (number, members, is_full) SELECT IFNULL((${free}), (${next})), 1, 0 WHERE TRUE
@@ -41,7 +42,9 @@ function joinGateway(sql: SqlStorage, size: number): number {
 
 /** Stores how many machines the gateway can serve. Later machines get another gateway; its own machines stay. */
 export function noteCapacity(sql: SqlStorage, number: number, machines: number): void {
-  sql.exec("UPDATE gateways SET machines = ?2 WHERE number = ?1 AND machines IS NOT ?2", number, machines);
+  const store = `INSERT INTO gateway_capacities VALUES (?, ?)
+    ON CONFLICT (number) DO UPDATE SET machines = excluded.machines WHERE machines <> excluded.machines`;
+  sql.exec(store, number, machines);
 }
 
 /** A machine whose gateway is full and has refused it. */

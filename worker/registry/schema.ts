@@ -106,6 +106,10 @@ export const REGISTRY_MIGRATIONS: readonly Migration[] = [
   // Adds the public key of next_thumbprint, so that a machine whose object was lost can continue with its next key.
   `ALTER TABLE pins ADD COLUMN next_key TEXT;`,
   IMPORTS_MIGRATION,
-  // Adds the number of machines that each gateway can serve, as measured; null before the first measurement.
-  `ALTER TABLE gateways ADD COLUMN machines INTEGER;`,
+  // Adds the number of machines that each gateway can serve, as measured. Earlier versions insert rows of three columns
+  // into `gateways`.
+  {
+    sql: "CREATE TABLE gateway_capacities (number INTEGER PRIMARY KEY, machines INTEGER NOT NULL);",
+    usableFrom: 12,
+  },
 ];

@@ -21,22 +21,20 @@ import { rowsReadBy } from "../support/rows-read.ts";
 const within = <Result>(name: string, act: (storage: DurableObjectStorage) => Result) =>
   runInDurableObject(env.REGISTRY.getByName(name), (_, { storage }) => act(storage));
 
-/** Makes an empty registry that has run this number of migrations. */
-function beginAgain(storage: DurableObjectStorage, migrations: number): void {
+function dropTables({ sql }: DurableObjectStorage): void {
   const tables =
     "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_*' AND name NOT GLOB 'sqlite_*'";
-  for (const { name } of storage.sql.exec<{ name: string }>(tables).toArray())
-    storage.sql.exec(`DROP TABLE ${name}`);
+  for (const { name } of sql.exec<{ name: string }>(tables).toArray()) sql.exec(`DROP TABLE ${name}`);
+}
+
+/** Makes an empty registry that has run this number of migrations. */
+function beginAgain(storage: DurableObjectStorage, migrations: number): void {
+  dropTables(storage);
   migrate(storage, REGISTRY_MIGRATIONS.slice(0, migrations));
 }
 
 /** The tables of registries from before there were pins. */
 const OLD_REGISTRY = `
-  DROP TABLE tokens; DROP TABLE enrolments; DROP TABLE tombstones; DROP TABLE pins; DROP TABLE pending;
-  DROP TABLE generation; DROP TABLE audit; DROP TABLE machine_log; DROP TABLE origin_uses; DROP TABLE refusal_log; DROP TABLE refusal_counts;
-  DROP TABLE operators; DROP TABLE refused_changes; DROP TABLE bulk_plans; DROP TABLE bulks; DROP TABLE bulk_machines;
-  DROP TABLE sessions; DROP TABLE session_codes; DROP TABLE gateways; DROP TABLE imports;
-  DROP TABLE import_pages; DROP TABLE migrations;
   CREATE TABLE tokens (
     id TEXT PRIMARY KEY, key TEXT NOT NULL, names TEXT NOT NULL, expires_at_ms INTEGER NOT NULL,
     uses INTEGER NOT NULL, used INTEGER NOT NULL, without_facts_only_taint INTEGER NOT NULL
@@ -54,6 +52,7 @@ const OLD_REGISTRY = `
 describe("a registry before there were pins", () => {
   it("→ its tokens stay valid, and a name belongs to the key that had it first", async () => {
     const found = await within("old-registry", (storage) => {
+      dropTables(storage);
       storage.sql.exec(OLD_REGISTRY);
       migrate(storage, REGISTRY_MIGRATIONS);
       migrate(storage, REGISTRY_MIGRATIONS);
