@@ -17,6 +17,7 @@ const PROGRAMS = {
   descheduler: ["sigs.k8s.io/descheduler/cmd/descheduler", "sigs.k8s.io/descheduler"],
   karpenter: [".", "sigs.k8s.io/karpenter"],
   "kube-state-metrics": ["k8s.io/kube-state-metrics/v2", "k8s.io/kube-state-metrics/v2"],
+  kwok: ["sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok"],
   "metrics-server": ["sigs.k8s.io/metrics-server/cmd/metrics-server", "sigs.k8s.io/metrics-server"],
 } as const;
 
@@ -42,6 +43,13 @@ export function programVersion(name: ProgramName): string {
   const [, module] = PROGRAMS[name];
   const file = readFileSync(join(FOLDER, name, "go.mod"), "utf8");
   return new RegExp(`${module} (v\\S+)`).exec(file)?.[1] ?? "unknown";
+}
+
+/** Returns the folder of the sources of the program's module, in Go's cache. */
+export function sourcesOf(name: ProgramName): string {
+  const [, module] = PROGRAMS[name];
+  const args = ["list", "-m", "-f", "{{.Dir}}", module];
+  return execFileSync("go", args, { cwd: join(FOLDER, name), encoding: "utf8" }).trim();
 }
 
 /** Builds a program, unless it is built already. The first build takes minutes. Returns null, or the error. */

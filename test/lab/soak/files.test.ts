@@ -2,7 +2,15 @@
 import { expect, test } from "vitest";
 import { filesLack } from "./soak.ts";
 
-const plan = { machines: 8000, minutes: 1, reconnect: false, real: false, tunnel: false };
+const plan = {
+  machines: 8000,
+  minutes: 1,
+  reconnect: false,
+  real: false,
+  tunnel: false,
+  atOnce: false,
+  trial: null,
+};
 
 test.each<[situation: string, machines: number, reconnect: boolean, open: number, enough: number | null]>([
   ["two for each socket, and those of awake objects", 8000, false, 28_000, null],

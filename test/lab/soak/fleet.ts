@@ -8,6 +8,8 @@ export interface MachinesWish {
   joinToken: string;
   from: number;
   to: number;
+  /** true if all machines enrol at once, each at its own pace. */
+  isAtOnce: boolean;
 }
 
 /** The events of one process's machines since its last message. */

@@ -49,7 +49,7 @@ export async function runFlood(
   };
   return inMadeUpPlace(GATEWAY_LIMITS.machines, neighbours, async ({ worker }) => {
     const failed = new AbortController();
-    const wish = { url: worker.url, joinToken: worker.joinToken, from: 1, to: NEIGHBOURS };
+    const wish = { url: worker.url, joinToken: worker.joinToken, from: 1, to: NEIGHBOURS, isAtOnce: false };
     const fleet = startFleet([wish], (why) => failed.abort(new Error(why)));
     try {
       const place = { worker, fleet, output, signal: AbortSignal.any([stop, failed.signal]) };

@@ -6,6 +6,7 @@ import type { Clock } from "../../../node-shim/base/clock.ts";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../../node-shim/worker-link/http-transport.ts";
 import { requestFaultText } from "../../../node-shim/worker-link/exchange.ts";
+import { afterEnrolment } from "../../../node-shim/worker-link/enrol.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { simulatedFacts, simulatedVitals } from "../../../infra/local/simulated-machine.ts";
 import type { EnrolmentAnswer } from "../../../shared/protocol/answers.ts";
@@ -14,8 +15,6 @@ import type { MachinesReport, MachinesWish } from "./fleet.ts";
 
 const WITHIN_MS = 9000;
 const ENROLMENTS_AT_ONCE = 16;
-const ATTEMPTS = 20;
-const AGAIN_AFTER_MS = 1000;
 /**
  * Milliseconds of an enrolment, above which the Worker counts as busy: the next machines then start more slowly.
  */
@@ -78,14 +77,13 @@ async function runOne(index: number): Promise<void> {
   await registered.promise;
 }
 
-/** Repeats an enrolment, so that a busy computer has the time that it needs. Throws after ATTEMPTS. */
+/** Repeats an enrolment as the shim does, so that a busy computer has the time that it needs. */
 async function untilEnrolled(asked: () => ReturnType<typeof enrol>): Promise<EnrolmentAnswer> {
-  for (let attempt = 1; ; attempt++) {
+  for (let failures = 1; ; failures++) {
     const outcome = await asked();
     if (outcome.ok) return outcome.value;
-    if (attempt === ATTEMPTS) throw new Error(`not enrolled: ${requestFaultText(outcome.error)}`);
     since.failures.push(`enrolment: ${requestFaultText(outcome.error)}`);
-    await wait(AGAIN_AFTER_MS);
+    await wait(afterEnrolment(outcome.error, "soak", failures, Math.random).waitMs);
   }
 }
 
@@ -115,4 +113,5 @@ setInterval(() => {
 process.once("disconnect", () => process.exit(0));
 
 const waiting = Array.from({ length: wish.to - wish.from + 1 }, (_, at) => wish.from + at);
-await Promise.all(Array.from({ length: ENROLMENTS_AT_ONCE }, () => runSome(waiting)));
+if (wish.isAtOnce) await Promise.all(waiting.map(runOne));
+else await Promise.all(Array.from({ length: ENROLMENTS_AT_ONCE }, () => runSome(waiting)));

@@ -7,12 +7,15 @@ import { openStore } from "../../../infra/local/apiserver/store.ts";
 import { afterTimeout } from "../../../infra/local/apiserver/timer.ts";
 import { openJsonPort, type PortAnswer, type PortRequest } from "../bench/json-port.ts";
 import { LeaseTable } from "./lease-table.ts";
+import type { ApiserverTrouble } from "./place.ts";
 
 export interface MadeUpApiserver {
   url: string;
   token: string;
   /** Returns the numbers of requests since the last call, by kind: `PUT lease`, `PATCH node`, … */
   asked: () => Map<string, number>;
+  /** Begins a trouble, which replaces the time of answers or refuses all requests; null ends it. */
+  trouble: (trouble: ApiserverTrouble | null) => void;
   stop: () => Promise<void>;
 }
 
@@ -43,10 +46,15 @@ export async function startMadeUpApiserver(
     };
   }
 
+  let trouble: ApiserverTrouble | null = null;
   const port = await openJsonPort(async (request) => {
     const what = `${request.method} ${kindOf(request.path)}`;
     asked.set(what, (asked.get(what) ?? 0) + 1);
-    const late = wait(answersAfterMs);
+    const late = wait(trouble === null ? answersAfterMs : TROUBLES[trouble]);
+    if (trouble === "429") {
+      await late;
+      return TOO_MANY;
+    }
     const answer = leases.answer(request.method, request.path, request.body) ?? (await embedded(request));
     await late;
     return answer;
@@ -59,12 +67,26 @@ export async function startMadeUpApiserver(
       asked = new Map();
       return since;
     },
+    trouble: (begun) => void (trouble = begun),
     stop: async () => {
       await port.stop();
       store.close();
     },
   };
 }
+
+/** Milliseconds until an answer, by trouble. */
+const TROUBLES: Record<ApiserverTrouble, number> = { "300ms": 300, "2s": 2000, "429": 1 };
+const TOO_MANY = {
+  status: 429,
+  text: JSON.stringify({
+    kind: "Status",
+    apiVersion: "v1",
+    status: "Failure",
+    reason: "TooManyRequests",
+    code: 429,
+  }),
+};
 
 interface StatusPatch {
   status?: { conditions?: { type: string; lastHeartbeatTime?: string }[] };

@@ -5,6 +5,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { mintToken } from "../../../infra/local/admin.ts";
 import { endText, localParts, type Part, type Parts, untilReady } from "../../../infra/local/parts.ts";
 import { freePort } from "../../../infra/local/ports.ts";
@@ -16,6 +17,10 @@ import type { InPlace, SoakWorker } from "./place.ts";
 
 const OPEN_FILES = 200_000;
 const RAISED = `ulimit -n ${OPEN_FILES} 2>/dev/null || ulimit -n "$(ulimit -Hn)"`;
+
+/** The share of the time that a slowed Worker runs, in slices of SLICE_MS. */
+const SLOWED = 0.1;
+const SLICE_MS = 200;
 
 /** Milliseconds that the apiserver waits before each answer. */
 const ANSWERS_AFTER_MS = 50;
@@ -36,7 +41,7 @@ export const inMadeUpPlace: InPlace = async (machines, leases, work) => {
       const { user, system } = process.cpuUsage();
       return (user + system) / 1e6;
     };
-    return await work({ worker, apiserverCpuSeconds, died: died.signal });
+    return await work({ worker, apiserverCpuSeconds, trouble: kube.trouble, died: died.signal });
   } finally {
     await parts.stop();
     await kube.stop();
@@ -110,6 +115,19 @@ export async function workerOf(parts: Parts, started: Part, reached: Reached): P
     async metrics() {
       const headers = { authorization: `Bearer ${secret}` };
       return (await fetch(`${url}/metrics`, { headers })).text();
+    },
+    async slow(forMs, signal) {
+      const endMs = performance.now() + forMs;
+      try {
+        while (performance.now() < endMs) {
+          part.process.kill("SIGSTOP");
+          await wait(SLICE_MS * (1 - SLOWED), undefined, { signal });
+          part.process.kill("SIGCONT");
+          await wait(SLICE_MS * SLOWED, undefined, { signal });
+        }
+      } finally {
+        part.process.kill("SIGCONT");
+      }
     },
     async killAndStart() {
       part.process.kill("SIGKILL");

@@ -1,6 +1,7 @@
 // Runs ten thousand machines over sockets for an hour, or one machine that floods a full gateway (`npm run soak`).
-import { Command, InvalidArgumentError } from "commander";
+import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../../node-shim/base/fault.ts";
+import { type ApiserverTrouble, APISERVER_TROUBLES } from "./place.ts";
 import { areKept, type Finding, findingsText } from "./finding.ts";
 import { progressOn } from "../hostile/progress.ts";
 
@@ -21,6 +22,14 @@ With --tunnel that apiserver is behind a Tunnel and Cloudflare Access, as docs/a
 for five seconds no cloudflared is connected, or none reaches the apiserver, or answers are lost on the way back. No heartbeat
 is late by more than a beat all the same.
 
+With --at-once all machines enrol at the same time, each as a shim does, and the time until all are on sockets is printed.
+
+With --slowed workerd runs for a tenth of the time, for two minutes at half time; with --apiserver 300ms, 2s or 429 the apiserver
+that is made up takes that time for each answer, or answers 429, for a minute. Afterwards all machines are on sockets again
+within 60 s, no lease expires, and none was late for longer than the trial and a lease.
+
+With --real --kwok KWOK keeps as many Nodes, for comparison: npm run neighbours -- --build builds it, with Go.
+
 What else is printed of CPU and of answers' times is not judged: it says how busy this computer was.
 
 Exit codes: 0; 1 when a limit is broken or something failed; 2 for a wrong command line.
@@ -29,6 +38,8 @@ Examples:
   npm run soak
   npm run soak -- --machines 1000 --minutes 3
   npm run soak -- --reconnect
+  npm run soak -- --machines 3000 --minutes 6 --slowed
+  npm run soak -- --machines 1000 --minutes 4 --apiserver 429
   npm run soak -- --real --machines 3000 --minutes 5
   npm run soak -- --tunnel --machines 100 --minutes 60
   npm run soak -- --flood --minutes 5`;
@@ -54,6 +65,10 @@ interface Flags {
   real: boolean;
   tunnel: boolean;
   flood: boolean;
+  kwok: boolean;
+  atOnce: boolean;
+  slowed: boolean;
+  apiserver?: ApiserverTrouble;
 }
 
 const progress = progressOn(process.stderr);
@@ -70,7 +85,12 @@ for (const signal of ["SIGINT", "SIGTERM"] as const)
   process.once(signal, () => interrupted.abort(new Error("interrupted")));
 
 /** The modules are imported only here: help and a wrong command line do not wait for them. */
-async function findingsOf({ flood, ...plan }: Flags): Promise<Finding[]> {
+async function findingsOf({ flood, kwok, slowed, apiserver, ...flags }: Flags): Promise<Finding[]> {
+  const plan = { ...flags, trial: slowed ? ("slowed" as const) : (apiserver ?? null) };
+  if (kwok) {
+    const { runKwok } = await import("./kwok.ts");
+    return runKwok(plan, output, interrupted.signal);
+  }
   if (flood) {
     const [{ runFlood }, { floodFindings }] = await Promise.all([
       import("./flood.ts"),
@@ -97,11 +117,27 @@ const program = new Command("npm run soak --")
   .option("--real", "with the etcd and kube-apiserver in KUBEBUILDER_ASSETS", false)
   .option("--tunnel", "the same behind a Tunnel and Access, which restarts each minute", false)
   .option("--flood", "500 machines on one gateway, of which one floods it, in each of four ways", false)
+  .option("--kwok", "KWOK in the place of rollcall, with --real", false)
+  .option("--at-once", "all machines enrol at the same time", false)
+  .option("--slowed", "at half time workerd is slowed to a tenth for two minutes", false)
+  .addOption(
+    new Option("--apiserver <trouble>", "at half time the apiserver is slow or refuses for a minute").choices(
+      APISERVER_TROUBLES,
+    ),
+  )
   .addHelpText("after", HELP)
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(async (flags: Flags, command: Command) => {
-    const { reconnect, real, tunnel } = flags;
-    const isFleetSet = command.getOptionValueSource("machines") === "cli" || reconnect || real || tunnel;
+    const { reconnect, real, tunnel, atOnce, slowed, apiserver } = flags;
+    const isTrial = slowed || apiserver !== undefined;
+    const isFleetSet =
+      command.getOptionValueSource("machines") === "cli" || reconnect || real || tunnel || atOnce || isTrial;
+    if (slowed && apiserver) command.error("error: --slowed and --apiserver are two runs");
+    if (flags.kwok && (!real || isTrial || reconnect || atOnce))
+      command.error("error: --kwok is with --real, --machines and --minutes alone");
+    if (isTrial && reconnect) command.error("error: --reconnect has a half time of its own");
+    if (apiserver && (real || tunnel))
+      command.error("error: --apiserver is for the apiserver that is made up");
     if (flags.flood && isFleetSet) command.error("error: --flood has machines and an apiserver of its own");
     if ((real || tunnel) && !process.env["KUBEBUILDER_ASSETS"])
       command.error(

@@ -13,11 +13,19 @@ export interface SoakWorker {
   metrics: () => Promise<string>;
   /** Kills the Worker and starts it again. Resolves once the Worker answers. */
   killAndStart: () => Promise<void>;
+  /** Lets the Worker's process run for a tenth of the time, for `forMs`. Rejects if `signal` is aborted. */
+  slow: (forMs: number, signal: AbortSignal) => Promise<void>;
 }
+
+/** The ways in which a made-up apiserver is slow or refuses. */
+export const APISERVER_TROUBLES = ["300ms", "2s", "429"] as const;
+export type ApiserverTrouble = (typeof APISERVER_TROUBLES)[number];
 
 export interface SoakPlace {
   worker: SoakWorker;
   apiserverCpuSeconds: () => number;
+  /** Begins a trouble of the apiserver; null ends it. Absent if the apiserver is real. */
+  trouble?: (trouble: ApiserverTrouble | null) => void;
   /** Aborted once a process has ended by itself. */
   died: AbortSignal;
 }

@@ -1,7 +1,8 @@
 // Starts a soak's Worker with a real etcd and kube-apiserver: the local cluster of `npm start`. Reads its leases
 // every few seconds.
 import { setTimeout as wait } from "node:timers/promises";
-import { tokenAdmin } from "../../../infra/local/kube-admin.ts";
+import { type KubeAdmin, tokenAdmin } from "../../../infra/local/kube-admin.ts";
+import type { Part, Parts } from "../../../infra/local/parts.ts";
 import { adminSecret } from "../../../infra/local/settings.ts";
 import { type LocalFleet, withLocalFleet } from "../bench/local-fleet.ts";
 import { cpuSecondsOf } from "../bench/process-weight.ts";
@@ -23,15 +24,9 @@ export const inRealPlace: InPlace = (machines, leases, work) => {
   const died = new AbortController();
   const run = async (fleet: LocalFleet) => {
     const { parts, workerUrl, folder } = fleet;
-    const running = (name: string) => {
-      const found = parts.running().findLast((part) => part.name === name);
-      if (!found) throw new Error(`no ${name} runs`);
-      return found;
-    };
     const { secret } = adminSecret(folder);
-    const worker = await workerOf(parts, running("worker"), { url: workerUrl, secret, machines });
-    const apiservers = ["etcd", "kube-apiserver"].map((name) => running(name).process.pid ?? 0);
-    const apiserverCpuSeconds = () => apiservers.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+    const worker = await workerOf(parts, runningPart(parts, "worker"), { url: workerUrl, secret, machines });
+    const apiserverCpuSeconds = () => apiserverCpuSecondsOf(parts);
     const ended = new AbortController();
     const reading = readLeases(fleet, leases, ended.signal);
     try {
@@ -43,15 +38,32 @@ export const inRealPlace: InPlace = (machines, leases, work) => {
   return withLocalFleet(run, (part, how) => noteEnd(died, part, how));
 };
 
+function runningPart(parts: Parts, name: string): Part {
+  const found = parts.running().findLast((part) => part.name === name);
+  if (!found) throw new Error(`no ${name} runs`);
+  return found;
+}
+
+/** Returns the CPU time of etcd and the kube-apiserver since their start, in seconds. */
+export function apiserverCpuSecondsOf(parts: Parts): number {
+  const pids = ["etcd", "kube-apiserver"].map((name) => runningPart(parts, name).process.pid ?? 0);
+  return pids.reduce((sum, pid) => sum + cpuSecondsOf(pid), 0);
+}
+
+/** Returns a function that sends requests as the administrator. */
+export function askerOf(admin: LocalFleet["admin"]): KubeAdmin {
+  const { server = "", caData = "" } = admin.getCurrentCluster() ?? {};
+  const ca = Buffer.from(caData, "base64").toString();
+  return tokenAdmin(server, ca, admin.getCurrentUser()?.token ?? "");
+}
+
 /** Reads the leases repeatedly. Rejects if a read fails or `ended` is aborted; never resolves. */
-async function readLeases(
+export async function readLeases(
   { admin }: LocalFleet,
   leases: Pick<LeaseWatch, "renewed">,
   ended: AbortSignal,
 ): Promise<never> {
-  const { server = "", caData = "" } = admin.getCurrentCluster() ?? {};
-  const ca = Buffer.from(caData, "base64").toString();
-  const ask = tokenAdmin(server, ca, admin.getCurrentUser()?.token ?? "");
+  const ask = askerOf(admin);
   const seenMs = new Map<string, number>();
   for (;;) {
     const { items } = (await ask({ method: "GET", path: LEASES })) as ListedLeases;

@@ -7,10 +7,10 @@ import { type MachinesReport, type SoakFleet, startFleet } from "./fleet.ts";
 import { LeaseWatch } from "./lease-watch.ts";
 import { inMadeUpPlace, openFiles } from "./made-up-place.ts";
 import { minuteOf, minuteText, type Usage } from "./minutes.ts";
-import type { SoakPlace, SoakWorker } from "./place.ts";
+import type { ApiserverTrouble, SoakPlace, SoakWorker } from "./place.ts";
 import { inRealPlace } from "./real-place.ts";
 import { inTunnelPlace } from "./tunnel-place.ts";
-import type { MemorySample, Return, SoakObserved } from "./verdict.ts";
+import type { MemorySample, Return, SoakObserved, Tried } from "./verdict.ts";
 
 export interface SoakPlan {
   machines: number;
@@ -21,7 +21,15 @@ export interface SoakPlan {
   real: boolean;
   /** true to use a real apiserver behind a Tunnel and Access. The Tunnel restarts each minute. */
   tunnel: boolean;
+  /** true to let all machines enrol at once, each as a shim does. */
+  atOnce: boolean;
+  /** The trial at half time: workerd is slowed to a tenth, or the apiserver is in trouble. null for none. */
+  trial: Trial | null;
 }
+
+export type Trial = "slowed" | ApiserverTrouble;
+/** Milliseconds of a trial. */
+const TRIAL_MS = { slowed: 120_000, apiserver: 60_000 } as const;
 
 /** The functions that print a soak's lines of text. */
 export interface SoakOutput {
@@ -45,7 +53,7 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
   if (lack !== null) throw new Error(lack);
   return inPlace(plan.machines, leases, async (place) => {
     const failed = new AbortController();
-    const fleet = startFleet(wishesOf(plan.machines, place.worker), (why) => failed.abort(new Error(why)));
+    const fleet = startFleet(wishesOf(plan, place.worker), (why) => failed.abort(new Error(why)));
     const signal = AbortSignal.any([stop, place.died, failed.signal]);
     const soak = new Soak({ ...place, plan, output, signal, leases, fleet });
     return soak
@@ -73,7 +81,7 @@ export function filesLack({ machines, reconnect }: SoakPlan, open: number): stri
   return `workerd may have ${open} files open here (ulimit -n), which is enough for --machines ${most}`;
 }
 
-function wishesOf(machines: number, { url, joinToken }: SoakWorker) {
+function wishesOf({ machines, atOnce }: SoakPlan, { url, joinToken }: SoakWorker) {
   const processes = Math.ceil(machines / MACHINES_OF_PROCESS);
   const share = Math.ceil(machines / processes);
   return Array.from({ length: processes }, (_, at) => ({
@@ -81,6 +89,7 @@ function wishesOf(machines: number, { url, joinToken }: SoakWorker) {
     joinToken,
     from: at * share + 1,
     to: Math.min(machines, (at + 1) * share),
+    isAtOnce: atOnce,
   }));
 }
 
@@ -98,6 +107,7 @@ class Soak {
   readonly #lost: string[] = [];
   readonly #steady = { answers: 0, seconds: 0, workerCpuSeconds: 0 };
   #returned: Return | null = null;
+  #tried: Tried | null = null;
   #minute = 0;
   #late = 0;
   #counted: Counted = new Map();
@@ -108,7 +118,7 @@ class Soak {
 
   async run(): Promise<SoakObserved> {
     const { plan, output, leases, signal } = this.#in;
-    const { machines, minutes, reconnect } = plan;
+    const { machines, minutes, reconnect, trial } = plan;
     const beganMs = performance.now();
     await untilAllOnSockets(this.#in, machines);
     output.say(`${machines} machines on sockets after ${elapsed(beganMs)} s`);
@@ -116,12 +126,11 @@ class Soak {
     this.#in.fleet.take();
     this.#counted = countedIn(await this.#in.worker.metrics());
     leases.begin(Date.now());
-    const half = reconnect ? minutes / 2 : minutes;
+    const half = reconnect || trial ? minutes / 2 : minutes;
     await this.#watch(half * MINUTE_MS);
-    if (reconnect) {
-      await this.#reconnect();
-      await this.#watch((minutes - half) * MINUTE_MS);
-    }
+    if (reconnect) await this.#reconnect();
+    if (trial) await this.#try(trial);
+    if (reconnect || trial) await this.#watch((minutes - half) * MINUTE_MS);
     return {
       machines,
       isReal: plan.real,
@@ -129,6 +138,7 @@ class Soak {
       lostSockets: this.#lost,
       memory: this.#memory,
       returned: this.#returned,
+      tried: this.#tried,
       steady: this.#steady,
     };
   }
@@ -194,6 +204,35 @@ class Soak {
     };
   }
 
+  async #try(trial: Trial): Promise<void> {
+    const { plan, output, worker, fleet, signal, trouble } = this.#in;
+    const forMs = trial === "slowed" ? TRIAL_MS.slowed : TRIAL_MS.apiserver;
+    const beganMs = Date.now();
+    if (trial !== "slowed") trouble?.(trial);
+    const slowing = trial === "slowed" ? worker.slow(forMs, signal) : wait(forMs, undefined, { signal });
+    let answers = 0;
+    const failures = new Map<string, number>();
+    const take = async () => {
+      await wait(TICK_MS, undefined, { signal });
+      const report = fleet.take();
+      answers += report.answersMs.length;
+      countFailures(failures, report.failures);
+      output.show(`${trial}: ${report.onSocket} on sockets, ${report.answersMs.length} answers a second`);
+      return report.onSocket;
+    };
+    const watch = async () => {
+      while (Date.now() - beganMs < forMs) await take();
+    };
+    await Promise.all([slowing, watch()]);
+    trouble?.(null);
+    const endMs = Date.now();
+    output.say(`${trial} for ${forMs / 1000} s: ${(answers / (forMs / 1000)).toFixed(1)} answers a second`);
+    let onSocket = 0;
+    while (onSocket < plan.machines && Date.now() - endMs < RETURN_WITHIN_MS) onSocket = await take();
+    sayFailures(output, failures);
+    this.#tried = { trial, beganMs, endMs, onSocket, backAfterMs: Date.now() - endMs };
+  }
+
   async #reconnect(): Promise<void> {
     const { plan, output, worker, fleet, signal } = this.#in;
     const { machines } = plan;
@@ -209,16 +248,24 @@ class Soak {
       const report = fleet.take();
       for (const { name, atMs } of report.opened)
         if (atMs >= killedMs && !backAtMs.has(name)) backAtMs.set(name, atMs);
-      for (const text of report.failures) {
-        const why = text.replace(/^[^:]+: /, "");
-        failures.set(why, (failures.get(why) ?? 0) + 1);
-      }
+      countFailures(failures, report.failures);
       output.show(`${backAtMs.size} of ${machines} on sockets again`);
     }
-    for (const [why, count] of failures)
-      output.say(`meanwhile reports were not taken: ${count} times ${why}`);
+    sayFailures(output, failures);
     this.#returned = { machines, afterMs: [...backAtMs.values()].map((atMs) => atMs - backMs) };
   }
+}
+
+/** Counts failed reports by their reason, without the machine's name. */
+function countFailures(counts: Map<string, number>, failures: readonly string[]): void {
+  for (const text of failures) {
+    const why = text.replace(/^[^:]+: /, "");
+    counts.set(why, (counts.get(why) ?? 0) + 1);
+  }
+}
+
+function sayFailures({ say }: SoakOutput, counts: ReadonlyMap<string, number>): void {
+  for (const [why, count] of counts) say(`meanwhile reports were not taken: ${count} times ${why}`);
 }
 
 export async function untilAllOnSockets(

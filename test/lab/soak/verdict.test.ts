@@ -16,8 +16,17 @@ const CLEAN: SoakObserved = {
   lostSockets: [],
   memory: [memory(100, 100, 100)],
   returned: null,
+  tried: null,
   steady: { answers: 240, seconds: 1200, workerCpuSeconds: 12 },
 };
+const TRIED = { trial: "slowed", beganMs: 100_000, endMs: 220_000, onSocket: 2, backAfterMs: 60_000 };
+const expired = (gapMs: number, sinceMs: number): SoakObserved["leases"] => ({
+  ...CLEAN.leases,
+  longestMs: gapMs,
+  late: [{ name: "edge-1", gapMs, sinceMs }],
+});
+/** Returns the verdicts of a run whose trial has these verdicts. */
+const AFTER = (...trial: boolean[]) => [null, true, ...trial, true, null];
 const LATE = { name: "edge-1", gapMs: 20_001, sinceMs: 0 };
 
 test.each<[situation: string, observed: Partial<SoakObserved>, verdicts: (boolean | null)[]]>([
@@ -59,6 +68,33 @@ test.each<[situation: string, observed: Partial<SoakObserved>, verdicts: (boolea
     "on a real apiserver a lease ran out",
     { isReal: true, leases: { ...CLEAN.leases, longestMs: SOAK_BOUNDS.leaseMs } },
     [false, null, true, true, false],
+  ],
+  [
+    "a trial, and all return in time",
+    { tried: TRIED, leases: { ...CLEAN.leases, late: [LATE] } },
+    AFTER(true, true, true),
+  ],
+  ["one machine returns too late", { tried: { ...TRIED, backAfterMs: 60_001 } }, AFTER(false, true, true)],
+  ["one machine does not return", { tried: { ...TRIED, onSocket: 1 } }, AFTER(false, true, true)],
+  [
+    "a lease expires during the trial",
+    { tried: TRIED, leases: expired(120_000 + 40_000, 99_999) },
+    AFTER(true, true, true),
+  ],
+  [
+    "a lease expires for longer",
+    { tried: TRIED, leases: expired(120_000 + 40_001, 99_999) },
+    AFTER(true, true, false),
+  ],
+  [
+    "a lease expires after the trial",
+    { tried: TRIED, leases: expired(40_000, TRIED.endMs) },
+    AFTER(true, false, true),
+  ],
+  [
+    "a lease is late after the trial",
+    { tried: TRIED, leases: expired(39_999, TRIED.endMs) },
+    AFTER(true, true, true),
   ],
   ["one does not", { returned: { afterMs: [1000], machines: 2 } }, [true, true, true, false, null]],
 ])("%s", (_, observed, verdicts) => {

@@ -1,6 +1,6 @@
 // Compares the results of a soak with its limits. Pure.
 import type { Finding } from "./finding.ts";
-import type { LeaseSummary } from "./lease-watch.ts";
+import type { LateLease, LeaseSummary } from "./lease-watch.ts";
 import { quantile } from "./minutes.ts";
 
 /** A sample of the memory of one process of workerd. */
@@ -16,6 +16,16 @@ export interface Return {
   machines: number;
 }
 
+/** A trial at half time, and the machines' return after it. */
+export interface Tried {
+  trial: string;
+  beganMs: number;
+  endMs: number;
+  /** The number of machines on sockets `backAfterMs` after the end. */
+  onSocket: number;
+  backAfterMs: number;
+}
+
 export interface SoakObserved {
   machines: number;
   /** true if etcd and the kube-apiserver are real. Only then workerd's CPU time has a limit. */
@@ -27,6 +37,8 @@ export interface SoakObserved {
   memory: readonly (readonly MemorySample[])[];
   /** The machines' return after workerd was killed. null if workerd was not killed. */
   returned: Return | null;
+  /** null without a trial. */
+  tried: Tried | null;
   /** The counts while no process was started again. */
   steady: { answers: number; seconds: number; workerCpuSeconds: number };
 }
@@ -50,26 +62,52 @@ const MINUTE_MS = 60_000;
 const BUCKET_MS = 5000;
 
 export function soakFindings(observed: SoakObserved): Finding[] {
-  const { leases, lostSockets, memory, returned, machines, steady, isReal } = observed;
+  const { leases, lostSockets, memory, returned, machines, steady, isReal, tried } = observed;
   const share = (100 * steady.workerCpuSeconds) / steady.seconds;
   const each = (1000 * steady.workerCpuSeconds) / steady.answers;
   return [
-    ...(isReal ? [expiryFinding(leases)] : []),
+    ...(isReal && !tried ? [expiryFinding(leases)] : []),
     {
       text: `heartbeats late by more than a beat: ${leases.late.length} (${leases.renewals} of ${leases.leases} machines; the longest time between two ${seconds(leases.longestMs)})`,
       // A real etcd on the same computer is busier than the Worker, so heartbeats may be late then: only the leases
       // must not expire.
-      isKept: isReal ? null : leases.late.length === 0 && leases.leases === machines,
-      faults: leases.late.map(
-        ({ name, gapMs, sinceMs }) => `${name}: ${seconds(gapMs)} from ${new Date(sinceMs).toISOString()} on`,
-      ),
+      isKept: isReal || tried ? null : leases.late.length === 0 && leases.leases === machines,
+      faults: tried ? [] : leases.late.map(lateText),
     },
     { text: `sockets lost: ${lostSockets.length}`, isKept: lostSockets.length === 0, faults: lostSockets },
+    ...(tried ? trialFindings(tried, observed) : []),
     ...memory.map(memoryFinding),
     ...(returned ? [returnFinding(returned)] : []),
     {
       text: `workerd, while nothing was started again: ${share.toFixed(1)} % of a core, ${each.toFixed(2)} ms for each of ${steady.answers} answers`,
       isKept: isReal ? share <= SOAK_BOUNDS.workerCpu * machines : null,
+    },
+  ];
+}
+
+const lateText = ({ name, gapMs, sinceMs }: LateLease) =>
+  `${name}: ${seconds(gapMs)} from ${new Date(sinceMs).toISOString()} on`;
+
+function trialFindings(
+  { trial, beganMs, endMs, onSocket, backAfterMs }: Tried,
+  { leases: { late, longestMs }, machines }: SoakObserved,
+): Finding[] {
+  const { leaseMs, returnedMs } = SOAK_BOUNDS;
+  // Gaps that began before the end belong to the trial, which may last longer than a lease.
+  const afterwards = late.filter(({ gapMs, sinceMs }) => sinceMs >= endMs && gapMs >= leaseMs);
+  return [
+    {
+      text: `after ${trial}: ${onSocket} of ${machines} on sockets again after ${seconds(backAfterMs)}`,
+      isKept: onSocket >= machines && backAfterMs <= returnedMs,
+    },
+    {
+      text: `leases that expired after ${trial}: ${afterwards.length}`,
+      isKept: afterwards.length === 0,
+      faults: afterwards.map(lateText),
+    },
+    {
+      text: `the longest time between two heartbeats is ${seconds(longestMs)}; the trial lasted ${seconds(endMs - beganMs)}`,
+      isKept: longestMs <= endMs - beganMs + leaseMs,
     },
   ];
 }
