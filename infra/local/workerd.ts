@@ -33,7 +33,7 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
   const { folder, root, entry = join(root, "worker/index.ts") } = settings;
   mkdirSync(join(folder, "objects"), { recursive: true, mode: 0o700 });
   await build({
-    stdin: { contents: withStaticFiles(entry), resolveDir: root },
+    stdin: { contents: likeCloudflare(entry), resolveDir: root },
     outfile: join(folder, "worker.js"),
     bundle: true,
     format: "esm",
@@ -50,10 +50,18 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
 /** Returns a text of Cap'n Proto, whose escapes are those of JSON. */
 const text = (value: string) => JSON.stringify(value);
 
-/** Returns the source of a module that answers static files before it calls the Worker, like Cloudflare. */
-const withStaticFiles = (entry: string) => `import worker from ${text(entry)};
+const CLASSES = ["NodeObject", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"];
+
+/**
+ * Returns the source of a module that answers static files before it calls the Worker, and limits the connections of
+ * each object, like Cloudflare.
+ */
+const likeCloudflare = (entry: string) => `import worker, * as entry from ${text(entry)};
+import { limited } from ${text(join(import.meta.dirname, "outgoing-connections.ts"))};
 import { staticAnswer } from ${text(join(import.meta.dirname, "static-files.ts"))};
 export * from ${text(entry)};
+const log = (line) => console.warn(JSON.stringify(line));
+${CLASSES.map((name) => `export const ${name} = limited(entry.${name}, log);`).join("\n")}
 export default {
   scheduled: worker.scheduled,
   fetch: async (request, env, context) =>

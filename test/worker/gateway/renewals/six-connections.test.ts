@@ -2,7 +2,7 @@
 // how often PUTs fail, and the longest time between two renewals of a lease.
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { OutgoingConnections } from "../../support/outgoing-connections.ts";
+import { OutgoingConnections } from "../../../../infra/local/outgoing-connections.ts";
 import type { Lease } from "../../../../shared/kubernetes/types.ts";
 import type { Environment } from "../../../../worker/env.ts";
 import { leasePutter, type PutLease } from "../../../../worker/gateway/lease.ts";
