@@ -2,7 +2,7 @@
 import { type Check, entriesOf, textOf } from "../shared/deployment/check-result.ts";
 import { BOUND_DEFAULTS, DEFAULTS } from "../shared/deployment/defaults.ts";
 import type { NumberVariable } from "../shared/deployment/numbers.ts";
-import { PRIVATE_WEBHOOKS, REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
+import { PLACEMENTS, PRIVATE_WEBHOOKS, REGISTER_AGAIN, VARIABLES } from "../shared/deployment/variables.ts";
 import type { SettingsBounds } from "../shared/from-report/within-bounds.ts";
 import type { NodeMarks } from "../shared/node/own-labels.ts";
 import type { Timer } from "./clock.ts";
@@ -26,6 +26,7 @@ export interface Environment
       | "NODE_TOPOLOGY_LABELS"
       | "NODE_UNSCHEDULABLE"
       | "NODE_WATCH"
+      | "PLACEMENT"
       | "REGISTER_AGAIN"
       | "PRIVATE_WEBHOOKS"
       | "REMOVE_SILENT_NODES_DAYS"
@@ -49,6 +50,8 @@ export interface Environment
   NODE_UNSCHEDULABLE?: string;
   /** Whether the Worker watches other writers' changes of Nodes: one of NODE_WATCH, by default `on`. */
   NODE_WATCH?: string;
+  /** The region of new Durable Objects: one of PLACEMENTS. Absent or empty: near the request that creates the object. */
+  PLACEMENT?: string;
   /** Whether notifications may go to private addresses: one of PRIVATE_WEBHOOKS, by default `off`. */
   PRIVATE_WEBHOOKS?: string;
   /** Which deleted Nodes are registered again: one of REGISTER_AGAIN, by default `when-silent`. */
@@ -179,3 +182,13 @@ export const clusterObject = (env: Environment) => env.CLUSTER.getByName("cluste
 
 /** Returns the gateway with this number. The registry assigns gateways to machines. */
 export const gateway = (env: Environment, number: number) => env.GATEWAYS.getByName(String(number));
+
+/** Returns an environment whose objects are created in the region PLACEMENT; `env` itself without a valid PLACEMENT. */
+export function placed(env: Environment): Environment {
+  const locationHint = PLACEMENTS.find((each) => each === env.PLACEMENT);
+  if (!locationHint) return env;
+  const own: Record<string, object> = {};
+  for (const each of ["NODES", "REGISTRY", "CLUSTER", "INDEX", "GATEWAYS"] as const)
+    own[each] = { getByName: (name: string) => env[each].getByName(name, { locationHint }) };
+  return { ...env, ...own };
+}

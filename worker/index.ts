@@ -48,6 +48,7 @@ const app = new Hono<App>();
 
 app.use(async (c, next) => {
   c.set("isolate", isolate);
+  c.env = isolate.placed(c.env);
   // Hono would serve a route's path with a slash at its end as well.
   if (c.req.path.endsWith("/")) c.res = refuse("not-found");
   else await next();

@@ -1,7 +1,7 @@
 // Holds the caches that an isolate keeps between requests and may lose at any time. index.ts creates them once.
 import type { FetchImplementation, JWTVerifyGetKey } from "jose";
 import { type CheckedConfiguration, checkConfiguration } from "../shared/deployment/configuration.ts";
-import type { Environment } from "./env.ts";
+import { type Environment, placed } from "./env.ts";
 import { accessKeys, type Operator } from "./identity/operator.ts";
 import { logConfiguration } from "./log.ts";
 import { type MacKey, parseMacKeys } from "./identity/mac-keys.ts";
@@ -10,6 +10,8 @@ import type { KnownCluster } from "./kube/token.ts";
 export interface Isolate {
   /** Checks the variables and secrets, once for the isolate, whose environment never changes. */
   configuration: (env: Environment) => CheckedConfiguration;
+  /** Returns `placed(env)`, once for the isolate. */
+  placed: (env: Environment) => Environment;
   /** Parses KID_MAC_KEYS, once for the isolate: parsing and importing would take a tenth of each request's time. */
   macKeys: (configured: string) => readonly MacKey[];
   /** Returns the public keys of a team of Cloudflare Access. jose caches fetched keys for ten minutes. */
@@ -38,6 +40,7 @@ export function newIsolate(
       logConfiguration(checked.findings);
       return checked;
     }),
+    placed: keepLatest(placed),
     macKeys: keepLatest(parseMacKeys),
     accessKeys: keepLatest((team) => accessKeys(team, fetch)),
     overLimitUntilMs: new Map(),

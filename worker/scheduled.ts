@@ -1,7 +1,7 @@
 // Handles the cron trigger of wrangler.toml. Each minute it checks the gateways' alarms; every five minutes the
 // watch of the Nodes and the fleet index. Once a day it removes ended join tokens, and the Nodes of machines that are
 // silent for long.
-import { clusterObject, type Environment, fleetIndex, gateway, registry } from "./env.ts";
+import { clusterObject, type Environment, fleetIndex, gateway, placed, registry } from "./env.ts";
 import { inTime } from "./kube/deadline.ts";
 import { logFailure } from "./log.ts";
 
@@ -11,7 +11,8 @@ const MINUTES_OF_OTHERS = 5;
 /** `atOnce`: the number of gateways that are called at the same time. `withinMs`: the deadline of each call. */
 const GATEWAY_PACE = { atOnce: 50, withinMs: 10_000 } as const;
 
-export async function scheduled({ scheduledTime }: ScheduledController, env: Environment): Promise<void> {
+export async function scheduled({ scheduledTime }: ScheduledController, own: Environment): Promise<void> {
+  const env = placed(own);
   const time = new Date(scheduledTime);
   const isForOthers = time.getUTCMinutes() % MINUTES_OF_OTHERS === 0;
   const isDaily = time.getUTCHours() === REMOVAL_HOUR && time.getUTCMinutes() === 0;

@@ -24,6 +24,9 @@ const SWITCH = ["on", "off"];
 /** The private addresses that may receive notifications; `loopback` is the Worker's own computer. */
 export const PRIVATE_WEBHOOKS = ["off", "loopback", "on"] as const;
 
+/** The values of PLACEMENT: Cloudflare's location hints of Durable Objects. */
+export const PLACEMENTS = ["wnam", "enam", "sam", "weur", "eeur", "apac", "oc", "afr", "me"] as const;
+
 /** The values of NODE_TOPOLOGY_LABELS. With `keep`, bystanders keep a kubelet's labels of topology and platform. */
 const NODE_TOPOLOGY_LABELS = ["move", "keep"];
 
@@ -44,6 +47,7 @@ export const VARIABLES = {
   MIN_LEASE_SECONDS: (text) => checkNumber("MIN_LEASE_SECONDS", text),
   MAX_IMAGES: (text) => checkNumber("MAX_IMAGES", text),
   MACHINE_REQUESTS: (text) => checkNumber("MACHINE_REQUESTS", text),
+  PLACEMENT: oneOf(PLACEMENTS),
   GATEWAY_SIZE: (text) => checkNumber("GATEWAY_SIZE", text),
   SHARED_LIMITS_FACTOR: (text) => checkNumber("SHARED_LIMITS_FACTOR", text),
   REGISTER_AGAIN: oneOf(REGISTER_AGAIN),

@@ -2,12 +2,14 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import {
+  type Environment,
   gateway,
   gatewaySize,
   isMachineMetricsOn,
   isNodeWatchOn,
   privateWebhooks,
   machineRequests,
+  placed,
   nodeMarks,
   origins,
   registerAgain,
@@ -15,6 +17,31 @@ import {
   removeSilentNodesDays,
   settingsBounds,
 } from "../../worker/env.ts";
+
+describe("PLACEMENT", () => {
+  /** Returns the environment, and the calls of its namespaces. */
+  function environment(placement: string | undefined) {
+    const asked: unknown[] = [];
+    const of = (kind: string) => ({ getByName: (...args: unknown[]) => asked.push([kind, ...args]) });
+    const kinds = ["NODES", "REGISTRY", "CLUSTER", "INDEX", "GATEWAYS"] as const;
+    const namespaces = Object.fromEntries(kinds.map((kind) => [kind, of(kind)]));
+    const made = { DEPLOYMENT: "rollcall", ...(placement !== undefined && { PLACEMENT: placement }) };
+    return { asked, kinds, own: { ...made, ...namespaces } as unknown as Environment };
+  }
+
+  it("a region → the hint of each object; the other variables stay", () => {
+    const { asked, kinds, own } = environment("weur");
+    const env = placed(own);
+    for (const kind of kinds) env[kind].getByName("a");
+    expect(asked).toEqual(kinds.map((kind) => [kind, "a", { locationHint: "weur" }]));
+    expect(env.DEPLOYMENT).toBe("rollcall");
+  });
+
+  it.each([undefined, "", "europe"])("%j → no hint", (placement) => {
+    const { own } = environment(placement);
+    expect(placed(own)).toBe(own);
+  });
+});
 
 it("the registry is always the object of one name: another name would be an empty registry", () => {
   expect(registry(env).id.equals(env.REGISTRY.idFromName("fleet"))).toBe(true);

@@ -2,7 +2,7 @@
 // state is the number of migrations that have run; this file's own tables store it.
 import { DurableObject } from "cloudflare:workers";
 import { currentMs, oneTimer } from "../clock.ts";
-import type { Environment } from "../env.ts";
+import { type Environment, placed } from "../env.ts";
 import { logFailure } from "../log.ts";
 
 /**
@@ -117,7 +117,10 @@ export function guarded<Class extends ObjectClass>(
   return new Proxy(of, {
     construct(target, [ctx, env]: ConstructorParameters<ObjectClass>, newTarget) {
       abortAfterFailure(ctx);
-      const own: Environment = Object.assign(Object.create(env), { ...shared, timer: oneTimer(LATEST_MS) });
+      const own: Environment = Object.assign(Object.create(placed(env)), {
+        ...shared,
+        timer: oneTimer(LATEST_MS),
+      });
       try {
         return Reflect.construct(target, [ctx, own], newTarget) as InstanceType<Class>;
       } catch (error) {
