@@ -197,6 +197,53 @@ describe.each<[way: string, Partial<Facts>, what: (node: Node) => unknown, Grant
   });
 });
 
+it("the provider ID begins as the token allows → is there; ends so → left out", () => {
+  const under = (pattern: string) => created(facts(NAME, cloud), { ...NOTHING, mayCloud: [pattern] });
+  expect(under("aws:///eu-*").node.spec?.providerID).toBe("aws:///eu-west-1a/i-0");
+  expect(under("i-0*").left).toEqual(["provider ID aws:///eu-west-1a/i-0"]);
+});
+
+it("a taint of the token itself, which allows the machine no taint → is there", () => {
+  const { node, left } = created(facts(NAME), { ...NOTHING, taints: [TAINT], mayTaint: [] });
+  expect(node.spec?.taints?.map(({ key }) => key)).toContain(TAINT.key);
+  expect(left).toEqual([]);
+});
+
+it("a drop-in's condition beyond the token → the other conditions stay", () => {
+  const types = (what: Facts) =>
+    created(what, { ...NOTHING, mayCondition: [] }).node.status?.conditions?.map(({ type }) => type);
+  const without = types(facts(NAME, dropIns({})));
+  expect(without).toContain("Ready");
+  expect(types(facts(NAME, dropIns({ conditions: [CONDITION] })))).toEqual(without);
+});
+
+it("a drop-in's condition within the token changes → the Node's changes", () => {
+  const grant = { ...NOTHING, mayCondition: [CONDITION.type] };
+  const { node: before } = created(facts(NAME, dropIns({ conditions: [CONDITION] })), grant);
+  const well = facts(NAME, dropIns({ conditions: [{ ...CONDITION, status: "False" }] }));
+  const { node, left } = updated(before, well, grant);
+  expect(node.status?.conditions).toContainEqual(
+    expect.objectContaining({ type: CONDITION.type, status: "False" }),
+  );
+  expect(left).toEqual([]);
+});
+
+it("a registration over a Node with another writer's resource, which the token does not allow → the resource stays", () => {
+  const { node } = created(facts(NAME), NOTHING);
+  const before = structuredClone(node);
+  before.status!.capacity!["example.com/dongle"] = "4";
+  const draft = structuredClone(node);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a registered Node has all parts of a draft
+  const left = withinGrant(
+    before,
+    draft as DraftNode,
+    facts(NAME),
+    holderOf({ ...NOTHING, mayResource: [] }),
+  );
+  expect(draft.status?.capacity).toMatchObject({ "example.com/dongle": "4" });
+  expect(left).toEqual(["resource example.com/dongle"]);
+});
+
 const UNSCHEDULABLE = { key: "node.kubernetes.io/unschedulable", effect: "NoSchedule" } as const;
 
 test.each<[situation: string, Partial<Facts["settings"]>, isIn: boolean]>([
@@ -409,6 +456,13 @@ describe("values that the token sets", () => {
     expect(listed).toContain("topology.kubernetes.io/region");
     expect(listed).not.toContain("topology.kubernetes.io/zone");
     expect(left).toEqual(["label topology.kubernetes.io/zone", "label tier"]);
+  });
+
+  it("given to a Node whose machine no longer reports its label → the label stays, and is not named", () => {
+    const { node: before } = created(facts(NAME, dropIns({ labels: { tier: "back" } })), NOTHING);
+    const { node, left } = updated(before, facts(NAME, { dropIns: null }), grant);
+    expect(node.metadata?.labels).toMatchObject({ tier: "back" });
+    expect(left).toEqual([]);
   });
 
   it("stay when a drop-in reports others, and when it stops", () => {
