@@ -3,7 +3,7 @@
 import type { PoolWorker, PoolRunnerInitializer, WorkerRequest, WorkerResponse } from "vitest/node";
 
 /** The time limits of tests. With many mutants a test waits for an event that never comes. */
-export const WAITING = { testTimeout: 30_000, hookTimeout: 30_000 };
+export const WAITING = { testTimeout: 60_000, hookTimeout: 60_000 };
 
 /** Wraps a pool, so that a worker that has ended its run also takes the next one. */
 export function keeping({ name, createPoolWorker }: PoolRunnerInitializer): PoolRunnerInitializer {
