@@ -20,6 +20,8 @@ export interface LinkSituation {
   choice?: TransportChoice;
   random?: number;
   outbound?: Outbound;
+  /** Returns the header with which an upgrade states until when the machine waits. Absent: no header. */
+  until?: () => Record<string, string>;
   /** The Worker's origin. Absent: http://127.0.0.1 with the Worker's port. */
   origin?: string;
 }
@@ -40,7 +42,7 @@ export async function linkedMachine(
   const seen: TransportInUse[] = [];
   const key = await makeMachineKey();
   const own = { name: "edge-1", origin, key, kid: `1.${key.thumbprint}.e.m` };
-  const { send, close, until } = httpTransport(origin, DEADLINE_MS, outbound);
+  const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   let asked = 0;
   const link = new Link({
     machine: own,
@@ -49,7 +51,7 @@ export async function linkedMachine(
     clock,
     choice,
     random: () => random,
-    until,
+    ...(more.until && { until: more.until }),
     log: (level, message) => lines.push(`${level} ${message}`),
     dropHttp: close,
     changed: (transport) => seen.push(transport),
