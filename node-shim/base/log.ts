@@ -124,6 +124,14 @@ export const LOG_LINES = {
 } as const satisfies Record<string, readonly [means: string, todo: string]>;
 
 export const WARNING_SOURCES = {
+  facts: [
+    "the shim limits the named values, or omits the named groups, which the Worker would refuse",
+    "correct the value at its source, which `node-shim facts` shows",
+  ],
+  report: [
+    "the shim cuts the named groups of facts, so that the report has at most 262,144 bytes",
+    "set `nodeStatusMaxImages`, or report fewer or shorter facts of drop-ins",
+  ],
   configuration: [
     "the shim ignores fields that only a kubelet uses, or all but the last value of a repeated key",
     "remove the fields, or keep them for a kubelet",

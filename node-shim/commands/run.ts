@@ -17,6 +17,7 @@ import { type Log, type LogFormat, stderrLog } from "../base/log.ts";
 import { reportUntilAsked } from "../loop/until-asked.ts";
 import type { LoopDependencies, Reported } from "../loop/loop.ts";
 import { LoopHang } from "../loop/watchdog.ts";
+import { reportFitter } from "../machine/fit.ts";
 import { type Machine, thisMachine } from "../machine/machine.ts";
 import { type MachineFlags } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
@@ -177,9 +178,12 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
     log,
   });
   closings.push(devices.close);
+  const gathering = await devices.gathering.catch(failed);
+  // The machine's own facts fit already. The facts on devices may make the report too large.
+  const fit = reportFitter((source, message) => log("warn", `${source}: ${message}`));
   return {
     report,
-    gather: await devices.gathering.catch(failed),
+    gather: flags.devicePlugins ? async () => fit(await gathering()) : gathering,
     pace,
     reconnect: () => {
       close();

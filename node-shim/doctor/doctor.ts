@@ -113,7 +113,7 @@ const TODO: Record<string, string> = {
 async function checkNode(flags: MachineFlags): Promise<Finding[]> {
   const unread: Finding[] = [];
   const note = (source: string, message: string) => {
-    const todo = source === "configuration" ? "remove them, or keep them for a kubelet" : SOURCE;
+    const todo = TODO_OF_SOURCE[source] ?? SOURCE;
     unread.push({ ...warn("<source>", message, todo), check: source });
   };
   let previewed: InitialNode;
@@ -133,6 +133,13 @@ async function checkNode(flags: MachineFlags): Promise<Finding[]> {
 
 const SOURCE =
   "the Node lacks everything that depends on it; `node-shim facts` shows the facts that were read";
+
+/** The remedies for warnings whose source is no file or program. */
+const TODO_OF_SOURCE: Readonly<Record<string, string>> = {
+  configuration: "remove them, or keep them for a kubelet",
+  facts: "correct the value at its source, which `node-shim facts` shows",
+  report: "set nodeStatusMaxImages, or report fewer or shorter facts of drop-ins",
+};
 
 export function nodeFindings({ node, errors }: InitialNode): Finding[] {
   const findings = errors.map((error) => warn("Node", error, SOURCE));

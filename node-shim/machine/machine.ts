@@ -17,6 +17,7 @@ import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts"
 import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { machineExtras } from "./extras.ts";
+import { reportFitter, vitalsWithinSchema } from "./fit.ts";
 import { FACT_GROUPS, type FactsOptions, gatherMachine, type Note } from "./fact-groups.ts";
 import { configurationNotes, type MachineFlags, machineSettings } from "./settings.ts";
 import { systemSources } from "./system-sources.ts";
@@ -71,12 +72,13 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     ...(note && { note }),
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
+  const fit = reportFitter(warn);
   const gather = async (wait?: "wait") => {
     const [{ facts: added, vitals }] = await Promise.all([extras(wait), runtime.asked()]);
-    return {
+    return fit({
       facts: await gatherFacts({ ...options, extras: added }),
       vitals: { ...(await gatherVitals(options)), ...vitals },
-    };
+    });
   };
   const { containerRuntimeEndpoint, shutdownGracePeriod } = active;
   return {
@@ -89,7 +91,10 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     setUp: () => requireReservations(options),
     gather,
     probes: [
-      { everyMs: SIGNALS_EVERY_MS, read: () => gatherVitals(options) },
+      {
+        everyMs: SIGNALS_EVERY_MS,
+        read: async () => vitalsWithinSchema(await gatherVitals(options)).vitals,
+      },
       ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, read: runtime.read }]),
     ],
     listen: runtime.listen,

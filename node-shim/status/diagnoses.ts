@@ -13,6 +13,7 @@ export type Kind =
   | "not served"
   | "Worker not configured"
   | "wrong origin"
+  | "too large"
   | "starting"
   | "hangs"
   | "ended"
@@ -132,6 +133,11 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
   "wrong origin": {
     says: "signs for an origin that the Worker does not have",
     cure: "pass the --url of the other machines, or ask an operator to add this URL to ORIGINS",
+    exitCode: EXIT.noAnswer,
+  },
+  "too large": {
+    says: "has a report that is too large for the Worker, or for a proxy before the Worker",
+    cure: "set nodeStatusMaxImages, and report fewer or shorter facts of drop-ins; `node-shim facts` shows all facts",
     exitCode: EXIT.noAnswer,
   },
   starting: {

@@ -23,6 +23,7 @@ const OTHER_REFUSALS = new Map<string, Kind>([
   ["rate-limited", "not served"],
   ["not-configured", "Worker not configured"],
   ["wrong-origin", "wrong origin"],
+  ["body-too-large", "too large"],
 ]);
 
 /** The longest time from when a report is due to its answer; after a longer time, the shim counts as hung. */

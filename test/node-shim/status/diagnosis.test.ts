@@ -256,6 +256,14 @@ describe("a machine's status → its diagnosis", () => {
       /--url .* ORIGINS$/,
     ],
     [
+      "a report that is too large",
+      faulty("body-too-large", "A body may have at most 262144 bytes."),
+      "too large",
+      4,
+      /has a report that is too large for the Worker, .*: A body may have at most 262144 bytes\.$/,
+      /^set nodeStatusMaxImages/,
+    ],
+    [
       "waits for an operator",
       running({ report: undefined, answer: undefined, waiting: "waiting for an operator: X" }),
       "starting",
