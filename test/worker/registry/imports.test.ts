@@ -62,17 +62,38 @@ const emptyPages = (id: string): BackupPage[] =>
     mac: "",
   }));
 
+/** Runs `work` with an import over an empty registry. `takes`: what the fleet index does with its part. */
+const withImports = <T>(
+  name: string,
+  takes: (sql: SqlStorage, imports: Imports) => unknown,
+  work: (imports: Imports, sql: SqlStorage) => Promise<T>,
+) =>
+  runInDurableObject(env.REGISTRY.getByName(`import ${name}`), async (_, { storage }) => {
+    const takeBackupRows = () => Promise.resolve((takes(storage.sql, imports), success(null)));
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an import uses only this method of the fleet index
+    const index = { getByName: () => ({ takeBackupRows }) } as unknown as Environment["INDEX"];
+    const imports = new Imports(storage, { ...env, INDEX: index });
+    return work(imports, storage.sql);
+  });
+
+it("a page that is left out → the next one is refused with the number of the missing one", () =>
+  withImports(
+    "gap",
+    () => undefined,
+    async (imports) => {
+      const [first, , third] = emptyPages("b-1");
+      await imports.take(first!, "alice");
+      expect(await imports.take(third!, "alice")).toEqual({ ok: false, error: "page 2 comes next, not 3" });
+    },
+  ));
+
 it.each<[situation: string, meanwhile: (sql: SqlStorage, imports: Imports) => unknown, machines: number]>([
   ["a machine enrols", (sql) => pin(sql, asking("key-a"), 1), 1],
   ["another request abandons the import", (_, imports) => imports.abandon("bob"), 0],
 ])(
   "%s while the fleet index stores its part → the import is refused, and changes no table",
   (situation, meanwhile, machines) =>
-    runInDurableObject(env.REGISTRY.getByName(`import ${situation}`), async (_, { storage }) => {
-      const takeBackupRows = () => Promise.resolve((meanwhile(storage.sql, imports), success(null)));
-      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- an import uses only this method of the fleet index
-      const index = { getByName: () => ({ takeBackupRows }) } as unknown as Environment["INDEX"];
-      const imports = new Imports(storage, { ...env, INDEX: index });
+    withImports(situation, meanwhile, async (imports, sql) => {
       const pages = emptyPages("b-1");
       for (const page of pages.slice(0, -1))
         expect(await imports.take(page, "alice")).toMatchObject({ ok: true });
@@ -82,6 +103,6 @@ it.each<[situation: string, meanwhile: (sql: SqlStorage, imports: Imports) => un
       });
       expect(imports.state().import?.isDone ?? false).toBe(false);
       const what = "SELECT what FROM audit WHERE what = 'backup.import'";
-      expect([countPinned(storage.sql), storage.sql.exec(what).toArray()]).toEqual([machines, []]);
+      expect([countPinned(sql), sql.exec(what).toArray()]).toEqual([machines, []]);
     }),
 );
