@@ -181,6 +181,7 @@ function linkOf(machine: EnrolledMachine, log: Log) {
     machine,
     outbound: DIRECTLY,
     deadlineMs: DEADLINE_MS,
+    patienceMs: 2 * DEADLINE_MS,
     clock: systemClock,
     choice: transport,
     random: Math.random,

@@ -40,6 +40,11 @@ export interface RunFlags extends MachineFlags {
 
 /** The time limit of a request: longer than the Worker's deadline for a tick (8 s), shorter than a report interval. */
 const DEADLINE_MS = 9000;
+/**
+ * The longest wait for a busy Worker's answer, in report intervals. A lease lasts at least four intervals: the wait
+ * begins at the latest one interval after a renewal, and a report by HTTP then has one interval left.
+ */
+const PATIENCE = 2;
 
 /** The longest wait for files and connections to close, so that a stopped shim ends within a second. */
 const CLOSE_MS = 400;
@@ -202,6 +207,7 @@ function linkOf(
     machine: own,
     outbound,
     deadlineMs: DEADLINE_MS,
+    patienceMs: PATIENCE * reportIntervalMs(machine.settings),
     clock: systemClock,
     choice: machine.transport,
     random: Math.random,

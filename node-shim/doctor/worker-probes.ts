@@ -178,7 +178,14 @@ const NO_LISTENER = {
 /** Requests a socket with a new key, whose kid no Worker has issued. Returns the refusal. */
 async function refusedUpgrade({ origin }: URL, outbound: Outbound): Promise<UpgradeRefusal> {
   const machine = { name: "doctor", origin, key: await makeMachineKey(), kid: "doctor" };
-  const upgrading = { machine, outbound, deadlineMs: DEADLINE_MS, clock: systemClock, random: Math.random };
+  const upgrading = {
+    machine,
+    outbound,
+    deadlineMs: DEADLINE_MS,
+    patienceMs: DEADLINE_MS,
+    clock: systemClock,
+    random: Math.random,
+  };
   const path: PathOf<"GET"> = `/v1/gateways/1/nodes/${machine.name}`;
   const opened = await openSocket(upgrading, path, NO_LISTENER, new AbortController().signal);
   if (!opened.ok) return opened.error;

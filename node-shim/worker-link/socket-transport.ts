@@ -7,7 +7,7 @@ import {
   type GatewayFrame,
   type ReportFrame,
 } from "../../shared/protocol/frames.ts";
-import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
+import { LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { plainText } from "../../shared/protocol/schema.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
@@ -48,12 +48,11 @@ interface SocketParts {
   clock: Clock;
   /** The time after which an answer is late. */
   deadlineMs: number;
+  /** The longest wait for an answer while the Worker answers pings. */
+  patienceMs: number;
   /** Returns a random number from 0 to 1. Typically Math.random. */
   random: () => number;
 }
-
-/** The longest wait for an answer while the Worker answers pings, in deadlines: three heartbeats, then it is silent. */
-const PATIENCE = GATEWAY_LIMITS.missedBeats;
 
 type ReportAnswerFrame = Extract<GatewayFrame, { type: "report-answer" }>;
 
@@ -207,7 +206,8 @@ export class GatewaySocket {
    * one, the Worker is only busy: another connection would make it busier. Returns a function that cancels the end.
    */
   #onceLate(connection: WebSocketConnection): () => void {
-    const { clock, deadlineMs, random } = this.#parts;
+    const { clock, deadlineMs, patienceMs, random } = this.#parts;
+    const leftMs = Math.max(0, patienceMs - deadlineMs);
     const giveUp = () => {
       // The connection may be stuck, so the socket ends without a close frame.
       connection.terminate();
@@ -217,10 +217,10 @@ export class GatewaySocket {
       this.#isPonged = false;
       connection.ping();
       // The machines of a gateway that hangs report by HTTP at different times.
-      const forMs = (deadlineMs / 2) * (1 + random());
+      const forMs = Math.min(leftMs, (deadlineMs / 2) * (1 + random()));
       const decide = () => {
         if (!this.#isPonged) return giveUp();
-        cancel = clock.timer((PATIENCE - 1) * deadlineMs - forMs, giveUp);
+        cancel = clock.timer(leftMs - forMs, giveUp);
       };
       cancel = clock.timer(forMs, decide);
     });

@@ -16,6 +16,8 @@ export interface Upgrading {
   outbound: Outbound;
   /** The time limit of the upgrade, and the time after which an answer is late. */
   deadlineMs: number;
+  /** The longest wait for an answer while the Worker answers pings. */
+  patienceMs: number;
   clock: Clock;
   /** Returns a random number from 0 to 1. Typically Math.random. */
   random: () => number;
@@ -33,7 +35,7 @@ export interface UpgradeRefusal {
 
 /** Opens a socket. `path` is the Worker's offer, with its ticket. Never rejects. */
 export async function openSocket(
-  { machine, outbound, deadlineMs, clock, random, until }: Upgrading,
+  { machine, outbound, deadlineMs, patienceMs, clock, random, until }: Upgrading,
   path: string,
   listener: SocketListener,
   signal: AbortSignal,
@@ -60,7 +62,9 @@ export async function openSocket(
   // Destroying the agent does not close an open WebSocket, whose connection the agent has released.
   agent.destroy();
   if (!opened.ok) return failure(refusalOf(opened.error, outbound, deadlineMs));
-  return success(new GatewaySocket(opened.value, { name, keys, clock, deadlineMs, random }, listener));
+  return success(
+    new GatewaySocket(opened.value, { name, keys, clock, deadlineMs, patienceMs, random }, listener),
+  );
 }
 
 const BLOCKED = "a proxy on the way does not pass WebSockets on";

@@ -5,7 +5,7 @@ import { firstFault } from "../../shared/protocol/schema.ts";
 import type { Environment } from "../env.ts";
 import type { Operator } from "../identity/operator.ts";
 import type { Isolate } from "../isolate.ts";
-import { FORGOTTEN, type MachineAnswer } from "../machine/answers.ts";
+import { busySeconds, FORGOTTEN, type MachineAnswer } from "../machine/answers.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import { problem, problemOf } from "../problems.ts";
 
@@ -36,8 +36,8 @@ export const refuseParameter = (parameter: string, detail: string) =>
 export const refuseForNow = (detail: string, retryAfterSeconds: number) =>
   refuse("rate-limited", { detail, retryAfterSeconds });
 
-/** Refuses a request whose machine would not wait for the answer. Machines that are refused together spread. */
-export const refuseLate = () => refuse("busy", { retryAfterSeconds: 3 + Math.floor(8 * Math.random()) });
+/** Refuses a request whose machine would not wait for the answer. */
+export const refuseLate = () => refuse("busy", { retryAfterSeconds: busySeconds() });
 
 /** Refuses a request with another method. `allowed`: the methods of the path. */
 export function refuseMethod(allowed: readonly string[]): Response {

@@ -24,7 +24,7 @@ import type { GrantedPin } from "../registry/pins.ts";
 import type { HistoryRequest } from "../storage/history.ts";
 import { StoredObject } from "../storage/migrations.ts";
 import { registerAgain } from "../tick/registration.ts";
-import { ASKED_TOO_OFTEN, type MachineAnswer, type Refusal, TOO_LATE, UNAUTHENTICATED } from "./answers.ts";
+import { ASKED_TOO_OFTEN, type MachineAnswer, type Refusal, tooLate, UNAUTHENTICATED } from "./answers.ts";
 import { hasReported, recordReturn } from "./contact.ts";
 import { decideReport, type ReportSituation } from "./decide-report.ts";
 import { ReportExecutor } from "./execute-report.ts";
@@ -168,7 +168,7 @@ export class NodeObject extends StoredObject {
 
   /** Verifies and parses a report. `session`: the key of the socket, if any, for which the report must be signed. */
   async #checked(request: SignedRequest, session?: string): Promise<Result<CheckedReport, Refusal>> {
-    if (currentMs() > (request.untilMs ?? Infinity)) return TOO_LATE;
+    if (currentMs() > (request.untilMs ?? Infinity)) return tooLate();
     const verified = await this.#verify(request, "report");
     if (!verified.ok) return verified;
     if (verified.value.session !== session) return UNAUTHENTICATED;

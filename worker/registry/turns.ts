@@ -44,7 +44,7 @@ export class Turns {
     const { waitMs, bucket } = reserve(this.#bucket, RATE_LIMITS.enrolments, 1, nowMs);
     if (waitMs > longestMs) return this.#refusal(thumbprint, longestMs);
     const isFull = waitMs > 0 && unused <= this.#turns.size && this.#turnsOf(token) >= unused;
-    if (isFull) return this.#refusal(thumbprint, keptMs, "other machines with this join token");
+    if (isFull) return this.#refusal(thumbprint, keptMs, "other machines with this join token are");
     this.#bucket = bucket;
     this.#turns.set(thumbprint, { atMs: nowMs + waitMs, token });
     return this.#refusal(thumbprint, waitMs);
@@ -62,12 +62,12 @@ export class Turns {
       return null;
     }
     const waitSeconds = Math.ceil(waitMs / 1000);
-    const ahead =
-      others ?? `${Math.ceil(waitMs / RATE_LIMITS.enrolments.everyMs).toLocaleString("en")} machines`;
+    const count = Math.ceil(waitMs / RATE_LIMITS.enrolments.everyMs);
+    const machines = count === 1 ? "1 machine is" : `${count.toLocaleString("en")} machines are`;
     return {
       reason: "not its turn",
       waitSeconds,
-      detail: `About ${waitSeconds} s: ${ahead} are ahead.`,
+      detail: `About ${waitSeconds} s: ${others ?? machines} ahead.`,
     };
   }
 }

@@ -47,6 +47,7 @@ export function runShim(wish: ShimWish): RunningShim {
     machine,
     outbound: DIRECTLY,
     deadlineMs,
+    patienceMs: 2 * deadlineMs,
     clock,
     choice: "auto",
     random: Math.random,

@@ -45,6 +45,7 @@ export async function startSocketMachine(worker: RunningWorker, wish: SocketWish
     machine,
     outbound: DIRECTLY,
     deadlineMs: WITHIN_MS,
+    patienceMs: 2 * WITHIN_MS,
     clock,
     choice: "socket",
     // The socket opens without a random wait, because there are few machines.

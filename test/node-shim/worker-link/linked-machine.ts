@@ -48,6 +48,7 @@ export async function linkedMachine(
     machine: own,
     outbound,
     deadlineMs: DEADLINE_MS,
+    patienceMs: 2 * DEADLINE_MS,
     clock,
     choice,
     random: () => random,

@@ -25,7 +25,7 @@ const ACCEPTED = {
  * Makes a socket on the test's connection. `events` has the events of both sides, in their order. The Worker answers
  * pings if `pongs`.
  */
-function socketOnTest({ pongs = false, random = 0 } = {}) {
+function socketOnTest({ pongs = false, random = 0, patienceMs = 20_000 } = {}) {
   const clock = fakeClock();
   const events: string[] = [];
   const sent: string[] = [];
@@ -40,7 +40,14 @@ function socketOnTest({ pongs = false, random = 0 } = {}) {
   };
   const socket = new GatewaySocket(
     connection,
-    { name: "edge-1", keys: makeSessionKeys(), clock, deadlineMs: DEADLINE_MS, random: () => random },
+    {
+      name: "edge-1",
+      keys: makeSessionKeys(),
+      clock,
+      deadlineMs: DEADLINE_MS,
+      patienceMs,
+      random: () => random,
+    },
     {
       asked: () => events.push("asked"),
       answered: () => undefined,
@@ -203,13 +210,21 @@ describe("a heartbeat", () => {
 });
 
 describe("a late answer", () => {
-  test.each<[situation: string, pongs: boolean, random: number, givenUpMs: number]>([
-    ["and no answer to a ping → given up, at the earliest", false, 0, 13_500],
-    ["and no answer to a ping → given up, at the latest", false, 1, 18_000],
-    ["from a Worker that answers a ping, and is only busy → given up after three deadlines", true, 0, 27_000],
-    ["from such a Worker, whatever the random time", true, 1, 27_000],
-  ])("%s", async (_, pongs, random, givenUpMs) => {
-    test_ = socketOnTest({ pongs, random });
+  test.each<[situation: string, pongs: boolean, random: number, patienceMs: number, givenUpMs: number]>([
+    ["and no answer to a ping → given up, at the earliest", false, 0, 20_000, 13_500],
+    ["and no answer to a ping → given up, at the latest", false, 1, 20_000, 18_000],
+    [
+      "from a Worker that answers a ping, and is only busy → given up after the patience",
+      true,
+      0,
+      20_000,
+      20_000,
+    ],
+    ["from such a Worker, whatever the random time", true, 1, 20_000, 20_000],
+    ["and a lease that would soon expire → given up before the random time", false, 1, 10_000, 10_000],
+    ["from such a Worker, and such a lease", true, 1, 10_000, 10_000],
+  ])("%s", async (_, pongs, random, patienceMs, givenUpMs) => {
+    test_ = socketOnTest({ pongs, random, patienceMs });
     const { socket, clock, events, ends } = test_;
     const answer = socket.report(REPORT);
     await clock.pass(DEADLINE_MS - 1);
@@ -223,7 +238,15 @@ describe("a late answer", () => {
     expect(await socket.report(REPORT)).toBeNull();
   });
 
-  it.each([13_499, 26_999])("that comes after %i ms → counts, and the socket stays", async (ms) => {
+  it("and a lease shorter than the deadline → given up at the deadline", async () => {
+    test_ = socketOnTest({ pongs: true, patienceMs: 2000 });
+    const answer = test_.socket.report(REPORT);
+    await test_.clock.pass(DEADLINE_MS);
+    expect(await answer).toBeNull();
+    expect(test_.ends).toHaveLength(1);
+  });
+
+  it.each([13_499, 19_999])("that comes after %i ms → counts, and the socket stays", async (ms) => {
     test_ = socketOnTest({ pongs: true });
     const { socket, receives, clock, ends } = await withSession();
     const beat = socket.heartbeat(OTHER, 0);

@@ -92,6 +92,7 @@ describe("a proxy that opens the way", () => {
         machine: { name: "edge-1", origin, key: await makeMachineKey(), kid: "k" },
         outbound,
         deadlineMs: 9000,
+        patienceMs: 9000,
         clock: edge.clock,
         random: Math.random,
       },

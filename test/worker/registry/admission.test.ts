@@ -404,7 +404,7 @@ describe("while many machines enrol", () => {
     });
     expect(found).toMatchObject({
       texts: [
-        "About 1 s: 1 machines are ahead.",
+        "About 1 s: 1 machine is ahead.",
         "About 1 s: 2 machines are ahead.",
         "About 1 s: 3 machines are ahead.",
         "About 60 s: other machines with this join token are ahead.",

@@ -18,7 +18,7 @@ function after(machines: number) {
 it("at the limit of machines at once → none waits; one more → it waits", () => {
   expect(after(atOnce).refused).toEqual([]);
   expect(after(atOnce + 1).refused).toEqual([
-    { reason: "not its turn", waitSeconds: 1, detail: "About 1 s: 1 machines are ahead." },
+    { reason: "not its turn", waitSeconds: 1, detail: "About 1 s: 1 machine is ahead." },
   ]);
 });
 

@@ -33,6 +33,7 @@ export const socketMachines: CostTransport = {
       machine,
       outbound,
       deadlineMs: WITHIN_MS,
+      patienceMs: 2 * WITHIN_MS,
       clock: { nowMs, timer },
       choice: "socket",
       random: Math.random,

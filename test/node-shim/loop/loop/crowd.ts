@@ -31,6 +31,7 @@ import { randomOf } from "../../../lab/hostile/random.ts";
 
 const DEADLINE_MS = 9000;
 const INTERVAL_MS = 9600;
+const PATIENCE_MS = 20_000;
 
 /** The work of each request, in heartbeats. */
 const WORK = { heartbeat: 1, socketReport: 3, httpReport: 4, upgrade: 2, shed: 0.1 } as const;
@@ -238,6 +239,7 @@ export class Crowd {
       machine: own,
       outbound: DIRECTLY,
       deadlineMs: DEADLINE_MS,
+      patienceMs: PATIENCE_MS,
       clock,
       choice,
       random: this.#random,
@@ -352,6 +354,7 @@ export class Crowd {
       keys: makeSessionKeys(),
       clock: this.clock,
       deadlineMs: DEADLINE_MS,
+      patienceMs: PATIENCE_MS,
       random: this.#random,
     };
     return success(new GatewaySocket(connection, parts, listener));
