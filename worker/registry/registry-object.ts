@@ -197,17 +197,14 @@ export class RegistryObject extends StoredObject {
     this.#atomically(() => audit(this.#sql, record, currentMs()));
   }
 
-  /**
-   * Records a report's key and origin, for a new key and then daily. Returns null if the key has lost the name. An object
-   * of an earlier version states no `intervalMs`.
-   */
+  /** Records a report's key and origin, for a new key and then daily. Returns null if the key has lost the name. */
   confirm(
     name: string,
     generation: number,
     thumbprint: string,
     origin: string,
     key?: string,
-    intervalMs = 0,
+    intervalMs = 0, // absent from an object of an earlier version
   ) {
     const pinned = { name, generation, thumbprint, key };
     return this.#atomically((): ConfirmedPin | null => {
@@ -235,8 +232,7 @@ export class RegistryObject extends StoredObject {
 
   /** Stores a machine's next key, which replaces the present key with its first report. */
   rotate(name: string, generation: number, thumbprint: string, key?: string): Result<null, RotationRefused> {
-    const next = { name, generation, thumbprint, key };
-    return this.#atomically(() => setNextKey(this.#sql, next, currentMs()));
+    return this.#atomically(() => setNextKey(this.#sql, { name, generation, thumbprint, key }, currentMs()));
   }
 
   /**
