@@ -14,6 +14,7 @@ import { Link } from "../../node-shim/worker-link/link.ts";
 import { DIRECTLY } from "../../node-shim/worker-link/outbound.ts";
 import { gatewayPace } from "../../node-shim/worker-link/pace.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
+import { atItsTurn } from "../../node-shim/worker-link/enrol.ts";
 import { enrol, type EnrolledMachine } from "../../node-shim/worker-link/requests.ts";
 import { requestFaultText, type Transport } from "../../node-shim/worker-link/exchange.ts";
 import { machineKey, makeMachineKey } from "../../node-shim/identity/identity.ts";
@@ -103,7 +104,8 @@ async function enrolOne(index: number, send: Transport): Promise<string> {
   if (!machine || machine.kid !== "" || stop.signal.aborted) return "";
   const key = await machineKey(machine.jwk);
   const { machineID = "", systemUUID = "" } = simulatedFacts(index, configuration).machine ?? {};
-  const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
+  const asking = { name, origin, joinToken, machineID, systemUUID };
+  const outcome = await atItsTurn(() => enrol(send, key, asking), stop.signal);
   if (!outcome.ok) {
     const why = requestFaultText(outcome.error);
     throw new Error(`${name} could not enrol: ${why}`);

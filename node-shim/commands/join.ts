@@ -15,6 +15,7 @@ import { type MachineFlags, machineSettings } from "../machine/settings.ts";
 import { findOrigin } from "../worker-link/origin.ts";
 import { type Outbound, outboundTo } from "../worker-link/outbound.ts";
 import type { RequestFault } from "../worker-link/exchange.ts";
+import { turnOf } from "../worker-link/enrol.ts";
 import { enrol } from "../worker-link/requests.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
 
@@ -82,10 +83,6 @@ async function enrolOnce(
     close();
   }
 }
-
-/** Returns the text about the machines that are ahead; null if the fault is another one. */
-const turnOf = (fault: RequestFault) =>
-  fault.reason === "refused" && fault.problem.reason === "busy" ? fault.problem.detail : null;
 
 /** Returns whether a retry is useless, unlike after a stale challenge, which means only that the network was slow. */
 const isFinal = (fault: RequestFault) =>

@@ -55,6 +55,22 @@ export async function enrolMachine({
   return null;
 }
 
+/** Returns the text about the machines that are ahead; null if the fault is another one. */
+export const turnOf = (fault: RequestFault): string | null =>
+  fault.reason === "refused" && fault.problem.reason === "busy" ? fault.problem.detail : null;
+
+/** Calls `asked`, which is typically `enrol` for one machine, again at each turn that the Worker names. */
+export async function atItsTurn(
+  asked: () => ReturnType<typeof enrol>,
+  stop?: AbortSignal,
+): ReturnType<typeof enrol> {
+  for (;;) {
+    const outcome = await asked();
+    if (outcome.ok || turnOf(outcome.error) === null || stop?.aborted) return outcome;
+    await pause(outcome.error.retryAfterMs ?? FAILURE_WAIT_MS.first, stop && { signal: stop });
+  }
+}
+
 /** The limits of the random wait after a fault of the Worker or the network: at first, and after more failures. */
 const FAILURE_WAIT_MS = { first: 5000, longest: 60_000 } as const;
 /** The least wait for an operator's approval. The actual wait is random, up to twice this time. */

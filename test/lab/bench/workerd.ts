@@ -11,6 +11,7 @@ import { localParts, untilReady } from "../../../infra/local/parts.ts";
 import { freePort } from "../../../infra/local/ports.ts";
 import { prepareWorker } from "../../../infra/local/workerd.ts";
 import type { WorkerConnection } from "../../../infra/operator/client.ts";
+import { atItsTurn } from "../../../node-shim/worker-link/enrol.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -156,8 +157,8 @@ export async function enrolledMachine(
   send: Transport,
 ): Promise<{ key: MachineKey; kid: string; ticket: string }> {
   const key = await makeMachineKey();
-  const machine = { machineID: name, systemUUID: name };
-  const outcome = await enrol(send, key, { name, origin: url, joinToken, ...machine });
+  const asking = { name, origin: url, joinToken, machineID: name, systemUUID: name };
+  const outcome = await atItsTurn(() => enrol(send, key, asking));
   if (!outcome.ok) throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
   const { kid, ticket } = outcome.value;
   return { key, kid, ticket };

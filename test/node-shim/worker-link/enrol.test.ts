@@ -1,7 +1,8 @@
 // Tests the shim's next step after a failed enrolment.
 import { describe, expect, it } from "vitest";
-import { afterEnrolment } from "../../../node-shim/worker-link/enrol.ts";
+import { afterEnrolment, atItsTurn } from "../../../node-shim/worker-link/enrol.ts";
 import type { Reason } from "../../../shared/protocol/answers.ts";
+import { failure, success } from "../../../shared/result.ts";
 import { problem } from "../../../worker/problems.ts";
 
 const refused = (reason: Reason, retryAfterMs?: number) => ({
@@ -58,4 +59,22 @@ describe("a failed enrolment", () => {
       );
     },
   );
+});
+
+describe("an enrolment at its turn", () => {
+  const enrolled = success({ kid: "kid", ticket: "ticket" });
+  const busy = failure(refused("busy", 0));
+  const unproven = failure(refused("unauthenticated"));
+  it.each([
+    ["other machines are ahead twice → asks a third time", [busy, busy, enrolled], enrolled, 3],
+    ["the Worker has another reason → returns the refusal at once", [unproven, enrolled], unproven, 1],
+  ])("%s", async (_, answers, expected, times) => {
+    let asked = 0;
+    expect(await atItsTurn(() => Promise.resolve(answers[asked++]!))).toBe(expected);
+    expect(asked).toBe(times);
+  });
+
+  it("the caller stops → returns the refusal", async () => {
+    expect(await atItsTurn(() => Promise.resolve(busy), AbortSignal.abort())).toBe(busy);
+  });
 });
