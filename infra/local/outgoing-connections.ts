@@ -57,12 +57,11 @@ interface ObjectEnvironment {
 }
 type ObjectClass = new (ctx: unknown, env: ObjectEnvironment) => object;
 
-/** Returns a class whose objects each have MOST_CONNECTIONS to the apiserver. undefined, as of a smaller entry, stays. */
-export function limited<Class extends ObjectClass | undefined>(
+/** Returns a class whose objects each have MOST_CONNECTIONS to the apiserver. */
+export function limited<Class extends ObjectClass>(
   of: Class,
   log: (line: object) => void, // typically console.warn
 ): Class {
-  if (!of) return of;
   return new Proxy(of, {
     construct(target, [ctx, env]: [unknown, ObjectEnvironment], newTarget) {
       const connections = new OutgoingConnections();

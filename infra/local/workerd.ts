@@ -54,14 +54,14 @@ const CLASSES = ["NodeObject", "RegistryObject", "ClusterObject", "IndexObject",
 
 /**
  * Returns the source of a module that answers static files before it calls the Worker, and limits the connections of
- * each object, like Cloudflare.
+ * each object, like Cloudflare. An empty class replaces a class that the entry lacks: workerd refuses undefined.
  */
 const likeCloudflare = (entry: string) => `import worker, * as entry from ${text(entry)};
 import { limited } from ${text(join(import.meta.dirname, "outgoing-connections.ts"))};
 import { staticAnswer } from ${text(join(import.meta.dirname, "static-files.ts"))};
 export * from ${text(entry)};
 const log = (line) => console.warn(JSON.stringify(line));
-${CLASSES.map((name) => `export const ${name} = limited(entry.${name}, log);`).join("\n")}
+${CLASSES.map((name) => `export const ${name} = entry.${name} ? limited(entry.${name}, log) : class {};`).join("\n")}
 export default {
   scheduled: worker.scheduled,
   fetch: async (request, env, context) =>

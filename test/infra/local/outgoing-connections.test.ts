@@ -87,8 +87,4 @@ describe("a limited class", () => {
       { object: "Asking", longestQueue: 2 },
     ]);
   });
-
-  it("an entry without this class → undefined", () => {
-    expect(limited(undefined, () => undefined)).toBeUndefined();
-  });
 });
