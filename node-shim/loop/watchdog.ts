@@ -23,7 +23,10 @@ export class LoopHang extends Error {}
  * HANG_MS, so that the service manager starts the shim again. Timers stop during a suspend, which is no hang.
  */
 export function loopWatchdog(clock: Clock, hangs: (step: Step, seconds: number) => void): Watchdog {
-  const { promise: hung, reject } = Promise.withResolvers<never>();
+  let reject: (error: LoopHang) => void = () => undefined;
+  const hung = new Promise<never>((_, rejects) => {
+    reject = rejects;
+  });
   let cancel = () => {};
   const begin = (step: Step, expectedMs = 0) => {
     cancel();
