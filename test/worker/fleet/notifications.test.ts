@@ -299,6 +299,17 @@ describe("an alert about the cluster", () => {
     }),
   );
 
+  it("two of 21 machines, less than a tenth of the fleet → an alert about each, none about the cluster", () =>
+    refused([], async ({ delivered, goes, pass }) => {
+      goes(21, "ready");
+      for (const index of [1, 2]) goes(index, "cluster-unreachable");
+      await pass(MINUTE);
+      expect(delivered()).toEqual([
+        `firing ${ONE} cluster-unreachable`,
+        `firing ${machineName(2)} cluster-unreachable`,
+      ]);
+    }));
+
   it("a refused machine, and then an outage of the apiserver → the outage is told", () =>
     refused([1], async ({ delivered, deliveries, goes, pass, probeFinds }) => {
       await pass(HOUR);
@@ -508,6 +519,11 @@ describe("a mute", () => {
       expect(delivered()).toHaveLength(1);
       await pass(10 * MINUTE);
       expect(delivered().length).toBeGreaterThan(1);
+    }));
+
+  it("of 30 days → accepted", () =>
+    withFleet(async ({ mute }) => {
+      expect(await mute({ until: inMinutes(30 * 24 * 60) })).toBe(1);
     }));
 
   it.each([
