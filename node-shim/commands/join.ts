@@ -33,7 +33,8 @@ const TURN_WITHIN_MS = 3_600_000;
 
 /**
  * Enrols this machine, unless that Worker has enrolled it already. Returns one line for the operator. Calls `warn` for
- * a token file that others can read, and while many machines enrol. Throws, with the remedy, if that fails; the files stay for a retry.
+ * a token file that others can read, and while many machines enrol. Throws, with the remedy, if the enrolment fails; the
+ * files stay for a retry.
  */
 export async function join(flags: JoinFlags, warn: (message: LogMessage) => void): Promise<string> {
   // Throws for flags that `run` would refuse, before the first request to the Worker.

@@ -253,8 +253,8 @@ interface Stopping {
 
 /**
  * Returns `stop`, a signal that SIGTERM and SIGINT abort, and `stopped`, which ends the process by that signal, or by
- * the given one, if Node.js does not end by itself. `stopped` waits for several event-loop turns, so that the exit code does not
- * depend on the machine's speed.
+ * the given one, if Node.js does not end by itself. `stopped` waits for several event-loop turns, so that the exit code
+ * does not depend on the machine's speed.
  */
 function stopSignal(): Stopping {
   const controller = new AbortController();

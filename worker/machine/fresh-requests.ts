@@ -226,7 +226,7 @@ function offer<Answer>(tickets: Tickets<Answer>, made: Ticket<Answer>): void {
   delete tickets.process;
 }
 
-/** Returns the tickets; the unused one with this nonce is valid from `atMs`, when a heartbeat showed that the machine had it. */
+/** Returns the tickets. The unused one with this nonce is valid from `atMs`: a heartbeat then showed that the machine had it. */
 function hadAt<Answer>(tickets: Tickets<Answer>, nonce: string, atMs: number): Tickets<Answer> {
   const offered = (tickets.offered ?? []).map((each) =>
     each.nonce === nonce ? { ...each, issuedAtMs: Math.max(each.issuedAtMs, atMs) } : each,

@@ -56,7 +56,10 @@ export interface TickOutcome {
 
 type TickingMachine = RegisteringMachine & RenewingMachine & WritingMachine;
 
-/** The time limit of a registration with the checks before it. Registration, lease and status share 8 s, since the shim's deadline is 9 s. */
+/**
+ * The time limit of a registration with the checks before it. Registration, lease and status share 8 s, since the shim's
+ * deadline is 9 s.
+ */
 const REGISTRATION_DEADLINE_MS = 4000;
 const LEASE_DEADLINE_MS = 3000;
 const STATUS_DEADLINE_MS = 4000;

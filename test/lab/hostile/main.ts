@@ -150,7 +150,7 @@ const program = new Command("npm run hostile --")
   .option("--requests <n>", "as stranger: how many to send", wholeNumber(1, 100_000_000), 100_000)
   .option(
     "--tokens <n>",
-    "as stranger: send so many enrolments with invented join tokens instead",
+    "as stranger: send N enrolments with invented join tokens instead",
     wholeNumber(1, 100_000_000),
   )
   .option("--frames <n>", "as stranger: send so many frames on sockets instead", wholeNumber(1, 100_000_000))

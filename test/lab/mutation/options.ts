@@ -29,7 +29,7 @@ export interface Options {
 export const HELP = `npm run mutation -- [--folder FOLDER]… [--sample N] [--seed N] [--threshold PERCENT] [--json FILE]
 
 Breaks the sources in one place at a time: a condition is turned round, a bound moved, a call or a block left out. Then
-the tests that reach that place run, those of its own folder first. Where all of them pass, nobody would notice: the
+the tests that reach that place run, those of its own folder first. If all of them pass, no test detects it: the
 mutant survived.
 
   --folder FOLDER      a folder or a file with sources, as often as wanted; by default

@@ -91,7 +91,7 @@ export const table: readonly Row[] = [
     "return this.#open(name)",
     "this.#open(name) .filter(({ readyState }) => readyState === OPEN) .map((socket) => this.of(socket)) .filter(({ closedMs }) => closedMs === null)",
     "this.#open(name).filter(({ readyState }) => readyState === OPEN).map(socket => this.of(socket))",
-    "whoever sets closedMs closes the socket, whose readyState is then no longer OPEN",
+    "each caller that sets closedMs also closes the socket, whose readyState is then no longer OPEN",
   ],
   [
     "worker/gateway/sockets.ts",
