@@ -1,7 +1,8 @@
 // Tests how operators see texts that machines chose.
 import { expect, it, test } from "vitest";
 import { auditList, clusterList, historyList } from "../../../infra/operator/log-commands.ts";
-import { nodeScreen, senderList } from "../../../infra/operator/node-commands.ts";
+import { nodeScreen } from "../../../infra/operator/fleet/machine-screen.ts";
+import { senderList } from "../../../infra/operator/node-commands.ts";
 import { pendingList } from "../../../infra/operator/key-commands.ts";
 import { readinessShown } from "../../../infra/operator/status-command.ts";
 import { PIPE } from "../../../infra/operator/render/terminal.ts";

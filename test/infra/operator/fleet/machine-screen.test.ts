@@ -1,9 +1,9 @@
 // Tests rollcall node: all data of one machine on one screen, and advice for its faults.
 import { expect, it, test } from "vitest";
-import { nodeScreen } from "../../../infra/operator/node-commands.ts";
-import { PIPE } from "../../../infra/operator/render/terminal.ts";
-import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { wholeNode } from "./made-up-node.ts";
+import { nodeScreen } from "../../../../infra/operator/fleet/machine-screen.ts";
+import { PIPE } from "../../../../infra/operator/render/terminal.ts";
+import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
+import { wholeNode } from "../made-up-node.ts";
 
 const PAGE = "https://rollcall.example.com/?machine=edge-7";
 const entry = { id: 1, at: "2026-01-01T11:00:00.123Z", kind: "state", text: "silent → ready" };
