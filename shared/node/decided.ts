@@ -11,8 +11,8 @@ export function decidedConditions(node: Node): DecidedCondition[] {
 
 /**
  * Returns setters that start from the decisions that are not written yet. A decision replaces a condition that
- * still has its last known status, or the status in `sent` (a patch that got no answer). A condition that another
- * writer has changed stays.
+ * still has its last known status, or the status in `sent` (a patch that got no answer). A condition that has changed
+ * after the decision stays.
  */
 export function overDecisions(
   setters: readonly Setter[],
@@ -28,6 +28,7 @@ export function overDecisions(
       const sentStatus = statusOf(sent, decision.type);
       // The decision has changed back. The apiserver may have stored the status in between, so the later time counts.
       if (decision.status === status) return sentStatus !== undefined && sentStatus !== status;
+      if (sinceMs(conditions, decision.type) > sinceMs(decided, decision.type)) return false;
       return status === statusOf(lastKnown?.status?.conditions ?? [], decision.type) || status === sentStatus;
     });
     if (pending.length === 0) return null;
@@ -49,4 +50,8 @@ export function overDecisions(
 
 function statusOf(conditions: readonly DecidedCondition[], type: string): string | undefined {
   return conditions.find((condition) => condition.type === type)?.status;
+}
+
+function sinceMs(conditions: readonly DecidedCondition[], type: string): number {
+  return Date.parse(conditions.find((condition) => condition.type === type)?.lastTransitionTime ?? "") || 0;
 }

@@ -30,6 +30,7 @@ it.each<[situation: string, ...Parameters<typeof startOver>, starts: DecidedCond
   ["nothing was decided", [up1], [up1], [], undefined, up1],
   ["the decided one is in the apiserver", [down2], [up1], [down2], undefined, down2],
   ["the decided one is not written", [up1], [up1], [down2], undefined, down2],
+  ["the known one is newer than the decision", [down2], [down2], [up1], undefined, down2],
   ["another writer has changed it", [down2], [up1], [up3], undefined, down2],
   ["a write got no answer, and is in the apiserver", [down2], [up1], [up3], [down2], up3],
   [

@@ -1,0 +1,45 @@
+// Makes the patch that sets a Node's Ready to Unknown, for a machine without a report that counts. The patch changes
+// no other condition, so that the last report's pressures stay on the Node.
+import type { JsonObject } from "../kubernetes/json.ts";
+import type { Node } from "../kubernetes/types.ts";
+import { readyConditionOf } from "./heartbeat.ts";
+
+/** The reason and the message of the condition Ready. */
+export interface Unready {
+  reason: string;
+  message: string;
+}
+
+/** The conditions of machines whose reports do not count. */
+export const UNREADY = {
+  cloned: {
+    reason: "MachineCloned",
+    message:
+      "Several machines report with this machine's key, and rollcall trusts no report of theirs. " +
+      "`rollcall node clones` lists the machines.",
+  },
+  revoked: {
+    reason: "KeyRevoked",
+    message: "An operator revoked this machine's key, and rollcall refuses the machine's reports.",
+  },
+  removed: {
+    reason: "MachineRemoved",
+    message:
+      "The machine has left rollcall, or an operator removed it. rollcall could not delete this Node yet.",
+  },
+} as const satisfies Record<string, Unready>;
+
+/** The node controller's reason for a silent machine. The other reasons are more exact, so this one replaces none. */
+export const NODE_STATUS_UNKNOWN = "NodeStatusUnknown";
+
+/**
+ * Returns the patch of the status; null if Ready is Unknown for this reason already. The transition time changes with
+ * the status only. The patch has no heartbeat time: a newer one would make the node controller wait longer.
+ */
+export function unreadyPatch(node: Node, { reason, message }: Unready, nowMs: number): JsonObject | null {
+  const ready = readyConditionOf(node);
+  const isUnknown = ready?.status === "Unknown";
+  if (isUnknown && (ready.reason === reason || reason === NODE_STATUS_UNKNOWN)) return null;
+  const since = isUnknown ? {} : { lastTransitionTime: `${new Date(nowMs).toISOString().slice(0, 19)}Z` };
+  return { status: { conditions: [{ type: "Ready", status: "Unknown", reason, message, ...since }] } };
+}

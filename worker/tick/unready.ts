@@ -1,0 +1,107 @@
+// Sets Ready of a machine's Node to Unknown between reports: no report that counts can do that. The lease is not
+// renewed, and no other part of the Node is written.
+import { type ApiError, isConflict } from "../../shared/kubernetes/api-error.ts";
+import { transitions } from "../../shared/fleet/history-lines.ts";
+import type { Node } from "../../shared/kubernetes/types.ts";
+import { isBystander } from "../../shared/node/bystander.ts";
+import { decidedConditions } from "../../shared/node/decided.ts";
+import { readyConditionOf } from "../../shared/node/heartbeat.ts";
+import { type Unready, unreadyPatch } from "../../shared/node/unready.ts";
+import { recordNodeStatusEvent } from "../../shared/setters/record-node-status-event.ts";
+import type { KubeClient } from "../kube/kube-client.ts";
+import type { MachineLog } from "../log.ts";
+import type { Stored } from "../storage/journal.ts";
+import type { Enrolment } from "../storage/records.ts";
+import { distrustKnownNode, isNodeMissing, OwnReader } from "./own-node.ts";
+import { isReady } from "./phase.ts";
+import { ofVersion } from "./status.ts";
+
+export interface UnreadyMachine extends Stored {
+  name: string;
+  deployment: string;
+  enrolment: Pick<Enrolment, "withoutFactsOnlyTaint">;
+  /** The version of the Node that was last read or written; undefined for the stored version. */
+  nodeVersion: string | undefined;
+  /** Makes a client whose requests count towards the machine's budget. */
+  client: () => KubeClient;
+  log: MachineLog;
+  nowMs: () => number;
+}
+
+export type UnreadyOutcome =
+  /** Ready is Unknown. `nodeVersion`: the Node's version after a write or a read. */
+  | { kind: "done"; nodeVersion?: string | undefined }
+  /** The Node runs pods, and Ready is not Unknown yet. The node controller must make that change itself. */
+  | { kind: "waits" }
+  /** The machine has no Node, or lost its Node. The next report that counts records a loss. */
+  | { kind: "no Node" }
+  | { kind: "failed"; error: ApiError };
+
+/**
+ * Writes Ready Unknown by one request, with the known version as a precondition: another writer may have the Node by
+ * now. After a conflict the Node is read and written once more.
+ */
+export async function writeUnready(machine: UnreadyMachine, unready: Unready): Promise<UnreadyOutcome> {
+  const { records, nodeVersion } = machine;
+  const known = records.get("registration")?.phase === "registered" ? records.get("node")?.node : undefined;
+  if (!known) return { kind: "no Node" };
+  const client = machine.client();
+  const first = await patch(machine, client, known, nodeVersion ?? known.metadata?.resourceVersion, unready);
+  if (first.kind !== "failed" || !isConflict(first.error)) return first;
+  const own = new OwnReader(machine, client);
+  const read = await own.readNode();
+  if (own.lost) return lost(machine);
+  if (!read.ok) return failed(machine, read.error);
+  return patch(machine, client, read.value, read.value.metadata?.resourceVersion, unready);
+}
+
+async function patch(
+  machine: UnreadyMachine,
+  client: KubeClient,
+  original: Node,
+  version: string | undefined,
+  unready: Unready,
+): Promise<UnreadyOutcome> {
+  const { name, records, journal, enrolment, nowMs } = machine;
+  const wanted = unreadyPatch(original, unready, nowMs());
+  if (!wanted) {
+    store(machine, original);
+    return { kind: "done", nodeVersion: version };
+  }
+  // When the node controller itself makes this change, it also marks the Node's pods as not ready.
+  const isForPods = !isBystander(original, enrolment.withoutFactsOnlyTaint);
+  if (isForPods && readyConditionOf(original)?.status !== "Unknown") return { kind: "waits" };
+  const before = decidedConditions(original);
+  const sent = before.map((each) => (each.type === "Ready" ? { ...each, status: "Unknown" } : each));
+  const known = records.get("node");
+  // After an eviction, the object recognises its own write by `sent`.
+  if (known) records.put("node", { ...known, node: original, readAgain: true, sent });
+  const patched = await client.patchNodeStatus(original, ofVersion(wanted, version));
+  if (!patched.ok) return isNodeMissing(patched.error, name) ? lost(machine) : failed(machine, patched.error);
+  const node = patched.value;
+  store(machine, node);
+  for (const text of transitions(before, decidedConditions(node)))
+    journal.note("condition", `by the Worker, without a report: ${text}`, nowMs());
+  const recordEvent = recordNodeStatusEvent(name, (type, reason, message) =>
+    journal.tell({ type, reason, message }, nowMs()),
+  );
+  if (isReady(original)) recordEvent("Normal", "NodeNotReady");
+  return { kind: "done", nodeVersion: node.metadata?.resourceVersion };
+}
+
+function store({ records }: UnreadyMachine, node: Node): void {
+  const known = records.get("node");
+  if (!known) return;
+  const { sent: _, ...same } = known;
+  records.put("node", { ...same, node, readAgain: false });
+}
+
+function lost({ records }: UnreadyMachine): UnreadyOutcome {
+  distrustKnownNode(records);
+  return { kind: "no Node" };
+}
+
+function failed({ log }: UnreadyMachine, error: ApiError): UnreadyOutcome {
+  log("status not written", error);
+  return { kind: "failed", error };
+}
