@@ -126,6 +126,7 @@ async function startWorker(place: Place, { cluster }: Apiserver): Promise<string
     deployment: DEPLOYMENT,
     kubeUrl: cluster.url,
     kubeCa: cluster.ca,
+    kubeServerName: cluster.serverName,
     kubeToken: await workerToken(cluster.admin),
     macKeys: state.macKeys,
     adminSecretSha256: adminSecret(folder).sha256,

@@ -7,6 +7,8 @@ export interface Cluster {
   url: string;
   /** The apiserver's certificate authority in PEM. undefined if a public authority has signed the certificate. */
   ca: string | undefined;
+  /** The name in the apiserver's certificate, if it is not the URL's host: a kubeconfig's tls-server-name. */
+  serverName?: string | undefined;
   admin: KubeAdmin;
 }
 

@@ -21,6 +21,8 @@ export interface WorkerSettings {
   kubeUrl: string;
   /** The apiserver's certificate authority in PEM. undefined if a public authority has signed the certificate. */
   kubeCa: string | undefined;
+  /** The name in the apiserver's certificate, if it is not the URL's host. */
+  kubeServerName?: string | undefined;
   kubeToken: string;
   macKeys: string;
   adminSecretSha256: string;
@@ -75,7 +77,7 @@ const INTERNET =
 
 /** Returns workerd's configuration as Cap'n Proto text. Throws without a compatibility date in wrangler.toml. */
 export function workerConfiguration(settings: WorkerSettings): string {
-  const { folder, root, port, kubeUrl, kubeCa } = settings;
+  const { folder, root, port, kubeUrl } = settings;
   const variables = {
     DEPLOYMENT: settings.deployment,
     ORIGINS: `http://127.0.0.1:${port}`,
@@ -103,7 +105,7 @@ export function workerConfiguration(settings: WorkerSettings): string {
 const config :Workerd.Config = (
   services = [
     (name = "worker", worker = .worker),
-    (name = "kube", external = ${apiserverAt(kubeUrl, kubeCa)}),
+    (name = "kube", external = ${apiserverAt(settings)}),
     ${INTERNET},
     (name = "static", disk = ${text(join(root, "worker/static"))}),
     (name = "objects", disk = (path = ${text(join(folder, "objects"))}, writable = true)),
@@ -144,12 +146,12 @@ function compatibilityDateOf(root: string): string {
   return date;
 }
 
-function apiserverAt(kubeUrl: string, kubeCa: string | undefined): string {
+function apiserverAt({ kubeUrl, kubeCa, kubeServerName }: WorkerSettings): string {
   const { protocol, hostname, host, port } = new URL(kubeUrl);
   const secure = protocol === "https:";
   const address = port === "" ? `${host}:${secure ? 443 : 80}` : host;
   const trust = kubeCa === undefined ? "trustBrowserCas = true" : `trustedCertificates = [${text(kubeCa)}]`;
-  const certificateHost = hostname.replaceAll(/[[\]]/g, "");
+  const certificateHost = kubeServerName ?? hostname.replaceAll(/[[\]]/g, "");
   const connection = secure
     ? `https = (certificateHost = ${text(certificateHost)}, tlsOptions = (${trust}))`
     : "http = ()";

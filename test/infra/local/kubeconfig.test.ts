@@ -11,11 +11,11 @@ beforeEach(() => {
 afterEach(() => folder.remove());
 
 describe("kubeconfig → a cluster, or one line that says what is wrong", () => {
-  const kubeconfig = (cluster: string, current = "k") => `apiVersion: v1
+  const kubeconfig = (cluster: string, current = "k", user = "{token: t}") => `apiVersion: v1
 kind: Config
 clusters: [{name: c, cluster: ${cluster}}]
 contexts: [{name: k, context: {cluster: c, user: u}}]
-users: [{name: u, user: {token: t}}]
+users: [{name: u, user: ${user}}]
 current-context: ${current}
 `;
   const read = (text: string) => {
@@ -34,6 +34,16 @@ current-context: ${current}
       "with its authority",
       `{server: 'https://k', certificate-authority-data: ${Buffer.from("PEM").toString("base64")}}`,
       { url: "https://k", ca: "PEM" },
+    ],
+    [
+      "with the name in its certificate",
+      "{server: 'https://127.0.0.1', tls-server-name: kube.example}",
+      { url: "https://127.0.0.1", serverName: "kube.example" },
+    ],
+    [
+      "with fields that change nothing",
+      "{server: 'https://k', insecure-skip-tls-verify: false, proxy-url: '', disable-compression: true, extensions: []}",
+      { url: "https://k" },
     ],
   ])("%s", (_situation, cluster, expected) => {
     expect(read(kubeconfig(cluster))).toMatchObject(expected);
@@ -62,6 +72,26 @@ current-context: ${current}
       "without verification",
       kubeconfig("{server: 'https://k', insecure-skip-tls-verify: true}"),
       /insecure-skip-tls-verify is not supported; give/,
+    ],
+    [
+      "a proxy, which the Worker would not use",
+      kubeconfig("{server: 'https://k', proxy-url: 'http://proxy:3128'}"),
+      /proxy-url is not supported; the local Worker connects without a proxy/,
+    ],
+    [
+      "groups, which the client would not send",
+      kubeconfig("{server: 'https://k'}", "k", "{token: t, as: a, as-groups: [g]}"),
+      /as-groups is not supported; give the credentials/,
+    ],
+    [
+      "a field of a later kubectl",
+      kubeconfig("{server: 'https://k', tls-pins: [p]}"),
+      /tls-pins is not supported$/,
+    ],
+    [
+      "without TLS",
+      kubeconfig("{server: 'http://k'}"),
+      /server is http:\/\/k; only an https:\/\/ URL is supported/,
     ],
     [
       "an authority that is missing",
