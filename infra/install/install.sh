@@ -100,6 +100,7 @@ find_architecture() {
     aarch64) architecture=arm64 ;;
     *) fail "there is no package for $machine: packages exist for x86_64 and aarch64 only" ;;
   esac
+  have getconf || fail "getconf is missing, which tells whether a package fits: on glibc systems libc-bin or glibc-common has it"
   # uname names the kernel, but a 64-bit kernel may run a 32-bit system.
   [ "$(getconf LONG_BIT)" = 64 ] || fail "there is no package for this system: it has 32 bits, though its kernel has 64"
   libc=$(getconf GNU_LIBC_VERSION 2> /dev/null) ||

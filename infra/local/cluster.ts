@@ -1,6 +1,7 @@
 // Starts the parts of the local cluster: apiserver, RBAC and token, Worker, join tokens, shim, simulated machines.
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
+import { monotonicMs } from "../../node-shim/base/clock.ts";
 import {
   loadConfiguration,
   type LoadedConfiguration,
@@ -8,7 +9,7 @@ import {
 } from "../../node-shim/config/config.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
 import { countSockets, mintPageLink, mintToken } from "./admin.ts";
-import { apiFault } from "./kube-admin.ts";
+import { apiFault, type KubeAdmin } from "./kube-admin.ts";
 import {
   allowWithoutFactsOnlyTaint,
   applyFile,
@@ -16,7 +17,7 @@ import {
   workerToken,
   writeKubeconfig,
 } from "./kubernetes.ts";
-import { untilReady } from "./parts.ts";
+import { type Part, untilReady } from "./parts.ts";
 import { freePort } from "./ports.ts";
 import { isReady, prepareRealApiserver } from "./real-apiserver.ts";
 import { adminSecret, type Place, saveState } from "./settings.ts";
@@ -60,7 +61,8 @@ export async function startCluster(place: Place): Promise<StartedCluster> {
   const workerUrl = await startWorker(place, apiserver);
   progress(`Worker ready at ${workerUrl}`);
   const { secret } = adminSecret(folder);
-  await startShim(place, workerUrl, secret);
+  const shim = await startShim(place, workerUrl, secret);
+  await untilReported(shim, apiserver.cluster.admin, nodeName(flags));
   progress("shim started");
   if (flags.nodes > 0) {
     await startSimulation(place, workerUrl, secret);
@@ -80,7 +82,7 @@ async function announce(place: Place, { cluster: { url, admin } }: Apiserver): P
   const { flags, progress, confirm } = place;
   const objects = await readAt(url, plannedLines(admin, rightsFile(place)));
   const simulated = flags.nodes > 0 ? `, and sim-1 to sim-${flags.nodes},` : "";
-  const nodes = `Node ${nodeName({})}${simulated} with a lease in kube-node-lease`;
+  const nodes = `Node ${nodeName(flags)}${simulated} with a lease in kube-node-lease`;
   progress([`Into the cluster at ${url} go:`, ...[...objects, nodes].map((line) => `  ${line}`)].join("\n"));
   const breakage = await breakageText(admin, 1 + flags.nodes);
   if (breakage !== null)
@@ -101,9 +103,9 @@ async function readAt<T>(url: string, read: Promise<T>): Promise<T> {
 
 /** Removes the objects that starts with this state folder have put into the cluster of --kubeconfig. */
 export async function removeFromUsersCluster(place: Place): Promise<void> {
-  const { folder, progress, confirm } = place;
+  const { flags, folder, progress, confirm } = place;
   const { admin, url } = (await startApiserver(place)).cluster;
-  const machines = [nodeName({}), ...simulatedNames(folder)];
+  const machines = [nodeName(flags), ...simulatedNames(folder)];
   const owner = { deployment: DEPLOYMENT, machines };
   const found = await readAt(url, leftovers(admin, rightsFile(place), owner));
   const lines = leftoverLines(found);
@@ -145,13 +147,36 @@ function nodeCommand(words: string[], flags: Record<string, string | undefined>)
   return [process.execPath, ...words, ...given];
 }
 
-async function startShim(place: Place, workerUrl: string, secret: string): Promise<void> {
+async function startShim(place: Place, workerUrl: string, secret: string): Promise<Part> {
   const { root, flags } = place;
   // The join token must allow the shim to replace the taint if the shim's configuration does so.
   const withoutFactsOnlyTaint = replacesTaint(readConfiguration(flags.config, {}));
-  const token = await mintToken(workerUrl, secret, { names: nodeName({}), uses: 1, withoutFactsOnlyTaint });
+  const token = await mintToken(workerUrl, secret, {
+    names: nodeName(flags),
+    uses: 1,
+    withoutFactsOnlyTaint,
+  });
   const words = [join(root, "node-shim/bin/node-shim.cjs"), "run"];
-  startMachines(place, "shim", words, { workerUrl, token, config: flags.config && resolve(flags.config) });
+  return startMachines(place, "shim", words, {
+    workerUrl,
+    token,
+    config: flags.config && resolve(flags.config),
+    "hostname-override": flags.hostnameOverride,
+  });
+}
+
+/** Milliseconds that a start waits for this machine's Node. The table then shows a Node that comes later. */
+const FIRST_NODE_MS = 10_000;
+
+/** Waits for this machine's Node. Throws with a line of the log if the shim ends before. */
+async function untilReported(shim: Part, admin: KubeAdmin, name: string): Promise<void> {
+  const giveUpAt = monotonicMs() + FIRST_NODE_MS;
+  const isThere = async () => {
+    if (monotonicMs() >= giveUpAt) return true;
+    await admin({ method: "GET", path: `/api/v1/nodes/${name}` });
+    return true;
+  };
+  await untilReady(shim, isThere);
 }
 
 async function startSimulation(place: Place, workerUrl: string, secret: string): Promise<void> {
@@ -167,6 +192,7 @@ interface MachinesFlags {
   workerUrl: string;
   token: string;
   config?: string | undefined;
+  "hostname-override"?: string | undefined;
   nodes?: string;
 }
 
@@ -176,13 +202,13 @@ function startMachines(
   name: string,
   words: string[],
   { workerUrl: url, token, ...more }: MachinesFlags,
-): void {
+): Part {
   const state = join(folder, name);
   const tokenFile = join(state, "join-token");
   mkdirSync(state, { recursive: true, mode: 0o700 });
   writeFileSync(tokenFile, `${token}\n`, { mode: 0o600 });
   const given = { url, state, "join-token-file": tokenFile, ...more, transport: flags.transport };
-  parts.start(name, nodeCommand(words, given), join(folder, `logs/${name}.log`));
+  return parts.start(name, nodeCommand(words, given), join(folder, `logs/${name}.log`));
 }
 
 export interface Apiserver {

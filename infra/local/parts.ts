@@ -1,6 +1,8 @@
-// Runs the local cluster's processes, each with a log file. A process that ends is not started again.
+// Runs the local cluster's processes, each with a log file. A process that ends is not started again. A shell ends the
+// processes if this program ends without doing so, for example by SIGKILL.
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync } from "node:fs";
+import type { Socket } from "node:net";
 import { after, monotonicMs, pause } from "../../node-shim/base/clock.ts";
 
 export interface Part {
@@ -31,11 +33,14 @@ const GRACE_MS = 4000;
 export function localParts(onEnd: (part: Part, how: string) => void, detached = true): Parts {
   const parts: Part[] = [];
   let stopping = false;
+  let guard: Guard | undefined;
   return {
     start(name, command, logFile) {
       if (stopping) throw new Error("interrupted");
       const part = startPart(name, command, logFile, detached);
       parts.push(part);
+      guard ??= startGuard();
+      guard(part);
       void part.ended.then((how) => {
         if (!stopping) onEnd(part, how);
       });
@@ -46,6 +51,37 @@ export function localParts(onEnd: (part: Part, how: string) => void, detached = 
       stopping = true;
       for (const part of parts.toReversed()) await stopPart(part);
     },
+  };
+}
+
+/** Has a part ended with this program, however this program ends. */
+type Guard = (part: Part) => void;
+
+/** Reads `+ PID` for each start of a part and `- PID` for its end. At the end of the input, stops the running parts. */
+const GUARD_SCRIPT = `pids=" "
+while read -r change pid; do
+  case $change in
+    +) pids="$pids$pid " ;;
+    -) pids="\${pids%% $pid *} \${pids#* $pid }" ;;
+  esac
+done
+[ "$pids" = " " ] || kill $pids`;
+
+/** Starts the shell in a process group of its own: Ctrl-C and SIGKILL of this program do not reach it. */
+function startGuard(): Guard {
+  const shell = spawn("/bin/sh", ["-c", GUARD_SCRIPT], {
+    stdio: ["pipe", "ignore", "ignore"],
+    detached: true,
+  });
+  // Without the shell the parts still run, and this program stops them where it can.
+  shell.on("error", () => {});
+  shell.stdin.on("error", () => {});
+  shell.unref();
+  (shell.stdin as Socket).unref();
+  return ({ process: { pid }, ended }) => {
+    if (pid === undefined) return;
+    shell.stdin.write(`+ ${pid}\n`);
+    void ended.then(() => shell.stdin.write(`- ${pid}\n`));
   };
 }
 

@@ -84,6 +84,8 @@ export interface StartFlags {
   /** true to remove the objects of earlier starts from the user's cluster, and start nothing. */
   remove?: boolean;
   config?: string;
+  /** The name of this machine's Node, instead of the host's name. */
+  hostnameOverride?: string;
   nodes: number;
   /** The value of --transport, for the shim of this machine and for the simulated machines. */
   transport?: string;

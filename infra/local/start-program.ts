@@ -59,7 +59,8 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
   // With Ctrl-C, `| tee` ends before this program. A console ignores writes to the closed pipe; a stream would fail.
   const console = new Console(stdout, stderr);
   const folder = resolve(flags.state);
-  const table = liveTable(stdout, nodeName({}));
+  const name = nodeName(flags);
+  const table = liveTable(stdout, name);
   const parts = localParts((part, how) => {
     table.note(`${part.name} ${how}. Start it again:\n  ${shellCommand(part.command)}`);
   });
@@ -74,6 +75,8 @@ async function start(flags: StartFlags, surroundings: StartSurroundings): Promis
         isInterrupted = true;
         end(128 + constants.signals[signal]);
       });
+    // Like SIGPIPE: the reader of the table has ended, for example \`| head\`.
+    stdout.on("error", () => end(128 + constants.signals.SIGPIPE));
   });
   const run = async () => {
     try {
@@ -132,7 +135,9 @@ async function startAll(
     return null;
   }
   const { kubeconfig, cluster, page, sockets } = await startCluster(place);
-  progress(`\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder, page })}\n`);
+  progress(
+    `\n${parts.running().map(describe).join("\n")}\n\n${nextSteps({ kubeconfig, folder, page, name: nodeName(flags) })}\n`,
+  );
   return { admin: cluster.admin, sockets };
 }
 
@@ -168,6 +173,7 @@ function startProgram(action: (flags: StartFlags) => Promise<void>): Command {
     .option("--state <folder>", "folder of all data", ".rollcall")
     .option("--fresh", "empty the state folder first")
     .option("--config <file>", "KubeletConfiguration (YAML) for this machine's shim")
+    .option("--hostname-override <name>", "as node-shim's: the name of this machine's Node")
     .option("--nodes <n>", "add n simulated machines", wholeNumber(0, 5000), 0)
     .addOption(new Option("--transport <name>", "as node-shim's --transport").choices([...TRANSPORTS]))
     .option("--kubeconfig <file>", "use the cluster of this kubeconfig instead of a local apiserver")
@@ -210,16 +216,18 @@ interface Running {
   /** The path of the kubeconfig, for kubectl. */
   kubeconfig: string;
   folder: string;
+  /** The name of this machine's Node. */
+  name: string;
   /** The link to the page, with a code that signs a browser in. */
   page: string;
 }
 
 /** Returns the commands to try after the start, and the link to the page. */
-export function nextSteps({ kubeconfig, folder, page }: Running): string {
+export function nextSteps({ kubeconfig, folder, name, page }: Running): string {
   const kubectl = ["kubectl", "--kubeconfig", kubeconfig];
   const commands = lines("Try:", [
     [...kubectl, "get", "nodes", "-o", "wide"],
-    [...kubectl, "describe", "node", nodeName({})],
+    [...kubectl, "describe", "node", name],
     [...ROLLCALL, "--state", folder, "nodes"],
   ]);
   const another = shellCommand([...ROLLCALL, "--state", folder, "page"]);
@@ -239,11 +247,20 @@ export function afterwards(flags: StartFlags): string {
   return `${ended}\n${lines("Remove the objects from your cluster:", [remove])}`;
 }
 
-function flagWords({ state, fresh, config, nodes, kubeconfig, remove }: StartFlags): string[] {
+function flagWords({
+  state,
+  fresh,
+  config,
+  hostnameOverride,
+  nodes,
+  kubeconfig,
+  remove,
+}: StartFlags): string[] {
   const words = [
     ...(state === ".rollcall" ? [] : ["--state", state]),
     ...(fresh ? ["--fresh"] : []),
     ...(config === undefined ? [] : ["--config", config]),
+    ...(hostnameOverride === undefined ? [] : ["--hostname-override", hostnameOverride]),
     ...(nodes === 0 ? [] : ["--nodes", String(nodes)]),
     ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
     ...(remove ? ["--remove"] : []),

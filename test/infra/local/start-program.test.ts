@@ -1,18 +1,15 @@
 // Tests the suggestions that `npm start` prints, and the commands to continue: an operator can paste them.
-import { hostname } from "node:os";
 import { expect, it, test } from "vitest";
 import { afterwards, nextSteps } from "../../../infra/local/start-program.ts";
 import type { StartFlags } from "../../../infra/local/settings.ts";
 
-const node = hostname().toLowerCase();
-
 it("what to try: the Nodes, this machine's, the fleet, and the page", () => {
   const page = "http://127.0.0.1:8787/#code=abc";
-  const running = { kubeconfig: "/my state/kubeconfig", folder: "/my state", page };
+  const running = { kubeconfig: "/my state/kubeconfig", folder: "/my state", name: "edge-7", page };
   expect(nextSteps(running).split("\n")).toEqual([
     "Try:",
     "  kubectl --kubeconfig '/my state/kubeconfig' get nodes -o wide",
-    `  kubectl --kubeconfig '/my state/kubeconfig' describe node ${node}`,
+    `  kubectl --kubeconfig '/my state/kubeconfig' describe node edge-7`,
     "  npm run --silent rollcall -- --state '/my state' nodes",
     `The page: ${page}`,
     "  (works once, for 10 minutes; `npm run --silent rollcall -- --state '/my state' page` makes another)",
@@ -25,6 +22,11 @@ test.each<[string, Partial<StartFlags>, string[]]>([
     "a folder of one's own, and machines",
     { state: "/my state", nodes: 3 },
     ["npm start -- --state '/my state' --nodes 3", "npm start -- --state '/my state' --fresh --nodes 3"],
+  ],
+  [
+    "a name of one's own",
+    { hostnameOverride: "edge-7" },
+    ["npm start -- --hostname-override edge-7", "npm start -- --fresh --hostname-override edge-7"],
   ],
   [
     "a cluster of one's own",

@@ -261,6 +261,11 @@ describe("nothing is changed", () => {
     expectRefused(install, line);
   });
 
+  it("no getconf → refused with its name, and not as a system of 32 bits", () => {
+    machine.lacks("getconf");
+    expectRefused(install, /getconf is missing, .* libc-bin or glibc-common has it/);
+  });
+
   it.each(["2.28", "2.40.9000", "3.0"])("glibc %s, a file:// URL → installed", (version) => {
     machine.play("getconf", getconf(version));
     expect(machine.install("--from", `file://${release}/`).code).toBe(0);

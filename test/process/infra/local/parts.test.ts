@@ -1,13 +1,42 @@
-// Tests that a shell can run the commands that are printed for it.
-import { execFileSync } from "node:child_process";
-import { array, sample, string } from "fast-check";
-import { expect, it } from "vitest";
-import { shellCommand } from "../../../../infra/local/parts.ts";
+// Tests what happens to the parts of a local cluster when their program is killed.
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { afterAll, expect, test, vi } from "vitest";
+import { ROOT, temporaryFolder } from "../../../e2e/local-cluster.ts";
 
-it("commands of any words → a shell reads the same words", () => {
-  const word = string({ unit: "grapheme-ascii" }).filter((text) => !text.includes("\0"));
-  const commands = sample(array(word, { maxLength: 20 }), 200);
-  const script = commands.map((words) => shellCommand(["printf", String.raw`%s\0`, ...words, "end"]));
-  const read = execFileSync("sh", ["-s"], { input: script.join("\n"), encoding: "utf8" }).split("\0");
-  expect(read).toEqual([...commands.flatMap((words) => [...words, "end"]), ""]);
+const folder = temporaryFolder();
+afterAll(() => folder.remove());
+
+/** Starts three parts, of which the second ends by itself. Prints the process IDs of the two others. */
+const PROGRAM = `
+import { localParts } from ${JSON.stringify(join(ROOT, "infra/local/parts.ts"))};
+const parts = localParts(() => {});
+const start = (command) => parts.start("part", command, ${JSON.stringify(join(folder.path, "log"))});
+const first = start(["sleep", "600"]);
+const second = start(["true"]);
+const third = start(["sleep", "600"]);
+await second.ended;
+console.log(first.process.pid, third.process.pid);
+setInterval(() => {}, 60_000);
+`;
+
+const runs = (pid: number) => {
+  try {
+    return process.kill(pid, 0);
+  } catch {
+    return false;
+  }
+};
+
+test("the program is killed → its parts end, though nothing of it could stop them", async () => {
+  const program = spawn(process.execPath, ["--input-type=module", "-e", PROGRAM], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = (await once(createInterface(program.stdout), "line")) as [string];
+  const pids = line.split(" ").map(Number);
+  expect(pids.map(runs)).toEqual([true, true]);
+  program.kill("SIGKILL");
+  await vi.waitFor(() => expect(pids.map(runs)).toEqual([false, false]), { timeout: 10_000, interval: 20 });
 });
