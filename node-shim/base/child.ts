@@ -21,7 +21,13 @@ export type RunProgram = (options: ChildOptions) => Promise<Result<string>>;
 /** The most characters of standard error that the result of a failed program quotes. */
 const MAX_ERROR_CHARACTERS = 512;
 
-/** Runs `program`. Resolves with its standard output, or a failure unless it ends with exit code 0. Never rejects. */
+/** The longest wait for the rest of the output of a program that has ended, in milliseconds. */
+const REST_MS = 500;
+
+/**
+ * Runs `program`. Resolves with its standard output, or a failure unless it ends with exit code 0. Never rejects. A
+ * process that the program leaves behind with its output open counts for nothing, and is killed.
+ */
 export function runChild(options: ChildOptions): Promise<Result<string>> {
   const { program, folder, args, deadlineMs, maxBytes } = options;
   return new Promise((resolve) => {
@@ -44,13 +50,15 @@ export function runChild(options: ChildOptions): Promise<Result<string>> {
       // Closes the output here, because a process that has left the group may still hold the pipe open.
       child.stdout.destroy();
       child.stderr.destroy();
+      // A frozen process, or one in a hung file system, outlives SIGKILL: it must not keep this process open.
+      child.unref();
       resolve(reading);
     };
     const stop = (error: string) => {
       kill();
       end(failure(error));
     };
-    const cancel = after(deadlineMs, () => stop(`did not end within ${deadlineMs / 1000} s`));
+    let cancel = after(deadlineMs, () => stop(`did not end within ${deadlineMs / 1000} s`));
     process.once("exit", kill);
     child.on("error", (error) => end(failure(faultOf(error))));
     child.stdout.on("data", (chunk: Buffer) => {
@@ -60,13 +68,24 @@ export function runChild(options: ChildOptions): Promise<Result<string>> {
     });
     child.stderr.setEncoding("utf8");
     child.stderr.on("data", (text: string) => (errors = (errors + text).slice(-MAX_ERROR_CHARACTERS)));
-    child.on("close", (code, signal) => {
-      if (code === 0) return end(success(Buffer.concat(chunks).toString()));
-      const lastLine = errors.trimEnd().split("\n").at(-1) ?? "";
-      const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`;
-      return end(failure(lastLine === "" ? how : `${how}: ${lastLine}`));
+    const ended = (code: number | null, signal: string | null) =>
+      end(code === 0 ? success(Buffer.concat(chunks).toString()) : failure(endText(code, signal, errors)));
+    child.on("exit", (code, signal) => {
+      cancel();
+      cancel = after(REST_MS, () => {
+        kill();
+        ended(code, signal);
+      });
     });
+    child.on("close", ended);
   });
+}
+
+/** Returns how a program has ended, with the last line of its standard error. */
+function endText(code: number | null, signal: string | null, errors: string): string {
+  const lastLine = errors.trimEnd().split("\n").at(-1) ?? "";
+  const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`;
+  return lastLine === "" ? how : `${how}: ${lastLine}`;
 }
 
 /** Returns the few environment variables that a child gets. None is a secret of the shim. */

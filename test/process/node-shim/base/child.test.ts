@@ -46,13 +46,10 @@ describe("the deadline", () => {
     vi.useRealTimers();
   });
 
-  it.each([
-    ["hangs, and so does what it has started", "wait"],
-    ["ends, but what it has started holds its output", "exit 0"],
-  ])("%s → both are killed then, and not before", async (_, end) => {
+  it("hangs, and so does what it has started → both are killed then, and not before", async () => {
     const pid = join(folder.path, "pid");
     let reading: Result<string> | null = null;
-    const script = `sleep 600 & echo $! > ${pid}.new; mv ${pid}.new ${pid}; ${end}`;
+    const script = `sleep 600 & echo $! > ${pid}.new; mv ${pid}.new ${pid}; wait`;
     void shell(script, 2000).then((read) => (reading = read));
     await eventually(() => existsSync(pid)).toBe(true);
     const { isRunning } = processOf(pid);
@@ -62,6 +59,42 @@ describe("the deadline", () => {
     vi.advanceTimersByTime(1);
     await eventually(() => reading).toEqual(failure("did not end within 2 s"));
     await eventually(isRunning).toBe(false);
+  });
+
+  it("cannot be killed → the result comes, and the child does not keep this process open", async () => {
+    const pid = join(folder.path, "pid");
+    const kill = vi.spyOn(process, "kill").mockReturnValue(true);
+    const children = () => process.getActiveResourcesInfo().filter((kind) => kind === "ProcessWrap").length;
+    const before = children();
+    const reading = shell(`echo $$ > ${pid}.new; mv ${pid}.new ${pid}; exec sleep 600`, 2000);
+    await eventually(() => existsSync(pid)).toBe(true);
+    vi.advanceTimersByTime(2000);
+    expect([await reading, children()]).toEqual([failure("did not end within 2 s"), before]);
+    kill.mockRestore();
+    process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+  });
+});
+
+describe("a program that ends, but leaves a process that holds its output", () => {
+  it.each([
+    ["ends well", "echo out", "exit 0", success("out\n")],
+    ["fails", "echo why >&2", "exit 3", failure("ended with 3: why")],
+    ["is killed", "echo out", "kill -KILL $$", failure("was ended by SIGKILL")],
+  ])("%s → its own result counts, and the process is killed", async (_, print, end, reading) => {
+    const pid = join(folder.path, "pid");
+    expect(await shell(`${print}; sleep 600 & echo $! > ${pid}; ${end}`)).toEqual(reading);
+    await eventually(processOf(pid).isRunning).toBe(false);
+  });
+
+  it("the process has a session of its own → the program's result counts", async () => {
+    const pid = join(folder.path, "pid");
+    expect(await shell(`setsid sleep 600 & echo $! > ${pid}; echo out`)).toEqual(success("out\n"));
+    process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+  });
+
+  it("a long output, of which the shim has read nothing yet → whole", async () => {
+    const reading = await shell("sleep 600 & head -c 60000 /dev/zero | tr '\\0' x", LONG_MS, 60_000);
+    expect(reading).toEqual(success("x".repeat(60_000)));
   });
 });
 

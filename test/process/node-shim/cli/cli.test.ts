@@ -6,7 +6,12 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { ROOT } from "../../../node-shim/base/temporary-folder.ts";
 import { commandLine } from "../../../node-shim/cli/command-line.ts";
-import { JOIN_TOKEN, type MachineFolder, machineFolder } from "../../../node-shim/cli/machine-folder.ts";
+import {
+  JOIN_TOKEN,
+  type MachineFolder,
+  machineFolder,
+  NO_RUNTIME,
+} from "../../../node-shim/cli/machine-folder.ts";
 
 const BIN = join(ROOT, "node-shim/bin/node-shim.cjs");
 const UNREACHABLE = "http://127.0.0.1:1";
@@ -121,6 +126,32 @@ describe("a log that cannot be written → the shim still reports after several 
     expect(await Promise.race([enough, ended])).toBeUndefined();
     child.kill("SIGTERM");
     expect(await ended).toBe("ended with 0");
+  });
+});
+
+describe("standard output", () => {
+  const OFFLINE = ["--inventory", "off", ...NO_RUNTIME];
+  test.each([
+    ["facts", OFFLINE],
+    ["preview", OFFLINE],
+    ["version", []],
+    ["--help", []],
+  ])("%s, and the reader is gone → ends quietly", async (command, flags) => {
+    const { child, ended } = start([command, ...flags]);
+    child.stdout.destroy();
+    const { code, stderr } = await ended;
+    expect([code, /EPIPE|Error|\n +at /.exec(stderr)]).toEqual([0, null]);
+  });
+
+  test("its disk is full → one line that names the fault, exit code 1", async () => {
+    const full = openSync("/dev/full", "w");
+    const child = spawn(process.execPath, [BIN, "version"], { stdio: ["ignore", full, "pipe"] });
+    children.push(child);
+    closeSync(full);
+    let stderr = "";
+    child.stderr?.on("data", (chunk: Buffer) => (stderr += chunk.toString()));
+    const code = await new Promise((done) => child.once("close", done));
+    expect([code, stderr]).toEqual([1, "node-shim: the output cannot be written (ENOSPC)\n"]);
   });
 });
 
