@@ -157,6 +157,8 @@ export function readSettings(
 ): Result<DeploySettings, string[]> {
   const document = parseDocument(text);
   const [fault] = document.errors;
+  if (fault?.code === "MULTIPLE_DOCS")
+    return failure([`${file} has several documents: keep one, without --- at the end`]);
   if (fault) return failure([`${file} is no YAML: ${fault.message.split("\n")[0]}`]);
   const read = settingsFileSchema.safeParse(document.toJS() ?? {});
   if (!read.success) return failure(read.error.issues.map((issue) => `${file}: ${faultText(issue)}`));

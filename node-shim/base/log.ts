@@ -133,7 +133,7 @@ export const WARNING_SOURCES = {
     "set `nodeStatusMaxImages`, or report fewer or shorter facts of drop-ins",
   ],
   configuration: [
-    "the shim ignores fields that only a kubelet uses, or all but the last value of a repeated key",
+    "the shim ignores fields that only a kubelet uses, all but the last value of a repeated key, or all but the first document",
     "remove the fields, or keep them for a kubelet",
   ],
   "container runtime": [

@@ -1,6 +1,6 @@
 // Reads a KubeletConfiguration file (no unknown fields) and the kubelet's flags, with defaults and each value's source.
 import { readFileSync } from "node:fs";
-import { parseDocument, type ScalarTag, type Tags } from "yaml";
+import { type Document, isScalar, parseAllDocuments, type ScalarTag, type Tags } from "yaml";
 import * as z from "zod/mini";
 import { parseDuration } from "../../shared/go/duration.ts";
 import { parseInteger } from "../../shared/go/integer.ts";
@@ -36,20 +36,20 @@ export interface LoadedConfiguration {
   sources: Record<Field, string>;
   /** The fields of the file that have no effect on a machine without a kubelet. */
   ignored: string[];
-  /** The keys that the file has more than once. Their last value counts. */
-  repeated: string[];
+  /** Texts about the parts of the file that a later or an earlier part replaces: equal keys, further documents. */
+  unread: string[];
 }
 
 interface FileContent {
   given: GivenFields;
   ignored: IgnoredValues;
-  repeated: string[];
+  unread: string[];
   /** The name of the file in error messages. */
   source: string;
 }
 
 const DEFAULT = "default";
-const NO_FILE: FileContent = { given: {}, ignored: {}, repeated: [], source: "" };
+const NO_FILE: FileContent = { given: {}, ignored: {}, unread: [], source: "" };
 const TAINT_FIELDS = ["key", "value", "effect"];
 
 /** Reads an optional file and flags. Throws one line with the file or flag, the field and the fault. */
@@ -80,16 +80,16 @@ export function defaultConfiguration(): Configuration {
 export function parseConfiguration(text: string, source: string, flags: FlagTexts = {}): LoadedConfiguration {
   const parsed = parseYaml(text);
   if (!parsed.ok) throw new Error(`${source}: not YAML: ${parsed.error}`);
-  const { document, repeated } = parsed.value;
+  const { document, unread } = parsed.value;
   // As in the kubelet's fsLoader, an empty file is an error.
   if (document === null) throw new Error(`${source} is empty: it needs apiVersion and kind at least`);
-  return merge({ ...readDocument(document, source), repeated }, flags);
+  return merge({ ...readDocument(document, source), unread }, flags);
 }
 
 const header = { apiVersion: z.literal(API_VERSION), kind: z.literal(KIND) };
 const documentSchema = z.extend(z.partial(kubeletConfigurationFields), header);
 
-function readDocument(document: unknown, source: string): Omit<FileContent, "repeated"> {
+function readDocument(document: unknown, source: string): Omit<FileContent, "unread"> {
   const isMap = typeof document === "object" && document !== null && !Array.isArray(document);
   // In every field, null means "not set".
   const fields = isMap ? Object.entries(document).filter(([, value]) => value !== null) : [];
@@ -127,7 +127,7 @@ function schemaFault(error: z.core.$ZodError): string {
 }
 
 /** Merges defaults, file and flags. Flags come after the defaults, as in the kubelet: a flag of 0 stays 0. */
-function merge({ given, ignored, repeated, source }: FileContent, flags: FlagTexts): LoadedConfiguration {
+function merge({ given, ignored, unread, source }: FileContent, flags: FlagTexts): LoadedConfiguration {
   const { values, set } = withDefaults(given);
   const { given: fromFlags, flagOf } = readFlags(flags);
   const active: KubeletConfiguration = { ...values, ...(fromFlags as object) };
@@ -145,7 +145,7 @@ function merge({ given, ignored, repeated, source }: FileContent, flags: FlagTex
     const { path, message } = firstFault(parsed.error);
     throw new Error(`${where((path.split("/")[1] ?? "").replace(/Ms$/, "") as Field)}: ${message}`);
   }
-  return { configuration, active, sources, ignored: Object.keys(ignored), repeated };
+  return { configuration, active, sources, ignored: Object.keys(ignored), unread };
 }
 
 /** Throws if a kubelet would refuse a field that has no effect on this machine. */
@@ -325,18 +325,32 @@ function isList(type: IgnoredType): type is readonly [IgnoredType] {
 /** The YAML types that Go reads as text: dates, and numbers to the base of 60. */
 const NO_TYPE_IN_GO = new Set(["tag:yaml.org,2002:timestamp", "TIME"]);
 
-/** Reads YAML 1.1 as a kubelet does: yes is true, the last of equal keys counts. `repeated` describes such keys. */
-function parseYaml(text: string): Result<{ document: unknown; repeated: string[] }> {
-  const parsed = parseDocument(text, { version: "1.1", logLevel: "error", customTags: asInGo });
+/**
+ * Reads YAML 1.1 as a kubelet does: yes is true, the last of equal keys counts, and only the first document counts.
+ * `unread` describes the equal keys and the further documents.
+ */
+function parseYaml(text: string): Result<{ document: unknown; unread: string[] }> {
+  const documents = parseAllDocuments(text, { version: "1.1", logLevel: "error", customTags: asInGo });
+  const [parsed, ...others] = "empty" in documents ? [] : documents;
+  if (parsed === undefined) return success({ document: null, unread: [] });
   const isRepeated = ({ code }: { code: string }) => code === "DUPLICATE_KEY";
   const fault = parsed.errors.find((error) => !isRepeated(error));
   if (fault) return failure(firstLine(fault.message));
   const repeated = parsed.errors.filter(isRepeated).map(({ message }) => firstLine(message));
+  const unread = [
+    ...repeated.map((place) => `the last of equal keys counts: ${place}`),
+    ...(others.some(hasContent) ? ["only the file's first document counts, as for a kubelet"] : []),
+  ];
   try {
-    return success({ document: parsed.toJS(), repeated });
+    return success({ document: parsed.toJS(), unread });
   } catch (error) {
     return failure(firstLine((error as Error).message));
   }
+}
+
+/** Returns false for the empty document after a trailing `---`. */
+function hasContent({ contents, errors }: Document.Parsed): boolean {
+  return errors.length > 0 || !(isScalar(contents) && contents.value === null);
 }
 
 /** Reads octal numbers such as `0o17`. This form is YAML 1.2, but Go's reader of YAML 1.1 accepts it. */

@@ -116,10 +116,10 @@ function withNamedRuntime(
 }
 
 /** Lists the parts of a configuration file that have no effect, for the log and `node-shim config`. */
-export function configurationNotes({ ignored, repeated }: LoadedConfiguration): string[] {
+export function configurationNotes({ ignored, unread }: LoadedConfiguration): string[] {
   return [
     ...(ignored.length > 0 ? [`ignored, since nothing here depends on it: ${ignored.join(", ")}`] : []),
-    ...repeated.map((place) => `the last of equal keys counts: ${place}`),
+    ...unread,
   ];
 }
 

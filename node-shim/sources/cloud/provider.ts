@@ -75,7 +75,10 @@ export function fileSource(path: string): CloudSource {
         return failure("holds no fields such as providerID, instanceType, zone, region, addresses");
       return success({ providerID: "", instanceType: "", ...document });
     } catch (error) {
-      return failure(`not YAML: ${faultOf(error)}`);
+      const isSeveral = (error as { code?: string }).code === "MULTIPLE_DOCS";
+      return failure(
+        isSeveral ? "several documents: keep one, without --- at the end" : `not YAML: ${faultOf(error)}`,
+      );
     }
   };
 }

@@ -147,6 +147,13 @@ test.each([
   expect(faultsOf(`${LEAST}${line}\n`)).toEqual([expect.stringContaining(says)]);
 });
 
+it("several documents → one line that an operator can act on", () => {
+  expect(readSettings("a: 1\n---\nb: 2\n", "rollcall.yaml", null)).toEqual({
+    ok: false,
+    error: ["rollcall.yaml has several documents: keep one, without --- at the end"],
+  });
+});
+
 it("what is no YAML → where it is not", () => {
   expect(read("origin: [\n")).toEqual({
     ok: false,

@@ -318,7 +318,12 @@ describe("a file that is no configuration → one line that names file and fault
     ],
     ["a comment alone", "# soon\n", "file is empty: it needs apiVersion and kind at least"],
     ["not YAML", "a: [", /^file: not YAML: .+$/],
-    ["two documents", `${HEAD}---\n${HEAD}`, /^file: not YAML: .*multiple documents.*$/],
+    ["--- alone", "---\n", "file is empty: it needs apiVersion and kind at least"],
+    [
+      "several documents, the kubelet's second",
+      `apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n---\n${HEAD}`,
+      /^file: apiVersion: .+$/,
+    ],
     ["a list", "- a", /^file: .*expected object.*$/],
     ["no apiVersion", "kind: KubeletConfiguration", /^file: apiVersion: .+$/],
     [

@@ -139,10 +139,29 @@ describe("a file as a kubelet reads it", () => {
     expect(read(fields).active).toMatchObject(value);
   });
 
+  it.each<[situation: string, file: string, unread: string[]]>([
+    ["a trailing ---", "maxPods: 20\n---\n", []],
+    ["a trailing --- and a comment", "maxPods: 20\n---\n# end\n", []],
+    ["a leading ---", "maxPods: 20\n...\n", []],
+    [
+      "kubeadm's further documents",
+      "maxPods: 20\n---\napiVersion: kubeproxy.config.k8s.io/v1alpha1\nkind: KubeProxyConfiguration\n",
+      ["only the file's first document counts, as for a kubelet"],
+    ],
+    [
+      "a later document with a fault",
+      "maxPods: 20\n---\na: [\n",
+      ["only the file's first document counts, as for a kubelet"],
+    ],
+  ])("%s → the first document counts, and the others are named", (_, file, unread) => {
+    const loaded = read(file);
+    expect([loaded.active.maxPods, loaded.unread]).toEqual([20, unread]);
+  });
+
   it("names the keys that are there twice, and their place", () => {
-    expect(read("maxPods: 20\nmaxPods: 30\n").repeated).toEqual([
-      "Map keys must be unique at line 4, column 1",
+    expect(read("maxPods: 20\nmaxPods: 30\n").unread).toEqual([
+      "the last of equal keys counts: Map keys must be unique at line 4, column 1",
     ]);
-    expect(read("maxPods: 20").repeated).toEqual([]);
+    expect(read("maxPods: 20").unread).toEqual([]);
   });
 });

@@ -286,6 +286,7 @@ describe("a file", () => {
     ["is too large", () => file("#".repeat(65_537)), /larger than/],
     ["is no map", () => file("- zone"), /holds no fields such as/],
     ["is not YAML", () => file("a: [\n"), /not YAML/],
+    ["ends in ---", () => file("zone: a\n---\n"), /^several documents: keep one/],
   ])("%s → an error with that reason", async (_, path, error) => {
     expect(((await read(fileSource(path()))) as Failure<string>).error).toMatch(error);
   });
