@@ -47,14 +47,19 @@ export function isOfService(cgroups: string): boolean {
 function take({ at }: Opened, mine: string): boolean {
   const beside = at(`${LOCK}.${process.pid}`);
   writeNew(beside, mine);
+  return moveTo(at(LOCK), beside);
+}
+
+/** Moves a file to `path`; false if `path` has a file already. The moved file is removed in either case. */
+function moveTo(path: string, file: string): boolean {
   try {
-    linkSync(beside, at(LOCK));
+    linkSync(file, path);
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST") return false;
     throw error;
   } finally {
-    unlinkSync(beside);
+    unlinkSync(file);
   }
 }
 
@@ -67,13 +72,8 @@ function discard({ at }: Opened, path: string, holder: string): void {
     if (codeOf(error) === "ENOENT") return;
     throw error;
   }
-  try {
-    if ((readIfThere(join(dirname(path), aside)) ?? "") !== holder) linkSync(at(aside), at(LOCK));
-  } catch (error) {
-    if (codeOf(error) !== "EEXIST") throw error;
-  } finally {
-    unlinkSync(at(aside));
-  }
+  if ((readIfThere(join(dirname(path), aside)) ?? "") === holder) unlinkSync(at(aside));
+  else moveTo(at(LOCK), at(aside));
 }
 
 /** Returns a function that removes this process's lock, once. */

@@ -181,7 +181,10 @@ describe("the folder's lock", () => {
   ])("a folder that cannot be made: %s → one line that says what to do", (_, path, code) => {
     writeFileSync(inFolder("file"), "");
     expect(() => lockFolder(path())).toThrow(
-      `${path()} cannot be used (${code}): pass another --state, or run as a user who may write there`,
+      expect.objectContaining({
+        message: `${path()} cannot be used (${code}): pass another --state, or run as a user who may write there`,
+        cause: expect.objectContaining({ code }) as Error,
+      }),
     );
   });
 });
