@@ -225,7 +225,7 @@ export class Alerts {
   }
 
   #causeOf({ machine, state }: WatchedRow, summary: MachineSummary | null, cause: string | null) {
-    const outage = summary && state === "silent" ? this.#in.outageOf(machine, summary) : null;
+    const outage = summary && this.#in.outageOf(machine, summary);
     const isCluster = state === "cluster-unreachable" && cause !== null;
     const kind: Alert["kind"] = outage ? "outage" : isCluster ? "cluster" : "machine";
     return { kind, outage };

@@ -232,8 +232,7 @@ export class Feeds {
     if (!this.#in.source.hasNews(cursor)) return { kind: "wait", untilMs: owedUntilMs };
     const isFull = unacknowledged.length >= FEED_LIMITS.unacknowledged;
     // Changes after a snapshot wait until the client has acknowledged the snapshot: its connection may be slow.
-    if (isLoading && (isFull || (cursor.through === null && unacknowledged.length > 0)))
-      return { kind: "wait", untilMs: owedUntilMs };
+    if (isLoading && (isFull || cursor.through === null)) return { kind: "wait", untilMs: owedUntilMs };
     const dueMs = isLoading ? 0 : sentMs + FEED_LIMITS.intervalMs;
     if (nowMs < dueMs) return { kind: "wait", untilMs: Math.min(dueMs, owedUntilMs) };
     if (isFull) return TOO_SLOW;

@@ -80,8 +80,8 @@ export class Receivers {
     return this.#sql.exec<Row<ReceiverQueue>>(query, name).toArray()[0] ?? null;
   }
 
-  /** Adds or changes a receiver. If the address, `authorization` or secret is absent, the stored value stays. */
-  put(name: string, change: ReceiverChange, secret: string | null): void {
+  /** Adds or changes a receiver. If `authorization` or the secret is absent, the stored value stays. */
+  put(name: string, change: ReceiverChange & { url: string }, secret: string | null): void {
     const { url, authorization, newSecret: _, repeatMinutes, ...settings } = change;
     const before = this.target(name);
     const kept = { ...settings, repeatMinutes: repeatMinutes ?? REPEATED_BY_DEFAULT[settings.format] };
@@ -90,7 +90,7 @@ export class Receivers {
        ON CONFLICT (name) DO UPDATE SET settings = ?2, url = ?3, authorization = ?4, secret = ?5`,
       name,
       JSON.stringify(kept satisfies ReceiverSettings),
-      url ?? before?.url ?? "",
+      url,
       authorization ?? before?.authorization ?? "",
       secret ?? before?.secret ?? "",
     );

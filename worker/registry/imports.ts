@@ -111,7 +111,7 @@ export class Imports {
    * the next table.
    */
   #missing({ page, table, isLast, rows }: BackupPage): string | null {
-    const stated = page > 1 ? this.#statedTables() : table === "deployment" ? statedIn(rows) : [];
+    const stated = page > 1 ? this.#statedTables() : statedIn(rows);
     const later = stated.find((name) => !(BACKUP_TABLES as readonly string[]).includes(name));
     if (later !== undefined)
       return `the backup is of a newer version, which has the table ${later}: deploy that version first`;
