@@ -20,11 +20,20 @@ interface Stage {
 }
 
 const testsOf = (folders: readonly string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
-const inTheWorker: Stage = { runtime: "workerd", tests: () => ["test/{worker,stories}/**/*.test.ts"] };
+/** All tests in workerd but those of the folders, which have run before. */
+const inTheWorker: Stage = {
+  runtime: "workerd",
+  tests: (folders) =>
+    globSync("test/{worker,stories,faults}/**/*.test.ts", { cwd: ROOT, exclude: testsOf(folders) }),
+};
 // The tests of a mutant's own folder are first: they are few, and detect most mutants.
 const STAGES: Record<string, readonly Stage[]> = {
   worker: [{ runtime: "workerd", tests: testsOf }, inTheWorker],
-  shared: [{ runtime: "node", tests: () => ["test/{shared,vectors}/**/*.test.ts"] }, inTheWorker],
+  shared: [
+    { runtime: "node", tests: testsOf },
+    { runtime: "node", tests: () => ["test/{shared,vectors}/**/*.test.ts"] },
+    inTheWorker,
+  ],
   "node-shim": [
     { runtime: "node", tests: testsOf },
     // The shim's commands and its loop use all other parts of the shim. base/ tests each path that the shim trusts.

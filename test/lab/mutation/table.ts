@@ -101,6 +101,13 @@ export const table: readonly Row[] = [
     "a function without a return returns undefined",
   ],
   [
+    "worker/gateway/sockets.ts",
+    "if (3 * frame.length <= LIMITS.bodyBytes) return false;",
+    "3 * frame.length <= LIMITS.bodyBytes",
+    "3 * frame.length < LIMITS.bodyBytes",
+    "a frame at this bound is encoded, and is within the limit",
+  ],
+  [
     "worker/identity/jwt.ts",
     "} catch {",
     "{ return undefined; }",

@@ -13,6 +13,7 @@ import { setNodeStatus } from "../../../shared/node/update-node.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
+import { FACT_LABELS_ANNOTATION } from "../../../shared/setters/fact-labels.ts";
 import type { DraftNode } from "../../../shared/setters/setter.ts";
 import { facts, HEALTHY } from "../../worker/support/facts.ts";
 
@@ -146,4 +147,34 @@ test.each<[situation: string, vitals: Partial<Vitals>, events: string[]]>([
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the setters of events read no Node
   for (const set of reportedEvents({ ...reportedBy({}, vitals), recordEvent })) set({} as DraftNode);
   expect(recorded).toEqual(events);
+});
+
+test.each<
+  [situation: string, before: Node["metadata"], more: Partial<Facts>, labels: Record<string, string>]
+>([
+  [
+    "no default labels → these, without those that the kubelet's setters require",
+    { labels: {} },
+    {},
+    {
+      "kubernetes.io/hostname": facts("edge-7").settings.hostname,
+      "beta.kubernetes.io/os": "linux",
+      "beta.kubernetes.io/arch": "amd64",
+    },
+  ],
+  [
+    "a label of a drop-in that is gone → none",
+    {
+      labels: { "example.com/rack": "7" },
+      annotations: { [FACT_LABELS_ANNOTATION]: "example.com/rack" },
+    },
+    WITH_GPU,
+    {},
+  ],
+])("a Node with %s", (_, metadata, more, labels) => {
+  const draft = { ...structuredClone(registered({})), metadata: { name: "edge-7", ...metadata } };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a registered Node has all parts of a draft
+  setNodeStatus(draft as DraftNode, reportedSetters(reportedBy(more)));
+  expect(draft.metadata.labels).toMatchObject(labels);
+  expect(draft.metadata.labels).not.toHaveProperty(["example.com/rack"]);
 });

@@ -346,7 +346,7 @@ describe("a receiver", () => {
     }));
 
   it.each<[string, Behaviour, object]>([
-    ["that answers", 200, { arrived: true, status: 200, answer: "an answer" }],
+    ["that answers", 200, { arrived: true, status: 200, answer: "an answer", tookMs: 0 }],
     [
       "that refuses",
       () => new Response("x".repeat(5000), { status: 403 }),

@@ -136,6 +136,14 @@ describe("machines of eight tokens that flap, so that the receiver gets as many 
   );
 });
 
+it("one alert → no limit is reached for operators", () =>
+  withFleet(async (fleet) => {
+    await fleet.add({ delaySeconds: 0 });
+    fleet.goes(1, "not-ready", FLOOD);
+    await fleet.pass(SECOND);
+    expect(new HeldBack(fleet.sql).list(FLEET_START_MS + fleet.now())).toEqual([]);
+  }));
+
 it.each([
   ["as many alerts as a token's burst, one after the other → each at once", atOnce, atOnce],
   ["one more → it waits", atOnce + 1, atOnce],

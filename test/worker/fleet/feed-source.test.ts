@@ -4,7 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
-import type { FeedMessage } from "../../../shared/protocol/feed.ts";
+import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { FeedSource } from "../../../worker/fleet/feed-source.ts";
 import { MachineRows, SEARCH_COLUMNS } from "../../../worker/fleet/machine-rows.ts";
@@ -95,8 +95,9 @@ describe("compressed size", () => {
         texts.push(part.text);
         cursor = part.cursor;
       }
-      const rows = texts.reduce((sum, text) => sum + (JSON.parse(text) as { rows: number }).rows, 0);
-      expect(rows).toBe(MACHINES);
+      const parts = texts.map((text) => JSON.parse(text) as FeedSnapshot);
+      expect(parts.reduce((sum, { rows }) => sum + rows, 0)).toBe(MACHINES);
+      expect(parts.findIndex(({ counts }) => counts !== undefined)).toBe(parts.length - 1);
       expect(Math.max(...texts.map((text) => text.length))).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
       expect(texts.map(gzipped).reduce((sum, bytes) => sum + bytes)).toBeLessThanOrEqual(250 * 1024);
     }));
@@ -120,3 +121,26 @@ describe("compressed size", () => {
       expect(gzipped(text)).toBeLessThanOrEqual(4 * 1024);
     }));
 });
+
+it("all machines change, and one is removed → messages of at most 1 MiB; the last one names the removed machine", () =>
+  runInDurableObject(stub, (_, { storage }) => {
+    const { rows, source } = new Told(storage);
+    const removed = rows.remove(machineName(0), 1, Date.UTC(2026, 0, 21), "left");
+    source.note(removed!);
+    let cursor = { ...source.begin(null).cursor, seq: 0, through: null };
+    const messages: FeedChanges[] = [];
+    while (source.hasNews(cursor)) {
+      const part = source.next(cursor);
+      expect(part.text.length).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
+      messages.push(JSON.parse(part.text) as FeedChanges);
+      cursor = { ...part.cursor, through: null };
+    }
+    const changed = messages.reduce(
+      (sum, { machines, moved }) => sum + (machines?.rows ?? 0) + (moved?.rows ?? 0),
+      0,
+    );
+    expect([changed, messages.length > 1]).toEqual([MACHINES - 1, true]);
+    expect(messages.flatMap(({ gone = [] }, index) => gone.map((name) => [index, name]))).toEqual([
+      [messages.length - 1, machineName(0)],
+    ]);
+  }));

@@ -154,6 +154,15 @@ describe("a repair", () => {
       expect((await world.repair.state()).repair).toMatchObject({ asked: 3, failed: 1 });
     }));
 
+  it("of more machines without an answer than a page → asks each of them once more", () =>
+    withRepair({ indexed: [], registered: range(0, REPAIR_LIMITS.page + 1) }, async (world) => {
+      for (const name of world.registered) world.deaf.set(name, 1);
+      world.repair.begin("test");
+      while ((await world.turn())[0] !== null);
+      expect(world.asked).toEqual([...world.registered, ...world.registered]);
+      expect((await world.repair.state()).repair).toMatchObject({ failed: 0 });
+    }));
+
   it("removes machines that the registry does not know, in any position", () =>
     withRepair({ indexed: [0, 5, 60, 999], registered: range(1, 60) }, async (world) => {
       world.repair.begin("test");
@@ -199,6 +208,15 @@ describe("the daily check", () => {
       const { check, log } = await aDayLater(world);
       expect(check).toMatchObject({ compared: 2, absent: [], differing: [], removed: [] });
       expect([world.asked, log]).toEqual([[], []]);
+    }));
+
+  it("whose cron trigger comes each minute → neither postponed nor forgotten", () =>
+    withRepair({ indexed: [1, 2], registered: [1, 2] }, async (world) => {
+      const { check } = await aDayLater(world);
+      const due = await world.turn();
+      world.nowMs += 60_000;
+      await world.repair.care();
+      expect([await world.turn(), (await world.repair.state()).check]).toEqual([due, check]);
     }));
 
   it("of many machines that answer slowly → ends in time", () =>

@@ -241,6 +241,16 @@ describe("a removed machine", () => {
     }));
 });
 
+it("two machines list the same labels in another order → they share a set", () =>
+  inIndex((rows, sql) => {
+    for (const [at, labels] of [
+      { a: "1", b: "2" },
+      { b: "2", a: "1" },
+    ].entries())
+      rows.take(updateOf(at, 1, { labels }));
+    expect(sql.exec("SELECT DISTINCT label_set FROM machines").toArray()).toHaveLength(1);
+  }));
+
 it("the counts follow each new, changed and removed machine", () =>
   inIndex((rows) => {
     const counts: [number, unknown][] = [];

@@ -241,6 +241,12 @@ describe("the neighbours of a machine", () => {
     }));
 });
 
+it("a page without counts → the same machines", () =>
+  inIndex(fleet, (search) => {
+    const { machines, counts } = found(search, { isCounted: false });
+    expect([machines, counts]).toEqual([found(search, {}).machines, null]);
+  }));
+
 it("label sets that no machine has any more → deleted in time", () =>
   inIndex(fleet.slice(0, 3), (search, rows, sql) => {
     for (let version = 2; version < 250; version++) {

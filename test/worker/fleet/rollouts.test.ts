@@ -197,13 +197,14 @@ describe("machines that are upgraded at once", () => {
 
 describe("an operator", () => {
   it("stops it → it names the operator, and stays stopped", () =>
-    withFleet("stopped", async ({ rollouts, ask, audited, clock }) => {
+    withFleet("stopped", async ({ rollouts, ask, audited, clock, logged }) => {
       await rollouts.put(wish, "alice");
       clock.nowMs += 1000;
       expect(await rollouts.stop("bob")).toMatchObject({
         stopped: { atMs: clock.nowMs, why: "bob stopped it" },
       });
       expect((await rollouts.stop("carol"))?.stopped?.why).toBe("bob stopped it");
+      expect(logged).toHaveLength(1);
       expect(ask(1)).toEqual({ version: null, why: "stopped" });
       expect(audited).toContainEqual({ who: "bob", what: "rollout.stop", target: "0.2.0", detail: "" });
     }));

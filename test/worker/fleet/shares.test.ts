@@ -150,6 +150,16 @@ describe("the limits that hold machines back", () => {
       expect(heldBack.list(NOW + 20 * MINUTE)).toMatchObject([{ sinceMs: NOW + 20 * MINUTE }]);
     }));
 
+  it("the same limit again within a minute → no row is written; after a minute → its row is", () =>
+    withShares(({ sql }) => {
+      const last = (atMs: number) => {
+        new HeldBack(sql).note("new Nodes", "a", NOW + atMs);
+        return sql.exec<{ last_ms: number }>("SELECT last_ms FROM held_back").one().last_ms - NOW;
+      };
+      const { storedEveryMs } = HELD_LIMITS;
+      expect([0, storedEveryMs - 1, storedEveryMs].map(last)).toEqual([0, 0, storedEveryMs]);
+    }));
+
   it("of many tokens → as many as are kept", () =>
     withShares(({ sql, held }) => {
       for (let token = 0; token <= HELD_LIMITS.entries; token++)

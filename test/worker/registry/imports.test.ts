@@ -7,6 +7,7 @@ import { BACKUP_TABLES, type BackupCell, type BackupPage } from "../../../shared
 import { BACKUP_LIMITS } from "../../../shared/protocol/limits.ts";
 import { success } from "../../../shared/result.ts";
 import type { Environment } from "../../../worker/env.ts";
+import { columnsOf } from "../../../worker/registry/backup-rows.ts";
 import { Imports, readTable } from "../../../worker/registry/imports.ts";
 import { countPinned, pin } from "../../../worker/registry/pins.ts";
 import { asking, withinRegistry } from "../support/registry-storage.ts";
@@ -57,7 +58,7 @@ const emptyPages = (id: string): BackupPage[] =>
     at: "2026-01-01T00:00:00.000Z",
     deployment: "rollcall",
     table,
-    columns: [],
+    columns: columnsOf(table),
     rows: [],
     mac: "",
   }));
@@ -84,6 +85,18 @@ it("a page that is left out → the next one is refused with the number of the m
       const [first, , third] = emptyPages("b-1");
       await imports.take(first!, "alice");
       expect(await imports.take(third!, "alice")).toEqual({ ok: false, error: "page 2 comes next, not 3" });
+    },
+  ));
+
+it("a backup without rows → imported, and the state has its progress", () =>
+  withImports(
+    "without rows",
+    () => undefined,
+    async (imports) => {
+      for (const page of emptyPages("b-1")) expect((await imports.take(page, "alice")).ok).toBe(true);
+      expect(imports.state()).toMatchObject({
+        import: { id: "b-1", isDone: true, who: "alice", machines: 0, back: 0, notBack: [] },
+      });
     },
   ));
 
