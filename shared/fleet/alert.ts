@@ -1,6 +1,6 @@
 // Makes alerts about machines, and messages in a receiver's format: rollcall's JSON, Slack's, or Alertmanager's.
 import type { MessageFormat } from "../protocol/receiver-api.ts";
-import { machineLink, outageLink } from "./page-links.ts";
+import { machineLink, notificationsLink, outageLink } from "./page-links.ts";
 import type { FleetState } from "./state.ts";
 
 /** A state that causes an alert. `ready` ends an alert; the registry itself reports machines in the state `pending`. */
@@ -48,25 +48,6 @@ export interface AlertMessage {
   alerts: Alert[];
 }
 
-/** Returns the alert that a test message contains. */
-export function testAlert(nowMs: number, id: string): Alert {
-  return {
-    id,
-    status: "firing",
-    isRepeated: false,
-    kind: "machine",
-    name: "test",
-    state: "silent",
-    severity: "warning",
-    sinceMs: nowMs,
-    untilMs: nowMs,
-    machines: 0,
-    names: [],
-    address: "",
-    why: "This is a test of the receiver: nothing is wrong.",
-  };
-}
-
 /** Returns the body of the request, as JSON in the receiver's format. */
 export function messageText(format: MessageFormat, message: AlertMessage): string {
   return JSON.stringify(FORMATS[format](message));
@@ -78,10 +59,44 @@ const FORMATS: Record<MessageFormat, (message: AlertMessage) => unknown> = {
   alertmanager,
 };
 
+/** Returns the body of a test, which has no machine and no state. `test.alerts` must be empty. */
+export function testText(format: MessageFormat, test: AlertMessage): string {
+  return JSON.stringify(TESTS[format](test));
+}
+
+const TESTS: typeof FORMATS = {
+  json: (test) => ({
+    ...ourJson(test),
+    isTest: true,
+    text: testLine(test),
+    page: notificationsLink(test.origin),
+  }),
+  slack: (test) => slackText([linked(`:white_circle: ${testLine(test)}`, notificationsLink(test.origin))]),
+  alertmanager: (test) => {
+    const { deployment, origin, atMs } = test;
+    const page = notificationsLink(origin);
+    return [
+      {
+        labels: { alertname: "RollcallTest", deployment, severity: "none" },
+        annotations: { summary: testLine(test), ...(page !== "" && { page }) },
+        startsAt: rfc3339(atMs),
+        endsAt: rfc3339(atMs + TEST_LASTS_MS),
+        generatorURL: page,
+      },
+    ];
+  },
+};
+
+/** The time after which Alertmanager ends a test: long enough for the default group_wait of 30 s. */
+const TEST_LASTS_MS = 5 * 60_000;
+
+const testLine = ({ deployment, receiver }: AlertMessage) =>
+  `Test from rollcall ${deployment} to the receiver ${receiver}: nothing is wrong.`;
+
 /** The version of rollcall's JSON. The number increases when a field changes its meaning. */
 const VERSION = 1;
 
-function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): unknown {
+function ourJson({ atMs, alerts, origin, ...message }: AlertMessage): object {
   return {
     version: VERSION,
     ...message,
@@ -116,11 +131,18 @@ function slack({ alerts, origin }: AlertMessage): unknown {
       .replaceAll("&", "&amp;")
       .replaceAll("<", "&lt;")
       .replaceAll(">", "&gt;");
-    const page = pageOf(origin, alert);
-    // The link is added after the text is cut, because a cut link does not work.
-    const link = page === "" ? "" : ` <${page}|page>`;
-    return cut(`${sign} ${text}`, SLACK_SECTION - link.length) + link;
+    return linked(`${sign} ${text}`, pageOf(origin, alert));
   });
+  return slackText(lines);
+}
+
+/** Adds a link to a line. The link is added after the line is cut, because a cut link does not work. */
+function linked(line: string, page: string): string {
+  const link = page === "" ? "" : ` <${page}|page>`;
+  return cut(line, SLACK_SECTION - link.length) + link;
+}
+
+function slackText(lines: readonly string[]): unknown {
   const section = (text: string) => ({ type: "section", text: { type: "mrkdwn", text, verbatim: true } });
   return { text: wholeLines(lines, SLACK_TEXT), blocks: lines.map(section) };
 }
@@ -148,7 +170,7 @@ function alertmanager({ alerts, deployment, origin, atMs }: AlertMessage): unkno
       },
       startsAt: rfc3339(sinceMs),
       endsAt: rfc3339(untilMs ?? atMs + UNTIL_RESOLVED_MS),
-      generatorURL: urlOf(origin, alert),
+      generatorURL: page,
     };
   });
 }

@@ -10,7 +10,7 @@ import { freePort } from "../../infra/local/ports.ts";
 import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
-import { messageText, testAlert } from "../../shared/fleet/alert.ts";
+import { type Alert, messageText } from "../../shared/fleet/alert.ts";
 import { eventually, temporaryFolder } from "./local-cluster.ts";
 import type { WorkerAccess } from "./own-worker.ts";
 import { pageReader } from "./page-reader.ts";
@@ -72,7 +72,7 @@ describe("a message of a Worker in workerd", () => {
     expect(headers["webhook-signature"]).toBe(
       `v1,${createHmac("sha256", key).update(signed).digest("base64")}`,
     );
-    expect(JSON.parse(body)).toMatchObject({ version: 1, receiver: "ops", alerts: [{ name: "test" }] });
+    expect(JSON.parse(body)).toMatchObject({ version: 1, receiver: "ops", isTest: true, alerts: [] });
   });
 
   it("about a machine that is revoked → is sent without a request, to the receiver that subscribed to revocations", async () => {
@@ -162,8 +162,22 @@ describe.skipIf(!isAlertmanagerThere)("Alertmanager", () => {
     try {
       await eventually(async () => (await fetch(url)).ok);
       const nowMs = Date.now();
-      const firing = { ...testAlert(nowMs, "a-1"), untilMs: null };
-      const post = async (alert: typeof firing | ReturnType<typeof testAlert>) => {
+      const firing: Alert = {
+        id: "a-1",
+        status: "firing",
+        isRepeated: false,
+        kind: "machine",
+        name: "edge-1",
+        state: "silent",
+        severity: "warning",
+        sinceMs: nowMs,
+        untilMs: null,
+        machines: 1,
+        names: ["edge-1"],
+        address: "",
+        why: "",
+      };
+      const post = async (alert: Alert) => {
         const message = {
           id: "m",
           deployment: "rollcall",
@@ -180,7 +194,7 @@ describe.skipIf(!isAlertmanagerThere)("Alertmanager", () => {
       expect([await post(firing), await post({ ...firing, isRepeated: true })]).toEqual([200, 200]);
       const labels = {
         alertname: "RollcallMachine",
-        machine: "test",
+        machine: "edge-1",
         state: "silent",
         severity: "warning",
         deployment: "rollcall",
@@ -191,10 +205,15 @@ describe.skipIf(!isAlertmanagerThere)("Alertmanager", () => {
       });
       expect([alert, others]).toMatchObject([{ labels }, []]);
       expect(Date.parse(alert!.endsAt) - nowMs).toBeGreaterThan(300 * 24 * 3600_000);
-      expect(await post({ ...testAlert(nowMs, "a-1"), status: "resolved" })).toBe(200);
+      expect(await post({ ...firing, status: "resolved", untilMs: nowMs })).toBe(200);
       await eventually(async () => (await active()).length === 0);
       await ask("POST", "/v1/receivers", { name: "am", url, format: "alertmanager" });
       expect(await ask("POST", "/v1/receivers/am/test")).toMatchObject({ arrived: true, status: 200 });
+      const [test] = await eventually(async () => {
+        const alerts = await active();
+        return alerts.length > 0 && alerts;
+      });
+      expect(test!.labels).toEqual({ alertname: "RollcallTest", deployment: "rollcall", severity: "none" });
     } finally {
       child.kill("SIGTERM");
       await ended;

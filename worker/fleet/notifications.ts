@@ -1,7 +1,7 @@
 // Connects receivers, alerts, mutes and deliveries. A change's messages are stored in the transaction of the change.
 import * as z from "zod/mini";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
-import { messageText, testAlert } from "../../shared/fleet/alert.ts";
+import { testText } from "../../shared/fleet/alert.ts";
 import type { FleetCounts } from "../../shared/fleet/state.ts";
 import type { BackupCell, BackupRows } from "../../shared/protocol/backup.ts";
 import { NOTIFICATION_LIMITS } from "../../shared/protocol/limits.ts";
@@ -184,9 +184,8 @@ export class Notifications {
     await this.#in.audit({ who, what: "receiver.test", target: name, detail: "" });
     const { deployment, origin, newId, nowMs } = this.#in;
     const [atMs, message] = [nowMs(), newId()];
-    const alerts = [testAlert(atMs, newId())];
-    const sent = { id: message, deployment, origin, receiver: name, atMs, dropped: 0, alerts };
-    const body = messageText(receiver.settings.format, sent);
+    const sent = { id: message, deployment, origin, receiver: name, atMs, dropped: 0, alerts: [] };
+    const body = testText(receiver.settings.format, sent);
     const { arrived, status, answer } = await sendDelivery(this.#in, target, { message, body });
     return { arrived, status, answer, tookMs: nowMs() - atMs };
   }

@@ -2,7 +2,7 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
-import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
+import { MESSAGE_FORMATS, receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
 import { machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
 import { outlasting } from "../support/clock.ts";
@@ -361,6 +361,20 @@ describe("a receiver", () => {
       expect(fleet.notifications().deliveries("ops")).toEqual([]);
       expect(await fleet.notifications().test("nobody", "alice")).toBeNull();
     }),
+  );
+
+  it.each(MESSAGE_FORMATS)(
+    "of the format %s, by a test → a message without a machine, a state or a dead link",
+    (format) =>
+      withFleet(async (fleet) => {
+        await fleet.add({ format });
+        await fleet.notifications().test("ops", "alice");
+        const { body } = fleet.deliveries[0]!;
+        expect(body).toMatch(/Test from rollcall made-up to the receiver ops: nothing is wrong\./);
+        expect(body).not.toMatch(/silent|firing|resolved|Over:|machine=|v1\/nodes/);
+        for (const [link] of body.matchAll(/https:[^"|]*/g))
+          expect(link).toBe("https://rollcall.test/?view=notifications");
+      }),
   );
 
   it("exceeds the limit by one → refused", () =>
