@@ -41,15 +41,21 @@ const receiverColumns = (nowMs: number): readonly TableColumn<ListedReceiver>[] 
   { head: "MACHINES", of: machinesOf, rank: 3, least: 12 },
   {
     head: "STATE",
-    of: ({ failingSince }) => (failingSince === null ? "ok" : `failing ${ageOf(failingSince, nowMs)}`),
-    raw: ({ failingSince }) => failingSince ?? "ok",
+    of: (receiver) =>
+      receiver.failingSince === null ? stateOf(receiver) : `failing ${ageOf(receiver.failingSince, nowMs)}`,
+    raw: (receiver) => receiver.failingSince ?? stateOf(receiver),
     rank: 0,
-    paint: ({ failingSince }) => (failingSince === null ? "green" : "red"),
+    paint: (receiver) => (({ ok: "green", untried: undefined, failed: "red" }) as const)[stateOf(receiver)],
   },
   { head: "FIRING", of: ({ firing }) => String(firing), rank: 3 },
   { head: "WAITING", of: ({ waiting }) => String(waiting), rank: 1 },
   { head: "DEAD", of: ({ dead }) => String(dead), rank: 1 },
-  { head: "ERROR", of: ({ error }) => error, rank: 5, least: 16 },
+  {
+    head: "ERROR",
+    of: ({ error, lastDelivery }) => lastDelivery?.error || error,
+    rank: 5,
+    least: 16,
+  },
   { head: "STATES", of: ({ states }) => states.join(","), rank: 6, isWide: true },
   { head: "OUTAGES-ONLY", of: ({ outagesOnly }) => (outagesOnly ? "yes" : "no"), rank: 6, isWide: true },
   { head: "DELAY", of: ({ delaySeconds }) => `${delaySeconds}s`, rank: 6, isWide: true },
@@ -60,7 +66,20 @@ const receiverColumns = (nowMs: number): readonly TableColumn<ListedReceiver>[] 
     isWide: true,
   },
   { head: "DROPPED", of: ({ dropped }) => String(dropped), rank: 6, isWide: true },
+  {
+    head: "LAST",
+    of: ({ lastDelivery }) =>
+      lastDelivery ? `${lastDelivery.isTest ? "test " : ""}${ageOf(lastDelivery.at, nowMs)}` : "-",
+    raw: ({ lastDelivery }) => lastDelivery?.at ?? "",
+    rank: 2,
+  },
 ];
+
+/** Returns the result of the last delivery or test. `untried`: the Worker has stored no attempt to deliver. */
+function stateOf({ failingSince, lastDelivery }: ListedReceiver): "ok" | "untried" | "failed" {
+  if (failingSince !== null || lastDelivery?.arrived === false) return "failed";
+  return lastDelivery === null ? "untried" : "ok";
+}
 
 const deliveryColumns = (nowMs: number): readonly TableColumn<ListedLetter>[] => [
   { head: "ID", of: ({ id }) => String(id), rank: 0 },

@@ -21,12 +21,16 @@ const listedReceiver = z.object({
   dropped: z.number(),
   /** The number of alerts that are firing for this receiver. */
   firing: z.number(),
-  /** The time from which on no delivery has arrived; null if the last delivery arrived. */
+  /** The time from which on no queued delivery has arrived; null if no delivery is retried. */
   failingSince: z.nullable(z.string()),
-  /** The error of the last delivery; "" if it arrived. */
+  /** The error of the retried delivery; "" if no delivery is retried. */
   error: z.string(),
   /** The time of the next attempt; null if no delivery waits. */
   nextAttemptAt: z.nullable(z.string()),
+  /** The last attempt to deliver a message or a test; null if none is stored. Earlier Workers do not send the field. */
+  lastDelivery: z.optional(
+    z.nullable(z.object({ at: z.string(), arrived: z.boolean(), error: z.string(), isTest: z.boolean() })),
+  ),
 });
 /** A receiver of notifications, without its secrets. */
 export type ListedReceiver = z.infer<typeof listedReceiver>;

@@ -165,8 +165,8 @@ export class Alerts {
 
   /** Removes all rows of a receiver. */
   remove(receiver: string): void {
-    for (const table of ["watched", "alerts", "letters", "delivery_shares"])
-      this.#sql.exec(`DELETE FROM ${table} WHERE receiver = ?`, receiver);
+    const tables = ["watched", "alerts", "letters", "delivery_shares", "last_deliveries", "catch_ups"];
+    for (const table of tables) this.#sql.exec(`DELETE FROM ${table} WHERE receiver = ?`, receiver);
     this.#clusterOpen = undefined;
   }
 

@@ -153,7 +153,7 @@ export class Deliveries {
   }
 }
 
-interface DeliveryOutcome {
+export interface DeliveryOutcome {
   arrived: boolean;
   /** The HTTP status; null if the receiver did not answer. */
   status: number | null;

@@ -17,6 +17,7 @@ import type { Measured } from "../metrics/metrics.ts";
 import { migrate, type Migration, StoredObject } from "../storage/migrations.ts";
 import type { NodeLoad, NodeTurn } from "../storage/records.ts";
 import { AlarmTasks } from "./alarm-tasks.ts";
+import { CATCH_UPS_MIGRATION } from "./catch-ups.ts";
 import { DELIVERY_WITHIN_MS } from "./deliveries.ts";
 import { FEED_MIGRATION } from "./feed-source.ts";
 import { Feed, type FeedHolder } from "./feed.ts";
@@ -46,6 +47,7 @@ import {
   takeNotificationRows,
 } from "./notifications.ts";
 import { Outages, OUTAGES_MIGRATION, type OutagesRequest } from "./outages.ts";
+import { LAST_DELIVERIES_MIGRATION } from "./receivers.ts";
 import { Rollouts, ROLLOUTS_MIGRATION, shimVersions } from "./rollouts.ts";
 import { type Held, HeldBack, NodeShares, SHARES_MIGRATION } from "./shares.ts";
 
@@ -404,6 +406,8 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
   // An older Worker inserts lines of history without the join token.
   { sql: HISTORY_TOKENS_MIGRATION, usableFrom: 6 },
   { sql: SHARES_MIGRATION, usableFrom: 6 },
+  { sql: LAST_DELIVERIES_MIGRATION, usableFrom: 6 },
+  { sql: CATCH_UPS_MIGRATION, usableFrom: 6 },
 ];
 
 export const FORM_TURNS = {

@@ -20,10 +20,12 @@ import { Alerts, type AlertSurroundings } from "./alerts.ts";
 import {
   isRefusedForGood,
   Deliveries,
+  type DeliveryOutcome,
   type SendDependencies,
   sendDelivery,
   webhookAddress,
 } from "./deliveries.ts";
+import { CatchUps } from "./catch-ups.ts";
 import { DeliveryRates } from "./delivery-rates.ts";
 import type { FleetChange } from "./machine-rows.ts";
 import { type FieldFault, Mutes } from "./mutes.ts";
@@ -92,6 +94,7 @@ export class Notifications {
   readonly #mutes: Mutes;
   readonly #deliveries: Deliveries;
   readonly #alerts: Alerts;
+  readonly #catchUps: CatchUps;
 
   constructor(surroundings: NotificationSurroundings) {
     this.#in = surroundings;
@@ -99,6 +102,7 @@ export class Notifications {
     this.#receivers = new Receivers(sql);
     this.#mutes = new Mutes(sql);
     this.#deliveries = new Deliveries(sql);
+    this.#catchUps = new CatchUps({ ...surroundings, receivers: this.#receivers });
     this.#alerts = new Alerts({
       ...surroundings,
       receivers: this.#receivers,
@@ -117,7 +121,8 @@ export class Notifications {
     return {
       name: "notifications",
       dueMs: () => {
-        const due = [this.#alerts.dueMs(), this.#receivers.dueMs()].filter((ms) => ms !== null);
+        const each = [this.#alerts, this.#receivers, this.#catchUps].map((part) => part.dueMs());
+        const due = each.filter((ms) => ms !== null);
         return due.length === 0 ? null : Math.min(...due);
       },
       run: () => this.#run(),
@@ -158,6 +163,7 @@ export class Notifications {
       const before = this.#repeatMinutes(name);
       this.#receivers.put(name, { ...kept, url: url.value }, secret);
       this.#alerts.repeatEach(name, { before, after: this.#repeatMinutes(name) }, nowMs);
+      if (isNew) this.#catchUps.begin(name, nowMs);
       // The new settings may fix the cause of failed deliveries, so the next attempt is due now.
       if (this.#deliveries.first(name)) this.#receivers.tryAt(name, nowMs);
     });
@@ -176,7 +182,7 @@ export class Notifications {
     });
   }
 
-  /** Sends one test message, without a retry, and returns the result. Returns null if no receiver has the name. */
+  /** Sends one test message, without a retry, and stores and returns the result. Returns null if no receiver has the name. */
   async test(name: string, who: string): Promise<ReceiverTest | null> {
     const target = this.#receivers.target(name);
     const receiver = this.#receivers.find(name);
@@ -186,7 +192,14 @@ export class Notifications {
     const [atMs, message] = [nowMs(), newId()];
     const sent = { id: message, deployment, origin, receiver: name, atMs, dropped: 0, alerts: [] };
     const body = testText(receiver.settings.format, sent);
-    const { arrived, status, answer } = await sendDelivery(this.#in, target, { message, body });
+    const outcome = await sendDelivery(this.#in, target, { message, body });
+    const { arrived, status, answer } = outcome;
+    this.#receivers.tried(name, { atMs: nowMs(), error: errorOf(outcome), isTest: true });
+    // The receiver works again, so its waiting deliveries are due now.
+    if (arrived && this.#deliveries.first(name)) {
+      this.#receivers.tryAt(name, nowMs());
+      await this.#in.arm();
+    }
     return { arrived, status, answer, tookMs: nowMs() - atMs };
   }
 
@@ -234,7 +247,10 @@ export class Notifications {
     const fault = this.#alerts.needsEvidence(nowMs()) ? await this.#in.clusterFault() : null;
     const { "cluster-unreachable": unreachable = 0, ...others } = counts();
     const machines = Object.values(others).reduce((sum, count) => sum + count, unreachable);
-    transaction(() => this.#alerts.flush(nowMs(), { fault, unreachable, machines }));
+    transaction(() => {
+      this.#catchUps.turn(nowMs());
+      this.#alerts.flush(nowMs(), { fault, unreachable, machines });
+    });
     const due = this.#receivers.due(nowMs());
     const untilMs = nowMs() + TURN_MS;
     const deliver = async () => {
@@ -254,10 +270,11 @@ export class Notifications {
         return;
       }
       const outcome = await sendDelivery(this.#in, target, delivery);
-      const { arrived, status, answer } = outcome;
-      const error = status === null ? answer : `HTTP ${status}: ${answer}`;
+      const { arrived, status } = outcome;
+      const error = errorOf(outcome);
       isGoing = arrived || (status !== null && isRefusedForGood(status));
       transaction(() => {
+        this.#receivers.tried(name, { atMs: nowMs(), error, isTest: false });
         if (arrived) this.#deliveries.arrived(delivery.id);
         else if (isGoing) this.#deliveries.die(delivery, error);
         else this.#deliveries.dieOfAge(name, error, nowMs());
@@ -289,6 +306,7 @@ export class Notifications {
     const { settings } = this.#receivers.find(name)!;
     const { url, authorization } = this.#receivers.target(name)!;
     const { next_ms, failing_since_ms, error, dropped } = this.#receivers.queue(name)!;
+    const last = this.#receivers.last(name);
     const time = (ms: number | null) => (ms === null ? null : new Date(ms).toISOString());
     return {
       name,
@@ -303,9 +321,21 @@ export class Notifications {
       failingSince: time(failing_since_ms),
       error,
       nextAttemptAt: time(next_ms),
+      lastDelivery: last && {
+        at: new Date(last.atMs).toISOString(),
+        arrived: last.error === "",
+        error: last.error,
+        isTest: last.isTest,
+      },
     };
   }
 }
+
+/** Returns the reason why a delivery did not arrive; "" if it arrived. */
+const errorOf = ({ arrived, status, answer }: DeliveryOutcome): string => {
+  if (arrived) return "";
+  return status === null ? answer : `HTTP ${status}: ${answer}`;
+};
 
 export type NotificationTable = "receivers" | "mutes";
 

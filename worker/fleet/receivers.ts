@@ -38,6 +38,19 @@ export interface ReceiverQueue {
   dropped: number;
 }
 
+/** Creates the table of each receiver's last delivery. `error` is "" if the delivery arrived. */
+export const LAST_DELIVERIES_MIGRATION = `
+  CREATE TABLE last_deliveries (
+    receiver TEXT PRIMARY KEY, at_ms INTEGER NOT NULL, error TEXT NOT NULL, is_test INTEGER NOT NULL
+  ) WITHOUT ROWID;`;
+
+interface LastDelivery {
+  atMs: number;
+  /** The reason why the delivery did not arrive; "" if it arrived. */
+  error: string;
+  isTest: boolean;
+}
+
 /** The default minutes between repetitions. Alertmanager forgets its alerts at a restart, so it needs repetitions. */
 const REPEATED_BY_DEFAULT: Record<MessageFormat, number> = { json: 0, slack: 0, alertmanager: 60 };
 
@@ -80,10 +93,26 @@ export class Receivers {
     return this.#sql.exec<Row<ReceiverQueue>>(query, name).toArray()[0] ?? null;
   }
 
+  /** Returns the last attempt to deliver to the receiver's address; null if no attempt is stored. */
+  last(name: string): LastDelivery | null {
+    const query = "SELECT at_ms AS atMs, error, is_test AS isTest FROM last_deliveries WHERE receiver = ?";
+    const [row] = this.#sql.exec<{ atMs: number; error: string; isTest: number }>(query, name);
+    return row ? { ...row, isTest: row.isTest === 1 } : null;
+  }
+
+  /** Stores an attempt to deliver, unless the receiver was removed meanwhile. */
+  tried(name: string, { atMs, error, isTest }: LastDelivery): void {
+    const insert =
+      "INSERT OR REPLACE INTO last_deliveries SELECT name, ?, ?, ? FROM receivers WHERE name = ?";
+    this.#sql.exec(insert, atMs, error, Number(isTest), name);
+  }
+
   /** Adds or changes a receiver. If `authorization` or the secret is absent, the stored value stays. */
   put(name: string, change: ReceiverChange & { url: string }, secret: string | null): void {
     const { url, authorization, newSecret: _, repeatMinutes, ...settings } = change;
     const before = this.target(name);
+    // A delivery to a former address proves nothing about this address.
+    if (url !== before?.url) this.#sql.exec("DELETE FROM last_deliveries WHERE receiver = ?", name);
     const kept = { ...settings, repeatMinutes: repeatMinutes ?? REPEATED_BY_DEFAULT[settings.format] };
     this.#sql.exec(
       `INSERT INTO receivers VALUES (?1, ?2, ?3, ?4, ?5, NULL, 0, NULL, '', 0)

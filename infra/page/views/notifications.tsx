@@ -118,22 +118,15 @@ function Mutes() {
 
 function ReceiverCard({ receiver, again }: { receiver: ListedReceiver; again: () => void }) {
   const { session } = usePage();
-  const { name, format, url, failingSince, error, waiting, dead, dropped, firing } = receiver;
+  const { name, format, url, waiting, dead, dropped, firing } = receiver;
+  const error = receiver.lastDelivery?.error || receiver.error;
   return (
     <article class="card stack" aria-label={`Receiver ${name}`}>
       <header class="row spread">
         <h3>
           {name} <span class="tag">{format}</span>
         </h3>
-        <span class={failingSince === null ? "check-ok" : "check-failed"}>
-          {failingSince === null ? (
-            "✓ the last delivery arrived"
-          ) : (
-            <>
-              ✕ nothing has arrived for <Time at={failingSince} form="since" />
-            </>
-          )}
-        </span>
+        <DeliverySign receiver={receiver} />
       </header>
       <Pairs
         pairs={[
@@ -143,11 +136,47 @@ function ReceiverCard({ receiver, again }: { receiver: ListedReceiver; again: ()
           ["Deliveries", `${waiting} queued, ${dead} failed, ${dropped} dropped; ${firing} alerts fire`],
         ]}
       />
-      {error !== "" && <Notice kind="warning">The last attempt failed: {error}.</Notice>}
+      {error !== "" && (
+        <Notice kind="warning">
+          The last {receiver.lastDelivery?.isTest ? "test" : "delivery"} failed: {error}.
+        </Notice>
+      )}
       {session.isAdmin() && <ReceiverActs name={name} again={again} />}
       {waiting + dead > 0 && session.isAdmin() && <Deliveries name={name} again={again} />}
     </article>
   );
+}
+
+function DeliverySign({ receiver }: { receiver: ListedReceiver }) {
+  const { look, words, at, form } = deliverySign(receiver);
+  return (
+    <span class={look}>
+      {words} {at !== null && <Time at={at} form={form} />}
+    </span>
+  );
+}
+
+interface SignWords {
+  look: "check-ok" | "check-failed" | "quiet";
+  words: string;
+  /** The time that follows the words; null for none. */
+  at: string | null;
+  form: "ago" | "since";
+}
+
+/** Returns the words about a receiver's last delivery or test. */
+export function deliverySign({
+  failingSince,
+  lastDelivery,
+}: Pick<ListedReceiver, "failingSince" | "lastDelivery">): SignWords {
+  if (failingSince !== null)
+    return { look: "check-failed", words: "✕ deliveries have failed for", at: failingSince, form: "since" };
+  if (!lastDelivery) return { look: "quiet", words: "no delivery or test yet", at: null, form: "ago" };
+  const { at, arrived, isTest } = lastDelivery;
+  const what = isTest ? "test" : "delivery";
+  return arrived
+    ? { look: "check-ok", words: `✓ the last ${what} arrived`, at, form: "ago" }
+    : { look: "check-failed", words: `✕ the last ${what} failed`, at, form: "ago" };
 }
 
 /** Returns the times of a receiver's messages, like `after 2m, again each 1h`. */
@@ -160,14 +189,14 @@ function ReceiverActs({ name, again }: { name: string; again: () => void }) {
   const path = `/v1/receivers/${encodeURIComponent(name)}` as const;
   const { run, isActing, fault } = useAct();
   const [test, setTest] = useState<ReceiverTest | null>(null);
+  const sendTest = async () => {
+    setTest(await run<ReceiverTest>("POST", `${path}/test`));
+    again();
+  };
   return (
     <>
       <div class="row">
-        <button
-          type="button"
-          disabled={isActing}
-          onClick={() => void run<ReceiverTest>("POST", `${path}/test`).then((outcome) => setTest(outcome))}
-        >
+        <button type="button" disabled={isActing} onClick={() => void sendTest()}>
           {isActing ? "Sending …" : "Send a test"}
         </button>
         <ConfirmButton

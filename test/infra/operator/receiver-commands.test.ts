@@ -24,6 +24,7 @@ const listed = {
   failingSince: "2026-01-01T09:00:00Z",
   error: "HTTP 500",
   nextAttemptAt: "2026-01-01T12:01:00Z",
+  lastDelivery: { at: "2026-01-01T11:00:00Z", arrived: false, error: "HTTP 500", isTest: false },
 };
 const letter = {
   id: 17,
@@ -70,14 +71,30 @@ const asked = () => worker.asked.map(({ method, path, body }) => ({ method, path
 it("list → a table, and all settings where it is wide", async () => {
   const { stdout } = await run("list");
   expect(stdout.split("\n")).toEqual([
-    "NAME     FORMAT   TO                          MACHINES   STATE        FIRING   WAITING   DEAD   ERROR",
-    "site-b   slack    https://hooks.slack.com/…   site=b     failing 3h   3        2         1      HTTP 500",
+    "NAME     FORMAT   TO                          MACHINES   STATE        FIRING   WAITING   DEAD   ERROR      LAST",
+    "site-b   slack    https://hooks.slack.com/…   site=b     failing 3h   3        2         1      HTTP 500   60m",
     "",
   ]);
   expect((await run("list -o name")).stdout).toBe("site-b\n");
   expect((await run("list -o csv")).stdout).toContain(
-    "2026-01-01T09:00:00Z,3,2,1,HTTP 500,silent,yes,0s,never,0",
+    "2026-01-01T09:00:00Z,3,2,1,HTTP 500,silent,yes,0s,never,0,2026-01-01T11:00:00Z",
   );
+});
+
+test.each<[string, object | null | undefined, string, string]>([
+  ["without a delivery", null, "untried", "-"],
+  ["whose test arrived", { arrived: true, error: "", isTest: true }, "ok", "test 60m"],
+  ["whose test failed", { arrived: false, error: "HTTP 500", isTest: true }, "failed", "test 60m"],
+  ["whose delivery was refused", { arrived: false, error: "HTTP 400", isTest: false }, "failed", "60m"],
+  ["of an earlier Worker", undefined, "ok", "-"],
+])("list of a receiver %s → its state and its last delivery", async (_, last, state, age) => {
+  const before = { ...listed };
+  const lastDelivery = last && { at: "2026-01-01T11:00:00Z", ...last };
+  Object.assign(listed, { failingSince: null, error: "", lastDelivery });
+  const [head = "", row = ""] = (await run("list")).stdout.split("\n");
+  Object.assign(listed, before);
+  const cell = (name: string) => row.slice(head.indexOf(name)).split(/ {2,}/)[0];
+  expect([cell("STATE"), cell("LAST")]).toEqual([state, age]);
 });
 
 test.each<[line: string, body: object]>([

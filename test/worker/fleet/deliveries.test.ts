@@ -3,7 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { MESSAGE_FORMATS, receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
-import { machineName } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
 import { outlasting } from "../support/clock.ts";
 
@@ -16,6 +16,13 @@ const [ONE, TWO] = [machineName(1), machineName(2)];
 async function oneSilent(fleet: NotifiedFleet, how: Behaviour): Promise<void> {
   await fleet.add({ delaySeconds: 0 });
   fleet.behaviour["ops"] = how;
+  fleet.goes(1, "silent");
+  await fleet.pass(0);
+}
+
+const tested = (fleet: NotifiedFleet) => fleet.notifications().test("ops", "alice");
+
+async function alerted(fleet: NotifiedFleet): Promise<void> {
   fleet.goes(1, "silent");
   await fleet.pass(0);
 }
@@ -340,7 +347,7 @@ describe("a receiver", () => {
       const remove = () => fleet.notifications().remove("ops", "alice");
       expect([await remove(), await remove()]).toEqual([true, false]);
       expect(fleet.audited).toEqual(["alice receiver.set ops", "alice receiver.remove ops"]);
-      for (const table of ["receivers", "watched", "alerts", "letters"])
+      for (const table of ["receivers", "watched", "alerts", "letters", "last_deliveries"])
         expect(fleet.sql.exec(`SELECT * FROM ${table}`).toArray()).toEqual([]);
       expect(fleet.notifications().task().dueMs()).toBeNull();
     }));
@@ -362,6 +369,58 @@ describe("a receiver", () => {
       expect(await fleet.notifications().test("nobody", "alice")).toBeNull();
     }),
   );
+
+  it.each<[string, Behaviour, (fleet: NotifiedFleet) => Promise<unknown>, object | null]>([
+    ["nothing was sent", 200, () => Promise.resolve(), null],
+    ["a test arrived", 200, tested, { arrived: true, error: "", isTest: true }],
+    ["a test got 500", 500, tested, { arrived: false, error: "HTTP 500: an answer", isTest: true }],
+    ["an alert arrived", 200, alerted, { arrived: true, error: "", isTest: false }],
+    [
+      "an alert waits for a retry",
+      503,
+      alerted,
+      { arrived: false, error: "HTTP 503: an answer", isTest: false },
+    ],
+    ["an alert was refused", 400, alerted, { arrived: false, error: "HTTP 400: an answer", isTest: false }],
+    [
+      "it has no answer",
+      "unreachable",
+      alerted,
+      { arrived: false, error: "Error: connection refused", isTest: false },
+    ],
+    [
+      "another address since",
+      200,
+      async (fleet) => {
+        await alerted(fleet);
+        const change = receiverChangeSchema.parse({ url: "https://ops.example.com/other" });
+        await fleet.notifications().put("ops", change, false, "alice");
+      },
+      null,
+    ],
+  ])("states its last delivery: %s", (_, how, situation, expected) =>
+    withFleet(async (fleet) => {
+      await fleet.add({ delaySeconds: 0 });
+      fleet.behaviour["ops"] = how;
+      await situation(fleet);
+      fleet.evict();
+      const [receiver] = fleet.notifications().list();
+      const at = new Date(FLEET_START_MS + fleet.now()).toISOString();
+      expect(receiver!.lastDelivery).toEqual(expected && { ...expected, at });
+    }),
+  );
+
+  it("fails, and then a test arrives → its waiting delivery is sent at once", () =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 503);
+      fleet.behaviour["ops"] = 200;
+      await fleet.pass(SECOND);
+      expect(fleet.deliveries).toHaveLength(1);
+      await tested(fleet);
+      await fleet.pass(0);
+      expect(fleet.deliveries.map(({ arrived }) => arrived)).toEqual([false, true, true]);
+      expect(fleet.notifications().list()).toMatchObject([{ waiting: 0, failingSince: null }]);
+    }));
 
   it.each(MESSAGE_FORMATS)(
     "of the format %s, by a test → a message without a machine, a state or a dead link",

@@ -2,6 +2,7 @@
 // receivers.
 import { describe, expect, it } from "vitest";
 import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
+import { CAUGHT_UP_AT_ONCE } from "../../../worker/fleet/catch-ups.ts";
 import { machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
 
@@ -158,17 +159,79 @@ describe("what receivers get", () => {
       expect(deliveries.map(({ atMs }) => atMs)).toEqual([2 * MINUTE, 5 * MINUTE + 5000]);
     }));
 
-  it("a machine that was silent when the receiver was added → nothing: only changes are alerts", () =>
-    withFleet(async ({ add, goes, pass, delivered, sql }) => {
+  it.each<[string, Record<string, unknown>, (fleet: NotifiedFleet) => Promise<unknown> | void, string[][]]>([
+    [
+      "two machines",
+      {},
+      ({ goes }) => [1, 22].forEach((each) => goes(each, "not-ready")),
+      [[`${ONE} not-ready`, `${machineName(22)} not-ready`]],
+    ],
+    ["an outage", {}, ({ goes }) => [2, 42, 82].forEach((each) => goes(each, "silent")), [["1 silent"]]],
+    [
+      "an outage, for outages only",
+      { outagesOnly: true },
+      ({ goes }) => [1, 2, 42].forEach((each) => goes(each, "silent")),
+      [["2 silent"]],
+    ],
+    [
+      "a cluster that cannot be written",
+      {},
+      ({ goes }) => [1, 2, 3].forEach((each) => goes(each, "cluster-unreachable")),
+      [["made-up cluster-unreachable"]],
+    ],
+    ["machines that do not concern it", { names: "gpu-*" }, ({ goes }) => goes(1, "silent"), []],
+    [
+      "a muted machine",
+      {},
+      async ({ goes, mute }) => {
+        goes(1, "silent");
+        await mute({ until: at(3 * HOUR), names: ONE });
+      },
+      [],
+    ],
+    ["no machine", {}, () => undefined, []],
+  ])(
+    "%s in an alerted state when the receiver is added → one message, and later its end",
+    (_, wish, situation, expected) =>
+      withFleet(async (fleet) => {
+        await situation(fleet);
+        await fleet.pass(HOUR);
+        await fleet.add(wish);
+        fleet.evict();
+        await fleet.pass(5000);
+        const alerts = fleet.deliveries.map((each) => alertsOf(each));
+        expect(alerts.map((each) => each.map(({ name, state }) => `${name} ${state}`))).toEqual(expected);
+        for (const { since, status } of alerts.flat()) expect([since, status]).toEqual([at(0), "firing"]);
+        for (const index of [1, 2, 3, 22, 42, 82]) fleet.goes(index, "ready");
+        await fleet.pass(MINUTE);
+        const ends = fleet.delivered().filter((each) => each.startsWith("resolved"));
+        expect(ends).toEqual(expected.flat().map((each) => `resolved ${each}`));
+        expect(fleet.sql.exec("SELECT * FROM watched").toArray()).toEqual([]);
+      }),
+  );
+
+  it("a state that began just before the receiver was added → its alert is sent after the delay", () =>
+    withFleet(async ({ add, goes, pass, delivered }) => {
       goes(1, "silent");
+      await pass(MINUTE);
       await add();
-      await pass(HOUR);
-      goes(1, "silent", { sinceMs: Date.UTC(2026, 0, 1), why: "told anew" });
-      goes(1, "ready");
-      await pass(HOUR);
+      await pass(MINUTE - 1);
       expect(delivered()).toEqual([]);
-      expect(sql.exec("SELECT * FROM watched").toArray()).toEqual([]);
+      await pass(1);
+      expect(delivered()).toEqual([`firing ${ONE} silent`]);
     }));
+
+  it.each([
+    [CAUGHT_UP_AT_ONCE, "exactly one turn's"],
+    [CAUGHT_UP_AT_ONCE + 1, "one more than a turn's"],
+  ])("%i machines, %s, when the receiver is added → one alert with all", (count) =>
+    withFleet(async (fleet) => {
+      for (let index = 1; index <= count; index++) fleet.goes(index, "cluster-unreachable");
+      await fleet.add();
+      await fleet.pass(2 * MINUTE);
+      expect(fleet.deliveries.flatMap(alertsOf)).toMatchObject([{ kind: "cluster", machines: count }]);
+    }),
+  );
 
   it("an outage → one alert with all its machines; it ends once no two of them are silent", () =>
     withFleet(async ({ add, goes, pass, delivered, deliveries }) => {
