@@ -21,7 +21,8 @@ export const STATE_EXPLANATIONS: Readonly<Record<FleetState, Explanation>> = {
     todo: "`rollcall nodes --beside NAME` shows the machines of the same network. If all of these machines are silent, check the site's power and network. If only this machine is silent, run `node-shim status` on the machine. After its next report, `rollcall history NAME` shows whether the machine was down or only cut off.",
   },
   "cluster-unreachable": {
-    means: "The machine reports, but the Worker cannot write to the apiserver. The machine has no fault.",
+    means:
+      "The machine reports, but the Worker cannot write to the apiserver. The conditions show whether the machine has a fault of its own.",
     todo: "`rollcall status` shows the problem of the apiserver, or of the Worker's token.",
   },
   blocked: {

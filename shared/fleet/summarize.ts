@@ -4,6 +4,7 @@ import type { Phase } from "../protocol/answers.ts";
 import type { Facts } from "../protocol/facts.ts";
 import { type FleetState, fleetStateOf } from "./state.ts";
 import type { MachineSummary, SummarizedCondition } from "./summary.ts";
+import { problemsText } from "./well-conditions.ts";
 
 type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
 
@@ -40,14 +41,12 @@ export function summarize(
 ): MachineSummary {
   const { phase, node, facts, silentSinceMs, key, skewMs, withheld, address, process, transport } = known;
   const conditions = conditionsOf(known);
-  const ready = conditions.find(({ type }) => type === "Ready");
-  const notReady = ready && ready.status !== "True" ? ready.message : undefined;
   const { runtime } = facts ?? {};
   return {
     state: since.state,
     sinceMs: since.sinceMs,
     phase,
-    why: whyNotReady({ state: since.state, phase, isUsed: key.isUsed, notReady }),
+    why: whyNotReady(known, since.state, conditions),
     conditions,
     labels: Object.fromEntries(Object.entries(node?.metadata?.labels ?? {}).slice(0, SUMMARY_LIMITS.labels)),
     isUnschedulable: node?.spec?.unschedulable ?? false,
@@ -72,16 +71,20 @@ export function summarize(
   };
 }
 
-/** Returns the Node's last conditions, replaced by later decisions. The node controller's Unknown stays Unknown. */
+const isReady = ({ type }: { type: string }) => type === "Ready";
+
+/**
+ * Returns the Node's last conditions, replaced by later decisions. A Ready that the node controller has set to Unknown
+ * stays Unknown. The controller's other Unknown conditions do not replace the last report's, which may have the cause.
+ */
 function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
   const known = node?.status?.conditions ?? [];
   const merged = known.map((condition) =>
-    condition.status === "Unknown"
+    isReady(condition) && condition.status === "Unknown"
       ? condition
       : (decided.find(({ type }) => type === condition.type) ?? condition),
   );
   const more = decided.filter(({ type }) => !known.some((condition) => condition.type === type));
-  const isReady = ({ type }: { type: string }) => type === "Ready";
   const all: readonly DecidedCondition[] = [...merged, ...more];
   const ordered = [
     ...all.filter((each) => !isReady(each)).slice(0, SUMMARY_LIMITS.conditions),
@@ -91,22 +94,13 @@ function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
     type,
     status,
     reason,
-    message: message.slice(0, SUMMARY_LIMITS.messageLength).toWellFormed(),
+    message: cut(message),
     sinceMs: timeOf(lastTransitionTime),
   }));
 }
 
 /** Returns milliseconds since 1970; 0 if the time is not known. */
 const timeOf = (time: string | undefined): number => Date.parse(time ?? "") || 0;
-
-interface NotReady {
-  state: FleetState;
-  phase: Phase | null;
-  /** true if the machine has ever reported with the key of its present pin. */
-  isUsed: boolean;
-  /** The text of the condition Ready; undefined if Ready is True. */
-  notReady: string | undefined;
-}
 
 const OF_PHASE: Partial<Record<Phase, string>> = {
   registering: "its Node is not registered yet",
@@ -126,18 +120,35 @@ const OF_PHASE: Partial<Record<Phase, string>> = {
 };
 
 /** Returns why a machine is not ready, in one line for operators; "" if it is ready, or no reason is known. */
-function whyNotReady({ state, phase, isUsed, notReady }: NotReady): string {
+function whyNotReady(
+  { phase, decided, key: { isUsed } }: KnownMachine,
+  state: FleetState,
+  conditions: readonly SummarizedCondition[],
+): string {
+  const problems = cut(problemsText(decided));
   switch (state) {
     case "revoked":
       return "its keys are revoked: forget it, or let it enrol with a new token";
     case "silent":
       if (!isUsed) return "it has enrolled and never reported: start its shim";
-      return `no report: check its power, its network and its shim${notReady ? `; its last report: ${notReady}` : ""}`;
+      return `no report: check its power, its network and its shim${problems && `; its last report: ${problems}`}`;
     case "ready":
     case "pending":
       return "";
+    case "cluster-unreachable":
+      return `${problems && `${problems}; besides, `}${(phase && OF_PHASE[phase]) ?? ""}`;
     default:
       if (!isUsed) return "it has enrolled and not reported yet";
-      return (phase && OF_PHASE[phase]) ?? notReady ?? "";
+      return (phase && OF_PHASE[phase]) ?? notReadyText(decided.find(isReady), conditions.find(isReady));
   }
 }
+
+/** Returns why the Node is not Ready. `decided`: the Ready of the last report; `known`: the Ready of the Node. */
+function notReadyText(decided: DecidedCondition | undefined, known: SummarizedCondition | undefined): string {
+  if (decided && decided.status !== "True") return cut(decided.message ?? "");
+  if (!known || known.status === "True") return "";
+  const isByOthers = decided !== undefined || known.status === "Unknown";
+  return isByOthers ? `Ready is ${known.status} in the cluster: the next report corrects it` : known.message;
+}
+
+const cut = (text: string) => text.slice(0, SUMMARY_LIMITS.messageLength).toWellFormed();

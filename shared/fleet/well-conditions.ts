@@ -1,4 +1,4 @@
-// Decides whether the status of a Node's condition is good, for the command line and the page.
+// Decides whether the status of a Node's condition is good, and describes conditions that are not.
 
 /** Returns true for a condition without a problem: Ready is True, any other condition is False. */
 export const isWell = ({ type, status }: { type: string; status: string }): boolean =>
@@ -19,4 +19,27 @@ export function wrongConditions(
     .map(([type, status]) => ({ type, status }))
     .filter((condition) => !isWell(condition))
     .sort((a, b) => Number(b.type === "Ready") - Number(a.type === "Ready") || (a.type < b.type ? -1 : 1));
+}
+
+/** The fields of a condition that a text about it has. */
+interface DescribedCondition {
+  type: string;
+  status: string;
+  message?: string | undefined;
+}
+
+/** Returns a text like `MemoryPressure is True: kubelet has insufficient memory available`. */
+export const conditionText = ({ type, status, message = "" }: DescribedCondition): string =>
+  `${type} is ${status}${message && `: ${message}`}`;
+
+/**
+ * Returns a text about the conditions whose status is not good, Ready first; "" if there is none. Lists, command line
+ * and page quote a machine's last report by this text: `conditions` are those that the report decided. Conditions of
+ * the Node do not qualify, because a node controller replaces their messages during a silence.
+ */
+export function problemsText(conditions: readonly DescribedCondition[]): string {
+  const wrong = conditions.filter((condition) => !isWell(condition));
+  const isReady = ({ type }: DescribedCondition) => type === "Ready";
+  const ordered = [...wrong.filter(isReady), ...wrong.filter((each) => !isReady(each))];
+  return ordered.map(conditionText).join("; ");
 }

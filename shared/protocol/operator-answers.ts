@@ -126,8 +126,19 @@ export const shownNodeSchema = z.object({
   lastReportAt: z.nullable(z.string()),
   /** The setting of an operator, one of RUNTIME_NEEDS. */
   runtime: z.string(),
-  /** The last decided conditions. The apiserver may not have stored them yet. */
-  conditions: z.array(z.object({ type: z.string(), status: z.string(), message: z.optional(z.string()) })),
+  /**
+   * The conditions that the last report decided. The apiserver may not have stored them yet, and its node controller
+   * may have replaced them. An earlier Worker does not send `reason` and `since`, the time of the last transition.
+   */
+  conditions: z.array(
+    z.object({
+      type: z.string(),
+      status: z.string(),
+      reason: z.optional(z.string()),
+      message: z.optional(z.string()),
+      since: z.optional(z.string()),
+    }),
+  ),
 });
 
 /** A time; null if it is not known, or there is none. */

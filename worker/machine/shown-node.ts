@@ -103,11 +103,15 @@ export function shownNode(
     silentSince: at(records.get("silentSinceMs")),
     lastReportAt: at(latest.contactMs),
     runtime: neededRuntime(records),
-    conditions: (records.get("decided") ?? []).map(({ type, status, message }) => ({
-      type,
-      status,
-      ...(message !== undefined && { message }),
-    })),
+    conditions: (records.get("decided") ?? []).map(
+      ({ type, status, reason, message, lastTransitionTime }) => ({
+        type,
+        status,
+        ...(reason !== undefined && { reason }),
+        ...(message !== undefined && { message }),
+        ...(lastTransitionTime !== undefined && { since: lastTransitionTime }),
+      }),
+    ),
     node: known?.node ?? null,
     allocatable: allocatableOf(records, latest),
     facts: stored?.facts ?? null,

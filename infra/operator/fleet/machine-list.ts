@@ -1,5 +1,5 @@
 // Renders machines as a list, the most urgent first, below a line of counts. Pure.
-import { isWell } from "../../../shared/fleet/well-conditions.ts";
+import { isWell, problemsText } from "../../../shared/fleet/well-conditions.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import { ageOf } from "../render/age.ts";
@@ -31,24 +31,34 @@ export const paintOf = (state: string | undefined): Paint | undefined =>
 interface MachineColumn extends TableColumn<PartialMachine> {
   /** The field of the machine that the column shows. */
   field: keyof FleetMachine;
+  /** The further field that the column needs. */
+  also?: keyof FleetMachine;
 }
 
 const internalIp = ({ addresses = [] }: PartialMachine) =>
   addresses.find(({ type }) => type === "InternalIP")?.address ?? "";
 
-/** Returns the conditions that are not well, like `MemoryPressure,Ready=False`. */
-const offConditions = (conditions: FleetMachine["conditions"]) =>
+/** Returns the conditions that are not well, like `MemoryPressure,Ready=False`. `isOld`: names those of a last report. */
+const offConditions = ({ conditions = [] }: PartialMachine, isOld: boolean) =>
   conditions
     .filter((condition) => !isWell(condition))
-    .map(({ type, status }) => (status === "True" ? type : `${type}=${status}`))
+    .map(({ type, status }) => {
+      const text = status === "True" ? type : `${type}=${status}`;
+      return isOld && status !== "Unknown" ? `${text} (last report)` : text;
+    })
     .join(",");
+
+/** Returns the reason; of a ready machine, its conditions that are not well: `MemoryPressure is True: …`. */
+const whyOf = ({ why = "", state, conditions = [] }: PartialMachine) =>
+  why || (state === "ready" ? problemsText(conditions) : "");
 
 const wideColumns = (nowMs: number): readonly MachineColumn[] => [
   { field: "phase", head: "PHASE", of: ({ phase }) => phase ?? "", rank: 5, isWide: true },
   {
     field: "conditions",
     head: "CONDITIONS",
-    of: ({ conditions = [] }) => offConditions(conditions),
+    of: (machine) => offConditions(machine, machine.state === "silent"),
+    raw: (machine) => offConditions(machine, false),
     rank: 5,
     isWide: true,
   },
@@ -113,7 +123,7 @@ export function machineColumns(nowMs: number): readonly MachineColumn[] {
       raw: ({ since = "" }) => since,
       rank: 1,
     },
-    { field: "why", head: "WHY", of: ({ why = "" }) => why, rank: 2, least: 16 },
+    { field: "why", also: "conditions", head: "WHY", of: whyOf, rank: 2, least: 16 },
     { field: "versions", head: "SHIM", of: ({ versions }) => versions?.shim ?? "", rank: 3 },
     { field: "address", head: "FROM", of: ({ address = "" }) => address, rank: 4 },
     ...wideColumns(nowMs),

@@ -40,8 +40,8 @@ export const nodeScreen = (node: WholeNode, entries: readonly HistoryEntry[], pa
 
 const withAge = (at: string, nowMs: number) => `${at} (${ageOf(at, nowMs)} ago)`;
 
-function stateLines({ name, summary, phase, isReady, silentSince, node }: WholeNode, nowMs: number): Line[] {
-  const wasReady = isReady ? "yes" : "no";
+function stateLines(node: WholeNode, nowMs: number): Line[] {
+  const { name, summary, phase, isReady, silentSince } = node;
   const { isUnschedulable = false } = summary ?? {};
   return [
     ["name", name],
@@ -55,15 +55,20 @@ function stateLines({ name, summary, phase, isReady, silentSince, node }: WholeN
         ]
       : []),
     ["phase", phase ?? "never reported"],
-    [
-      "ready",
-      silentSince ? `${wasReady} at its last report` : wasReady,
-      isReady && !silentSince ? "green" : "red",
-    ],
+    silentSince
+      ? ["ready", lastReadyText(node), "red"]
+      : ["ready", isReady ? "yes" : "no", isReady ? "green" : "red"],
     ...(silentSince ? [["silent since", withAge(silentSince, nowMs)] as const] : []),
     ...(isUnschedulable ? [["cordoned", "yes"] as const] : []),
-    ...(node === null && phase !== null ? [["Node", "none known"] as const] : []),
+    ...(node.node === null && phase !== null ? [["Node", "none known"] as const] : []),
   ];
+}
+
+/** Returns whether a silent machine was ready, by its last report: a node controller may have changed its Node since. */
+function lastReadyText({ conditions, isReady }: WholeNode): string {
+  const ready = conditions.find(({ type }) => type === "Ready");
+  const wasReady = ready ? ready.status === "True" : isReady;
+  return `not known; the machine was ${wasReady ? "" : "not "}ready when it reported last`;
 }
 
 /** Returns the lines about problems and their remedies, or none if the machine is well. */
@@ -86,13 +91,14 @@ function todoOf({ phase, isReady, silentSince, key }: WholeNode): string {
   return Object.entries(PHASE_EXPLANATIONS).find(([each]) => each === phase)?.[1].todo ?? "";
 }
 
-/** Returns a line for each condition of the last report. The ages are from the fleet index. */
-function conditionLines({ conditions, summary }: WholeNode, nowMs: number): Line[] {
+/** Returns a line for each condition of the last report. A condition of a silent machine has no age. */
+function conditionLines({ conditions, summary, silentSince }: WholeNode, nowMs: number): Line[] {
   return conditions.map((condition): Line => {
     const { type, status, message = "" } = condition;
-    const since = ageOf(summary?.conditions.find((each) => each.type === type)?.since, nowMs);
-    const text = `${status}${since && ` for ${since}`}${message && `: ${message}`}`;
-    return [type, text, isWell(condition) ? undefined : "red"];
+    const indexed = summary?.conditions.find((each) => each.type === type);
+    const since = ageOf(condition.since ?? (indexed?.status === status ? indexed.since : null), nowMs);
+    const known = silentSince ? `${status} when it reported last` : `${status}${since && ` for ${since}`}`;
+    return [type, `${known}${message && `: ${message}`}`, isWell(condition) ? undefined : "red"];
   });
 }
 

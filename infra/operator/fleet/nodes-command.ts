@@ -137,7 +137,7 @@ function neededFields(program: OperatorProgram, chosen: readonly string[] | unde
   const format = formatOf(program);
   const isWide = format === "wide" || format === "csv";
   const columns = chosenColumns(machineColumns(0), chosen).filter((column) => isWide || !column.isWide);
-  const shown = format === "name" ? [] : columns.map(({ field }) => field);
+  const shown = format === "name" ? [] : columns.flatMap(({ field, also = field }) => [field, also]);
   return [...new Set(["name", "state", ...shown])].join(",");
 }
 

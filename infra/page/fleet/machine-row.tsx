@@ -128,7 +128,7 @@ const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => Componen
 };
 
 /** Draws the first wrong condition and the number of further ones. The tooltip lists all of them. */
-function Amiss({ machine: { conditions, why } }: { machine: FeedMachine }) {
+function Amiss({ machine: { conditions, why, state } }: { machine: FeedMachine }) {
   const amiss = amissConditions(conditions);
   const [first, ...more] = amiss;
   if (!first) return null;
@@ -144,6 +144,7 @@ function Amiss({ machine: { conditions, why } }: { machine: FeedMachine }) {
     <>
       <span class={`fleet-condition fleet-condition-${first.status}`} title={means}>
         {conditionText(first)}
+        {state === "silent" && first.status !== "Unknown" && " when it reported last"}
       </span>
       {more.length > 0 && (
         <span class="quiet" title={more.map(conditionText).join(", ")}>

@@ -244,10 +244,12 @@ function Line({ state, sinceMs, name, children }: LineProps) {
 
 function MachineLine({ group, machine }: { group: MachineGroup; machine: FeedMachine }) {
   const { name, state, phase } = machine;
+  // While the apiserver is away, the state begins with the apiserver's failure, and not with the machine's fault.
+  const isUnwritten = state === "cluster-unreachable";
   return (
     <Line
-      state={state}
-      sinceMs={state === "ready" ? null : sinceOf(machine)}
+      state={isUnwritten ? SIGNS[group] : state}
+      sinceMs={state === "ready" || isUnwritten ? null : sinceOf(machine)}
       name={
         <Link href={hrefOf({ machine: name })} title={name}>
           {name}
@@ -276,7 +278,7 @@ function PendingLine({ pending }: { pending: PendingMachine }) {
   );
 }
 
-/** Draws one line for all healthy machines whose Nodes the Worker cannot write. */
+/** Draws one line for all machines whose Nodes the Worker cannot write. */
 function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: Unwritten }) {
   const state = "cluster-unreachable";
   const checks = <Link href={hrefOf({ view: "deployment" })}>the deployment’s checks</Link>;
@@ -290,7 +292,7 @@ function UnwrittenLine({ unwritten: { count, sinceMs, phases } }: { unwritten: U
         of="the cluster"
         todo={
           <>
-            Nothing is wrong with the machines. See {checks}: {UNWRITTEN_TODO}
+            See {checks}: {UNWRITTEN_TODO}
           </>
         }
       >

@@ -20,7 +20,7 @@ export interface OpenOutage {
   machines: readonly FeedMachine[];
 }
 
-/** The healthy machines whose Nodes the Worker cannot write. */
+/** The machines whose Nodes the Worker cannot write. Machines with a fault of their own are also in another group. */
 export interface Unwritten {
   count: number;
   /** When the Worker noticed the first of these machines, in milliseconds since 1970. */
@@ -72,8 +72,8 @@ export function needsList(
   for (const machine of machines) {
     const outage = machine.state === "silent" ? outageOf(machine, open) : undefined;
     if (outage) outage.machines.push(machine);
-    else if (machine.state === "cluster-unreachable") unwritten.push(machine);
     else {
+      if (machine.state === "cluster-unreachable") unwritten.push(machine);
       const group = groupOf(machine);
       if (group) single[group].push(machine);
     }
@@ -100,6 +100,12 @@ function groupOf({ state, skewMs, conditions }: FeedMachine): MachineGroup | nul
     case "ready":
       if (hasWrongCondition(conditions)) return "conditions";
       return skewMs === 0 ? null : "skewed";
+    // Only a report sets a condition to such a status. Unknown is the status of the node controller.
+    case "cluster-unreachable":
+      if (conditions["Ready"] === "False") return "not-ready";
+      return Object.entries(conditions).some(([type, status]) => type !== "Ready" && status === "True")
+        ? "conditions"
+        : null;
     // A machine with a revoked key has no remedy here, and pending machines are listed by their keys elsewhere.
     case "revoked":
     case "pending":
@@ -143,7 +149,8 @@ function unwrittenOf(machines: readonly FeedMachine[]): Unwritten {
   const phases = [...Map.groupBy(machines, ({ phase }) => phase ?? "")].map(([phase, of]) => ({
     phase,
     count: of.length,
-    why: of[0]?.why ?? "",
+    // The shortest reason has no fault of one machine.
+    why: of.reduce((least, { why }) => (why.length < least.length ? why : least), of[0]?.why ?? ""),
   }));
   return {
     count: machines.length,

@@ -36,9 +36,10 @@ const NOTHING_KNOWN = "Look at the machine's history.";
 const explanation = (table: Readonly<Record<string, Explanation | undefined>>, key: string | null) =>
   key === null ? undefined : table[key];
 
-/** Returns the explanation of a condition if the machine's phase is `registered`, otherwise of its phase. */
+/** Returns the explanation of a condition, or of the machine's phase if the machine has no written Node. */
 function ofNotReady(machine: FeedMachine): Explanation | undefined {
-  if (machine.phase !== "registered") return explanation(PHASE_EXPLANATIONS, machine.phase);
+  if (machine.phase !== "registered" && machine.state !== "cluster-unreachable")
+    return explanation(PHASE_EXPLANATIONS, machine.phase);
   return ofCondition(machine);
 }
 

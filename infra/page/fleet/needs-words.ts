@@ -25,7 +25,7 @@ export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
   "not-ready": "The machines report, and their Nodes are not Ready, or not registered yet.",
   silent: "Machines that stopped reporting alone, and not with their neighbours.",
   pending: "Machines that ask for a name that another key has.",
-  conditions: "The machines are Ready, and one of their other conditions says that something is wrong.",
+  conditions: "The machines are ready, and one of their other conditions shows a fault.",
   skewed: "The machine's clock differs from the Worker's by more than a minute.",
 };
 
@@ -38,7 +38,8 @@ export function counted(count: number, one: string, many = `${one}s`): string {
 export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   if (group === "skewed") return skewText(machine.skewMs);
   const wrongs = wrongConditions(machine.conditions);
-  if (group === "conditions") return wrongs.map(({ type, status }) => `${type} is ${status}`).join(", ");
+  if (group === "conditions" && machine.state === "ready")
+    return wrongs.map(({ type, status }) => `${type} is ${status}`).join(", ");
   if (machine.why !== "") return machine.why;
   const [wrong] = wrongs;
   if (group === "not-ready" && wrong) return `${wrong.type} is ${wrong.status}`;

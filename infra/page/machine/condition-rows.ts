@@ -27,19 +27,18 @@ export function conditionRows(whole: Pick<WholeNode, "conditions" | "summary" | 
     return {
       type,
       status,
-      reason: text(same.find((each) => each?.reason)?.reason),
+      reason: text(decided?.reason ?? same.find((each) => each?.reason)?.reason),
       message: text(decided?.message ?? same.find((each) => each?.message)?.message),
       since:
-        text(index?.status === status ? index.since : "") || text(same.at(-1)?.lastTransitionTime) || null,
+        text(decided?.since ?? (index?.status === status ? index.since : "")) ||
+        text(same.at(-1)?.lastTransitionTime) ||
+        null,
       isWell: isWell({ type, status }),
     };
   });
   const rank = (row: ConditionRow) => (row.isWell ? 2 : 0) + (row.type === "Ready" ? 0 : 1);
   return rows.toSorted((a, b) => rank(a) - rank(b) || (a.type < b.type ? -1 : 1));
 }
-
-export const conditionText = ({ type, status, message }: ConditionRow): string =>
-  `${type} is ${status}${message && `: ${message}`}`;
 
 function conditionsOfNode(node: object | null): Known[] {
   if (!node) return [];

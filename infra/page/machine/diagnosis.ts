@@ -6,14 +6,16 @@ import {
   STATE_EXPLANATIONS,
 } from "../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
-import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { fleetStateOf } from "../../../shared/fleet/state.ts";
+import type { Node } from "../../../shared/kubernetes/types.ts";
+import { FACTS_ONLY_TAINT } from "../../../shared/node/ownership.ts";
+import { conditionText, problemsText } from "../../../shared/fleet/well-conditions.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import type { Outage } from "../../../shared/protocol/outages.ts";
 import { shortDuration } from "../base/relative-time.ts";
-import { type ConditionRow, conditionRows, conditionText } from "./condition-rows.ts";
+import { type ConditionRow, conditionRows } from "./condition-rows.ts";
 import type { ActName } from "./machine-acts.ts";
+import type { MachineNeighbours } from "./neighbours.ts";
 
 /** The severity of the problem. `off`: the machine is out of use, and nothing is urgent. */
 type Severity = "good" | "warning" | "bad" | "off";
@@ -110,9 +112,12 @@ const stateOfObject = ({ key, silentSince, phase, isReady }: WholeNode): string 
     isReady,
   });
 
+/** Returns the conditions in the feed. An Unknown one of a silent machine is the node controller's, and left out. */
 const conditionsOfFeed = (live: FeedMachine | null): ConditionRow[] =>
   conditionRows({
-    conditions: Object.entries(live?.conditions ?? {}).map(([type, status]) => ({ type, status })),
+    conditions: Object.entries(live?.conditions ?? {})
+      .map(([type, status]) => ({ type, status }))
+      .filter(({ status }) => live?.state !== "silent" || status !== "Unknown"),
     summary: null,
     node: null,
   });
@@ -177,11 +182,19 @@ function silent({ isUsed, neighbours, live, whole, conditions }: DiagnosisFacts)
       ...lastWords(conditions),
       {
         name: "Its Node",
-        text: "becomes Unknown; the cluster evicts its pods once their tolerations run out",
+        text: hasPods(whole)
+          ? "becomes Unknown; the cluster evicts its pods once their tolerations run out"
+          : "becomes Unknown",
       },
     ],
     link: neighbours?.outage ? "outage" : null,
   };
+}
+
+/** Returns true if the machine's Node may run pods: it exists, and lacks the facts-only taint. */
+function hasPods(whole: WholeNode | null): boolean {
+  const node: Pick<Node, "spec"> | null = whole?.node ?? null;
+  return node !== null && !node.spec?.taints?.some(({ key }) => key === FACTS_ONLY_TAINT.key);
 }
 
 function silentSentence(neighbours: MachineNeighbours | null): string {
@@ -197,19 +210,25 @@ function silentSentence(neighbours: MachineNeighbours | null): string {
 
 /** Returns the conditions of the last report as a detail: a lack of memory has often stopped a silent machine. */
 function lastWords(conditions: readonly ConditionRow[]): DiagnosisDetail[] {
-  const wrong = conditions.filter(({ isWell }) => !isWell);
-  const texts = wrong.map(conditionText).join("; ");
-  return conditions.length === 0 ? [] : [{ name: "Last reported", text: texts || "no problem" }];
+  return conditions.length === 0
+    ? []
+    : [{ name: "Last reported", text: problemsText(conditions) || "no problem" }];
 }
 
-function clusterUnreachable({ phase, whole }: DiagnosisFacts): Found {
+/** Returns the problem of the cluster, after the machine's own problem if the machine reports one. */
+function clusterUnreachable(facts: DiagnosisFacts): Found {
+  const { phase, conditions, whole } = facts;
   const words = phaseWords(phase) ?? STATE("cluster-unreachable");
+  const wrong = conditions.filter(({ isWell, status }) => !isWell && status !== "Unknown");
+  const ready = wrong.find(({ type }) => type === "Ready");
+  const own = ready && conditionWrong(facts, ready);
+  const begin = wrong.length === 0 ? "Nothing is wrong with this machine, it is the cluster" : "The cluster";
+  const { lease } = whole?.deadlines ?? {};
   return {
-    ...nothing,
-    severity: "warning",
-    sentence: `Nothing is wrong with this machine, it is the cluster: ${lowered(words.sentence)}`,
-    todo: words.todo,
-    details: whole?.deadlines.lease ? [{ name: "Its lease expires", at: whole.deadlines.lease }] : [],
+    ...(own ?? { ...nothing, severity: "warning" }),
+    sentence: `${own ? `${own.sentence} ` : ""}${begin}: ${lowered(words.sentence)}`,
+    todo: own ? `${own.todo} For the cluster: ${lowered(words.todo)}` : words.todo,
+    details: [...(own?.details ?? []), ...(lease ? [{ name: "Its lease lasts until", at: lease }] : [])],
     link: "deployment",
   };
 }
@@ -410,32 +429,4 @@ function withoutRuntime({ whole }: DiagnosisFacts): DiagnosisWarning[] {
   return warn("An operator has set that it needs no container runtime: it is Ready without one.", "", {
     acts: ["runtime-auto"],
   });
-}
-
-export interface MachineNeighbours {
-  /** The network, like `203.0.113.7` or `2001:db8::/64`. "" if the machine's address is not known. */
-  network: string;
-  /** The number of other machines in this network. `silent` is the number of silent machines among them. */
-  others: number;
-  silent: number;
-  /** The open outage of this network, or null. */
-  outage: Outage | null;
-}
-
-export function neighboursOf(
-  machine: FeedMachine,
-  machines: Iterable<FeedMachine>,
-  outages: Iterable<Outage>,
-): MachineNeighbours {
-  const network = networkOf(machine.address);
-  if (network === "") return { network, others: 0, silent: 0, outage: null };
-  let [others, silent] = [0, 0];
-  for (const { name, address, state } of machines) {
-    if (name === machine.name || networkOf(address) !== network) continue;
-    others += 1;
-    if (state === "silent") silent += 1;
-  }
-  const open = [...outages].filter((each) => each.endedAt === null && each.network === network);
-  const outage = open.toSorted((a, b) => b.id - a.id)[0] ?? null;
-  return { network, others, silent, outage };
 }

@@ -59,18 +59,28 @@ function Copied({ text, of }: { text: string; of: string }) {
   );
 }
 
-export function DeadlinesSection({ whole }: { whole: WholeNode }) {
+/** Draws the times at which the machine's object acts. They are as of its last answer, so they have no present age. */
+export function DeadlinesSection({ whole, answeredMs }: { whole: WholeNode; answeredMs: number }) {
   const { deadlines, lastReportAt, outageSince, outbox } = whole;
   const when = (at: string | null, otherwise: string) => (at ? <Moment at={at} /> : otherwise);
+  const due = (at: string | null, otherwise: string) => (at ? <Time at={at} form="absolute" /> : otherwise);
+  const hasExpired = deadlines.lease !== null && Date.parse(deadlines.lease) < answeredMs;
   const notKnown = "not known since the object was evicted";
   return (
-    <Section id="deadlines">
+    <Section
+      id="deadlines"
+      aside={
+        <span class="quiet">
+          as of <Time at={answeredMs} />
+        </span>
+      }
+    >
       <Pairs
         pairs={[
           ["Last report", when(lastReportAt, notKnown)],
-          ["Lease expires", when(deadlines.lease, notKnown)],
-          ["Status is written by", when(deadlines.status, "not known")],
-          ["Next check", when(deadlines.alarm, "none is due")],
+          [hasExpired ? "Lease expired" : "Lease lasts until", due(deadlines.lease, notKnown)],
+          ["Status is due by", due(deadlines.status, "not known")],
+          ["Next check", due(deadlines.alarm, "none is due")],
           ["Oldest waiting event", when(outbox.oldest, "none is waiting")],
           ["Last time without an answer", when(outageSince, "none reported")],
         ]}

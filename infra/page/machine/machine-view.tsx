@@ -67,7 +67,7 @@ function Sections({ machine }: { machine: WatchedMachine }) {
           <HardwareSection whole={whole} />
           <LabelsSection whole={whole} />
           <KeySection whole={whole} change={change} />
-          <DeadlinesSection whole={whole} />
+          <DeadlinesSection whole={whole} answeredMs={machine.answeredMs} />
           <YamlSection whole={whole} />
           <RawFactsSection whole={whole} />
           {session.isAdmin() && <ActionsSection machine={machine} whole={whole} />}

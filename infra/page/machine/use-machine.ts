@@ -6,7 +6,8 @@ import { machinePath } from "../base/api.ts";
 import type { KeyBinding } from "../base/keys.ts";
 import { usePage } from "../page.ts";
 import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
-import { diagnose, neighboursOf } from "./diagnosis.ts";
+import { diagnose } from "./diagnosis.ts";
+import { neighboursOf } from "./neighbours.ts";
 import { MACHINE_SECTIONS, type SectionId } from "./section.tsx";
 
 export type WatchedMachine = ReturnType<typeof useMachine>;

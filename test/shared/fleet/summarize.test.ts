@@ -50,6 +50,14 @@ describe("conditions", () => {
       { node: node(condition("Ready", "Unknown")), decided: [READY] },
       ["Ready=Unknown"],
     ],
+    [
+      "marked by the node controller, and not Ready → as decided",
+      {
+        node: node(condition("MemoryPressure", "Unknown"), condition("Ready", "Unknown")),
+        decided: [condition("MemoryPressure", "True"), READY],
+      },
+      ["MemoryPressure=True", "Ready=Unknown"],
+    ],
     ["without a Node → the decided ones", { node: undefined, decided: [READY] }, ["Ready=True"]],
     [
       "more decided ones → before Ready, which is the last",
@@ -82,15 +90,48 @@ describe("why it is not ready", () => {
     isReady: false,
     node: { status: { conditions: [condition("Ready", "False", "no disk")] } },
   };
+  const SHORT = condition("MemoryPressure", "True", "short");
+  const unknown: Partial<KnownMachine> = {
+    isReady: false,
+    node: {
+      status: {
+        conditions: ["MemoryPressure", "Ready"].map((type) => condition(type, "Unknown", "Kubelet")),
+      },
+    },
+  };
   const unused = { phase: null, node: undefined, key: { ...known().key, isUsed: false } };
   it.each<[string, Partial<KnownMachine>, string, RegExp]>([
     ["ready", {}, "ready", /^$/],
     ["not ready → the condition's message", notReady, "not-ready", /^no disk$/],
     [
-      "silent → what to check, and its last report",
-      { ...notReady, silentSinceMs: 7 },
+      "silent → what to check, and what its last report decided, Ready first",
+      { decided: [SHORT, condition("Ready", "False", "no disk")], silentSinceMs: 7 },
       "silent",
-      /^no report: .*; its last report: no disk$/,
+      /^no report: .*; its last report: Ready is False: no disk; MemoryPressure is True: short$/,
+    ],
+    [
+      "silent, and the node controller has written the Node → only what its last report decided",
+      { ...unknown, decided: [SHORT, READY], silentSinceMs: 7 },
+      "silent",
+      /^no report: .*; its last report: MemoryPressure is True: short$/,
+    ],
+    [
+      "silent, restarted before, and the node controller has written the Node → no quotation",
+      { ...unknown, silentSinceMs: 7 },
+      "silent",
+      /^no report: .* its shim$/,
+    ],
+    [
+      "reporting, and the Node is still Unknown → no word of the node controller",
+      { ...unknown, decided: [READY] },
+      "not-ready",
+      /^Ready is Unknown in the cluster: the next report corrects it$/,
+    ],
+    [
+      "not ready, and without an apiserver → both",
+      { phase: "apiserver unreachable", decided: [condition("Ready", "False", "no disk")] },
+      "cluster-unreachable",
+      /^Ready is False: no disk; besides, the apiserver does not answer/,
     ],
     ["silent, and was well → what to check", { silentSinceMs: 7 }, "silent", /its shim$/],
     ["enrolled lately", unused, "not-ready", /not reported yet$/],
@@ -103,6 +144,13 @@ describe("why it is not ready", () => {
     expect(summary.state).toBe(state);
     expect(summary.why).toMatch(why);
   });
+});
+
+it("problems with long messages → why is cut", () => {
+  const decided = Array.from({ length: 3 }, (_, at) => condition(`C${at}`, "True", "m".repeat(400)));
+  const { why } = summaryOf({ decided, silentSinceMs: 7 });
+  const [, quoted = ""] = why.split("; its last report: ");
+  expect(quoted).toHaveLength(SUMMARY_LIMITS.messageLength);
 });
 
 it.each<[situation: string, node: KnownMachine["node"], createdMs: number]>([

@@ -52,7 +52,7 @@ test.each<[situation: string, change: Partial<WholeNode>, lines: RegExp[]]>([
     "silent",
     { silentSince: "2026-01-01T11:50:00Z" },
     [
-      /^ready +yes at its last report$/m,
+      /^ready +not known; the machine was ready when it reported last$/m,
       /^silent since +.*\(10m ago\)$/m,
       /^what to do +`rollcall nodes --beside edge-7`/m,
     ],
@@ -60,7 +60,10 @@ test.each<[situation: string, change: Partial<WholeNode>, lines: RegExp[]]>([
   ["cloned", { phase: "cloned", isReady: false }, [/^what to do +`rollcall node clones edge-7`/m]],
   [
     "not Ready",
-    { isReady: false, conditions: [{ type: "Ready", status: "False", message: "no runtime" }] },
+    {
+      isReady: false,
+      conditions: [{ type: "Ready", status: "False", message: "no runtime", since: "2026-01-01T11:00:00Z" }],
+    },
     [/^what to do +fix what the condition Ready reports$/m, /^Ready +False for 60m: no runtime$/m],
   ],
   [

@@ -73,7 +73,7 @@ test.each<[columns: number | undefined, lines: string[]]>([
 });
 
 test.each<[args: string[], query: Record<string, string>]>([
-  [[], { sort: "urgency", fields: "name,state,since,why,versions,address", limit: "500" }],
+  [[], { sort: "urgency", fields: "name,state,since,why,conditions,versions,address", limit: "500" }],
   [["--state", "silent,blocked", "-l", "site=b"], { state: "silent,blocked", selector: "site=b" }],
   [["--beside", "edge-7"], { beside: "edge-7" }],
   [["--version-of", "<0.2.0", "--unused"], { version: "<0.2.0", unused: "true" }],
@@ -122,8 +122,18 @@ it("conditions that are off → a column of the wide table", async () => {
   ];
   answer = () => ({ body: { machines: [{ name: "a", state: "silent", conditions }], counts, cursor: null } });
   expect((await nodes(["--columns", "conditions"])).stdout).toContain(
-    "CONDITIONS\nMemoryPressure,Ready=Unknown\n",
+    "CONDITIONS\nMemoryPressure (last report),Ready=Unknown\n",
   );
+});
+
+it("a ready machine under pressure → the pressure in the column of the reasons", async () => {
+  const conditions = [
+    { type: "MemoryPressure", status: "True", reason: "", message: "low", since: null },
+    { type: "Ready", status: "True", reason: "", message: "well", since: null },
+  ];
+  const machine = { name: "a", state: "ready", why: "", conditions };
+  answer = () => ({ body: { machines: [machine], counts, cursor: null } });
+  expect((await nodes(["--columns", "name,why"])).stdout).toContain("a      MemoryPressure is True: low\n");
 });
 
 it.each([

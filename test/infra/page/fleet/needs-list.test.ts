@@ -78,6 +78,21 @@ describe("in which group a machine is", () => {
     ["not ready", { state: "not-ready" }, ["not-ready"]],
     ["silent alone", { state: "silent" }, ["silent"]],
     ["the cluster cannot be written", { state: "cluster-unreachable" }, ["cluster-unreachable"]],
+    [
+      "the cluster cannot be written, and the machine is not ready",
+      { state: "cluster-unreachable", conditions: { Ready: "False", MemoryPressure: "True" } },
+      ["cluster-unreachable", "not-ready"],
+    ],
+    [
+      "the cluster cannot be written, and the machine is under pressure",
+      { state: "cluster-unreachable", conditions: { Ready: "True", MemoryPressure: "True" } },
+      ["cluster-unreachable", "conditions"],
+    ],
+    [
+      "the cluster cannot be written, and the node controller has set the conditions to Unknown",
+      { state: "cluster-unreachable", conditions: { Ready: "Unknown", MemoryPressure: "Unknown" } },
+      ["cluster-unreachable"],
+    ],
     ["revoked: nothing is to be done", { state: "revoked" }, []],
     ["a state of a newer Worker", { state: "on-fire" }, ["not-ready"]],
   ])("%s", (_, change, groups) => {

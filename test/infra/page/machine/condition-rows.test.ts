@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
-import { conditionRows, conditionText } from "../../../../infra/page/machine/condition-rows.ts";
+import { conditionRows } from "../../../../infra/page/machine/condition-rows.ts";
+import { conditionText } from "../../../../shared/fleet/well-conditions.ts";
 
 const SINCE = "2026-01-01T11:00:00Z";
 const node = (...conditions: object[]) => ({ status: { conditions } });

@@ -1,13 +1,10 @@
 // Tests the diagnosis of a machine in each state, phase and condition: one sentence, and the remedy.
 import { describe, expect, it, test } from "vitest";
-import {
-  diagnose,
-  type MachineDiagnosis,
-  type MachineNeighbours,
-  neighboursOf,
-} from "../../../../infra/page/machine/diagnosis.ts";
+import { diagnose, type MachineDiagnosis } from "../../../../infra/page/machine/diagnosis.ts";
+import { type MachineNeighbours, neighboursOf } from "../../../../infra/page/machine/neighbours.ts";
 import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../../../shared/fleet/explanations.ts";
 import { FLEET_STATES, fleetStateOf } from "../../../../shared/fleet/state.ts";
+import { FACTS_ONLY_TAINT } from "../../../../shared/node/ownership.ts";
 import { PHASES } from "../../../../shared/protocol/answers.ts";
 import type { WholeNode } from "../../../../shared/protocol/operator-answers.ts";
 import { diagnosisInput, feedMachine, knownMachine } from "./made-up-machine.ts";
@@ -72,8 +69,30 @@ describe("by the machine's state", () => {
         sentence: /^Nothing is wrong with this machine, it is the cluster: the Worker cannot reach/,
         link: "deployment",
         todo: PHASE_EXPLANATIONS["apiserver unreachable"].todo,
-        details: [{ name: "Its lease expires", at: "2026-01-01T12:00:35.000Z" }],
+        details: [{ name: "Its lease lasts until", at: "2026-01-01T12:00:35.000Z" }],
       },
+    ],
+    [
+      "the apiserver does not answer, and the machine is not ready",
+      { state: "cluster-unreachable", phase: "apiserver unreachable", conditions: { Ready: "False" } },
+      { conditions: [{ type: "Ready", status: "False", message: "container runtime is down" }] },
+      {
+        severity: "bad",
+        sentence: /^Not Ready: container runtime is down\. The cluster: the Worker cannot reach/,
+        todo: /systemctl status containerd.* For the cluster: `rollcall status`/,
+        acts: ["runtime-none"],
+        link: "deployment",
+      },
+    ],
+    [
+      "the apiserver does not answer, and the machine is under pressure",
+      {
+        state: "cluster-unreachable",
+        phase: "apiserver unreachable",
+        conditions: { MemoryPressure: "True" },
+      },
+      { conditions: [{ type: "MemoryPressure", status: "True", message: "low" }] },
+      { severity: "warning", sentence: /^The cluster: the Worker cannot reach/ },
     ],
     [
       "the cluster, in a phase of a newer Worker",
@@ -301,6 +320,22 @@ describe("silent", () => {
     ]);
     expect(said?.warnings).toEqual([]);
     expect(diagnose(diagnosisInput({ live }))?.details[2]?.text).toBe("no problem");
+    const conditions = { MemoryPressure: "True", Ready: "Unknown" };
+    const byFeed = diagnose(diagnosisInput({ live: { ...live, conditions }, whole: null }));
+    expect(byFeed?.details.find(({ name }) => name === "Last reported")?.text).toBe("MemoryPressure is True");
+  });
+
+  it.each([
+    ["no Node is known", null, "becomes Unknown"],
+    ["the Node has the facts-only taint", { taints: [FACTS_ONLY_TAINT] }, "becomes Unknown"],
+    [
+      "the Node runs pods",
+      { taints: [] },
+      "becomes Unknown; the cluster evicts its pods once their tolerations run out",
+    ],
+  ])("%s → what becomes of its Node", (_, spec, text) => {
+    const whole = knownMachine({ node: spec && { spec } });
+    expect(diagnose(diagnosisInput({ live, whole }))?.details.at(-1)).toEqual({ name: "Its Node", text });
   });
 
   it("enrolled, and never reported", () => {
