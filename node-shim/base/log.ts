@@ -104,6 +104,10 @@ export const LOG_LINES = {
     "the shim cannot write the file that `status` reads",
     "free disk space, or give the folder to the shim's user",
   ],
+  "status: FAULT; PATH has the status until the fault is over": [
+    "the shim cannot write its usual status file; `node-shim status` reads the other file",
+    "free disk space, or make the file system writable",
+  ],
   "--join-token-file FILE can be read by other users (mode MODE): chmod 600 FILE, and ask your operator for another token":
     [
       "another user of the machine can enrol a machine with the token",
@@ -131,6 +135,10 @@ export const WARNING_SOURCES = {
   report: [
     "the shim cuts the named groups of facts, so that the report has at most 262,144 bytes",
     "set `nodeStatusMaxImages`, or report fewer or shorter facts of drop-ins",
+  ],
+  "state folder": [
+    "the shim cannot write its state folder, keeps reporting, and stores what is due after a later report",
+    "free space and inodes there, or make the file system writable",
   ],
   configuration: [
     "the shim ignores fields that only a kubelet uses, all but the last value of a repeated key, or all but the first document",

@@ -8,8 +8,10 @@ import {
   openSync,
   readFileSync,
   renameSync,
+  statfsSync,
   unlinkSync,
   writeFileSync,
+  writeSync,
 } from "node:fs";
 import { basename, dirname } from "node:path";
 import { codeOf } from "./fault.ts";
@@ -56,6 +58,45 @@ export function writeDurably(path: string, text: string): void {
   }
 }
 
+/** The codes of a file system without room for a write, or one that refuses or does not complete writes. */
+const UNWRITABLE: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO", "ETIMEDOUT", "ESTALE"]);
+
+/** Returns the code of an error of a file system that cannot be written; null for any other error. */
+export function unwritableCode(error: unknown): string | null {
+  const { cause } = error as Error;
+  const code = hasCode(error) ? codeOf(error) : cause === undefined ? "" : codeOf(cause);
+  return UNWRITABLE.has(code) ? code : null;
+}
+
+/** Opens a file without a name (O_TMPFILE), for which Node.js has no name. */
+const UNNAMED = 0o20000000 | constants.O_DIRECTORY | constants.O_WRONLY;
+const PROBE = Buffer.alloc(4096);
+
+/**
+ * Writes a file without a name, which no one sees, into a folder. Returns the code if the file system cannot be
+ * written; null if it can, or if this user may not write there.
+ */
+export function writeFault(folder: string): string | null {
+  try {
+    const file = openSync(folder, UNNAMED, 0o600);
+    try {
+      writeSync(file, PROBE);
+    } finally {
+      closeSync(file);
+    }
+    return null;
+  } catch (error) {
+    if (unwritableCode(error) !== null) return unwritableCode(error);
+    // This file system has no files without a name.
+    return ["EOPNOTSUPP", "EISDIR", "EINVAL"].includes(codeOf(error)) ? spaceFault(folder) : null;
+  }
+}
+
+function spaceFault(folder: string): string | null {
+  const { bfree, files, ffree } = statfsSync(folder);
+  return bfree === 0 || (files > 0 && ffree === 0) ? "ENOSPC" : null;
+}
+
 /** Removes files of the state folder by their names, in this order. A missing file or folder is no error. */
 export function removeFiles(stateFolder: string, names: readonly string[]): void {
   ignoringAbsence(() => inFolder(stateFolder, ({ at }) => names.forEach((name) => removeFile(at(name)))));
@@ -80,6 +121,10 @@ export function writeNew(path: string, text: string): void {
   try {
     writeFileSync(file, text);
     fsyncSync(file);
+  } catch (error) {
+    // On a full disk, each attempt would leave an empty file.
+    removeFile(path);
+    throw error;
   } finally {
     closeSync(file);
   }

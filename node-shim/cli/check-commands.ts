@@ -35,7 +35,7 @@ export function addCheckCommands(program: Command): void {
 }
 
 export const STATUS_CODES = `  0  the shim reports, and the Node is Ready
-  1  this machine is not enrolled, or this user may not read its state
+  1  this machine is not enrolled, this user may not read its state, or no shim can write its status
   3  no shim runs, or it hangs
   4  the shim runs, and the Worker does not answer it or refuses it
   5  the Worker answers, and the Node is not Ready`;
@@ -65,10 +65,19 @@ interface StatusFlags {
 /** Returns the text to print and the exit code. Throws if the state folder is unreadable. */
 function statusCommand({ state, json }: StatusFlags, screen: Screen): { text: string; exitCode: number } {
   const nowMs = wallMs();
-  const { seen, diagnosis } = statusOf(state, nowMs);
+  const { seen, diagnosis, stateFault } = statusOf(state, nowMs);
   const { exitCode } = diagnosis;
-  if (!json) return { text: statusScreen(diagnosis, seen, nowMs, screen), exitCode };
+  if (!json) return { text: statusScreen(diagnosis, seen, nowMs, screen, stateFault), exitCode };
   const { kind, text, cure } = diagnosis;
-  const whole = { kind, text, cure, exitCode, isRunning: seen?.isRunning ?? false, status: seen?.file };
+  const fault = stateFault !== null && { stateFault };
+  const whole = {
+    kind,
+    text,
+    cure,
+    exitCode,
+    isRunning: seen?.isRunning ?? false,
+    ...fault,
+    status: seen?.file,
+  };
   return { text: `${JSON.stringify(whole, null, 2)}\n`, exitCode };
 }

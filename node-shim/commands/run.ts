@@ -1,7 +1,7 @@
 // Loads the key, enrols if needed, and reports until a signal stops the process: `node-shim run`.
 import { randomBytes } from "node:crypto";
 import { startDevices } from "../sources/devices/manager.ts";
-import { enrolMachine } from "../worker-link/enrol.ts";
+import { enrolMachine, storeOr } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { valueOr } from "../../shared/result.ts";
@@ -83,7 +83,8 @@ export async function reportUntilStopped(
   const origin = workerOrigin(flags);
   const outbound = outboundTo(origin, flags, process.env);
   const machine = await thisMachine(flags, warn);
-  const lock = lockFolder(flags.state);
+  const due = dueWrites(flags.state, warn);
+  let lock = lockFolder(flags.state, (code) => due.later(() => void (lock = lockFolder(flags.state)), code));
   const asked = new Promise<void>((resolve) => {
     if (stop.aborted) resolve();
     stop.addEventListener("abort", () => resolve(), { once: true });
@@ -104,7 +105,20 @@ export async function reportUntilStopped(
     watch?.(board.file());
   };
   try {
-    const beginning = { flags, machine, origin, outbound, send, close, until, stop, log, board, closings };
+    const beginning = {
+      flags,
+      machine,
+      origin,
+      outbound,
+      send,
+      close,
+      until,
+      stop,
+      log,
+      board,
+      closings,
+      due,
+    };
     // A shim that was asked to stop does not wait for the end of `begin`.
     const begun = await Promise.race([begin(beginning), asked]);
     if (begun) {
@@ -140,13 +154,14 @@ interface Beginning {
   board: StatusBoard;
   /** The functions to call at the end. `begin` adds them. */
   closings: (() => Promise<void>)[];
+  due: DueWrites;
 }
 
 type Begun = Pick<LoopDependencies, "report" | "gather" | "reconnect" | "pace" | "listen">;
 
 /** Does all steps before the first report; null if `stop` aborted. Reports failed setup to the Worker, then throws. */
 async function begin(beginning: Beginning): Promise<Begun | null> {
-  const { flags, machine, origin, send, close, stop, log, board, closings } = beginning;
+  const { flags, machine, origin, send, close, stop, log, board, closings, due } = beginning;
   const { name } = machine;
   const next = await pinnedNextKey(flags.state, name);
   const key = next?.key ?? (await loadOrMakeKey(flags.state));
@@ -159,7 +174,8 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
     const own = { ...enrolment, name, origin, key };
     link = linkOf(beginning, own);
     const report = reporter({ ...own, link, startId, send, machineTime: timestamp, nowMs, pace });
-    return next ? onceAccepted(report, () => adoptNextKey(flags.state, next)) : report;
+    if (next) due.afterReport(() => adoptNextKey(flags.state, next));
+    return onAccepted(report, due.write);
   };
   const known = next?.enrolment ?? loadEnrolment(flags.state, { name, thumbprint: key.thumbprint });
   let report = known && reporterFor(known);
@@ -173,7 +189,8 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   };
   await machine.setUp().catch(failed);
   const enrolment =
-    known ?? (await enrolMachine({ flags, machine, key, origin, send, log: logAndNote, stop }));
+    known ??
+    (await enrolMachine({ flags, machine, key, origin, send, log: logAndNote, stop, storeLater: due.later }));
   if (enrolment === null) return null;
   report ??= reporterFor(enrolment);
   const devices = startDevices(machine.gather, flags.devicePlugins, {
@@ -220,15 +237,44 @@ function linkOf(
   return link;
 }
 
-/** Returns `report`, which also calls `accepted` after the first report that the Worker accepts. */
-function onceAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
-  let isAccepted = false;
+/** Returns `report`, which also calls `accepted` after each report that the Worker accepts. */
+function onAccepted(report: LoopDependencies["report"], accepted: () => void): LoopDependencies["report"] {
   return async (facts, vitals) => {
     const outcome = await report(facts, vitals);
-    if (outcome.ok && !isAccepted) accepted();
-    isAccepted ||= outcome.ok;
+    if (outcome.ok) accepted();
     return outcome;
   };
+}
+
+interface DueWrites {
+  /** Adds work to do after the next accepted report. */
+  afterReport: (work: () => void) => void;
+  /** Adds work that has just failed, because the file system cannot be written, and warns of it. */
+  later: (work: () => void, code: string) => void;
+  /** Does the due work. Work that fails for lack of room stays due. */
+  write: () => void;
+}
+
+/** Returns the writes to the state folder that are due. A full disk delays them, and ends no process. */
+function dueWrites(state: string, warn: Warn): DueWrites {
+  const due = new Set<() => void>();
+  let isWarned = false;
+  const later = (work: () => void, code: string) => {
+    due.add(work);
+    if (!isWarned)
+      warn(
+        "state folder",
+        `${state} cannot be written (${code}): the shim reports, and stores its state later`,
+      );
+    isWarned = true;
+  };
+  const write = () => {
+    const present = [...due];
+    due.clear();
+    for (const work of present) storeOr(work, later);
+    if (due.size === 0) isWarned = false;
+  };
+  return { afterReport: (work) => void due.add(work), later, write };
 }
 
 /** Reports a failed setup to the Worker once per process; a restarted shim reports it again, as a kubelet does. */

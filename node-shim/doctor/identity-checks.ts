@@ -1,11 +1,11 @@
 // Checks this machine's identity: join token, enrolment, and the state folder's permissions.
-import { accessSync, constants, type Stats, statSync } from "node:fs";
+import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, faultOf } from "../base/fault.ts";
 import { loadEnrolment, loadKey } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
 import { joinTokenFault } from "../identity/join-token.ts";
-import { readIfThere, requireTrusted } from "../base/state-file.ts";
+import { readIfThere, requireTrusted, writeFault } from "../base/state-file.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 export interface IdentityFlags {
@@ -76,6 +76,7 @@ function checkFolder(folder: string): Finding {
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
+    if (writeFault(folder) !== null) return unwritable(folder, codeOf(error));
     return fail(
       "state folder",
       `${folder} cannot be written (${codeOf(error)})`,
@@ -91,7 +92,18 @@ function checkFolder(folder: string): Finding {
         `chmod go= ${path}; if another user may have read the key: leave, and join again`,
       );
   }
-  return ok("state folder", `${folder}${holderOf(folder)}`);
+  const fault = writeFault(folder);
+  return fault === null ? ok("state folder", `${folder}${holderOf(folder)}`) : unwritable(folder, fault);
+}
+
+/** Returns the finding of a file system that cannot be written. Only a new key needs a write. */
+function unwritable(folder: string, fault: string): Finding {
+  const hasKey = existsSync(join(folder, "key.json"));
+  return (hasKey ? warn : fail)(
+    "state folder",
+    `${folder} cannot be written (${fault})${hasKey ? ": the shim reports, but stores nothing" : ": no key can be stored"}`,
+    "free space and inodes there, or make the file system writable",
+  );
 }
 
 function modeOf(path: string): number | null {

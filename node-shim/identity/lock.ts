@@ -4,12 +4,15 @@ import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { cgroupsOf, isAlive, thisProcess } from "../base/process-id.ts";
 import type { Opened } from "../base/ownership.ts";
-import { hasCode, openState, readIfThere, writeNew } from "../base/state-file.ts";
+import { hasCode, openState, readIfThere, unwritableCode, writeNew } from "../base/state-file.ts";
 
 const LOCK = "lock";
 
-/** Makes and locks the folder; an ended holder does not count. Throws with the holder's process ID and the remedy. */
-export function lockFolder(folder: string): { release: () => void } {
+/**
+ * Makes and locks the folder; an ended holder does not count. Throws with the holder's process ID and the remedy. With
+ * `unlocked`, calls it instead of throwing if the folder exists but its file system cannot be written.
+ */
+export function lockFolder(folder: string, unlocked?: (code: string) => void): { release: () => void } {
   const path = join(folder, LOCK);
   const mine = thisProcess();
   let opened: Opened | undefined;
@@ -23,6 +26,14 @@ export function lockFolder(folder: string): { release: () => void } {
     }
     throw new Error(`${path} cannot be taken: remove it if nothing uses ${folder}`);
   } catch (error) {
+    const unwritable = unwritableCode(error);
+    if (opened && unwritable !== null && unlocked) {
+      opened.close();
+      const holder = readIfThere(path) ?? "";
+      if (isAlive(holder)) return inUse(folder, holder);
+      unlocked(unwritable);
+      return { release: () => undefined };
+    }
     opened?.close();
     if (!hasCode(error)) throw error;
     const code = codeOf(error);
@@ -84,6 +95,9 @@ function releaser(opened: Opened, path: string, mine: string): () => void {
     isHeld = false;
     try {
       if (readIfThere(path) === mine) unlinkSync(opened.at(LOCK));
+    } catch (error) {
+      // The next process sees that the holder of the lock has ended.
+      if (unwritableCode(error) === null) throw error;
     } finally {
       opened.close();
     }

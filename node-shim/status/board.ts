@@ -1,6 +1,6 @@
 // Writes the running shim's status to a file after each report. Never fsyncs; the file's faults stay out of the loop.
 import { constants } from "node:fs";
-import { open, rename } from "node:fs/promises";
+import { open, rename, unlink } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { nodeOf } from "../machine/preview-node.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
@@ -11,13 +11,14 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { VERSION } from "../../shared/version.ts";
 import { codeOf, faultOf } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
+import { oneAtATime } from "../base/one-at-a-time.ts";
 import { thisProcess } from "../base/process-id.ts";
 import type { Opened } from "../base/ownership.ts";
 import { hasCode, openState } from "../base/state-file.ts";
 import type { Reported } from "../loop/loop.ts";
 import type { TransportInUse } from "../worker-link/link.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
-import { type StatusFile, statusPath } from "./status-file.ts";
+import { sparePath, type StatusFile, statusPath } from "./status-file.ts";
 
 /** The file's mode: every user who may enter the folder can read the file, which has no secret. */
 const MODE = 0o644;
@@ -46,6 +47,8 @@ interface BoardOptions {
   /** Returns the wall clock's time in milliseconds since 1970. */
   nowMs: () => number;
   log: Log;
+  /** The root of the file system. Absent: "/". */
+  root?: string;
 }
 
 export function statusBoard({
@@ -56,9 +59,10 @@ export function statusBoard({
   environment,
   nowMs,
   log,
+  root = "/",
 }: BoardOptions): StatusBoard {
   const at = (ms: number) => new Date(ms).toISOString();
-  const write = latestFile(statusPath(state, environment), log);
+  const write = latestFile([statusPath(state, environment), sparePath(state, root)], log);
   let file: StatusFile = {
     version: 1,
     name,
@@ -137,21 +141,36 @@ function shortTexts<T>(file: T): T {
   return JSON.parse(text) as T;
 }
 
-/** Returns a writer that writes one text at a time. While the file system is slow, only the latest text waits. */
-function latestFile(path: string, log: Log): { put: (text: string) => void; done: () => Promise<void> } {
+/** The longest wait for one write, so that a file system that hangs soon has another place for the status. */
+const WRITE_GIVE_UP_MS = 5000;
+
+/**
+ * Returns a writer that writes one text at a time, to the first path that can be written. While the file system is slow,
+ * only the latest text waits.
+ */
+function latestFile(
+  [path, spare]: readonly [path: string, spare: string],
+  log: Log,
+): { put: (text: string) => void; done: () => Promise<void> } {
   let waiting: string | null = null;
   let writing: Promise<void> | null = null;
   let isFailing = false;
-  // Opens the folder only once, so that a hung file system delays no report.
-  let folder = openedFolder(path);
+  const first = placeFor(path);
+  const second = placeFor(spare, 0o755);
 
   async function writeAll(): Promise<void> {
     for (let text = waiting; text !== null; text = waiting) {
       waiting = null;
-      if (folder === null) folder = openedFolder(path);
-      const fault = typeof folder === "string" ? folder : await replace(folder, path, text);
+      const fault = await first.write(text);
+      if (fault === null && isFailing) await second.remove();
+      const spareFault = fault === null ? null : await second.write(text);
       if (fault !== null && !isFailing)
-        log("warn", `status: ${fault}; reports go on, and \`node-shim status\` shows less`);
+        log(
+          "warn",
+          spareFault === null
+            ? `status: ${fault}; ${spare} has the status until the fault is over`
+            : `status: ${fault}; reports go on, and \`node-shim status\` shows less`,
+        );
       isFailing = fault !== null;
     }
     writing = null;
@@ -163,6 +182,28 @@ function latestFile(path: string, log: Log): { put: (text: string) => void; done
       writing ??= writeAll();
     },
     done: async () => writing ?? undefined,
+  };
+}
+
+/**
+ * Returns functions that replace and remove one file. `write` returns the fault; null if the file is written. With
+ * `makeMode`, the first write makes the folder.
+ */
+function placeFor(path: string, makeMode?: number) {
+  // Opens the folder only once, so that a hung file system delays no report.
+  let folder = makeMode === undefined ? openedFolder(path) : null;
+  const replaceIn = oneAtATime(
+    "write of",
+    async (text: string) => (typeof folder === "string" ? folder : replace(folder, path, text)),
+    WRITE_GIVE_UP_MS,
+  );
+  return {
+    async write(text: string): Promise<string | null> {
+      folder ??= openedFolder(path, makeMode);
+      const written = await replaceIn(text);
+      return written.ok ? written.value : `${path} cannot be written within ${WRITE_GIVE_UP_MS / 1000} s`;
+    },
+    remove: () => unlink(path).catch(() => undefined),
   };
 }
 
@@ -186,9 +227,9 @@ async function replace(folder: Opened | null, path: string, text: string): Promi
 }
 
 /** Opens the folder of the file, or returns the reason why it is not trusted; null if it cannot be opened yet. */
-function openedFolder(path: string): Opened | string | null {
+function openedFolder(path: string, makeMode?: number): Opened | string | null {
   try {
-    return openState(dirname(path));
+    return openState(dirname(path), makeMode);
   } catch (error) {
     return hasCode(error) ? null : faultOf(error);
   }

@@ -16,6 +16,7 @@ export type Kind =
   | "too large"
   | "starting"
   | "hangs"
+  | "status unknown"
   | "ended"
   | "not running"
   | "not enrolled";
@@ -150,6 +151,11 @@ export const DIAGNOSES: Readonly<Record<Kind, Entry>> = {
     says: "has a shim that has stopped reporting, although it runs",
     cure: `journalctl -u ${UNIT} may show the cause; then systemctl restart ${UNIT}`,
     exitCode: EXIT.notRunning,
+  },
+  "status unknown": {
+    says: "has no recent status, since its state folder cannot be written",
+    cure: `free space and inodes there, or make the file system writable; a shim that runs still reports: journalctl -u ${UNIT}`,
+    exitCode: EXIT.fault,
   },
   ended: {
     says: "has a shim that has ended",

@@ -1,5 +1,7 @@
 // Diagnoses the status of this machine's shim: one line of text, its remedy and an exit code.
 import { valueOr } from "../../shared/result.ts";
+import { existsSync } from "node:fs";
+import { writeFault } from "../base/state-file.ts";
 import { storedEnrolment } from "../identity/identity.ts";
 import { bootID } from "../sources/kernel/names.ts";
 import { DIAGNOSES, type DiagnosisCode, type Entry, type Kind, NOT_READY_CURES } from "./diagnoses.ts";
@@ -98,6 +100,8 @@ function diagnosis(kind: Kind, name: string, message: string): Diagnosis {
 interface MachineStatus {
   /** The status file; null if there is none, or if this user may not read it. */
   seen: SeenStatus | null;
+  /** The code of the fault with which writes to the state folder fail; null if none is known. */
+  stateFault: string | null;
   diagnosis: Diagnosis;
 }
 
@@ -105,5 +109,21 @@ interface MachineStatus {
 export function statusOf(state: string, nowMs: number): MachineStatus {
   const seen = readStatus(state, thisReader(valueOr(bootID("/"), "")));
   const name = seen === null ? (storedEnrolment(state)?.name ?? null) : seen.file.name;
-  return { seen, diagnosis: diagnose(seen, name, nowMs) };
+  const stateFault = existsSync(state) ? writeFault(state) : null;
+  const diagnosed = diagnose(seen, name, nowMs);
+  const fault = stateFault === null ? null : `${state} cannot be written (${stateFault})`;
+  return { seen, stateFault, diagnosis: fault === null ? diagnosed : withoutStatus(diagnosed, seen, fault) };
 }
+
+/**
+ * Returns the diagnosis of a status in a state folder that cannot be written: a status without a recent report then shows
+ * no fault of the shim.
+ */
+export function withoutStatus(diagnosed: Diagnosis, seen: SeenStatus | null, fault: string): Diagnosis {
+  if (seen?.isInState === false || !isStale(diagnosed.kind)) return diagnosed;
+  const name = seen?.file.name ?? "this machine";
+  return diagnosis("status unknown", name, `${fault}; the last status says: ${diagnosed.text}`);
+}
+
+/** Returns whether a status without a recent report gives this diagnosis, which a running shim may contradict. */
+const isStale = (kind: Kind) => ["hangs", "starting", "ended", "not running"].includes(kind);

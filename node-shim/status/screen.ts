@@ -32,18 +32,19 @@ export function statusScreen(
   seen: SeenStatus | null,
   nowMs: number,
   { columns, hasColours }: Screen,
+  stateFault: string | null = null,
 ): string {
   const colour = COLOURS[exitCode] ?? RED;
   const paint = (line: string) => (hasColours ? `\u{1B}[1;${colour}m${line}\u{1B}[0m` : line);
   const head = wrapped(text, columns, "").map(paint);
   const todo = cure === undefined ? [] : wrapped(`→ ${cure}`, columns, "  ");
-  const rows = seen === null ? [] : rowsOf(seen, nowMs).flatMap((row) => rowLines(row, columns));
+  const rows = seen === null ? [] : rowsOf(seen, nowMs, stateFault).flatMap((row) => rowLines(row, columns));
   return [...head, ...todo, ...(rows.length > 0 ? ["", ...rows] : []), ""].join("\n");
 }
 
 type Row = [label: string, value: string];
 
-function rowsOf({ file, isRunning }: SeenStatus, nowMs: number): Row[] {
+function rowsOf({ file, isRunning }: SeenStatus, nowMs: number, stateFault: string | null): Row[] {
   const { answer, report, dropIns } = file;
   const at = (time: string) => `${time.slice(0, 19)}Z (${distance(Date.parse(time) - nowMs)})`;
   const [pid] = file.process.split(" ");
@@ -58,7 +59,7 @@ function rowsOf({ file, isRunning }: SeenStatus, nowMs: number): Row[] {
     ["runtime", file.runtime === null ? "none" : file.runtime],
     ["drop-ins", dropIns && dropInsText(dropIns)],
     ["shim", `${file.shim}, process ${pid}${isRunning ? "" : " (gone)"}, since ${at(file.startedAt)}`],
-    ["state folder", file.state],
+    ["state folder", stateFault === null ? file.state : `${file.state}, cannot be written (${stateFault})`],
   ];
   return rows.flatMap(([label, value]): Row[] => (value ? [[label, value]] : []));
 }

@@ -1,4 +1,5 @@
 // Defines the running shim's status file for `status`, `doctor` and `join`. It has no secret: no key, ticket, startId.
+import { createHash } from "node:crypto";
 import { statSync } from "node:fs";
 import { delimiter, join, resolve } from "node:path";
 import * as z from "zod/mini";
@@ -90,6 +91,8 @@ export type StatusFile = z.infer<typeof schema>;
 export interface SeenStatus<File extends LastingStatus = StatusFile> {
   file: File;
   isRunning: boolean;
+  /** true if the file is in the state folder. Absent in a status that was not read from a file. */
+  isInState?: boolean;
 }
 
 /** The functions and values of the machine that reading a status needs. */
@@ -106,6 +109,12 @@ export interface StatusReader {
 /** Returns the path of the status file: in the folder that systemd gave the shim, else in the state folder. */
 export function statusPath(state: string, environment: NodeJS.ProcessEnv): string {
   return join(runtimeFolder(environment) ?? resolve(state), FILE);
+}
+
+/** Returns the path that replaces statusPath while its folder cannot be written: in memory, for this state folder alone. */
+export function sparePath(state: string, root: string): string {
+  const digest = createHash("sha256").update(resolve(state)).digest("hex");
+  return join(root, SERVICE_FOLDER, `status-${digest.slice(0, 12)}.json`);
 }
 
 function runtimeFolder(environment: NodeJS.ProcessEnv): string | undefined {
@@ -127,17 +136,24 @@ function lastStatus<File extends LastingStatus>(
   state: string,
   reader: StatusReader,
 ): SeenStatus<File> | null {
-  const folders = [
-    runtimeFolder(reader.environment) ?? [],
-    join(reader.root, SERVICE_FOLDER),
-    resolve(state),
-  ].flat();
-  const seen = folders
-    .flatMap((folder) => parsed(form, join(folder, FILE)) ?? [])
-    .filter((file) => file.state === resolve(state))
-    .map((file) => ({ file, isRunning: isRunning(file, reader) }));
-  const last = seen.toSorted((a, b) => Date.parse(b.file.startedAt) - Date.parse(a.file.startedAt));
-  return last.find(({ isRunning }) => isRunning) ?? last[0] ?? null;
+  const ownPath = join(resolve(state), FILE);
+  const paths = [
+    ...[runtimeFolder(reader.environment) ?? []].flat().map((folder) => join(folder, FILE)),
+    join(reader.root, SERVICE_FOLDER, FILE),
+    sparePath(state, reader.root),
+    ownPath,
+  ];
+  const seen = paths
+    .flatMap((path) => parsed(form, path) ?? [])
+    .filter(({ file }) => file.state === resolve(state))
+    .map(({ file, path, writtenMs }) => {
+      const startedMs = Date.parse(file.startedAt);
+      return { file, isRunning: isRunning(file, reader), isInState: path === ownPath, startedMs, writtenMs };
+    });
+  // One shim has two files while it cannot replace the first one.
+  const last = seen.toSorted((a, b) => b.startedMs - a.startedMs || b.writtenMs - a.writtenMs);
+  const { file, isRunning: runs, isInState } = last.find(({ isRunning }) => isRunning) ?? last[0] ?? {};
+  return file === undefined ? null : { file, isRunning: runs === true, isInState: isInState === true };
 }
 
 export const thisReader = (bootID: string): StatusReader => ({
@@ -153,11 +169,15 @@ function isRunning({ process, bootID, ended }: LastingStatus, reader: StatusRead
 }
 
 /** Reads and parses a status file; null if the file is missing, unreadable, not trusted, or of another form. */
-function parsed<File>(form: z.ZodMiniType<File>, path: string): File | null {
+function parsed<File>(
+  form: z.ZodMiniType<File>,
+  path: string,
+): { file: File; path: string; writtenMs: number } | null {
   try {
-    const { size = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
+    const { size = 0, mtimeMs: writtenMs = 0 } = statSync(path, { throwIfNoEntry: false }) ?? {};
     const text = size > MAX_STATUS_BYTES ? null : readIfThere(path);
-    return text === null ? null : (form.safeParse(parseJson(text)).data ?? null);
+    const file = text === null ? undefined : form.safeParse(parseJson(text)).data;
+    return file === undefined ? null : { file, path, writtenMs };
   } catch {
     return null;
   }

@@ -4,6 +4,7 @@ import { backOff } from "../../shared/back-off.ts";
 import { pause } from "../base/clock.ts";
 import type { Log, LogMessage } from "../base/log.ts";
 import { type MachineKey, storeEnrolment } from "../identity/identity.ts";
+import { unwritableCode } from "../base/state-file.ts";
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { RequestFault, Transport } from "./exchange.ts";
@@ -17,6 +18,8 @@ interface Enrolling {
   send: Transport;
   log: Log;
   stop: AbortSignal;
+  /** Called, instead of a failure, with the work that remains if the state folder cannot be written. */
+  storeLater: (store: () => void, code: string) => void;
 }
 
 /**
@@ -31,6 +34,7 @@ export async function enrolMachine({
   send,
   log,
   stop,
+  storeLater,
 }: Enrolling): Promise<EnrolmentAnswer | null> {
   const joinToken = await readJoinToken(flags.joinTokenFile, (message) => log("warn", message));
   const { id: token } = await joinTokenKey(joinToken);
@@ -42,7 +46,8 @@ export async function enrolMachine({
     if (outcome.ok) {
       const { name } = machine;
       const { kid } = outcome.value;
-      storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin });
+      const store = () => storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin });
+      storeOr(store, storeLater);
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
       return outcome.value;
     }
@@ -53,6 +58,17 @@ export async function enrolMachine({
     await pause(next.waitMs, { signal: stop });
   }
   return null;
+}
+
+/** Calls `store`, or `later` if the file system cannot be written. */
+export function storeOr(store: () => void, later: (store: () => void, code: string) => void): void {
+  try {
+    store();
+  } catch (error) {
+    const code = unwritableCode(error);
+    if (code === null) throw error;
+    later(store, code);
+  }
 }
 
 /** Returns the text about the machines that are ahead; null if the fault is another one. */

@@ -1,11 +1,20 @@
 // Tests the status file of a running shim: written after each report, atomically, readable for all users. A fault of
 // the file does not disturb the shim.
-import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import type { Reported } from "../../../node-shim/loop/loop.ts";
 import { notedOf, statusBoard } from "../../../node-shim/status/board.ts";
-import { MAX_STATUS_BYTES, readStatus } from "../../../node-shim/status/status-file.ts";
+import { MAX_STATUS_BYTES, readStatus, sparePath } from "../../../node-shim/status/status-file.ts";
 import { isAlive } from "../../../node-shim/base/process-id.ts";
 import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { DROP_IN_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
@@ -45,6 +54,7 @@ function board(environment: NodeJS.ProcessEnv = {}) {
   const made = statusBoard({
     ...options,
     nowMs: () => NOW_MS,
+    root: folder.path,
     log: (level, line) => lines.push(`${level} ${line}`),
   });
   const read = () => readStatus(folder.path, { root: folder.path, environment, isAlive, bootID: "b" });
@@ -132,6 +142,23 @@ describe("a report → the written status", () => {
 });
 
 describe("the file", () => {
+  it("its folder is missing → written in memory, and removed there once the folder can be written", async () => {
+    const gone = { RUNTIME_DIRECTORY: join(folder.path, "gone") };
+    const { reported, written, read, lines } = board(gone);
+    const spare = sparePath(folder.path, folder.path);
+    reported(reportOf());
+    reported(reportOf());
+    await written();
+    expect(read()).toMatchObject({ isRunning: true, file: { answer: { ready: true } } });
+    expect(lines).toEqual([
+      `warn status: ${gone.RUNTIME_DIRECTORY}/status.json cannot be written (ENOENT); ${spare} has the status until the fault is over`,
+    ]);
+    mkdirSync(gone.RUNTIME_DIRECTORY);
+    reported(reportOf());
+    await written();
+    expect([existsSync(spare), read()?.isRunning]).toEqual([false, true]);
+  });
+
   it("there after a report, without a half-written file, readable for all with any umask, its process runs", async () => {
     const umask = process.umask(0o077);
     try {
@@ -174,14 +201,16 @@ describe("the file", () => {
 
 describe("cannot be written → one line, and reports continue; once it can, it is there again", () => {
   it("its folder is removed, and made again", async () => {
-    const place = join(folder.path, "run");
+    const place = join(folder.path, "place");
     const { reported, written, lines, read } = board({ RUNTIME_DIRECTORY: place });
     for (let report = 0; report < 3; report++) {
       reported(reportOf());
       await written();
     }
     expect(lines).toEqual([
-      `warn status: ${place}/status.json cannot be written (ENOENT); reports go on, and \`node-shim status\` shows less`,
+      expect.stringMatching(
+        /^warn status: .*\/place\/status.json cannot be written \(ENOENT\); .* has the status/,
+      ),
     ]);
     mkdirSync(place);
     reported(reportOf());
@@ -193,14 +222,27 @@ describe("cannot be written → one line, and reports continue; once it can, it 
     expect(lines).toHaveLength(2);
   });
 
+  it("no place can be written → one line, which says that the status shows less", async () => {
+    const place = join(folder.path, "place");
+    writeFileSync(join(folder.path, "run"), "no folder");
+    const { reported, written, lines } = board({ RUNTIME_DIRECTORY: place });
+    for (let report = 0; report < 3; report++) {
+      reported(reportOf());
+      await written();
+    }
+    expect(lines).toEqual([
+      `warn status: ${place}/status.json cannot be written (ENOENT); reports go on, and \`node-shim status\` shows less`,
+    ]);
+  });
+
   it("a folder that others can write → no file is written there", async () => {
-    const place = join(folder.path, "run");
+    const place = join(folder.path, "place");
     mkdirSync(place);
     chmodSync(place, 0o777);
     const { reported, written, lines } = board({ RUNTIME_DIRECTORY: place });
     reported(reportOf());
     await written();
-    expect(lines).toEqual([expect.stringMatching(/run can be written by others \(mode 777\): chmod go-w/)]);
+    expect(lines).toEqual([expect.stringMatching(/place can be written by others \(mode 777\): chmod go-w/)]);
     expect(readdirSync(place)).toEqual([]);
   });
 });

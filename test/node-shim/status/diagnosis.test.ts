@@ -1,7 +1,7 @@
 // Tests the line, the remedy and the exit code for a machine's status. The table has a row for each phase.
 import { describe, expect, it, test } from "vitest";
 import { DIAGNOSES, type Kind } from "../../../node-shim/status/diagnoses.ts";
-import { diagnose } from "../../../node-shim/status/diagnosis.ts";
+import { diagnose, withoutStatus } from "../../../node-shim/status/diagnosis.ts";
 import type { SeenStatus, StatusFile } from "../../../node-shim/status/status-file.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";
 import { at, NOW_MS, running } from "./status.ts";
@@ -341,5 +341,32 @@ describe("states that may end within seconds, so that join waits for them", () =
     ["shutdown", false],
   ])("not Ready because of its %s → %s", (source, passes) => {
     expect(diagnose(withoutReady(notReady(source, "m")), "edge-7", NOW_MS).passes).toBe(passes);
+  });
+});
+
+describe("a state folder that cannot be written", () => {
+  const FAULT = "/s cannot be written (ENOSPC)";
+  const isIn = (seen: SeenStatus): SeenStatus => ({ ...seen, isInState: true });
+  const old = (changes: Partial<StatusFile> = {}) =>
+    isIn(running({ nextReportAt: at(-600), report: { at: at(-610) }, ...changes }));
+  test.each<[situation: string, seen: SeenStatus | null, kind: Kind]>([
+    ["the status is of this minute", isIn(running()), "Ready"],
+    ["the status is old", old(), "status unknown"],
+    [
+      "the status is of a shim that has ended",
+      isIn(gone({ ended: { at: at(-60), fault: "x" } })),
+      "status unknown",
+    ],
+    ["there is no status", null, "status unknown"],
+    ["the old status is in another place", { ...old(), isInState: false }, "hangs"],
+  ])("%s → %s", (_, seen, kind) => {
+    const diagnosed = withoutStatus(diagnose(seen, "edge-7", NOW_MS), seen, FAULT);
+    expect(diagnosed.kind).toBe(kind);
+    if (kind !== "status unknown") return;
+    expect(diagnosed).toMatchObject({
+      exitCode: 1,
+      text: expect.stringContaining(`${FAULT}; the last status says: `),
+    });
+    expect(diagnosed.cure).not.toContain("restart");
   });
 });

@@ -1,11 +1,12 @@
 // Tests which status file is used, and whether its shim still runs.
-import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, mkdirSync, renameSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import {
   MAX_STATUS_BYTES,
   readLastingStatus,
   readStatus,
+  sparePath,
   type StatusFile,
   statusPath,
   type StatusReader,
@@ -59,6 +60,18 @@ describe("its path", () => {
   it("of another state folder's shim → not this one's", () => {
     put(service(), { state: "/elsewhere" });
     expect(read()).toBeNull();
+  });
+
+  it("one shim has written two files → the newer one", () => {
+    const spare = sparePath(state(), folder.path);
+    const inState = put(state(), { thumbprint: "in state" });
+    put(service());
+    renameSync(join(service(), "status.json"), spare);
+    utimesSync(inState, 100, 100);
+    utimesSync(spare, 200, 200);
+    expect(read()).toMatchObject({ file: { thumbprint: WELL.thumbprint }, isInState: false });
+    utimesSync(inState, 300, 300);
+    expect(read()).toMatchObject({ file: { thumbprint: "in state" }, isInState: true });
   });
 
   it("one runs, another was started later and has ended → the running one", () => {
