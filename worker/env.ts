@@ -17,6 +17,7 @@ export interface Environment
   extends
     Omit<
       Env,
+      | "FAIL_STRANDED_PODS"
       | "FAILURES"
       | "GATEWAY_SIZE"
       | "MACHINE_METRICS"
@@ -34,6 +35,8 @@ export interface Environment
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
+  /** Whether the Worker fails pods that are bound to Nodes without pods: `on` or `off`, by default `off`. */
+  FAIL_STRANDED_PODS?: string;
   /** The number of machines whose sockets one gateway holds. 0: no machine has a socket. Absent or empty: 500. */
   GATEWAY_SIZE?: number | string;
   /** Whether GET /metrics has lines for each machine: one of MACHINE_METRICS, by default `on`. */
@@ -126,6 +129,11 @@ export function removeSilentNodesDays(env: Pick<Environment, "REMOVE_SILENT_NODE
 /** Reports whether the Worker watches the Nodes. Any value but `off` means yes; GET /readyz reports an invalid value. */
 export function isNodeWatchOn({ NODE_WATCH }: Pick<Environment, "NODE_WATCH">): boolean {
   return NODE_WATCH !== "off";
+}
+
+/** Reports whether the Worker fails stranded pods. Any value but `on` means no; GET /readyz reports an invalid value. */
+export function failsStrandedPods({ FAIL_STRANDED_PODS }: Pick<Environment, "FAIL_STRANDED_PODS">): boolean {
+  return FAIL_STRANDED_PODS === "on";
 }
 
 /** Reports whether GET /metrics has lines for each machine. Any value but `off` means yes. */

@@ -142,6 +142,22 @@ export const LOG_LINES = {
     "the registry refused a machine's enrolment",
     "`rollcall audit --refused` shows the machine's address",
   ],
+  "a stranded pod was failed": [
+    "`pod` was bound to a Node without a kubelet; the Worker set its phase to Failed",
+    "run the pod on another Node ([pending pods](pending-pods.md))",
+  ],
+  "a stranded pod was removed": [
+    "`pod` was deleted while it was bound to a Node without a kubelet; the Worker confirmed its end",
+    "no remedy is necessary",
+  ],
+  "a stranded pod stays": [
+    "the apiserver refused the change of `pod` or did not answer; the Worker retries within minutes",
+    "apply the present `infra/rbac/pods.yaml`",
+  ],
+  "stranded pods are not watched": [
+    "the apiserver refused the watch of Pending pods or did not answer; the Worker retries within minutes",
+    "apply `infra/rbac/pods.yaml`, or set `FAIL_STRANDED_PODS` to off",
+  ],
   "a transaction failed": [
     "a Durable Object ended after a failed write, because its memory may be ahead of its rows; the next call starts it again",
     "the line's `error`; a full or failing storage shows in Cloudflare's status",

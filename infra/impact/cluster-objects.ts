@@ -23,6 +23,8 @@ export interface ListedObjects {
   services: V1Service[];
   /** The pods of kube-system, including the static pods of the control plane. */
   systemPods: V1Pod[];
+  /** The pods that are bound to a Node and have not started. */
+  boundPods: V1Pod[];
   daemonSets: V1DaemonSet[];
   deployments: V1Deployment[];
   statefulSets: V1StatefulSet[];
@@ -71,6 +73,7 @@ export const LISTS: Readonly<Record<keyof ListedObjects, string>> = {
   nodes: "/api/v1/nodes",
   services: "/api/v1/services",
   systemPods: "/api/v1/namespaces/kube-system/pods",
+  boundPods: `/api/v1/pods?fieldSelector=${encodeURIComponent("spec.nodeName!=,status.phase=Pending")}`,
   daemonSets: `${APPS}/daemonsets`,
   deployments: `${APPS}/deployments`,
   statefulSets: `${APPS}/statefulsets`,

@@ -47,7 +47,7 @@ interface ListPage {
   metadata?: { continue?: string };
 }
 
-/** Reads all pages of a list. `path` has no query. Starts once more if a page has expired. */
+/** Reads all pages of a list. Starts once more if a page has expired. */
 export async function listAll(reader: ClusterReader, path: string): Promise<Result<unknown[], ReadFault>> {
   for (let attempt = 1; ; attempt++) {
     const listed = await listOnce(reader, path);
@@ -61,7 +61,7 @@ async function listOnce(reader: ClusterReader, path: string): Promise<Result<unk
   do {
     const query =
       next === "" ? `limit=${PAGE_SIZE}` : `limit=${PAGE_SIZE}&continue=${encodeURIComponent(next)}`;
-    const answer = await reader.get(`${path}?${query}`);
+    const answer = await reader.get(`${path}${path.includes("?") ? "&" : "?"}${query}`);
     if (!answer.ok) return answer;
     if (!isListPage(answer.value)) return failure(notKubernetes(`${path}: the answer is no list`));
     items.push(...answer.value.items);
@@ -127,7 +127,8 @@ async function readInto(
   return null;
 }
 
-function resourceOf(path: string): string {
+function resourceOf(url: string): string {
+  const [path = ""] = url.split("?");
   const resource = path.split("/").at(-1) ?? path;
   return path.includes("/namespaces/") ? `${resource} in ${path.split("/").at(-2)}` : resource;
 }

@@ -10,7 +10,7 @@ import { schedulerThroughput, upgradePlans, versionSkew } from "./checks/control
 import { kubeletService, metricsServer, nodeAlerts } from "./checks/monitoring.ts";
 import { nodeAgents, nodeCidrs, routes, topologyHints } from "./checks/network.ts";
 import { movedSelectors, movedVolumes } from "./checks/upgrade.ts";
-import { daemonSets, topologySpread } from "./checks/workloads.ts";
+import { daemonSets, strandedPods, topologySpread } from "./checks/workloads.ts";
 import { type ClusterObjects, isMachine, type Unread } from "./cluster-objects.ts";
 import { type ClusterReader, readCluster, type ReadFault } from "./cluster-reader.ts";
 import { type Check, type Finding, SEVERITIES } from "./finding.ts";
@@ -104,6 +104,7 @@ async function tryNode(
 
 export const CHECKS: readonly Check[] = [
   daemonSets,
+  strandedPods,
   topologySpread,
   topologyHints,
   nodeCidrs,

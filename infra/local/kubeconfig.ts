@@ -26,7 +26,8 @@ export function readKubeconfig(file: string): Cluster {
     config.getCurrentCluster() ??
     refuse("its current context names no cluster; kubectl config use-context sets one");
   const url = cluster.server.replace(/\/$/, "");
-  if (!url.startsWith("https://")) refuse(`its cluster's server is ${url}; only an https:// URL is supported`);
+  if (!url.startsWith("https://"))
+    refuse(`its cluster's server is ${url}; only an https:// URL is supported`);
   const fault = fieldFault(config, file);
   if (fault !== null) refuse(fault);
   const ca = cluster.caData

@@ -26,6 +26,7 @@ export const DEFAULTS = {
   NODE_UNSCHEDULABLE: "off",
   REGISTER_AGAIN: "when-silent",
   NODE_WATCH: "on",
+  FAIL_STRANDED_PODS: "off",
   MACHINE_METRICS: "on",
   PRIVATE_WEBHOOKS: "off",
 } as const satisfies Partial<Record<keyof typeof VARIABLES, number | string>>;

@@ -18,7 +18,7 @@ import { type NumberVariable, numberCure } from "./numbers.ts";
 /** The values of REGISTER_AGAIN, which decides whether the Worker registers a deleted Node again. */
 export const REGISTER_AGAIN = ["when-silent", "always", "never"] as const;
 
-/** The values of variables that turn a feature on or off: NODE_WATCH, MACHINE_METRICS, NODE_UNSCHEDULABLE. */
+/** The values of variables that turn a feature on or off, such as NODE_WATCH. */
 const SWITCH = ["on", "off"];
 
 /** The private addresses that may receive notifications; `loopback` is the Worker's own computer. */
@@ -52,8 +52,9 @@ export const VARIABLES = {
   SHARED_LIMITS_FACTOR: (text) => checkNumber("SHARED_LIMITS_FACTOR", text),
   REGISTER_AGAIN: oneOf(REGISTER_AGAIN),
   REMOVE_SILENT_NODES_DAYS: (text) => checkNumber("REMOVE_SILENT_NODES_DAYS", text),
-  NODE_WATCH: checkSwitch,
-  MACHINE_METRICS: checkSwitch,
+  NODE_WATCH: checkSwitch("on"),
+  FAIL_STRANDED_PODS: checkSwitch("off"),
+  MACHINE_METRICS: checkSwitch("on"),
   PRIVATE_WEBHOOKS: (text) =>
     text === "" || PRIVATE_WEBHOOKS.some((each) => each === text)
       ? null
@@ -146,9 +147,15 @@ function checkKubeUrl(url: string): DeploymentFault | null {
 }
 
 /** Checks for `on` or `off`. An invalid value counts as `on`, and the Worker still serves machines. */
-function checkSwitch(text: string): DeploymentFault | null {
-  if (text === "" || SWITCH.includes(text)) return null;
-  return failed(`it is ${JSON.stringify(text)}, and counts as on`, `set it to ${SWITCH.join(" or ")}`);
+/** Returns the check of a variable that is on or off. `otherwise`: the meaning of every other value. */
+function checkSwitch(otherwise: "on" | "off"): (text: string) => DeploymentFault | null {
+  return (text) =>
+    text === "" || SWITCH.includes(text)
+      ? null
+      : failed(
+          `it is ${JSON.stringify(text)}, and counts as ${otherwise}`,
+          `set it to ${SWITCH.join(" or ")}`,
+        );
 }
 
 function checkNumber(name: NumberVariable, text: string): DeploymentFault | null {

@@ -2,13 +2,19 @@
 // and DaemonSet controllers, admission policies, roles, a compacted storage, and a restored storage.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { CoreV1Api, RbacAuthorizationV1Api, type V1Node } from "@kubernetes/client-node";
+import {
+  CoreV1Api,
+  RbacAuthorizationV1Api,
+  type V1Node,
+  type V1OwnerReference,
+} from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { ClusterHistoryAnswer, HistoryAnswer } from "../../shared/protocol/operator-answers.ts";
 import { eventually, ROOT } from "../e2e/local-cluster.ts";
 import { daemonSets } from "./daemon-sets.ts";
 import type { Asked } from "./proxy.ts";
-import { assets, hasControllerManager, TURN_MS } from "./servers.ts";
+import { send } from "../infra/local/apiserver/test-server.ts";
+import { assets, hasControllerManager, TURN_MS, testServer } from "./servers.ts";
 import { storageOf } from "./storage.ts";
 import { stripLabelByPolicy } from "./stripped-labels.ts";
 import { EAGER, labelsOf, startWatchedPlace, type WatchedPlace } from "./watched-place.ts";
@@ -88,6 +94,69 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
       await eventually(async () => watched.firstRenewalMs("sim-2", Date.now() - 500) < Infinity);
       expect(watched.nodeWrites("sim-2", startedMs).length).toBeLessThanOrEqual(4);
       expect((await getNode("sim-2")).metadata?.labels).not.toHaveProperty([STRIPPED_LABEL]);
+    });
+
+    it("pods are bound to a Node without a kubelet → Failed with NoKubelet; of a controller → Pending; deleted → gone", async () => {
+      const namespace = "stranded";
+      await core.createNamespace({ body: { metadata: { name: namespace } } });
+      const owner = { apiVersion: "batch/v1", kind: "Job", name: "j", uid: "u", controller: true };
+      const create = (name: string, ownerReferences: V1OwnerReference[] = [], nodeName = "sim-4") =>
+        core.createNamespacedPod({
+          namespace,
+          body: {
+            metadata: { name, ownerReferences },
+            spec: {
+              nodeName,
+              automountServiceAccountToken: false,
+              containers: [{ name: "main", image: "example.com/i" }],
+              tolerations: [{ operator: "Exists" }],
+            },
+          },
+        });
+      const pods = async () => (await core.listNamespacedPod({ namespace })).items;
+      const phasesOf = async () =>
+        Object.fromEntries(
+          (await pods()).map(({ metadata, status }) => [
+            metadata?.name,
+            `${status?.phase} ${status?.reason ?? ""}`,
+          ]),
+        );
+      await create("elsewhere", [], "with-a-kubelet");
+      await create("of-a-job", [owner]);
+      await create("debugger");
+      await eventually(async () => (await phasesOf())["debugger"] !== "Pending ");
+      expect(await phasesOf()).toEqual({
+        debugger: "Failed NoKubelet",
+        "of-a-job": "Pending ",
+        elsewhere: "Pending ",
+      });
+
+      // The policy limits the account's rights to what the Worker does.
+      const path = (name: string) => `/api/v1/namespaces/${namespace}/pods/${name}`;
+      // The server's turn goes on until the last test of this file.
+      const { server, stop } = testServer({ ...watched.server, release: () => undefined });
+      onTestFinished(stop);
+      const ask = async (method: string, url: string, body: object) => {
+        const sent = { method, path: `${url}?dryRun=All`, body, token: watched.kubeToken };
+        return (await send(server, method === "PATCH" ? { ...sent, type: "merge" } : sent)).text;
+      };
+      const failed = (reason: string) => ({ status: { phase: "Failed", reason } });
+      expect(await ask("PATCH", `${path("of-a-job")}/status`, failed("NoKubelet"))).toContain(
+        "without a controller",
+      );
+      expect(await ask("PATCH", `${path("elsewhere")}/status`, failed("Evicted"))).toContain(
+        "with the reason NoKubelet",
+      );
+      expect(await ask("PATCH", `${path("debugger")}/status`, failed("NoKubelet"))).toContain(
+        "no kubelet has accepted",
+      );
+      expect(await ask("DELETE", path("elsewhere"), {})).toContain("that another user has deleted");
+      expect(await ask("PATCH", path("elsewhere"), { metadata: { labels: { a: "b" } } })).toContain(
+        "cannot patch",
+      );
+
+      await core.deleteCollectionNamespacedPod({ namespace, fieldSelector: "spec.nodeName=sim-4" });
+      await eventually(async () => (await pods()).length === 1);
     });
 
     it.skipIf(!hasControllerManager)(

@@ -20,6 +20,8 @@ export const EAGER = "sim-3";
 
 export interface WatchedPlace {
   server: ServerInTurn;
+  /** The Worker's token for the apiserver. */
+  kubeToken: string;
   place: SocketPlace;
   proxy: Proxy;
   /** The machines and their shims, by the machine's name. A second call of a machine's `run` restarts its shim. */
@@ -60,15 +62,20 @@ export async function startWatchedPlace(count: number): Promise<WatchedPlace> {
         `--node-startup-grace-period=${GRACE}`,
       ],
     });
-  let [proxy, kubeconfig]: [Proxy | undefined, string] = [undefined, ""];
+  let [proxy, kubeconfig, kubeToken]: [Proxy | undefined, string, string] = [undefined, "", ""];
   const place = await startSocketPlace([], async (folder) => {
     const ca = readFileSync(server.caFile, "utf8");
     kubeconfig = join(folder, "kubeconfig");
     const cluster = writeKubeconfig(kubeconfig, server.url, ca, server.adminToken);
-    await applyFile(cluster, join(ROOT, "infra/rbac/rollcall.yaml"));
+    for (const file of ["rollcall.yaml", "pods.yaml"])
+      await applyFile(cluster, join(ROOT, "infra/rbac", file));
     proxy = await startProxy(join(folder, "proxy"), server.url, ca);
-    const kubeToken = await workerToken(cluster.admin);
-    return { cluster: { kubeUrl: proxy.url, kubeCa: proxy.ca, kubeToken }, stop: proxy.stop };
+    kubeToken = await workerToken(cluster.admin);
+    return {
+      cluster: { kubeUrl: proxy.url, kubeCa: proxy.ca, kubeToken },
+      variables: { FAIL_STRANDED_PODS: "on" },
+      stop: proxy.stop,
+    };
   });
   const names = Array.from({ length: count }, (_, at) => at + 1);
   const machines = new Map(
@@ -80,7 +87,7 @@ export async function startWatchedPlace(count: number): Promise<WatchedPlace> {
       }),
     ),
   );
-  return { server, place, machines, ...seen(place, proxy as unknown as Proxy, kubeconfig), stop };
+  return { server, kubeToken, place, machines, ...seen(place, proxy as unknown as Proxy, kubeconfig), stop };
 
   async function stop(): Promise<void> {
     await place.stop();

@@ -2,14 +2,15 @@
 import type { CheckResult } from "../../shared/deployment/check-result.ts";
 import type { WatchState } from "../../shared/deployment/watch.ts";
 import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
+import type { ObjectMeta } from "../../shared/kubernetes/types.ts";
 import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
 import { currentMs, pause } from "../clock.ts";
-import { type Environment, isNodeWatchOn, registry } from "../env.ts";
+import { type Environment, failsStrandedPods, isNodeWatchOn, registry } from "../env.ts";
 import { kubeConnector, pathTo, tokenChainId } from "../kube/connect.ts";
 import type { TokenSource } from "../kube/token.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import { ApiserverProbe, askForNode } from "../kube/probe.ts";
-import { watchNodes } from "../kube/watch-stream.ts";
+import { watchObjects, type WatchEnd, type WatchRequest } from "../kube/watch-stream.ts";
 import { logClusterLine, logFailure, logNote } from "../log.ts";
 import { Durations, type Measured, type Sample } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
@@ -17,8 +18,9 @@ import { migrate, type Migration, StoredObject } from "../storage/migrations.ts"
 import { prune } from "../storage/prune.ts";
 import { type Sealer, sealer } from "../storage/sealed-text.ts";
 import { shortened } from "../storage/shortened.ts";
-import { NodeWatch, NOT_WATCHED, type WatchStatus } from "./node-watch.ts";
+import { NodeWatch, NOT_WATCHED, WATCH_LIMITS, type WatchStatus } from "./node-watch.ts";
 import { Notices } from "./notices.ts";
+import { type Pod, STRANDED_PODS, StrandedPods } from "./stranded-pods.ts";
 import {
   type ChainStore,
   type KeptChain,
@@ -58,6 +60,8 @@ export class ClusterObject extends StoredObject {
   #chain: Promise<OwnChain> | undefined;
   readonly #history: ReturnType<typeof clusterHistory>;
   readonly #watch: NodeWatch | null;
+  /** null unless FAIL_STRANDED_PODS is on and the Nodes are watched. */
+  readonly #pods: StrandedPods | null;
   readonly #durations = new Durations(currentMs);
   readonly #apiserver: ApiserverProbe;
   readonly #alarm: LazyAlarm;
@@ -70,6 +74,7 @@ export class ClusterObject extends StoredObject {
     this.#alarm = new LazyAlarm(ctx.storage, currentMs);
     this.#history = clusterHistory(ctx.storage.sql);
     this.#watch = isNodeWatchOn(env) && env.KUBE_URL ? this.#openWatch() : null;
+    this.#pods = this.#watch && failsStrandedPods(env) ? this.#openPods(this.#watch) : null;
   }
 
   /**
@@ -122,8 +127,20 @@ export class ClusterObject extends StoredObject {
     this.#alarm.rang();
     const next = [await this.#step(async () => (await this.#own()).tokens.upkeep())];
     const watch = this.#watch;
-    if (watch) next.push(await this.#step(() => watch.turn()));
+    if (watch) next.push(await this.#step(() => this.#turn(watch)));
     for (const atMs of next) await this.#setAlarm(atMs);
+  }
+
+  /** Runs one turn of the watch of Nodes. Stranded pods are watched as long. */
+  async #turn(watch: NodeWatch): Promise<number | null> {
+    const over = new AbortController();
+    const pods = this.#pods?.watch(over.signal);
+    try {
+      return await watch.turn();
+    } finally {
+      over.abort();
+      await pods;
+    }
   }
 
   /** Runs one step of the alarm and returns when the step is due next; AGAIN_MS from now after an exception. */
@@ -158,10 +175,7 @@ export class ClusterObject extends StoredObject {
       deployment: env.DEPLOYMENT,
       list: async ({ limit, continue: token }) =>
         (await this.#client(PAGE_WITHIN_MS)).listNodes({ labelSelector, limit, continue: token }),
-      watch: async (request) => {
-        const { current: token, instead: otherToken } = await this.#tokens();
-        return watchNodes({ ...this.#path(), token, otherToken }, { ...request, selector: labelSelector });
-      },
+      watch: (request) => this.#stream({ ...request, resource: "nodes", selector: { labelSelector } }),
       rows,
       notices,
       note: (text) => {
@@ -171,6 +185,34 @@ export class ClusterObject extends StoredObject {
       nowMs: currentMs,
       random: Math.random,
     });
+  }
+
+  #openPods(nodes: NodeWatch): StrandedPods {
+    const { env } = this;
+    const client = () => this.#client(PAGE_WITHIN_MS);
+    return new StrandedPods({
+      deployment: env.DEPLOYMENT,
+      watch: (request) =>
+        this.#stream<Pod>({
+          ...request,
+          resource: "pods",
+          selector: STRANDED_PODS,
+          timeoutSeconds: 2 * WATCH_LIMITS.seconds,
+        }),
+      isOurs: (name) => nodes.isOurs(name),
+      getNode: async (name) => (await client()).getNode(name, true),
+      fail: async ({ metadata }, why) =>
+        (await client()).patchPodStatus(metadata, { phase: "Failed", ...why }),
+      remove: async ({ metadata }) => (await client()).deletePod(metadata),
+      log: logNote,
+      nowMs: currentMs,
+      pause,
+    });
+  }
+
+  async #stream<Thing extends { metadata?: ObjectMeta }>(request: WatchRequest<Thing>): Promise<WatchEnd> {
+    const { current: token, instead: otherToken } = await this.#tokens();
+    return watchObjects({ ...this.#path(), token, otherToken }, request);
   }
 
   /** Returns the apiserver's URL, the object's timer, and a `fetch` that measures the durations of requests. */

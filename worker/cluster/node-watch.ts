@@ -51,7 +51,7 @@ export interface ListPage {
 export interface WatchDependencies {
   deployment: string;
   list: (page: ListPage) => Promise<ApiResult<NodeList>>;
-  watch: (request: Omit<WatchRequest, "selector">) => Promise<WatchEnd>;
+  watch: (request: Omit<WatchRequest, "resource" | "selector">) => Promise<WatchEnd>;
   rows: NodeRows;
   notices: Notices;
   /** Stores a line for operators in the history of the watch. */
@@ -129,6 +129,11 @@ export class NodeWatch {
   statusOf(name: string): WatchStatus {
     const isWatched = this.state().state === "live" && this.#seen.isKnown(name);
     return { isWatched, isSilenceSeen: isWatched && this.#seen.hasNodeController };
+  }
+
+  /** Reports whether this deployment has a Node of this name, as far as the watch has seen. */
+  isOurs(name: string): boolean {
+    return this.#seen.has(name);
   }
 
   /** Returns when the next turn is due, in milliseconds since 1970; null while a turn is running. */
@@ -252,7 +257,7 @@ export class NodeWatch {
   #take(change: NodeChange): void {
     this.#turnLength += change.length;
     if (change.type === "BOOKMARK") return this.#goOnFrom(change.version);
-    const { node, length, type } = change;
+    const { object: node, length, type } = change;
     if (type === "DELETED") this.#seen.gone(node.metadata?.name ?? "");
     else this.#seen.see(node, length, { isAdded: type === "ADDED" });
     // The version is updated last: if the handling of a change throws, the next watch receives the change again.

@@ -40,10 +40,14 @@ export class SeenNodes {
     return this.#hasNodeController;
   }
 
+  /** Reports whether the Node exists, as far as the watch has seen. */
+  has(name: string): boolean {
+    return (this.#with.rows.get(name)?.seen ?? ABSENT) !== ABSENT;
+  }
+
   /** Reports whether the Node exists, and the machine's object was notified of the Node's last change. */
   isKnown(name: string): boolean {
-    const { rows, notices } = this.#with;
-    return (rows.get(name)?.seen ?? ABSENT) !== ABSENT && !notices.waits(name);
+    return this.has(name) && !this.#with.notices.waits(name);
   }
 
   /**

@@ -6,7 +6,7 @@ import { nodeSchema } from "../../shared/kubernetes/patch/node-schema.ts";
 import { eventSchema, leaseSchema } from "../../shared/kubernetes/patch/object-schemas.ts";
 import type { StructSchema } from "../../shared/kubernetes/patch/schema.ts";
 import { patchWireForm, wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
-import type { Event, Lease, Node, NodeList, Status } from "../../shared/kubernetes/types.ts";
+import type { Event, Lease, Node, NodeList, ObjectMeta, Status } from "../../shared/kubernetes/types.ts";
 import { failure, success } from "../../shared/result.ts";
 import { withDeadline } from "./deadline.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
@@ -37,7 +37,7 @@ export interface KubeConnection {
 }
 
 /** The kind of object that a request is about. */
-export type RequestKind = "lease" | "node" | "event" | "token";
+export type RequestKind = "lease" | "node" | "event" | "token" | "pod";
 
 /** The answer to a TokenRequest. */
 export interface IssuedToken {
@@ -60,6 +60,10 @@ export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   /** Deletes the Node with this uid. If the Node has another uid, the result is a conflict. */
   deleteNode: (name: string, uid: string) => Promise<ApiResult<unknown>>;
   deleteLease: (namespace: string, name: string, uid: string) => Promise<ApiResult<unknown>>;
+  /** Sends a merge patch of the pod's status, if the pod has not changed since. */
+  patchPodStatus: (pod: ObjectMeta, status: JsonObject) => Promise<ApiResult<unknown>>;
+  /** Deletes the pod with this uid without a grace period. */
+  deletePod: (pod: ObjectMeta) => Promise<ApiResult<unknown>>;
   /** Requests a token for the apiserver. The token expires after `seconds`, or when the Secret is deleted. */
   createToken: (account: ServiceAccount, secret: string, seconds: number) => Promise<ApiResult<IssuedToken>>;
 }
@@ -67,6 +71,7 @@ export interface KubeClient extends NodeClient, LeaseClient, EventClient {
 const STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json";
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces";
 const NODES = "/api/v1/nodes";
+const podPath = ({ namespace, name }: ObjectMeta) => `/api/v1/namespaces/${namespace}/pods/${name}`;
 const eventsOf = ({ metadata }: Event) => `/api/v1/namespaces/${metadata.namespace}/events`;
 
 export function kubeClient(connection: KubeConnection): KubeClient {
@@ -76,7 +81,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
     <T>(method: string, path: string, body?: unknown, contentType = "application/json") =>
       answered<T>(connection, startedMs, { what, method, path, body, contentType });
   const [call, callLease, callEvent] = [calls("node"), calls("lease"), calls("event")];
-  const callToken = calls("token");
+  const [callToken, callPod] = [calls("token"), calls("pod")];
   const patchNode = (path: string, patch: JsonObject) =>
     call<Node>("PATCH", path, patchWireForm(patch, nodeSchema), STRATEGIC_MERGE_PATCH);
   return {
@@ -117,6 +122,15 @@ export function kubeClient(connection: KubeConnection): KubeClient {
         patchWireForm(patch, eventSchema),
         STRATEGIC_MERGE_PATCH,
       ),
+    patchPodStatus: ({ uid, resourceVersion, ...pod }, status) =>
+      callPod(
+        "PATCH",
+        `${podPath(pod)}/status`,
+        { metadata: { uid, resourceVersion }, status },
+        "application/merge-patch+json",
+      ),
+    deletePod: ({ uid, ...pod }) =>
+      callPod("DELETE", podPath(pod), { ...deleteOptions(uid ?? ""), gracePeriodSeconds: 0 }),
     createToken: ({ namespace, name }, secret, expirationSeconds) =>
       callToken<IssuedToken>("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, {
         apiVersion: "authentication.k8s.io/v1",

@@ -1,39 +1,47 @@
-// Watches the Nodes with a label until the timeout or SILENT_FOR_MS without data. Each change is a line of JSON.
+// Watches the objects of one resource until the timeout or SILENT_FOR_MS without data. Each change is a line of JSON.
 import { type ApiError, isUnauthorized } from "../../shared/kubernetes/api-error.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../shared/kubernetes/json.ts";
-import type { Node, Status } from "../../shared/kubernetes/types.ts";
+import type { Node, ObjectMeta, Status } from "../../shared/kubernetes/types.ts";
 import { withDeadline } from "./deadline.ts";
 import type { KubeConnection } from "./kube-client.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
 import { oneTimer, type Timer } from "../clock.ts";
 
+/** An object as the apiserver sends it. */
+interface Watched {
+  metadata?: ObjectMeta;
+}
+
 /** A change in the watch. `length`: the number of characters of its line. */
-export type NodeChange =
-  | { type: "ADDED" | "MODIFIED"; node: Node; length: number }
-  /** The Node was deleted or lost the label. `node`: the Node's last state. */
-  | { type: "DELETED"; node: Node; length: number }
+export type Change<Thing extends Watched> =
+  | { type: "ADDED" | "MODIFIED"; object: Thing; length: number }
+  /** The object was deleted or does not match the selector any more. `object`: the object's last state. */
+  | { type: "DELETED"; object: Thing; length: number }
   /** A bookmark: the watch has sent all changes up to this version. */
   | { type: "BOOKMARK"; version: string; length: number };
+export type NodeChange = Change<Node>;
 
 /** How a watch ended. */
 export type WatchEnd =
   /** The timeout, the apiserver or the caller ended the watch. The next watch continues from the last version. */
   | { kind: "ended" }
-  /** The apiserver does not have this version any more: the Nodes must be listed again. */
+  /** The apiserver does not have this version any more: the objects must be listed again. */
   | { kind: "expired" }
   | { kind: "failed"; error: ApiError; retryAfterMs?: number };
 
-export interface WatchRequest {
-  /** A label selector, such as rollcall.dev/deployment=rollcall. */
-  selector: string;
-  /** The resourceVersion after which the watch begins. */
+export interface WatchRequest<Thing extends Watched = Node> {
+  /** The watched resource of the API group `""`, in all namespaces. */
+  resource: "nodes" | "pods";
+  /** Which objects are watched, such as { labelSelector: "rollcall.dev/deployment=rollcall" }. */
+  selector: { labelSelector: string } | { fieldSelector: string };
+  /** The resourceVersion after which the watch begins. "0": the watch first sends all objects as ADDED. */
   version: string;
   timeoutSeconds: number;
   /** Ends the watch early. */
   signal: AbortSignal;
   /** Called when the apiserver begins to answer. */
   onOpen: () => void;
-  onChange: (change: NodeChange) => void;
+  onChange: (change: Change<Thing>) => void;
 }
 
 const ANSWER_WITHIN_MS = 10_000;
@@ -47,7 +55,10 @@ export const MAX_LINE = 2 * 1024 * 1024;
 type Connection = Pick<KubeConnection, "fetch" | "url" | "token" | "otherToken" | "timer">;
 
 /** Runs one watch and returns how it ended. Tries another token once after a 401. Rejects only if `otherToken` does. */
-export async function watchNodes(connection: Connection, request: WatchRequest): Promise<WatchEnd> {
+export async function watchObjects<Thing extends Watched>(
+  connection: Connection,
+  request: WatchRequest<Thing>,
+): Promise<WatchEnd> {
   const token = connection.token();
   const end = await watchWith(token, connection, request);
   const isRefused = end.kind === "failed" && isUnauthorized(end.error);
@@ -55,7 +66,11 @@ export async function watchNodes(connection: Connection, request: WatchRequest):
   return typeof other === "string" ? watchWith(other, connection, request) : end;
 }
 
-async function watchWith(token: string, connection: Connection, request: WatchRequest): Promise<WatchEnd> {
+async function watchWith<Thing extends Watched>(
+  token: string,
+  connection: Connection,
+  request: WatchRequest<Thing>,
+): Promise<WatchEnd> {
   if (request.signal.aborted) return { kind: "ended" };
   const abort = new AbortController();
   const signal = AbortSignal.any([request.signal, abort.signal]);
@@ -73,15 +88,17 @@ async function watchWith(token: string, connection: Connection, request: WatchRe
   }
 }
 
-function urlOf(url: string, { selector, version, timeoutSeconds }: WatchRequest): string {
+type Query = Pick<WatchRequest, "resource" | "selector" | "version" | "timeoutSeconds">;
+
+function urlOf(url: string, { resource, selector, version, timeoutSeconds }: Query): string {
   const query = new URLSearchParams({
     watch: "1",
-    labelSelector: selector,
+    ...selector,
     resourceVersion: version,
     allowWatchBookmarks: "true",
     timeoutSeconds: String(timeoutSeconds),
   });
-  return `${url}/api/v1/nodes?${query.toString()}`;
+  return `${url}/api/v1/${resource}?${query.toString()}`;
 }
 
 function initOf(token: string, signal: AbortSignal): RequestInit {
@@ -102,7 +119,10 @@ async function refusal(response: Response, timer: Timer | undefined): Promise<Wa
 }
 
 /** Reads changes until the stream ends or a line is invalid, since the later lines would be unreliable. */
-async function readChanges(body: ReadableStream, request: WatchRequest): Promise<WatchEnd> {
+async function readChanges<Thing extends Watched>(
+  body: ReadableStream,
+  request: WatchRequest<Thing>,
+): Promise<WatchEnd> {
   // One timer serves the whole watch: a watch has thousands of reads, and workerd keeps memory of each cleared timer.
   const timer = oneTimer(LOOK_EVERY_MS);
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
@@ -143,7 +163,10 @@ async function untilAborted(read: Promise<Read>, signal: AbortSignal): Promise<R
   }
 }
 
-function take(line: string, { onChange }: WatchRequest): WatchEnd | undefined {
+function take<Thing extends Watched>(
+  line: string,
+  { onChange }: Pick<WatchRequest<Thing>, "onChange">,
+): WatchEnd | undefined {
   const { type, object } = parsed(line) ?? {};
   if (!isJsonObject(object)) return unanswered("a line of the watch is no change");
   const metadata = isJsonObject(object["metadata"]) ? object["metadata"] : {};
@@ -154,7 +177,7 @@ function take(line: string, { onChange }: WatchRequest): WatchEnd | undefined {
     return undefined;
   }
   if ((type === "ADDED" || type === "MODIFIED" || type === "DELETED") && typeof name === "string") {
-    onChange({ type, node: object as unknown as Node, length });
+    onChange({ type, object: object as unknown as Thing, length });
     return undefined;
   }
   if (type === "ERROR") return endOf(object);

@@ -1,6 +1,7 @@
 // Finds workloads that would get a pod on a Node of rollcall's, or would count such a Node as a domain for their pods.
-import type { V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
-import { objectName, workloadsOf } from "../cluster-objects.ts";
+import type { V1Node, V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
+import { FACTS_ONLY_TAINT } from "../../../shared/node/ownership.ts";
+import { isMachine, objectName, workloadsOf } from "../cluster-objects.ts";
 import { type Check, type Found } from "../finding.ts";
 import type { MachineNode } from "../machine-node.ts";
 import { matchesNodeAffinity, runsDaemonPod, toleratesTaints } from "../scheduling.ts";
@@ -29,6 +30,40 @@ export const daemonSets: Check = {
         } as const;
       }),
 };
+
+export const strandedPods: Check = {
+  name: "stranded-pods",
+  reads: "Pending pods that are bound to a Node of rollcall that runs no pods",
+  follows: "no program starts such a pod, and `kubectl drain` waits for its end",
+  find: ({ boundPods, nodes }) => {
+    const names = new Set(
+      nodes.filter((node) => isMachine(node) && runsNoPods(node)).map(({ metadata }) => metadata?.name),
+    );
+    return boundPods
+      .filter(({ spec }) => names.has(spec?.nodeName))
+      .map((pod) => {
+        const owner = pod.metadata?.ownerReferences?.find(({ controller }) => controller);
+        return {
+          severity: "costs",
+          object: `Pod ${objectName(pod)}`,
+          consequence: `It is bound to ${pod.spec?.nodeName}, which has no kubelet, and stays Pending.`,
+          remedy: owner
+            ? `${AFFINITY_PATCH} The pod is of ${owner.kind} ${owner.name}.`
+            : "Delete it with kubectl delete pod --force. To have rollcall fail such pods: apply infra/rbac/pods.yaml, and set " +
+              "FAIL_STRANDED_PODS to on.",
+          link: "https://kubernetes.io/docs/concepts/scheduling-eviction/assign-pod-node/#nodename",
+        } as const;
+      });
+  },
+};
+
+function runsNoPods({ spec }: V1Node): boolean {
+  return (
+    spec?.taints?.some(
+      ({ key, effect }) => key === FACTS_ONLY_TAINT.key && effect === FACTS_ONLY_TAINT.effect,
+    ) ?? false
+  );
+}
 
 export const topologySpread: Check = {
   name: "topology-spread",

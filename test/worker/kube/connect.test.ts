@@ -3,7 +3,7 @@ import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import type { Environment } from "../../../worker/env.ts";
 import { kubeConnector, pathTo } from "../../../worker/kube/connect.ts";
-import { watchNodes } from "../../../worker/kube/watch-stream.ts";
+import { watchObjects } from "../../../worker/kube/watch-stream.ts";
 
 const TOKEN = { KUBE_ACCESS_CLIENT_ID: "1.access", KUBE_ACCESS_CLIENT_SECRET: "cfast_1" };
 const KUBE_URL = "https://kube.example.com";
@@ -41,12 +41,13 @@ describe("with a service token", () => {
   it("the watch carries it as well", async () => {
     const { own, sent } = asking(TOKEN, () => new Response("", { status: 200 }));
     const request = {
-      selector: "a=b",
+      resource: "nodes" as const,
+      selector: { labelSelector: "a=b" },
       version: "1",
       timeoutSeconds: 1,
       signal: new AbortController().signal,
     };
-    await watchNodes(
+    await watchObjects(
       { ...pathTo(own), token: () => "cluster-token" },
       { ...request, onOpen: () => undefined, onChange: () => undefined },
     );

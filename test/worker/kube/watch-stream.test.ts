@@ -6,7 +6,7 @@ import {
   type NodeChange,
   SILENT_FOR_MS,
   type WatchEnd,
-  watchNodes,
+  watchObjects,
 } from "../../../worker/kube/watch-stream.ts";
 import { pass, timers } from "../support/clock.ts";
 
@@ -61,8 +61,9 @@ async function watched(answers: Answer | Answer[], { onChange, otherToken, isAbo
       return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer);
     },
   };
-  const end = await watchNodes(connection, {
-    selector: "rollcall.dev/deployment=rollcall",
+  const end = await watchObjects(connection, {
+    resource: "nodes",
+    selector: { labelSelector: "rollcall.dev/deployment=rollcall" },
     version: "4",
     timeoutSeconds: 290,
     signal: abort.signal,
@@ -110,9 +111,9 @@ describe("a watch", () => {
     const { changes, end } = await watched(streamed([[ADDED, MODIFIED, DELETED, BOOKMARK].join("\n"), "\n"]));
     expect([changes, end]).toEqual([
       [
-        { type: "ADDED", node: node("a", "5"), length: ADDED.length },
-        { type: "MODIFIED", node: node("a", "6"), length: MODIFIED.length },
-        { type: "DELETED", node: node("a", "7"), length: DELETED.length },
+        { type: "ADDED", object: node("a", "5"), length: ADDED.length },
+        { type: "MODIFIED", object: node("a", "6"), length: MODIFIED.length },
+        { type: "DELETED", object: node("a", "7"), length: DELETED.length },
         { type: "BOOKMARK", version: "8", length: BOOKMARK.length },
       ],
       ENDED,

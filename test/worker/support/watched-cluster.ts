@@ -82,7 +82,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       const type = nodes.has(name) ? "MODIFIED" : "ADDED";
       const saved = { ...node, metadata: { ...node.metadata, resourceVersion: String(++version) } };
       nodes.set(name, saved);
-      cluster.happens({ type, node: saved, length: JSON.stringify(saved).length });
+      cluster.happens({ type, object: saved, length: JSON.stringify(saved).length });
       return saved;
     },
     /** Changes the Node's labels as another writer does. */
@@ -107,7 +107,7 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       if (!node) return;
       nodes.delete(name);
       const gone = { ...node, metadata: { ...node.metadata, resourceVersion: String(++version) } };
-      cluster.happens({ type: "DELETED", node: gone, length: 100 });
+      cluster.happens({ type: "DELETED", object: gone, length: 100 });
     },
     /** Sends a bookmark as the apiserver does each minute, unless `isSilent` is true. */
     bookmark: () => cluster.happens({ type: "BOOKMARK", version: String(version), length: 100 }),

@@ -1,10 +1,17 @@
 // Tests the findings about DaemonSets that would get pods on rollcall's Nodes, and about spreads that would count
 // these Nodes.
-import type { V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
+import type {
+  V1Node,
+  V1OwnerReference,
+  V1Pod,
+  V1PodSpec,
+  V1Taint,
+  V1TopologySpreadConstraint,
+} from "@kubernetes/client-node";
 import { expect, test } from "vitest";
-import { daemonSets, topologySpread } from "../../../../infra/impact/checks/workloads.ts";
+import { daemonSets, strandedPods, topologySpread } from "../../../../infra/impact/checks/workloads.ts";
 import { machineNode } from "../../../../infra/impact/machine-node.ts";
-import { found, TOLERATES_ALL, workload } from "../made-up-cluster.ts";
+import { cluster, found, TOLERATES_ALL, workload } from "../made-up-cluster.ts";
 
 test.each<[situation: string, spec: Partial<V1PodSpec>, strategy: string, findings: string[]]>([
   ["tolerates everything", TOLERATES_ALL, "RollingUpdate", ["breaks DaemonSet shop/agent"]],
@@ -20,6 +27,38 @@ test.each<[situation: string, spec: Partial<V1PodSpec>, strategy: string, findin
   const agent = workload("agent", spec);
   const updated = { ...agent, spec: { ...agent.spec, updateStrategy: { type } } };
   expect(found(daemonSets, { daemonSets: [updated] })).toEqual(findings);
+});
+
+const bound = (name: string, nodeName: string, ownerReferences: V1OwnerReference[] = []): V1Pod => ({
+  metadata: { namespace: "shop", name, ownerReferences },
+  spec: { nodeName, containers: [] },
+});
+const machine = (name: string, taints: V1Taint[]): V1Node => ({
+  metadata: { name, labels: { "rollcall.dev/machine": "" } },
+  spec: { taints },
+});
+
+test.each<[situation: string, pod: V1Pod, remedy: RegExp | null]>([
+  ["on a Node without pods", bound("p", "edge-7"), /^Delete it .* FAIL_STRANDED_PODS to on/],
+  [
+    "on it, of a controller",
+    bound("p", "edge-7", [{ apiVersion: "batch/v1", kind: "Job", name: "j", uid: "u", controller: true }]),
+    /DoesNotExist\. The pod is of Job j\.$/,
+  ],
+  ["on a Node of rollcall's for pods", bound("p", "pods-1"), null],
+  ["on a Node with a kubelet", bound("p", "worker-1"), null],
+])("a Pending pod %s", (_, pod, remedy) => {
+  const nodes = [
+    machine("edge-7", [{ key: "rollcall.dev/facts-only", effect: "NoSchedule" }]),
+    machine("pods-1", []),
+    { metadata: { name: "worker-1" } },
+  ];
+  const findings = strandedPods.find(cluster({ nodes, boundPods: [pod] }), {
+    machines: 1,
+    node: machineNode({}),
+  });
+  expect(findings.map(({ object }) => object)).toEqual(remedy ? ["Pod shop/p"] : []);
+  if (remedy) expect(findings[0]?.remedy).toMatch(remedy);
 });
 
 const spread = (topologyKey: string, more: Partial<V1TopologySpreadConstraint> = {}) => ({
