@@ -174,6 +174,10 @@ export const LOG_LINES = {
     "the cron trigger did not reach a gateway; the next trigger, a minute later, calls it again",
     "if the line repeats, run `rollcall ready`",
   ],
+  "the feeds could not be checked": [
+    "the fleet index did not answer after the end of a session or secret; its open pages end with their next message, a minute later at most",
+    "if the line repeats, run `rollcall ready`",
+  ],
   "the feeds could not be told": [
     "the fleet index did not answer; open pages show former states until the next change",
     "if the line repeats, run `rollcall ready`",

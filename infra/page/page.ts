@@ -38,7 +38,7 @@ export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
   const clock = signal(nowMs());
   // The session store has its own sender: a refused request for the session must not cause another one.
-  const session: SessionStore = sessionStore(requestSender(window.fetch.bind(window)));
+  const session: SessionStore = sessionStore(requestSender(window.fetch.bind(window)), nowMs);
   const ask = requestSender(window.fetch.bind(window), () => void session.refresh());
   const openSocket = (path: string, protocols: string[]) =>
     new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, protocols);

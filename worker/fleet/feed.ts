@@ -10,6 +10,7 @@ import { type Credential, isGood } from "../identity/operator.ts";
 import { digestOf } from "../identity/jwt.ts";
 import { logFailure } from "../log.ts";
 import { cursorText, type FeedCursor, type FeedPart, FeedSource, readCursor } from "./feed-source.ts";
+import type { AlarmTask } from "./alarm-tasks.ts";
 import type { FleetChange, MachineRows } from "./machine-rows.ts";
 import type { Outages } from "./outages.ts";
 
@@ -62,6 +63,22 @@ export class Feed {
     }
   }
 
+  /** Closes the feeds whose session or feed has reached its end, even if nothing changes. */
+  task(): AlarmTask {
+    return {
+      name: "feeds",
+      dueMs: () => this.#feeds.endMs(),
+      run: () => {
+        this.flush();
+      },
+    };
+  }
+
+  /** Checks the credentials of all feeds now, because one of the credentials may have ended. */
+  recheck(): void {
+    this.#feeds.recheck();
+  }
+
   setPending(pending: readonly PendingMachine[]): void {
     this.#ctx.storage.transactionSync(() => {
       this.#source.setPending(pending);
@@ -85,6 +102,8 @@ export class Feed {
     this.#ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair(...PING));
     this.#ctx.acceptWebSocket(server);
     this.#feeds.begin(server, holder, cursor === null ? null : readCursor(cursor));
+    // The isolate that admitted the client may not know yet that the credential has ended.
+    this.#feeds.recheck([server]);
     // The status 101 with `webSocket` is the runtime's way to return a socket.
     return new Response(null, { status: 101, webSocket: client });
   }
@@ -137,8 +156,10 @@ export class Feeds {
   readonly #in: FeedSurroundings;
   /** Cancels the timer. The timer is set, for at most ten seconds, while a message waits to be sent or acknowledged. */
   #disarm: () => void = () => undefined;
-  /** The sockets whose credential is being checked. */
-  readonly #inDoubt = new Set<FeedSocket>();
+  /** The running check of each socket's credential. */
+  readonly #inDoubt = new Map<FeedSocket, object>();
+  /** The earliest end of a feed; null without feeds; undefined until the sockets are read. */
+  #endMs: number | null | undefined;
 
   constructor(surroundings: FeedSurroundings) {
     this.#in = surroundings;
@@ -152,12 +173,11 @@ export class Feeds {
   }
 
   /** Starts a feed on a new socket. `sockets` must already return the socket. */
-  begin(socket: FeedSocket, { who, credential }: FeedHolder, asked: FeedCursor | null): void {
+  begin(socket: FeedSocket, holder: FeedHolder, asked: FeedCursor | null): void {
     const { hello, cursor } = this.#in.source.begin(asked);
     const nowMs = this.#in.nowMs();
     put(socket, {
-      who,
-      credential,
+      ...holder,
       openedMs: nowMs,
       checkedMs: nowMs,
       cursor: cursorText(cursor),
@@ -166,8 +186,26 @@ export class Feeds {
       owesMs: 0,
       isLoading: cursor.through !== null,
     });
+    this.#endMs = undefined;
     socket.send(JSON.stringify(hello));
     this.flush();
+  }
+
+  /** Returns when the first feed reaches its end; null without feeds. */
+  endMs(): number | null {
+    if (this.#endMs === undefined) {
+      const ends = this.#in.sockets().map((socket) => endOf(stateOf(socket)));
+      this.#endMs = ends.length > 0 ? Math.min(...ends) : null;
+    }
+    return this.#endMs;
+  }
+
+  /** Checks the credentials of these feeds now. The result of a check that runs already is ignored. */
+  recheck(sockets = this.#in.sockets()): void {
+    for (const socket of sockets) {
+      this.#inDoubt.delete(socket);
+      this.#check(socket, stateOf(socket).credential);
+    }
   }
 
   /** Handles an acknowledgement. Any other frame closes the feed. */
@@ -208,6 +246,7 @@ export class Feeds {
     for (;;) {
       const step = this.#stepOf(state, nowMs);
       if (step.kind === "close") {
+        this.#endMs = undefined;
         close(socket, step.code, step.reason);
         return Infinity;
       }
@@ -226,6 +265,7 @@ export class Feeds {
 
   #stepOf(state: FeedState, nowMs: number): Step {
     const { unacknowledged, isLoading, owesMs, sentMs } = state;
+    if (nowMs >= endOf(state)) return NOT_ALLOWED;
     const owedUntilMs = unacknowledged.length > 0 ? owesMs + FEED_LIMITS.acknowledgedMs : Infinity;
     if (nowMs >= owedUntilMs) return TOO_SLOW;
     const cursor = readCursor(state.cursor);
@@ -236,18 +276,19 @@ export class Feeds {
     const dueMs = isLoading ? 0 : sentMs + FEED_LIMITS.intervalMs;
     if (nowMs < dueMs) return { kind: "wait", untilMs: Math.min(dueMs, owedUntilMs) };
     if (isFull) return TOO_SLOW;
-    if (nowMs >= state.openedMs + 1000 * FEED_LIMITS.lifeSeconds) return NOT_ALLOWED;
     const isChecked = nowMs < state.checkedMs + FEED_CHECK_MS;
     return isChecked ? { kind: "send" } : { kind: "check", untilMs: owedUntilMs };
   }
 
   #check(socket: FeedSocket, credential: Credential): void {
     if (this.#inDoubt.has(socket)) return;
-    this.#inDoubt.add(socket);
+    const check = {};
+    this.#inDoubt.set(socket, check);
     const decide = (isGood: boolean | null) => {
       disarm();
-      // The set lacks the socket if the check has exceeded its deadline: a late result is ignored.
-      if (!this.#inDoubt.delete(socket)) return;
+      // Another check has begun, or this check has exceeded its deadline: a late result is ignored.
+      if (this.#inDoubt.get(socket) !== check) return;
+      this.#inDoubt.delete(socket);
       const { code, reason } = isGood === null ? IN_DOUBT : NOT_ALLOWED;
       if (isGood) put(socket, { ...stateOf(socket), checkedMs: this.#in.nowMs() });
       else close(socket, code, reason);
@@ -259,6 +300,12 @@ export class Feeds {
     const disarm = this.#in.after(FEED_CHECK_WITHIN_MS, giveUp);
     this.#in.isGood(credential).then(decide, giveUp);
   }
+}
+
+/** Returns when a feed ends: after its longest life, or with its session or assertion. */
+function endOf({ openedMs, endsMs = Infinity, credential }: FeedState): number {
+  const untilMs = "untilMs" in credential ? credential.untilMs : endsMs;
+  return Math.min(openedMs + 1000 * FEED_LIMITS.lifeSeconds, untilMs);
 }
 
 /** One feed's next step. `untilMs`: when to serve the feed again; Infinity: at the next change or acknowledgement. */
@@ -276,7 +323,7 @@ const TOO_SLOW = {
 const NOT_ALLOWED = {
   kind: "close",
   code: FEED_CLOSED.notAllowed,
-  reason: "the credential is not good any more, or this feed is 12 hours old: open it again",
+  reason: "the credential is not valid any more, or this feed is 12 hours old: open it again",
 } as const;
 const IN_DOUBT = {
   code: FEED_CLOSED.inDoubt,
@@ -311,6 +358,8 @@ const put = (socket: FeedSocket, state: FeedState) => {
 export interface FeedHolder {
   who: string;
   credential: Credential;
+  /** When the session of the credential expires; absent for other credentials. */
+  endsMs?: number;
 }
 
 /** Reports whether the text has the form of a ticket. Only such texts are looked up in the storage. */

@@ -49,7 +49,7 @@ import {
 import { Outages, OUTAGES_MIGRATION, type OutagesRequest } from "./outages.ts";
 import { LAST_DELIVERIES_MIGRATION } from "./receivers.ts";
 import { Rollouts, ROLLOUTS_MIGRATION, shimVersions } from "./rollouts.ts";
-import { type Held, HeldBack, NodeShares, SHARES_MIGRATION } from "./shares.ts";
+import { FormTurns, type Held, HeldBack, NodeShares, SHARES_MIGRATION } from "./shares.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -88,7 +88,7 @@ export class IndexObject extends StoredObject {
     });
     this.#repair = this.#openRepair();
     // Each change that may make a task due earlier must be followed by a call to `arm`.
-    const tasks = [this.#notifications.task(), ...this.#repair.tasks];
+    const tasks = [this.#notifications.task(), this.#feed.task(), ...this.#repair.tasks];
     this.#tasks = new AlarmTasks({ tasks, storage: ctx.storage, nowMs: currentMs, log: logFailure });
   }
 
@@ -231,8 +231,15 @@ export class IndexObject extends StoredObject {
   }
 
   /** Opens a feed. This method uses HTTP because only `fetch` can return a socket. */
-  override fetch(request: Request): Promise<Response> {
-    return this.#feed.open(request);
+  override async fetch(request: Request): Promise<Response> {
+    const response = await this.#feed.open(request);
+    await this.#tasks.arm();
+    return response;
+  }
+
+  /** Checks the credentials of all feeds. Call recheckFeeds when a session or a secret has ended. */
+  recheckFeeds(): void {
+    this.#feed.recheck();
   }
 
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): void {
@@ -409,39 +416,3 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
   { sql: LAST_DELIVERIES_MIGRATION, usableFrom: 6 },
   { sql: CATCH_UPS_MIGRATION, usableFrom: 6 },
 ];
-
-export const FORM_TURNS = {
-  /** The number of Nodes that change form per second: the apiserver sends each whole Node to every watcher. */
-  aSecond: 10,
-} as const;
-
-const KEY = "form turns to, in milliseconds";
-/** The stored time is this far ahead of the assigned times, so that the time is stored at most once a second. */
-const STORED_AHEAD_MS = 1000;
-
-export class FormTurns {
-  readonly #sql: SqlStorage;
-  /** The next time at which a machine may change its Node's form, in milliseconds since 1970. */
-  #nextMs: number;
-  #storedMs: number;
-
-  constructor(sql: SqlStorage) {
-    this.#sql = sql;
-    const [row] = sql.exec<{ value: string }>("SELECT value FROM index_upkeep WHERE key = ?", KEY);
-    this.#storedMs = Number(row?.value ?? 0);
-    // After an eviction, the stored time is later than all times that were assigned before.
-    this.#nextMs = this.#storedMs;
-  }
-
-  /** Assigns the next free time and returns the wait in milliseconds. */
-  take(nowMs: number): number {
-    const atMs = Math.max(nowMs, this.#nextMs);
-    this.#nextMs = atMs + 1000 / FORM_TURNS.aSecond;
-    if (this.#nextMs > this.#storedMs) {
-      const storedMs = this.#nextMs + STORED_AHEAD_MS;
-      this.#sql.exec("INSERT OR REPLACE INTO index_upkeep VALUES (?, ?)", KEY, String(storedMs));
-      this.#storedMs = storedMs;
-    }
-    return atMs - nowMs;
-  }
-}

@@ -135,3 +135,39 @@ export function checkSharedLimits(held: readonly Held[]): CheckResult {
     "revoke a join token that should not do this; for your own machines, raise SHARED_LIMITS_FACTOR";
   return { check, ...warning(`these wait: ${message}`, cure) };
 }
+
+export const FORM_TURNS = {
+  /** The number of Nodes that change form per second: the apiserver sends each whole Node to every watcher. */
+  aSecond: 10,
+} as const;
+
+const KEY = "form turns to, in milliseconds";
+/** The stored time is this far ahead of the assigned times, so that the time is stored at most once a second. */
+const STORED_AHEAD_MS = 1000;
+
+export class FormTurns {
+  readonly #sql: SqlStorage;
+  /** The next time at which a machine may change its Node's form, in milliseconds since 1970. */
+  #nextMs: number;
+  #storedMs: number;
+
+  constructor(sql: SqlStorage) {
+    this.#sql = sql;
+    const [row] = sql.exec<{ value: string }>("SELECT value FROM index_upkeep WHERE key = ?", KEY);
+    this.#storedMs = Number(row?.value ?? 0);
+    // After an eviction, the stored time is later than all times that were assigned before.
+    this.#nextMs = this.#storedMs;
+  }
+
+  /** Assigns the next free time and returns the wait in milliseconds. */
+  take(nowMs: number): number {
+    const atMs = Math.max(nowMs, this.#nextMs);
+    this.#nextMs = atMs + 1000 / FORM_TURNS.aSecond;
+    if (this.#nextMs > this.#storedMs) {
+      const storedMs = this.#nextMs + STORED_AHEAD_MS;
+      this.#sql.exec("INSERT OR REPLACE INTO index_upkeep VALUES (?, ?)", KEY, String(storedMs));
+      this.#storedMs = storedMs;
+    }
+    return atMs - nowMs;
+  }
+}

@@ -22,6 +22,7 @@ import type {
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
 import { clusterObject, fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
+import { endFeeds } from "./operator-access.ts";
 import { entryList, pagedList, type PageOfEntries, rowList } from "./lists.ts";
 import type { RowsPage } from "../storage/query.ts";
 import { serve } from "./route.ts";
@@ -52,6 +53,7 @@ serve(administrationRoutes, "GET /v1/operators", async (c) =>
 serve(administrationRoutes, "DELETE /v1/operators/{id}", async (c) => {
   const revoked = await registry(c.env).revokeOperator(c.req.param("id"), c.var.operator.who);
   c.get("isolate").operators.clear();
+  endFeeds(c);
   return done(c, revoked.ok);
 });
 

@@ -72,7 +72,7 @@ function refused(c: Context<App>, refusal: FeedRefusal): Response | Promise<Resp
 
 async function holderOf(c: Context<App>): Promise<FeedHolder> {
   const { who, session } = c.var.operator;
-  if (session) return { who, credential: { session: session.id } };
+  if (session) return { who, credential: { session: session.id }, endsMs: session.expiresAtMs };
   const secret = bearer(c.req.header("authorization"));
   const credential = await credentialOf(secret, c.req.header("cf-access-jwt-assertion") ?? "");
   return { who, credential };

@@ -3,10 +3,10 @@ import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
 import type { Result } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
-import { origins, registry } from "../env.ts";
+import { fleetIndex, origins, registry } from "../env.ts";
 import { type BadSession, type NoOperator, type Operator, operatorOf } from "../identity/operator.ts";
 import { readSessionToken, sessionId } from "../identity/issued.ts";
-import { logNote } from "../log.ts";
+import { logFailure, logNote } from "../log.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import { type App, bearer, macKeysOf, refuse } from "./responses.ts";
 
@@ -118,6 +118,14 @@ async function keptFor(
   if (operators.size >= MAX_OPERATORS) operators.clear();
   operators.set(key, { ...found, untilMs: Math.min(currentMs() + OPERATOR_KEPT_MS, found.untilMs) });
   return found.operator;
+}
+
+/** Ends the feeds of a credential that has ended. After a failure, a feed ends with its next message within a minute. */
+export function endFeeds(c: Context<App>): void {
+  const failed = (error: unknown) => {
+    logFailure({ message: "the feeds could not be checked", error: String(error) });
+  };
+  c.executionCtx.waitUntil(fleetIndex(c.env).recheckFeeds().catch(failed));
 }
 
 const NOBODY_MAY =

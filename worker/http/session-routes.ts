@@ -21,6 +21,7 @@ import { shortened } from "../storage/shortened.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
 import {
   clearSessionCookie,
+  endFeeds,
   findOperator,
   operatorWithSecret,
   refuseOperator,
@@ -159,6 +160,7 @@ async function endSession(
 ): Promise<boolean> {
   const ended = await registry(c.env).endSession(id, who, what);
   c.get("isolate").operators.delete(id);
+  endFeeds(c);
   return ended.ok;
 }
 

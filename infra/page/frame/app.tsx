@@ -44,7 +44,7 @@ export function App() {
         />
       </main>
     );
-  if (state.kind === "out") return <SignIn ways={state.ways} code={code} />;
+  if (state.kind === "out") return <SignIn {...state} code={code} />;
   return <Frame />;
 }
 

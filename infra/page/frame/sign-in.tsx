@@ -2,16 +2,15 @@
 import { type Signal, useSignal, useSignalEffect } from "@preact/signals";
 import { useEffect, useState } from "preact/hooks";
 import type { RequestFault } from "../base/api.ts";
-import type { Session } from "../live/session.ts";
+import type { Session, SessionEnd } from "../live/session.ts";
 import { usePage } from "../page.ts";
 
-interface SignInProps {
-  ways: Extract<Session, { kind: "out" }>["ways"];
+interface SignInProps extends Pick<Extract<Session, { kind: "out" }>, "ways" | "why"> {
   /** The one-time code of a link (useLinkCode), which is used once. */
   code: Signal<string | null>;
 }
 
-export function SignIn({ ways, code }: SignInProps) {
+export function SignIn({ ways, why, code }: SignInProps) {
   const { session } = usePage();
   const [fault, setFault] = useState<RequestFault | null>(null);
   const [isLoading, setLoading] = useState(false);
@@ -42,6 +41,11 @@ export function SignIn({ ways, code }: SignInProps) {
   return (
     <main class="sign-in pad">
       <h1>rollcall</h1>
+      {why && !fault && (
+        <p class="notice notice-quiet" role="status">
+          {ENDS[why]}
+        </p>
+      )}
       <form onSubmit={submit}>
         <label for="secret">Secret or one-time code</label>
         <input id="secret" name="secret" type="password" autocomplete="current-password" required />
@@ -64,6 +68,13 @@ export function SignIn({ ways, code }: SignInProps) {
     </main>
   );
 }
+
+const ENDS: Readonly<Record<SessionEnd, string>> = {
+  left: "You signed out.",
+  expired: "Your session has expired. A session lasts at most 12 hours.",
+  ended:
+    "Your session was ended: by a sign-out in another tab, by an operator, by a newer session, or because its secret is no longer valid.",
+};
 
 const CODE_PREFIX = "rcc_";
 const isCode = (text: string) => text.startsWith(CODE_PREFIX);

@@ -7,14 +7,27 @@ import type { SendRequest, RequestFault } from "../base/api.ts";
 export type Session =
   | { kind: "asking" }
   | { kind: "unknown"; fault: RequestFault }
-  | { kind: "out"; ways: SessionAnswer["ways"] }
+  | { kind: "out"; ways: SessionAnswer["ways"]; why: SessionEnd | null }
   | { kind: "in"; operator: NonNullable<SessionAnswer["operator"]> };
+
+/** Why the page asks for signing in again. `left`: the operator signed out here. null: this page had no session. */
+export type SessionEnd = "left" | "expired" | "ended";
 
 export type SessionStore = ReturnType<typeof sessionStore>;
 type Credential = { secret: string } | { code: string };
 
-export function sessionStore(ask: SendRequest) {
+export function sessionStore(
+  ask: SendRequest,
+  nowMs: () => number, // typically nowMs of clock.ts
+) {
   const session = signal<Session>({ kind: "asking" });
+  /** Returns why no session is left, after `before`. */
+  const endAfter = (before: Session): SessionEnd | null => {
+    if (before.kind === "out") return before.why;
+    if (before.kind !== "in") return null;
+    const { expiresAt } = before.operator;
+    return expiresAt !== null && Date.parse(expiresAt) <= nowMs() ? "expired" : "ended";
+  };
   const refresh = async () => {
     const answer = await ask<SessionAnswer>("GET", "/v1/session");
     if (!answer.ok) {
@@ -24,7 +37,9 @@ export function sessionStore(ask: SendRequest) {
       return;
     }
     const { operator, ways } = answer.value;
-    const now: Session = operator ? { kind: "in", operator } : { kind: "out", ways };
+    const now: Session = operator
+      ? { kind: "in", operator }
+      : { kind: "out", ways, why: endAfter(session.value) };
     // If the session has not changed, nothing is drawn again.
     if (JSON.stringify(now) !== JSON.stringify(session.value)) session.value = now;
   };
@@ -41,6 +56,7 @@ export function sessionStore(ask: SendRequest) {
     async signOut(): Promise<Result<null, RequestFault>> {
       const answer = await ask<null>("DELETE", "/v1/session");
       await refresh();
+      if (session.value.kind === "out") session.value = { ...session.value, why: "left" };
       return answer;
     },
   };

@@ -7,7 +7,8 @@ import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import { FEED_CLOSED } from "../../../shared/protocol/feed-names.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { FeedSource, readCursor } from "../../../worker/fleet/feed-source.ts";
-import { FEED_CHECK_MS, FEED_CHECK_WITHIN_MS, Feeds } from "../../../worker/fleet/feed.ts";
+import { FEED_CHECK_MS, FEED_CHECK_WITHIN_MS, type FeedHolder, Feeds } from "../../../worker/fleet/feed.ts";
+import type { Credential } from "../../../worker/identity/operator.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { MadeUpClock, MadeUpSocket } from "../support/feed-sockets.ts";
@@ -21,7 +22,7 @@ class Fleet {
   readonly sockets: MadeUpSocket[] = [];
   readonly rows: MachineRows;
   readonly outages: Outages;
-  isGood: boolean | "fails" | "takes long" = true;
+  isGood: boolean | "fails" | "takes long" | ((credential: Credential) => boolean) = true;
   asked = 0;
   answerLate: (isGood: boolean) => void = () => undefined;
   source: FeedSource;
@@ -42,8 +43,9 @@ class Fleet {
     return new Feeds({
       source: this.source,
       sockets: () => this.sockets.filter(({ closed }) => !closed),
-      isGood: async () => {
+      isGood: async (credential) => {
         this.asked += 1;
+        if (typeof this.isGood === "function") return this.isGood(credential);
         if (this.isGood === "fails") throw new Error("the registry restarts");
         return this.isGood === "takes long"
           ? new Promise((resolve) => (this.answerLate = resolve))
@@ -82,10 +84,10 @@ class Fleet {
     this.feeds.flush();
   }
 
-  open(cursor: string | null = null, who = HOLDER.who): MadeUpSocket {
+  open(cursor: string | null = null, who = HOLDER.who, more: Partial<FeedHolder> = {}): MadeUpSocket {
     const socket = new MadeUpSocket();
     this.sockets.push(socket);
-    this.feeds.begin(socket, { ...HOLDER, who }, cursor === null ? null : readCursor(cursor));
+    this.feeds.begin(socket, { ...HOLDER, who, ...more }, cursor === null ? null : readCursor(cursor));
     return socket;
   }
 
@@ -395,11 +397,49 @@ describe("a credential", () => {
     }),
   );
 
-  it("is valid, but the feed is 12 hours old → closed", () =>
+  const LIFE_MS = FEED_LIMITS.lifeSeconds * 1000;
+  it.each<[string, (nowMs: number) => Partial<FeedHolder>, number]>([
+    ["a secret", () => ({}), LIFE_MS],
+    ["a session that expires in an hour", (nowMs) => ({ endsMs: nowMs + 3600_000 }), 3600_000],
+    ["a session that outlives the feed", (nowMs) => ({ endsMs: nowMs + LIFE_MS + 1 }), LIFE_MS],
+    ["an assertion of a minute", (nowMs) => ({ credential: { untilMs: nowMs + 60_000 } }), 60_000],
+  ])("is %s → the feed is closed at its end without a change, also after an eviction", (_, more, lifeMs) =>
     inIndex((fleet) => {
+      const openedMs = fleet.clock.nowMs;
+      const socket = fleet.open(null, "alice", more(openedMs));
+      fleet.acknowledge(socket);
+      fleet.evict();
+      expect(fleet.feeds.endMs()).toBe(openedMs + lifeMs);
+      fleet.clock.pass(lifeMs - 1);
+      fleet.feeds.flush();
+      expect(socket.closed).toBeNull();
+      fleet.clock.pass(1);
+      fleet.feeds.flush();
+      expect([socket.closed?.[0], fleet.feeds.endMs()]).toEqual([FEED_CLOSED.notAllowed, null]);
+    }),
+  );
+
+  it("may have ended → each feed is checked at once, and the ended ones are closed", () =>
+    inIndex(async (fleet) => {
+      const [ended, other] = [fleet.live(), fleet.open(null, "bob", { credential: { session: "bob's" } })];
+      fleet.isGood = (credential) => "session" in credential;
+      fleet.feeds.recheck();
+      await Promise.resolve();
+      await Promise.resolve();
+      expect([ended.closed?.[0], other.closed]).toEqual([FEED_CLOSED.notAllowed, null]);
+    }));
+
+  it("ends while an earlier check runs → that check's result does not count", () =>
+    inIndex(async (fleet) => {
       const socket = fleet.live();
-      fleet.clock.pass(FEED_LIMITS.lifeSeconds * 1000);
-      fleet.tell(1);
+      fleet.isGood = "takes long";
+      fleet.feeds.recheck();
+      const { answerLate } = fleet;
+      fleet.isGood = false;
+      fleet.feeds.recheck();
+      answerLate(true);
+      await Promise.resolve();
+      await Promise.resolve();
       expect(socket.closed?.[0]).toBe(FEED_CLOSED.notAllowed);
     }));
 });

@@ -1,6 +1,6 @@
 // Tests browser sessions: sign-in and sign-out, the cookie, requests of other sites, how soon an ended session is
 // refused, and the audit log.
-import { createExecutionContext, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -17,12 +17,10 @@ import { type FeedTicket } from "../../../shared/protocol/feed.ts";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { AuditAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { type Environment, fleetIndex, registry } from "../../../worker/env.ts";
-import { FEED_CHECK_MS } from "../../../worker/fleet/feed.ts";
 import { OPERATOR_KEPT_MS } from "../../../worker/http/operator-access.ts";
 import { sessionId } from "../../../worker/identity/issued.ts";
 import worker from "../../../worker/index.ts";
 import { ADMIN_SECRET, METRICS_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
-import { updateOf } from "../support/made-up-fleet.ts";
 import { operator, send } from "../support/machine.ts";
 import { eventually, setClock, shift } from "../support/clock.ts";
 
@@ -521,32 +519,78 @@ describe("a session that has ended", () => {
     expect(await asks(cookie)).toBe(403);
   });
 
-  it("→ its feed closes with the next message a minute later, also if a ticket opened it", async () => {
+  const inSession = (cookie: string) => withCookie(cookie, "DELETE", "/v1/session");
+  it.each<[string, (cookie: string) => Promise<unknown>]>([
+    ["signed out", inSession],
+    ["revoked", async (cookie) => operator("DELETE", `/v1/sessions/${await idOf(cookie)}`)],
+    ["of a revoked operator", () => operator("DELETE", "/v1/operators/session-dora")],
+    [
+      "expired",
+      async () => {
+        shift(SESSION_LIMITS.lifeSeconds * 1000);
+        await runDurableObjectAlarm(fleetIndex(env));
+      },
+    ],
+  ])(
+    "%s → its feeds close without a change of the fleet, also those that a ticket opened",
+    async (_, end) => {
+      const cookie = await signedIn({ secret: await made("session-dora", "admin") });
+      const opened = [await feedOf(cookie), await feedWithTicket(cookie)];
+      await end(cookie);
+      await eventually(() =>
+        expect(opened.map(({ closed }) => closed)).toEqual([FEED_CLOSED.notAllowed, FEED_CLOSED.notAllowed]),
+      );
+      await operator("DELETE", "/v1/operators/session-dora");
+    },
+  );
+
+  it("signed out → another session's feed stays open", async () => {
+    const [cookie, other] = [await signedIn(), await signedIn()];
+    const [ended, stays] = [await feedOf(cookie), await feedOf(other)];
+    await inSession(cookie);
+    await eventually(() => expect(ended.closed).toBe(FEED_CLOSED.notAllowed));
+    expect(stays.closed).toBeNull();
+    stays.socket.close();
+  });
+
+  it("that an isolate still trusts → a feed opened with it closes at once", async () => {
     const cookie = await signedIn();
-    const minted = await withCookie(cookie, "POST", "/v1/feed/tickets");
-    const { ticket } = await minted.json<FeedTicket>();
-    const protocol = `${FEED_PROTOCOL}, ${TICKET_PROTOCOL}${ticket}`;
-    const asked: Headers[] = [{ "sec-websocket-protocol": protocol }, { cookie, ...OWN }];
-    const closed: (number | null)[] = [null, null];
-    for (const [each, headers] of asked.entries()) {
-      const response = await send("/v1/feed", { headers: { upgrade: "websocket", ...headers } });
-      const socket = response.webSocket!;
-      socket.addEventListener("close", ({ code }) => {
-        closed[each] = code;
-      });
-      socket.addEventListener("message", ({ data }) => {
-        const { cursor } = JSON.parse(String(data)) as { cursor?: string };
-        if (cursor !== undefined) socket.send(JSON.stringify({ ack: cursor }));
-      });
-      socket.accept();
-    }
-    await withCookie(cookie, "DELETE", "/v1/session");
-    shift(FEED_CHECK_MS + 1);
-    await fleetIndex(env).tell(updateOf(980_001, 1));
-    await eventually(() => expect(closed).toEqual([FEED_CLOSED.notAllowed, FEED_CLOSED.notAllowed]));
-    await fleetIndex(env).remove(updateOf(980_001, 1).name, 99, "left");
+    await asks(cookie);
+    await registry(env).endSession(await idOf(cookie), "alice", "session.revoke");
+    const feed = await feedOf(cookie);
+    await eventually(() => expect(feed.closed).toBe(FEED_CLOSED.notAllowed));
   });
 });
+
+/** A feed that acknowledges each message. */
+interface OpenFeed {
+  socket: WebSocket;
+  /** The close code; null while the feed is open. */
+  closed: number | null;
+}
+
+const feedOf = (cookie: string) => openFeed({ cookie, ...OWN });
+
+async function feedWithTicket(cookie: string): Promise<OpenFeed> {
+  const minted = await withCookie(cookie, "POST", "/v1/feed/tickets");
+  const { ticket } = await minted.json<FeedTicket>();
+  return openFeed({ "sec-websocket-protocol": `${FEED_PROTOCOL}, ${TICKET_PROTOCOL}${ticket}` });
+}
+
+async function openFeed(headers: Record<string, string>): Promise<OpenFeed> {
+  const response = await send("/v1/feed", { headers: { upgrade: "websocket", ...headers } });
+  const socket = response.webSocket!;
+  const feed: OpenFeed = { socket, closed: null };
+  socket.addEventListener("close", ({ code }) => {
+    feed.closed = code;
+  });
+  socket.addEventListener("message", ({ data }) => {
+    const { cursor } = JSON.parse(String(data)) as { cursor?: string };
+    if (cursor !== undefined) socket.send(JSON.stringify({ ack: cursor }));
+  });
+  socket.accept();
+  return feed;
+}
 
 describe("the list of sessions", () => {
   it("has the newest first, with their addresses, and without anything that opens one", async () => {

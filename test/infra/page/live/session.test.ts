@@ -7,16 +7,20 @@ const ANN = { who: "operator ann", role: "admin", by: "session" as const, expire
 const WAYS = { secret: true, access: false };
 const IN = success({ operator: ANN, ways: WAYS });
 const OUT = success({ operator: null, ways: WAYS });
+const NOW_MS = Date.UTC(2026, 0, 1);
+const until = (ms: number) =>
+  success({ operator: { ...ANN, expiresAt: new Date(ms).toISOString() }, ways: WAYS });
 const faultOf = (reason: string): RequestFault => ({ reason, message: "no", status: 403 });
 
 /** Returns a session store whose requests get these answers, in this order. */
-function storeOf(...answers: Result<object, RequestFault>[]) {
+const storeOf = (...answers: Result<object, RequestFault>[]) => storeWith(answers);
+function storeWith(answers: Result<object, RequestFault>[]) {
   const asked: string[] = [];
   const ask = ((method, path) => {
     asked.push(`${method} ${path}`);
     return Promise.resolve(answers.shift() ?? failure(faultOf("no-answer")));
   }) as SendRequest;
-  return { store: sessionStore(ask), asked };
+  return { store: sessionStore(ask, () => NOW_MS), asked };
 }
 
 describe("somebody has signed in, and it is asked again →", () => {
@@ -46,4 +50,20 @@ it("a secret that is refused → said, and nobody is asked who looks", async () 
   const { store, asked } = storeOf(failure(faultOf("forbidden")));
   expect(await store.signIn({ secret: "guessed" })).toMatchObject({ ok: false });
   expect(asked).toEqual(["POST /v1/session"]);
+});
+
+it.each<[string, Result<object, RequestFault>[], "signOut" | "refresh", string | null]>([
+  ["the page had no session", [OUT, OUT], "refresh", null],
+  ["the operator signed out here", [IN, success({}), OUT], "signOut", "left"],
+  ["it expires in a millisecond, and is gone", [until(NOW_MS + 1), OUT], "refresh", "ended"],
+  ["it expires now", [until(NOW_MS), OUT], "refresh", "expired"],
+  ["it was ended elsewhere", [IN, OUT], "refresh", "ended"],
+  ["it was ended elsewhere, and is requested again", [IN, OUT, OUT], "refresh", "ended"],
+])("no session: %s → the reason", async (_, answers, act, why) => {
+  const left = [...answers];
+  const { store } = storeWith(left);
+  await store.refresh();
+  await store[act]();
+  while (left.length > 0) await store.refresh();
+  expect(store.session.value).toMatchObject({ kind: "out", why });
 });

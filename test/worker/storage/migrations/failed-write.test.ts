@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Vitals } from "../../../../shared/protocol/report.ts";
 import { nodeRows } from "../../../../worker/cluster/watched-nodes.ts";
 import type { Environment } from "../../../../worker/env.ts";
-import { FormTurns } from "../../../../worker/fleet/index-object.ts";
+import { FormTurns } from "../../../../worker/fleet/shares.ts";
 import { Members } from "../../../../worker/gateway/members.ts";
 import { nodeRecordStore } from "../../../../worker/storage/records.ts";
 import { enrolled, facts, HEALTHY, operator, shimOf } from "../../support/machine.ts";

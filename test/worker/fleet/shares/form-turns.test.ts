@@ -3,7 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, test } from "vitest";
-import { FORM_TURNS, FormTurns } from "../../../worker/fleet/index-object.ts";
+import { FORM_TURNS, FormTurns } from "../../../../worker/fleet/shares.ts";
 
 const NOW_MS = Date.parse("2026-02-03T04:05:06Z");
 const EVERY_MS = 1000 / FORM_TURNS.aSecond;
