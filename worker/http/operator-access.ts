@@ -13,7 +13,7 @@ import { type App, bearer, macKeysOf, refuse } from "./responses.ts";
 /** The time for which an isolate trusts a secret or session without asking the registry, even after its revocation. */
 export const OPERATOR_KEPT_MS = 10_000;
 /** The most operators that an isolate remembers. */
-const MAX_OPERATORS = 1000;
+export const MAX_OPERATORS = 1000;
 
 /** Admits operators of the roles `view` and `admin`. */
 export const viewer = operatorFor(true);

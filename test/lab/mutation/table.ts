@@ -108,6 +108,20 @@ export const table: readonly Row[] = [
     "a frame at this bound is encoded, and is within the limit",
   ],
   [
+    "worker/http/fleet-routes.ts",
+    "const tag = await shortDigestOf(VERSION, format, queryText(c, []), JSON.stringify(others));",
+    "[]",
+    '["Stryker was here"]',
+    "no query has a parameter of this name",
+  ],
+  [
+    "worker/http/lists.ts",
+    'if (typeof value !== "object") return typeof value === "string" ? value : JSON.stringify(value);',
+    'typeof value === "string"',
+    "true",
+    "a number or a boolean has the same text in its cell",
+  ],
+  [
     "worker/identity/jwt.ts",
     "} catch {",
     "{ return undefined; }",

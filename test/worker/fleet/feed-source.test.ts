@@ -7,9 +7,10 @@ import { beforeAll, describe, expect, it } from "vitest";
 import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { FeedSource } from "../../../worker/fleet/feed-source.ts";
-import { MachineRows, SEARCH_COLUMNS } from "../../../worker/fleet/machine-rows.ts";
+import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { machineName, spread, spreadSummaryOf } from "../support/made-up-fleet.ts";
+import { writeMachines } from "../support/stored-machines.ts";
 
 const MACHINES = 10_000;
 const CHANGES = 200;
@@ -37,30 +38,9 @@ class Told {
 
 const gzipped = (text: string) => gzipSync(text).length;
 
-/**
- * Writes the rows that one update of each machine would leave. The number of a machine's change is the machine's
- * number, from 1 on.
- */
 beforeAll(() =>
   runInDurableObject(stub, (_, { storage: { sql } }) => {
-    const read = "SELECT value ->> 0 AS name, value ->> 1 AS seq, value ->> 2 AS summary FROM json_each(?)";
-    // SQLite accepts no text longer than 2 MB, so the machines are written in parts.
-    for (let from = 0; from < MACHINES; from += 500) {
-      const machines = Array.from({ length: 500 }, (_machine, each) => {
-        const index = from + each;
-        return [machineName(index), index + 1, JSON.stringify(spreadSummaryOf(index))];
-      });
-      const text = JSON.stringify(machines);
-      sql.exec(`INSERT INTO summaries SELECT name, summary FROM (${read})`, text);
-      sql.exec(`INSERT INTO feed_whole SELECT name, seq FROM (${read})`, text);
-      const others = SEARCH_COLUMNS.filter((column) => column !== "name");
-      sql.exec(
-        `INSERT INTO machines (name, generation, version, entry_id, seq, ${others.join()})
-         SELECT name, 1, 1, 0, seq, ${others.map(() => "''").join()} FROM (${read})`,
-        text,
-      );
-    }
-    sql.exec("UPDATE sequence SET value = ?", MACHINES);
+    writeMachines(sql, { from: 0, to: MACHINES, nameOf: machineName, summaryOf: spreadSummaryOf });
   }),
 );
 

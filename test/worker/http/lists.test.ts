@@ -1,6 +1,9 @@
 // Tests lists as CSV and JSON lines: how each value is written, and how a list is sent page by page.
+import { Hono } from "hono/tiny";
 import { describe, expect, it } from "vitest";
-import { csvLine, inLines } from "../../../worker/http/lists.ts";
+import { PAGE_LIMITS } from "../../../shared/protocol/limits.ts";
+import { csvLine, inLines, pagedList, ROWS_AT_ONCE } from "../../../worker/http/lists.ts";
+import type { App } from "../../../worker/http/responses.ts";
 
 describe("a line of CSV", () => {
   it.each<[string, unknown[], string]>([
@@ -50,4 +53,21 @@ it("the client leaves → no further page is read", async () => {
   await reader.read();
   await reader.cancel();
   expect(asked).toBeLessThan(5);
+});
+
+it.each<[situation: string, asked: Parameters<typeof pagedList>[1], limits: number[]]>([
+  ["as JSON → the first page", {}, [PAGE_LIMITS.entriesByDefault]],
+  ["as JSON, with a limit → that page", { limit: 7 }, [7]],
+  ["as CSV → all pages", { format: "csv" }, [ROWS_AT_ONCE, ROWS_AT_ONCE]],
+  ["as JSON lines, with a limit → that page", { format: "ndjson", limit: 7 }, [7]],
+])("a list of two pages, %s", async (_, asked, limits) => {
+  const read: number[] = [];
+  const app = new Hono<App>().get("/", (c) =>
+    pagedList<{ n: number }, number>(c, asked, ["n"], (limit, from = 1) => {
+      read.push(limit);
+      return Promise.resolve({ rows: [{ n: from }], body: {}, next: from < 2 ? from + 1 : null });
+    }),
+  );
+  await (await app.request("/")).arrayBuffer();
+  expect(read).toEqual(limits);
 });

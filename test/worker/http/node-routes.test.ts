@@ -1,4 +1,5 @@
 // Tests the range that a request for a timeline may have: accepted and refused values, at limits and just over them.
+// Also tests machines that are revoked or deleted.
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { TIMELINE_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -82,4 +83,14 @@ describe("a machine", () => {
       capacity: { "memory.available": null },
     });
   });
+});
+
+it("a revoked machine that never enrolled → 404", async () => {
+  expect((await operator("POST", "/v1/nodes/timeline-nobody/revoke")).status).toBe(404);
+});
+
+it("a deleted machine → its object stores nothing", async () => {
+  const { name } = await enrolled("deleted");
+  expect((await operator("DELETE", `/v1/nodes/${name}`)).status).toBe(204);
+  expect(await env.NODES.getByName(name).stateVersion()).toBeNull();
 });

@@ -221,15 +221,17 @@ describe("a fault", () => {
       state: "failed",
       faulty: { registry: "failed" },
     });
+    const { checks } = JSON.parse((await ask({ REGISTRY })).text) as ReadinessAnswer;
+    expect(checks.find(({ check }) => check === "state")?.message).toMatch(/^its versions: registry \?, /);
   });
 });
 
 const NOW = Date.parse("2026-03-01T00:00:00Z");
 test.each([
-  [60_000, "ok"],
-  [60_001, "failed"],
-  [-60_000, "ok"],
-  [-60_001, "failed"],
-])("a registry whose clock is %i ms behind → %s: challenges are good for a minute", (ms, state) => {
-  expect(checkClock(NOW, NOW - ms).state).toBe(state);
+  [60_000, "ok", "within 60 s of the registry's"],
+  [60_001, "failed", "60 s ahead of the registry's: machines cannot enrol"],
+  [-60_000, "ok", "within 60 s of the registry's"],
+  [-60_001, "failed", "60 s behind the registry's: machines cannot enrol"],
+])("a registry whose clock is %i ms behind → %s: %s", (ms, state, message) => {
+  expect(checkClock(NOW, NOW - ms)).toMatchObject({ state, message });
 });
