@@ -14,6 +14,8 @@ export interface WatchState {
   /** The time at which the watch failed; absent while it works. */
   downSinceMs?: number;
   error?: ApiError;
+  /** The time of the apiserver's last answer to the watch; absent while the apiserver answers. */
+  unansweredSinceMs?: number;
   /** The time at which the Worker last listed all Nodes. */
   listedAtMs?: number;
 }

@@ -88,6 +88,8 @@ export class NodeWatch {
   #failures = 0;
   #failedAtMs: number | undefined;
   #down: { sinceMs: number; error: ApiError } | undefined;
+  /** The time of the apiserver's last answer; undefined unless the last request got none. */
+  #unansweredSinceMs: number | undefined;
   #nextAtMs = 0;
   #isTurning = false;
   #turnLength = 0;
@@ -122,6 +124,7 @@ export class NodeWatch {
       waiting: notices.size,
       beyond: this.#seen.beyond,
       ...(this.#down && { downSinceMs: this.#down.sinceMs, error: this.#down.error }),
+      ...(this.#unansweredSinceMs !== undefined && { unansweredSinceMs: this.#unansweredSinceMs }),
       ...(this.#listedAtMs !== undefined && { listedAtMs: this.#listedAtMs }),
     };
   }
@@ -191,6 +194,7 @@ export class NodeWatch {
         this.#failed(page.error);
         return "failed";
       }
+      this.#unansweredSinceMs = undefined;
       const { items, metadata } = page.value;
       listing.version ??= metadata.resourceVersion;
       listing.isRewound ??= isOlder(metadata.resourceVersion, this.#lastVersion);
@@ -271,6 +275,8 @@ export class NodeWatch {
 
   #failed(error: ApiError, retryAfterMs = 0): number {
     const { nowMs, random, note } = this.#with;
+    if (error.kind !== "unanswered") this.#unansweredSinceMs = undefined;
+    else this.#unansweredSinceMs ??= this.#heardAtMs ?? nowMs();
     this.#heardAtMs = undefined;
     this.#failedAtMs ??= nowMs();
     this.#failures++;
@@ -285,6 +291,7 @@ export class NodeWatch {
     const { nowMs, note } = this.#with;
     if (this.#down) note(`the Nodes are watched again: away ${fromTo(this.#down.sinceMs, nowMs())}`);
     this.#down = undefined;
+    this.#unansweredSinceMs = undefined;
     this.#failedAtMs = undefined;
     this.#failures = 0;
   }

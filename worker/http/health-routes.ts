@@ -35,16 +35,18 @@ export const healthRoutes = new Hono<App>();
 export interface CheckedAt extends CheckResult {
   /** When the check ran, in milliseconds since 1970; absent if it ran just now. */
   atMs?: number;
+  /** The time from which on the check has failed, in milliseconds since 1970, if an object knows it. */
+  failedSinceMs?: number | undefined;
 }
 
 /** The time since which each check has its state, as far as this isolate knows. */
 type Since = Isolate["since"];
 
 export function readiness(found: readonly CheckedAt[], since: Since, nowMs: number): ReadinessAnswer {
-  const checks = found.map(({ atMs = nowMs, ...finding }) => ({
+  const checks = found.map(({ atMs = nowMs, failedSinceMs = atMs, ...finding }) => ({
     ...finding,
     checkedAt: textOf(atMs),
-    since: textOf(sinceOf(since, finding, atMs)),
+    since: textOf(Math.min(sinceOf(since, finding, atMs), failedSinceMs)),
   }));
   const states = new Set(checks.map(({ state }) => state));
   const state = (["failed", "warning"] as const).find((each) => states.has(each)) ?? "ok";
@@ -136,7 +138,12 @@ async function checkAll(c: Context<App>): Promise<ReadinessAnswer> {
     checkState(c.env),
     sharedLimits(c.env),
   ]);
-  return readiness([...findings, token, ...others, watch, state, limits], isolate.since, currentMs());
+  const checked = others.map((each) =>
+    each.check === "apiserver" && each.state === "failed"
+      ? { ...each, failedSinceMs: watch.unansweredSinceMs }
+      : each,
+  );
+  return readiness([...findings, token, ...checked, watch.check, state, limits], isolate.since, currentMs());
 }
 
 /** Checks the token that the cluster object uses; KUBE_TOKEN itself if the cluster object does not answer. */
@@ -169,12 +176,14 @@ function renewalOf({ renewFrom, lastFailure }: TokenStatus): Partial<KnownToken>
 const SEE_LOG = "see the Worker's log, and Cloudflare's status";
 
 /** Checks the watch of Nodes. A problem is only a warning, since machines are served without the watch. */
-async function nodeWatch(env: Environment): Promise<CheckResult> {
-  if (!isNodeWatchOn(env)) return checkWatch(null);
+async function nodeWatch(env: Environment): Promise<{ check: CheckResult; unansweredSinceMs?: number }> {
+  if (!isNodeWatchOn(env)) return { check: checkWatch(null) };
   try {
-    return checkWatch((await inTime(() => clusterObject(env).watchState())).state);
+    const { state } = await inTime(() => clusterObject(env).watchState());
+    return { ...state, check: checkWatch(state) };
   } catch (error) {
-    return { check: "watch", ...warning(`the cluster's object does not answer: ${String(error)}`, SEE_LOG) };
+    const fault = warning(`the cluster's object does not answer: ${String(error)}`, SEE_LOG);
+    return { check: { check: "watch", ...fault } };
   }
 }
 

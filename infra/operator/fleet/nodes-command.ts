@@ -1,7 +1,11 @@
 // Runs rollcall nodes: lists the machines, the most urgent first.
 import { InvalidArgumentError } from "commander";
+import { apiserverFault } from "../../../shared/deployment/apiserver-fault.ts";
+import { readinessSchema } from "../../../shared/protocol/operator-answers.ts";
+import { printable } from "../../../shared/protocol/printable.ts";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, formatOf, print, viewOf } from "../answer.ts";
+import { ask, readAnswer, type WorkerConnection } from "../client.ts";
 import { wholeNumber } from "../flag-values.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import {
@@ -15,6 +19,8 @@ import {
 } from "./machines.ts";
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
 import type { FleetChanges } from "../feed-client.ts";
+import { ageOf } from "../render/age.ts";
+import { painted } from "../render/terminal.ts";
 import {
   chosenColumns,
   COLUMN_NAMES,
@@ -85,14 +91,35 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
     limit: all ? Infinity : limit,
   };
   if (flags.watch) {
+    program.surroundings.process.stdout.write(await apiserverNotice(program, connection.value));
     const changes = program.surroundings.changesOf(connection.value);
     await watchRows(program, pollMachines(connection.value, query), columns, changes);
     return changes.end();
   }
-  const found = await askMachines(connection.value, query);
+  const [found, notice] = await Promise.all([
+    askMachines(connection.value, query),
+    apiserverNotice(program, connection.value),
+  ]);
   if (!found.ok) return fail(program, found.error);
+  program.surroundings.process.stdout.write(notice);
   const { machines, counts } = found.value;
   await print(program, () => success(machineList(found.value, columns)), { machines, counts });
+}
+
+/** Returns the lines above a table while the apiserver fails; "" if it works, and for other formats than tables. */
+async function apiserverNotice(program: OperatorProgram, connection: WorkerConnection): Promise<string> {
+  if (!["", "wide"].includes(formatOf(program) ?? "")) return "";
+  const sent = await ask(connection, { method: "GET", path: "/readyz", answersWith: 503 });
+  const readiness = sent.ok ? readAnswer(readinessSchema, sent.value) : sent;
+  const fault = readiness.ok ? apiserverFault(readiness.value) : null;
+  if (!fault) return "";
+  const { screen, nowMs } = viewOf(program);
+  const text = `Since ${fault.since} (${ageOf(fault.since, nowMs)} ago), the apiserver ${fault.text}.`;
+  const lines = [
+    printable(text),
+    "The states and counts below are from then: rollcall ready shows the remedy.",
+  ];
+  return `${lines.map((line) => painted(line, "yellow", screen)).join("\n")}\n\n`;
 }
 
 /** Prints all machines, and then each row that changes, without the column heads. */

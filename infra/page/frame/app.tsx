@@ -2,10 +2,13 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { Component, type ComponentChildren, type ComponentType, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { apiserverFault } from "../../../shared/deployment/apiserver-fault.ts";
+import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { pressed } from "../base/keys.ts";
 import { hrefOf, scrollBack, type ViewName, VIEWS } from "../base/places.ts";
 import { FleetView } from "../fleet/fleet-view.tsx";
 import { THEMES, usePage } from "../page.ts";
+import { usePolled } from "../parts/answer.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
@@ -90,6 +93,7 @@ function Frame() {
         </div>
       </header>
       <ConnectionBanner />
+      <ApiserverBanner />
       <main ref={main} id="main" tabIndex={-1} aria-label={title}>
         <DrawBoundary key={title} what="This view">
           <View />
@@ -250,6 +254,22 @@ function ConnectionBanner() {
       <span class="quiet" aria-hidden="true">
         (<Time at={connection.sinceMs} />)
       </span>
+    </div>
+  );
+}
+
+/** Milliseconds between two checks of the apiserver. The Worker checks it at most every ten seconds. */
+const CHECK_EVERY_MS = 30_000;
+
+/** Draws the apiserver's fault: without the apiserver, the shown states and counts of machines are old. */
+function ApiserverBanner() {
+  const { value } = usePolled<ReadinessAnswer>("/readyz", () => CHECK_EVERY_MS, 503);
+  const fault = value && apiserverFault(value);
+  if (!fault) return null;
+  return (
+    <div class="notice notice-warning banner" role="alert">
+      Since <Time at={fault.since} form="absolute" />, <strong>the apiserver {fault.text}</strong>. The
+      machines’ states and counts are from then. <Link href={hrefOf({ view: "deployment" })}>What to do</Link>
     </div>
   );
 }

@@ -543,6 +543,23 @@ describe("a failure", () => {
     return cluster.watch.state().state;
   }
 
+  it.each<[situation: string, error: typeof UNREACHABLE, isUnanswered: boolean]>([
+    ["no answer → the time of the last one, until the next", UNREACHABLE, true],
+    ["a refusal → is an answer", refusal(403, "Forbidden"), false],
+  ])("%s", async (_, error, isUnanswered) => {
+    const cluster = await watching(["a"]);
+    cluster.bookmark();
+    const heardMs = cluster.nowMs();
+    await cluster.pass(30_000);
+    Object.assign(cluster, { listFaults: always(error), watchFaults: always(failed(error)) });
+    cluster.endWatch(failed(error));
+    await cluster.pass(120_000);
+    expect(cluster.watch.state().unansweredSinceMs).toBe(isUnanswered ? heardMs : undefined);
+    Object.assign(cluster, { listFaults: [], watchFaults: [] });
+    await cluster.pass(70_000);
+    expect(cluster.watch.state().unansweredSinceMs).toBeUndefined();
+  });
+
   it("that happens once → no line of history", async () => {
     const cluster = await watching(["a"]);
     cluster.endWatch(failed());

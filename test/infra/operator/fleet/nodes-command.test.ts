@@ -23,16 +23,28 @@ const counts = {
 };
 const whole = { machines: MACHINES, counts, cursor: null };
 
+const WELL = { state: "ok", checks: [] };
+const apiserverCheck = (state: string) => ({
+  check: "apiserver",
+  state,
+  message: "it does not answer: \u001B[2Jno answer in time",
+  checkedAt: "2026-01-01T11:59:58Z",
+  since: "2026-01-01T11:45:00Z",
+});
+
 let worker: FakeWorker;
+let readiness: object = WELL;
 let answer: (asked: AskedFor) => Answered = () => ({ body: whole });
 beforeAll(async () => {
-  worker = await fakeWorker((asked) => answer(asked));
+  worker = await fakeWorker((asked) => (asked.path === "/readyz" ? { body: readiness } : answer(asked)));
 });
 afterAll(() => worker.close());
 afterEach(() => {
   answer = () => ({ body: whole });
+  readiness = WELL;
   worker.asked.length = 0;
 });
+const askedMachines = () => worker.asked.filter(({ path }) => path === "/v1/machines");
 const nodes = (args: string[] = [], played: Played = {}) =>
   play(["nodes", ...args], { url: worker.url, ...played });
 
@@ -84,7 +96,7 @@ test.each<[args: string[], query: Record<string, string>]>([
   [["--columns", "name,kernel"], { fields: "name,state,versions" }],
 ])("%j → asks for %j", async (args, query) => {
   expect(await nodes(args)).toMatchObject({ code: 0 });
-  expect(worker.asked).toMatchObject([{ method: "GET", path: "/v1/machines", query }]);
+  expect(askedMachines()).toMatchObject([{ method: "GET", query }]);
 });
 
 test.each<[args: string[], stdout: string]>([
@@ -126,6 +138,35 @@ it("conditions that are off → a column of the wide table", async () => {
   );
 });
 
+describe("the apiserver", () => {
+  const NOTICE = [
+    "Since 2026-01-01T11:45:00Z (15m ago), the apiserver does not answer: �[2Jno answer in time.",
+    "The states and counts below are from then: rollcall ready shows the remedy.",
+    "",
+  ];
+  const linesOf = async (args: string[]) => (await nodes(args)).stdout.split("\n");
+
+  it("does not answer → the table states since when, and that it is out of date", async () => {
+    readiness = { state: "failed", checks: [apiserverCheck("failed")] };
+    expect((await linesOf([])).slice(0, 4)).toEqual([...NOTICE, COUNTS]);
+    expect((await linesOf(["-o", "wide"])).slice(0, 4)).toEqual([...NOTICE, COUNTS]);
+  });
+
+  it.each([
+    ["answers", { state: "ok", checks: [apiserverCheck("ok")] }],
+    ["is unknown to a Worker of another version", { checks: "none" }],
+  ])("%s → the table alone", async (_, now) => {
+    readiness = now;
+    expect((await linesOf([]))[0]).toBe(COUNTS);
+  });
+
+  it("does not answer → formats for programs have no further line, and no request", async () => {
+    readiness = { state: "failed", checks: [apiserverCheck("failed")] };
+    expect((await linesOf(["-o", "csv"]))[0]).toMatch(/^name,state/);
+    expect(worker.asked.map(({ path }) => path)).toEqual(["/v1/machines"]);
+  });
+});
+
 it("a ready machine under pressure → the pressure in the column of the reasons", async () => {
   const conditions = [
     { type: "MemoryPressure", status: "True", reason: "", message: "low", since: null },
@@ -144,7 +185,7 @@ it.each([
   answer = () => ({ body: { machines: [{ name: "a", state: "silent", ...known }], counts, cursor: null } });
   expect((await nodes(["--columns", "name,age"])).stdout).toContain(`NAME   AGE\na      ${age}`.trimEnd());
   expect((await nodes(["--columns", "name,age", "-o", "csv"])).stdout).toContain(`a,${time}`);
-  expect(worker.asked.at(-1)?.query).toMatchObject({ fields: "name,state,created" });
+  expect(askedMachines().at(-1)?.query).toMatchObject({ fields: "name,state,created" });
 });
 
 it("a state folder before the command, states behind it → each is what it says there", async () => {
@@ -175,7 +216,7 @@ it("several pages → one list, as long as was asked for", async () => {
   };
   const { stdout } = await nodes(["-o", "name", "--limit", "2200"]);
   expect(stdout.trimEnd().split("\n")).toEqual(Array.from({ length: 2200 }, (_, index) => `m-${index}`));
-  expect(worker.asked.map(({ query }) => query["limit"])).toEqual(["1000", "1000", "200"]);
+  expect(askedMachines().map(({ query }) => query["limit"])).toEqual(["1000", "1000", "200"]);
   const { stdout: table } = await nodes(["--limit", "2"]);
   expect(table).toMatch(/^2500 machines: 2500 ready\n[^]*\n2498 more: --limit 2500 shows them/);
 });
@@ -238,7 +279,7 @@ it("--watch → the table, then the rows that change, by ETag, until it may not 
     "edge-7.berlin   ready",
     "",
   ]);
-  expect(worker.asked.map(({ headers }) => headers["if-none-match"])).toEqual([
+  expect(askedMachines().map(({ headers }) => headers["if-none-match"])).toEqual([
     undefined,
     'W/"1"',
     'W/"1"',

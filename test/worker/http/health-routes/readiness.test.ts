@@ -29,6 +29,13 @@ describe("the age of a check", () => {
     expect(checks).toMatchObject([{ checkedAt: at(NOW - 3000), since: at(NOW - 3000) }]);
   });
 
+  it("failed before this isolate knew it → since the time that an object knows", () => {
+    const failing = { ...found("apiserver", "failed", NOW - 3000), failedSinceMs: NOW - 60_000 };
+    expect(readiness([failing], new Map(), NOW).checks).toMatchObject([
+      { checkedAt: at(NOW - 3000), since: at(NOW - 60_000) },
+    ]);
+  });
+
   it("unchanged → since the first result; changed → since the change", () => {
     const since = new Map();
     const ages = ([state, nowMs]: [CheckResult["state"], number]) =>
