@@ -10,7 +10,7 @@ export const LOG_LINES = {
     "[the remedy of `status`](shim.md#status) for that phase",
   ],
   "facts refused at PATH: MESSAGE": [
-    "the Worker refuses the machine's facts because of the value at PATH",
+    "the Worker limits the value at PATH, leaves out its group of facts, or refuses all facts because of it",
     "correct the value on the machine: `node-shim facts` shows its source",
   ],
   "report failed: WHY": ["the Worker did not answer a report; the shim retries", "`node-shim doctor`"],

@@ -1,9 +1,8 @@
 // Makes facts and vitals fit the Worker's schema and the size of a report, and names what was cut.
-import type * as z from "zod/mini";
-import { type Facts, factsSchema } from "../../shared/protocol/facts.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import { factsWithinSchema, vitalsWithinSchema } from "../../shared/protocol/fit.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
-import { reportSchema, type Vitals } from "../../shared/protocol/report.ts";
-import { firstFault } from "../../shared/protocol/schema.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
 import type { Warn } from "../base/reading.ts";
 
 export interface Gathered {
@@ -36,99 +35,8 @@ export function reportFitter(warn: Warn): (gathered: Gathered) => Gathered {
 export function withinSchema({ facts, vitals }: Gathered): Gathered & { cuts: string[] } {
   const fittedFacts = factsWithinSchema(facts);
   const fittedVitals = vitalsWithinSchema(vitals);
-  const cuts = [...fittedFacts.cuts, ...fittedVitals.cuts];
+  const cuts = [...fittedFacts.cuts, ...fittedVitals.cuts].map(({ text }) => text);
   return { facts: fittedFacts.facts, vitals: fittedVitals.vitals, cuts };
-}
-
-/** The fact groups without which the Worker accepts no facts. The shim changes nothing in them. */
-const REQUIRED = new Set<string>(["settings", "platform"]);
-
-function factsWithinSchema(facts: Facts): { facts: Facts; cuts: string[] } {
-  const cuts: string[] = [];
-  const fitted: Record<string, unknown> = { ...facts };
-  for (const [name, schema] of Object.entries<z.ZodMiniType>(factsSchema.shape)) {
-    if (!(name in fitted)) continue;
-    if (!REQUIRED.has(name)) {
-      fitMember(fitted, name, schema, cuts);
-      continue;
-    }
-    const parsed = schema.safeParse(fitted[name]);
-    if (parsed.success) continue;
-    const { path, message } = firstFault(parsed.error);
-    cuts.push(`/${name}${path} has a value that the Worker refuses: ${message}`);
-  }
-  return { facts: fitted as Facts, cuts };
-}
-
-/** Judges the vitals of a report or of a probe as `withinSchema` does. Signals that cannot be limited become none. */
-export function vitalsWithinSchema(vitals: Vitals): { vitals: Vitals; cuts: string[] } {
-  const cuts: string[] = [];
-  const fitted: Record<string, unknown> = { ...vitals };
-  for (const [name, schema] of Object.entries<z.ZodMiniType>(reportSchema.shape.vitals.shape))
-    if (name in fitted) fitMember(fitted, name, schema, cuts);
-  return { vitals: { signals: {}, ...fitted }, cuts };
-}
-
-/** The rounds in which a value is limited. Each round shows the faults that the last round's faults hid. */
-const ROUNDS = 4;
-
-/** Limits a member of `holder`; deletes it and returns false if that is impossible. Adds a text for each change. */
-function fitMember(
-  holder: Record<string, unknown>,
-  name: string,
-  schema: z.ZodMiniType,
-  cuts: string[],
-): boolean {
-  for (let round = 0; round < ROUNDS; round++) {
-    const parsed = schema.safeParse(holder[name]);
-    if (parsed.success) return true;
-    if (round === 0) holder[name] = structuredClone(holder[name]);
-    // The last element first, so that the earlier indexes stay valid.
-    const done = parsed.error.issues
-      .toReversed()
-      .every((issue) => limit(holder, [name, ...issue.path], sizeIssue(issue), cuts));
-    if (done) continue;
-    const { path, message } = firstFault(parsed.error);
-    cuts.push(`${name} is left out, since the Worker refuses /${name}${path}: ${message}`);
-    break;
-  }
-  delete holder[name];
-  return false;
-}
-
-/** Returns the issue of a value that is too large; of a union, the issue of its first form. */
-function sizeIssue(issue: z.core.$ZodIssue): z.core.$ZodIssue {
-  return issue.code === "invalid_union" ? (issue.errors[0]?.[0] ?? issue) : issue;
-}
-
-/** Limits the value at a path. Returns false if the issue is another than a size. */
-function limit(
-  holder: Record<string, unknown>,
-  path: readonly PropertyKey[],
-  issue: z.core.$ZodIssue,
-  cuts: string[],
-): boolean {
-  if (issue.code !== "too_big") return false;
-  const keys = path.map(String);
-  const last = keys.at(-1) ?? "";
-  const parents = keys.slice(0, -1);
-  const parent = parents.reduce((value: Record<string, unknown>, key) => value[key] as never, holder);
-  const most = Number(issue.maximum);
-  const value = parent[last];
-  const pointer = `/${keys.join("/")}`;
-  if (typeof value === "number") {
-    // zod has two issues for an unsafe integer, and the first one is fixed already.
-    if (value === most) return true;
-    parent[last] = most;
-    cuts.push(`${pointer} is limited to ${most} instead of ${value}`);
-  } else if (Array.isArray(value)) {
-    parent[last] = value.slice(0, most);
-    cuts.push(`${pointer} is cut to ${most} of ${value.length} entries`);
-  } else if (typeof value === "string" && !Array.isArray(parent)) {
-    parent[last] = value.slice(0, most).toWellFormed();
-    cuts.push(`${pointer} is cut to ${most} of ${value.length} characters`);
-  } else return false;
-  return true;
 }
 
 /** The bytes of a report besides its facts and vitals: startId, digest, times, and the names of the fields. */

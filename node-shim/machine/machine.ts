@@ -3,6 +3,7 @@ import { reservationFault } from "../../shared/from-report/parsed-settings.ts";
 import { machineInfoOf } from "../../shared/from-report/reported-status.ts";
 import { parseDuration } from "../../shared/go/duration.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
+import { vitalsWithinSchema } from "../../shared/protocol/fit.ts";
 import { printableTexts } from "../../shared/protocol/printable.ts";
 import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
@@ -17,7 +18,7 @@ import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts"
 import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { machineExtras } from "./extras.ts";
-import { reportFitter, vitalsWithinSchema } from "./fit.ts";
+import { reportFitter } from "./fit.ts";
 import { FACT_GROUPS, type FactsOptions, gatherMachine, type Note } from "./fact-groups.ts";
 import { configurationNotes, type MachineFlags, machineSettings } from "./settings.ts";
 import { systemSources } from "./system-sources.ts";

@@ -25,6 +25,8 @@ import { currentMs } from "../clock.ts";
 interface VerifiedReport {
   report: Report;
   facts: ReportedFacts;
+  /** A text about the vitals that were limited; undefined if none was. */
+  vitalsCut: string | undefined;
   /** The configured origin that the report was signed for. */
   origin: string;
   /** The network address that the report came from. */
@@ -88,7 +90,7 @@ export class ReportExecutor {
   }
 
   /** Stores the report in one transaction and runs a tick. Before that, awaits only the key's confirmation. */
-  async #apply({ report, facts, origin, address }: VerifiedReport): Promise<MachineAnswer> {
+  async #apply({ report, facts, vitalsCut, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
     const intervalMs = reportIntervalMs(facts?.ok ? facts.value.settings : known.timing());
     if (!(await this.#registry.confirm(origin, currentMs(), intervalMs))) return KEY_REVOKED;
@@ -109,7 +111,8 @@ export class ReportExecutor {
     this.#index.update(address);
     await alarmed;
     if (!outbox.isEmpty()) await this.#upkeep.setAlarm(nowMs);
-    const messages = [answered.message, known.boundsMessage()].filter((each) => each !== undefined);
+    const texts = [answered.message, known.boundsMessage(), vitalsCut];
+    const messages = texts.filter((each) => each !== undefined);
     const message = messages.length > 0 && { message: messages.join("; ") };
     return this.#reported({ ...answered, ...message, ...known.refusal(report.factsDigest) });
   }

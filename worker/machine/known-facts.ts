@@ -64,18 +64,20 @@ export class KnownFacts {
     const moment = { confirmationMs: this.confirmationMs(), nowMs };
     this.incumbent = incumbentAfter(this.incumbent, { startId, factsDigest: digest }, before, moment);
     if (facts !== undefined) this.#refused = facts.ok ? undefined : { digest, fault: facts.error };
-    if (facts?.ok) storeFacts(this.#stored, digest, facts.value, nowMs);
+    if (facts?.ok) storeFacts(this.#stored, digest, facts, nowMs);
     this.#recordBounds(nowMs);
   }
 
-  /** The first fault of the last reported facts; undefined if they were valid, or after an eviction. */
+  /** The first fault of the last reported facts; undefined if they were valid. An eviction forgets facts refused whole. */
   get refused(): ReportAnswer["factsRefused"] {
-    return this.#refused?.fault;
+    return this.#refused?.fault ?? this.#stored.records.get("facts")?.fault;
   }
 
   /** Returns `factsRefused` for the answer to a report with this digest of facts; {} if they were not refused. */
   refusal(digest: string): Pick<ReportAnswer, "factsRefused"> {
-    return this.#refused?.digest === digest ? { factsRefused: this.#refused.fault } : {};
+    const known = this.#stored.records.get("facts");
+    const fault = [this.#refused, known].find((each) => each?.digest === digest)?.fault;
+    return fault ? { factsRefused: fault } : {};
   }
 
   /** Returns the stored facts with bounded settings; undefined if the machine has sent no valid facts yet. */
@@ -133,7 +135,12 @@ export class KnownFacts {
 }
 
 /** Stores facts. A missing group keeps its last values, as in the kubelet's caches: a failed reading changes none. */
-function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, nowMs: number): void {
+function storeFacts(
+  { records, journal }: Stored,
+  digest: string,
+  { value: sent, fault }: Extract<ReportedFacts, { ok: true }>,
+  nowMs: number,
+): void {
   const before = records.get("facts")?.facts;
   const machine = sent.machine ?? before?.machine;
   const storage = sent.storage ?? before?.storage;
@@ -149,7 +156,7 @@ function storeFacts({ records, journal }: Stored, digest: string, sent: Facts, n
     ...(dropIns !== undefined && { dropIns }),
     ...(custom && { custom }),
   };
-  records.put("facts", { digest, facts });
+  records.put("facts", { digest, facts, ...(fault && { fault }) });
   // The runtime in the facts before this report counts too: earlier Workers stored no record `runtime`.
   const known = records.get("runtime") ?? {};
   const runtime = runtimeSeen(known, before, facts);

@@ -183,7 +183,7 @@ export class NodeObject extends StoredObject {
   /** Decides and executes a step. Awaits nothing before the answer is remembered: of equal requests, one applies. */
   async #handle({ address }: SignedRequest, checked: CheckedReport): Promise<MachineAnswer> {
     const { keys } = this.#state;
-    const { by, origin, use, report, facts } = checked;
+    const { by, origin, use, report, facts, vitalsCut } = checked;
     const isEnrolled = keys.enrolled() !== null;
     const process = report.startId;
     const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
@@ -191,7 +191,7 @@ export class NodeObject extends StoredObject {
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
     const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
-    const answer = this.#executor.execute(step, { report, facts, origin, address });
+    const answer = this.#executor.execute(step, { report, facts, vitalsCut, origin, address });
     if ("remember" in freshness) freshness.remember(answer);
     try {
       return await answer;

@@ -132,7 +132,12 @@ export interface NodeRecords {
    * number of the machine's gateway, null without one. An earlier version stored no `gateway`.
    */
   settled: { key: string; toldAtMs: Record<string, number>; gateway?: number | null };
-  facts: { digest: string; facts: Facts };
+  facts: {
+    digest: string;
+    facts: Facts;
+    /** The first value of the facts as sent that was limited, or whose group was left out. */
+    fault?: { path: string; message: string };
+  };
   /** Records whether this machine has had a container runtime, and whether an operator has stated that it needs none. */
   runtime: RuntimeMemory;
   /** The several senders that report with this machine's key. */

@@ -365,7 +365,7 @@ function refusedFacts({ whole, phase }: DiagnosisFacts): DiagnosisWarning[] {
   if (!refused || phase === "facts refused") return [];
   const { path, message } = refused;
   return warn(
-    `Its current facts are refused, and its last accepted facts apply: ${path || "the facts"}: ${message}.`,
+    `A value of its facts does not count as sent: ${path || "the facts"}: ${message}.`,
     "Correct it on the machine; `node-shim facts` shows where each was read.",
   );
 }

@@ -5,6 +5,7 @@ import { base64url, SignJWT } from "jose";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Problem, ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { failure, success } from "../../../shared/result.ts";
@@ -274,6 +275,9 @@ describe("facts", () => {
       ready: true,
       factsRefused: { path: expect.stringMatching(/^\/facts\/machine\//) },
     });
+    // The group that was left out keeps its last values.
+    const kept = (await env.NODES.getByName(machine.name).show())?.facts as Facts | null;
+    expect(kept?.machine).toEqual(facts(machine.name).machine);
     // Returns the fault of the refused facts in the operators' view. The view shows the fault until valid facts arrive.
     const shown = async () => (await env.NODES.getByName(machine.name).show())?.factsRefused;
     expect(await shown()).toEqual(answer.factsRefused);

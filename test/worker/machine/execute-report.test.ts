@@ -36,6 +36,7 @@ interface Situation {
   /** true if the last known Node is Ready. */
   isReady?: boolean;
   bounded?: string;
+  vitalsCut?: string;
   refused?: { path: string; message: string };
   eventsWait?: boolean;
   shim?: string;
@@ -97,7 +98,13 @@ function executorIn(situation: Situation = {}) {
     vitals: {},
     ...situation.report,
   } as Report;
-  const verified = { report, facts: {} as never, origin: ORIGIN, address: "203.0.113.7" };
+  const verified = {
+    report,
+    facts: {} as never,
+    vitalsCut: situation.vitalsCut,
+    origin: ORIGIN,
+    address: "203.0.113.7",
+  };
   const execute = (step: ReportStep) => executor.execute(step, verified);
   return { ...stored, execute, done, alarm, confirm };
 }
@@ -180,6 +187,7 @@ describe("a report that is applied", () => {
       { duplicates: "two shims", outcome: { phase: "name taken", ready: false } },
       { ...NEXT, phase: "name taken", ready: false },
     ],
+    ["vitals too large → a message", { vitalsCut: "limited" }, { ...ACCEPTED, message: "limited" }],
     ["settings out of bounds → a message", { bounded: "bounded" }, { ...ACCEPTED, message: "bounded" }],
     [
       "a message of the tick's as well → both",

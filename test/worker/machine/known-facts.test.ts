@@ -11,8 +11,14 @@ import {
   confirmationMs,
   type Incumbent,
   incumbentAfter,
+  KnownFacts,
   waitsUntilMs,
 } from "../../../worker/machine/known-facts.ts";
+import type { Report } from "../../../shared/protocol/report.ts";
+import { success } from "../../../shared/result.ts";
+import type { ReportedFacts } from "../../../worker/machine/parse-body.ts";
+import { facts } from "../support/facts.ts";
+import { keptRecords } from "../support/kept-records.ts";
 
 const MS = 11_000;
 const seen = (...processes: string[]): SeenSenders =>
@@ -111,4 +117,28 @@ it.each<[string, startId: string, nowMs: number, expected: Incumbent]>([
 ])("a report that is applied, %s", (_, startId, nowMs, expected) => {
   const report = { startId, factsDigest: "same" };
   expect(incumbentAfter(incumbent, report, "same", { confirmationMs: MS, nowMs })).toEqual(expected);
+});
+
+describe("facts of which a value was limited", () => {
+  const BOUNDS = { minReportIntervalMs: 1000, minStatusPeriodMs: 1000, minLeaseSeconds: 1, maxImages: 50 };
+  const fault = { path: "/facts/machine/swapBytes", message: "is limited" };
+  const report = (digest: string) => ({ startId: "s", factsDigest: digest }) as Report;
+  const take = (kept: ReturnType<typeof keptRecords>, digest: string, facts: ReportedFacts) => {
+    const known = new KnownFacts(kept, () => BOUNDS);
+    known.take(report(digest), facts, 0);
+    return known;
+  };
+
+  it("→ they count, and the fault is named until other facts come, also after an eviction", () => {
+    const kept = keptRecords();
+    take(kept, "d-1", { ...success(facts("edge-1")), fault });
+    const evicted = new KnownFacts(kept, () => BOUNDS);
+    expect([evicted.has("d-1"), evicted.current()?.settings.hostname]).toEqual([true, "edge-1"]);
+    expect([evicted.refused, evicted.refusal("d-1"), evicted.refusal("d-2")]).toEqual([
+      fault,
+      { factsRefused: fault },
+      {},
+    ]);
+    expect(take(kept, "d-2", success(facts("edge-1"))).refused).toBeUndefined();
+  });
 });

@@ -29,9 +29,9 @@ test.each<[situation: string, change: Partial<DiagnosisInput>, said: Partial<Dia
     { text: "FanBroken is True.", todo: "" },
   ],
   [
-    "newer facts are refused, and older ones count",
+    "a value of its facts is refused, limited or left out",
     { whole: knownMachine({ factsRefused: { path: "/machine", message: "no" } }) },
-    { text: expect.stringMatching(/last accepted facts apply: \/machine: no\.$/) as string },
+    { text: expect.stringMatching(/does not count as sent: \/machine: no\.$/) as string },
   ],
   [
     "cordoned",
