@@ -122,15 +122,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
         patchWireForm(patch, eventSchema),
         STRATEGIC_MERGE_PATCH,
       ),
-    patchPodStatus: ({ uid, resourceVersion, ...pod }, status) =>
-      callPod(
-        "PATCH",
-        `${podPath(pod)}/status`,
-        { metadata: { uid, resourceVersion }, status },
-        "application/merge-patch+json",
-      ),
-    deletePod: ({ uid, ...pod }) =>
-      callPod("DELETE", podPath(pod), { ...deleteOptions(uid ?? ""), gracePeriodSeconds: 0 }),
+    ...podCalls(callPod),
     createToken: ({ namespace, name }, secret, expirationSeconds) =>
       callToken<IssuedToken>("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, {
         apiVersion: "authentication.k8s.io/v1",
@@ -141,6 +133,24 @@ export function kubeClient(connection: KubeConnection): KubeClient {
           boundObjectRef: { apiVersion: "v1", kind: "Secret", name: secret },
         },
       }),
+  };
+}
+
+type CallPod = (
+  method: string,
+  path: string,
+  body: object,
+  contentType?: string,
+) => Promise<ApiResult<unknown>>;
+
+function podCalls(call: CallPod): Pick<KubeClient, "patchPodStatus" | "deletePod"> {
+  return {
+    patchPodStatus: ({ uid, resourceVersion, ...pod }, status) => {
+      const body = { metadata: { uid, resourceVersion }, status };
+      return call("PATCH", `${podPath(pod)}/status`, body, "application/merge-patch+json");
+    },
+    deletePod: ({ uid = "", ...pod }) =>
+      call("DELETE", podPath(pod), { ...deleteOptions(uid), gracePeriodSeconds: 0 }),
   };
 }
 
