@@ -129,7 +129,8 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     sources: {
       nodeIPs: "--node-ip",
       lookup: "the resolver, asked for the Node's name",
-      onInterface: "the network interfaces",
+      onInterface:
+        "the network interfaces, also without carrier: /proc/net/fib_trie, /proc/net/if_inet6; ip if one is down",
       defaultRoute: "/proc/net/route, /proc/net/ipv6_route and the network interfaces",
     },
     read: (options) => addresses({ ...options, hostname: options.settings.hostname }, options.warn),

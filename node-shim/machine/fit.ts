@@ -36,7 +36,7 @@ export function withinSchema({ facts, vitals }: Gathered): Gathered & { cuts: st
   const fittedFacts = factsWithinSchema(facts);
   const fittedVitals = vitalsWithinSchema(vitals);
   const cuts = [...fittedFacts.cuts, ...fittedVitals.cuts].map(({ text }) => text);
-  return { facts: fittedFacts.facts, vitals: fittedVitals.vitals, cuts };
+  return { facts: fittedFacts.facts as Facts, vitals: fittedVitals.vitals, cuts };
 }
 
 /** The bytes of a report besides its facts and vitals: startId, digest, times, and the names of the fields. */

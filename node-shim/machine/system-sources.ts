@@ -3,7 +3,10 @@ import { lookup } from "node:dns/promises";
 import { statfs } from "node:fs/promises";
 import { networkInterfaces, release } from "node:os";
 import type { Reading } from "../base/reading.ts";
+import { runChild } from "../base/child.ts";
+import { monotonicMs } from "../base/clock.ts";
 import { addressLookup } from "../sources/kernel/addresses.ts";
+import { withDownInterfaces } from "../sources/kernel/interfaces.ts";
 import { cgroups } from "../sources/kernel/machine.ts";
 import { fileSystemReader } from "../sources/kernel/storage.ts";
 import type { FactsOptions } from "./fact-groups.ts";
@@ -17,6 +20,7 @@ type SystemSources = Pick<
   | "arch"
   | "cgroups"
   | "networkInterfaces"
+  | "withDown"
   | "lookup"
   | "readFileSystem"
 >;
@@ -33,6 +37,7 @@ export function systemSources(
     arch: process.arch,
     cgroups: cgroups("/"),
     networkInterfaces,
+    withDown: withDownInterfaces(runChild, monotonicMs),
     lookup: inBackground(addressLookup((name) => lookup(name, { all: true, verbatim: true }))),
     readFileSystem: fileSystemReader((path) => statfs(path)),
   };

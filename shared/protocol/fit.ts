@@ -1,7 +1,7 @@
 // Fits facts and vitals to their schemas, each group by itself, so that one value does not cost a whole report. The shim
 // fits before it reports; the Worker fits the reports of other shims in the same way.
 import type * as z from "zod/mini";
-import { type Facts, factsSchema } from "./facts.ts";
+import { factsSchema } from "./facts.ts";
 import { reportSchema, type Vitals } from "./report.ts";
 import { firstFault } from "./schema.ts";
 
@@ -23,7 +23,7 @@ const REQUIRED = new Set<string>(["settings", "platform"]);
  * Limits numbers, lists and texts that are too large; leaves out a group with any other fault. Returns the cuts; a fault of
  * a required group is one of them, and stays.
  */
-export function factsWithinSchema(facts: object): { facts: Facts; cuts: Cut[] } {
+export function factsWithinSchema(facts: object): { facts: Record<string, unknown>; cuts: Cut[] } {
   const cuts: Cut[] = [];
   const fitted: Record<string, unknown> = { ...facts };
   const schemas = new Map<string, z.ZodMiniType>(Object.entries(factsSchema.shape));
@@ -45,7 +45,7 @@ export function factsWithinSchema(facts: object): { facts: Facts; cuts: Cut[] } 
       });
     }
   }
-  return { facts: fitted as Facts, cuts };
+  return { facts: fitted, cuts };
 }
 
 /** Fits the vitals of a report or of a probe as `factsWithinSchema` does. Signals that cannot be limited become none. */
@@ -104,7 +104,8 @@ function limit(
   const keys = path.map(String);
   const last = keys.at(-1) ?? "";
   const parents = keys.slice(0, -1);
-  const parent = parents.reduce((value: Record<string, unknown>, key) => value[key] as never, holder);
+  const parent = parents.reduce<unknown>((value, key) => (isRecord(value) ? value[key] : undefined), holder);
+  if (!isRecord(parent)) return false;
   const most = Number(issue.maximum);
   const value = parent[last];
   const pointer = `/${keys.join("/")}`;
@@ -123,4 +124,9 @@ function limit(
     cut(`is cut to ${most} of ${value.length} characters`);
   } else return false;
   return true;
+}
+
+/** Returns whether a value has members by name; those of an array are its elements by index. */
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
 }

@@ -3,6 +3,7 @@ import { success } from "../../../shared/result.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { isUnspecified, parseIpSloppy } from "../../../shared/kubernetes/ip.ts";
 import { hostIPs, interfaceIPs, type Interfaces } from "./host-ip.ts";
+import { withUnplugged } from "./interfaces.ts";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
 import { orWarn, type Reading, unread, type Warn } from "../../base/reading.ts";
 
@@ -32,20 +33,25 @@ export interface AddressSources {
   nodeIPs: string[];
   /** Returns the interfaces. Throws if this process may not use netlink. */
   networkInterfaces: () => Interfaces; // typically os.networkInterfaces
+  /** Adds interfaces that are down. Called only if an address is on no other interface. Absent: adds none. */
+  withDown?: (seen: Interfaces) => Promise<Interfaces>; // typically withDownInterfaces
   lookup: Lookup;
 }
 
 /** Returns the addresses; undefined after a warning if interfaces cannot be listed, since none could be checked. */
 export async function addresses(sources: AddressSources, warn: Warn): Promise<Facts["addresses"]> {
-  const interfaces = orWarn(listInterfaces(sources.networkInterfaces), "network interfaces", warn);
-  if (interfaces === undefined) return undefined;
+  const listed = orWarn(listInterfaces(sources.networkInterfaces), "network interfaces", warn);
+  if (listed === undefined) return undefined;
+  const interfaces = withUnplugged(sources.root, listed);
   const found = await lookupIfNeeded(sources);
   // Warns only about a resolver that hangs. A name that the resolver does not know is no fault of the machine.
   if (!found.ok && found.error.reason === "late")
     warn("resolver", `${found.error.message}: see to it, or pass --node-ip`);
-  const own = interfaceIPs(interfaces);
   const candidates = [...sources.nodeIPs, ...(found.ok ? found.value : [])];
   const ips = new Set(candidates.flatMap((text) => parseIpSloppy(text) ?? []));
+  let own = interfaceIPs(interfaces);
+  if (sources.withDown && [...ips].some((ip) => !own.has(ip)))
+    own = interfaceIPs(await sources.withDown(interfaces));
   return {
     nodeIPs: sources.nodeIPs,
     lookup: found.ok ? found.value : { error: found.error.message },

@@ -49,7 +49,7 @@ const SAFE = Number.MAX_SAFE_INTEGER;
 async function withFacts(more: object, digest?: string) {
   const sent = { ...facts(NAME), ...more };
   const factsDigest = digest ?? (await digestOf(canonicalJson(sent)));
-  const report = await parsed(reportOf(NAME, { facts: sent as Facts, factsDigest }));
+  const report = await parsed(reportOf(NAME, { facts: sent, factsDigest }));
   return report.ok ? report.value.facts : report;
 }
 
