@@ -71,7 +71,7 @@ register(app, "GET /livez", (c) => c.text("ok"));
 
 app.use("/v1/*", async (c, next) => {
   const nowMs = currentMs();
-  if (isTooLate(c.req.header(ANSWER_UNTIL), nowMs)) c.res = refuseLate();
+  if (isTooLate(c.req.header(ANSWER_UNTIL), nowMs)) c.res = refuseLate(Math.random);
   else await next();
   c.res.headers.set("cache-control", "no-store");
   c.res.headers.set(WORKER_TIME, String(nowMs));

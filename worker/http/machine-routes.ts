@@ -1,11 +1,12 @@
 // Serves the machines' routes: checks kid and body size, and passes the request to the object that decides.
 import type { Context } from "hono";
 import { Hono } from "hono/tiny";
+import { ANSWER_UNTIL } from "../../shared/protocol/answer-until.ts";
 import type { EnrolmentAnswer, ReportAnswer } from "../../shared/protocol/answers.ts";
 import { enrolmentSchema } from "../../shared/protocol/claims.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { success } from "../../shared/result.ts";
-import { currentMs } from "../clock.ts";
+import { currentMs, pause } from "../clock.ts";
 import { gateway, origins, registry } from "../env.ts";
 import { GATEWAY_OPENING, type GatewayOpening, moveMachine } from "../gateway/gateway-object.ts";
 import {
@@ -150,6 +151,19 @@ async function freshEnrolment(c: Context<App, "/v1/nodes/:name/*">): Promise<Fre
 
 /** The time until an isolate may ask for the list of join tokens again. */
 const TOKENS_EVERY_MS = 60_000;
+const TOKENS_WAIT = "The Worker may read the list of join tokens once a minute.";
+/** The longest time for which the Worker holds an answer back: a shim of an earlier version waits for ten seconds. */
+const HELD_MS = 8000;
+
+/**
+ * Holds the answer back, for HELD_MS at most. Returns true if `waitMs` is then over. `join` of an earlier version ignores
+ * Retry-After and ends after three attempts. A machine that sends ANSWER_UNTIL waits by itself.
+ */
+async function hold(c: Context<App>, waitMs: number): Promise<boolean> {
+  if (c.req.header(ANSWER_UNTIL) !== undefined) return waitMs <= 0;
+  await pause(Math.min(waitMs, HELD_MS));
+  return waitMs <= HELD_MS;
+}
 
 /**
  * Refuses a join token that this deployment has not minted; null otherwise. A token's stamp tells that without a
@@ -162,10 +176,13 @@ async function refuseInvented(c: Context<App>, binding: string): Promise<Respons
     return (await isStamp(macKeysOf(c), stamp)) ? null : refuseUnproven(c, "token-refused");
   const id = claimedKid(binding) ?? "";
   const { joinTokens } = c.get("isolate");
-  const waitMs = joinTokens.askedMs + TOKENS_EVERY_MS - currentMs();
-  if (joinTokens.ids?.has(id) ?? waitMs > 0) return null;
+  const leftMs = () => joinTokens.askedMs + TOKENS_EVERY_MS - currentMs();
+  if (joinTokens.ids?.has(id) ?? leftMs() > 0) return null;
   // An operator may have created the token after the isolate got the list.
-  if (waitMs > 0) return refuse("rate-limited", { retryAfterSeconds: Math.ceil(waitMs / 1000) });
+  if (leftMs() > 0 && !(await hold(c, leftMs())))
+    return refuse("busy", { detail: TOKENS_WAIT, retryAfterSeconds: Math.ceil(leftMs() / 1000) });
+  // Another request may have renewed the list meanwhile.
+  if (leftMs() > 0) return joinTokens.ids?.has(id) ? null : refuseUnproven(c, "token-refused");
   joinTokens.askedMs = currentMs();
   joinTokens.ids = new Set(await registry(c.env).tokenIds());
   return joinTokens.ids.has(id) ? null : refuseUnproven(c, "token-refused");
@@ -191,7 +208,9 @@ register(machineRoutes, "PUT /v1/nodes/{name}/enrolment", async (c) => {
   const { thumbprint } = machine.value;
   const { origins: _, ...asking } = request;
   const asked = { ...asking, machine: machine.value, address: clientAddress(c), untilMs: untilMs() };
-  const admitted = await registry(c.env).admit(asked);
+  let admitted = await registry(c.env).admit(asked);
+  const turn = !admitted.ok && admitted.error.reason === "not its turn" ? admitted.error : null;
+  if (turn && (await hold(c, 1000 * turn.waitSeconds))) admitted = await registry(c.env).admit(asked);
   if (!admitted.ok) return notAdmitted(c, { name, thumbprint }, admitted.error);
   const enrolled = await c.env.NODES.getByName(name).enrol(admitted.value);
   // If the object has other keys, another machine has taken over the name since the registry admitted this machine.
@@ -207,7 +226,7 @@ async function notAdmitted(c: Context<App>, challenged: Challenged, why: NotAdmi
     case "too often":
       return refuse("rate-limited", { retryAfterSeconds: CHANGE_AGAIN_SECONDS });
     case "too late":
-      return refuseLate();
+      return refuseLate(Math.random);
     case "not its turn":
       return refuse("busy", { detail: why.detail, retryAfterSeconds: why.waitSeconds });
     case "pending":

@@ -37,7 +37,8 @@ export const refuseForNow = (detail: string, retryAfterSeconds: number) =>
   refuse("rate-limited", { detail, retryAfterSeconds });
 
 /** Refuses a request whose machine would not wait for the answer. */
-export const refuseLate = () => refuse("busy", { retryAfterSeconds: busySeconds() });
+export const refuseLate = (random: () => number) =>
+  refuse("busy", { retryAfterSeconds: busySeconds(random) });
 
 /** Refuses a request with another method. `allowed`: the methods of the path. */
 export function refuseMethod(allowed: readonly string[]): Response {

@@ -43,11 +43,15 @@ export const CHANGED_TOO_OFTEN = failure<Refusal>({
 /** The refusal of a machine that used up its requests to the apiserver or index, which refill within a minute. */
 export const ASKED_TOO_OFTEN = failure<Refusal>({ reason: "rate-limited", retryAfterSeconds: 60 });
 
-/** Returns the seconds until a machine may ask a busy Worker again. Machines that are refused together spread. */
-export const busySeconds = (): number => 3 + Math.floor(8 * Math.random());
+/**
+ * Returns the seconds until a machine may ask a busy Worker again. Machines that are refused together spread. `random`
+ * is typically Math.random.
+ */
+export const busySeconds = (random: () => number): number => 3 + Math.floor(8 * random());
 
 /** Returns the refusal of a report that waited for this object until its machine no longer waits for the answer. */
-export const tooLate = () => failure<Refusal>({ reason: "busy", retryAfterSeconds: busySeconds() });
+export const tooLate = (random: () => number) =>
+  failure<Refusal>({ reason: "busy", retryAfterSeconds: busySeconds(random) });
 
 /** The error that a caller of `forget` gets: the node object erases its storage and aborts itself. */
 export const FORGOTTEN = "the machine is forgotten";

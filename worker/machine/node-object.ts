@@ -168,7 +168,7 @@ export class NodeObject extends StoredObject {
 
   /** Verifies and parses a report. `session`: the key of the socket, if any, for which the report must be signed. */
   async #checked(request: SignedRequest, session?: string): Promise<Result<CheckedReport, Refusal>> {
-    if (currentMs() > (request.untilMs ?? Infinity)) return tooLate();
+    if (currentMs() > (request.untilMs ?? Infinity)) return tooLate(Math.random);
     const verified = await this.#verify(request, "report");
     if (!verified.ok) return verified;
     if (verified.value.session !== session) return UNAUTHENTICATED;

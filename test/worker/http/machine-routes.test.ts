@@ -9,13 +9,14 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Problem, ReportAnswer } from "../../../shared/protocol/answers.ts";
 import { failure, success } from "../../../shared/result.ts";
-import type { Environment } from "../../../worker/env.ts";
+import { type Environment, registry } from "../../../worker/env.ts";
 import { isConnectTicket } from "../../../worker/identity/issued.ts";
 import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import worker from "../../../worker/index.ts";
 import { KEY_REVOKED, type MachineAnswer, type ReportReply } from "../../../worker/machine/answers.ts";
 import type { SignedRequest } from "../../../worker/machine/pinned-keys.ts";
 import type { AdmissionRequest, NotAdmitted } from "../../../worker/registry/admission.ts";
+import { currentMs, passing } from "../support/clock.ts";
 import { kidOf } from "../support/connecting.ts";
 import { ORIGIN } from "../support/constants.ts";
 import {
@@ -435,13 +436,34 @@ describe("a busy Worker", () => {
     const name = "has-to-wait";
     const key = await makeMachineKey();
     const body = await enrolmentBody(name, { joinToken: await mintToken(), key });
-    const headers = { "content-type": "application/json" };
+    const headers = { "content-type": "application/json", ...until(9000) };
     const request = new Request(ORIGIN + enrolmentPath(name), { method: "PUT", headers, body });
     const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
     const response = await worker.fetch(request, { ...env, REGISTRY }, context);
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).toMatch(wait);
     expect(await response.json()).toMatchObject({ reason: "busy", detail });
+  });
+
+  it.each([
+    ["eight seconds ahead → enrolled at its turn", 8, 8000, 200, 2],
+    ["nine seconds ahead → 503 after eight seconds", 9, 8000, 503, 1],
+  ])("and a shim that sends no time, whose turn is %s", async (_, waitSeconds, tookMs, status, times) => {
+    const turn = failure({ reason: "not its turn", waitSeconds, detail: "Ahead." } as const);
+    const real = registry(env);
+    let admissions = 0;
+    const admit = (asking: AdmissionRequest) =>
+      ++admissions === 1 ? Promise.resolve(turn) : real.admit(asking);
+    const name = `waits-${waitSeconds}`;
+    const key = await makeMachineKey();
+    const body = await enrolmentBody(name, { joinToken: await mintToken(), key });
+    const headers = { "content-type": "application/json" };
+    const request = new Request(ORIGIN + enrolmentPath(name), { method: "PUT", headers, body });
+    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+    const beganMs = currentMs();
+    const REGISTRY = { getByName: () => ({ admit }) };
+    const response = await passing(Promise.resolve(worker.fetch(request, { ...env, REGISTRY }, context)));
+    expect([response.status, currentMs() - beganMs, admissions]).toEqual([status, tookMs, times]);
   });
 
   it.each([
