@@ -22,6 +22,9 @@ import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
 /** The least time between two renewals of a lease: a machine may use twelve requests a minute for its lease. */
 export const LEAST_RENEWAL_MS = 4500;
 
+/** A heartbeat that waits longer than the fastest one by this time is past use: a shim waits nine seconds for its answer. */
+export const ANSWER_WITHIN_MS = 8800;
+
 export interface BeatSituation {
   /** The session of the socket; null if the gateway has none in memory. */
   session: BeatSession | null;
@@ -39,8 +42,11 @@ type BeatStep =
   | { kind: "again"; reason: AgainReason }
   /** The gateway answers, and counts the heartbeat as too early. */
   | { kind: "early" }
-  /** The heartbeat is accepted. Its renewal is `due` now, was `recent`, or is `suspended` while the apiserver fails. */
-  | { kind: "take"; vitals: Vitals; skewMs: number; renewal: "due" | "recent" | "suspended" };
+  /**
+   * The heartbeat is accepted. Its renewal is `due` now, was `recent`, is `suspended` while the apiserver fails, or is left
+   * to the next heartbeat because this one is `late`.
+   */
+  | { kind: "take"; vitals: Vitals; skewMs: number; renewal: "due" | "recent" | "suspended" | "late" };
 
 /** Returns the step for a heartbeat: the first step that matches. */
 export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation): BeatStep {
@@ -58,7 +64,23 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   if (!isQuiet(held.loan.quiet, vitals, skewMs)) return again("not quiet");
   if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
   const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
-  return { kind: "take", vitals, skewMs, renewal: isTooSoon ? "recent" : mayAsk ? "due" : "suspended" };
+  const renewal = isTooSoon
+    ? "recent"
+    : isPastUse(held, skewMs, nowMs)
+      ? "late"
+      : mayAsk
+        ? "due"
+        : "suspended";
+  return { kind: "take", vitals, skewMs, renewal };
+}
+
+/**
+ * Returns true if the heartbeat has waited in a busy isolate for so long that its machine no longer waits for the answer.
+ * A PUT would delay the heartbeats behind it. The lease must last until the next heartbeat has renewed it.
+ */
+function isPastUse(held: HeldLoan, skewMs: number, nowMs: number): boolean {
+  const delayMs = (held.fastestSkewMs ?? skewMs) - skewMs;
+  return delayMs > ANSWER_WITHIN_MS && !isNextTooLate(held, nowMs);
 }
 
 /** Returns true if the next heartbeat could only renew the lease when half of its duration is over. */
@@ -153,6 +175,7 @@ export class Heartbeats {
     noteBeat(session.held, step, nowMs());
     const isDue = step.renewal === "due";
     const memberOf = () => this.#in.members.of(socket.attachment.name);
+    if (step.renewal === "late") counters.renewal("late");
     const renewed = isDue ? await this.#renewals.renew(memberOf(), session.held) : step.renewal;
     if (renewed === "lost") return this.#again(socket, "lease");
     if (renewed === "over" || (renewed === "late" && isNextTooLate(session.held, nowMs())))

@@ -42,6 +42,8 @@ export interface HeldLoan {
   heardMs: number | null;
   vitals: Vitals;
   skewMs: number | null;
+  /** The skew of the heartbeat that came fastest: each delay reduces the skew. null if no heartbeat came. */
+  fastestSkewMs: number | null;
   samples: KeptSamples;
   /** The number of PUTs under this loan. */
   requests: number;
@@ -63,6 +65,7 @@ export function holdLoan(loan: LeaseLoan, nowMs: number): HeldLoan {
     heardMs: null,
     vitals: loan.vitals,
     skewMs: null,
+    fastestSkewMs: null,
     samples: NO_SAMPLES,
     requests: 0,
     isEnded: false,
@@ -99,6 +102,7 @@ export function noteBeat(
   held.heardMs = nowMs;
   held.vitals = vitals;
   held.skewMs = skewMs;
+  held.fastestSkewMs = Math.max(skewMs, held.fastestSkewMs ?? skewMs);
   held.samples = {
     // The machine's capacity does not change during a loan.
     capacity: capacity ?? capacityOfSignals(vitals.signals),

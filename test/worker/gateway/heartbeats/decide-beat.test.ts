@@ -1,10 +1,22 @@
 // Tests the decision on a heartbeat in each situation.
 import { describe, expect, it, test } from "vitest";
 import type { HeartbeatFrame } from "../../../../shared/protocol/frames.ts";
-import { type BeatSituation, decideBeat, LEAST_RENEWAL_MS } from "../../../../worker/gateway/heartbeats.ts";
+import {
+  ANSWER_WITHIN_MS,
+  type BeatSituation,
+  decideBeat,
+  LEAST_RENEWAL_MS,
+} from "../../../../worker/gateway/heartbeats.ts";
 import { type HeldLoan, holdLoan } from "../../../../worker/gateway/lease.ts";
 import type { BeatSession } from "../../../../worker/gateway/sockets.ts";
-import { LEASE_MS, loanOf, QUIET_FROM, START_MS, VITALS } from "../../support/made-up-gateway.ts";
+import {
+  INTERVAL_MS,
+  LEASE_MS,
+  loanOf,
+  QUIET_FROM,
+  START_MS,
+  VITALS,
+} from "../../support/made-up-gateway.ts";
 
 const NOW = START_MS + 10_000;
 const BEAT: HeartbeatFrame = { type: "heartbeat", n: 5, at: NOW, available: [8e9, 8e9, 8e9, 8e9, 8e9, 8e9] };
@@ -29,6 +41,9 @@ const SITUATION: BeatSituation = {
   nowMs: NOW,
 };
 const RENEW = { kind: "take", vitals: VITALS, skewMs: 0, renewal: "due" };
+const renewed = (renewal: string) => ({ kind: "take", renewal });
+/** The first time at which the next heartbeat would come after half of the lease duration. */
+const LATE = START_MS + LEASE_MS / 2 - INTERVAL_MS + 1;
 const again = (reason: string) => ({ kind: "again", reason });
 
 test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, beat?: Partial<HeartbeatFrame>]>(
@@ -106,6 +121,30 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
       "the last PUT was long enough ago",
       RENEW,
       { session: session({ held: heldWith({ askedMs: NOW - LEAST_RENEWAL_MS }) }) },
+    ],
+    [
+      "as late as a shim waits for the answer",
+      renewed("due"),
+      { session: session({ held: heldWith({ fastestSkewMs: 0 }) }) },
+      { at: NOW - ANSWER_WITHIN_MS },
+    ],
+    [
+      "later: the next heartbeat renews the lease",
+      renewed("late"),
+      { session: session({ held: heldWith({ fastestSkewMs: 0 }) }) },
+      { at: NOW - ANSWER_WITHIN_MS - 1 },
+    ],
+    [
+      "later, by a clock that was ahead before",
+      renewed("late"),
+      { session: session({ held: heldWith({ fastestSkewMs: 30_000 }) }) },
+      { at: NOW + 30_000 - ANSWER_WITHIN_MS - 1 },
+    ],
+    [
+      "later, while half of the lease is over before the next heartbeat",
+      renewed("due"),
+      { nowMs: LATE, session: session({ answeredMs: LATE - 9600, held: heldWith({ fastestSkewMs: 0 }) }) },
+      { at: LATE - ANSWER_WITHIN_MS - 1 },
     ],
   ],
 )("%s", (_, outcome, more, beat = {}) => {
