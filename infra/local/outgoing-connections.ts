@@ -1,4 +1,4 @@
-// Limits the requests to the apiserver that one Durable Object has in progress, as Cloudflare does and workerd does not.
+// Limits the requests that one Durable Object has in progress, as Cloudflare does and workerd does not.
 // This file is a part of the local Worker's bundle and runs in workerd.
 
 /** The most requests of one Durable Object, or of one invocation of a Worker, that wait for an answer's headers. */
@@ -49,34 +49,4 @@ export class OutgoingConnections {
     this.counts.longestQueue = Math.max(this.counts.longestQueue, this.#waiting.size);
     return promise;
   }
-}
-
-type Fetch = (url: string, init: RequestInit) => Promise<Response>;
-interface ObjectEnvironment {
-  KUBE: { fetch: Fetch };
-}
-type ObjectClass = new (ctx: unknown, env: ObjectEnvironment) => object;
-
-/** Returns a class whose objects each have MOST_CONNECTIONS to the apiserver. */
-export function limited<Class extends ObjectClass>(
-  of: Class,
-  log: (line: object) => void, // typically console.warn
-): Class {
-  return new Proxy(of, {
-    construct(target, [ctx, env]: [unknown, ObjectEnvironment], newTarget) {
-      const connections = new OutgoingConnections();
-      const { counts } = connections;
-      let logged = 0;
-      const fetch: Fetch = (url, init) => {
-        const answer = connections.send(() => env.KUBE.fetch(url, init), init.signal);
-        // Each line has at least twice the length of the line before, so that a busy object writes few lines.
-        if (counts.longestQueue >= 2 * logged && counts.longestQueue > 0) {
-          logged = counts.longestQueue;
-          log({ message: "requests wait for a connection", object: of.name, ...counts });
-        }
-        return answer;
-      };
-      return Reflect.construct(target, [ctx, { ...env, KUBE: { fetch } }], newTarget) as object;
-    },
-  });
 }

@@ -6,7 +6,7 @@ import { parseArgs } from "node:util";
 import * as z from "zod/mini";
 import { defaultConfiguration, loadConfiguration } from "../../node-shim/config/config.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
-import { systemClock, timestamp } from "../../node-shim/base/clock.ts";
+import { pause, systemClock, timestamp } from "../../node-shim/base/clock.ts";
 import type { Log } from "../../node-shim/base/log.ts";
 import { startLoop } from "../../node-shim/loop/loop.ts";
 import { transportOf } from "../../node-shim/machine/transport.ts";
@@ -105,7 +105,11 @@ async function enrolOne(index: number, send: Transport): Promise<string> {
   const key = await machineKey(machine.jwk);
   const { machineID = "", systemUUID = "" } = simulatedFacts(index, configuration).machine ?? {};
   const asking = { name, origin, joinToken, machineID, systemUUID };
-  const outcome = await atItsTurn(() => enrol(send, key, asking), stop.signal);
+  const outcome = await atItsTurn(
+    () => enrol(send, key, asking),
+    (ms) => pause(ms, stop),
+    stop.signal,
+  );
   if (!outcome.ok) {
     const why = requestFaultText(outcome.error);
     throw new Error(`${name} could not enrol: ${why}`);

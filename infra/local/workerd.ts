@@ -2,8 +2,8 @@
 // binding KUBE. Writes a configuration with which a user can start workerd by hand.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
-import { build } from "esbuild";
+import { dirname, join } from "node:path";
+import { build, type Plugin } from "esbuild";
 
 // A test runner imports CommonJS in another way than Node, so the package is loaded with createRequire.
 const { default: workerd } = createRequire(import.meta.url)("workerd") as { default: string };
@@ -15,6 +15,8 @@ export interface WorkerSettings {
   root: string;
   /** The path of a file to bundle in place of worker/index.ts, for benchmarks. */
   entry?: string;
+  /** The path of a file to bundle in place of worker/clock.ts, for benchmarks with a clock of their own. */
+  clock?: string;
   port: number;
   deployment: string;
   /** The address of the apiserver, like https://127.0.0.1:6443. */
@@ -41,7 +43,8 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
     format: "esm",
     target: "es2024",
     conditions: ["workerd", "worker", "browser"],
-    external: ["cloudflare:*"],
+    external: ["cloudflare:*", "node:async_hooks"],
+    plugins: settings.clock === undefined ? [] : [replacing(join(root, "worker/clock.ts"), settings.clock)],
     logLevel: "silent",
   });
   const file = join(folder, "workerd.capnp");
@@ -49,20 +52,30 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
   return [workerd, "serve", file];
 }
 
+/** Returns a plugin that bundles the file `other` in place of `file`. */
+const replacing = (file: string, other: string): Plugin => ({
+  name: "replacing",
+  setup: (bundling) =>
+    bundling.onLoad({ filter: /\.ts$/ }, ({ path }) =>
+      path === file ? { contents: `export * from ${text(other)};`, resolveDir: dirname(file) } : undefined,
+    ),
+});
+
 /** Returns a text of Cap'n Proto, whose escapes are those of JSON. */
 const text = (value: string) => JSON.stringify(value);
 
 const CLASSES = ["NodeObject", "RegistryObject", "ClusterObject", "IndexObject", "GatewayObject"];
 
 /**
- * Returns the source of a module that answers static files before it calls the Worker, and limits the connections of
- * each object, like Cloudflare. An empty class replaces a class that the entry lacks: workerd refuses undefined.
+ * Returns the source of a module that answers static files before it calls the Worker, and gives objects the limits of
+ * Cloudflare. An empty class replaces a class that the entry lacks: workerd refuses undefined.
  */
 const likeCloudflare = (entry: string) => `import worker, * as entry from ${text(entry)};
-import { limited } from ${text(join(import.meta.dirname, "outgoing-connections.ts"))};
+import { limited, limitFetch } from ${text(join(import.meta.dirname, "platform-limits.ts"))};
 import { staticAnswer } from ${text(join(import.meta.dirname, "static-files.ts"))};
 export * from ${text(entry)};
 const log = (line) => console.warn(JSON.stringify(line));
+limitFetch(globalThis, log);
 ${CLASSES.map((name) => `export const ${name} = entry.${name} ? limited(entry.${name}, log) : class {};`).join("\n")}
 export default {
   scheduled: worker.scheduled,
@@ -97,6 +110,9 @@ export function workerConfiguration(settings: WorkerSettings): string {
     PRIVATE_WEBHOOKS: "loopback",
     ...settings.variables,
   };
+  // With a clock of its own, a benchmark also decides when an object is evicted. workerd evicts by the computer's clock.
+  const options =
+    settings.clock === undefined ? "enableSql = true" : "enableSql = true, preventEviction = true";
   const bindings = Object.entries(variables).map(
     ([name, value]) => `(name = ${text(name)}, text = ${text(value)})`,
   );
@@ -128,11 +144,11 @@ const worker :Workerd.Worker = (
   ],
   # The stored objects have the unique key: it stays even if the class gets another name.
   durableObjectNamespaces = [
-    (className = "NodeObject", uniqueKey = "rollcall-node", enableSql = true),
-    (className = "RegistryObject", uniqueKey = "rollcall-fleet", enableSql = true),
-    (className = "ClusterObject", uniqueKey = "rollcall-cluster", enableSql = true),
-    (className = "IndexObject", uniqueKey = "rollcall-index", enableSql = true),
-    (className = "GatewayObject", uniqueKey = "rollcall-gateway", enableSql = true),
+    (className = "NodeObject", uniqueKey = "rollcall-node", ${options}),
+    (className = "RegistryObject", uniqueKey = "rollcall-fleet", ${options}),
+    (className = "ClusterObject", uniqueKey = "rollcall-cluster", ${options}),
+    (className = "IndexObject", uniqueKey = "rollcall-index", ${options}),
+    (className = "GatewayObject", uniqueKey = "rollcall-gateway", ${options}),
   ],
   durableObjectStorage = (localDisk = "objects"),
 );

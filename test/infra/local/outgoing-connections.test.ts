@@ -1,6 +1,6 @@
 // Tests the limit of an object's connections: six at a time, first come, first served.
 import { describe, expect, it } from "vitest";
-import { limited, MOST_CONNECTIONS, OutgoingConnections } from "../../../infra/local/outgoing-connections.ts";
+import { MOST_CONNECTIONS, OutgoingConnections } from "../../../infra/local/outgoing-connections.ts";
 
 /** Requests that the test answers, and the order in which they began. */
 function requests() {
@@ -56,35 +56,5 @@ describe("the connections of an object", () => {
     answers.get(1)?.resolve("");
     await turn();
     expect(begun).toEqual([1, 2, 3, 4, 5, 6, 8]);
-  });
-});
-
-describe("a limited class", () => {
-  class Asking {
-    readonly env: { KUBE: { fetch: (url: string, init: RequestInit) => Promise<Response> } };
-    constructor(_: unknown, env: Asking["env"]) {
-      this.env = env;
-    }
-  }
-
-  it("each object has connections of its own; a longer queue is logged once it has doubled", async () => {
-    const asked: string[] = [];
-    const log: object[] = [];
-    const KUBE = {
-      fetch: (url: string) => {
-        asked.push(url);
-        return new Promise<Response>(() => undefined);
-      },
-    };
-    const Limited = limited(Asking, (line) => log.push(line));
-    const [one, other] = [new Limited(null, { KUBE }), new Limited(null, { KUBE })];
-    for (let n = 1; n <= MOST_CONNECTIONS + 3; n++) void one.env.KUBE.fetch("one", {});
-    void other.env.KUBE.fetch("other", {});
-    await turn();
-    expect(asked).toEqual([...Array<string>(MOST_CONNECTIONS).fill("one"), "other"]);
-    expect(log).toMatchObject([
-      { object: "Asking", longestQueue: 1 },
-      { object: "Asking", longestQueue: 2 },
-    ]);
   });
 });
