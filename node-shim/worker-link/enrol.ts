@@ -75,15 +75,19 @@ export function storeOr(store: () => void, later: (store: () => void, code: stri
 export const turnOf = (fault: RequestFault): string | null =>
   fault.reason === "refused" && fault.problem.reason === "busy" ? fault.problem.detail : null;
 
-/** Calls `asked`, which is typically `enrol` for one machine, again at each turn that the Worker names. */
+/**
+ * Calls `asked` again at each turn that the Worker names. `asked` is typically `enrol` for one machine. `wait` returns
+ * after this number of milliseconds; it is typically `pause`.
+ */
 export async function atItsTurn(
   asked: () => ReturnType<typeof enrol>,
+  wait: (ms: number) => Promise<void>,
   stop?: AbortSignal,
 ): ReturnType<typeof enrol> {
   for (;;) {
     const outcome = await asked();
     if (outcome.ok || turnOf(outcome.error) === null || stop?.aborted) return outcome;
-    await pause(outcome.error.retryAfterMs ?? FAILURE_WAIT_MS.first, stop && { signal: stop });
+    await wait(outcome.error.retryAfterMs ?? FAILURE_WAIT_MS.first);
   }
 }
 

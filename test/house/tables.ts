@@ -19,6 +19,7 @@ import {
   controlPlaneRows,
   countRows,
   dollarRows,
+  partRows,
   priceRows,
   trafficRows,
 } from "../lab/bench/cost/cost-text.ts";
@@ -40,7 +41,15 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/api.md": apiTables,
   "docs/cluster.md": { parts },
   "docs/configuration.md": { fields, flags, disagreements, words },
-  "docs/costs.md": { bills, "control planes": controlPlanes, dollars, counted, prices: priceRows, traffic },
+  "docs/costs.md": {
+    bills,
+    parts: partPricesOf,
+    "control planes": controlPlanes,
+    dollars,
+    counted,
+    prices: priceRows,
+    traffic,
+  },
   "docs/facts.md": { facts },
   "docs/kubelet-less.md": { neighbours, read },
   "docs/metrics.md": { metrics },
@@ -170,6 +179,10 @@ function parts(): string[][] {
 /** Returns the costs in dollars: the counts that the last `npm run costs` recorded, with the present prices. */
 function dollars(): string[][] {
   return dollarRows(Object.entries(recordedCosts().counted));
+}
+
+function partPricesOf(): string[][] {
+  return partRows(Object.entries(recordedCosts().counted));
 }
 
 function bills(): string[][] {

@@ -25,7 +25,7 @@ export interface CountingKube {
   token: string;
   /** Returns the Worker's requests to this apiserver since the last call. */
   asked: () => Asked[];
-  /** Returns the requests that wait for an answer. */
+  /** Returns the requests that wait for an answer, except those that the Worker has given up. */
   held: () => readonly Held[];
   stop: () => Promise<void>;
 }
@@ -60,9 +60,10 @@ export async function startCountingKube(
   });
   const asked: Asked[] = [];
   const held = new Set<Held>();
-  const port = await openJsonPort(async ({ method: verb, path, headers, body }) => {
+  const port = await openJsonPort(async ({ method: verb, path, headers, body, signal }) => {
     const question = { path, body };
     held.add(question);
+    signal.addEventListener("abort", () => void held.delete(question));
     const late = after && new Promise<void>((resolve) => void after(answersAfterMs, resolve));
     const quick = shortcut(verb, body);
     const { status, text } = quick === undefined ? await askApiserver() : { status: 200, text: quick };

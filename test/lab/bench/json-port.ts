@@ -11,6 +11,8 @@ export interface PortRequest {
   path: string;
   headers: IncomingHttpHeaders;
   body: string;
+  /** Is aborted after the answer, or once the client closes its connection. */
+  signal: AbortSignal;
 }
 
 export interface JsonPort {
@@ -33,8 +35,10 @@ const KEPT_IDLE_MS = 300_000;
 export async function openJsonPort(answer: (request: PortRequest) => Promise<PortAnswer>): Promise<JsonPort> {
   const server = createServer((incoming, outgoing) => {
     const { method = "GET", url: path = "/", headers } = incoming;
+    const gone = new AbortController();
+    outgoing.on("close", () => gone.abort());
     text(incoming)
-      .then((body) => answer({ method, path, headers, body }))
+      .then((body) => answer({ method, path, headers, body, signal: gone.signal }))
       .then(({ status, text: answered }) => {
         outgoing.writeHead(status, { "content-type": "application/json" });
         if (typeof answered === "string") return void outgoing.end(answered);

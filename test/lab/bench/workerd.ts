@@ -11,6 +11,7 @@ import { localParts, untilReady } from "../../../infra/local/parts.ts";
 import { freePort } from "../../../infra/local/ports.ts";
 import { prepareWorker } from "../../../infra/local/workerd.ts";
 import type { WorkerConnection } from "../../../infra/operator/client.ts";
+import { pause } from "../../../node-shim/base/clock.ts";
 import { atItsTurn } from "../../../node-shim/worker-link/enrol.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type Transport } from "../../../node-shim/worker-link/exchange.ts";
@@ -58,6 +59,8 @@ export interface KubeAddress {
 interface WorkerChoice {
   /** The path of a file of this tree that replaces the Worker's own entry. */
   entry?: string;
+  /** The path of a file of this tree that replaces the Worker's clock. */
+  clock?: string;
   /** The root folder of the project, of this tree or of another one. */
   root?: string;
   /** The Worker's variables. By default machines may report as often as they can, and no Node is watched. */
@@ -69,6 +72,7 @@ export async function startBenchWorker(
   names: string,
   {
     entry,
+    clock,
     root = ROOT,
     variables = { MACHINE_REQUESTS: "1000000", SHARED_LIMITS_FACTOR: "1000", NODE_WATCH: "off" },
   }: WorkerChoice = {},
@@ -82,6 +86,7 @@ export async function startBenchWorker(
     folder,
     root,
     ...(entry !== undefined && { entry }),
+    ...(clock !== undefined && { clock }),
     port,
     deployment: "rollcall",
     kubeUrl: kube.url,
@@ -151,14 +156,16 @@ export function residentBytes(pid: number): number {
   return Number(kiB) * 1024;
 }
 
+/** Enrols a machine at its turn. `wait` returns after this number of milliseconds. */
 export async function enrolledMachine(
   { url, joinToken }: RunningWorker,
   name: string,
   send: Transport,
+  wait: (ms: number) => Promise<void> = pause,
 ): Promise<{ key: MachineKey; kid: string; ticket: string }> {
   const key = await makeMachineKey();
   const asking = { name, origin: url, joinToken, machineID: name, systemUUID: name };
-  const outcome = await atItsTurn(() => enrol(send, key, asking));
+  const outcome = await atItsTurn(() => enrol(send, key, asking), wait);
   if (!outcome.ok) throw new Error(`enrolment of ${name}: ${JSON.stringify(outcome)}`);
   const { kid, ticket } = outcome.value;
   return { key, kid, ticket };

@@ -63,18 +63,21 @@ describe("a failed enrolment", () => {
 
 describe("an enrolment at its turn", () => {
   const enrolled = success({ kid: "kid", ticket: "ticket" });
-  const busy = failure(refused("busy", 0));
+  const busy = failure(refused("busy", 7000));
   const unproven = failure(refused("unauthenticated"));
   it.each([
-    ["other machines are ahead twice → asks a third time", [busy, busy, enrolled], enrolled, 3],
-    ["the Worker has another reason → returns the refusal at once", [unproven, enrolled], unproven, 1],
-  ])("%s", async (_, answers, expected, times) => {
-    let asked = 0;
-    expect(await atItsTurn(() => Promise.resolve(answers[asked++]!))).toBe(expected);
-    expect(asked).toBe(times);
+    ["other machines are ahead twice → waits twice", [busy, busy, enrolled], enrolled, [7000, 7000]],
+    ["no time in the answer → waits five seconds", [failure(refused("busy")), enrolled], enrolled, [5000]],
+    ["the Worker has another reason → returns the refusal at once", [unproven, enrolled], unproven, []],
+  ])("%s", async (_, answers, expected, waits) => {
+    const waited: number[] = [];
+    const wait = (ms: number) => Promise.resolve(void waited.push(ms));
+    expect(await atItsTurn(() => Promise.resolve(answers[waited.length]!), wait)).toBe(expected);
+    expect(waited).toEqual(waits);
   });
 
   it("the caller stops → returns the refusal", async () => {
-    expect(await atItsTurn(() => Promise.resolve(busy), AbortSignal.abort())).toBe(busy);
+    const never = () => Promise.reject(new Error("waited"));
+    expect(await atItsTurn(() => Promise.resolve(busy), never, AbortSignal.abort())).toBe(busy);
   });
 });

@@ -39,14 +39,18 @@ export interface BilledStep {
   toMs: number;
   /** The number of requests that the apiserver has received but not answered. */
   held: number;
+  /** The number of requests and messages for which machines await the Worker's answer. */
+  sent: number;
 }
 
 export interface BilledClock {
   /**
-   * true if all work waits for the apiserver. The clock has then moved: to `toMs`, or to the first alarm if that is due
-   * earlier.
+   * true if all work waits for the apiserver or a timer. The clock has then moved: to `toMs`, or to the first alarm or timer if that is
+   * due earlier.
    */
   isQuiet: boolean;
+  /** The work in progress, for a person who searches for work that does not end. "" if the clock has moved. */
+  work: string;
   nowMs: number;
   /** The time of the first alarm; null if no alarm is set. */
   dueMs: number | null;

@@ -1,17 +1,19 @@
 // Counts the billed work of an object: requests, messages, alarms, rows, storage, and time with work in progress.
 // The benchmark controls alarms and clock. This file has no test of its own.
+import { AsyncLocalStorage } from "node:async_hooks";
 import { DurableObject } from "cloudflare:workers";
 import type { Environment } from "../../../worker/env.ts";
-import type { BilledCounts, ObjectCounts } from "./billed-counts.ts";
+import { currentMs, firstTimerMs, ringTimers, time, type TimerUse, withDueTimers } from "./billed-clock.ts";
+import type { BilledCounts, BilledStep, ObjectCounts } from "./billed-counts.ts";
 
 type Cursor = SqlStorageCursor<Record<string, SqlStorageValue>>;
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => DurableObject<Environment>;
 
 /**
  * The kinds of work in progress: requests to the object, its calls of other objects, its requests to the apiserver,
- * and all other work.
+ * its pauses, its timers, and all other work. A timer keeps its object awake (workerd cannot hibernate such an object).
  */
-type Work = "requests" | "calls" | "fetches" | "others";
+type Work = "requests" | "calls" | "fetches" | TimerUse | "others";
 
 /**
  * The counts of one object, or of the Worker. The counts outlive evictions, since all objects run in this one isolate.
@@ -33,6 +35,7 @@ interface Usage {
 /** The methods of an object that the benchmark calls. */
 export interface Billed extends Rpc.DurableObjectBranded {
   ring: () => void;
+  ringTimers: () => void;
   evict: () => Promise<void>;
 }
 
@@ -41,10 +44,11 @@ const IDLE_MS = 10_000;
 const MESSAGES = new Set(["webSocketMessage", "webSocketClose", "webSocketError"]);
 const WORKER = "Worker";
 
-const openOf = ({ open }: Usage) => open.requests + open.calls + open.fetches + open.others;
+const openOf = ({ open }: Usage) => Object.values(open).reduce((sum, each) => sum + each, 0);
 
 export class Billing {
-  readonly #nowMs: () => number;
+  /** The object whose work is in progress. A timer belongs to the object that starts it. */
+  readonly #owner = new AsyncLocalStorage<Usage>();
   /** The classes whose alarms run for minutes. Their objects never count as idle. */
   readonly #restless: ReadonlySet<string>;
   readonly #usages = new Map<string, Usage>();
@@ -52,11 +56,17 @@ export class Billing {
   #counts = new Map<string, ObjectCounts>();
   #cursors: { kind: string; cursor: Cursor }[] = [];
   #total = { workerRequests: 0, crons: 0, logLines: 0 };
+  /** The number of machines' requests and messages in progress. */
+  #received = 0;
 
-  /** `nowMs` is the clock of the Worker. `restless` names the classes that never count as idle. */
-  constructor(nowMs: () => number, restless: ReadonlySet<string>) {
-    this.#nowMs = nowMs;
+  /** `restless` names the classes that never count as idle. */
+  constructor(restless: ReadonlySet<string>) {
     this.#restless = restless;
+    time.started = (use) => {
+      const owner = this.#owner.getStore() ?? this.#worker;
+      const ended = this.#begin(owner, use);
+      return owner === this.#worker ? { ended } : { owner, ended };
+    };
   }
 
   noteLogLine(): void {
@@ -66,7 +76,9 @@ export class Billing {
   /** Counts one request to the Worker, or one run of its cron trigger. */
   ofWorker<T>(what: "workerRequests" | "crons", env: Environment, work: (env: Environment) => T): T {
     this.#total[what]++;
-    return this.#during(this.#worker, "others", () => work(this.#watchedEnvironment(this.#worker, env)));
+    const inWorker = () => work(this.#watchedEnvironment(this.#worker, env));
+    const isMachines = what === "workerRequests";
+    return this.#during(this.#worker, "others", isMachines ? () => this.#receiving(inWorker) : inWorker);
   }
 
   /**
@@ -103,6 +115,10 @@ export class Billing {
         void Promise.resolve(this.call("others", "alarm", [])).then(end, end);
       }
 
+      ringTimers(): void {
+        billing.#owner.run(this.#own, () => ringTimers(this.#own));
+      }
+
       async evict(): Promise<void> {
         // The platform keeps sockets through an eviction, but an abort would close them, so an object with sockets
         // stays.
@@ -119,7 +135,8 @@ export class Billing {
           const counts = billing.#of(kind);
           if (MESSAGES.has(name)) counts.messages++;
           else counts.requests[name] = (counts.requests[name] ?? 0) + 1;
-          return this.call(MESSAGES.has(name) ? "others" : "requests", name, args);
+          const call = () => this.call(MESSAGES.has(name) ? "others" : "requests", name, args);
+          return name === "webSocketMessage" ? billing.#receiving(call) : call();
         },
       });
     }
@@ -127,17 +144,25 @@ export class Billing {
   }
 
   /**
-   * Returns true if all work waits for the apiserver. `held`: the number of requests that the apiserver has
-   * received. Work waits if each of its requests has arrived.
+   * Returns true if all work waits for the apiserver or a timer. Work waits if no timer is due, and each request has
+   * arrived: of the machines (`sent`), of the objects, and at the apiserver (`held`).
    */
-  isQuiet(held: number): boolean {
+  isQuiet({ held, sent }: Pick<BilledStep, "held" | "sent">): boolean {
     const all = [...this.#usages.values()];
     const sum = (what: Work) => all.reduce((total, { open }) => total + open[what], 0);
     const isAtWork = (usage: Usage) => {
-      const { requests, calls, fetches, others } = usage.open;
-      return requests + (this.#restless.has(usage.kind) ? 0 : others) > 0 && calls + fetches === 0;
+      const { requests, calls, fetches, pauses, others } = usage.open;
+      return requests + (this.#restless.has(usage.kind) ? 0 : others) > 0 && calls + fetches + pauses === 0;
     };
+    if (firstTimerMs() <= currentMs() || this.#received !== sent) return false;
     return sum("fetches") === held && sum("calls") === sum("requests") && !all.some(isAtWork);
+  }
+
+  /** Returns the work in progress as text. */
+  work(): string {
+    const atWork = [...this.#usages.values()].filter((usage) => openOf(usage) > 0);
+    const objects = atWork.map(({ kind, id, open }) => ({ kind, id: id.slice(0, 8), ...open }));
+    return JSON.stringify({ received: this.#received, timerMs: firstTimerMs() - currentMs(), objects });
   }
 
   /** Returns the objects that the platform has evicted by this time. */
@@ -158,16 +183,21 @@ export class Billing {
 
   /** Removes and returns the due alarms, which the caller must then start. */
   takeDue(): { kind: string; id: string }[] {
-    const isDue = ({ alarmMs, isRinging }: Usage) =>
-      alarmMs !== null && !isRinging && alarmMs <= this.#nowMs();
+    const isDue = ({ alarmMs, isRinging }: Usage) => alarmMs !== null && !isRinging && alarmMs <= currentMs();
     const due = [...this.#usages.values()].filter(isDue);
     for (const usage of due) usage.alarmMs = null;
     return due;
   }
 
+  /** Returns the objects with due timers. */
+  withDueTimers(): { kind: string; id: string }[] {
+    const owners = withDueTimers();
+    return [...this.#usages.values()].filter((usage) => owners.has(usage));
+  }
+
   /** Returns all counts since the last call. */
   take(): BilledCounts {
-    const nowMs = this.#nowMs();
+    const nowMs = currentMs();
     this.fold();
     for (const usage of this.#usages.values()) {
       if (usage.kind === WORKER) continue;
@@ -207,27 +237,44 @@ export class Billing {
   #usageOf(kind: string, id: string): Usage {
     const { alarmMs = null, storedBytes = 0 } = this.#usages.get(id) ?? {};
     // The work of the former instance ended with that instance.
-    const open = { requests: 0, calls: 0, fetches: 0, others: 0 };
-    const lastMs = Date.now();
+    const open = { requests: 0, calls: 0, fetches: 0, pauses: 0, timers: 0, others: 0 };
+    const lastMs = currentMs();
     const now = { open, sinceMs: 0, lastMs, isInMemory: true, isRinging: false };
     const usage: Usage = { kind, id, alarmMs, storedBytes, ...now };
     this.#usages.set(id, usage);
     return usage;
   }
 
-  #during<T>(usage: Usage, what: Work, work: () => T, atEnd: () => void = () => undefined): T {
-    if (openOf(usage) === 0) usage.sinceMs = this.#nowMs();
+  /** Counts the work as the work for one request or message of a machine. */
+  #receiving<T>(work: () => T): T {
+    this.#received++;
+    const end = () => void this.#received--;
+    const outcome = work();
+    void Promise.resolve(outcome).then(end, end);
+    return outcome;
+  }
+
+  /** Notes that work begins. Returns a function that notes its end. */
+  #begin(usage: Usage, what: Work): () => void {
+    if (openOf(usage) === 0) usage.sinceMs = currentMs();
     usage.open[what]++;
-    const end = () => {
-      atEnd();
+    return () => {
       usage.open[what]--;
       if (openOf(usage) > 0) return;
-      usage.lastMs = this.#nowMs();
+      usage.lastMs = currentMs();
       this.#of(usage.kind).awakeMs += usage.lastMs - usage.sinceMs;
+    };
+  }
+
+  #during<T>(usage: Usage, what: Work, work: () => T, atEnd: () => void = () => undefined): T {
+    const ended = this.#begin(usage, what);
+    const end = () => {
+      atEnd();
+      ended();
     };
     let outcome: T | undefined;
     try {
-      outcome = work();
+      outcome = this.#owner.run(usage, work);
       return outcome;
     } finally {
       void Promise.resolve(outcome).then(end, end);

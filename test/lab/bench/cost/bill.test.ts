@@ -1,6 +1,15 @@
 import { describe, expect, it, test } from "vitest";
 import type { BilledCounts, ObjectCounts } from "../../../worker/support/billed-counts.ts";
-import { billOf, type CountedTransport, MONTH_HOURS, sumOf, usageAt, usageOf } from "./bill.ts";
+import {
+  billOf,
+  type CountedTransport,
+  MONTH_HOURS,
+  partPrices,
+  slowedDown,
+  sumOf,
+  usageAt,
+  usageOf,
+} from "./bill.ts";
 import { dollarsOf } from "./prices.ts";
 
 const NONE: ObjectCounts = {
@@ -146,5 +155,50 @@ describe("a bill", () => {
     ["awakeSecond", 1 / 0.128 / 12.5, "rowWritten", 1],
   ] as const)("%s: %d are as much as of %s %d", (billable, count, other, otherCount) => {
     expect(dollarsOf(billable, count)).toBeCloseTo(dollarsOf(other, otherCount), 12);
+  });
+});
+
+describe("the prices of a fleet's parts", () => {
+  it("over HTTP → once and each machine add up to the bill", () => {
+    const { once, eachMachine, eachGateway } = partPrices(overHttp, 10_000);
+    expect(eachGateway).toBeNull();
+    for (const machines of [1, 100, 10_000])
+      expect(once + eachMachine * machines).toBeCloseTo(machines * sumOf(billOf(overHttp, machines)), 2);
+  });
+
+  it("over sockets → each begun gateway is paid as a full one", () => {
+    const rates = { awake: 0.9, alarmsAnHour: 360 };
+    const gateway = { GatewayObject: { alarmsRung: 100, messages: 3000 } };
+    const fleets = { small: fleet(1, gateway), large: fleet(11, gateway) };
+    const overSockets = { ...overHttp, ...fleets, gateways: { 500: rates, 1: rates } };
+    const { once, eachMachine, eachGateway } = partPrices(overSockets, 10_000);
+    const total = once + eachMachine * 10_000 + (eachGateway ?? 0) * 20;
+    expect(total).toBeCloseTo(10_000 * sumOf(billOf(overSockets, 10_000)), 2);
+  });
+});
+
+describe("slower answers of the apiserver", () => {
+  const slower = { answersAfterMs: 300, machineAwakeMs: 90_000 };
+
+  it("over HTTP → only the machines' objects are awake for longer", () => {
+    const at = slowedDown(overHttp, slower, 10_000);
+    const awake = (of: CountedTransport) => usageAt(of, 10_000)["NodeObject"]!.awakeSeconds;
+    expect([awake(overHttp), awake(at)]).toEqual([150_000, 900_000]);
+    expect(usageAt(at, 10_000)["ClusterObject"]).toEqual(usageAt(overHttp, 10_000)["ClusterObject"]);
+  });
+
+  it("over sockets → a gateway has fewer machines", () => {
+    const rates = { awake: 1, alarmsAnHour: 360 };
+    const gateway = { GatewayObject: {} };
+    const overSockets = {
+      ...overHttp,
+      small: fleet(1, gateway),
+      large: fleet(11, gateway),
+      gateways: { 500: rates },
+    };
+    const at = slowedDown(overSockets, { ...slower, gateway: { machines: 116, rates } }, 10_000);
+    const awake = (of: CountedTransport) => usageAt(of, 10_000)["GatewayObject"]!.awakeSeconds;
+    // 10,000 machines have 20 gateways of 500 machines, or 87 of 116.
+    expect([awake(overSockets), awake(at)]).toEqual([20 * 3600, 87 * 3600]);
   });
 });

@@ -76,6 +76,16 @@ export interface GatewayRates {
   alarmsAnHour: number;
 }
 
+/** The usage that grows with the time of the apiserver's answers. */
+export interface SlowerUsage {
+  /** The milliseconds that the apiserver takes for an answer. */
+  answersAfterMs: number;
+  /** The milliseconds in which a machine's object is awake, in an hour. */
+  machineAwakeMs: number;
+  /** A gateway with the most machines that it can serve. Absent if there are no gateways. */
+  gateway?: { machines: number; rates: GatewayRates };
+}
+
 /** The counts of one transport of reports. */
 export interface CountedTransport {
   /** The counts of two fleet sizes. Their difference separates the usage per machine from the fixed usage. */
@@ -85,6 +95,8 @@ export interface CountedTransport {
   gatewaySize: number;
   /** The fixed usage of a gateway by its number of machines. Absent if there are no gateways. */
   gateways?: Readonly<Record<number, GatewayRates>>;
+  /** The usage with slower answers of the apiserver. Absent in records without such a measurement. */
+  slower?: readonly SlowerUsage[];
   /** true if the platform logs a line for each invocation. */
   hasInvocationLogs: boolean;
   /** The most CPU time of a request, in milliseconds: in the Worker, and again the same in a Durable Object. */
@@ -187,6 +199,28 @@ function ofGateways(counted: CountedTransport, machines: number): Partial<Hourly
   return { awakeSeconds: rates.awake * gateways * HOUR_SECONDS, alarmsSet: alarms, alarmsRung: alarms };
 }
 
+/** Returns the counts with slower answers of the apiserver, for a fleet of this size. */
+export function slowedDown(
+  counted: CountedTransport,
+  { machineAwakeMs, gateway }: SlowerUsage,
+  machines: number,
+): CountedTransport {
+  const slowed = (fleet: CountedFleet): CountedFleet => {
+    const { NodeObject, ...others } = fleet.counts.objects;
+    if (!NodeObject) return fleet;
+    const awakeMs = machineAwakeMs * fleet.machines * fleet.hours;
+    return {
+      ...fleet,
+      counts: { ...fleet.counts, objects: { ...others, NodeObject: { ...NodeObject, awakeMs } } },
+    };
+  };
+  const fleets = { small: slowed(counted.small), large: slowed(counted.large) };
+  if (!gateway) return { ...counted, ...fleets };
+  const gatewaySize = gateway.machines;
+  const each = machines / Math.ceil(machines / gatewaySize);
+  return { ...counted, ...fleets, gatewaySize, gateways: { [each]: gateway.rates } };
+}
+
 /** A line of the bill. */
 export interface BillLine {
   what: string;
@@ -210,8 +244,10 @@ const LINES: [what: string, billable: Billable, used: Used, share?: Share][] = [
   ["storage", "storedByteMonth", "storedBytes"],
 ];
 
-export function billOf(counted: CountedTransport, machines: number): BillLine[] {
-  const usage = Object.entries(usageAt(counted, machines));
+/** Returns the bill of a fleet. `only`: leaves out all usage but the usage that grows with this thing. */
+export function billOf(counted: CountedTransport, machines: number, only?: Share): BillLine[] {
+  const all = Object.entries(usageAt(counted, machines));
+  const usage = only === undefined ? all : all.filter(([kind]) => shareOf(kind) === only);
   return LINES.map(([what, billable, used, share]) => {
     const counts = usage.map(([kind, of]) => (share === undefined || shareOf(kind) === share ? of[used] : 0));
     const count = counts.reduce((sum, each) => sum + each, 0);
@@ -219,6 +255,27 @@ export function billOf(counted: CountedTransport, machines: number): BillLine[] 
     const times = billable === "storedByteMonth" ? 1 : MONTH_HOURS;
     return { what, dollars: (dollarsOf(billable, units) * times) / machines };
   });
+}
+
+/** The prices of a fleet's parts, in dollars a month. Their sum is the bill of a fleet with full gateways. */
+export interface PartPrices {
+  once: number;
+  eachMachine: number;
+  /** The price of a gateway with `gatewaySize` machines; null if there are no gateways. */
+  eachGateway: number | null;
+}
+
+/** Returns the prices of the parts of a fleet with `machines` machines, which is a multiple of the gateways' size. */
+export function partPrices(counted: CountedTransport, machines: number): PartPrices {
+  const total = (size: number, share: Share) => size * sumOf(billOf(counted, size, share));
+  const more = total(machines, "deployment") - total(1, "deployment");
+  return {
+    once: total(1, "deployment"),
+    eachMachine: (total(machines, "machines") + more) / machines,
+    eachGateway: counted.gateways
+      ? total(machines, "gateways") / Math.ceil(machines / counted.gatewaySize)
+      : null,
+  };
 }
 
 export function sumOf(bill: readonly BillLine[]): number {

@@ -4,11 +4,14 @@ import {
   type CountedTransport,
   linearUsage,
   MONTH_HOURS,
+  partPrices,
   shareOf,
+  slowedDown,
   sumOf,
   type Used,
 } from "./bill.ts";
 import { controlPlaneOf } from "./control-plane.ts";
+import { ANSWERS_AFTER_MS } from "./fleet-hours.ts";
 import { type CostRecord, FLEETS, LARGE, SMALL, type Traffic } from "./measure-costs.ts";
 import { PRICES, PRICES_OF } from "./prices.ts";
 
@@ -43,6 +46,8 @@ export function dollarRows(transports: readonly [name: string, counted: CountedT
   return [["machines", ...heads], ...lines.filter(isThere), ["in all", ...sums]];
 }
 
+/** The number of machines of the largest fleet that is measured. */
+const [, , LARGEST] = FLEETS;
 /** The price of Workers Paid, in dollars a month; docs/costs.md has the address of the price list. */
 const PLAN_DOLLARS = 5;
 const HEARTBEATS_AN_HOUR = 373;
@@ -64,6 +69,16 @@ export function billRows(transports: readonly [name: string, counted: CountedTra
   return [["machines", ...transports.map(([name]) => name), "lease PUTs a second"], ...rows];
 }
 
+/** Returns the rows with which a reader computes the bill of any fleet. */
+export function partRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
+  const rows = transports.map(([name, counted]) => {
+    const { once, eachMachine, eachGateway } = partPrices(counted, LARGEST);
+    const gateway = eachGateway === null ? "none" : `$${dollarsText(eachGateway)}`;
+    return [name, `$${dollarsText(PLAN_DOLLARS + once)}`, `$${dollarsText(eachMachine)}`, gateway];
+  });
+  return [["a month", "once, with the plan", "each machine", "each gateway, of up to 500 machines"], ...rows];
+}
+
 /** Returns the rows that compare a fleet's monthly cost with the cost of a cluster of its own. */
 export function controlPlaneRows([name, counted]: readonly [name: string, counted: CountedTransport]): Rows {
   const rows = [...FLEETS, 100_000].map((machines) => {
@@ -72,6 +87,25 @@ export function controlPlaneRows([name, counted]: readonly [name: string, counte
     return [machines.toLocaleString("en"), ...own, wholeDollars(dollars), fleetDollars(counted, machines)];
   });
   return [["machines", "clusters", "cores of an instance", "managed, a month", `rollcall, ${name}`], ...rows];
+}
+
+/** Returns the rows of the cost per machine and month of a large fleet, by the time of the apiserver's answers. */
+export function slowerRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
+  const [[, first] = []] = transports;
+  const slower = [undefined, ...(first?.slower ?? []).map(({ answersAfterMs }) => answersAfterMs)];
+  const rows = slower.map((afterMs = ANSWERS_AFTER_MS) => [
+    `${afterMs} ms`,
+    ...transports.flatMap(([, counted]) => {
+      const usage = counted.slower?.find(({ answersAfterMs }) => answersAfterMs === afterMs);
+      const at = usage ? slowedDown(counted, usage, LARGEST) : counted;
+      const dollars = dollarsText(sumOf(billOf(at, LARGEST)));
+      return counted.gateways ? [dollars, String(at.gatewaySize)] : [dollars];
+    }),
+  ]);
+  const heads = transports.flatMap(([name, { gateways }]) =>
+    gateways ? [name, "machines of a gateway"] : [name],
+  );
+  return [["the apiserver answers after", ...heads], ...rows];
 }
 
 const COUNTED: [used: Used, what: string][] = [
@@ -144,6 +178,8 @@ export function costText({ counted, traffic }: CostRecord): string {
     `Dollars per machine and month of 30.4 days: heartbeats every 10 s, an apiserver
 that takes 50 ms, prices of ${PRICES_OF} without what a plan includes`,
     ...transports.map((each) => columns(dollarRows([each]))),
+    `The same of ${LARGEST.toLocaleString("en")} machines, by the time of the apiserver's answers`,
+    columns(slowerRows(transports)),
     `Counted in hours of ${SMALL} and of ${LARGE} machines`,
     ...transports.map(([name, of]) => columns(countRows(name, of))),
     "Between a machine and the Worker, both ways",

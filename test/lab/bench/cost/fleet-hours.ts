@@ -3,12 +3,11 @@
 // clock. An object without requests for ten seconds is evicted.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as wait } from "node:timers/promises";
 import type { Facts } from "../../../../shared/protocol/facts.ts";
 import type { BilledCounts } from "../../../worker/support/billed-counts.ts";
 import type { Progress } from "../benchmark.ts";
 import { ROOT } from "../workerd.ts";
-import { type FleetPlace, withFleetPlace } from "./fleet-place.ts";
+import { type FleetPlace, lookLater, withFleetPlace } from "./fleet-place.ts";
 import { type SteppedTime, steppedTime } from "./stepped-time.ts";
 import type { CostTransport } from "./transport.ts";
 import type { WireCount } from "./wire.ts";
@@ -20,10 +19,18 @@ const START_MS = Date.UTC(2026, 0, 1, 12);
  * coincide.
  */
 const SPREAD_MS = 9600;
-/** Milliseconds for enrolment, registration and their follow-up work, which are counted separately. */
-const FIRST_MS = 6 * 60_000;
-/** Milliseconds until the apiserver's data have arrived at a watch. */
-const ARRIVED_MS = 5;
+/**
+ * The machines with which a gateway measures how many machines it can serve, and the milliseconds after which the other
+ * machines start. Without a measurement the registry would use more gateways than a grown fleet has.
+ */
+const FIRST_MACHINES = { number: 100, othersAfterMs: 35_000 };
+/**
+ * Milliseconds for enrolment, registration and their follow-up work, which are counted separately. The follow-up work ends
+ * with the second write of the status: the Node then has all that it will have.
+ */
+const FIRST_MS = 11 * 60_000;
+/** The time that the apiserver takes for an answer unless a caller wants another time, in milliseconds. */
+export const ANSWERS_AFTER_MS = 50;
 /** The real time without progress after which the measurement fails, in milliseconds. */
 const STUCK_MS = 120_000;
 const NEVER = Number.POSITIVE_INFINITY;
@@ -48,17 +55,21 @@ export interface FleetWish {
   cutAfterMs?: number | undefined;
   /** Milliseconds before the counted hours. Absent: FIRST_MS. */
   firstMs?: number;
+  /** The milliseconds that the apiserver takes for an answer. Absent: ANSWERS_AFTER_MS. */
+  answersAfterMs?: number;
 }
 
 export async function fleetHours(wish: FleetWish, progress: Progress): Promise<FleetHours> {
   const { transport, machines, hours, cutAfterMs = NEVER, firstMs = FIRST_MS } = wish;
+  const { answersAfterMs = ANSWERS_AFTER_MS } = wish;
   const time = steppedTime(START_MS);
-  return withFleetPlace({ ...wish, time }, async (place) => {
+  return withFleetPlace({ ...wish, time, answersAfterMs }, async (place) => {
     const { control, wire } = place;
     const fleet = new Fleet(place, time, cutAfterMs);
-    await fleet.passUntil(START_MS + (machines === 1 ? SPREAD_MS / 4 : SPREAD_MS));
+    const startMs = time.nowMs();
+    await fleet.passUntil(startMs + (machines === 1 ? SPREAD_MS / 4 : SPREAD_MS));
     const start = wire.take();
-    await fleet.passUntil(START_MS + firstMs);
+    await fleet.passUntil(startMs + firstMs);
     await control.counts();
     wire.take();
     const beatsBefore = fleet.beats;
@@ -92,7 +103,7 @@ class Fleet {
   readonly #machines: BeatingMachine[];
   readonly #cronEveryMs = cronPeriodMs();
   #nextCronMs: number;
-  #fault: unknown;
+  #fault: Error | undefined;
   beats = 0;
 
   constructor(place: FleetPlace, time: SteppedTime, cutAfterMs: number) {
@@ -101,7 +112,9 @@ class Fleet {
     this.#cutAfterMs = cutAfterMs;
     const nowMs = time.nowMs();
     this.#machines = place.machines.map(({ name, beat, listen }, index) => {
-      const dueMs = nowMs + (index * SPREAD_MS) / place.machines.length;
+      const isFirst = index < FIRST_MACHINES.number;
+      const startMs = nowMs + (isFirst ? 0 : FIRST_MACHINES.othersAfterMs);
+      const dueMs = startMs + (index * SPREAD_MS) / place.machines.length;
       const machine = { name, beat, beats: 0, dueMs, isAsked: false };
       listen?.(() => {
         if (machine.dueMs === NEVER) machine.isAsked = true;
@@ -113,41 +126,36 @@ class Fleet {
   }
 
   async passUntil(untilMs: number, onStep: () => void = () => undefined): Promise<void> {
-    let movedMs = performance.now();
+    let [movedMs, looks] = [performance.now(), 0];
     for (;;) {
-      const isMoved = await this.#step(untilMs);
-      if (this.#fault !== undefined) throw new Error("a machine failed", { cause: this.#fault });
-      if (isMoved) movedMs = performance.now();
-      else await wait(1);
-      if (performance.now() - movedMs > STUCK_MS) throw new Error("the Worker is at work, and does not end");
+      const work = await this.#step(untilMs);
+      const isMoved = work === null;
+      if (this.#fault !== undefined)
+        throw new Error(`a machine failed: ${this.#fault.message}`, { cause: this.#fault });
+      if (isMoved) [movedMs, looks] = [performance.now(), 0];
+      else await lookLater(looks++);
+      if (performance.now() - movedMs > STUCK_MS) throw new Error(`work does not end: ${work}`);
       onStep();
       if (isMoved && this.#time.nowMs() >= untilMs) return;
     }
   }
 
-  /** Moves the clock to the next event. Returns false while a part of the deployment is at work. */
-  async #step(untilMs: number): Promise<boolean> {
-    const { control, kube, machines } = this.#place;
-    if (machines.some(({ isBusy }) => isBusy?.())) return false;
-    const held = kube.held();
-    const isHeld = (name: string) =>
-      held.some(({ path, body }) => path.includes(name) || body.includes(name));
-    // A machine's request may still be on its way until the apiserver has received a request about that machine.
-    if (this.#machines.some(({ name, dueMs }) => dueMs === NEVER && !isHeld(name))) return false;
-    const timerMs = this.#time.nextMs();
-    // The time is rounded up because Date.now() has no fractions.
-    const toMs = Math.ceil(Math.min(this.#nextMachineMs(), this.#nextCronMs, timerMs, untilMs));
-    const { isQuiet, nowMs, dueMs } = await control.step({ toMs, held: held.length });
-    if (!isQuiet) return false;
-    this.#time.goTo(nowMs);
-    if (timerMs <= nowMs && kube.held().length === held.length) await wait(ARRIVED_MS);
-    if (dueMs !== null && dueMs <= nowMs) await control.ring();
+  /** Moves the clock to the next event. Returns the work in progress; null if the clock has moved. */
+  async #step(untilMs: number): Promise<string | null> {
+    const { control, machines, stepTo } = this.#place;
+    const opening = machines.find(({ isBusy }) => isBusy?.());
+    if (opening) return `${opening.name} opens a socket`;
+    const toMs = Math.min(this.#nextMachineMs(), this.#nextCronMs, untilMs);
+    const sent = this.#machines.filter(({ dueMs }) => dueMs === NEVER).length;
+    const work = await stepTo(toMs, sent);
+    if (work !== null) return work;
+    const nowMs = this.#time.nowMs();
     if (this.#nextCronMs <= nowMs) {
       this.#nextCronMs += this.#cronEveryMs;
       await control.cron();
     }
     for (const machine of this.#machines) if (machine.dueMs <= nowMs) void this.#beat(machine);
-    return true;
+    return null;
   }
 
   #nextMachineMs(): number {
@@ -163,7 +171,7 @@ class Fleet {
       machine.dueMs = this.#time.nowMs() + (machine.isAsked ? 0 : waitMs);
       machine.isAsked = false;
     } catch (error) {
-      this.#fault = error;
+      this.#fault = error instanceof Error ? error : new Error(String(error));
     }
   }
 }

@@ -8,7 +8,7 @@ import { renewed, startLoad } from "../heartbeat-load.ts";
 import { machineFacts } from "../machine.ts";
 import { median } from "../rounds.ts";
 import { ROOT, startBenchWorker } from "../workerd.ts";
-import type { CountedFleet, CountedTransport, GatewayRates } from "./bill.ts";
+import type { CountedFleet, CountedTransport, GatewayRates, SlowerUsage } from "./bill.ts";
 import { type FleetHours, fleetHours } from "./fleet-hours.ts";
 import { DEFAULT_PROFILE, PROFILES } from "./profiles.ts";
 import { TRANSPORTS } from "./transports.ts";
@@ -24,8 +24,21 @@ export const SMALL = 1;
 export const LARGE = 5;
 /** The number of machines per gateway, which is the default of wrangler.toml. */
 const GATEWAY_SIZE = 500;
-/** The times of a measured gateway. A minute is enough, because heartbeats overlap equally in each minute. */
-const GATEWAY_TIMES = { firstMs: 30_000, hours: 1 / 60 };
+/**
+ * The times of a measured gateway. Two rounds of heartbeats are enough, because heartbeats overlap equally in each round.
+ * Before, the gateway measures how many machines it can serve, and the other machines start.
+ */
+const GATEWAY_TIMES = { firstMs: 60_000, hours: 1 / 180 };
+/**
+ * The slower answers of the apiserver whose bill is printed, in milliseconds, and the most machines that a gateway then
+ * serves (docs/deploy.md). With more machines a second gateway would appear, and the measurement would fail.
+ */
+const SLOWER = [
+  { answersAfterMs: 150, machines: 233 },
+  { answersAfterMs: 300, machines: 116 },
+] as const;
+/** The hours with slower answers. Only the time counts in which objects are awake. */
+const SLOWER_HOURS = 0.5;
 /** The fleet sizes whose bill is printed. */
 export const FLEETS = [1, 100, 10_000] as const;
 
@@ -55,7 +68,10 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
     const [small, large] = [await count(SMALL), await count(LARGE)];
     const fleets = { small: fleetOf(small), large: fleetOf(large) };
     const gateways = await gatewayRates(transport, small, progress);
-    const counted = { ...fleets, gatewaySize: GATEWAY_SIZE, hasInvocationLogs: hasInvocationLogs(), cpuMs };
+    const slower: SlowerUsage[] = [];
+    for (const each of SLOWER) slower.push(await slowerUsage(transport, each, progress));
+    const platform = { gatewaySize: GATEWAY_SIZE, hasInvocationLogs: hasInvocationLogs(), cpuMs };
+    const counted = { ...fleets, ...platform, slower };
     record.counted[name] = { ...counted, ...(gateways && { gateways }) };
     record.traffic.push(trafficOf(name, DEFAULT_PROFILE, small));
     for (const { name: profile, facts, hours, cutAfterMs } of PROFILES) {
@@ -75,19 +91,38 @@ async function gatewayRates(
   small: FleetHours,
   progress: Progress,
 ): Promise<CountedTransport["gateways"]> {
-  const { gateway } = transport;
-  if (gateway === undefined) return undefined;
-  const ratesIn = ({ counts, hours }: FleetHours): GatewayRates => {
-    const { awakeMs = 0, alarmsRung = 0 } = counts.objects[gateway] ?? {};
-    return { awake: awakeMs / (hours * 3600_000), alarmsAnHour: alarmsRung / hours };
-  };
-  const rates: Record<number, GatewayRates> = { [SMALL]: ratesIn(small) };
+  if (transport.gateway === undefined) return undefined;
+  const rates: Record<number, GatewayRates> = { [SMALL]: ratesIn(transport.gateway, small) };
   for (const fleet of FLEETS) {
     const machines = fleet / Math.ceil(fleet / GATEWAY_SIZE);
     const wish = { transport, machines, facts: machineFacts(), ...GATEWAY_TIMES };
-    rates[machines] ??= ratesIn(await fleetHours(wish, progress));
+    rates[machines] ??= ratesIn(transport.gateway, await fleetHours(wish, progress));
   }
   return rates;
+}
+
+/** Returns the usage of the one gateway of these machines. */
+function ratesIn(gateway: string, { machines, counts, hours }: FleetHours): GatewayRates {
+  const { awakeMs = 0, alarmsRung = 0, objects = 0 } = counts.objects[gateway] ?? {};
+  if (objects !== 1) throw new Error(`${machines} machines have ${objects} gateways`);
+  return { awake: awakeMs / (hours * 3600_000), alarmsAnHour: alarmsRung / hours };
+}
+
+async function slowerUsage(
+  transport: CostTransport,
+  { answersAfterMs, machines }: (typeof SLOWER)[number],
+  progress: Progress,
+): Promise<SlowerUsage> {
+  const wish = { transport, facts: machineFacts(), answersAfterMs };
+  const { counts } = await fleetHours({ ...wish, machines: LARGE, hours: SLOWER_HOURS }, progress);
+  const machineAwakeMs = (counts.objects["NodeObject"]?.awakeMs ?? 0) / LARGE / SLOWER_HOURS;
+  const usage = { answersAfterMs, machineAwakeMs };
+  if (transport.gateway === undefined) return usage;
+  const rates = ratesIn(
+    transport.gateway,
+    await fleetHours({ ...wish, machines, ...GATEWAY_TIMES }, progress),
+  );
+  return { ...usage, gateway: { machines, rates } };
 }
 
 const trafficOf = (
