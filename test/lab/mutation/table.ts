@@ -31,6 +31,13 @@ export const table: readonly Row[] = [
     "once the buffer is full, a read of no bytes ends the loop",
   ],
   [
+    "shared/from-report/parsed-settings.ts",
+    "const evictionHard = settings.evictionHard ?? effectiveEvictionHard(null, false);",
+    "false",
+    "true",
+    "without thresholds there is nothing to add the defaults to",
+  ],
+  [
     "shared/from-report/reported-status.ts",
     "daemonEndpoints: { kubeletEndpoint: { Port: 0 } },",
     "{ Port: 0 }",

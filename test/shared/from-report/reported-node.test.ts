@@ -8,12 +8,12 @@ import {
 } from "../../../shared/from-report/reported-node.ts";
 import { MAX_IMAGE_BYTES, NOTHING_REMEMBERED } from "../../../shared/from-report/reported-status.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { FACTS_ONLY_TAINT } from "../../../shared/node/ownership.ts";
+import { FACTS_ONLY_TAINT, NO_LOAD_BALANCER_LABEL } from "../../../shared/node/ownership.ts";
 import { setNodeStatus } from "../../../shared/node/update-node.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Grant } from "../../../shared/protocol/join-tokens.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import { FACT_LABELS_ANNOTATION } from "../../../shared/setters/fact-labels.ts";
+import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../../../shared/setters/fact-labels.ts";
 import type { DraftNode } from "../../../shared/setters/setter.ts";
 import { facts, HEALTHY } from "../../worker/support/facts.ts";
 
@@ -177,4 +177,18 @@ test.each<
   setNodeStatus(draft as DraftNode, reportedSetters(reportedBy(more)));
   expect(draft.metadata.labels).toMatchObject(labels);
   expect(draft.metadata.labels).not.toHaveProperty(["example.com/rack"]);
+});
+
+test("a configuration with labels of other setters → its setter lists only the others", () => {
+  const nodeLabels = {
+    "example.com/a": "1",
+    "kubernetes.io/arch": "mine",
+    "kubernetes.io/hostname": "mine",
+    [NO_LOAD_BALANCER_LABEL]: "mine",
+  };
+  const settings = { ...facts("edge-7").settings, nodeLabels };
+  const draft = { ...structuredClone(registered({})), metadata: { name: "edge-7" } as Node["metadata"] };
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- a registered Node has all parts of a draft
+  setNodeStatus(draft as DraftNode, reportedSetters(reportedBy({ settings })));
+  expect(draft.metadata?.annotations?.[NODE_LABELS_ANNOTATION]).toBe("example.com/a");
 });
