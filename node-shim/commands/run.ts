@@ -17,7 +17,7 @@ import { type Log, type LogFormat, stderrLog } from "../base/log.ts";
 import { reportUntilAsked } from "../loop/until-asked.ts";
 import type { LoopDependencies, Reported } from "../loop/loop.ts";
 import { LoopHang } from "../loop/watchdog.ts";
-import { reportFitter } from "../machine/fit.ts";
+import { proxyFitter, reportFitter } from "../machine/fit.ts";
 import { type Machine, thisMachine } from "../machine/machine.ts";
 import { type MachineFlags } from "../machine/settings.ts";
 import { workerOrigin } from "../worker-link/origin.ts";
@@ -168,12 +168,13 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   board.note({ thumbprint: key.thumbprint });
   let link: Link | undefined;
   const pace = gatewayPace(systemClock.nowMs, reportIntervalMs(machine.settings));
+  const smaller = proxyFitter((source, message) => log("warn", `${source}: ${message}`));
   const reporterFor = (enrolment: { kid: string; ticket?: string }) => {
     const { nowMs } = systemClock;
     const startId = randomBytes(16).toString("base64url");
     const own = { ...enrolment, name, origin, key };
     link = linkOf(beginning, own);
-    const report = reporter({ ...own, link, startId, send, machineTime: timestamp, nowMs, pace });
+    const report = reporter({ ...own, link, startId, send, machineTime: timestamp, nowMs, pace, smaller });
     if (next) due.afterReport(() => adoptNextKey(flags.state, next));
     return onAccepted(report, due.write);
   };

@@ -59,10 +59,29 @@ export const CUT_ORDER = [
 
 const bytesOf = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 
+/**
+ * Returns a function that fits facts to a proxy that accepts only smaller reports, and warns of what was cut if that
+ * differs from the last report.
+ */
+export function proxyFitter(warn: Warn): (facts: Facts, vitals: Vitals, mostBytes: number) => Facts {
+  let last = "";
+  return (facts, vitals, mostBytes) => {
+    const fitted = withinSize({ facts, vitals }, mostBytes);
+    const text = fitted.cuts.join("; ");
+    const most = `${mostBytes.toLocaleString("en")} bytes`;
+    if (text !== last && text !== "") warn("report", `a proxy refuses larger reports than ${most}: ${text}`);
+    last = text;
+    return fitted.facts;
+  };
+}
+
 /** Cuts groups of facts in CUT_ORDER until the report fits. `bytes` is the report's size before the cuts. */
-export function withinSize({ facts, vitals }: Gathered): { facts: Facts; cuts: string[]; bytes: number } {
-  const mostBytes = LIMITS.bodyBytes - ENVELOPE_BYTES - bytesOf(vitals);
-  const bytes = LIMITS.bodyBytes - mostBytes + bytesOf(facts);
+export function withinSize(
+  { facts, vitals }: Gathered,
+  bodyBytes: number = LIMITS.bodyBytes,
+): { facts: Facts; cuts: string[]; bytes: number } {
+  const mostBytes = bodyBytes - ENVELOPE_BYTES - bytesOf(vitals);
+  const bytes = bodyBytes - mostBytes + bytesOf(facts);
   const cuts: string[] = [];
   let fitted = facts;
   for (const name of CUT_ORDER) {

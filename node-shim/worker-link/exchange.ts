@@ -49,6 +49,9 @@ export function requestFaultText(fault: RequestFault): string {
   return fault.reason === "failed" ? fault.message : fault.problem.title;
 }
 
+/** The HTTP status of a body that is too large. */
+export const TOO_LARGE = 413;
+
 /** The most challenges in a row that the shim answers at once. After MAX_CHALLENGES, the caller waits a random time. */
 export const MAX_CHALLENGES = 2;
 
@@ -70,6 +73,7 @@ export async function exchange<Answer>(
   try {
     body = JSON.parse(response.body);
   } catch {
+    if (response.status === TOO_LARGE) return tooLargeForProxy(retry);
     return notRollcall(`HTTP ${response.status} without JSON`, retry);
   }
   return outcomeOf(response.status, body, read, retry);
@@ -87,8 +91,21 @@ export function outcomeOf<Answer>(
     return answer === null ? notRollcall("an answer of another kind", retry) : success(answer);
   }
   const problem = readProblem(body);
+  if (problem === null && status === TOO_LARGE) return tooLargeForProxy(retry);
   if (problem === null) return notRollcall(`HTTP ${status} without a reason`, retry);
   return failure({ reason: "refused", problem: { ...problem, status }, ...retry });
+}
+
+/** Returns the fault of a body that a proxy, and not the Worker, refuses because of its size. */
+function tooLargeForProxy(retry: { retryAfterMs?: number }): Failure<RequestFault> {
+  const problem: Problem = {
+    type: "about:blank",
+    status: TOO_LARGE,
+    reason: "body-too-large",
+    title: "A proxy before the Worker refuses a report of this size (HTTP 413)",
+    detail: "Allow bodies of 262,144 bytes there.",
+  };
+  return failure({ reason: "refused", problem, ...retry });
 }
 
 function notRollcall(what: string, retry: { retryAfterMs?: number }): Failure<RequestFault> {

@@ -14,6 +14,7 @@ import {
   outcomeOf,
   type RequestFault,
   retryAfterMs,
+  TOO_LARGE,
   type Transport,
 } from "./exchange.ts";
 import { readReportAnswer } from "./answers.ts";
@@ -37,7 +38,12 @@ export interface Reporting extends EnrolledMachine {
   nowMs?: () => number;
   /** Counts each request and heartbeat. Absent: the caller sends one report. */
   pace?: Pace;
+  /** Returns the facts of a report of at most `mostBytes`. Absent: a report that is too large for a proxy fails. */
+  smaller?: (facts: Facts, vitals: Vitals, mostBytes: number) => Facts; // typically a proxyFitter
 }
+
+/** The fewest bytes to which a report is cut for a proxy. A report without facts has fewer. */
+const LEAST_BYTES = 4096;
 
 /** The part of a machine's link that a reporter uses (link.ts). */
 export interface ReportLink {
@@ -74,7 +80,7 @@ export type ReportOutcome = Result<ReportAnswer, RequestFault>;
 
 /** Returns a function that sends reports one at a time, with facts only if the Worker does not know their digest. */
 export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) => Promise<ReportOutcome> {
-  const { origin, startId, link, machineTime, pace } = reporting;
+  const { origin, startId, link, machineTime, pace, smaller } = reporting;
   const signing = ticketed(reporting);
   const send = sender(reporting, signing.sign);
   const silence = silenceBy(reporting.nowMs ?? monotonicMs);
@@ -82,10 +88,14 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
   /** The answer to the last report; null if the Worker did not accept that report. */
   let accepted: ReportAnswer | null = null;
 
+  let sentBytes = 0;
+
   async function post(report: Report): Promise<ReportOutcome> {
     pace?.note();
     const ended = silence.begin();
-    const outcome = namingOrigin(await send(JSON.stringify(report), report.vitals), origin);
+    const body = JSON.stringify(report);
+    sentBytes = Buffer.byteLength(body);
+    const outcome = namingOrigin(await send(body, report.vitals), origin);
     ended(outcome.ok ? "answered" : isOutage(outcome.error) ? "unanswered" : "refused");
     if (outcome.ok) signing.take(outcome.value.ticket);
     else if (outcome.error.reason === "refused") signing.take(outcome.error.problem.ticket);
@@ -106,8 +116,9 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
     return nextInMs === null ? null : success({ ...accepted, reportInMs: nextInMs });
   }
 
-  return async function report(facts, vitals) {
-    const factsDigest = sha256Base64url(canonicalJson(facts));
+  /** Reports these facts; without facts, reports that the facts that the Worker knows have not changed. */
+  async function reportOf(facts: Facts | null, vitals: Vitals): Promise<ReportOutcome> {
+    const factsDigest = facts === null ? knownDigest : sha256Base64url(canonicalJson(facts));
     let withFacts = factsDigest !== knownDigest;
     const beaten = withFacts ? null : await beat(vitals);
     if (beaten !== null) return beaten;
@@ -120,7 +131,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
         ...(noAnswerSeconds !== undefined && { noAnswerSeconds }),
         vitals,
         factsDigest,
-        ...(withFacts ? { facts } : {}),
+        ...(withFacts && facts !== null ? { facts } : {}),
       });
       if (outcome.ok) knownDigest = factsDigest;
       if (outcome.ok || outcome.error.reason !== "refused" || challenges >= MAX_CHALLENGES) return outcome;
@@ -128,8 +139,47 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
       if (reason !== "ticket-stale" && reason !== "facts-unknown") return outcome;
       withFacts ||= reason === "facts-unknown" || factsWanted === true;
     }
+  }
+
+  return withinProxy(reportOf, {
+    smaller,
+    sentBytes: () => sentBytes,
+    hasKnownFacts: () => knownDigest !== "",
+  });
+}
+
+interface ProxyLimits {
+  smaller: Reporting["smaller"];
+  /** Returns the bytes of the last report. */
+  sentBytes: () => number;
+  hasKnownFacts: () => boolean;
+}
+
+/**
+ * Returns `report`, which halves the size of its facts until a proxy accepts them, so that a large group costs no
+ * heartbeat. If the proxy accepts no facts, the vitals go alone.
+ */
+function withinProxy(
+  report: (facts: Facts | null, vitals: Vitals) => Promise<ReportOutcome>,
+  { smaller, sentBytes, hasKnownFacts }: ProxyLimits,
+): (facts: Facts, vitals: Vitals) => Promise<ReportOutcome> {
+  if (smaller === undefined) return report;
+  /** The most bytes of a report: fewer than the protocol's once a proxy has refused a report as too large. */
+  let mostBytes: number = LIMITS.bodyBytes;
+  const reportFitted = (facts: Facts, vitals: Vitals) =>
+    report(mostBytes < LIMITS.bodyBytes ? smaller(facts, vitals, mostBytes) : facts, vitals);
+  return async (facts, vitals) => {
+    let outcome = await reportFitted(facts, vitals);
+    while (isTooLarge(outcome) && mostBytes > LEAST_BYTES) {
+      mostBytes = Math.max(LEAST_BYTES, Math.floor(Math.min(mostBytes, sentBytes()) / 2));
+      outcome = await reportFitted(facts, vitals);
+    }
+    return isTooLarge(outcome) && hasKnownFacts() ? report(null, vitals) : outcome;
   };
 }
+
+const isTooLarge = (outcome: ReportOutcome) =>
+  !outcome.ok && outcome.error.reason === "refused" && outcome.error.problem.status === TOO_LARGE;
 
 /** Returns functions that sign each report's body under the last ticket, and take the next ticket from the answer. */
 function ticketed({ name, origin, key, kid, ticket: first = "" }: Reporting) {

@@ -3,6 +3,7 @@
 import { decodeJwt, decodeProtectedHeader } from "jose";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
+import { withinSize } from "../../../node-shim/machine/fit.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type TransportRequest, type TransportResponse } from "../../../node-shim/worker-link/exchange.ts";
 import { sha256Base64url } from "../../../node-shim/worker-link/sign.ts";
@@ -36,7 +37,7 @@ const lost = new Error("socket hang up");
  * Makes a reporter whose requests get these answers, in this order. `posted` has the requests as `ticket/n`, with
  * `+facts` if they had facts.
  */
-function scripted(...answers: Scripted[]) {
+function scripted(...answers: (Scripted | ((request: TransportRequest) => Scripted))[]) {
   const clock = { nowMs: 0 };
   const requests: TransportRequest[] = [];
   const posted: string[] = [];
@@ -47,6 +48,7 @@ function scripted(...answers: Scripted[]) {
     kid: "1.thumbprint.enrolment.mac",
     startId: "start",
     machineTime: () => "2026-01-01T00:00:00.000Z",
+    smaller: (facts, vitals, mostBytes) => withinSize({ facts, vitals }, mostBytes).facts,
     nowMs: () => clock.nowMs,
     send: async (request) => {
       requests.push(request);
@@ -54,8 +56,9 @@ function scripted(...answers: Scripted[]) {
       posted.push(`${ticket}/${n}${bodyOf(request).facts === undefined ? "" : "+facts"}`);
       const answer = answers.shift();
       if (answer === undefined) throw new Error("one request too many");
-      if (answer instanceof Error) throw answer;
-      return answer;
+      const given = typeof answer === "function" ? answer(request) : answer;
+      if (given instanceof Error) throw given;
+      return given;
     },
   });
   return { report, requests, posted, clock };
@@ -352,5 +355,56 @@ describe("the time without an answer", () => {
       clock.nowMs += 1000 * apartSeconds;
     }
     expect(requests.map((request) => bodyOf(request).noAnswerSeconds)).toEqual(told);
+  });
+});
+
+describe("a proxy that refuses large bodies (413)", () => {
+  const image = (name: string) => ({ repoDigests: [], repoTags: [name.repeat(200)], sizeBytes: 1 });
+  const LARGE = { ...FACTS, images: Array.from({ length: 200 }, () => image("i")) } as Facts;
+  /** Answers as a proxy with this limit, before a Worker that accepts everything. */
+  const behind = (mostBytes: number, html = "<h1>413 Request Entity Too Large</h1>") =>
+    Array.from(
+      { length: 12 },
+      () =>
+        ({ body }: TransportRequest): Scripted =>
+          Buffer.byteLength(body) > mostBytes ? { status: 413, body: html } : ok("t"),
+    );
+  const imagesIn = (request: TransportRequest | undefined) =>
+    request && (bodyOf(request).facts as Facts | undefined);
+
+  test.each([
+    ["HTML", "<h1>413 Request Entity Too Large</h1>"],
+    ["JSON without a reason", '{"message":"Request Too Long"}'],
+  ])(
+    "in %s → images are cut until the report is accepted, and the next report is small at once",
+    async (_, text) => {
+      const { report, requests } = scripted(...behind(16_384, text));
+      expect((await report(LARGE, VITALS)).ok).toBe(true);
+      const accepted = imagesIn(requests.at(-1))?.images?.length ?? 0;
+      expect([accepted > 20, accepted < 100, requests.length]).toEqual([true, true, 3]);
+      expect((await report({ ...LARGE, ...OTHER_FACTS }, VITALS)).ok).toBe(true);
+      expect(requests).toHaveLength(4);
+    },
+  );
+
+  it("accepts no facts at all, and the Worker knows earlier ones → vitals go alone", async () => {
+    const { report, requests } = scripted(ok("t"), ...behind(500));
+    await report(FACTS, VITALS);
+    const { digest, outcome } = await report({ ...LARGE, attachLimits: {} }, VITALS).then((outcome) => ({
+      outcome,
+      digest: bodyOf(requests.at(-1) as TransportRequest).factsDigest,
+    }));
+    expect([outcome.ok, digest]).toEqual([true, sha256Base64url(canonicalJson(FACTS))]);
+    expect(imagesIn(requests.at(-1))).toBeUndefined();
+  });
+
+  it("accepts no facts at all, and the Worker knows none → too large, and the text names the proxy", async () => {
+    const { report } = scripted(...behind(100));
+    expect(await report(FACTS, VITALS)).toMatchObject({
+      ok: false,
+      error: {
+        problem: { status: 413, reason: "body-too-large", title: expect.stringContaining("A proxy") },
+      },
+    });
   });
 });
