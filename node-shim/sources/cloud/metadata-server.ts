@@ -59,6 +59,8 @@ export function metadataServer(
 export function bodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
   if (!answer.ok) return answer;
   const { status, body } = answer.value;
+  if (status === 200 && /^\s*<(!doctype|html)\b/i.test(body))
+    return failure(`GET ${path}: an HTML page, such as a network's sign-in page, and no metadata`);
   return status === 200 ? success(body.trim()) : failure(`GET ${path}: status ${status}`);
 }
 

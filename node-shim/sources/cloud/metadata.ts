@@ -1,6 +1,7 @@
 // Keeps the last valid metadata of the machine's cloud, refreshed in the background. Logs a source that hangs or fails.
 import type * as z from "zod/mini";
 import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
+import { shownText } from "../../../shared/protocol/printable.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { after } from "../../base/clock.ts";
@@ -82,7 +83,19 @@ function checked(found: unknown): Result<CloudMetadata> {
   const parsed = cloudSchema.safeParse(withoutRepetition(found));
   if (parsed.success) return success(parsed.data);
   const { path, message } = firstFault(parsed.error);
-  return failure(`${path === "" ? "" : `${path.slice(1).replaceAll("/", ".")}: `}${message}`);
+  const value = parsed.error.issues[0]?.path.reduce<unknown>(memberOf, found);
+  const shown =
+    value === undefined || value === found ? "" : `: ${shownText(JSON.stringify(value), MAX_SHOWN)}`;
+  return failure(`${path === "" ? "" : `${path.slice(1).replaceAll("/", ".")}: `}${message}${shown}`);
+}
+
+/** The most characters of an invalid value that a warning quotes. */
+const MAX_SHOWN = 100;
+
+function memberOf(value: unknown, key: PropertyKey): unknown {
+  return typeof value === "object" && value !== null
+    ? (value as Record<PropertyKey, unknown>)[key]
+    : undefined;
 }
 
 /** Removes repeated addresses. Two interfaces may share a name, and the apiserver refuses equal addresses. */

@@ -134,6 +134,13 @@ describe("Google Cloud", () => {
     );
   });
 
+  it("a captive portal's page → an error that says so", async () => {
+    const url = await serve((_, response) => reply(response, 200, "<!DOCTYPE html><p>Please sign in</p>"));
+    expect(await read(awsSource(url))).toEqual(
+      failure("GET /latest/api/token: an HTML page, such as a network's sign-in page, and no metadata"),
+    );
+  });
+
   it("interfaces that are no JSON → an error", async () => {
     const path = "instance/network-interfaces/?recursive=true";
     const url = await google({ ...GOOGLE, [path]: "0/\n" });

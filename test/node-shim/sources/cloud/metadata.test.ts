@@ -86,12 +86,12 @@ it("a source that hangs → given up at the deadline, aborted, and not started a
 });
 
 test.each([
-  ["no label's value", { ...GOOD, zone: "<html>" }, "zone: not a label's value"],
+  ["no label's value", { ...GOOD, zone: "<html>" }, 'zone: not a label\'s value: "<html>"'],
   ["an unknown field", { ...GOOD, region2: "r" }, "region2: unknown field"],
   [
     "a malformed address",
     { ...GOOD, addresses: [{ type: "InternalIP", address: "eth0" }] },
-    "addresses.0: not an IP address",
+    'addresses.0: not an IP address: {"type":"InternalIP","address":"eth0"}',
   ],
   ["nothing", undefined, "Invalid input: expected object, received undefined"],
 ])("metadata that no Node can have (%s) → an error, and no refused facts", async (_, value, fault) => {
