@@ -68,7 +68,9 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
   const { nowMs, onFlip, every } = options;
   const known: Known = { state: UNKNOWN_STATE, answeredMs: nowMs() };
   const { status, version, images, imageFs, isAbsent, close } = questions(options, known);
-  const errors = () => errorsOf(known.state, nowMs());
+  // A kubelet does not start before the runtime has answered Version.
+  const isChecked = () => known.runtime !== undefined || known.state.runtimeError !== null;
+  const errors = () => errorsOf(isChecked() ? known.state : UNKNOWN_STATE, nowMs());
   let lastSeen = JSON.stringify(errors());
 
   function noteFlip(): void {
@@ -82,7 +84,8 @@ export function runtimeMonitor(options: RuntimeMonitorOptions): RuntimeMonitor {
     const now = nowMs();
     // Checks before the calls, since the errors may change with time alone: a missing answer becomes an error.
     noteFlip();
-    await Promise.all([status.at(now).then(noteFlip), version.at(now), images.at(now), imageFs.at(now)]);
+    const conditions = [status.at(now), version.at(now)].map((answered) => answered.then(noteFlip));
+    await Promise.all([...conditions, images.at(now), imageFs.at(now)]);
   }
 
   const stop = every(STATUS_EVERY_MS, () => void refresh());

@@ -17,6 +17,7 @@ import { fault } from "../../../../node-shim/wire/grpc/status.ts";
 import { factsSchema } from "../../../../shared/protocol/facts.ts";
 import { FACTS_LIMITS, LIMITS } from "../../../../shared/protocol/limits.ts";
 import { success } from "../../../../shared/result.ts";
+import { eventually } from "../../base/eventually.ts";
 import { place, type Place } from "../../wire/grpc/socket.ts";
 
 const ready = (network: boolean): StatusAnswer => ({
@@ -34,7 +35,7 @@ const VERSION = { version: "0.1.0", runtimeName: "fake", runtimeVersion: "1.2.3"
 /** The answers of a runtime, which a test can change. */
 interface Runtime {
   status: () => StatusAnswer | Promise<StatusAnswer>;
-  version: typeof VERSION;
+  version: typeof VERSION | Promise<typeof VERSION>;
   images: string[];
   mountpoint: string;
   asked: Record<"status" | "version" | "images" | "imageFs", number>;
@@ -69,9 +70,9 @@ async function startRuntime(): Promise<GrpcServer> {
       asked.status++;
       return success(await runtime.status());
     }),
-    serve(CRI.version, () => {
+    serve(CRI.version, async () => {
       asked.version++;
-      return success(runtime.version);
+      return success(await runtime.version);
     }),
     serve(CRI.listImages, () => {
       asked.images++;
@@ -127,6 +128,25 @@ test("a healthy runtime → all of its facts", async () => {
     errors: {},
   });
   expect([flips, said]).toEqual([1, []]);
+});
+
+test("Version hangs from the start → not Ready, until it answers", async () => {
+  const { promise, resolve } = Promise.withResolvers<typeof VERSION>();
+  runtime.version = promise;
+  await startRuntime();
+  const monitor = watch();
+  const refreshed = monitor.refresh();
+  await eventually(() => monitor.snapshot().handlers).toBeDefined();
+  expect([monitor.snapshot().errors, flips]).toEqual([
+    {
+      runtime: ["container runtime status check may not have completed yet"],
+      network: ["network state unknown"],
+    },
+    0,
+  ]);
+  resolve(VERSION);
+  await refreshed;
+  expect([monitor.snapshot().errors, flips]).toEqual([{}, 1]);
 });
 
 test("during a minute → the status every 5 s, images every 30 s, and once what only a restart changes", async () => {
