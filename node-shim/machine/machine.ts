@@ -74,10 +74,11 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   };
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
   const fit = reportFitter(warn);
+  const steady = steadyMemory(monotonicMs);
   const gather = async (wait?: "wait") => {
     const [{ facts: added, vitals }] = await Promise.all([extras(wait), runtime.asked()]);
     return fit({
-      facts: await gatherFacts({ ...options, extras: added }),
+      facts: steady(await gatherFacts({ ...options, extras: added })),
       vitals: { ...(await gatherVitals(options)), ...vitals },
     });
   };
@@ -103,6 +104,28 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
       runtime.close();
       limits.close();
     },
+  };
+}
+
+/** The least milliseconds between two changes of the memory's size: a balloon changes the size every few seconds. */
+export const MEMORY_EVERY_MS = 300_000;
+
+/**
+ * Returns a function that reports a changed size of memory or swap at once, and each further change MEMORY_EVERY_MS after
+ * the last one at the earliest: each change costs a full report, a patch and a line of history.
+ */
+export function steadyMemory(nowMs: () => number): (facts: Facts) => Facts {
+  let shown: Pick<NonNullable<Facts["machine"]>, "memoryBytes" | "swapBytes"> | undefined;
+  let changedMs = -Infinity;
+  return (facts) => {
+    if (facts.machine === undefined) return facts;
+    const { memoryBytes, swapBytes } = facts.machine;
+    const isChange = shown && (shown.memoryBytes !== memoryBytes || shown.swapBytes !== swapBytes);
+    if (isChange && nowMs() - changedMs < MEMORY_EVERY_MS)
+      return { ...facts, machine: { ...facts.machine, ...shown } };
+    if (isChange) changedMs = nowMs();
+    shown = { memoryBytes, swapBytes };
+    return facts;
   };
 }
 

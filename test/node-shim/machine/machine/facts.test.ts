@@ -3,7 +3,12 @@ import { addressLookup } from "../../../../node-shim/sources/kernel/addresses.ts
 import { VERSION } from "../../../../shared/version.ts";
 import type { RuntimeSnapshot } from "../../../../node-shim/sources/cri/monitor.ts";
 import type { FactsOptions } from "../../../../node-shim/machine/fact-groups.ts";
-import { gatherFacts, gatherVitals } from "../../../../node-shim/machine/machine.ts";
+import {
+  gatherFacts,
+  gatherVitals,
+  MEMORY_EVERY_MS,
+  steadyMemory,
+} from "../../../../node-shim/machine/machine.ts";
 import { fileSystemReader } from "../../../../node-shim/sources/kernel/storage.ts";
 import { systemSources } from "../../../../node-shim/machine/system-sources.ts";
 import { warnOncePerSource } from "../../../../node-shim/base/reading.ts";
@@ -241,3 +246,39 @@ test.runIf(process.platform === "linux")(
     expect(isReport(await gatherVitals(machine))).toBe(true);
   },
 );
+
+test("a balloon that changes the memory all the time → the first change at once, then one in five minutes", () => {
+  let nowMs = 1000;
+  const steady = steadyMemory(() => nowMs);
+  const at = (ms: number, memoryBytes: number, swapBytes = 0) => {
+    nowMs = ms;
+    const machine = {
+      machineID: "m",
+      systemUUID: "",
+      bootID: "b",
+      cores: 1,
+      memoryBytes,
+      swapBytes,
+      hugePages: [],
+    };
+    const { machine: shown } = steady({ machine } as unknown as Facts);
+    return [shown?.memoryBytes, shown?.swapBytes];
+  };
+  expect([at(0, 8), at(10, 8), at(20, 7), at(30, 6), at(40, 8, 1)]).toEqual([
+    [8, 0],
+    [8, 0],
+    [7, 0],
+    [7, 0],
+    [7, 0],
+  ]);
+  expect([
+    at(20 + MEMORY_EVERY_MS - 1, 5),
+    at(20 + MEMORY_EVERY_MS, 5, 2),
+    at(21 + MEMORY_EVERY_MS, 4),
+  ]).toEqual([
+    [7, 0],
+    [5, 2],
+    [5, 2],
+  ]);
+  expect(steady({} as Facts)).toEqual({});
+});
