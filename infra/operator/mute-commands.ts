@@ -2,7 +2,7 @@
 import { printable } from "../../shared/protocol/printable.ts";
 import { Argument, type Command } from "commander";
 import { type ListedMute, listedMuteSchema, mutesSchema } from "../../shared/protocol/receiver-answers.ts";
-import { answer, done, shown } from "./answer.ts";
+import { answer, done, fail, shown } from "./answer.ts";
 import { laterOf, laterText, wholeNumber } from "./flag-values.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, textOf } from "./render/shown.ts";
@@ -15,6 +15,7 @@ If a state begins during a mute and still lasts at its end, receivers are notifi
 Examples:
   rollcall mutes add -l site=b --until 4h --comment 'new power supply'
   rollcall mutes add --names 'edge-*' --from 2026-01-31T22:00:00Z --until 2026-02-01T02:00:00Z
+  rollcall mutes add --all-machines --until 1h --comment 'the data centre moves'
   rollcall mutes remove 3`;
 
 const COLUMNS: readonly TableColumn<ListedMute>[] = [
@@ -28,6 +29,7 @@ const COLUMNS: readonly TableColumn<ListedMute>[] = [
 ];
 
 interface MuteFlags extends ScopeFlags {
+  allMachines?: boolean;
   from?: string;
   until: string;
   comment?: string;
@@ -70,8 +72,11 @@ export function muteCommands(program: OperatorProgram): void {
 function addCommand(program: OperatorProgram, mutes: Command): void {
   const command = mutes
     .command("add")
-    .description("Suppress messages about the matching machines, or about all machines, for a time.");
+    .description(
+      "Suppress messages about the matching machines for a time. Needs -l, --names or --all-machines.",
+    );
   withScopeFlags(command)
+    .option("--all-machines", "mute all machines")
     .option(
       "--from <time>",
       "the begin of the mute: 15m or 2h from now, or 2026-01-31T12:00:00Z; default: now",
@@ -84,15 +89,27 @@ function addCommand(program: OperatorProgram, mutes: Command): void {
     )
     .option("--comment <text>", "the reason for the mute, for other operators")
     .action((flags: MuteFlags) => {
-      const { from, until, comment } = flags;
+      const { allMachines, from, until, comment } = flags;
+      if (!allMachines && !flags.selector && !flags.names)
+        return fail(program, {
+          reason: "usage",
+          message: "which machines? Pass -l SELECTOR, --names PATTERN, or --all-machines",
+        });
       const now = program.surroundings.now();
       const body = {
         ...scopeOf(flags),
+        ...(allMachines && { allMachines }),
         ...(from !== undefined && { from: laterOf(from, now) }),
         until: laterOf(until, now),
         ...(comment !== undefined && { comment }),
       };
-      const typed = { ...TYPED_SCOPE, from: "--from", until: "--until", comment: "--comment" };
+      const typed = {
+        ...TYPED_SCOPE,
+        allMachines: "--all-machines",
+        from: "--from",
+        until: "--until",
+        comment: "--comment",
+      };
       return answer(
         program,
         { method: "POST", path: "/v1/mutes", body, typed },

@@ -10,19 +10,18 @@ export const ALERT_STATES = ["not-ready", "silent", "cluster-unreachable", "bloc
 export const MESSAGE_FORMATS = ["json", "slack", "alertmanager"] as const;
 export type MessageFormat = (typeof MESSAGE_FORMATS)[number];
 
+const selector = labelSelector(LIMITS.textLength);
+const names = z
+  .string()
+  .check(
+    z.maxLength(LIMITS.nameLength),
+    z.regex(/^[-.*a-z\d]*$/, "must be a name, or a pattern such as edge-*"),
+  );
 const filterShape = {
   /** A label selector in kubectl's syntax: `site=berlin,tier!=gpu`. "" matches all machines. */
-  selector: z._default(labelSelector(LIMITS.textLength), ""),
+  selector: z._default(selector, ""),
   /** A name, or a pattern whose `*` matches any text without a dot. "" matches all names. */
-  names: z._default(
-    z
-      .string()
-      .check(
-        z.maxLength(LIMITS.nameLength),
-        z.regex(/^[-.*a-z\d]*$/, "must be a name, or a pattern such as edge-*"),
-      ),
-    "",
-  ),
+  names: z._default(names, ""),
 };
 const states = z.array(z.enum(ALERT_STATES)).check(z.minLength(1), z.maxLength(ALERT_STATES.length));
 
@@ -68,14 +67,39 @@ export type ReceiverChange = z.infer<typeof receiverChangeSchema>;
 
 const time = z.iso.datetime({ offset: true });
 
-/** The body of POST /v1/mutes. */
-export const newMuteSchema = z.strictObject({
-  ...filterShape,
-  /** The muted states. If absent, all states. */
-  states: z._default(states, [...ALERT_STATES]),
-  /** The start of the mute. If absent, now. */
-  from: z.optional(time),
-  until: time,
-  comment: z._default(plainText(LIMITS.textLength), ""),
-});
-export type NewMute = z.infer<typeof newMuteSchema>;
+/** The body of POST /v1/mutes. A mute without a limit to some machines needs `allMachines`. */
+export const newMuteSchema = z
+  .strictObject({
+    selector: z.optional(selector),
+    names: z.optional(names),
+    /** true to mute all machines. */
+    allMachines: z.optional(z.boolean()),
+    /** The muted states. If absent, all states. */
+    states: z._default(states, [...ALERT_STATES]),
+    /** The start of the mute. If absent, now. */
+    from: z.optional(time),
+    until: time,
+    comment: z._default(plainText(LIMITS.textLength), ""),
+  })
+  .check(
+    z.superRefine(({ selector, names, allMachines }, context) => {
+      const refuse = (path: string, message: string) =>
+        context.addIssue({ code: "custom", path: [path], message });
+      if (selector || names) {
+        if (allMachines) refuse("allMachines", "must not be true with `selector` or `names`");
+      } else if (!allMachines && (allMachines === false || selector === "" || names === ""))
+        // For one version, a body with none of the three fields mutes all machines, as before.
+        refuse(
+          selector === undefined ? "names" : "selector",
+          "must name machines; `allMachines: true` mutes all",
+        );
+    }),
+  );
+type MuteBody = z.infer<typeof newMuteSchema>;
+export type NewMute = Omit<MuteBody, "allMachines"> & { selector: string; names: string };
+
+/** Returns the mute of a body. */
+export function newMute(body: MuteBody): NewMute {
+  const { allMachines: _, selector = "", names = "", ...mute } = body;
+  return { ...mute, selector, names };
+}

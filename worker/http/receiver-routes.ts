@@ -8,6 +8,7 @@ import type {
   ReceiversAnswer,
   ReceiverTest,
 } from "../../shared/protocol/receiver-answers.ts";
+import { newMute } from "../../shared/protocol/receiver-api.ts";
 import { fleetIndex } from "../env.ts";
 import { serve } from "./route.ts";
 import { type App, done, refuse } from "./responses.ts";
@@ -56,7 +57,7 @@ serve(receiverRoutes, "GET /v1/mutes", async (c) =>
 );
 
 serve(receiverRoutes, "POST /v1/mutes", async (c, { body }) => {
-  const made = await fleetIndex(c.env).mute(body, c.var.operator.who);
+  const made = await fleetIndex(c.env).mute(newMute(body), c.var.operator.who);
   return made.ok ? c.json(made.value satisfies ListedMute, 201) : wrongField(made.error);
 });
 

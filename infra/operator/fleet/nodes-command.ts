@@ -1,7 +1,9 @@
 // Runs rollcall nodes: lists the machines, the most urgent first.
 import { InvalidArgumentError } from "commander";
 import { apiserverFault } from "../../../shared/deployment/apiserver-fault.ts";
+import { activeMutes } from "../../../shared/fleet/active-mutes.ts";
 import { readinessSchema } from "../../../shared/protocol/operator-answers.ts";
+import { mutesSchema } from "../../../shared/protocol/receiver-answers.ts";
 import { printable } from "../../../shared/protocol/printable.ts";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, formatOf, print, viewOf } from "../answer.ts";
@@ -91,14 +93,14 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
     limit: all ? Infinity : limit,
   };
   if (flags.watch) {
-    program.surroundings.process.stdout.write(await apiserverNotice(program, connection.value));
+    program.surroundings.process.stdout.write(await notices(program, connection.value));
     const changes = program.surroundings.changesOf(connection.value);
     await watchRows(program, pollMachines(connection.value, query), columns, changes);
     return changes.end();
   }
   const [found, notice] = await Promise.all([
     askMachines(connection.value, query),
-    apiserverNotice(program, connection.value),
+    notices(program, connection.value),
   ]);
   if (!found.ok) return fail(program, found.error);
   program.surroundings.process.stdout.write(notice);
@@ -106,9 +108,26 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
   await print(program, () => success(machineList(found.value, columns)), { machines, counts });
 }
 
-/** Returns the lines above a table while the apiserver fails; "" if it works, and for other formats than tables. */
-async function apiserverNotice(program: OperatorProgram, connection: WorkerConnection): Promise<string> {
+/** Returns the lines above a table: the apiserver's fault, and the mutes that are on. "" for other formats. */
+async function notices(program: OperatorProgram, connection: WorkerConnection): Promise<string> {
   if (!["", "wide"].includes(formatOf(program) ?? "")) return "";
+  const parts = [apiserverNotice(program, connection), mutesNotice(program, connection)];
+  return (await Promise.all(parts)).join("");
+}
+
+async function mutesNotice(program: OperatorProgram, connection: WorkerConnection): Promise<string> {
+  const sent = await ask(connection, { method: "GET", path: "/v1/mutes" });
+  const answer = sent.ok ? readAnswer(mutesSchema, sent.value) : sent;
+  const { screen, nowMs } = viewOf(program);
+  const mutes = answer.ok ? activeMutes(answer.value.mutes, nowMs) : null;
+  if (!mutes) return "";
+  const lines = mutes.shown.map(({ what, until }) => `Muted until ${until}: no alerts on ${what}.`);
+  if (mutes.more > 0) lines.push(`${mutes.more} more mutes are on: rollcall mutes list shows them.`);
+  return `${lines.map((line) => painted(printable(line), "yellow", screen)).join("\n")}\n\n`;
+}
+
+/** Returns the lines about an apiserver that fails; "" if it works. */
+async function apiserverNotice(program: OperatorProgram, connection: WorkerConnection): Promise<string> {
   const sent = await ask(connection, { method: "GET", path: "/readyz", answersWith: 503 });
   const readiness = sent.ok ? readAnswer(readinessSchema, sent.value) : sent;
   const fault = readiness.ok ? apiserverFault(readiness.value) : null;

@@ -3,7 +3,9 @@ import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { Component, type ComponentChildren, type ComponentType, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { apiserverFault } from "../../../shared/deployment/apiserver-fault.ts";
+import { activeMutes } from "../../../shared/fleet/active-mutes.ts";
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
+import type { MutesAnswer } from "../../../shared/protocol/receiver-answers.ts";
 import { pressed } from "../base/keys.ts";
 import { hrefOf, scrollBack, type ViewName, VIEWS } from "../base/places.ts";
 import { FleetView } from "../fleet/fleet-view.tsx";
@@ -94,6 +96,7 @@ function Frame() {
       </header>
       <ConnectionBanner />
       <ApiserverBanner />
+      <MutesBanner />
       <main ref={main} id="main" tabIndex={-1} aria-label={title}>
         <DrawBoundary key={title} what="This view">
           <View />
@@ -270,6 +273,27 @@ function ApiserverBanner() {
     <div class="notice notice-warning banner" role="alert">
       Since <Time at={fault.since} form="absolute" />, <strong>the apiserver {fault.text}</strong>. The
       machines’ states and counts are from then. <Link href={hrefOf({ view: "deployment" })}>What to do</Link>
+    </div>
+  );
+}
+
+/** Draws the mutes that are on: without a banner, an operator would wait for alerts that do not come. */
+function MutesBanner() {
+  const { clock } = usePage();
+  const { value } = usePolled<MutesAnswer>("/v1/mutes", () => CHECK_EVERY_MS);
+  const mutes = value && activeMutes(value.mutes, clock.value);
+  if (!mutes) return null;
+  return (
+    <div class="notice notice-warning banner" role="status">
+      <strong>Muted</strong>: no alerts on{" "}
+      {mutes.shown.map(({ what, until }, index) => (
+        <span key={index}>
+          {index > 0 && "; "}
+          {what} until <Time at={until} form="absolute" />
+        </span>
+      ))}
+      {mutes.more > 0 && `; ${mutes.more} more`}.{" "}
+      <Link href={hrefOf({ view: "notifications" })}>Notifications</Link>
     </div>
   );
 }

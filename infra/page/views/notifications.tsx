@@ -1,5 +1,6 @@
 // Draws the notifications: receivers, their waiting and failed deliveries, and mutes.
 import { useState } from "preact/hooks";
+import { machinesText } from "../../../shared/fleet/active-mutes.ts";
 import type {
   ChangedReceiver,
   LettersAnswer,
@@ -15,7 +16,16 @@ import { usePage } from "../page.ts";
 import { Answered, AnsweredSection, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import { Choice, ConfirmButton, DialogButton, Field, FormDialog, useAct, useForm } from "../parts/form.tsx";
+import {
+  Check,
+  Choice,
+  ConfirmButton,
+  DialogButton,
+  Field,
+  FormDialog,
+  useAct,
+  useForm,
+} from "../parts/form.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
@@ -352,40 +362,48 @@ const DURATIONS = [
 ] as const;
 
 function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
-  const { form, field } = useForm({ names: "", selector: "", comment: "", hours: "1" });
+  const { live } = usePage();
+  const { form, field } = useForm({ names: "", selector: "", allMachines: false, comment: "", hours: "1" });
   const act = useAct();
+  const { hours, names, selector, allMachines, comment } = form;
+  const count = live.machines().size;
   const submit = async () => {
-    const { hours, ...mute } = form;
     const until = new Date(nowMs() + Number(hours) * HOUR_MS).toISOString();
-    if ((await act.run("POST", "/v1/mutes", { ...mute, until })) === null) return;
+    const whose = allMachines ? { allMachines } : { names: names.trim(), selector: selector.trim() };
+    if ((await act.run("POST", "/v1/mutes", { ...whose, comment, until })) === null) return;
     onMade();
     onClose();
   };
   return (
     <FormDialog
       title="New mute"
-      label="Mute"
+      label={allMachines ? "Mute all machines" : "Mute"}
       failed="It was not made"
       act={act}
+      isDangerous={allMachines}
+      isIncomplete={!allMachines && names.trim() === "" && selector.trim() === ""}
       onSubmit={submit}
       onClose={onClose}
     >
       <p>Receivers get no alerts on these machines while it lasts. The page still shows their state.</p>
-      <Field label="Names" hint="A name, or a pattern such as edge-*; empty: all." {...field("names")} />
-      <Field label="Labels" hint="A selector: site=berlin; empty: all." {...field("selector")} />
+      <Field
+        label="Names"
+        hint="A name, or a pattern such as edge-*."
+        isDisabled={allMachines}
+        {...field("names")}
+      />
+      <Field label="Labels" hint="A selector: site=berlin." isDisabled={allMachines} {...field("selector")} />
+      <Check
+        label={`All machines (${count.toLocaleString("en")} now), in place of names and labels`}
+        {...field("allMachines")}
+      />
       <Choice label="For" choices={DURATIONS} {...field("hours")} />
       <Field label="Why" {...field("comment")} />
     </FormDialog>
   );
 }
 
-/** Describes the machines of a receiver or a mute, like `not-ready, silent of edge-* with site=berlin`. */
-export function alertsOn({
-  selector,
-  names,
-  states,
-}: Pick<ListedMute, "selector" | "names" | "states">): string {
-  const what = states.length === 0 ? "every state" : states.join(", ");
-  const whose = [names !== "" && `named ${names}`, selector !== "" && `with ${selector}`].filter(Boolean);
-  return `${what} of ${whose.length === 0 ? "all machines" : `machines ${whose.join(" and ")}`}`;
+/** Describes the alerts of a receiver or a mute, like `not-ready, silent of machines named edge-*`. */
+export function alertsOn({ states, ...scope }: Pick<ListedMute, "selector" | "names" | "states">): string {
+  return `${states.length === 0 ? "every state" : states.join(", ")} of ${machinesText(scope)}`;
 }

@@ -42,7 +42,7 @@ it("list → a table; of none a line", async () => {
 });
 
 test.each<[args: string[], body: object]>([
-  [["--until", "4h"], { until: "2026-01-01T16:00:00.000Z" }],
+  [["--all-machines", "--until", "4h"], { allMachines: true, until: "2026-01-01T16:00:00.000Z" }],
   [
     ["-l", "site=b", "--state", "silent", "--from", "30m", "--until", "1d", "--comment", "new power supply"],
     {
@@ -78,3 +78,12 @@ test.each<[args: string[], code: number, message: RegExp]>([
   expect(ended.code).toBe(code);
   expect(ended.stdout + ended.stderr).toMatch(says);
 });
+
+test.each([[[]], [["-l", ""]], [["--names", ""]], [["--state", "silent"]]])(
+  "add %j, which names no machine → refused without a request",
+  async (args) => {
+    const { code, stderr } = await run(["add", ...args, "--until", "4h"]);
+    expect([code, worker.asked]).toEqual([2, []]);
+    expect(stderr).toMatch(/-l SELECTOR, --names PATTERN, or --all-machines/);
+  },
+);

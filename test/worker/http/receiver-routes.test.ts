@@ -112,6 +112,19 @@ it("a mute is made, listed, and ended", async () => {
   expect((await operator("DELETE", `/v1/mutes/${made.body.id}`)).status).toBe(404);
 });
 
+it.each([
+  ["an express wish", { allMachines: true }],
+  ["no field about machines, as in earlier versions", {}],
+])("a mute of all machines by %s → made", async (_, wish) => {
+  const until = new Date(Date.now() + 3600_000).toISOString();
+  const made = await operator<{ id: number }>("POST", "/v1/mutes", { until, ...wish });
+  expect(made).toMatchObject({ status: 201, body: { selector: "", names: "", until } });
+  expect(made.body).not.toHaveProperty("allMachines");
+  expect((await operator("DELETE", `/v1/mutes/${made.body.id}`)).status).toBe(204);
+});
+
+const SOON = "2100-01-01T00:00:00Z";
+
 describe("a fault in a body is named, and nothing changes", () => {
   it.each<[string, string, string, object, string, RegExp]>([
     ["no name", "POST", "/v1/receivers", { url: URL_OF_OPS }, "/name", /./],
@@ -198,6 +211,39 @@ describe("a fault in a body is named, and nothing changes", () => {
       /unknown/,
     ],
     ["a mute without an end", "POST", "/v1/mutes", {}, "/until", /./],
+    [
+      "a mute of an empty selector",
+      "POST",
+      "/v1/mutes",
+      { until: SOON, selector: "" },
+      "/selector",
+      /allMachines/,
+    ],
+    ["a mute of an empty name", "POST", "/v1/mutes", { until: SOON, names: "" }, "/names", /allMachines/],
+    [
+      "a mute of two empty fields",
+      "POST",
+      "/v1/mutes",
+      { until: SOON, names: "", selector: "" },
+      "/selector",
+      /allMachines/,
+    ],
+    [
+      "a mute of not all machines",
+      "POST",
+      "/v1/mutes",
+      { until: SOON, allMachines: false },
+      "/names",
+      /allMachines/,
+    ],
+    [
+      "a mute of all and some machines",
+      "POST",
+      "/v1/mutes",
+      { until: SOON, allMachines: true, names: "x" },
+      "/allMachines",
+      /names/,
+    ],
     ["a mute that is over", "POST", "/v1/mutes", { until: "2020-01-01T00:00:00Z" }, "/until", /not over/],
     ["a mute for ever", "POST", "/v1/mutes", { until: "2999-01-01T00:00:00Z" }, "/until", /30 days/],
   ])("%s", async (_, method, path, body, pointer, detail) => {

@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
-import { newMuteSchema, newReceiverSchema } from "../../../shared/protocol/receiver-api.ts";
+import { newMute, newMuteSchema, newReceiverSchema } from "../../../shared/protocol/receiver-api.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Notifications } from "../../../worker/fleet/notifications.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
@@ -169,7 +169,7 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
       return added.value.secret ?? "";
     },
     async mute(wish) {
-      const muted = await notifications.mute(newMuteSchema.parse(wish), "alice");
+      const muted = await notifications.mute(newMute(newMuteSchema.parse(wish)), "alice");
       if (!muted.ok) throw new Error(muted.error.message);
       return muted.value.id;
     },

@@ -107,7 +107,9 @@ describe("a list whose pages never end → an error, after at most 1,024 request
       1,
       expect.stringMatching(/the list does not end within 256 MiB and 10 minutes/),
     ]);
-    expect(worker.asked.filter(({ path }) => path !== "/readyz").length).toBeLessThanOrEqual(1024);
+    expect(
+      worker.asked.filter(({ path }) => !["/readyz", "/v1/mutes"].includes(path)).length,
+    ).toBeLessThanOrEqual(1024);
   });
 });
 

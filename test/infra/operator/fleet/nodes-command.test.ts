@@ -34,14 +34,19 @@ const apiserverCheck = (state: string) => ({
 
 let worker: FakeWorker;
 let readiness: object = WELL;
+let mutes: object[] = [];
 let answer: (asked: AskedFor) => Answered = () => ({ body: whole });
 beforeAll(async () => {
-  worker = await fakeWorker((asked) => (asked.path === "/readyz" ? { body: readiness } : answer(asked)));
+  worker = await fakeWorker((asked) => {
+    if (asked.path === "/v1/mutes") return { body: { mutes } };
+    return asked.path === "/readyz" ? { body: readiness } : answer(asked);
+  });
 });
 afterAll(() => worker.close());
 afterEach(() => {
   answer = () => ({ body: whole });
   readiness = WELL;
+  mutes = [];
   worker.asked.length = 0;
 });
 const askedMachines = () => worker.asked.filter(({ path }) => path === "/v1/machines");
@@ -285,4 +290,17 @@ it("--watch → the table, then the rows that change, by ETag, until it may not 
     'W/"1"',
     'W/"2"',
   ]);
+});
+
+test.each<[string, number, string[], string]>([
+  ["a mute that is over", -1, [], ""],
+  ["a mute that is on", 1, [], "Muted until 2026-01-01T12:00:01.000Z: no alerts on all machines.\n\n"],
+  ["a mute that is on, with -o json", 1, ["-o", "json"], ""],
+])("%s → stated above the table only while it is on", async (_, untilSeconds, args, above) => {
+  const until = new Date(Date.UTC(2026, 0, 1, 12, 0, untilSeconds)).toISOString();
+  const states = ["not-ready", "silent", "cluster-unreachable", "blocked", "revoked"];
+  const from = "2026-01-01T11:00:00Z";
+  mutes = [{ id: 1, selector: "", names: "", states, from, until, comment: "", who: "alice" }];
+  const { stdout } = await nodes(args);
+  expect(stdout.startsWith("Muted") ? stdout.slice(0, above.length) : "").toBe(above);
 });
