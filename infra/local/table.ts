@@ -118,6 +118,7 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
   if (!out.isTTY) return { draw: changesOnly(out), note: (message) => void out.write(`${message}\n`) };
   let view: View | undefined;
   let drawn: string[] = [];
+  const known = new Map<string, NodeRow>();
   const size = () => ({ columns: out.columns || 80, rows: out.rows || 24 });
   const erase = () => {
     // If the terminal has become narrower, it has wrapped lines that are now too wide.
@@ -139,7 +140,7 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
   return {
     draw(next) {
       erase();
-      view = next;
+      view = next.kind === "nodes" ? withDeleted(next, known) : next;
       print();
     },
     note(message) {
@@ -148,6 +149,14 @@ export function liveTable(out: NodeJS.WriteStream, thisMachine: string): LiveTab
       print();
     },
   };
+}
+
+/** Returns the view with the Nodes that were there before, as deleted ones. Adds the present Nodes to `known`. */
+function withDeleted(view: View & { kind: "nodes" }, known: Map<string, NodeRow>): View {
+  for (const row of view.rows) known.set(row.name, row);
+  const present = new Set(view.rows.map(({ name }) => name));
+  const gone = [...known.values()].filter(({ name }) => !present.has(name));
+  return { ...view, rows: [...view.rows, ...gone.map((row) => ({ ...row, status: "Deleted" }))] };
 }
 
 /** Milliseconds without a change until the number of sockets is printed. */

@@ -185,8 +185,8 @@ export const WARNING_SOURCES = {
     "check that the file system answers",
   ],
   "memory.available": [
-    "the shim omits the signal of MemoryPressure",
-    "check that the shim may read `/proc` and the root cgroup",
+    "the shim omits the signal of MemoryPressure, whose message is then `not measured`",
+    "start the kernel with `cgroup_enable=memory` if the line names it; check that the shim may read `/proc` and the root cgroup",
   ],
   "pid.available": ["the shim omits the signal of PIDPressure", "check that the shim may read `/proc`"],
   "OOM kills": [

@@ -1,5 +1,6 @@
 // Checks everything that a shim needs, and prints the remedy for each fault: `node-shim doctor`. Changes nothing.
 import type { InitialNode } from "../../shared/node/initial-node.ts";
+import { NOT_MEASURED } from "../../shared/setters/unmeasured.ts";
 import { wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { previewNode } from "../machine/preview-node.ts";
@@ -145,7 +146,9 @@ export function nodeFindings({ node, errors }: InitialNode): Finding[] {
   const findings = errors.map((error) => warn("Node", error, SOURCE));
   for (const { type, status, message = "" } of node.status?.conditions ?? []) {
     const isGood = (status === "True") === (type === "Ready");
-    if (isGood) findings.push({ ...ok("<condition>", message), check: type });
+    if (isGood && message.startsWith(NOT_MEASURED))
+      findings.push({ ...warn("<condition>", message, SOURCE), check: type });
+    else if (isGood) findings.push({ ...ok("<condition>", message), check: type });
     else findings.push({ ...warn("<condition>", message, TODO[type] ?? "see what sets it"), check: type });
   }
   return findings;

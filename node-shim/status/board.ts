@@ -3,11 +3,14 @@ import { constants } from "node:fs";
 import { open, rename, unlink } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { nodeOf } from "../machine/preview-node.ts";
+import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { printableTexts } from "../../shared/protocol/printable.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
+import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
+import { type EvictionState, NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
 import { VERSION } from "../../shared/version.ts";
 import { codeOf, faultOf } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
@@ -74,6 +77,7 @@ export function statusBoard({
     bootID,
     startedAt: at(nowMs()),
   };
+  let eviction = NO_PRESSURE;
   const put = (noted: Partial<StatusFile>) => {
     file = { ...file, ...noted };
     write.put(JSON.stringify(shortTexts(file)));
@@ -81,10 +85,24 @@ export function statusBoard({
   return {
     file: () => file,
     note: put,
-    reported: (report) => put(notedOf(report, file, nowMs())),
+    reported: (report) => {
+      eviction = evictionAfter(report, eviction, nowMs());
+      const { conditions } = eviction;
+      const pressures = conditions.length === 0 ? undefined : [...conditions];
+      put({ ...notedOf(report, file, nowMs()), pressures });
+    },
     transport: (transport) => put({ transport: transportOf(transport, file.transport, nowMs()) }),
     written: write.done,
   };
+}
+
+/** Decides the pressure conditions from the report's signals, as the Worker does. */
+function evictionAfter({ facts, vitals }: Reported, before: EvictionState, nowMs: number): EvictionState {
+  const { settings } = facts;
+  const {
+    evictionPressureTransitionPeriodMs: periodMs = DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs,
+  } = settings;
+  return synchronizeEviction(parsedSettings(settings).thresholds, vitals.signals, before, nowMs, periodMs);
 }
 
 function transportOf(

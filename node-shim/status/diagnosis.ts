@@ -62,7 +62,8 @@ function answered(file: StatusFile, answer: NonNullable<StatusFile["answer"]>): 
   const { name, notReady } = file;
   const { phase, ready, message, factsRefused } = answer;
   const refused = factsRefused && `its facts are refused at ${factsRefused.path}: ${factsRefused.message}`;
-  const details = [message, refused].filter((text) => text !== undefined).join("; ");
+  const pressed = ready && file.pressures?.length ? `with ${file.pressures.join(" and ")}` : undefined;
+  const details = [pressed, message, refused].filter((text) => text !== undefined).join("; ");
   if (phase !== "registered") return diagnosis(phase, name, details);
   if (ready) return readyDiagnosis(file, details, refused !== undefined);
   if (notReady === undefined)

@@ -51,6 +51,7 @@ function rowsOf({ file, isRunning }: SeenStatus, nowMs: number, stateFault: stri
   const rows: [string, string | undefined | null | false][] = [
     ["Worker", file.origin],
     ["phase", answer && `${answer.phase}, node ${answer.ready ? "Ready" : "not Ready"}`],
+    ["pressure", file.pressures?.join(", ")],
     ["last report", report && `${at(report.at)}, ${report.fault ? "not taken" : "taken"}`],
     ["last answer", answer && answer.at !== report?.at && at(answer.at)],
     ["transport", file.transport && transportText(file.transport, at)],

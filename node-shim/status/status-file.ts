@@ -77,6 +77,8 @@ const schema = z.extend(lastingSchema, {
   ),
   /** The source and the message of a Ready condition that is not True, computed from this machine's own facts. */
   notReady: z.optional(z.object({ source: z.string(), message: z.string() })),
+  /** The types of the pressure conditions that are True, like MemoryPressure, by this machine's own signals. */
+  pressures: z.optional(z.array(z.string())),
   /** The container runtime; null if there is none. Absent if unknown. */
   runtime: z.optional(z.nullable(z.string())),
   dropIns: z.optional(

@@ -33,6 +33,7 @@ import { nodeStatusSetters } from "../setters/pipeline.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { shutdownEvent } from "../setters/shutdown-event.ts";
 import { systemOomEvent } from "../setters/system-oom-event.ts";
+import { unmeasuredConditions } from "../setters/unmeasured.ts";
 import {
   cloudFactsOf,
   cloudLabelsOf,
@@ -47,7 +48,7 @@ import { parsedSettings } from "./parsed-settings.ts";
 /** Returns all setters in their order. The report is their source. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
-  setters.push(machineWords, ...factSetters(reported));
+  setters.push(unmeasuredConditions(reported.vitals.signals), machineWords, ...factSetters(reported));
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
 }
 

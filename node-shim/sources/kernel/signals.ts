@@ -20,9 +20,14 @@ export function memoryAvailable(root: string): Reading<[available: number, capac
 
 /** Returns the bytes of memory in use, without the inactive page cache. */
 function workingSetBytes(root: string): Reading<number> {
-  const isUnified = readKernelFile(root, `${CGROUPS}/cgroup.controllers`).ok;
-  return isUnified ? workingSetOfV2(root) : workingSetOfV1(root);
+  const controllers = readKernelFile(root, `${CGROUPS}/cgroup.controllers`);
+  if (!controllers.ok) return workingSetOfV1(root);
+  return controllers.value.split(/\s/).includes("memory")
+    ? workingSetOfV2(root)
+    : unreadable(WITHOUT_MEMORY, "missing");
 }
+
+const WITHOUT_MEMORY = `${CGROUPS} has no memory controller, so that memory in use is not measured: start the kernel with cgroup_enable=memory`;
 
 /** Returns cgroup v2's working set: the root has no memory.current, so its parts add up (runc rootStatsFromMeminfo). */
 function workingSetOfV2(root: string): Reading<number> {

@@ -138,6 +138,23 @@ describe("drawing", () => {
     expect(written()).toBe("the apiserver answers again\n");
   });
 
+  it("a terminal, and a Node that is deleted → Deleted, until a Node of this name is there again", () => {
+    const { draw, away, written } = output(true);
+    const statuses = () => {
+      const plain = stripVTControlCharacters(written());
+      return [...plain.matchAll(/^(a|b) +(\w+)/gm)].map(([, name, status]) => `${name} ${status}`);
+    };
+    draw(row("a"), row("b"));
+    expect(statuses()).toEqual(["a Ready", "b Ready"]);
+    draw(row("a"));
+    away();
+    written();
+    draw(row("a"));
+    expect(statuses()).toEqual(["b Deleted", "a Ready"]);
+    draw(row("a"), row("b"));
+    expect(statuses()).toEqual(["a Ready", "b Ready"]);
+  });
+
   test.each<[situation: string, counts: [seconds: number, sockets: number | undefined][], said: string[]]>([
     [
       "as they become more → once they are as many for ten seconds",

@@ -408,6 +408,13 @@ describe("a Node's conditions", () => {
       /^warn: .*route controller/,
     );
   });
+
+  it("a pressure that nothing measures → a warning, although its condition is False", () => {
+    const message = "not measured: the machine does not report memory.available";
+    const condition = { type: "MemoryPressure", status: "False", message };
+    const node = { status: { conditions: [condition] } } as Parameters<typeof nodeFindings>[0]["node"];
+    expect(found(nodeFindings({ node, errors: [] }), "MemoryPressure")).toMatch(/^warn: not measured/);
+  });
 });
 
 describe("the findings as text", () => {

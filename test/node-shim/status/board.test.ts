@@ -20,7 +20,7 @@ import { defaultConfiguration } from "../../../node-shim/config/config.ts";
 import { DROP_IN_LIMITS, LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
-import { failed, ok, refused, ROOMY } from "../loop/machine.ts";
+import { failed, ok, refused, ROOMY, TIGHT } from "../loop/machine.ts";
 import { at, NOW_MS } from "./status.ts";
 
 let folder: { path: string; remove: () => void };
@@ -42,7 +42,7 @@ const reportOf = (changes: Partial<Reported> = {}): Reported => ({
   ...changes,
 });
 
-function board(environment: NodeJS.ProcessEnv = {}) {
+function board(environment: NodeJS.ProcessEnv = {}, nowMs = () => NOW_MS) {
   const lines: string[] = [];
   const options = {
     name: "edge-7",
@@ -53,7 +53,7 @@ function board(environment: NodeJS.ProcessEnv = {}) {
   };
   const made = statusBoard({
     ...options,
-    nowMs: () => NOW_MS,
+    nowMs,
     root: folder.path,
     log: (level, line) => lines.push(`${level} ${line}`),
   });
@@ -73,6 +73,20 @@ it("the transport of reports → written with its start, and with the time of th
     fault: "HTTP 403",
     againAt: at(600),
   });
+});
+
+it("signals below their thresholds → the pressures, until the period after the last one", () => {
+  let nowMs = NOW_MS;
+  const { reported, file } = board({}, () => nowMs);
+  const pressuresAfter = (signals: Reported["vitals"]["signals"], ms: number) => {
+    nowMs += ms;
+    reported(reportOf({ vitals: { signals } }));
+    return file().pressures;
+  };
+  expect(pressuresAfter(ROOMY, 0)).toBeUndefined();
+  expect(pressuresAfter(TIGHT, 10_000)).toEqual(["MemoryPressure"]);
+  expect(pressuresAfter(ROOMY, 299_999)).toEqual(["MemoryPressure"]);
+  expect(pressuresAfter(ROOMY, 1)).toBeUndefined();
 });
 
 describe("a report → the written status", () => {

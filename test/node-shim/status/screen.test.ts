@@ -31,6 +31,12 @@ state folder  /var/lib/rollcall
     );
   });
 
+  it("under pressure → in the verdict, and in a line", () => {
+    const text = screen(running({ pressures: ["MemoryPressure", "DiskPressure"] }));
+    expect(text).toMatch(/^edge-7 is Ready: with MemoryPressure and DiskPressure\n/);
+    expect(text).toMatch(/^pressure {6}MemoryPressure, DiskPressure$/m);
+  });
+
   it("a fault → the advice, and the time of the Worker's last answer", () => {
     const text = screen(UNREACHABLE);
     expect(text).toMatch(

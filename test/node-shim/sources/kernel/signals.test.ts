@@ -47,7 +47,12 @@ test.each<Row>([
   ["v1: no usage → no signal", "vm", { [`${V1}/memory.usage_in_bytes`]: null }, missing],
   ["v1: usage is no number → no signal", "vm", { [`${V1}/memory.usage_in_bytes`]: "max\n" }, error],
   ["v1: no memory.stat → no signal", "vm", { [`${V1}/memory.stat`]: null }, missing],
-  ["v2: memory controller switched off → no signal", "arm-board", {}, missing],
+  [
+    "v2: memory controller switched off → no signal, and the kernel's parameter that switches it on",
+    "arm-board",
+    {},
+    unreadable(expect.stringContaining("cgroup_enable=memory") as string, "missing"),
+  ],
   [
     "v2: memory.stat without anon → no signal",
     "numa-server",
