@@ -32,7 +32,6 @@ import { dueInMs } from "../tick/status.ts";
 import type { FreshRequests } from "./fresh-requests.ts";
 import type { HandoffState, LeaseHolder, LeaseLoan, ReturnedLoan, SocketAnswer } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
-import { SILENCE_CHECK_MS } from "./silence.ts";
 import type { Upkeep } from "./upkeep.ts";
 
 /** The longest wait for a withdrawal's answer. Then the node object writes the lease: the gateway's PUT conflicts. */
@@ -114,7 +113,7 @@ export class Lending {
   }
 
   async #withdrawFrom(number: number): Promise<void> {
-    const { state, gateway, timer, nowMs } = this.#with;
+    const { state, upkeep, gateway, timer, nowMs } = this.#with;
     const { records } = state;
     // After an eviction the loan's epoch is unknown. The epoch may be ahead of this clock, but never above `epochsTo`.
     const floor = this.#nextEpoch(this.#epoch === undefined ? this.#lent()?.epochsTo : 0);
@@ -135,9 +134,11 @@ export class Lending {
     if (!isAnswered) records.put("untouched", { untilMs: nowMs() + LOAN_LASTS_MS });
     this.#epoch = null;
     this.#withoutSocketMs = nowMs();
-    // The alarm was up to an hour ahead during the loan, and an evicted gateway no longer reports a silence.
-    await state.alarm.atLatest(nowMs() + (isAnswered ? SILENCE_CHECK_MS : TOUCH_AGAIN_MS));
-    if (!isAnswered) await this.#touch(name);
+    // The alarm was up to an hour ahead during the loan. A gateway without socket or memory no longer reports a silence.
+    await upkeep.watchOpening();
+    if (isAnswered) return;
+    await state.alarm.atLatest(nowMs() + TOUCH_AGAIN_MS);
+    await this.#touch(name);
   }
 
   /** After an unanswered withdrawal, writes the lease again until the loan has expired. The alarm calls `finish`. */

@@ -5,7 +5,7 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { TimelineRange } from "../../shared/fleet/timeline.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { noteFork } from "../../shared/node/duplicate-senders.ts";
-import type { LeaveAnswer, UpgradeAnswer } from "../../shared/protocol/answers.ts";
+import type { LeaveAnswer, Phase, UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { upgradeSchema } from "../../shared/protocol/claims.ts";
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
@@ -46,6 +46,9 @@ type CheckedReport = VerifiedRequest & ParsedReport;
 
 /** The freshness of a request while no machine is enrolled. */
 const NOT_USED: Freshness = { kind: "stale", isLate: false };
+
+/** The phases of a machine that opens a socket now, or soon. */
+const OPENING_PHASES = new Set<Phase | undefined>(["registered", "registering"]);
 
 export class NodeObject extends StoredObject {
   readonly #state: MachineState;
@@ -127,9 +130,10 @@ export class NodeObject extends StoredObject {
     const answer = await this.#handle(request, checked.value);
     this.#lending.noteHttp();
     const number = request.wantsSocket ? this.#registry.gateway() : null;
-    const mayConnect =
-      number !== null && answer.ok && "phase" in answer.value && answer.value.phase === "registered";
-    return mayConnect ? success({ ...answer.value, gateway: number }) : answer;
+    const phase = answer.ok && "phase" in answer.value ? answer.value.phase : undefined;
+    if (number === null || !OPENING_PHASES.has(phase)) return answer;
+    await this.#upkeep.watchOpening();
+    return answer.ok && phase === "registered" ? success({ ...answer.value, gateway: number }) : answer;
   }
 
   /** Handles a report over a socket: ends the loan, and makes the next loan if decideLoan allows it. */

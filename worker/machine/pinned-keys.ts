@@ -49,6 +49,7 @@ const OF_ONE_MACHINE = [
   "facts",
   "lent",
   "transport",
+  "opening",
   "runtime",
   "podCIDRs",
   "leftOut",

@@ -49,6 +49,22 @@ const AWAY = new Set<Phase | undefined>([
   "apiserver not configured",
 ]);
 
+/** For how many lease durations a machine may be opening a socket after the Worker has offered one, and the least rest. */
+const OPENING_LEASES = { whole: 2, rest: 1.5 } as const;
+
+/** Notes that a machine opens a socket. Until a gateway watches the socket, `isOpening` makes the checks frequent. */
+export function noteOpening(records: NodeRecordStore, leaseMs: number, nowMs: number): void {
+  const { whole, rest } = OPENING_LEASES;
+  const leftMs = (records.get("opening")?.untilMs ?? 0) - nowMs;
+  if (leftMs < rest * leaseMs || leftMs > whole * leaseMs)
+    records.put("opening", { untilMs: nowMs + whole * leaseMs });
+}
+
+/** Returns true if the machine may be opening a socket, which no gateway watches yet. */
+export function isOpening(records: NodeRecordStore, nowMs: number): boolean {
+  return nowMs < (records.get("opening")?.untilMs ?? 0);
+}
+
 /** Returns true if each report renews the machine's lease, so that the lease shows the time of the last report. */
 export function isLeaseRenewed(records: NodeRecordStore): boolean {
   return records.get("registration")?.phase === "registered" && !UNRENEWED.has(lastPhase(records));

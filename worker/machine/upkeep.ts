@@ -29,6 +29,8 @@ import type { LatestOfMachine } from "./shown-node.ts";
 import {
   checkSilence,
   isLeaseRenewed,
+  isOpening,
+  noteOpening,
   SILENCE_CHECK_MS,
   UNSEEN_SILENCE_CHECK_MS,
   WATCHED_SILENCE_CHECK_MS,
@@ -245,7 +247,15 @@ export class Upkeep {
   setAlarm(nowMs: number): Promise<void> {
     const { alarm, outbox } = this.#state;
     if (this.#watch === undefined && outbox.isEmpty()) return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
-    return alarm.atLatest(nowMs + (outbox.isEmpty() ? this.#checkEveryMs() : SILENCE_CHECK_MS));
+    const everyMs = this.#checkEveryMs() ?? this.#state.facts.leaseMs() + 1;
+    return alarm.atLatest(nowMs + (outbox.isEmpty() ? everyMs : Math.min(everyMs, SILENCE_CHECK_MS)));
+  }
+
+  /** Sets the alarm to the end of the lease, because no gateway watches a machine that opens a socket. */
+  watchOpening(): Promise<void> {
+    const { records, facts, alarm } = this.#state;
+    noteOpening(records, facts.leaseMs(), currentMs());
+    return alarm.atLatest((this.#lastReportMs ?? currentMs()) + facts.leaseMs() + 1);
   }
 
   /**
@@ -285,14 +295,14 @@ export class Upkeep {
     });
   }
 
-  /** Returns the time between two checks for silence. Without a renewed lease, each check may write rows. */
-  #checkEveryMs(): number {
+  /** Returns the time between two checks; null for a check when the lease ends. Without a lease, a check writes rows. */
+  #checkEveryMs(): number | null {
     const { records, facts } = this.#state;
-    if (isLeaseRenewed(records)) {
-      // During a loan the gateway reports a silence at once.
-      const isSeen = this.#watch?.isSilenceSeen || records.get("lent") !== undefined;
-      return isSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
-    }
+    // During a loan the gateway reports a silence at once.
+    const isLent = records.get("lent") !== undefined;
+    if (!isLent && isOpening(records, currentMs())) return null;
+    if (isLeaseRenewed(records))
+      return isLent || this.#watch?.isSilenceSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
     return reportIntervalMs(facts.timing()) > AWAKE_MS ? UNSEEN_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
   }
 

@@ -190,6 +190,8 @@ export interface NodeRecords {
   untouched: { untilMs: number };
   /** Present if the machine reports by a socket, or reported by a socket a moment ago. */
   transport: "socket";
+  /** Until when no gateway may watch a machine that opens a socket, so that this object checks for its silence. */
+  opening: { untilMs: number };
   /** true if the machine's clock is further off than allowed. */
   isSkewed: boolean;
   /** The skew of the machine's clock, as stored when the skew began or last changed a lot. */

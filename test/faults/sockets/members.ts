@@ -59,6 +59,7 @@ export async function passRinging(
   clock: PutClock,
   ms: number,
   stubs: readonly DurableObjectStub[],
+  atOnceMs = AT_ONCE_MS,
 ): Promise<number[]> {
   const untilMs = Date.now() + ms;
   const rang = stubs.map(() => 0);
@@ -66,7 +67,7 @@ export async function passRinging(
     const alarms = await together(stubs, alarmOf);
     const nextMs = Math.min(...alarms.map((atMs) => atMs ?? Infinity));
     if (nextMs > untilMs) break;
-    clock.shift(Math.max(0, Math.min(nextMs + AT_ONCE_MS, untilMs) - Date.now()));
+    clock.shift(Math.max(0, Math.min(nextMs + atOnceMs, untilMs) - Date.now()));
     const nowMs = Date.now();
     const ring = async (stub: DurableObjectStub, at: number) => {
       if ((alarms[at] ?? Infinity) > nowMs) return;

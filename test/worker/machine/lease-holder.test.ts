@@ -72,6 +72,7 @@ function lendingIn({ kept = {}, assigned = GATEWAY, ...gateway }: Situation = {}
           `take back: ${lease === LEASE ? "lease" : "no lease"}, renewed ${(tick.renewedAtMs ?? NaN) - NOW_MS}, heard ${latestMs - NOW_MS}`,
         ),
       forgetLent: () => note("forget what was lent"),
+      watchOpening: () => Promise.resolve(note("watch until the lease ends")),
       spendMeanwhile: (requests: number) => note(`spend ${requests}`),
       noteContact: (atMs?: number) => note(`contact ${atMs === undefined ? "unknown" : atMs - NOW_MS}`),
       connector: () => () => noApiserver,
@@ -113,22 +114,22 @@ describe("a withdrawal", () => {
     [
       "→ what the gateway has is this object's again",
       { kept: { lent: LENT } },
-      [WITHDRAWN, ...TAKEN_BACK, "alarm +300000"],
+      [WITHDRAWN, ...TAKEN_BACK, "watch until the lease ends"],
     ],
     [
       "the gateway has lost the loan → it is forgotten, and what was lent is read again",
       { kept: { lent: LENT }, withdrawn: null },
-      [WITHDRAWN, "forget what was lent", "alarm +300000"],
+      [WITHDRAWN, "forget what was lent", "watch until the lease ends"],
     ],
     [
       "of an earlier enrolment → it is forgotten",
       { kept: { lent: LENT, enrolment: { ...ENROLMENT, id: "enrolment-2" } } },
-      [WITHDRAWN, "forget what was lent", "alarm +300000"],
+      [WITHDRAWN, "forget what was lent", "watch until the lease ends"],
     ],
     [
       "the gateway fails → the lease is to be written here, until it is",
       { kept: { lent: LENT }, withdrawn: FAILS },
-      [WITHDRAWN, "forget what was lent", "alarm +10000", "alarm +10000"],
+      [WITHDRAWN, "forget what was lent", "watch until the lease ends", "alarm +10000", "alarm +10000"],
     ],
   ])("%s", async (_, situation, done) => {
     const withdrawn = lendingIn(situation);
@@ -200,7 +201,7 @@ describe("a report over a socket, which returns the loan", () => {
       { kept: { lent: LENT } },
       GATEWAY + 1,
       null,
-      [WITHDRAWN, ...TAKEN_BACK, "alarm +300000"],
+      [WITHDRAWN, ...TAKEN_BACK, "watch until the lease ends"],
     ],
   ])("%s", async (_, situation, gateway, returned, done) => {
     const taken = lendingIn(situation);
@@ -235,7 +236,7 @@ describe("a report over a socket, which returns the loan", () => {
 describe("a report over HTTP and one over a socket at the same time", () => {
   const FORGET = "forget what was lent";
   const HANDLED = "the socket's report is handled";
-  const ALARM = "alarm +300000";
+  const ALARM = "watch until the lease ends";
 
   /** `reachesFirst`: the request that reaches the gateway first, and gets the loan; `answersFirst`: which is back first. */
   it.each<
@@ -307,7 +308,7 @@ describe("a machine that must report now", () => {
     [
       "whose gateway fails → withdrawn",
       { kept: { transport: "socket", lent: LENT }, reports: FAILS },
-      [`${GATEWAY}: report now`, WITHDRAWN, ...TAKEN_BACK, "alarm +300000"],
+      [`${GATEWAY}: report now`, WITHDRAWN, ...TAKEN_BACK, "watch until the lease ends"],
     ],
   ])("%s", async (_, situation, done) => {
     const asked = lendingIn(situation);
@@ -323,7 +324,7 @@ describe("a machine that leaves", () => {
     [
       "with a lease that is lent → withdrawn first",
       { kept: { lent: LENT } },
-      [WITHDRAWN, ...TAKEN_BACK, "alarm +300000", `${GATEWAY}: dismiss, left`],
+      [WITHDRAWN, ...TAKEN_BACK, "watch until the lease ends", `${GATEWAY}: dismiss, left`],
     ],
   ])("%s", async (_, situation, done) => {
     const ended = lendingIn(situation);

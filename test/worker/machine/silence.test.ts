@@ -2,7 +2,7 @@
 // memory.
 import { describe, expect, it, vi } from "vitest";
 import { failure, success } from "../../../shared/result.ts";
-import { checkSilence, SILENCE_CHECK_MS } from "../../../worker/machine/silence.ts";
+import { checkSilence, isOpening, noteOpening, SILENCE_CHECK_MS } from "../../../worker/machine/silence.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12);
@@ -213,5 +213,22 @@ describe("a machine", () => {
     await checkSilence(state, check);
     const since = new Date(lastReportMs).toISOString();
     expect(state.notes).toEqual([`silence: silent since ${since}; last said: ${said}`]);
+  });
+});
+
+describe("a machine that opens a socket", () => {
+  const untilMs = (kept: Map<string, unknown>) => (kept.get("opening") as { untilMs: number }).untilMs;
+
+  it.each([
+    ["for the first time → two leases", undefined, 2 * LEASE_MS],
+    ["again, with a lease and a half left → no row", NOW_MS + 1.5 * LEASE_MS, 1.5 * LEASE_MS],
+    ["again, with less left → two leases", NOW_MS + 1.5 * LEASE_MS - 1, 2 * LEASE_MS],
+    ["by a clock that was put back → two leases", NOW_MS + 2 * LEASE_MS + 1, 2 * LEASE_MS],
+  ])("%s", (_, before, leftMs) => {
+    const { records, kept } = keptRecords(before === undefined ? {} : { opening: { untilMs: before } });
+    noteOpening(records, LEASE_MS, NOW_MS);
+    expect(untilMs(kept) - NOW_MS).toBe(leftMs);
+    expect(isOpening(records, NOW_MS + leftMs - 1)).toBe(true);
+    expect(isOpening(records, NOW_MS + leftMs)).toBe(false);
   });
 });
