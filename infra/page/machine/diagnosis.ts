@@ -160,7 +160,8 @@ function ready(warnings: number): Found {
   };
 }
 
-function silent({ isUsed, neighbours, live, whole, conditions }: DiagnosisFacts): Found {
+function silent(facts: DiagnosisFacts): Found {
+  const { isUsed, neighbours, live, whole } = facts;
   if (!isUsed)
     return {
       ...nothing,
@@ -179,7 +180,7 @@ function silent({ isUsed, neighbours, live, whole, conditions }: DiagnosisFacts)
     details: [
       ...(whole?.lastReportAt ? [{ name: "Last report", at: whole.lastReportAt }] : []),
       ...(since ? [{ name: "Not reporting since", at: since }] : []),
-      ...lastWords(conditions),
+      ...lastWords(facts),
       {
         name: "Its Node",
         text: hasPods(whole)
@@ -208,11 +209,13 @@ function silentSentence(neighbours: MachineNeighbours | null): string {
   return `Not reporting, like ${silent} of ${others} other machines behind ${network}.`;
 }
 
-/** Returns the conditions of the last report as a detail: a lack of memory has often stopped a silent machine. */
-function lastWords(conditions: readonly ConditionRow[]): DiagnosisDetail[] {
-  return conditions.length === 0
-    ? []
-    : [{ name: "Last reported", text: problemsText(conditions) || "no problem" }];
+/**
+ * Returns the conditions of the last report as a detail: a lack of memory has often stopped a silent machine. The feed
+ * alone cannot show that there was no problem: it has the Node's Ready.
+ */
+function lastWords({ conditions, whole }: DiagnosisFacts): DiagnosisDetail[] {
+  const text = problemsText(conditions) || (whole && conditions.length > 0 ? "no problem" : "");
+  return text === "" ? [] : [{ name: "Last reported", text }];
 }
 
 /** Returns the problem of the cluster, after the machine's own problem if the machine reports one. */

@@ -320,6 +320,8 @@ describe("silent", () => {
     ]);
     expect(said?.warnings).toEqual([]);
     expect(diagnose(diagnosisInput({ live }))?.details[2]?.text).toBe("no problem");
+    const byFeedAlone = diagnose(diagnosisInput({ live, whole: null }));
+    expect(byFeedAlone?.details.map(({ name }) => name)).not.toContain("Last reported");
     const conditions = { MemoryPressure: "True", Ready: "Unknown" };
     const byFeed = diagnose(diagnosisInput({ live: { ...live, conditions }, whole: null }));
     expect(byFeed?.details.find(({ name }) => name === "Last reported")?.text).toBe("MemoryPressure is True");
