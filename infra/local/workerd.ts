@@ -88,10 +88,10 @@ export default {
 const INTERNET =
   '(name = "internet", network = (allow = ["public", "local"], tlsOptions = (trustBrowserCas = true)))';
 
-/** Returns workerd's configuration as Cap'n Proto text. Throws without a compatibility date in wrangler.toml. */
-export function workerConfiguration(settings: WorkerSettings): string {
-  const { folder, root, port, kubeUrl } = settings;
-  const variables = {
+/** Returns the Worker's variables and secrets. */
+function variablesOf(settings: WorkerSettings): Record<string, string> {
+  const { port, kubeUrl } = settings;
+  return {
     DEPLOYMENT: settings.deployment,
     ORIGINS: `http://127.0.0.1:${port}`,
     KUBE_URL: kubeUrl,
@@ -110,10 +110,15 @@ export function workerConfiguration(settings: WorkerSettings): string {
     PRIVATE_WEBHOOKS: "loopback",
     ...settings.variables,
   };
+}
+
+/** Returns workerd's configuration as Cap'n Proto text. Throws without a compatibility date in wrangler.toml. */
+export function workerConfiguration(settings: WorkerSettings): string {
+  const { folder, root, port } = settings;
   // With a clock of its own, a benchmark also decides when an object is evicted. workerd evicts by the computer's clock.
   const options =
     settings.clock === undefined ? "enableSql = true" : "enableSql = true, preventEviction = true";
-  const bindings = Object.entries(variables).map(
+  const bindings = Object.entries(variablesOf(settings)).map(
     ([name, value]) => `(name = ${text(name)}, text = ${text(value)})`,
   );
   return `using Workerd = import "/workerd/workerd.capnp";
