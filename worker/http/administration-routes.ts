@@ -43,7 +43,7 @@ serve(
   { before: (c) => (c.var.operator.session ? refuse("forbidden", { detail: SECRET_NEEDED }) : null) },
 );
 
-const SECRET_NEEDED =
+export const SECRET_NEEDED =
   "A session cannot create an operator, who would outlive it: send a secret as a bearer token, as rollcall operators does.";
 
 serve(administrationRoutes, "GET /v1/operators", async (c) =>

@@ -1,11 +1,13 @@
 // Tests the range that a request for a timeline may have: accepted and refused values, at limits and just over them.
-// Also tests machines that are revoked or deleted.
+// Also tests machines that are revoked, deleted or not yet approved.
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
+import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { TIMELINE_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
-import { VIEW_SECRET } from "../support/constants.ts";
-import { enrolled, operator, send } from "../support/machine.ts";
+import { ORIGIN, VIEW_SECRET } from "../support/constants.ts";
+import { enrolled, mintToken, operator, send, transport } from "../support/machine.ts";
 import { setClock } from "../support/clock.ts";
 
 const NOW_MS = Date.UTC(2026, 5, 1, 12);
@@ -93,4 +95,14 @@ it("a deleted machine → its object stores nothing", async () => {
   const { name } = await enrolled("deleted");
   expect((await operator("DELETE", `/v1/nodes/${name}`)).status).toBe(204);
   expect(await env.NODES.getByName(name).stateVersion()).toBeNull();
+});
+
+it("a machine whose name another key has → the answer asks for an operator's approval of its key", async () => {
+  const { name } = await enrolled("other-key");
+  const key = await makeMachineKey();
+  const joinToken = await mintToken({ names: name });
+  const wish = { name, origin: ORIGIN, joinToken, machineID: "m-1", systemUUID: "s-1" };
+  expect(await enrol(transport, key, wish)).toMatchObject({
+    error: { problem: { detail: `An operator has to approve this machine's key ${key.thumbprint}.` } },
+  });
 });

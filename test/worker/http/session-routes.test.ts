@@ -17,6 +17,7 @@ import { type FeedTicket } from "../../../shared/protocol/feed.ts";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { AuditAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { type Environment, fleetIndex, registry } from "../../../worker/env.ts";
+import { SECRET_NEEDED } from "../../../worker/http/administration-routes.ts";
 import { OPERATOR_KEPT_MS } from "../../../worker/http/operator-access.ts";
 import { sessionId } from "../../../worker/identity/issued.ts";
 import worker from "../../../worker/index.ts";
@@ -635,7 +636,7 @@ describe("an operator with a name", () => {
 
   it("cannot be created with a session: its secret would outlive the session", async () => {
     const made = await withCookie(await signedIn(), "POST", "/v1/operators", OWN, wish);
-    expect([made.status, await made.json()]).toMatchObject([403, { reason: "forbidden" }]);
+    expect([made.status, await made.json()]).toMatchObject([403, { detail: SECRET_NEEDED }]);
     const { operators } = (await operator<OperatorsAnswer>("GET", "/v1/operators")).body;
     expect(operators.map(({ name }) => name)).not.toContain(wish.name);
   });
