@@ -59,14 +59,19 @@ export function limitFetch(scope: Pick<typeof globalThis, "fetch">, log: Log): v
   };
 }
 
-/** Returns a class whose objects have the limits of Cloudflare. */
-export function limited<Class extends ObjectClass>(of: Class, log: Log): Class {
+/** Returns a class whose objects have the limits of Cloudflare. `ask` sends each request to the apiserver, and may count it. */
+export function limited<Class extends ObjectClass>(
+  of: Class,
+  log: Log,
+  ask: (send: () => Promise<Response>) => Promise<Response> = (send) => send(),
+): Class {
   const prototype = invoked(of);
   return new Proxy(of, {
     construct(target, [ctx, env]: [ObjectContext | null, ObjectEnvironment]) {
       const connections = new OutgoingConnections();
       if (ctx) refuseLargeRows(ctx);
-      const KUBE = { fetch: limitedFetch(of.name, connections, env.KUBE, log) };
+      const kube: Fetch = (url, init) => ask(() => env.KUBE.fetch(url, init));
+      const KUBE = { fetch: limitedFetch(of.name, connections, { fetch: kube }, log) };
       const own = { ...counted(env, log), KUBE };
       const object = Reflect.construct(target, [ctx, own], prototype) as object;
       connectionsOf.set(object, connections);

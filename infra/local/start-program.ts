@@ -11,6 +11,7 @@ import { nodeName } from "../../node-shim/machine/settings.ts";
 import { TRANSPORTS } from "../../node-shim/machine/transport.ts";
 import { confirmed, type Terminal } from "../operator/confirm.ts";
 import { apiFault, type KubeAdmin } from "./kube-admin.ts";
+import { filesLack, openFiles } from "./open-files.ts";
 import { localParts, type Part, type Parts, shellCommand } from "./parts.ts";
 import { openState, type StartFlags } from "./settings.ts";
 import { type LiveTable, liveTable, readNodes } from "./table.ts";
@@ -121,6 +122,8 @@ async function startAll(
   parts: Parts,
   { console, terminal }: { console: Console; terminal: Terminal },
 ): Promise<Started | null> {
+  const lack = filesLack(flags.nodes, openFiles(), "--nodes");
+  if (lack !== null) throw new Error(lack);
   const state = openState(folder, flags.fresh === true);
   const progress = (message: string) => console.log(message);
   const confirm = async (consequence: string) => {

@@ -68,19 +68,25 @@ const CLASSES = ["NodeObject", "RegistryObject", "ClusterObject", "IndexObject",
 
 /**
  * Returns the source of a module that answers static files before it calls the Worker, and gives objects the limits of
- * Cloudflare. An empty class replaces a class that the entry lacks: workerd refuses undefined.
+ * Cloudflare. While workerd is busy, the module refuses requests of machines. An empty class replaces a class that the
+ * entry lacks: workerd refuses undefined.
  */
 const likeCloudflare = (entry: string) => `import worker, * as entry from ${text(entry)};
 import { limited, limitFetch } from ${text(join(import.meta.dirname, "platform-limits.ts"))};
+import { Admission, admitReports } from ${text(join(import.meta.dirname, "admission.ts"))};
 import { staticAnswer } from ${text(join(import.meta.dirname, "static-files.ts"))};
 export * from ${text(entry)};
+const admission = new Admission(Date.now, () => scheduler.wait(0));
+const ask = (send) => admission.ask(send);
 const log = (line) => console.warn(JSON.stringify(line));
 limitFetch(globalThis, log);
-${CLASSES.map((name) => `export const ${name} = entry.${name} ? limited(entry.${name}, log) : class {};`).join("\n")}
+if (entry.NodeObject?.prototype.reportBySocket) admitReports(entry.NodeObject, admission);
+${CLASSES.map((name) => `export const ${name} = entry.${name} ? limited(entry.${name}, log, ask) : class {};`).join("\n")}
 export default {
   scheduled: worker.scheduled,
   fetch: async (request, env, context) =>
-    (await staticAnswer(request, env.STATIC)) ?? worker.fetch(request, env, context),
+    (await staticAnswer(request, env.STATIC)) ??
+    admission.pass(request, () => worker.fetch(request, env, context)),
 };
 `;
 

@@ -47,12 +47,18 @@ export async function runFlood(
   const neighbours: Pick<LeaseWatch, "renewed"> = {
     renewed: (name, atMs) => void (NAMES.has(name) && leases.renewed(name, atMs)),
   };
-  return inMadeUpPlace(GATEWAY_LIMITS.machines, neighbours, async ({ worker }) => {
+  return inMadeUpPlace(GATEWAY_LIMITS.machines, neighbours, async ({ worker, apiserverCpuSeconds }) => {
     const failed = new AbortController();
     const wish = { url: worker.url, joinToken: worker.joinToken, from: 1, to: NEIGHBOURS, isAtOnce: false };
     const fleet = startFleet([wish], (why) => failed.abort(new Error(why)));
     try {
-      const place = { worker, fleet, output, signal: AbortSignal.any([stop, failed.signal]) };
+      const place = {
+        worker,
+        apiserverCpuSeconds,
+        fleet,
+        output,
+        signal: AbortSignal.any([stop, failed.signal]),
+      };
       await untilAllOnSockets(place, NEIGHBOURS);
       await wait(SETTLE_MS, undefined, { signal: place.signal });
       leases.begin(Date.now());

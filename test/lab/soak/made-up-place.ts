@@ -2,7 +2,7 @@
 // files, or as many as the hard limit allows.
 import { execFileSync } from "node:child_process";
 import { createHash, randomBytes } from "node:crypto";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
@@ -26,7 +26,7 @@ const SLICE_MS = 200;
 const ANSWERS_AFTER_MS = 50;
 
 /** Returns the number of files that workerd may have open. */
-export function openFiles(): number {
+export function raisedOpenFiles(): number {
   return Number(execFileSync("sh", ["-c", `${RAISED}; ulimit -n`], { encoding: "utf8" }));
 }
 
@@ -112,6 +112,7 @@ export async function workerOf(parts: Parts, started: Part, reached: Reached): P
     }),
     cpuSeconds: () => cpuSecondsOf(pid()),
     residentBytes: () => residentBytes(pid()),
+    openFiles: () => readdirSync(`/proc/${pid()}/fd`).length,
     async metrics() {
       const headers = { authorization: `Bearer ${secret}` };
       return (await fetch(`${url}/metrics`, { headers })).text();

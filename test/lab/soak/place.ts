@@ -9,6 +9,8 @@ export interface SoakWorker {
   /** Returns the CPU time of the process that runs now, in seconds. */
   cpuSeconds: () => number;
   residentBytes: () => number;
+  /** Returns the number of files and sockets that the process has open. */
+  openFiles: () => number;
   /** Returns the text of the Worker's GET /metrics. */
   metrics: () => Promise<string>;
   /** Kills the Worker and starts it again. Resolves once the Worker answers. */

@@ -2,10 +2,11 @@
 // workerd, the Worker, the shim's reporter and sockets, TCP. Simulated: the machines' facts, and that one process
 // runs thousands of machines.
 import { setTimeout as wait } from "node:timers/promises";
+import { filesLack as lackOfFiles, lackText, openFiles } from "../../../infra/local/open-files.ts";
 import { type Counted, countedIn, countedText } from "./counted.ts";
 import { type MachinesReport, type SoakFleet, startFleet } from "./fleet.ts";
 import { LeaseWatch } from "./lease-watch.ts";
-import { inMadeUpPlace, openFiles } from "./made-up-place.ts";
+import { inMadeUpPlace, raisedOpenFiles } from "./made-up-place.ts";
 import { minuteOf, minuteText, type Usage } from "./minutes.ts";
 import type { ApiserverTrouble, SoakPlace, SoakWorker } from "./place.ts";
 import { inRealPlace } from "./real-place.ts";
@@ -42,6 +43,8 @@ export interface SoakOutput {
 /** The maximum number of machines of one process. A process with ten thousand machines would be too busy. */
 const MACHINES_OF_PROCESS = 5000;
 const TICK_MS = 1000;
+/** Milliseconds between two lines about the machines' enrolment. */
+const SAY_EVERY_MS = 15_000;
 /** Milliseconds between the last machine's socket and the measurement: in this time the first leases are lent. */
 const SETTLE_MS = 20_000;
 const MINUTE_MS = 60_000;
@@ -49,7 +52,7 @@ const MINUTE_MS = 60_000;
 export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSignal): Promise<SoakObserved> {
   const leases = new LeaseWatch();
   const inPlace = plan.tunnel ? inTunnelPlace : plan.real ? inRealPlace : inMadeUpPlace;
-  const lack = filesLack(plan, openFiles());
+  const lack = filesLack(plan, plan.real ? openFiles() : raisedOpenFiles());
   if (lack !== null) throw new Error(lack);
   return inPlace(plan.machines, leases, async (place) => {
     const failed = new AbortController();
@@ -67,18 +70,16 @@ export async function runSoak(plan: SoakPlan, output: SoakOutput, stop: AbortSig
 }
 
 /**
- * The number of files that workerd has open. `socket`: for each machine's socket. `returning`: in addition for each
- * machine's HTTP connection after a kill. `others`: for the databases of objects in memory, most of them while
- * machines enrol.
+ * The number of files that workerd has open with --reconnect. `machine`: for each machine's socket, and for its HTTP
+ * connection after the kill. `others`: for the databases of the objects that wake.
  */
-const FILES = { socket: 2, returning: 2, others: 12_000 } as const;
+const RECONNECTING = { machine: 4, others: 12_000 } as const;
 
 /** Returns why workerd may have too few files open for this number of machines. null if it may have enough. */
 export function filesLack({ machines, reconnect }: SoakPlan, open: number): string | null {
-  const each = FILES.socket + (reconnect ? FILES.returning : 0);
-  if (machines * each + FILES.others <= open) return null;
-  const most = Math.max(0, Math.floor((open - FILES.others) / each));
-  return `workerd may have ${open} files open here (ulimit -n), which is enough for --machines ${most}`;
+  if (!reconnect) return lackOfFiles(machines, open, "--machines");
+  const most = Math.max(0, Math.floor((open - RECONNECTING.others) / RECONNECTING.machine));
+  return machines <= most ? null : lackText(open, "--machines", most);
 }
 
 function wishesOf({ machines, atOnce }: SoakPlan, { url, joinToken }: SoakWorker) {
@@ -268,16 +269,38 @@ function sayFailures({ say }: SoakOutput, counts: ReadonlyMap<string, number>): 
   for (const [why, count] of counts) say(`meanwhile reports were not taken: ${count} times ${why}`);
 }
 
+/** Waits until all machines are on sockets. Prints a line about the machines' enrolment every SAY_EVERY_MS. */
 export async function untilAllOnSockets(
-  { output, fleet, signal }: Pick<SoakParts, "output" | "fleet" | "signal">,
+  {
+    output,
+    fleet,
+    signal,
+    worker,
+    apiserverCpuSeconds,
+  }: Pick<SoakParts, "output" | "fleet" | "signal" | "worker" | "apiserverCpuSeconds">,
   machines: number,
 ): Promise<void> {
+  const beganMs = performance.now();
+  const failures = new Map<string, number>();
+  let saidMs = beganMs;
+  let lagMs = 0;
   for (let onSocket = 0; onSocket < machines;) {
     await wait(TICK_MS, undefined, { signal });
-    const { failures, ...said } = fleet.take();
-    onSocket = said.onSocket;
-    output.show(`${onSocket} of ${machines} machines on sockets; ${failures.at(-1) ?? ""}`);
+    const report = fleet.take();
+    onSocket = report.onSocket;
+    lagMs = Math.max(lagMs, report.lagMs);
+    countFailures(failures, report.failures);
+    output.show(`${onSocket} of ${machines} machines on sockets; ${report.failures.at(-1) ?? ""}`);
+    if (performance.now() - saidMs < SAY_EVERY_MS) continue;
+    saidMs = performance.now();
+    const cpu = `CPU: workerd ${Math.round(worker.cpuSeconds())} s, machines ${Math.round(report.cpuSeconds)} s, apiserver ${Math.round(apiserverCpuSeconds())} s`;
+    const late = `machines late by ${Math.round(lagMs)} ms`;
+    output.say(
+      `after ${elapsed(beganMs)} s: ${onSocket} of ${machines} on sockets; ${cpu}; ${late}; ${worker.openFiles()} open files`,
+    );
+    lagMs = 0;
   }
+  sayFailures(output, failures);
 }
 
 /**
