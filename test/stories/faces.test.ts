@@ -6,10 +6,14 @@ import { machineList } from "../../infra/operator/fleet/machine-list.ts";
 import { nodeScreen } from "../../infra/operator/fleet/machine-screen.ts";
 import { PIPE } from "../../infra/operator/render/terminal.ts";
 import { diagnose } from "../../infra/page/machine/diagnosis.ts";
+import { textOf } from "../../shared/fleet/alert.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { WholeNode } from "../../shared/protocol/operator-answers.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
+import { ALERT_STATES } from "../../shared/protocol/receiver-api.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
+import { fleetIndex } from "../../worker/env.ts";
+import { alertOf } from "../../worker/fleet/alert-rules.ts";
 import { currentMs, eventually, shift } from "../worker/support/clock.ts";
 import { enrolled, facts, HEALTHY, kube, operator, setFault, shimOf } from "../worker/support/machine.ts";
 
@@ -76,11 +80,16 @@ async function facesOf(name: string): Promise<Record<string, string>> {
   });
   const view = { screen: PIPE, nowMs: currentMs(), isWide: false };
   const { sentence = "", details = [], warnings = [] } = diagnosis ?? {};
+  const summary = (await fleetIndex(env).summary(name))!;
+  const state = ALERT_STATES.find((each) => each === summary.state) ?? null;
+  const cause = { kind: "machine", outage: null, summary, why: "", deployment: "", id: "" } as const;
+  const member = { machine: name, state, sinceMs: summary.sinceMs };
   return {
     "the list": list.machines[0]?.why ?? "",
     "rollcall nodes": machineList(list).text(view),
     // The lines of history are left out: a line about the node controller's change names another writer.
     "rollcall node": nodeScreen(whole, [], "").text(view),
+    notification: textOf(alertOf([member], cause)),
     "the page": [sentence, ...details.map(({ text = "" }) => text), ...warnings.map(({ text }) => text)].join(
       "\n",
     ),
@@ -151,7 +160,7 @@ const SITUATIONS: Record<string, Situation> = {
     state: "ready",
     shows: [MEMORY],
     never: [],
-    except: ["the list"],
+    except: ["the list", "notification"],
   },
 };
 
