@@ -1,4 +1,4 @@
-// Limits how fast an object sends requests to many other objects.
+// Runs work at a limited pace, or one run at a time.
 
 export interface Pace {
   /** The number of requests that begin in a second. */
@@ -21,4 +21,31 @@ export async function paced(
     if (underWay.size >= atOnce) await Promise.race(underWay);
   }
   await Promise.all(underWay);
+}
+
+/** Returns a function that runs `work` one at a time. Calls during a run share one next run, after their changes. */
+export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
+  let running: Promise<Result> | undefined;
+  let next: Promise<Result> | undefined;
+
+  function start(): Promise<Result> {
+    const run = work().finally(() => {
+      if (running === run) running = undefined;
+    });
+    running = run;
+    return run;
+  }
+
+  return () => {
+    // Between two runs `running` is undefined. A call at that moment must join the next run instead of starting a run.
+    if (next) return next;
+    if (!running) return start();
+    next = running
+      .catch(() => undefined)
+      .then(() => {
+        next = undefined;
+        return start();
+      });
+    return next;
+  };
 }

@@ -35,7 +35,8 @@ export const STATE_EXPLANATIONS: Readonly<Record<FleetState, Explanation>> = {
     todo: "`rollcall node pending` shows both machines; then `rollcall approve NAME KEY` or `rollcall reject NAME KEY`.",
   },
   revoked: {
-    means: "The Worker refuses the machine's key for ever. The Node stays until an operator removes it.",
+    means:
+      "The Worker refuses the machine's key for ever. The Node stays, with Ready Unknown, until an operator removes it.",
     todo: "To remove the Node, run `rollcall forget NAME`. To enrol the machine again, create a join token with --rejoin, and run `node-shim join` on the machine.",
   },
 };
@@ -64,7 +65,7 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
   },
   cloned: {
     means:
-      "Several machines report with one key, for example copies of a disk. The Worker ignores the reports of all these machines.",
+      "Several machines report with one key, for example copies of a disk. The Worker ignores the reports of all these machines, and sets Ready to Unknown.",
     todo: "`rollcall node clones NAME` lists the machines. Give each copy an empty state folder and its own join token. At the end, run `rollcall trust NAME`.",
   },
   "two shims": {

@@ -4,6 +4,7 @@ import type { Phase } from "../protocol/answers.ts";
 import type { Facts } from "../protocol/facts.ts";
 import { type FleetState, fleetStateOf } from "./state.ts";
 import type { MachineSummary, SummarizedCondition } from "./summary.ts";
+import { asUnknown, unreadyOf } from "./unready.ts";
 import { problemsText } from "./well-conditions.ts";
 
 type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
@@ -40,7 +41,7 @@ export function summarize(
   since: { state: FleetState; sinceMs: number },
 ): MachineSummary {
   const { phase, node, facts, silentSinceMs, key, skewMs, withheld, address, process, transport } = known;
-  const conditions = conditionsOf(known);
+  const conditions = conditionsOf(known, since.sinceMs);
   const { runtime } = facts ?? {};
   return {
     state: since.state,
@@ -77,7 +78,8 @@ const isReady = ({ type }: { type: string }) => type === "Ready";
  * Returns the Node's last conditions, replaced by later decisions. A Ready that the node controller has set to Unknown
  * stays Unknown. The controller's other Unknown conditions do not replace the last report's, which may have the cause.
  */
-function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
+function conditionsOf(machine: KnownMachine, sinceMs: number): SummarizedCondition[] {
+  const { node, decided } = machine;
   const known = node?.status?.conditions ?? [];
   const merged = known.map((condition) =>
     isReady(condition) && condition.status === "Unknown"
@@ -90,7 +92,9 @@ function conditionsOf({ node, decided }: KnownMachine): SummarizedCondition[] {
     ...all.filter((each) => !isReady(each)).slice(0, SUMMARY_LIMITS.conditions),
     ...all.filter(isReady),
   ];
-  return ordered.map(({ type, status, reason = "", message = "", lastTransitionTime }) => ({
+  const unready = unreadyOf(machine);
+  const present = unready ? asUnknown(ordered, unready, sinceMs) : ordered;
+  return present.map(({ type, status, reason = "", message = "", lastTransitionTime }) => ({
     type,
     status,
     reason,

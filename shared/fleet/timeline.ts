@@ -90,6 +90,8 @@ class Tracks {
   /** The last decision of the machine's reports, by condition. After a silence the decision applies again. */
   readonly #decided = new Map<string, Omit<Began, "fromMs">>();
   #isSilent = false;
+  /** true while several machines report with one key: no report counts, so no condition is known. */
+  #isCloned = false;
   /** The time of the machine's return; undefined once a line has reported its new state. */
   #returnedMs: number | undefined;
   /** The time of the last line that shows that the machine reported. */
@@ -105,6 +107,7 @@ class Tracks {
     if (kind === "registration" && text === SHIM_STARTED) this.#unconfirmed = new Set(this.#decided.keys());
     if (kind === "condition") return this.#takeTransition(parseTransition(text), atMs);
     if (kind === "state") return this.#takeState(text, atMs);
+    this.#takePhase(kind, text, atMs);
     if (kind !== "silence") return false;
     const silence = parseSilence(text);
     if (silence) this.#fallSilent(silence, atMs, text);
@@ -138,8 +141,25 @@ class Tracks {
       return true;
     }
     this.#decided.set(type, { status: to, text });
-    if (!this.#isSilent) this.#begin(type, { fromMs: atMs, status: to, text });
+    if (!this.#isSilent) this.#begin(type, { fromMs: atMs, ...this.#shown({ status: to, text }) });
     return true;
+  }
+
+  /** Notices the begin and the end of the phase `cloned`. The line stays a mark. */
+  #takePhase(kind: string, line: string, atMs: number): void {
+    const isBegin = (kind === "phase" || kind === "apiserver") && /(^| → )cloned(: |$)/.test(line);
+    if (!isBegin && !(this.#isCloned && line.startsWith("cloned → "))) return;
+    this.#isCloned = isBegin;
+    if (!this.#isSilent) this.#beginDecided(atMs);
+  }
+
+  #beginDecided(fromMs: number): void {
+    for (const [track, decided] of this.#decided) this.#begin(track, { fromMs, ...this.#shown(decided) });
+  }
+
+  /** Returns the decision as the bands show it. */
+  #shown(decided: Omit<Began, "fromMs">): Omit<Began, "fromMs"> {
+    return this.#isCloned ? { status: "Unknown", text: "several machines report with one key" } : decided;
   }
 
   #takeState(line: string, atMs: number): boolean {
@@ -174,13 +194,12 @@ class Tracks {
   #return({ isAnew }: ReadReturn, atMs: number, text: string): void {
     const was = this.#open.get(STATE_TRACK);
     if (was?.status === SILENT && text !== "") was.text = text;
-    const decided = [...this.#decided];
     this.#isSilent = false;
     this.#returnedMs = atMs;
     this.#contactMs = Math.max(this.#contactMs, atMs);
     // The new process will soon report the present conditions.
     if (isAnew) this.endConditions(atMs);
-    else for (const [track, before] of decided) this.#begin(track, { ...before, fromMs: atMs });
+    else this.#beginDecided(atMs);
   }
 
   /** Removes the bands that began during a silence before the Worker noticed the silence. */

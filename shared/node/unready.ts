@@ -1,33 +1,9 @@
 // Makes the patch that sets a Node's Ready to Unknown, for a machine without a report that counts. The patch changes
 // no other condition, so that the last report's pressures stay on the Node.
+import type { Unready } from "../fleet/unready.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { Node } from "../kubernetes/types.ts";
 import { readyConditionOf } from "./heartbeat.ts";
-
-/** The reason and the message of the condition Ready. */
-export interface Unready {
-  reason: string;
-  message: string;
-}
-
-/** The conditions of machines whose reports do not count. */
-export const UNREADY = {
-  cloned: {
-    reason: "MachineCloned",
-    message:
-      "Several machines report with this machine's key, and rollcall trusts no report of theirs. " +
-      "`rollcall node clones` lists the machines.",
-  },
-  revoked: {
-    reason: "KeyRevoked",
-    message: "An operator revoked this machine's key, and rollcall refuses the machine's reports.",
-  },
-  removed: {
-    reason: "MachineRemoved",
-    message:
-      "The machine has left rollcall, or an operator removed it. rollcall could not delete this Node yet.",
-  },
-} as const satisfies Record<string, Unready>;
 
 /** The node controller's reason for a silent machine. The other reasons are more exact, so this one replaces none. */
 export const NODE_STATUS_UNKNOWN = "NodeStatusUnknown";

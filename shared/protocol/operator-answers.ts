@@ -128,7 +128,8 @@ export const shownNodeSchema = z.object({
   runtime: z.string(),
   /**
    * The conditions that the last report decided. The apiserver may not have stored them yet, and its node controller
-   * may have replaced them. An earlier Worker does not send `reason` and `since`, the time of the last transition.
+   * may have replaced them. If no report of the machine counts, all are Unknown. An earlier Worker does not send
+   * `reason` and `since`, the time of the last transition.
    */
   conditions: z.array(
     z.object({

@@ -16,7 +16,7 @@ import { nameMatches } from "../../worker/identity/join-token.ts";
 import { importPublicKey, verifyRequest } from "../../worker/identity/jwt.ts";
 import { during } from "../worker/support/clock.ts";
 import { kubeClient } from "../../worker/kube/kube-client.ts";
-import { singleFlight } from "../../worker/machine/upkeep.ts";
+import { singleFlight } from "../../worker/paced.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import { enrolmentBody, enrolmentPath, toSign } from "../worker/support/enrolling.ts";
 import {

@@ -7,7 +7,7 @@ import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { failure, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import type { TickOutcome } from "../tick/tick.ts";
-import { recordPhase } from "../tick/phase.ts";
+import { lastPhase, recordPhase } from "../tick/phase.ts";
 import { KEY_REVOKED, type MachineAnswer, UNAUTHENTICATED } from "./answers.ts";
 import { recordContact, recordOutage, recordReturn, recordSetupFailure, runningOf } from "./contact.ts";
 import type { ReportStep } from "./decide-report.ts";
@@ -93,7 +93,10 @@ export class ReportExecutor {
   async #apply({ report, facts, vitalsCut, origin, address }: VerifiedReport): Promise<MachineAnswer> {
     const { senders, outbox, facts: known, records } = this.#state;
     const intervalMs = reportIntervalMs(facts?.ok ? facts.value.settings : known.timing());
-    if (!(await this.#registry.confirm(origin, currentMs(), intervalMs))) return KEY_REVOKED;
+    if (!(await this.#registry.confirm(origin, currentMs(), intervalMs))) {
+      await this.#upkeep.giveUpSoon();
+      return KEY_REVOKED;
+    }
     const nowMs = currentMs();
     senders.keep(nowMs);
     const before = runningOf(records);
@@ -118,11 +121,13 @@ export class ReportExecutor {
   }
 
   /** Answers an untrusted process without applying its report. Records the phase `cloned`, but not `two shims`. */
-  #suspend(phase: DuplicatePhase): Promise<MachineAnswer> {
+  async #suspend(phase: DuplicatePhase): Promise<MachineAnswer> {
     const nowMs = this.#noteContact();
     const isCloned = phase === "cloned";
+    const isNew = isCloned && lastPhase(this.#state.records) !== phase;
     if (isCloned) recordPhase(this.#state, phase, nowMs);
     this.#index.update();
+    if (isNew) await this.#upkeep.giveUpSoon();
     return this.#answerWithoutTick({ ...duplicateNotice(phase), ready: !isCloned && this.#upkeep.isReady() });
   }
 

@@ -273,11 +273,14 @@ export class NodeObject extends StoredObject {
     // Ends the loan even if an earlier call has refused the keys, because that call may have been interrupted.
     if (records.get("enrolment")?.isRevoked) await this.#lending.end("refused");
     this.#index.update();
+    await this.#upkeep.giveUp();
+    this.#index.update();
   }
 
   /** Acts on another writer's change. `node`: null if the Node must be read. The cluster object calls `noticeNode`. */
   async noticeNode(node: Node | null): Promise<void> {
-    if (!this.#state.keys.enrolled() || !this.#upkeep.isNews(node)) return;
+    const { records } = this.#state;
+    if (!records.get("enrolment") || records.get("isLeaving") || !this.#upkeep.isNews(node)) return;
     await this.#lending.withdraw();
     await this.#upkeep.noticeNode(node);
     this.#index.update();
@@ -294,7 +297,7 @@ export class NodeObject extends StoredObject {
     if (keys.enrolled()) {
       await this.#lending.learnContact();
       await this.#upkeep.betweenReports(name);
-    }
+    } else await this.#upkeep.giveUp();
     return this.#index.finish();
   }
 

@@ -1,6 +1,7 @@
 // Removes a machine that leaves or that an operator forgets, or only the Node of a machine that is silent for days.
 // A removed machine's keys are refused for ever. Its lease and Node are deleted if this deployment owns them. Safe
 // to repeat.
+import { UNREADY } from "../../shared/fleet/unready.ts";
 import { type ApiError, type ApiResult, isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { ownershipFault } from "../../shared/node/ownership.ts";
@@ -24,6 +25,7 @@ import type { Upkeep } from "./upkeep.ts";
 
 /** The time limit for a removal's requests: two GETs and two DELETEs. */
 const WITHIN_MS = 4000;
+const GONE = success({ isGone: true });
 const LEFT = success<LeaveAnswer>({ left: true });
 
 /** The remover: an operator, the machine itself with this key, or the registry, which has unpinned the name. */
@@ -176,6 +178,8 @@ export class Removal {
       (isForgotten ? ["forgotten by an operator", "not forgotten yet"] : ["left", "has not left yet"]);
     if (removed.ok) machineLog(name)(done);
     else machineLog(name)(not, removed.error);
+    // The Node of a machine that is only silent is Unknown already.
+    if (!words && !(removed.ok && removed.value.isGone)) await upkeep.keepUnready(UNREADY.removed);
     return removed.ok;
   }
 
@@ -184,23 +188,26 @@ export class Removal {
   }
 }
 
-/** Deletes this deployment's lease and Node. Succeeds once neither is left; otherwise returns the apiserver's error. */
+/**
+ * Deletes this deployment's lease and Node. Succeeds once neither is left; otherwise returns the apiserver's error.
+ * `isGone`: false if another program's finalizer still keeps the deleted Node.
+ */
 async function removeWhatIsThere(
   { DEPLOYMENT: deployment, KUBE_URL }: Environment,
   records: NodeRecordStore,
   connect: () => KubeClient,
   name: string,
-): Promise<Result<null, ApiError>> {
+): Promise<Result<{ isGone: boolean }, ApiError>> {
   const knownUid = registeredUid(records);
   // Without a configured apiserver there is nothing to remove, unless the machine has registered earlier.
-  if (!KUBE_URL && knownUid === undefined) return success(null);
+  if (!KUBE_URL && knownUid === undefined) return GONE;
   const client = connect();
   const node = await client.getNode(name);
   if (!node.ok && !isNodeMissing(node.error, name)) return node;
   const lease = await client.getLease(NODE_LEASE_NAMESPACE, name);
   if (!lease.ok && !isNotFound(lease.error)) return lease;
   // Another writer renews the lease, and so owns the Node.
-  if (lease.ok && foreignRenewer(lease.value, deployment, currentMs()) !== null) return success(null);
+  if (lease.ok && foreignRenewer(lease.value, deployment, currentMs()) !== null) return GONE;
 
   const ourUid =
     node.ok && ownershipFault(node.value, deployment) === null ? node.value.metadata?.uid : undefined;
@@ -210,7 +217,10 @@ async function removeWhatIsThere(
     const deleted = isOurs ? deletion(await client.deleteLease(NODE_LEASE_NAMESPACE, name, uid)) : null;
     if (deleted && !deleted.ok) return deleted;
   }
-  return ourUid === undefined ? success(null) : deletion(await client.deleteNode(name, ourUid));
+  if (ourUid === undefined) return GONE;
+  const deleted = deletion(await client.deleteNode(name, ourUid));
+  const isHeld = node.ok && node.value.metadata?.deletionTimestamp !== undefined;
+  return deleted.ok ? success({ isGone: !isHeld }) : deleted;
 }
 
 function deletion(answer: ApiResult<unknown>): Result<null, ApiError> {

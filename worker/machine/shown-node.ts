@@ -8,6 +8,7 @@ import {
   type SampledSignal,
   samplesAfter,
 } from "../../shared/fleet/samples.ts";
+import { asUnknown, type Unready, unreadyOf } from "../../shared/fleet/unready.ts";
 import { timelineOf, type TimelineRange } from "../../shared/fleet/timeline.ts";
 import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 import { kubeletsAllocatable } from "../../shared/from-report/reported-node.ts";
@@ -79,6 +80,19 @@ function allocatableOf(records: MachineState["records"], { report, reportMs }: L
   return kubeletsAllocatable(reported, known.node);
 }
 
+/** Returns the conditions that the last report decided; each is Unknown if no report of the machine counts. */
+function shownConditions(records: MachineState["records"], unready: Unready | null): WholeNode["conditions"] {
+  const decided = records.get("decided") ?? [];
+  const present = unready ? asUnknown(decided, unready, records.get("state")?.sinceMs ?? 0) : decided;
+  return present.map(({ type, status, reason, message, lastTransitionTime }) => ({
+    type,
+    status,
+    ...(reason !== undefined && { reason }),
+    ...(message !== undefined && { message }),
+    ...(lastTransitionTime !== undefined && { since: lastTransitionTime }),
+  }));
+}
+
 /** Returns the view of a machine; null if no machine is enrolled. `alarmMs`: the time of the object's next alarm. */
 export function shownNode(
   { records, facts, outbox, keys }: MachineState,
@@ -95,23 +109,17 @@ export function shownNode(
   const statusMs = latest.statusMs ?? known?.lastStatusReportTimeMs;
   const { evictionHard, evictionSoft } = stored?.facts.settings ?? {};
   const events = outbox.standing();
+  const phase = lastPhase(records) ?? null;
+  const unready = unreadyOf({ isRevoked: enrolment.isRevoked ?? false, phase });
   return {
     name,
     thumbprint,
-    phase: lastPhase(records) ?? null,
-    isReady: isRegisteredReady(records, known?.node),
+    phase,
+    isReady: unready === null && isRegisteredReady(records, known?.node),
     silentSince: at(records.get("silentSinceMs")),
     lastReportAt: at(latest.contactMs),
     runtime: neededRuntime(records),
-    conditions: (records.get("decided") ?? []).map(
-      ({ type, status, reason, message, lastTransitionTime }) => ({
-        type,
-        status,
-        ...(reason !== undefined && { reason }),
-        ...(message !== undefined && { message }),
-        ...(lastTransitionTime !== undefined && { since: lastTransitionTime }),
-      }),
-    ),
+    conditions: shownConditions(records, unready),
     node: known?.node ?? null,
     allocatable: allocatableOf(records, latest),
     facts: stored?.facts ?? null,

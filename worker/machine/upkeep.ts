@@ -1,4 +1,5 @@
 // Keeps the machine's Node as its last report requires: runs one tick at a time, sends events, checks for silence.
+import type { Unready } from "../../shared/fleet/unready.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -13,6 +14,7 @@ import { withDeadline } from "../kube/deadline.ts";
 import type { HeldToken, KnownCluster } from "../kube/token.ts";
 import type { KubeClient, RequestKind } from "../kube/kube-client.ts";
 import { logFailure, machineLog } from "../log.ts";
+import { singleFlight } from "../paced.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
 import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import { lentLease } from "../tick/lease.ts";
@@ -35,6 +37,7 @@ import {
   UNSEEN_SILENCE_CHECK_MS,
   WATCHED_SILENCE_CHECK_MS,
 } from "./silence.ts";
+import { keepUnready, UNREADY_AGAIN_MS, unreadyIn } from "./unready-node.ts";
 
 /** The time limit for sending events, and for an alarm's requests to the apiserver. */
 const ALARM_WITHIN_MS = 2000;
@@ -109,6 +112,17 @@ export class Upkeep {
   /** Notes the time of a report that need not be applied. `atMs`: undefined if only the lease has the time. */
   noteContact(atMs: number | undefined): void {
     this.#lastReportMs = atMs;
+  }
+
+  /** Writes Ready Unknown on the machine's Node if no report of the machine counts. Safe to repeat. */
+  async giveUp(): Promise<void> {
+    if (unreadyIn(this.#state)) await this.#singleTick();
+  }
+
+  /** Starts `giveUp`, for which an answer does not wait. The alarm repeats it if an eviction interrupts it. */
+  giveUpSoon(): Promise<void> {
+    this.#inBackground(this.giveUp());
+    return this.#state.alarm.atLatest(currentMs() + UNREADY_AGAIN_MS.least);
   }
 
   /** Waits until no tick is in progress that could write for a machine that is no longer enrolled. */
@@ -224,7 +238,11 @@ export class Upkeep {
     const sent = this.flush(name).catch((error: unknown) =>
       logFailure({ node: name, message: "events failed", error: String(error) }),
     );
-    this.#following = Promise.all([sent, this.#askWatch(name)]).then(() => undefined);
+    this.#inBackground(Promise.all([sent, this.#askWatch(name)]));
+  }
+
+  #inBackground(work: Promise<unknown>): void {
+    this.#following = Promise.allSettled([this.#following, work]).then(() => undefined);
   }
 
   /** Sends events and records silence. Must not renew the lease, write the status or register: the alarm calls it. */
@@ -232,6 +250,7 @@ export class Upkeep {
     const { alarm, outbox } = this.#state;
     const inAWhile = () => currentMs() + SILENCE_CHECK_MS;
     try {
+      await this.giveUp();
       await this.flush(name);
       await this.#askWatch(name);
       const next = await this.#checkSilence(name);
@@ -328,12 +347,15 @@ export class Upkeep {
   async #tick(): Promise<TickOutcome> {
     const { records, keys, senders, facts } = this.#state;
     const enrolment = records.get("enrolment");
-    if (!keys.enrolled()) return { phase: "node deleted", ready: false };
-    if (!enrolment) throw new Error("a tick without an enrolment");
+    if (!enrolment && keys.enrolled()) throw new Error("a tick without an enrolment");
+    if (!enrolment || records.get("isLeaving")) return { phase: "node deleted", ready: false };
     const [report, seen] = [this.#latest, this.#seen];
     this.#seen = undefined;
     // The tick with the new report follows, and also makes the write that the notice requires.
     if (seen) await this.#actOn(seen.node, enrolment, report === this.#applied ? report : undefined);
+    const unready = unreadyIn(this.#state);
+    if (unready) await this.keepUnready(unready);
+    if (!keys.enrolled()) return { phase: "node deleted", ready: false };
     if (report === this.#applied)
       return { phase: lastPhase(records) ?? "registering", ready: this.isReady() };
     this.#applied = report;
@@ -353,6 +375,17 @@ export class Upkeep {
     }
     if (FLUSHING_PHASES.has(outcome.phase)) await this.flush(enrolment.name);
     return outcome;
+  }
+
+  /** Writes Ready Unknown. Call it while no tick is in progress. */
+  async keepUnready(unready: Unready): Promise<void> {
+    if (!this.#env.KUBE_URL) return;
+    const [state, requests, { nodeVersion }] = [this.#state, this.#requests, this.#memory];
+    const client = (mayAsk: (what: RequestKind) => boolean) => this.connector(mayAsk)(ALARM_WITHIN_MS);
+    const flush = (name: string) => this.flush(name);
+    const node = { deployment: this.#env.DEPLOYMENT, nodeVersion };
+    this.#memory.nodeVersion = await keepUnready({ state, requests, client, flush, ...node }, unready);
+    requests.keep();
   }
 
   /** Acts on another writer's change of the Node. Writes the status if the last report is recent and limits allow. */
@@ -403,31 +436,4 @@ export class Upkeep {
   #kube(): KubeClient {
     return this.connector((what) => this.#requests.take(what))(ALARM_WITHIN_MS);
   }
-}
-
-/** Returns a function that runs `work` one at a time. Calls during a run share one next run, after their changes. */
-export function singleFlight<Result>(work: () => Promise<Result>): () => Promise<Result> {
-  let running: Promise<Result> | undefined;
-  let next: Promise<Result> | undefined;
-
-  function start(): Promise<Result> {
-    const run = work().finally(() => {
-      if (running === run) running = undefined;
-    });
-    running = run;
-    return run;
-  }
-
-  return () => {
-    // Between two runs `running` is undefined. A call at that moment must join the next run instead of starting a run.
-    if (next) return next;
-    if (!running) return start();
-    next = running
-      .catch(() => undefined)
-      .then(() => {
-        next = undefined;
-        return start();
-      });
-    return next;
-  };
 }

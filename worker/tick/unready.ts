@@ -2,11 +2,12 @@
 // renewed, and no other part of the Node is written.
 import { type ApiError, isConflict } from "../../shared/kubernetes/api-error.ts";
 import { transitions } from "../../shared/fleet/history-lines.ts";
+import type { Unready } from "../../shared/fleet/unready.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { isBystander } from "../../shared/node/bystander.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
-import { type Unready, unreadyPatch } from "../../shared/node/unready.ts";
+import { unreadyPatch } from "../../shared/node/unready.ts";
 import { recordNodeStatusEvent } from "../../shared/setters/record-node-status-event.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { MachineLog } from "../log.ts";
@@ -46,13 +47,17 @@ export async function writeUnready(machine: UnreadyMachine, unready: Unready): P
   const known = records.get("registration")?.phase === "registered" ? records.get("node")?.node : undefined;
   if (!known) return { kind: "no Node" };
   const client = machine.client();
-  const first = await patch(machine, client, known, nodeVersion ?? known.metadata?.resourceVersion, unready);
-  if (first.kind !== "failed" || !isConflict(first.error)) return first;
-  const own = new OwnReader(machine, client);
-  const read = await own.readNode();
-  if (own.lost) return lost(machine);
-  if (!read.ok) return failed(machine, read.error);
-  return patch(machine, client, read.value, read.value.metadata?.resourceVersion, unready);
+  let written = await patch(machine, client, known, nodeVersion ?? known.metadata?.resourceVersion, unready);
+  if (written.kind === "failed" && isConflict(written.error)) {
+    const own = new OwnReader(machine, client);
+    const read = await own.readNode();
+    if (own.lost) return lost(machine);
+    written = read.ok
+      ? await patch(machine, client, read.value, read.value.metadata?.resourceVersion, unready)
+      : failed(read.error);
+  }
+  if (written.kind === "failed") machine.log("status not written", written.error);
+  return written;
 }
 
 async function patch(
@@ -77,7 +82,7 @@ async function patch(
   // After an eviction, the object recognises its own write by `sent`.
   if (known) records.put("node", { ...known, node: original, readAgain: true, sent });
   const patched = await client.patchNodeStatus(original, ofVersion(wanted, version));
-  if (!patched.ok) return isNodeMissing(patched.error, name) ? lost(machine) : failed(machine, patched.error);
+  if (!patched.ok) return isNodeMissing(patched.error, name) ? lost(machine) : failed(patched.error);
   const node = patched.value;
   store(machine, node);
   for (const text of transitions(before, decidedConditions(node)))
@@ -101,7 +106,4 @@ function lost({ records }: UnreadyMachine): UnreadyOutcome {
   return { kind: "no Node" };
 }
 
-function failed({ log }: UnreadyMachine, error: ApiError): UnreadyOutcome {
-  log("status not written", error);
-  return { kind: "failed", error };
-}
+const failed = (error: ApiError): UnreadyOutcome => ({ kind: "failed", error });

@@ -354,9 +354,9 @@ function contested({ isContested }: DiagnosisFacts): DiagnosisWarning[] {
   return warn(text, "Approve or reject it.", { link: "approvals" });
 }
 
-/** Warns of each pressure. The details of a silent machine already list the conditions of its last report. */
-function pressures({ conditions, state }: DiagnosisFacts): DiagnosisWarning[] {
-  if (state === "silent" || state === "revoked") return [];
+/** Warns of each pressure of a machine whose reports count. The details of a silent machine list its last conditions. */
+function pressures({ conditions, state, phase }: DiagnosisFacts): DiagnosisWarning[] {
+  if (state === "silent" || state === "revoked" || phase === "cloned") return [];
   return conditions
     .filter(({ type, isWell }) => !isWell && type !== "Ready")
     .flatMap((row) => warn(`${conditionText(row)}.`, CONDITION_EXPLANATIONS[row.type]?.todo ?? ""));

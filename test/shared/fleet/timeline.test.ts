@@ -209,6 +209,43 @@ describe("bands, from when to when", () => {
       ["Ready 0–100 True", "state 0–100 ready"],
     ],
     [
+      "clones → Unknown until a report counts, then the last decision again",
+      [...READY, line(20, "phase", "registered → cloned"), line(40, "phase", "cloned → registered")],
+      ["Ready 0–20 True", "Ready 20–40 Unknown", "Ready 40–100 True", "state 0–100 ready"],
+    ],
+    [
+      "clones, before and after an outage of the apiserver → Unknown",
+      [
+        ...READY,
+        line(20, "apiserver", "apiserver unreachable → cloned: away a to b"),
+        line(40, "apiserver", "cloned → apiserver unreachable"),
+      ],
+      ["Ready 0–20 True", "Ready 20–40 Unknown", "Ready 40–100 True", "state 0–100 ready"],
+    ],
+    [
+      "clones that are silent in between → Unknown, silent, Unknown; then the new decision",
+      [
+        ...READY,
+        line(5, "phase", "registered → cloned"),
+        silent(15, 10),
+        state(15, "silent", "blocked"),
+        back(30, 10),
+        state(30, "blocked", "silent"),
+        condition(50, "Ready", "False", "True"),
+        line(50, "phase", "cloned → registered"),
+      ],
+      [
+        "Ready 0–5 True",
+        "Ready 5–10 Unknown",
+        "Ready 10–30 silent",
+        "Ready 30–50 Unknown",
+        "Ready 50–100 False",
+        "state 0–10 ready",
+        "state 10–30 silent",
+        "state 30–100 blocked",
+      ],
+    ],
+    [
       "a clock that was set back → no overlap",
       [
         condition(20, "Ready", "True"),

@@ -1,7 +1,8 @@
 // Tests the patch that sets Ready to Unknown: when it is made, and which fields it has.
 import { expect, test } from "vitest";
 import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
-import { NODE_STATUS_UNKNOWN, UNREADY, unreadyPatch } from "../../../shared/node/unready.ts";
+import { UNREADY } from "../../../shared/fleet/unready.ts";
+import { NODE_STATUS_UNKNOWN, unreadyPatch } from "../../../shared/node/unready.ts";
 
 const NOW_MS = Date.parse("2026-02-03T04:05:06.789Z");
 const NOW = "2026-02-03T04:05:06Z";

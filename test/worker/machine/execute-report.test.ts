@@ -85,6 +85,7 @@ function executorIn(situation: Situation = {}) {
     },
     noteContact: (nowMs: number) => at("contact", nowMs),
     isReady: () => situation.isReady ?? true,
+    giveUpSoon: () => Promise.resolve(note("given up")),
     flush: (name: string) => Promise.resolve(note(`events of ${name || "no name"}`)),
   };
   const requests = { offerTicket: (isLate?: boolean) => (isLate ? "late ticket" : "ticket") };
@@ -217,7 +218,7 @@ describe("a report that is applied", () => {
     const { execute, done, kept } = executorIn({ confirmed: false });
     const before = new Map(kept);
     expect(await execute(APPLY)).toEqual(KEY_REVOKED);
-    expect([done, kept]).toEqual([["senders +0", `confirm ${ORIGIN}`], before]);
+    expect([done, kept]).toEqual([["senders +0", `confirm ${ORIGIN}`, "given up"], before]);
   });
 
   it("the registry fails → no answer, and nothing is stored", async () => {
@@ -337,7 +338,7 @@ describe("a report that is not applied", () => {
       suspended("cloned"),
       {},
       { ...NEXT, ...duplicateNotice("cloned"), ready: false },
-      [...CONTACT, INDEX, ...WITHOUT_TICK],
+      [...CONTACT, INDEX, "given up", ...WITHOUT_TICK],
       "cloned",
       ["phase: registered → cloned"],
     ],

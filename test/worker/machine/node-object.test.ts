@@ -413,6 +413,7 @@ it("an alarm of a revoked machine after an eviction → no request, and no furth
   const name = "alarm-revoked";
   await steady(name);
   await operator("POST", `/v1/nodes/${name}/revoke`);
+  await requestsAbout(name);
   await evictDurableObject(objectOf(name));
   await runInDurableObject(objectOf(name), (_, { storage }) => storage.setAlarm(Date.now() + 60_000));
   await runDurableObjectAlarm(objectOf(name));

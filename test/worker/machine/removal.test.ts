@@ -133,6 +133,7 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
       },
       connector: connectorIn(environment),
       flush: (name: string) => Promise.resolve(void done.push(`events of ${name} sent`)),
+      keepUnready: ({ reason }: { reason: string }) => Promise.resolve(void done.push(reason)),
     },
     registry: () => registry,
     offerTicket: () => "a ticket",
@@ -328,17 +329,26 @@ describe("the log", () => {
 });
 
 describe("an alarm that completes a removal", () => {
-  it.each<[string, Cluster, Machine, boolean]>([
-    ["nothing is left → the object forgets", {}, {}, true],
-    ["the apiserver fails → tried again in a while", { node: FAILURE(500) }, {}, false],
-    ["a variable cannot be read → tried again in a while", {}, { isConfigured: false }, false],
-  ])("%s", async (_, cluster, machine, forgets) => {
+  it.each<[string, Cluster, Machine, string[]]>([
+    ["nothing is left → the object forgets", {}, {}, ["the index is told", "erased"]],
+    ["the apiserver fails → tried again in a while", { node: FAILURE(500) }, {}, ["MachineRemoved"]],
+    ["a variable cannot be read → tried again in a while", {}, { isConfigured: false }, []],
+    [
+      "a finalizer keeps the Node → Ready Unknown, and the object forgets",
+      {
+        node: nodeOf({ deletionTimestamp: new Date(NOW_MS).toISOString() }),
+        deletes: () => Response.json(nodeOf()),
+      },
+      {},
+      ["MachineRemoved", "the index is told", "erased"],
+    ],
+  ])("%s", async (_, cluster, machine, after) => {
     setClock(NOW_MS);
     vi.spyOn(console, "error").mockReturnValue(undefined);
     const { removal, atLatest, done } = removalIn(cluster, { ...machine, isLeaving: true });
     await removal.resume("edge-1");
-    expect(done).toEqual(["sockets ended: left", ...(forgets ? ["the index is told", "erased"] : [])]);
-    expect(atLatest.mock.calls).toEqual(forgets ? [] : [[NOW_MS + 5 * 60_000]]);
+    expect(done).toEqual(["sockets ended: left", ...after]);
+    expect(atLatest.mock.calls).toEqual(after.includes("erased") ? [] : [[NOW_MS + 5 * 60_000]]);
   });
 });
 

@@ -171,6 +171,15 @@ describe("around a range", () => {
       ],
       ["ready → silent", "silent since x", "the shim started", FULL],
     ],
+    [
+      "and the last begin or end of clones",
+      [
+        ["phase", "registered → cloned", -9],
+        ["phase", "cloned → registered", -8],
+        ["phase", "registered → name taken", -7],
+      ],
+      ["cloned → registered"],
+    ],
   ])("%s", async (situation, added, expected) => {
     const { lines, isCut } = await around(situation, added);
     expect([lines.map(({ text }) => text), isCut]).toEqual([expected, false]);

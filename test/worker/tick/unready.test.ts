@@ -1,7 +1,7 @@
 // Tests the write of Ready Unknown between reports: its requests, the Node that results, and what is stored.
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { UNREADY } from "../../../shared/node/unready.ts";
+import { UNREADY } from "../../../shared/fleet/unready.ts";
 import { writeUnready } from "../../../worker/tick/unready.ts";
 import { statusResponse } from "../support/kube-in-between.ts";
 import { type Kept, SteppingMachine } from "../support/stepping-machine.ts";

@@ -3,6 +3,9 @@
 // former test ended: the number of silent Nodes affects the result.
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PERIODS, type TestCluster } from "./test-cluster.ts";
+import { UNREADY } from "../../../../../shared/fleet/unready.ts";
+import type { Node } from "../../../../../shared/kubernetes/types.ts";
+import { unreadyPatch } from "../../../../../shared/node/unready.ts";
 import { viewOf } from "../../../../../infra/local/apiserver/controllers/node-view.ts";
 import { listOf, fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { type Received, type Sent, send } from "../test-server.ts";
@@ -155,6 +158,26 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
     test("its lease alone keeps it Ready", async () => {
       const longerThanGrace = PERIODS.monitorGracePeriodMs + 1_000;
       await stays(() => look("quiet"), { conditions: allWell, taints: [] }, longerThanGrace);
+    });
+
+    test("a Ready that the Worker has set to Unknown keeps reason and message, and so do the others", async () => {
+      await register("refused", allWell);
+      const node = (await ask({ path: `${nodes}/refused` })).body as Node;
+      const body = unreadyPatch(node, UNREADY.revoked, cluster.now())!;
+      await must({ method: "PATCH", path: `${nodes}/refused/status`, type: "strategic", body });
+      const conditions = [...allWell.slice(0, -1), condition("Ready", "Unknown", UNREADY.revoked)];
+      const refused = {
+        conditions,
+        taints: [taint("unreachable", "NoExecute"), taint("unreachable", "NoSchedule")],
+      };
+      await until(() => look("refused"), refused);
+      // The times of the conditions show that the controller has not written the conditions again.
+      const { conditions: before } = viewOf((await ask({ path: `${nodes}/refused` })).body);
+      await stays(() => look("refused"), refused, PERIODS.monitorGracePeriodMs + 1_000);
+      expect(viewOf((await ask({ path: `${nodes}/refused` })).body).conditions).toEqual(before);
+      await report("refused", { Ready: "True" });
+      await until(async () => (await look("refused")).taints, []);
+      await must({ method: "DELETE", path: `${nodes}/refused` });
     });
 
     test("silence: everything is Unknown, and with another Node Ready its pods have to go", async () => {

@@ -1,6 +1,6 @@
 // Tests that `singleFlight` runs its work once at a time, and that at most one run waits for the present run.
 import { expect, it } from "vitest";
-import { singleFlight } from "../../../../worker/machine/upkeep.ts";
+import { singleFlight } from "../../worker/paced.ts";
 
 /** Returns work whose runs end when the test ends them. */
 function work() {
