@@ -2,14 +2,14 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, expect, it } from "vitest";
-import type { BulkPlan } from "../../../shared/protocol/administration-answers.ts";
-import { BULK_LIMITS } from "../../../shared/protocol/limits.ts";
-import { fleetIndex, registry } from "../../../worker/env.ts";
-import { ROWS_AT_ONCE } from "../../../worker/http/lists.ts";
-import { VIEW_SECRET } from "../support/constants.ts";
-import { operator, send } from "../support/machine.ts";
-import { spreadSummaryOf } from "../support/made-up-fleet.ts";
-import { writeMachines } from "../support/stored-machines.ts";
+import type { BulkPlan } from "../../../../shared/protocol/administration-answers.ts";
+import { BULK_LIMITS } from "../../../../shared/protocol/limits.ts";
+import { fleetIndex, registry } from "../../../../worker/env.ts";
+import { ROWS_AT_ONCE } from "../../../../worker/http/lists.ts";
+import { VIEW_SECRET } from "../../support/constants.ts";
+import { operator, send } from "../../support/machine.ts";
+import { spreadSummaryOf } from "../../support/made-up-fleet.ts";
+import { writeMachines } from "../../support/stored-machines.ts";
 
 /** The number of characters of a name: the names of MACHINES machines have as many as one action may have. */
 const NAME_LENGTH = 250;
