@@ -37,7 +37,7 @@ export async function prepareWorker(settings: WorkerSettings): Promise<string[]>
   const { folder, root, entry = join(root, "worker/index.ts") } = settings;
   mkdirSync(join(folder, "objects"), { recursive: true, mode: 0o700 });
   await build({
-    stdin: { contents: likeCloudflare(entry), resolveDir: root },
+    stdin: { contents: likeCloudflare(entry, root), resolveDir: root },
     outfile: join(folder, "worker.js"),
     bundle: true,
     format: "esm",
@@ -71,12 +71,13 @@ const CLASSES = ["NodeObject", "RegistryObject", "ClusterObject", "IndexObject",
  * Cloudflare. While workerd is busy, the module refuses requests of machines. An empty class replaces a class that the
  * entry lacks: workerd refuses undefined.
  */
-const likeCloudflare = (entry: string) => `import worker, * as entry from ${text(entry)};
+const likeCloudflare = (entry: string, root: string) => `import worker, * as entry from ${text(entry)};
 import { limited, limitFetch } from ${text(join(import.meta.dirname, "platform-limits.ts"))};
 import { Admission, admitReports } from ${text(join(import.meta.dirname, "admission.ts"))};
+import { currentMs } from ${text(join(root, "worker/clock.ts"))};
 import { staticAnswer } from ${text(join(import.meta.dirname, "static-files.ts"))};
 export * from ${text(entry)};
-const admission = new Admission(Date.now, () => scheduler.wait(0));
+const admission = new Admission(currentMs, () => scheduler.wait(0));
 const ask = (send) => admission.ask(send);
 const log = (line) => console.warn(JSON.stringify(line));
 limitFetch(globalThis, log);
