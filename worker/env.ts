@@ -22,6 +22,7 @@ export interface Environment
       | "GATEWAY_SIZE"
       | "MACHINE_METRICS"
       | "MACHINE_REQUESTS"
+      | "MARK_SILENT_NODES"
       | "NODE_HINTS"
       | "NODE_ROLE"
       | "NODE_TOPOLOGY_LABELS"
@@ -43,6 +44,8 @@ export interface Environment
   MACHINE_METRICS?: string;
   /** The number of apiserver requests that one machine may cause at once, and per minute. Absent or empty: 20. */
   MACHINE_REQUESTS?: number | string;
+  /** Whether the Worker sets Ready to Unknown on silent machines' Nodes without pods: `on` or `off`, by default `on`. */
+  MARK_SILENT_NODES?: string;
   /** Whether topology hints of Services skip Nodes without pods: one of NODE_HINTS, by default `count`. */
   NODE_HINTS?: string;
   /** The roles of Nodes whose join token names no role, separated by spaces. Absent or empty: no role. */
@@ -124,6 +127,11 @@ export function registerAgain(env: Pick<Environment, "REGISTER_AGAIN">): Registe
 /** Returns the number of days of silence after which a machine's Node is removed; null for never. Throws if invalid. */
 export function removeSilentNodesDays(env: Pick<Environment, "REMOVE_SILENT_NODES_DAYS">): number | null {
   return wholeNumber("REMOVE_SILENT_NODES_DAYS", env.REMOVE_SILENT_NODES_DAYS, 0) || null;
+}
+
+/** Reports whether the Worker marks silent machines' Nodes. Any value but `off` means yes. */
+export function isMarkingOn({ MARK_SILENT_NODES }: Pick<Environment, "MARK_SILENT_NODES">): boolean {
+  return MARK_SILENT_NODES !== "off";
 }
 
 /** Reports whether the Worker watches the Nodes. Any value but `off` means yes; GET /readyz reports an invalid value. */

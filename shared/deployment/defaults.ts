@@ -25,6 +25,7 @@ export const DEFAULTS = {
   NODE_HINTS: "count",
   NODE_UNSCHEDULABLE: "off",
   REGISTER_AGAIN: "when-silent",
+  MARK_SILENT_NODES: "on",
   NODE_WATCH: "on",
   FAIL_STRANDED_PODS: "off",
   MACHINE_METRICS: "on",

@@ -51,6 +51,7 @@ export const VARIABLES = {
   GATEWAY_SIZE: (text) => checkNumber("GATEWAY_SIZE", text),
   SHARED_LIMITS_FACTOR: (text) => checkNumber("SHARED_LIMITS_FACTOR", text),
   REGISTER_AGAIN: oneOf(REGISTER_AGAIN),
+  MARK_SILENT_NODES: checkSwitch("on"),
   REMOVE_SILENT_NODES_DAYS: (text) => checkNumber("REMOVE_SILENT_NODES_DAYS", text),
   NODE_WATCH: checkSwitch("on"),
   FAIL_STRANDED_PODS: checkSwitch("off"),

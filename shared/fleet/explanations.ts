@@ -101,7 +101,7 @@ export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
 export const CONDITION_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
   Ready: {
     means:
-      "True: the machine could run pods, by its own reports. False: the message of the condition has the reason. Unknown: the cluster's node controller has set this status because the machine does not report.",
+      "True: the machine could run pods, by its own reports. False: the message of the condition has the reason. Unknown: the Worker or the cluster's node controller has set this status because no report of the machine counts.",
     todo: "If False, fix the fault in the message: the container runtime, its network, storage, or a shutdown. If Unknown, run `rollcall explain silent`.",
   },
   MemoryPressure: {

@@ -18,6 +18,7 @@ import { migrate, type Migration, StoredObject } from "../storage/migrations.ts"
 import { prune } from "../storage/prune.ts";
 import { type Sealer, sealer } from "../storage/sealed-text.ts";
 import { shortened } from "../storage/shortened.ts";
+import { RATE_LIMITS, reserve, take, type TokenBucket } from "../storage/token-bucket.ts";
 import { NodeWatch, NOT_WATCHED, WATCH_LIMITS, type WatchStatus } from "./node-watch.ts";
 import { Notices } from "./notices.ts";
 import { type Pod, STRANDED_PODS, StrandedPods } from "./stranded-pods.ts";
@@ -36,6 +37,10 @@ const TOKEN_SECONDS = 24 * 3600;
 const WITHIN_MS = 1500;
 /** The wait before the alarm repeats a step that threw an exception. */
 const AGAIN_MS = 5 * 60_000;
+/** The time for which the watch of the Nodes must be live before a silent machine's Node may be written. */
+export const WELL_FOR_MS = 60_000;
+/** The least wait before a silent machine's object asks again. */
+const LEAST_WAIT_MS = 1000;
 /** The deadline of one page of the list of Nodes. */
 const PAGE_WITHIN_MS = 20_000;
 
@@ -65,6 +70,8 @@ export class ClusterObject extends StoredObject {
   readonly #durations = new Durations(currentMs);
   readonly #apiserver: ApiserverProbe;
   readonly #alarm: LazyAlarm;
+  #silentNodes: TokenBucket | undefined;
+  #silentNodesAgain: TokenBucket | undefined;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -98,6 +105,22 @@ export class ClusterObject extends StoredObject {
     if (!this.#watch) return NOT_WATCHED;
     await this.watchNodes();
     return this.#watch.statusOf(name);
+  }
+
+  /**
+   * Returns 0 if a silent machine's object may write its Node now; else the milliseconds until the object may ask again.
+   * Returns null while the watch of the Nodes has not been live for a minute: the apiserver or its connection may fail.
+   */
+  silentNodeTurn(): number | null {
+    const nowMs = currentMs();
+    if (this.#watch && this.#watch.liveForMs() < WELL_FOR_MS) return null;
+    const { isTaken, bucket } = take(this.#silentNodes, RATE_LIMITS.silentNodes, nowMs);
+    this.#silentNodes = bucket;
+    if (isTaken) return 0;
+    // Objects that must wait ask again one after another.
+    const again = reserve(this.#silentNodesAgain, RATE_LIMITS.silentNodes, 1, nowMs);
+    this.#silentNodesAgain = again.bucket;
+    return Math.max(LEAST_WAIT_MS, again.waitMs);
   }
 
   /** Sets the alarm that runs the watch, if none is set. */

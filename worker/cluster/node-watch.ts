@@ -85,6 +85,8 @@ export class NodeWatch {
   #isPaused = false;
   /** When a watch last opened or delivered an event; undefined before that, and after a failure. */
   #heardAtMs: number | undefined;
+  /** Since when the watch is live. */
+  #liveSinceMs = 0;
   #failures = 0;
   #failedAtMs: number | undefined;
   #down: { sinceMs: number; error: ApiError } | undefined;
@@ -127,6 +129,11 @@ export class NodeWatch {
       ...(this.#unansweredSinceMs !== undefined && { unansweredSinceMs: this.#unansweredSinceMs }),
       ...(this.#listedAtMs !== undefined && { listedAtMs: this.#listedAtMs }),
     };
+  }
+
+  /** Returns the milliseconds for which the watch has been live without an interruption; 0 if the watch is not live. */
+  liveForMs(): number {
+    return this.state().state === "live" ? this.#with.nowMs() - this.#liveSinceMs : 0;
   }
 
   statusOf(name: string): WatchStatus {
@@ -236,11 +243,11 @@ export class NodeWatch {
       timeoutSeconds: Math.round(WATCH_LIMITS.seconds * (0.8 + 0.2 * random())),
       signal: over.signal,
       onOpen: () => {
-        if (this.#failures === 0) this.#heardAtMs = nowMs();
+        if (this.#failures === 0) this.#hear();
       },
       onChange: (change) => {
         changes++;
-        this.#heardAtMs = nowMs();
+        this.#hear();
         if (!isShort()) this.#recovered();
         this.#take(change);
         if (this.#turnLength >= WATCH_LIMITS.turnLength) over.abort();
@@ -266,6 +273,13 @@ export class NodeWatch {
     else this.#seen.see(node, length, { isAdded: type === "ADDED" });
     // The version is updated last: if the handling of a change throws, the next watch receives the change again.
     this.#goOnFrom(node.metadata?.resourceVersion);
+  }
+
+  #hear(): void {
+    const nowMs = this.#with.nowMs();
+    // The events that a paused Worker reads late do not show that the watch was live during the pause.
+    if (nowMs - (this.#heardAtMs ?? -Infinity) > SILENT_FOR_MS) this.#liveSinceMs = nowMs;
+    this.#heardAtMs = nowMs;
   }
 
   #goOnFrom(version: string | undefined): void {

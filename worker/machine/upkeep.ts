@@ -37,6 +37,7 @@ import {
   UNSEEN_SILENCE_CHECK_MS,
   WATCHED_SILENCE_CHECK_MS,
 } from "./silence.ts";
+import { silentReady, waitToMark } from "./silent-node.ts";
 import { keepUnready, UNREADY_AGAIN_MS, unreadyIn } from "./unready-node.ts";
 
 /** The time limit for sending events, and for an alarm's requests to the apiserver. */
@@ -303,7 +304,7 @@ export class Upkeep {
     if (!enrolment) return null;
     const nowMs = currentMs();
     senders.notice(nowMs);
-    return checkSilence(this.#state, {
+    const next = await checkSilence(this.#state, {
       name,
       leaseDurationMs: facts.leaseMs(),
       lastReportMs: this.#lastReportMs,
@@ -312,6 +313,15 @@ export class Upkeep {
       client: this.#env.KUBE_URL ? this.#kube() : null,
       nowMs,
     });
+    return next ?? this.#markSilent(nowMs);
+  }
+
+  /** Sets Ready to Unknown if the machine is silent. Returns when to try again; null if nothing is left to write. */
+  async #markSilent(nowMs: number): Promise<number | null> {
+    const waitMs = await waitToMark(this.#env, this.#state.records, nowMs);
+    if (waitMs !== 0) return waitMs === null ? null : nowMs + waitMs;
+    await this.#singleTick();
+    return null;
   }
 
   /** Returns the time between two checks; null for a check when the lease ends. Without a lease, a check writes rows. */
@@ -353,7 +363,7 @@ export class Upkeep {
     this.#seen = undefined;
     // The tick with the new report follows, and also makes the write that the notice requires.
     if (seen) await this.#actOn(seen.node, enrolment, report === this.#applied ? report : undefined);
-    const unready = unreadyIn(this.#state);
+    const unready = unreadyIn(this.#state) ?? silentReady(this.#env, records);
     if (unready) await this.keepUnready(unready);
     if (!keys.enrolled()) return { phase: "node deleted", ready: false };
     if (report === this.#applied)

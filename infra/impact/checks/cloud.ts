@@ -59,7 +59,7 @@ export const cloudController: Check = {
       severity: "breaks",
       object,
       consequence:
-        "The cloud's controller deletes a Node that the cloud does not know, as soon as its machine is silent.",
+        "The cloud's controller deletes a Node that the cloud does not know, as soon as its machine is silent: the Worker then sets Ready to Unknown.",
       remedy:
         "Give machines a providerID of a scheme of your own, as in docs/configuration.md, and try it with one machine.",
       link: "https://kubernetes.io/docs/concepts/architecture/cloud-controller/#node-controller",

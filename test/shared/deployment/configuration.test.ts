@@ -14,6 +14,7 @@ const WELL = {
   ORIGINS: "https://rollcall.test",
   KUBE_URL: "https://kube.test:6443",
   MACHINE_REQUESTS: 20,
+  MARK_SILENT_NODES: "on",
   REMOVE_SILENT_NODES_DAYS: "",
   MIN_REPORT_INTERVAL_SECONDS: 5,
   MIN_STATUS_PERIOD_SECONDS: 60,

@@ -746,3 +746,20 @@ describe("10,000 Nodes", () => {
     expect(cluster.watch.statusOf(names(1)[0]!).isSilenceSeen).toBe(true);
   });
 });
+
+describe("the time for which the watch is live", () => {
+  it("rises from the first watch on, and begins again after a failure", async () => {
+    const cluster = await watching(["node-1"]);
+    const before = cluster.watch.liveForMs();
+    await cluster.pass(30_000);
+    expect(cluster.watch.liveForMs()).toBe(before + 30_000);
+    cluster.endWatch(failed());
+    await cluster.pass(100);
+    expect(cluster.watch.liveForMs()).toBe(0);
+    cluster.bookmark();
+    await cluster.pass(20_000);
+    cluster.bookmark();
+    await cluster.pass(10_000);
+    expect(cluster.watch.liveForMs()).toBeLessThanOrEqual(30_000);
+  });
+});

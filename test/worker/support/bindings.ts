@@ -13,6 +13,7 @@ export const testVariables = {
   SHARED_LIMITS_FACTOR: "1000",
   // In most tests, notices of the watch would wake node objects. Tests of the watch turn it on.
   NODE_WATCH: "off",
+  MARK_SILENT_NODES: "off",
   // Nodes are removed only by an order of a test, since no cron trigger runs here.
   REMOVE_SILENT_NODES_DAYS: "30",
   VIEW_SECRET_SHA256: sha256(VIEW_SECRET),
