@@ -137,6 +137,7 @@ describe("the folder's lock", () => {
     ["a terminal", "0::/user.slice/user-1000.slice/session-3.scope\n", false],
     ["a cron job", "0::/system.slice/cron.service\n", false],
     ["another unit of such a name", "0::/system.slice/not-rollcall-node-shim.service\n", false],
+    ["a group below the service", "0::/system.slice/rollcall-node-shim.service/below\n", false],
     ["a process that has ended", "", false],
   ])("held by %s → systemctl stop is the advice, or not", (_, cgroups, isNamed) => {
     expect(isOfService(cgroups)).toBe(isNamed);
@@ -160,6 +161,15 @@ describe("the folder's lock", () => {
     expect(readFileSync(lock(), "utf8")).toMatch(new RegExp(`^${process.pid} \\d+$`));
     expect(readdirSync(folder.path)).toEqual(["lock"]);
     release();
+  });
+
+  it("released twice → the lock that was taken in between stays", () => {
+    const first = lockFolder(folder.path);
+    first.release();
+    const second = lockFolder(folder.path);
+    first.release();
+    expect(existsSync(lock())).toBe(true);
+    second.release();
   });
 
   it("another process has taken it over → release does not remove it", () => {
