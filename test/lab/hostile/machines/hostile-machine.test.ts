@@ -5,6 +5,7 @@ import { missing } from "./operator.ts";
 import type { Answer } from "./sender.ts";
 
 const answer = (status: number, more: Partial<Answer> = {}): Answer => ({ status, retryAfterMs: 0, ...more });
+const LIMITED = "later; /vitals/errors/runtime is cut to 16 of 17 entries";
 const refused = { factsRefused: { path: "", message: "" } };
 
 test.each<[situation: string, Answer, isOver: boolean, fault: string | undefined]>([
@@ -15,6 +16,12 @@ test.each<[situation: string, Answer, isOver: boolean, fault: string | undefined
   ["the last of them", answer(599), false, "5xx"],
   ["nothing", answer(0), false, "no answer"],
   ["over a limit, its facts refused", answer(200, { phase: "registered", ...refused }), true, undefined],
+  [
+    "over a limit, its vitals limited",
+    answer(200, { phase: "registered", message: LIMITED }),
+    true,
+    undefined,
+  ],
   ["over a limit, refused as a whole", answer(400), true, undefined],
   ["over a limit, among clones", answer(200, { phase: "cloned" }), true, undefined],
   ["over a limit and accepted", answer(200, { phase: "registered" }), true, "over a limit and taken"],

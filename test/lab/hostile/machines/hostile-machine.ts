@@ -65,7 +65,9 @@ export function outcomeOf(kind: string, answer: Answer, isOver = false): Outcome
   if (status === 0) return { kind, answer: "no answer", fault: "no answer", text };
   if (status >= 500) return { kind, answer: String(status), fault: "5xx", text };
   // The Worker does not read the reports of clones, so it accepts them even over a limit.
-  const isTaken = status === 200 && phase === "registered" && !factsRefused;
+  // The answer to vitals over a limit names the limit that the Worker has applied.
+  const isLimited = / is (limited|cut) to \d+ /.test(answer.message ?? "");
+  const isTaken = status === 200 && phase === "registered" && !factsRefused && !isLimited;
   if (isOver && isTaken) return { kind, answer: "200", fault: "over a limit and taken", text };
   return { kind, answer: String(status) };
 }
