@@ -123,16 +123,21 @@ export function kubeClient(connection: KubeConnection): KubeClient {
         STRATEGIC_MERGE_PATCH,
       ),
     ...podCalls(callPod),
-    createToken: ({ namespace, name }, secret, expirationSeconds) =>
-      callToken<IssuedToken>("POST", `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`, {
-        apiVersion: "authentication.k8s.io/v1",
-        kind: "TokenRequest",
-        spec: {
-          audiences: [],
-          expirationSeconds,
-          boundObjectRef: { apiVersion: "v1", kind: "Secret", name: secret },
-        },
-      }),
+    createToken: ({ namespace, name }, secret, seconds) =>
+      callToken<IssuedToken>(
+        "POST",
+        `/api/v1/namespaces/${namespace}/serviceaccounts/${name}/token`,
+        tokenRequest(secret, seconds),
+      ),
+  };
+}
+
+function tokenRequest(secret: string, expirationSeconds: number): JsonObject {
+  const boundObjectRef = { apiVersion: "v1", kind: "Secret", name: secret };
+  return {
+    apiVersion: "authentication.k8s.io/v1",
+    kind: "TokenRequest",
+    spec: { audiences: [], expirationSeconds, boundObjectRef },
   };
 }
 
