@@ -147,8 +147,7 @@ function checkKubeUrl(url: string): DeploymentFault | null {
     : warning("the token travels in plain text", "set it to the apiserver's https:// URL");
 }
 
-/** Checks for `on` or `off`. An invalid value counts as `on`, and the Worker still serves machines. */
-/** Returns the check of a variable that is on or off. `otherwise`: the meaning of every other value. */
+/** Returns the check of a variable that is on or off. The Worker takes every other value for `otherwise`. */
 function checkSwitch(otherwise: "on" | "off"): (text: string) => DeploymentFault | null {
   return (text) =>
     text === "" || SWITCH.includes(text)

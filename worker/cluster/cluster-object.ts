@@ -157,7 +157,10 @@ export class ClusterObject extends StoredObject {
   /** Runs one turn of the watch of Nodes. Stranded pods are watched as long. */
   async #turn(watch: NodeWatch): Promise<number | null> {
     const over = new AbortController();
-    const pods = this.#pods?.watch(over.signal);
+    const failed = (error: unknown) => {
+      logFailure({ message: "alarm of the cluster failed", error: String(error) });
+    };
+    const pods = this.#pods?.watch(over.signal).catch(failed);
     try {
       return await watch.turn();
     } finally {
