@@ -175,6 +175,9 @@ async function runningMachine() {
   return { sources, lines, reported };
 }
 
+const notMeasured = (signal: string) => `False: not measured: the machine does not report ${signal}`;
+const NO_MEMORY = { MemoryPressure: notMeasured("memory.available") };
+
 type Running = Awaited<ReturnType<typeof runningMachine>>["sources"];
 const gone = (path: string) => (sources: Running) =>
   rmSync(join(sources.root, path), { recursive: true, force: true });
@@ -194,9 +197,14 @@ test.each<[plug: string, pull: (sources: Running) => unknown, changed: object, l
     { Ready: "False: container runtime is down", containerRuntimeVersion: "fake://Unknown" },
     /^warn container runtime: \S+: .*: start it, or set containerRuntimeEndpoint/,
   ],
-  ["no /proc/meminfo", gone("/proc/meminfo"), {}, /^warn memory: ENOENT: .*\/proc\/meminfo/],
-  ["no /proc/loadavg", gone("/proc/loadavg"), {}, /^warn pid\.available: ENOENT: .*\/proc\/loadavg/],
-  ["no cgroups", gone("/sys/fs/cgroup"), {}, /^warn memory\.available: ENOENT: .*\/sys\/fs\/cgroup/],
+  ["no /proc/meminfo", gone("/proc/meminfo"), NO_MEMORY, /^warn memory: ENOENT: .*\/proc\/meminfo/],
+  [
+    "no /proc/loadavg",
+    gone("/proc/loadavg"),
+    { PIDPressure: notMeasured("pid.available") },
+    /^warn pid\.available: ENOENT: .*\/proc\/loadavg/,
+  ],
+  ["no cgroups", gone("/sys/fs/cgroup"), NO_MEMORY, /^warn memory\.available: ENOENT: .*\/sys\/fs\/cgroup/],
   ["no CPUs in /sys", gone("/sys/devices"), {}, /^warn cores: /],
   [
     "DNS hangs",
@@ -213,7 +221,7 @@ test.each<[plug: string, pull: (sources: Running) => unknown, changed: object, l
   [
     "the disk hangs",
     (sources) => (sources.statfs = () => never),
-    {},
+    { DiskPressure: notMeasured("nodefs.available") },
     /^warn nodefs: statfs \S+ has not returned within 1 ms$/,
   ],
   [
