@@ -404,7 +404,7 @@ describe("a rejoin token", () => {
     const name = "token-rejoin-facts";
     await shimOf(await enrolled(name))(facts(name), HEALTHY);
     const machine = await enrolled(name, { names: name, rejoin: true });
-    const bad = { ...facts(name), machine: { cores: 0 } } as never;
+    const bad = { ...facts(name), platform: {} } as never;
     expect(await shimOf(machine, "start-2")(bad, HEALTHY)).toMatchObject({
       value: { phase: "facts refused" },
     });
