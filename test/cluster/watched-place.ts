@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { V1Node } from "@kubernetes/client-node";
-import { applyFile, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
+import { applyFile, objectsOf, pathOf, workerToken, writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
 import { ROOT } from "../e2e/local-cluster.ts";
 import type { RunningShim } from "../e2e/sockets/running-shim.ts";
@@ -12,6 +12,7 @@ import { type PlacedMachine, type SocketPlace, startSocketPlace } from "../e2e/s
 import { type PassedWrite, type Proxy, startProxy } from "./proxy.ts";
 import { breakableServer, hasControllerManager, KUBECTL, type ServerInTurn } from "./servers.ts";
 
+const PODS = "infra/rbac/pods.yaml";
 /** The time after which the node controller marks a silent machine's Node as Unknown. */
 const GRACE = "6s";
 const WISH = { intervalMs: 1000, leaseSeconds: 4 };
@@ -67,14 +68,19 @@ export async function startWatchedPlace(count: number): Promise<WatchedPlace> {
     const ca = readFileSync(server.caFile, "utf8");
     kubeconfig = join(folder, "kubeconfig");
     const cluster = writeKubeconfig(kubeconfig, server.url, ca, server.adminToken);
-    for (const file of ["rollcall.yaml", "pods.yaml"])
-      await applyFile(cluster, join(ROOT, "infra/rbac", file));
+    for (const file of ["infra/rbac/rollcall.yaml", PODS]) await applyFile(cluster, join(ROOT, file));
     proxy = await startProxy(join(folder, "proxy"), server.url, ca);
     kubeToken = await workerToken(cluster.admin);
+    const { stop: stopProxy } = proxy;
     return {
       cluster: { kubeUrl: proxy.url, kubeCa: proxy.ca, kubeToken },
       variables: { FAIL_STRANDED_PODS: "on" },
-      stop: proxy.stop,
+      async stop() {
+        await stopProxy();
+        // Later tests on this server test the rights of rollcall.yaml alone.
+        for (const object of objectsOf(join(ROOT, PODS)).toReversed())
+          await cluster.admin({ method: "DELETE", path: pathOf(object) });
+      },
     };
   });
   const names = Array.from({ length: count }, (_, at) => at + 1);

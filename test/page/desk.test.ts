@@ -152,7 +152,7 @@ describe.skipIf(!hasChromium)("the desk", () => {
       await receiver.getByRole("button", { name: "Send a test" }).click();
       await receiver.getByText("The test did not arrive").waitFor();
       await page.getByRole("button", { name: "New mute" }).click();
-      await page.getByRole("dialog").getByLabel("Names").fill("lab-*");
+      await page.getByRole("dialog").getByRole("textbox", { name: "Names" }).fill("lab-*");
       await page.getByRole("dialog").getByLabel("Why").fill("moving");
       await page.getByRole("dialog").getByRole("button", { name: "Mute" }).click();
       const mute = page.getByRole("row", { name: /lab-\*.*moving/ });
