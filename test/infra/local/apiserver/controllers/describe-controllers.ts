@@ -175,8 +175,10 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
       const { conditions: before } = viewOf((await ask({ path: `${nodes}/refused` })).body);
       await stays(() => look("refused"), refused, PERIODS.monitorGracePeriodMs + 1_000);
       expect(viewOf((await ask({ path: `${nodes}/refused` })).body).conditions).toEqual(before);
+      alive.add("refused");
       await report("refused", { Ready: "True" });
       await until(async () => (await look("refused")).taints, []);
+      alive.delete("refused");
       await must({ method: "DELETE", path: `${nodes}/refused` });
     });
 
