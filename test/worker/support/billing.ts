@@ -131,6 +131,7 @@ export class Billing {
     for (const name of Object.getOwnPropertyNames(Real.prototype)) {
       if (name === "constructor" || name === "alarm") continue;
       Object.defineProperty(BilledObject.prototype, name, {
+        writable: true,
         value(this: BilledObject, ...args: unknown[]) {
           const counts = billing.#of(kind);
           if (MESSAGES.has(name)) counts.messages++;

@@ -25,10 +25,10 @@ export const LARGE = 5;
 /** The number of machines per gateway, which is the default of wrangler.toml. */
 const GATEWAY_SIZE = 500;
 /**
- * The times of a measured gateway. Two rounds of heartbeats are enough, because heartbeats overlap equally in each round.
- * Before, the gateway measures how many machines it can serve, and the other machines start.
+ * The times of a measured gateway. A minute is enough, because heartbeats overlap equally in each minute. Before, the
+ * gateway measures how many machines it can serve, and the other machines start.
  */
-const GATEWAY_TIMES = { firstMs: 60_000, hours: 1 / 180 };
+const GATEWAY_TIMES = { firstMs: 60_000, hours: 1 / 60 };
 /**
  * The slower answers of the apiserver whose bill is printed, in milliseconds, and the most machines that a gateway then
  * serves (docs/deploy.md). With more machines a second gateway would appear, and the measurement would fail.
