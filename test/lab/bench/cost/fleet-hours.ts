@@ -28,7 +28,7 @@ const FIRST_MACHINES = { number: 100, othersAfterMs: 35_000 };
  * Milliseconds for enrolment, registration and their follow-up work, which are counted separately. The follow-up work ends
  * with the second write of the status: the Node then has all that it will have.
  */
-const FIRST_MS = 11 * 60_000;
+const FIRST_MS = 16 * 60_000;
 /** The time that the apiserver takes for an answer unless a caller wants another time, in milliseconds. */
 export const ANSWERS_AFTER_MS = 50;
 /** The real time without progress after which the measurement fails, in milliseconds. */
