@@ -45,7 +45,7 @@ export const AGAIN_MS = { first: 1000, most: 30_000 } as const;
 export const QUIET_MS = 30_000;
 /** Milliseconds within which a WebSocket must open. */
 const OPENS_WITHIN_MS = 30_000;
-/** Milliseconds that the Worker has to end a connection after this side has closed it. */
+/** The limit in milliseconds for the Worker to end a connection that this side has closed. */
 const ENDS_WITHIN_MS = 1000;
 
 /** Follows the feed until the signal ends it. Returns an error if the Worker refuses the feed. */

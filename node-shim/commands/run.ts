@@ -147,7 +147,7 @@ interface Beginning {
   send: Transport;
   /** Drops the HTTP connection. */
   close: () => void;
-  /** Returns the header of a request that states until when this machine waits. */
+  /** Returns a request header, whose value is the time until which this machine waits for the answer. */
   until: () => Record<string, string>;
   stop: AbortSignal;
   log: Log;

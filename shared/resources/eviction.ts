@@ -71,7 +71,10 @@ export function effectiveEvictionHard(
   return mergeDefaults ? { ...DEFAULT_EVICTION_HARD, ...evictionHard } : evictionHard;
 }
 
-/** Returns the hard, soft and pods' memory thresholds, each sorted by signal (upstream ParseThresholdConfig). */
+/**
+ * Returns the hard thresholds, the soft thresholds and the memory threshold of all pods, each sorted by signal (upstream
+ * ParseThresholdConfig).
+ */
 export function parseThresholds(settings: EvictionSettings): Result<Threshold[]> {
   const hard = readThresholds(settings.evictionHard);
   if (!hard.ok) return hard;

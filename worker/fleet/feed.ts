@@ -191,7 +191,7 @@ export class Feeds {
     this.flush();
   }
 
-  /** Returns when the first feed reaches its end; null without feeds. */
+  /** Returns the time at which the first feed ends, in milliseconds since 1970; null if there is no feed. */
   endMs(): number | null {
     if (this.#endMs === undefined) {
       const ends = this.#in.sockets().map((socket) => endOf(stateOf(socket)));

@@ -35,7 +35,7 @@ export const healthRoutes = new Hono<App>();
 export interface CheckedAt extends CheckResult {
   /** When the check ran, in milliseconds since 1970; absent if it ran just now. */
   atMs?: number;
-  /** The time from which on the check has failed, in milliseconds since 1970, if an object knows it. */
+  /** Since when the check fails, in milliseconds since 1970; absent if no Durable Object has stored the time. */
   failedSinceMs?: number | undefined;
 }
 

@@ -200,7 +200,7 @@ class OneWrite {
     return true;
   }
 
-  /** Adds a line of history if writes begin to wait. Returns false. */
+  /** Notes that the status is not written now. Adds a line to the history, unless it was withheld before. Returns false. */
   #withhold(why: string): false {
     const { journal, nowMs } = this.#machine;
     if (this.#memory.withheld === undefined) journal.note("apiserver", why, nowMs());

@@ -89,7 +89,7 @@ export function DeadlinesSection({ whole, answeredMs }: { whole: WholeNode; answ
   );
 }
 
-/** Draws the last senders that used the machine's key, and whether they are several machines. */
+/** Draws the last senders that used the machine's key, and states whether they are several machines. */
 export function Senders({ name, change }: { name: string; change: string }) {
   const senders = useAnswer<ListedSenders>(machinePath(name, "/clones"));
   useAgainOnChange(senders, change);
