@@ -21,6 +21,7 @@ import {
   dollarRows,
   partRows,
   priceRows,
+  slowerRows,
   trafficRows,
 } from "../lab/bench/cost/cost-text.ts";
 import { recordedCosts } from "../lab/bench/cost/recorded.ts";
@@ -46,6 +47,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
     parts: partPricesOf,
     "control planes": controlPlanes,
     dollars,
+    slower,
     counted,
     prices: priceRows,
     traffic,
@@ -183,6 +185,10 @@ function dollars(): string[][] {
 
 function partPricesOf(): string[][] {
   return partRows(Object.entries(recordedCosts().counted));
+}
+
+function slower(): string[][] {
+  return slowerRows(Object.entries(recordedCosts().counted));
 }
 
 function bills(): string[][] {
