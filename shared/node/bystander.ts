@@ -7,7 +7,7 @@ import { permanentLabels } from "../setters/listed-labels.ts";
 import { type NodeMarks, ownLabels, tokenLabels } from "./own-labels.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
 import { fieldOwners } from "../kubernetes/managed-fields.ts";
-import type { Node, ResourceList } from "../kubernetes/types.ts";
+import type { Node, ResourceList, Taint } from "../kubernetes/types.ts";
 import { listedIn } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import { isSameTaint } from "./initial-node.ts";
@@ -36,8 +36,13 @@ export type NodeForm = "kubelet" | "both" | "moved";
 
 type Labels = Readonly<Record<string, string>>;
 
+/** The part of a Node that decides whether it runs pods. */
+interface Tainted {
+  spec?: { taints?: readonly Pick<Taint, "key" | "effect">[] };
+}
+
 /** Returns true if the Node runs no pods: it has FACTS_ONLY_TAINT, or its join token requires the taint. */
-export function isBystander({ spec }: Pick<Node, "spec">, mayGoWithoutTaint: boolean): boolean {
+export function isBystander({ spec }: Tainted, mayGoWithoutTaint: boolean): boolean {
   return !mayGoWithoutTaint || (spec?.taints?.some((taint) => isSameTaint(taint, FACTS_ONLY_TAINT)) ?? false);
 }
 

@@ -75,7 +75,7 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
 }
 
 /**
- * Returns true if the heartbeat has waited in a busy isolate for so long that its machine no longer waits for the answer.
+ * Returns true if the heartbeat has waited too long in a busy isolate: its machine no longer waits for the answer.
  * A PUT would delay the heartbeats behind it. The lease must last until the next heartbeat has renewed it.
  */
 function isPastUse(held: HeldLoan, skewMs: number, nowMs: number): boolean {

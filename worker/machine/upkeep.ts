@@ -324,7 +324,7 @@ export class Upkeep {
     return null;
   }
 
-  /** Returns the time between two checks; null for a check when the lease ends. Without a lease, a check writes rows. */
+  /** Returns the time between two checks; null if the next check is due at the end of the lease. */
   #checkEveryMs(): number | null {
     const { records, facts } = this.#state;
     // During a loan the gateway reports a silence at once.

@@ -1,6 +1,6 @@
 // Finds workloads that would get a pod on a Node of rollcall's, or would count such a Node as a domain for their pods.
-import type { V1Node, V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
-import { FACTS_ONLY_TAINT } from "../../../shared/node/ownership.ts";
+import type { V1PodSpec, V1TopologySpreadConstraint } from "@kubernetes/client-node";
+import { isBystander } from "../../../shared/node/bystander.ts";
 import { isMachine, objectName, workloadsOf } from "../cluster-objects.ts";
 import { type Check, type Found } from "../finding.ts";
 import type { MachineNode } from "../machine-node.ts";
@@ -37,7 +37,9 @@ export const strandedPods: Check = {
   follows: "no program starts such a pod, and `kubectl drain` waits for its end",
   find: ({ boundPods, nodes }) => {
     const names = new Set(
-      nodes.filter((node) => isMachine(node) && runsNoPods(node)).map(({ metadata }) => metadata?.name),
+      nodes
+        .filter((node) => isMachine(node) && isBystander(node, true))
+        .map(({ metadata }) => metadata?.name),
     );
     return boundPods
       .filter(({ spec }) => names.has(spec?.nodeName))
@@ -56,14 +58,6 @@ export const strandedPods: Check = {
       });
   },
 };
-
-function runsNoPods({ spec }: V1Node): boolean {
-  return (
-    spec?.taints?.some(
-      ({ key, effect }) => key === FACTS_ONLY_TAINT.key && effect === FACTS_ONLY_TAINT.effect,
-    ) ?? false
-  );
-}
 
 export const topologySpread: Check = {
   name: "topology-spread",

@@ -6,7 +6,7 @@ import { MAX_OPERATORS, operatorWithSecret } from "../../../worker/http/operator
 import type { App } from "../../../worker/http/responses.ts";
 import { newIsolate } from "../../../worker/isolate.ts";
 
-it("as many operators as an isolate remembers → each asked of the registry once; one more → all anew", async () => {
+it("as many operators as an isolate remembers → one request to the registry for each; one more → a second request for all", async () => {
   const isolate = newIsolate(() => Promise.reject(new Error("no request")));
   let asked = 0;
   const useOperator = () => Promise.resolve((asked++, { name: "a", role: "view", expiresAtMs: 8.64e15 }));
