@@ -19,24 +19,33 @@ export type Ring = (tick: () => void, afterMs: number) => void;
 const LEAST_TICK_MS = 5;
 /** The share of a tick in the time for which the timer has ticked without a pause. */
 const TICK_SHARE = 1 / 8;
+/**
+ * The ratio of a tick to the delay of the tick before. In a busy thread each tick is delayed by the others: without this
+ * ratio, thousands of waiting objects keep the thread busy with ticks alone.
+ */
+const TICK_PER_DELAY = 8;
 
 /**
  * Returns a Timer that checks its deadlines with each tick while any is pending. A call is at most one tick late, and
- * the object stays awake one tick longer. The ticks grow from LEAST_TICK_MS to `longestMs`. The length of all ticks is
- * added up as well, so that a clock that was put back extends no deadline.
+ * the object stays awake one tick longer. The ticks grow from LEAST_TICK_MS to `longestMs`, faster in a busy thread. The
+ * length of all ticks is added up as well, so that a clock that was put back extends no deadline.
  */
 export function sharedTimer(longestMs: number, nowMs: () => number, ring: Ring): Timer {
   const waiting = new Set<Waiting>();
-  let [passedMs, startedMs, isTicking] = [0, 0, false];
+  let [passedMs, startedMs, delayMs, isTicking] = [0, 0, 0, false];
   const isOver = ({ leftMs, beganMs, beganPassedMs }: Waiting) =>
     nowMs() - beganMs >= leftMs || passedMs - beganPassedMs >= leftMs;
-  const nextTickMs = () => Math.min(longestMs, Math.max(LEAST_TICK_MS, TICK_SHARE * (passedMs - startedMs)));
-  const start = () => {
-    const tickMs = nextTickMs();
-    ring(() => tick(tickMs), tickMs);
+  const nextTickMs = () => {
+    const grownMs = Math.max(TICK_SHARE * (passedMs - startedMs), TICK_PER_DELAY * delayMs);
+    return Math.min(longestMs, Math.max(LEAST_TICK_MS, grownMs));
   };
-  const tick = (tickMs: number) => {
+  const start = () => {
+    const [tickMs, beganMs] = [nextTickMs(), nowMs()];
+    ring(() => tick(tickMs, nowMs() - beganMs - tickMs), tickMs);
+  };
+  const tick = (tickMs: number, lateMs: number) => {
     passedMs += tickMs;
+    delayMs = lateMs;
     const late = [...waiting].filter(isOver);
     for (const each of late) waiting.delete(each);
     isTicking = waiting.size > 0;
@@ -47,7 +56,7 @@ export function sharedTimer(longestMs: number, nowMs: () => number, ring: Ring):
   return (leftMs, over) => {
     if (!isTicking) {
       isTicking = true;
-      startedMs = passedMs;
+      [startedMs, delayMs] = [passedMs, 0];
       start();
     }
     // The tick in progress began before this call, so only the ticks after it count.

@@ -102,7 +102,7 @@ const AGAIN_MS = 60_000;
 const RESTART = 1012;
 
 /** The time by which a deadline of an object may be late. */
-const LATEST_MS = 50;
+const LATEST_MS = 250;
 
 type ObjectClass = new (ctx: DurableObjectState, env: Environment) => StoredObject;
 

@@ -76,6 +76,34 @@ it("a wait that lasts → ticks of 5 ms that grow to the longest, and the last o
   expect(ticks.at(-1)?.tickMs).toBe(LEAST_TICK_MS);
 });
 
+it.each([
+  ["a thread without delay", 0, 5],
+  ["a delay of 3 ms", 3, 24],
+  ["a delay of 6.25 ms", 6.25, TICK_MS],
+  ["a delay of 1 s", 1000, TICK_MS],
+])("%s → the tick after it is 8 times as long as the delay, up to the longest", (_, delayMs, expected) => {
+  const ticks: number[] = [];
+  let [nowMs, next] = [0, () => undefined as void];
+  const timer = sharedTimer(
+    TICK_MS,
+    () => nowMs,
+    (tick, tickMs) => {
+      ticks.push(tickMs);
+      next = () => {
+        nowMs += tickMs + delayMs;
+        tick();
+      };
+    },
+  );
+  const stop = timer(10_000, () => undefined);
+  next();
+  expect(ticks).toEqual([LEAST_TICK_MS, expected]);
+  stop();
+  next();
+  timer(10_000, () => undefined);
+  expect(ticks).toEqual([LEAST_TICK_MS, expected, LEAST_TICK_MS]);
+});
+
 it("two with different starts → each is late at its own time, within a tick, of one timer", async () => {
   const { timer, pass, begun } = ownTimer();
   const late: string[] = [];
