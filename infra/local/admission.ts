@@ -12,15 +12,27 @@ export const ADMISSION = {
    * first two, of reports over sockets for the last.
    */
   whileBusy: { enrolment: 8, other: 16, bySocket: 16 },
-  /** While the thread is busy, an enrolment begins if fewer than this number of requests to the apiserver are in progress. */
-  asking: 16,
+  /**
+   * An enrolment begins if fewer than this number of machines have enrolled within `settlingMs` and have no socket yet.
+   * These machines report over HTTP, and each of their reports costs as much as ten heartbeats over a socket.
+   */
+  settling: 100,
+  settlingMs: 300_000,
+  /** The apiserver is slow if its last answers, about 50, took more than this time in milliseconds on average. */
+  slowMs: 150,
+  /** The limits while the apiserver is slow. Both the apiserver and workerd are slow if the computer is busy. */
+  whileSlow: { settling: 4 },
   /** Milliseconds until the first next attempt of refused enrolments, and between two of these attempts. */
   attemptAfterMs: 1000,
   attemptEveryMs: 25,
 } as const;
 
-const ENROLMENT = /^\/v1\/nodes\/[^/]+\/enrolment$/;
-const OTHER = /^\/v1\/(?:nodes\/[^/]+\/report|gateways\/[^/]+\/nodes\/[^/]+)$/;
+const ENROLMENT = /^\/v1\/nodes\/([^/]+)\/enrolment$/;
+const SOCKET = /^\/v1\/gateways\/[^/]+\/nodes\/([^/]+)$/;
+const REPORT = /^\/v1\/nodes\/[^/]+\/report$/;
+
+/** The number of answers in the moving average of answer times. */
+const ANSWERS = 50;
 
 type Answer = () => Response | Promise<Response>;
 
@@ -29,8 +41,11 @@ export class Admission {
   readonly #turn: () => Promise<void>;
   readonly #enrolments = new InProgress();
   readonly #all = new InProgress();
-  readonly #asking = new InProgress();
   readonly #bySocket = new InProgress();
+  /** The machines that have enrolled and have no socket yet: when each enrolled, by name, the earliest first. */
+  readonly #settling = new Map<string, number>();
+  /** The moving average of the apiserver's answer times. */
+  #answerMs = 0;
   #lastAttemptMs = 0;
 
   constructor(
@@ -44,9 +59,13 @@ export class Admission {
   /** Answers a request with `answer`, typically the Worker's `fetch`, or refuses a machine's request with 503. */
   async pass(request: Request, answer: Answer): Promise<Response> {
     const { pathname } = new URL(request.url);
-    if (request.method === "PUT" && ENROLMENT.test(pathname)) return this.#enrol(answer);
-    if (!OTHER.test(pathname)) return answer();
-    return this.#begin(ADMISSION.whileBusy.other, () => busy(3 + 8 * Math.random()), answer);
+    const [, enrolling] = (request.method === "PUT" && ENROLMENT.exec(pathname)) || [];
+    if (enrolling !== undefined) return this.#enrol(enrolling, answer);
+    const [, connecting] = SOCKET.exec(pathname) ?? [];
+    if (connecting === undefined && !REPORT.test(pathname)) return answer();
+    const answered = await this.#begin(ADMISSION.whileBusy.other, () => busy(3 + 8 * Math.random()), answer);
+    if (connecting !== undefined && answered.status === 101) this.#settling.delete(connecting);
+    return answered;
   }
 
   /** Answers a report over a socket with `answer`. Above the limit, the report states that its machine no longer waits. */
@@ -57,27 +76,40 @@ export class Admission {
     return answer({ ...report, request: { ...report.request, untilMs: 0 } });
   }
 
-  /** Sends an object's request to the apiserver, and counts the request: machines on sockets cause requests as well. */
-  ask(send: () => Promise<Response>): Promise<Response> {
-    return this.#asking.during(this.#nowMs(), send);
+  /** Sends an object's request to the apiserver, and measures the time until its answer or its failure. */
+  async ask(send: () => Promise<Response>): Promise<Response> {
+    const sinceMs = this.#nowMs();
+    try {
+      return await send();
+    } finally {
+      this.#answerMs += (this.#nowMs() - sinceMs - this.#answerMs) / ANSWERS;
+    }
   }
 
-  async #enrol(answer: Answer): Promise<Response> {
+  async #enrol(name: string, answer: Answer): Promise<Response> {
     const refuse = () => this.#later();
-    if (this.#enrolments.count(this.#nowMs()) >= ADMISSION.enrolments) return refuse();
-    const isAsking = (nowMs: number) => this.#asking.count(nowMs) >= ADMISSION.asking;
-    const begin = () => this.#begin(ADMISSION.whileBusy.enrolment, refuse, answer, isAsking);
-    return this.#enrolments.during(this.#nowMs(), begin);
+    const nowMs = this.#nowMs();
+    const { enrolments, settling, slowMs, whileSlow, whileBusy } = ADMISSION;
+    const most = this.#answerMs > slowMs ? whileSlow.settling : settling;
+    const begun = this.#enrolments.count(nowMs);
+    if (begun >= enrolments || begun + this.#settlingCount(nowMs) >= most) return refuse();
+    const begin = () => this.#begin(whileBusy.enrolment, refuse, answer);
+    const answered = await this.#enrolments.during(nowMs, begin);
+    if (answered.ok) this.#settling.set(name, this.#nowMs());
+    return answered;
   }
 
-  async #begin(
-    most: number,
-    refuse: () => Response,
-    answer: Answer,
-    hasToWait: (nowMs: number) => boolean = () => false,
-  ): Promise<Response> {
+  #settlingCount(nowMs: number): number {
+    for (const [name, sinceMs] of this.#settling) {
+      if (nowMs - sinceMs < ADMISSION.settlingMs) break;
+      this.#settling.delete(name);
+    }
+    return this.#settling.size;
+  }
+
+  async #begin(most: number, refuse: () => Response, answer: Answer): Promise<Response> {
     const { isBusy, nowMs } = await this.#thread();
-    if (isBusy && (this.#all.count(nowMs) >= most || hasToWait(nowMs))) return refuse();
+    if (isBusy && this.#all.count(nowMs) >= most) return refuse();
     return this.#all.during(nowMs, answer);
   }
 

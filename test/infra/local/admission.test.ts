@@ -2,7 +2,7 @@
 import { expect, it, test } from "vitest";
 import { Admission, ADMISSION, admitReports } from "../../../infra/local/admission.ts";
 
-const { enrolments, busyMs, whileBusy } = ADMISSION;
+const { enrolments, busyMs, whileBusy, slowMs, whileSlow, settling, settlingMs } = ADMISSION;
 const ENROLMENT = { method: "PUT", path: "/v1/nodes/edge-1/enrolment" };
 const REPORT = { method: "POST", path: "/v1/nodes/edge-1/report" };
 const SOCKET = { method: "GET", path: "/v1/gateways/1/nodes/edge-1?t=x" };
@@ -24,8 +24,32 @@ function admission(lagMs: number) {
   };
   const send = ({ method, path }: typeof REPORT, answer: () => Response | Promise<Response> = never) =>
     admitting.pass(new Request(`http://worker${path}`, { method }), answer);
-  return { state, send, ask: () => admitting.ask(never), admitting };
+  /** The machines of these names enrol, each before the next one. */
+  const enrol = async (names: readonly string[]) => {
+    const statuses: number[] = [];
+    for (const name of names) {
+      const path = `/v1/nodes/${name}/enrolment`;
+      statuses.push((await send({ ...ENROLMENT, path }, () => new Response("{}"))).status);
+    }
+    return statuses;
+  };
+  /** The apiserver answers this number of requests after `answerMs` each. */
+  const ask = async (count: number, answerMs: number, answered = () => Promise.resolve(new Response())) => {
+    for (let n = 0; n < count; n++)
+      await admitting
+        .ask(() => {
+          state.nowMs += answerMs;
+          return answered();
+        })
+        .catch(() => undefined);
+  };
+  return { state, send, enrol, ask, admitting };
 }
+
+const machines = (count: number, prefix = "edge") =>
+  Array.from({ length: count }, (_, n) => `${prefix}-${n}`);
+/** The statuses of as many enrolments as are admitted, and of one more. */
+const admitted = (count: number) => [...Array<number>(count).fill(200), 503];
 
 const turns = async () => {
   for (let n = 0; n < 20; n++) await Promise.resolve();
@@ -86,19 +110,39 @@ it("a crowd is refused → its next attempts come 25 ms apart", async () => {
 });
 
 it.each([
-  [ADMISSION.asking - 1, 200],
-  [ADMISSION.asking, 503],
-])(
-  "%d requests to the apiserver, as of machines on sockets, busy thread → an enrolment: %d",
-  async (asking, status) => {
-    const { state, send, ask } = admission(busyMs + 1);
-    for (let n = 0; n < asking; n++) void ask();
-    expect((await send(ENROLMENT, () => new Response("{}"))).status).toBe(status);
-    expect((await send(REPORT, () => new Response("{}"))).status).toBe(200);
-    state.lagMs = busyMs;
-    expect((await send(ENROLMENT, () => new Response("{}"))).status).toBe(200);
-  },
-);
+  ["a fast apiserver", 1000, slowMs, settling],
+  ["a slow apiserver", 1000, slowMs + 50, whileSlow.settling],
+  ["a single slow answer", 1, 40 * slowMs, settling],
+])("%s → enrolments until this number of machines have no socket yet", async (_, count, answerMs, limit) => {
+  const { enrol, ask } = admission(0);
+  await ask(count, answerMs);
+  expect(await enrol(machines(limit + 1))).toEqual(admitted(limit));
+});
+
+it("an apiserver without answers is slow, and fast again after fast answers", async () => {
+  const { enrol, ask } = admission(0);
+  await ask(100, 3000, () => Promise.reject(new Error("no answer in time")));
+  expect(await enrol(machines(whileSlow.settling + 1))).toEqual(admitted(whileSlow.settling));
+  await ask(200, 10);
+  expect(await enrol(machines(settling - whileSlow.settling + 1, "shop"))).toEqual(
+    admitted(settling - whileSlow.settling),
+  );
+});
+
+it("machines open sockets, or take too long → others may enrol; a refused socket does not count", async () => {
+  const { state, enrol, send } = admission(0);
+  await enrol(machines(settling));
+  const connect = (name: string, answer: object) =>
+    send({ ...SOCKET, path: `/v1/gateways/1/nodes/${name}?t=x` }, () => answer as Response);
+  await connect("edge-0", new Response(null, { status: 404 }));
+  expect(await enrol(["shop-1"])).toEqual([503]);
+  await connect("edge-0", { status: 101 });
+  expect(await enrol(["shop-1", "shop-2"])).toEqual([200, 503]);
+  state.nowMs += settlingMs - 1;
+  expect(await enrol(["shop-2"])).toEqual([503]);
+  state.nowMs += 1;
+  expect(await enrol(["shop-2"])).toEqual([200]);
+});
 
 it("reports over sockets, busy thread → those above the limit are too late for any work", async () => {
   const { state, admitting } = admission(busyMs + 1);
