@@ -39,7 +39,7 @@ async function textOf(
     if (file === "-") return (await beginningOf(stdin)).trim();
     read = withTrustedFile(file, (descriptor, stats) => {
       const text = firstBytes(descriptor);
-      const isShared = stats.isFile() && (stats.mode & othersReadBits(stats)) !== 0;
+      const isShared = (stats.mode & othersReadBits(stats)) !== 0;
       if (isShared && joinTokenFault(text) === null)
         warn(
           `--join-token-file ${file} can be read by other users (mode ${(stats.mode & 0o777).toString(8)}): chmod 600 ${file}, and ask your operator for another token`,
@@ -71,8 +71,12 @@ async function beginningOf(stream: AsyncIterable<Buffer | string>): Promise<stri
 function firstBytes(descriptor: number): string {
   const bytes = Buffer.alloc(MAX_BYTES);
   let length = 0;
-  for (let read = -1; read !== 0 && length < MAX_BYTES; length += read)
+  let read: number;
+  do {
+    // Once the buffer is full, this is a read of no bytes.
     read = readSync(descriptor, bytes, length, MAX_BYTES - length, null);
+    length += read;
+  } while (read !== 0);
   return bytes.toString("utf8", 0, length);
 }
 

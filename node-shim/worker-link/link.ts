@@ -135,15 +135,15 @@ export class Link implements ReportLink {
   #to(state: LinkState): void {
     this.#state = state;
     this.#disarm();
-    if (state.due !== null) {
-      const inMs = Math.max(0, state.due.atMs - this.#nowMs());
-      this.#disarm = this.#options.clock.timer(inMs, () => this.#due());
+    const { due } = state;
+    if (due !== null) {
+      const inMs = Math.max(0, due.atMs - this.#nowMs());
+      this.#disarm = this.#options.clock.timer(inMs, () => this.#due(due.path));
     }
     this.#show();
   }
 
-  #due(): void {
-    const path = this.#state.due?.path ?? "";
+  #due(path: string): void {
     this.#to(whenDue(this.#state, this.#nowMs()));
     if (this.#state.socket === "opening") void this.#open(path);
   }
@@ -157,7 +157,7 @@ export class Link implements ReportLink {
     if (shown === this.#shown) return;
     this.#shown = shown;
     const leftMs = notBeforeMs - this.#nowMs();
-    changed({ via, choice, fault, againInMs: via === "http" && leftMs > 0 ? leftMs : null });
+    changed({ via, choice, fault, againInMs: leftMs > 0 ? leftMs : null });
     if (text === this.#logged) return;
     this.#logged = text;
     log(choice === "socket" && fault !== null ? "warn" : "info", text);
@@ -268,7 +268,7 @@ export function afterOffer(
 /** Returns the state when the time to open a socket has come. Drops an expired offer, as after a suspend. */
 export function whenDue(state: LinkState, nowMs: number): LinkState {
   const { due, comeBackWithinMs } = state;
-  if (due === null || state.socket !== "none") return state;
+  if (due === null) return state;
   if (nowMs - due.offeredAtMs > TICKET_MS) return { ...state, due: null };
   return { ...state, socket: "opening", due: null, comeBackWithinMs: comeBackWithinMs ?? 0 };
 }

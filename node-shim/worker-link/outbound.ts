@@ -63,17 +63,17 @@ export function authorities(file: string, environment: NodeJS.ProcessEnv): tls.S
 export function caFileCertificates(file: string): string[] {
   const certificates = textOf(file).match(CERTIFICATE) ?? [];
   if (certificates.length === 0) throw new Error(`--ca-file ${file} holds no certificate in PEM`);
-  const bad = certificates.findIndex((certificate) => !isReadable(certificate));
+  const bad = certificates.findIndex((certificate) => parsed(certificate) === null);
   if (bad >= 0)
     throw new Error(`--ca-file ${file}: certificate ${bad + 1} of ${certificates.length} cannot be read`);
   return certificates;
 }
 
-function isReadable(certificate: string): boolean {
+function parsed(certificate: string): X509Certificate | null {
   try {
-    return new X509Certificate(certificate).raw.length > 0;
+    return new X509Certificate(certificate);
   } catch {
-    return false;
+    return null;
   }
 }
 

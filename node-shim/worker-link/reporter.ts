@@ -105,15 +105,16 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
 
   /** Sends a heartbeat. Returns null if a report is needed instead. */
   async function beat(vitals: Vitals): Promise<ReportOutcome | null> {
-    const socket = link?.socket() ?? null;
-    if (socket === null || accepted === null || silence.seconds() !== undefined) return null;
+    if (link === undefined || accepted === null) return null;
+    const socket = link.socket();
+    if (socket === null) return null;
     pace?.note();
     const ended = silence.begin();
     const nextInMs = await socket.heartbeat(vitals, Date.parse(machineTime()));
-    if (nextInMs !== null) ended("answered");
+    if (nextInMs !== null) return success({ ...accepted, reportInMs: nextInMs });
     // A heartbeat on a lost socket is unanswered. On an open socket, null means that the gateway wants a report.
-    else if (link?.socket() !== socket) ended("unanswered");
-    return nextInMs === null ? null : success({ ...accepted, reportInMs: nextInMs });
+    if (link.socket() !== socket) ended("unanswered");
+    return null;
   }
 
   /** Reports these facts; without facts, reports that the facts that the Worker knows have not changed. */
@@ -128,7 +129,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
         protocol: PROTOCOL,
         startId,
         machineTime: machineTime(),
-        ...(noAnswerSeconds !== undefined && { noAnswerSeconds }),
+        ...(noAnswerSeconds && { noAnswerSeconds }),
         vitals,
         factsDigest,
         ...(withFacts && facts !== null ? { facts } : {}),
@@ -188,7 +189,7 @@ function ticketed({ name, origin, key, kid, ticket: first = "" }: Reporting) {
   return {
     sign: (body: string, session?: string): Promise<string> => {
       const claims = { sub: name, aud: origin, body: sha256Base64url(body), ticket, n: ++n };
-      return signReport(key, kid, { ...claims, ...(session !== undefined && { session }) });
+      return signReport(key, kid, { ...claims, ...(session && { session }) });
     },
     take(offered: string | undefined): void {
       if (!offered || offered === ticket) return;

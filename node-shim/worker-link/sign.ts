@@ -44,7 +44,7 @@ export async function signEnrolment(
         alg: "EdDSA",
         typ: JWT_TYPES.join,
         kid: token.id,
-        ...(token.stamp !== undefined && { stamp: token.stamp }),
+        ...(token.stamp && { stamp: token.stamp }),
       })
       .sign(token.signing),
   };

@@ -69,9 +69,8 @@ export class GatewaySocket {
   readonly #listener: SocketListener;
   /** The connection; null once the socket has ended. */
   #connection: WebSocketConnection | null;
-  #session: SocketSession | null = null;
-  /** The vitals of the last accepted report. A heartbeat contains only what differs from them. */
-  #base: Vitals = { signals: {} };
+  /** The session, and the vitals of the accepted report that began it: a heartbeat has only what differs from them. */
+  #quiet: { session: SocketSession; base: Vitals } | null = null;
   /** true if the Worker has asked for a report, so that a heartbeat is not enough. */
   #isReportWanted = false;
   #waiting: Waiting | null = null;
@@ -99,7 +98,7 @@ export class GatewaySocket {
   /** Sends a report, returns the answer; null if it must go by HTTP: too large for a frame, or the socket has ended. */
   async report({ token, body, vitals }: SignedReport): Promise<ReportAnswerFrame | null> {
     // With every report the Worker ends the lease loan, and with the loan the session.
-    this.#session = null;
+    this.#quiet = null;
     this.#isReportWanted = false;
     const frame = JSON.stringify({ type: "report", token, body } satisfies ReportFrame);
     if (Buffer.byteLength(frame) > LIMITS.bodyBytes) return null;
@@ -107,18 +106,19 @@ export class GatewaySocket {
       frame.type === "report-answer" ? frame : undefined,
     );
     if (answer?.status !== 200) return answer;
-    this.#base = vitals;
     const { name, keys } = this.#parts;
-    if (answer.session) this.#session = startSession(name, keys, answer.session);
+    const session = answer.session && startSession(name, keys, answer.session);
+    if (session) this.#quiet = { session, base: vitals };
     this.#listener.accepted(answer.comeBackWithinMs);
     return answer;
   }
 
   /** Sends a heartbeat. Returns the milliseconds until the next heartbeat; null if a report has to follow at once. */
   async heartbeat(vitals: Vitals, at: number): Promise<number | null> {
-    const session = this.#isReportWanted ? null : this.#session;
-    const beat = session && shortened(vitals, this.#base);
-    if (session === null || beat === null) return null;
+    if (this.#quiet === null || this.#isReportWanted) return null;
+    const { session, base } = this.#quiet;
+    const beat = shortened(vitals, base);
+    if (beat === null) return null;
     return this.#exchange(session.heartbeat({ at, ...beat }), (frame) => {
       if (frame.type === "again") return null;
       return frame.type === "answer" && session.answered(frame) ? frame.nextInMs : undefined;
@@ -129,7 +129,7 @@ export class GatewaySocket {
     const parsed = gatewayFrame(text);
     if (!parsed.ok) return this.#end({ ...LOST, why: `the gateway sent ${parsed.error}` });
     const frame = parsed.value;
-    if (frame?.type === "again") this.#session = null;
+    if (frame?.type === "again") this.#quiet = null;
     if (frame !== null && this.#waiting?.take(frame)) return;
     if (this.#isTooOften()) return this.#end({ ...LOST, why: "the gateway sends frames too often" });
     if (frame?.type === "report-now") {
@@ -171,7 +171,7 @@ export class GatewaySocket {
 
   #over(): void {
     this.#connection = null;
-    this.#session = null;
+    this.#quiet = null;
     this.#waiting?.over();
   }
 

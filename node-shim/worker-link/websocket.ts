@@ -1,6 +1,5 @@
 // Opens a WebSocket to the Worker with the library ws. Describes its end in text for an operator.
 import type { Agent, IncomingMessage } from "node:http";
-import type { Socket } from "node:net";
 import { WebSocket } from "ws";
 import { after } from "../base/clock.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
@@ -23,7 +22,7 @@ export interface Opening {
 export interface ConnectionListener {
   received: (text: string) => void;
   /** Called when the Worker's side has answered a ping. */
-  ponged?: () => void;
+  ponged: () => void;
   /** Called once with the reason, unless this side has ended the connection. */
   ended: (why: string) => void;
 }
@@ -77,7 +76,7 @@ export function openWebSocket(opening: Opening): Promise<Opened> {
         socket.terminate();
       });
     });
-    socket.once("open", () => settle(success(connectionOn(socket, answer?.socket ?? null))));
+    socket.once("open", () => settle(success(connectionOn(socket))));
   });
 }
 
@@ -109,11 +108,10 @@ async function readRefusal(response: IncomingMessage, maxBytes: number): Promise
   } catch {
     // The body is optional: the status alone already describes the refusal.
   }
-  response.destroy();
   return failure({ reason: "answered", status, body: Buffer.concat(chunks).toString(), headers });
 }
 
-function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConnection {
+function connectionOn(socket: WebSocket): WebSocketConnection {
   let listener: ConnectionListener | null = null;
   /** The reason why the connection has ended; null while it is open. */
   let end: string | null = null;
@@ -124,40 +122,30 @@ function connectionOn(socket: WebSocket, carrier: Socket | null): WebSocketConne
   };
   const close = (code: number, reason = "") => {
     socket.close(code, reason);
-    // Lets the process end before the Worker has closed the connection.
-    carrier?.unref();
+    // Lets the process end as soon as the Worker has closed the connection.
     after(END_WITHIN_MS, () => socket.terminate(), { ref: false });
   };
   socket.pause();
-  socket.on("message", (data: Buffer, isBinary) => {
-    if (end !== null) return;
-    if (!isBinary) {
-      listener?.received(data.toString());
-      return;
-    }
-    over(NOT_TEXT);
-    close(CLOSE.unsupported, NOT_TEXT);
-  });
-  socket.on("pong", () => void (end === null && listener?.ponged?.()));
   socket.on("error", (error) => over(faultOf(error)));
   socket.on("close", (code, reason) => over(closedText(code, reason.toString())));
   return {
     listen(listens) {
       if (end !== null) return listens.ended(end);
       listener = listens;
+      socket.on("message", (data: Buffer, isBinary) => {
+        if (end !== null) return;
+        if (!isBinary) return listens.received(data.toString());
+        over(NOT_TEXT);
+        close(CLOSE.unsupported, NOT_TEXT);
+      });
+      socket.on("pong", () => void (end === null && listens.ponged()));
       socket.resume();
     },
-    send(text) {
-      // A message that cannot be sent gets no answer, which the caller notices by its deadline.
-      if (end === null && socket.readyState === WebSocket.OPEN) socket.send(text, () => undefined);
-    },
-    ping() {
-      if (end === null && socket.readyState === WebSocket.OPEN)
-        socket.ping(undefined, undefined, () => undefined);
-    },
+    // ws hands the error of what cannot be sent to the callback. The caller notices by its deadline.
+    send: (text) => socket.send(text, () => undefined),
+    ping: () => socket.ping(undefined, undefined, () => undefined),
     close() {
-      if (end !== null) return;
-      end = "closed";
+      end ??= "closed";
       close(CLOSE.normal);
     },
     terminate() {

@@ -51,7 +51,11 @@ async function openBareSocket({ url }: RunningWorker, name: string, agent: Agent
   if (!opened.ok) throw new Error(`no socket of ${name}: ${JSON.stringify(opened.error)}`);
   const connection = opened.value;
   let waiting = Promise.withResolvers<void>();
-  connection.listen({ received: () => waiting.resolve(), ended: (why) => waiting.reject(new Error(why)) });
+  connection.listen({
+    received: () => waiting.resolve(),
+    ponged: () => undefined,
+    ended: (why) => waiting.reject(new Error(why)),
+  });
   let n = 0;
   const beat = (vitals: Vitals) => {
     waiting = Promise.withResolvers();

@@ -17,20 +17,6 @@ export const table: readonly Row[] = [
     "the origin of any other scheme with this end is null, which the next condition refuses",
   ],
   [
-    "node-shim/worker-link/outbound.ts",
-    "} catch {",
-    "{ return false; }",
-    "{}",
-    "a function without a return returns undefined, which is as false",
-  ],
-  [
-    "node-shim/identity/join-token.ts",
-    "for (let read = -1; read !== 0 && length < MAX_BYTES; length += read)",
-    "length < MAX_BYTES",
-    "length <= MAX_BYTES",
-    "once the buffer is full, a read of no bytes ends the loop",
-  ],
-  [
     "shared/from-report/parsed-settings.ts",
     "const evictionHard = settings.evictionHard ?? effectiveEvictionHard(null, false);",
     "false",

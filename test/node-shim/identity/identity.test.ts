@@ -2,7 +2,14 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import { loadEnrolment, loadOrMakeKey, storeEnrolment } from "../../../node-shim/identity/identity.ts";
+import {
+  forgetIdentity,
+  leftName,
+  loadEnrolment,
+  loadOrMakeKey,
+  storedEnrolment,
+  storeEnrolment,
+} from "../../../node-shim/identity/identity.ts";
 import { isOfService, lockFolder } from "../../../node-shim/identity/lock.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 
@@ -85,6 +92,12 @@ describe("a folder that cannot be written → one line that says what to do, and
 describe("the enrolment", () => {
   const enrolment = { name: "edge-1", thumbprint: "T1", kid: "1.T1.a.b" };
 
+  it("with the Worker's origin → the origin is kept", () => {
+    const withOrigin = { ...enrolment, origin: "https://a.example" };
+    storeEnrolment(folder.path, withOrigin);
+    expect(storedEnrolment(folder.path)).toEqual(withOrigin);
+  });
+
   it("none → null; stored → the same, 0600", () => {
     expect(loadEnrolment(folder.path, enrolment)).toBeNull();
     storeEnrolment(folder.path, enrolment);
@@ -111,6 +124,41 @@ describe("the enrolment", () => {
       expect(() => loadEnrolment(folder.path, enrolment)).toThrow(
         /^\S+enrolment\.json is damaged: remove it and enrol again with a join token \(the key stays\)$/,
       );
+    },
+  );
+});
+
+describe("a machine that leaves", () => {
+  const enrolment = { name: "edge-1", thumbprint: "T1", kid: "k" };
+
+  it("→ its name is stored, and key, enrolment and status are removed", async () => {
+    await loadOrMakeKey(folder.path);
+    storeEnrolment(folder.path, enrolment);
+    for (const name of ["next", "status", "failed-upgrade"]) writeFileSync(inFolder(`${name}.json`), "{}");
+    expect(leftName(folder.path)).toBeNull();
+    forgetIdentity(folder.path, "edge-1");
+    expect(leftName(folder.path)).toBe("edge-1");
+    expect(readdirSync(folder.path)).toEqual(["left.json"]);
+  });
+
+  it("again, after a crash → the files are removed, and the first name stays", () => {
+    forgetIdentity(folder.path, "edge-1");
+    writeFileSync(inFolder("enrolment.json"), JSON.stringify(enrolment), { mode: 0o600 });
+    forgetIdentity(folder.path, "edge-2");
+    expect([leftName(folder.path), storedEnrolment(folder.path)]).toEqual(["edge-1", null]);
+  });
+
+  it("and enrols again → has not left", () => {
+    forgetIdentity(folder.path, "edge-1");
+    storeEnrolment(folder.path, enrolment);
+    expect([leftName(folder.path), storedEnrolment(folder.path)]).toEqual([null, enrolment]);
+  });
+
+  it.each(["{", "{}", '{"name":7}', '{"name":"edge-1","more":1}'])(
+    "a damaged file (%s) → has left, without a name",
+    (text) => {
+      writeFileSync(inFolder("left.json"), text, { mode: 0o600 });
+      expect(leftName(folder.path)).toBe("this machine");
     },
   );
 });

@@ -398,6 +398,21 @@ describe("a proxy that refuses large bodies (413)", () => {
     expect(imagesIn(requests.at(-1))).toBeUndefined();
   });
 
+  it("accepts no facts at all, and the Worker has forgotten the earlier ones → vitals alone, until it is refused", async () => {
+    const answers = Array.from(
+      { length: 12 },
+      () =>
+        ({ body }: TransportRequest): Scripted =>
+          Buffer.byteLength(body) > 500 ? { status: 413, body: "" } : factsUnknown("t"),
+    );
+    const { report, posted } = scripted(ok("t"), ...answers);
+    await report(FACTS, VITALS);
+    expect(await report({ ...LARGE, attachLimits: {} }, VITALS)).toMatchObject({
+      error: { problem: { reason: "facts-unknown" } },
+    });
+    expect(posted.slice(-3).filter((each) => each.endsWith("+facts"))).toEqual([]);
+  });
+
   it("accepts no facts at all, and the Worker knows none → too large, and the text names the proxy", async () => {
     const { report } = scripted(...behind(100));
     expect(await report(FACTS, VITALS)).toMatchObject({

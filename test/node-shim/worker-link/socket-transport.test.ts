@@ -30,11 +30,12 @@ function socketOnTest({ pongs = false, random = 0, patienceMs = 20_000 } = {}) {
   const events: string[] = [];
   const sent: string[] = [];
   const ends: SocketEnd[] = [];
+  const answered: true[] = [];
   let listener: ConnectionListener | undefined;
   const connection = {
     listen: (listens: ConnectionListener) => void (listener = listens),
     send: (text: string) => sent.push(text),
-    ping: () => void (events.push("ping"), pongs && listener?.ponged?.()),
+    ping: () => void (events.push("ping"), pongs && listener?.ponged()),
     close: () => void events.push("closed"),
     terminate: () => void events.push("terminated"),
   };
@@ -50,7 +51,7 @@ function socketOnTest({ pongs = false, random = 0, patienceMs = 20_000 } = {}) {
     },
     {
       asked: () => events.push("asked"),
-      answered: () => undefined,
+      answered: () => answered.push(true),
       accepted: (ms) => events.push(`accepted ${ms}`),
       ended: (end) => {
         events.push("ended");
@@ -70,6 +71,7 @@ function socketOnTest({ pongs = false, random = 0, patienceMs = 20_000 } = {}) {
     events,
     sent,
     ends,
+    answered,
     receives,
     beats,
     isLost: (why: string) => listener?.ended(why),
@@ -98,6 +100,17 @@ describe("a report", () => {
     receives(ACCEPTED);
     expect(await answer).toEqual(ACCEPTED);
     expect(events).toEqual(["accepted 30000"]);
+  });
+
+  it("each answer is counted, also a refusal's; a frame of a later Worker in between is not", async () => {
+    const { socket, receives, answered, ends } = test_;
+    for (const status of [200, 409, 500]) {
+      const answer = socket.report(REPORT);
+      receives({ type: "news" });
+      receives({ ...ACCEPTED, status });
+      expect(await answer).toMatchObject({ status });
+    }
+    expect([answered.length, ends]).toEqual([3, []]);
   });
 
   it("refused → its answer comes back, the socket stays, and no heartbeat follows", async () => {
@@ -144,6 +157,25 @@ describe("a heartbeat", () => {
       { type: "heartbeat", n: 1, at: 1_767_225_600_000, available: [90, null, null, null, null, null] },
       { type: "heartbeat", n: 2, at: 1_767_225_609_500, available: [100, null, null, null, null, null] },
     ]);
+  });
+
+  it("30 in a second, each answered → the socket stays: answers do not count as frames without a request", async () => {
+    const { socket, receives, ends } = await withSession();
+    for (let n = 1; n <= 30; n++) {
+      const beat = socket.heartbeat(OTHER, 0);
+      receives({ type: "answer", n, nonce: "m".repeat(22), nextInMs: 30 });
+      expect(await beat).toBe(30);
+    }
+    expect(ends).toEqual([]);
+  });
+
+  it("after an accepted report with a session whose key is invalid → none is sent", async () => {
+    const { socket, receives, beats, events } = test_;
+    const answer = socket.report(REPORT);
+    receives({ ...ACCEPTED, session: { key: "A", nonce: "n" } });
+    await answer;
+    expect(await socket.heartbeat(VITALS, 0)).toBeNull();
+    expect([beats(), events]).toEqual([[], ["accepted 30000"]]);
   });
 
   it("at most 220 bytes, with every signal of a large machine", async () => {
@@ -353,6 +385,7 @@ test("closed or dropped by this side → no event, and running requests get no a
     socket[how]();
     isLost("the connection was closed");
     expect(await beat).toBeNull();
+    for (const again of ["close", "drop"] as const) socket[again]();
     expect(events).toEqual([said]);
   }
 });

@@ -1,4 +1,5 @@
 // Tests the shim's WebSocket client with WebSocket servers, and with other servers.
+import { createHash } from "node:crypto";
 import { createServer, type IncomingMessage } from "node:http";
 import { Agent } from "node:http";
 import { createServer as createTcpServer, type Socket } from "node:net";
@@ -49,6 +50,17 @@ async function plain(onData: (socket: Socket, head: string) => void): Promise<nu
   );
   closing.push(close);
   return port;
+}
+
+const answering = (text: string) => (socket: Socket) => void socket.write(text.replaceAll("\n", "\r\n"));
+
+/** Accepts an upgrade on a plain socket, with these headers in addition. */
+function accept(socket: Socket, head: string, headers = ""): void {
+  const key = /sec-websocket-key: (\S+)/i.exec(head)?.[1] ?? "";
+  const proof = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
+  answering(
+    `HTTP/1.1 101 X\nconnection: upgrade\nupgrade: websocket\nsec-websocket-accept: ${proof}\n${headers}\n`,
+  )(socket);
 }
 
 function open(port: number, { signal = new AbortController().signal } = {}) {
@@ -155,19 +167,22 @@ describe("with a WebSocket server", () => {
       [1009, ""],
     ],
     [
-      "sends bytes",
-      (socket) => socket.send(Buffer.from("x")),
+      "sends bytes, and then a text",
+      (socket) => {
+        socket.send(Buffer.from("x"));
+        socket.send("x");
+      },
       "messages are text",
       [1003, "messages are text"],
     ],
   ])("it %s → reported once, and the connection ends", async (_, act, why, end) => {
     const { port, sockets, ends } = await server();
-    const { ended, connection } = await opened(port);
+    const { ended, received, connection } = await opened(port);
     act(sockets[0] as ServerSocket);
     await eventually(() => ended).toEqual([why]);
     await eventually(() => ends).toEqual([end]);
     connection.send("nobody reads this");
-    expect(ended).toEqual([why]);
+    expect([ended, received]).toEqual([[why], []]);
   });
 
   it("messages with the upgrade wait for a listener; so does the end", async () => {
@@ -179,11 +194,8 @@ describe("with a WebSocket server", () => {
     const connection = await outcome;
     await new Promise((resolve) => void setImmediate(resolve));
     const heard: string[] = [];
-    const listener = {
-      received: (text: string) => heard.push(text),
-      ended: (why: string) => heard.push(why),
-    };
-    if (connection.ok) connection.value.listen(listener);
+    const note = (what: string) => void heard.push(what);
+    if (connection.ok) connection.value.listen({ received: note, ponged: () => note("pong"), ended: note });
     await eventually(() => heard).toEqual(["early", "it was closed (1001)"]);
   });
 
@@ -193,13 +205,47 @@ describe("with a WebSocket server", () => {
     if (!outcome.ok) throw new Error(outcome.error.reason);
     outcome.value.terminate();
     const ended: string[] = [];
-    outcome.value.listen({ received: () => undefined, ended: (why) => ended.push(why) });
+    const ignored = { received: () => undefined, ponged: () => undefined };
+    outcome.value.listen({ ...ignored, ended: (why) => ended.push(why) });
     expect(ended).toEqual(["closed"]);
+  });
+
+  it("after this side has closed it → what still arrives is not reported", async () => {
+    const { port, sockets, ends } = await server();
+    const { connection, received, pongs } = await opened(port);
+    connection.ping();
+    connection.close();
+    sockets[0]?.send("late");
+    sockets[0]?.send(Buffer.from("late"));
+    await eventually(() => ends).toEqual([[1000, ""]]);
+    expect([received, pongs]).toEqual([[], []]);
+  });
+
+  it("the Worker does not end it after a close → ended a second later", async () => {
+    const pass = heldTimers();
+    let gone = false;
+    const port = await plain((socket, head) => {
+      socket.once("close", () => (gone = true));
+      if (head.startsWith("GET ")) accept(socket, head);
+    });
+    const { connection } = await opened(port);
+    connection.close();
+    pass(1000);
+    await eventually(() => gone).toBe(true);
+  });
+
+  it("the upgrade's deadline passes later → the connection stays", async () => {
+    const pass = heldTimers();
+    const { port, sockets } = await server();
+    const { received, ended } = await opened(port);
+    pass(10_000);
+    sockets[0]?.send("still");
+    await eventually(() => received).toEqual(["still"]);
+    expect(ended).toEqual([]);
   });
 });
 
 describe("with another server → no WebSocket, and the reason", () => {
-  const answering = (text: string) => (socket: Socket) => void socket.write(text.replaceAll("\n", "\r\n"));
   const refused = (status: number, body: string): Partial<UpgradeFault> => ({
     reason: "answered",
     status,
@@ -209,8 +255,13 @@ describe("with another server → no WebSocket, and the reason", () => {
     ["a refusal", answering("HTTP/1.1 403 X\ncontent-length: 2\n\nno"), refused(403, "no")],
     ["a page", answering("HTTP/1.1 200 OK\ncontent-length: 2\n\nhi"), refused(200, "hi")],
     [
+      "a body at the limit",
+      answering(`HTTP/1.1 200 OK\ncontent-length: ${MAX_BYTES}\n\n${"x".repeat(MAX_BYTES)}`),
+      refused(200, "x".repeat(MAX_BYTES)),
+    ],
+    [
       "a body over the limit",
-      answering(`HTTP/1.1 200 OK\ncontent-length: 5000\n\n${"x".repeat(2000)}`),
+      answering(`HTTP/1.1 200 OK\ncontent-length: 5000\n\n${"x".repeat(MAX_BYTES + 1)}`),
       refused(200, ""),
     ],
     [
@@ -220,21 +271,20 @@ describe("with another server → no WebSocket, and the reason", () => {
     ],
     ["an end", (socket) => void socket.end(), { reason: "failed" }],
     ["no HTTP", answering("SSH-2.0\n"), { reason: "failed" }],
-  ])("%s", async (_, onData, fault) => {
-    const outcome = await open(await plain(onData));
-    expect(outcome).toMatchObject({ ok: false, error: fault });
+  ])("%s, and the connection ends", async (_, onData, fault) => {
+    const gone = Promise.withResolvers<void>();
+    const port = await plain((socket, head) => {
+      socket.once("close", () => gone.resolve());
+      onData(socket, head);
+    });
+    expect(await open(port)).toMatchObject({ ok: false, error: fault });
+    await gone.promise;
   });
 
   it("a 101 with an extension that was not requested → no WebSocket", async () => {
-    const { createHash } = await import("node:crypto");
-    const port = await plain((socket, head) => {
-      const key = /sec-websocket-key: (\S+)/i.exec(head)?.[1] ?? "";
-      const accept = createHash("sha1").update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest("base64");
-      answering(
-        `HTTP/1.1 101 X\nconnection: upgrade\nupgrade: websocket\nsec-websocket-accept: ${accept}\n` +
-          "sec-websocket-extensions: permessage-deflate\n\n",
-      )(socket);
-    });
+    const port = await plain((socket, head) =>
+      accept(socket, head, "sec-websocket-extensions: permessage-deflate\n"),
+    );
     expect(await open(port)).toMatchObject({ ok: false, error: refused(101, "") });
   });
 
@@ -293,7 +343,8 @@ test("an agent that ends its connections lets a WebSocket live", async () => {
   const outcome = await openWebSocket({ url, headers: {}, agent, deadlineMs: 10_000, signal, maxBytes: 10 });
   agent.destroy();
   const received: string[] = [];
-  if (outcome.ok) outcome.value.listen({ received: (text) => received.push(text), ended: () => undefined });
+  const ignored = { ponged: () => undefined, ended: () => undefined };
+  if (outcome.ok) outcome.value.listen({ ...ignored, received: (text) => received.push(text) });
   sockets[0]?.send("still");
   await eventually(() => received).toEqual(["still"]);
 });

@@ -343,7 +343,7 @@ export class Crowd {
     const connection = {
       listen: (listens: ConnectionListener) => void (line.listener = listens),
       send: (text: string) => this.#frame(machine, line, text),
-      ping: () => void this.clock.timer(1, () => line.isOpen && line.listener?.ponged?.()),
+      ping: () => void this.clock.timer(1, () => line.isOpen && line.listener?.ponged()),
       close: end,
       terminate: () => {
         end();

@@ -105,6 +105,13 @@ describe("a loss → the number of failures in a row, and the time of the next s
     ["and each time after that", failing(7), loss(), 0, [8, 600_000, 900_000]],
     ["open, no report accepted", failing(2, open), loss(), 9 * MINUTE, [3, 600_000, 900_000]],
     [
+      "answered for a minute, no report accepted",
+      failing(2, afterAnswer(open, NOW + MINUTE)),
+      loss(),
+      MINUTE,
+      [3, 600_000, 900_000],
+    ],
+    [
       "answered for less than a minute",
       failing(2, servedFor(MINUTE - 1)),
       loss(),
