@@ -73,7 +73,7 @@ export class Endings {
   awayForMs(name: string): number {
     const leftMs = (this.#awayUntilMs.get(name) ?? 0) - this.#in.nowMs();
     // A clock that was put back must not extend the wait.
-    return leftMs > 0 && leftMs <= AWAY_MS ? leftMs : 0;
+    return leftMs <= AWAY_MS ? Math.max(0, leftMs) : 0;
   }
 
   /**

@@ -142,6 +142,6 @@ serve(administrationRoutes, "GET /v1/origins/machines", async (c, { query }) => 
   return pagedList<OriginMachine, string>(c, query, columns, async (limit, after = query.after) => {
     const machines = await registry(c.env).listOriginMachines({ ...query, after, limit });
     const body = { machines } satisfies OriginMachinesAnswer;
-    return { rows: machines, body, next: machines.length < limit ? null : (machines.at(-1)?.name ?? null) };
+    return { rows: machines, body, next: machines.at(-1)?.name ?? null };
   });
 });

@@ -57,7 +57,7 @@ serve(backupRoutes, "GET /v1/backup", async (c, { query }) => {
 /** Returns the position of a cursor; null if the cursor is forged, of another operator's export, or expired. */
 async function positionOf(c: Context<App>, cursor: string) {
   const place = await backupPlace(macKeysOf(c), c.var.operator.who, cursor);
-  const position = place === null ? null : readCursor(cursorSchema, place);
+  const position = readCursor(cursorSchema, place ?? "");
   const sinceMs = currentMs() - (position?.[4] ?? 0);
   return sinceMs <= BACKUP_LIMITS.exportSeconds * 1000 ? position : null;
 }

@@ -60,7 +60,7 @@ function queryText(c: Context<App>, without: readonly string[]): string {
 
 serve(fleetRoutes, "GET /v1/machines", async (c, { query }) => {
   const digest = await shortDigestOf(queryText(c, OF_ONE_PAGE));
-  const after = query.cursor === undefined ? null : positionOf(query.cursor, digest);
+  const after = positionOf(query.cursor ?? "", digest);
   if (query.cursor !== undefined && after === null) return refuseParameter("cursor", OF_ANOTHER_QUERY);
   const others = (await registry(c.env).listPending({ limit: FEED_LIMITS.pending })).map((machine) =>
     pendingRow(machine),
@@ -92,12 +92,15 @@ function askIndex(env: Environment, query: MachinesQuery, asked: Asked): Promise
 const shownIn = (query: MachinesQuery, found: Found) =>
   found.machines.map((machine) => chosenFields(shownMachine(machine), query.fields ?? MACHINE_FIELDS));
 
+const NOT_COUNTED = { matching: {}, fleet: {} };
+
 function pageOf(query: MachinesQuery, found: Found, digest: string): MachinesAnswer {
-  const all = (counts: FleetCounts | undefined) =>
-    Object.fromEntries(FLEET_STATES.map((state) => [state, counts?.[state] ?? 0]));
+  const { matching, fleet } = found.counts ?? NOT_COUNTED;
+  const all = (counts: FleetCounts) =>
+    Object.fromEntries(FLEET_STATES.map((state) => [state, counts[state] ?? 0]));
   return {
     machines: shownIn(query, found),
-    counts: { matching: all(found.counts?.matching), fleet: all(found.counts?.fleet) },
+    counts: { matching: all(matching), fleet: all(fleet) },
     cursor: found.next && cursorOf(found.next, digest),
   };
 }

@@ -39,7 +39,7 @@ export async function inLines<Row extends object>(
   const body = new ReadableStream<Uint8Array>({
     async pull(stream) {
       if (page.done) {
-        if (text !== "") stream.enqueue(new TextEncoder().encode(text));
+        stream.enqueue(new TextEncoder().encode(text));
         return stream.close();
       }
       stream.enqueue(new TextEncoder().encode(text + page.value.map(lineOf).join("")));

@@ -160,7 +160,7 @@ const HELD_MS = 8000;
  * Retry-After and ends after three attempts. A machine that sends ANSWER_UNTIL waits by itself.
  */
 async function hold(c: Context<App>, waitMs: number): Promise<boolean> {
-  if (c.req.header(ANSWER_UNTIL) !== undefined) return waitMs <= 0;
+  if (c.req.header(ANSWER_UNTIL) !== undefined) return false;
   await pause(Math.min(waitMs, HELD_MS));
   return waitMs <= HELD_MS;
 }
@@ -301,7 +301,7 @@ async function refusedBy(
   text: string,
 ): Promise<Response> {
   if (text === "used ticket") return refuseUnproven(c, "unauthenticated");
-  const [, awaySeconds] = /^sent away (\d+)$/.exec(text) ?? [];
+  const awaySeconds = /^sent away (\d+)$/.exec(text)?.[1];
   if (awaySeconds !== undefined) return refuse("rate-limited", { retryAfterSeconds: Number(awaySeconds) });
   if (text !== "full") throw new Error(`gateway ${from} answers: ${text}`);
   await moveMachine(c.env, { name, kid, from });

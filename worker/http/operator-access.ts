@@ -112,7 +112,6 @@ async function keptFor(
   const { operators } = c.get("isolate");
   const known = operators.get(key);
   if (known && known.untilMs > currentMs()) return known.operator;
-  operators.delete(key);
   const found = await ask();
   if (!found) return null;
   if (operators.size >= MAX_OPERATORS) operators.clear();

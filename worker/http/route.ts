@@ -94,9 +94,9 @@ export function queryOf<Schema extends z.ZodMiniObject>(
 }
 
 function invalidQuery(error: z.core.$ZodError, known: readonly string[]): Response {
-  const issue = error.issues[0];
-  const unknown = issue?.code === "unrecognized_keys" && issue.keys[0];
-  const parameter = String(unknown || issue?.path[0]);
+  const issue = error.issues[0]!;
+  const unknown = issue.code === "unrecognized_keys" && issue.keys[0];
+  const parameter = String(unknown || issue.path[0]);
   const detail = unknown
     ? `unknown parameter; ${known.length > 0 ? `expected one of ${known.join(", ")}` : "expected none"}`
     : firstFault(error).message;
