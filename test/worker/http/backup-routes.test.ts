@@ -227,6 +227,23 @@ describe("an import of pages with valid MACs", () => {
     expect(await stateOf()).toBeNull();
   });
 
+  it("with a machine of the name mac-key → imported", async () => {
+    await imported(await resigned(withCell(await backupWithRows(), "pins", "name", "mac-key")));
+    expect(await stateOf()).toMatchObject({ isDone: true, machines: 1 });
+  });
+
+  it.each([
+    ["that is not configured here", "name", "unknown", "unknown"],
+    ["that has another value here", "check", "another", "2"],
+  ])("with a MAC key %s → refused, with its ID", async (_, column, value, id) => {
+    const pages = withCell(await backupWithRows(), "deployment", column, value);
+    expect(await refusalOf(await resigned(pages))).toEqual([
+      409,
+      expect.stringMatching(new RegExp(`^the key ${id} of the backup's KID_MAC_KEYS is not configured here`)),
+    ]);
+    expect(await stateOf()).toBeNull();
+  });
+
   it.each<[BackupTable, string, string | number | null]>([
     ["deployment", "what", 1],
     ["pins", "name", "Not-A-Name"],

@@ -1,9 +1,19 @@
 // Tests lists as CSV and JSON lines: how each value is written, and how a list is sent page by page.
+import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { describe, expect, it } from "vitest";
 import { PAGE_LIMITS } from "../../../shared/protocol/limits.ts";
-import { csvLine, inLines, pagedList, ROWS_AT_ONCE } from "../../../worker/http/lists.ts";
+import {
+  csvLine,
+  entryList,
+  inLines,
+  pagedList,
+  type PageOfEntries,
+  ROWS_AT_ONCE,
+  rowList,
+} from "../../../worker/http/lists.ts";
 import type { App } from "../../../worker/http/responses.ts";
+import type { RowsPage } from "../../../worker/storage/query.ts";
 
 describe("a line of CSV", () => {
   it.each<[string, unknown[], string]>([
@@ -18,6 +28,7 @@ describe("a line of CSV", () => {
   });
 });
 
+const textOf = (bytes: ArrayBuffer) => new TextDecoder().decode(bytes);
 const COLUMNS = [["n", ({ n }: { n: number }) => n]] as const;
 
 async function* pagesOf(...pages: { n: number }[][]): AsyncGenerator<{ n: number }[], void> {
@@ -31,7 +42,7 @@ it.each([
   ["ndjson", [], ""],
 ] as const)("%s of pages %j", async (format, pages, text) => {
   const response = await inLines(format, COLUMNS, pagesOf(...pages.map((page) => [...page])), {});
-  expect(new TextDecoder().decode(await response.arrayBuffer())).toBe(text);
+  expect(textOf(await response.arrayBuffer())).toBe(text);
 });
 
 it("a page fails → the answer is cut off, so that it does not look complete", async () => {
@@ -70,4 +81,28 @@ it.each<[situation: string, asked: Parameters<typeof pagedList>[1], limits: numb
   );
   await (await app.request("/")).arrayBuffer();
   expect(read).toEqual(limits);
+});
+
+describe("a list of three pages as CSV → each row once, and no row twice", () => {
+  const ROWS = [5, 4, 3, 2, 1].map((id) => ({ id }));
+  const csvOf = async (list: (c: Context<App>) => Promise<Response>) =>
+    textOf(await (await new Hono<App>().get("/", list).request("/")).arrayBuffer());
+
+  it("of entries", async () => {
+    const read = ({ before = 6 }: PageOfEntries) =>
+      Promise.resolve(ROWS.filter(({ id }) => id < before).slice(0, 2));
+    expect(await csvOf((c) => entryList(c, { format: "csv" }, ["id"], read))).toBe(
+      "id\r\n5\r\n4\r\n3\r\n2\r\n1\r\n",
+    );
+  });
+
+  it("of rows", async () => {
+    const all = Array.from({ length: 2 * ROWS_AT_ONCE + 1 }, (_, n) => ({ n }));
+    const read = ({ after = "-1", limit }: RowsPage) =>
+      Promise.resolve(all.slice(Number(after) + 1).slice(0, limit));
+    const csv = await csvOf((c) =>
+      rowList<{ n: number }>(c, { format: "csv" }, ["n"], "rows", read, ({ n }) => String(n)),
+    );
+    expect(csv.split("\r\n").length).toBe(all.length + 2);
+  });
 });

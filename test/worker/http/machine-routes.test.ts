@@ -1,6 +1,6 @@
 // Tests the table of docs/protocol.md: the answer to each report, and what the report changes.
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { base64url, SignJWT } from "jose";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { sha256Base64url, signReport } from "../../../node-shim/worker-link/sign.ts";
@@ -147,6 +147,22 @@ it.each(["report", "rotate", "leave", "upgrade"])(
     ]);
   },
 );
+
+it("a report with a valid kid and another key's signature → counts as a failed attempt of its address", async () => {
+  const machine = await enrolled("counted-signature");
+  const body = JSON.stringify(reportOf(machine.name));
+  const headers = await reportHeaders({ ...machine, key: await makeMachineKey() }, body);
+  const limit = vi.fn(() => Promise.resolve({ success: true }));
+  const request = new Request(`${ORIGIN}/v1/nodes/${machine.name}/report`, {
+    method: "POST",
+    headers: { ...headers, "cf-connecting-ip": "192.0.2.79" },
+    body,
+  });
+  const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+  const environment = { ...env, FAILURES: { limit } };
+  expect((await worker.fetch(request, environment, context)).status).toBe(401);
+  expect(limit.mock.calls).toEqual([[{ key: "192.0.2.79" }]]);
+});
 
 describe("a ticket", () => {
   it("absent → 409 with one, and nothing is applied", async () => {
@@ -431,7 +447,7 @@ describe("a busy Worker", () => {
     [{ reason: "not its turn", waitSeconds: 48, detail: "About 48 s." }, "About 48 s.", /^48$/],
     [{ reason: "too late" }, "Wait as long as Retry-After says, then try again.", /^(10|[3-9])$/],
   ])("and a registry that answers %j → 503 with that wait", async (why, detail, wait) => {
-    const admit = () => Promise.resolve(failure(why));
+    const admit = vi.fn(() => Promise.resolve(failure(why)));
     const REGISTRY = { getByName: () => ({ admit }) };
     const name = "has-to-wait";
     const key = await makeMachineKey();
@@ -443,6 +459,7 @@ describe("a busy Worker", () => {
     expect(response.status).toBe(503);
     expect(response.headers.get("retry-after")).toMatch(wait);
     expect(await response.json()).toMatchObject({ reason: "busy", detail });
+    expect(admit).toHaveBeenCalledTimes(1);
   });
 
   it.each([

@@ -1,10 +1,13 @@
 // Tests that a Worker without its configuration reports this to machines. Such a Worker must not refuse their
-// signatures or tokens.
+// signatures or tokens. Also tests the header authorization, and a machine's object that is forgotten.
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Problem } from "../../../shared/protocol/answers.ts";
+import { bearer, forget } from "../../../worker/http/responses.ts";
 import worker from "../../../worker/index.ts";
+import { FORGOTTEN } from "../../../worker/machine/answers.ts";
+import type { NodeObject } from "../../../worker/machine/node-object.ts";
 import { ADMIN_SECRET, ORIGIN } from "../support/constants.ts";
 import { enrolmentBody, enrolmentPath } from "../support/enrolling.ts";
 import { enrolled, mintToken, transport } from "../support/machine.ts";
@@ -84,4 +87,28 @@ it("a faulty limit refuses machines, but not operators; livez still answers", as
   const more = { MAX_IMAGES: "all", ORIGINS: "" };
   expect((await sendTo(more, "/v1/tokens", { headers })).status).toBe(200);
   expect(await (await sendTo(more, "/livez", {})).text()).toBe("ok");
+});
+
+it.each([
+  ["Bearer a.b~c+d/e-f_1=", "a.b~c+d/e-f_1="],
+  ["bearer  secret", "secret"],
+  ["Bearer", null],
+  ["Bearer secret more", null],
+  ["Basic Bearer secret", null],
+  [undefined, null],
+])("the header authorization: %s → the secret %s", (header, secret) => {
+  expect(bearer(header)).toBe(secret);
+});
+
+describe("a machine's object that is forgotten", () => {
+  const failing = (error: Error) =>
+    ({ forget: () => Promise.reject(error) }) as unknown as DurableObjectStub<NodeObject>;
+
+  it("aborts itself → forgotten", async () => {
+    await expect(forget(failing(new Error(`Error: ${FORGOTTEN}`)))).resolves.toBeUndefined();
+  });
+
+  it("fails otherwise → the request fails", async () => {
+    await expect(forget(failing(new Error("overloaded")))).rejects.toThrow("overloaded");
+  });
 });

@@ -1,6 +1,11 @@
 // Tests browser sessions: sign-in and sign-out, the cookie, requests of other sites, how soon an ended session is
 // refused, and the audit log.
-import { createExecutionContext, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
+import {
+  createExecutionContext,
+  runDurableObjectAlarm,
+  runInDurableObject,
+  waitOnExecutionContext,
+} from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { exportJWK, generateKeyPair, SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -32,6 +37,8 @@ const NAME = "__Host-rollcall";
 const OWN: Headers = { "sec-fetch-site": "same-origin" };
 const timeOf = (seconds: number) => new Date(1000 * seconds).toISOString();
 const PLAIN = "http://127.0.0.1:8787";
+/** A text in the form of a sign-in code. */
+const CODE = `rcc_${"A".repeat(22)}`;
 
 const posted = (body: unknown, headers: Headers = {}) =>
   send("/v1/session", {
@@ -131,7 +138,7 @@ describe("a sign-in", () => {
     ],
     ["an unknown operator's", async () => ({ secret: `rco_${"A".repeat(43)}` }), 403],
     ["a secret's hash", async () => ({ secret: env.ADMIN_SECRET_SHA256 }), 403],
-    ["a code that was never created", async () => ({ code: `rcc_${"A".repeat(22)}` }), 403],
+    ["a code that was never created", async () => ({ code: CODE }), 403],
     ["what is no code", async () => ({ code: "A" }), 403],
     ["a secret as a code", async () => ({ code: ADMIN_SECRET }), 403],
     ["both", async () => ({ secret: ADMIN_SECRET, code: "A".repeat(22) }), 400],
@@ -146,6 +153,15 @@ describe("a sign-in", () => {
     expect([response.status, response.headers.get("set-cookie")]).toEqual([status, null]);
     expect(await sessions()).toEqual([]);
   });
+
+  it.each([`x${CODE}`, `${CODE}x`, "rcc_A", `rcc_${"!".repeat(22)}`])(
+    "with %s as a code → 403, and the registry is not asked",
+    async (code) => {
+      const ask = vi.spyOn(env.REGISTRY, "getByName");
+      expect((await posted({ code })).status).toBe(403);
+      expect(ask).not.toHaveBeenCalled();
+    },
+  );
 
   it.each([
     ["at its limit", 0, 403],
@@ -457,6 +473,16 @@ describe("through Cloudflare Access", async () => {
     });
   });
 
+  it.each([
+    ["invalid → refused, and the log has the cause", "e30.e30.e30", 403, 1],
+    ["valid → no line in the log", assertion, 200, 0],
+  ])("%s", async (_, text, status, lines) => {
+    const log = vi.spyOn(console, "log").mockImplementation(() => undefined);
+    const response = await at("GET", "/v1/tokens", { "cf-access-jwt-assertion": text });
+    const refused = log.mock.calls.filter(([line]) => String(line).includes("Access assertion refused"));
+    expect([response.status, refused.length]).toEqual([status, lines]);
+  });
+
   it("→ no code is created, since it would stand for no secret", async () => {
     expect((await at("POST", "/v1/session/codes")).status).toBe(403);
   });
@@ -552,6 +578,18 @@ describe("a session that has ended", () => {
     await eventually(() => expect(ended.closed).toBe(FEED_CLOSED.notAllowed));
     expect(stays.closed).toBeNull();
     stays.socket.close();
+  });
+
+  it("signed out while the fleet index fails → 204, and the log has the failure", async () => {
+    const log = vi.spyOn(console, "error").mockImplementation(() => undefined);
+    const INDEX = { getByName: () => ({ recheckFeeds: () => Promise.reject(new Error("overloaded")) }) };
+    const headers = { ...OWN, cookie: await signedIn() };
+    const context = createExecutionContext();
+    const request = new Request(`${ORIGIN}/v1/session`, { method: "DELETE", headers });
+    const environment = { ...env, INDEX } as unknown as Environment;
+    expect((await worker.fetch(request, environment, context)).status).toBe(204);
+    await waitOnExecutionContext(context);
+    expect(String(log.mock.calls)).toContain("the feeds could not be checked");
   });
 
   it("that an isolate still trusts → a feed opened with it closes at once", async () => {
@@ -660,7 +698,8 @@ describe("a sign-in code", () => {
 
   it("for a session → none: it could outlive the session's 12 hours", async () => {
     const response = await withCookie(await signedIn(), "POST", "/v1/session/codes");
-    expect([response.status, await response.json()]).toMatchObject([403, { reason: "forbidden" }]);
+    const detail = expect.stringContaining("A code is made with a secret");
+    expect([response.status, await response.json()]).toMatchObject([403, { reason: "forbidden", detail }]);
   });
 
   it("beyond the limit → 429", async () => {

@@ -27,8 +27,8 @@ describe("a cursor", () => {
 
 it.each([
   ["absent", undefined, null],
-  ["of this request", tagOf(7, "digest"), 7],
-  ["one of several", `"x", ${tagOf(7, "digest")}`, 7],
+  ["of this request", tagOf(17, "digest"), 17],
+  ["one of several", `"x", ${tagOf(17, "digest")}`, 17],
   ["that is not weak any more", `"7-digest"`, 7],
   ["of another request", tagOf(7, "other"), null],
   ["anything", "*", null],

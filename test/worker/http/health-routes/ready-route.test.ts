@@ -137,6 +137,16 @@ describe("a fault", () => {
       { status: 200, state: "ok", faulty: {} },
     ],
     [
+      "a secret that could not be renewed → a warning",
+      () => renewed({ source: "secret", lastFailure }),
+      { status: 200, state: "warning", faulty: { token: "warning" } },
+    ],
+    [
+      "a renewed token without an end → all is well",
+      () => renewed({}),
+      { status: 200, state: "ok", faulty: {} },
+    ],
+    [
       "a token that could not be renewed → a warning",
       () => renewed({ expiresAt: isoIn(1), renewFrom: isoIn(-1), lastFailure }),
       { status: 200, state: "warning", faulty: { token: "warning" } },
@@ -214,6 +224,15 @@ describe("a fault", () => {
     ]);
   });
 
+  it("the apiserver does not answer → since the time that the watch knows, which is no other check's", async () => {
+    await setFault(PROBED_NODE, { kind: "html" });
+    const unansweredSinceMs = Date.UTC(2026, 0, 1);
+    const { text } = await ask(watched(() => Promise.resolve({ state: { ...LIVE, unansweredSinceMs } })));
+    const { checks } = JSON.parse(text) as ReadinessAnswer;
+    const since = new Date(unansweredSinceMs).toISOString();
+    expect(checks.filter((each) => each.since === since).map(({ check }) => check)).toEqual(["apiserver"]);
+  });
+
   it("the registry does not answer → 503, with the other checks", async () => {
     const REGISTRY = { getByName: () => ({ readiness: () => Promise.reject(new Error("overloaded")) }) };
     expect(await askedFor({ REGISTRY })).toEqual({
@@ -222,8 +241,30 @@ describe("a fault", () => {
       faulty: { registry: "failed" },
     });
     const { checks } = JSON.parse((await ask({ REGISTRY })).text) as ReadinessAnswer;
-    expect(checks.find(({ check }) => check === "state")?.message).toMatch(/^its versions: registry \?, /);
+    expect(checks.find(({ check }) => check === "state")?.message).toMatch(
+      /^its versions: registry \?, cluster \d+, index \d+$/,
+    );
   });
+});
+
+it("the versions of the stored state → of one machine's object and of one gateway, on behalf of all", async () => {
+  const object = (version: number, more: object = {}) => ({
+    getByName: () => ({ stateVersion: () => Promise.resolve(version || null), ...more }),
+  });
+  const { text } = await ask({
+    REGISTRY: object(4, {
+      sampleNames: () => Promise.resolve(["edge-1"]),
+      gatewaysInUse: () => Promise.resolve([7, 8]),
+    }),
+    CLUSTER: object(0),
+    INDEX: object(3),
+    NODES: object(2),
+    GATEWAYS: object(1),
+  });
+  const { checks } = JSON.parse(text) as ReadinessAnswer;
+  expect(checks.find(({ check }) => check === "state")?.message).toBe(
+    "its versions: registry 4, cluster 0, index 3, edge-1 2, gateway 7 1",
+  );
 });
 
 const NOW = Date.parse("2026-03-01T00:00:00Z");

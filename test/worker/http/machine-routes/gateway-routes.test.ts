@@ -241,7 +241,7 @@ describe("a gateway that refuses the socket", () => {
     expect(failures).toEqual([]);
   });
 
-  it.each(["", "sent away", "sent away soon", "not built yet"])(
+  it.each(["", "sent away", "sent away soon", "sent away 5 or 6", "not sent away 5", "not built yet"])(
     "with an unknown reason: %j → 500",
     async (answer) => {
       const log = vi.spyOn(console, "error").mockImplementation(() => undefined);
