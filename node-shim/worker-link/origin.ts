@@ -36,7 +36,7 @@ export function findOrigin({ url, state }: OriginFlags, environment: NodeJS.Proc
 /** Returns the origin of a URL. Throws if the URL is unusable; `source` names it in the error. */
 export function originOf(url: string, source: string): string {
   const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
+  if (!parsed || !["http:", "https:"].includes(parsed.protocol) || parsed.href !== `${parsed.origin}/`)
     throw new Error(`${source} ${url}: must read https://HOST`);
   const loopback = ["127.0.0.1", "[::1]", "localhost"].includes(parsed.hostname);
   if (parsed.protocol === "http:" && !loopback)

@@ -53,9 +53,9 @@ function firstOf(names: string[], environment: NodeJS.ProcessEnv): { name: strin
 function urlOf(text: string): URL | null {
   // The URL class would drop a line break, and use the text before an unencoded # as the host.
   if (/[\s\p{Cc}\\]/u.test(text)) return null;
-  const whole = /^[a-z][a-z0-9+.-]*:\/\//i.test(text) ? text : `http://${text}`;
+  const whole = text.includes("://") ? text : `http://${text}`;
   const url = URL.canParse(whole) ? new URL(whole) : null;
-  if (url === null || !/^https?:$/.test(url.protocol)) return null;
+  if (url === null || !["http:", "https:"].includes(url.protocol)) return null;
   return url.pathname === "/" && url.search === "" && url.hash === "" ? url : null;
 }
 
@@ -80,26 +80,26 @@ export function isExcepted(url: URL, list: string): boolean {
   if (host === "localhost" || isIn("127.0.0.0/8", host) || isIn("::1", host)) return true;
   return list
     .toLowerCase()
-    .split(/[\s,]+/)
+    .split(/[\s,]/)
     .some((entry) => entry === "*" || matches(entry, host, url.port || "443"));
 }
 
 /** Returns whether an entry of NO_PROXY matches a host and port. As in Go, an invalid entry matches no host. */
 function matches(entry: string, host: string, port: string): boolean {
-  if (isIP(host) !== 0 && isIn(entry, host)) return true;
+  if (isIn(entry, host)) return true;
   // In an entry, an IPv6 address with a port is in brackets.
   const [, bracketed, plain = "", ofPort] =
     /^(?:\[([^\]]*)\]|([^:]*))(?::(\d*))?$/.exec(entry) ?? ([] as string[]);
   if (ofPort && ofPort !== port) return false;
   const named = bracketed ?? plain;
-  if (isIP(named) !== 0) return isIP(host) !== 0 && isIn(named, host);
+  if (isIP(named) !== 0) return isIn(named, host);
   const suffix = named.replace(/^\*(?=\.)/, "");
   if (suffix === "" || isIP(host) !== 0) return false;
   const domain = domainToASCII(suffix) || suffix;
   return domain.startsWith(".") ? host.endsWith(domain) : host === domain || host.endsWith(`.${domain}`);
 }
 
-/** Returns whether an address is in a network, such as 10.0.0.0/8 or one address; false for an invalid network. */
+/** Returns whether an address is in a network, such as 10.0.0.0/8 or one address; false if either is invalid. */
 function isIn(network: string, address: string): boolean {
   const [of = "", bits, ...more] = network.split("/");
   const [family, length] = [isIP(of), isIP(of) === 4 ? 32 : 128];

@@ -10,13 +10,6 @@ const BUG = "reached by a bug alone, and whatever follows fails as well";
 
 export const table: readonly Row[] = [
   [
-    "node-shim/worker-link/origin.ts",
-    "if (!parsed || !/^https?:$/.test(parsed.protocol) || parsed.href !== `${parsed.origin}/`)",
-    "/^https?:$/",
-    "/https?:$/",
-    "the origin of any other scheme with this end is null, which the next condition refuses",
-  ],
-  [
     "shared/from-report/parsed-settings.ts",
     "const evictionHard = settings.evictionHard ?? effectiveEvictionHard(null, false);",
     "false",

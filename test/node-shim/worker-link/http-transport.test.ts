@@ -140,6 +140,18 @@ describe("a kept-alive connection that the server ends during the next request",
     expect(connections).toBe(1);
   });
 
+  it("answered without HTTP → a failure: no request is sent twice", async () => {
+    let requests = 0;
+    const { origin } = await serve((_request, response) => {
+      if (++requests === 1) response.end("{}");
+      else response.socket?.end("SSH-2.0-OpenSSH\r\n");
+    });
+    const { send } = transport(origin);
+    await send(REQUEST);
+    await expect(send(REQUEST)).rejects.toThrow(/^Parse Error/);
+    expect(requests).toBe(2);
+  });
+
   it("closed by this side → a failure at once: no request is sent after the end", async () => {
     let requests = 0;
     let arrived = () => {};
@@ -194,9 +206,14 @@ describe("a malformed answer → a failure with a text of one line", () => {
       /^aborted$/,
     ],
     ["it is not HTTP", (socket) => socket.end("SSH-2.0-OpenSSH\r\n"), /^Parse Error: .+$/],
-  ])("%s", async (_situation, onData, message) => {
-    const { origin } = await serveTcp(onData);
+  ])("%s, and the request is not sent again", async (_situation, onData, message) => {
+    let connections = 0;
+    const { origin } = await serveTcp((socket) => {
+      connections++;
+      onData(socket);
+    });
     await expect(transport(origin).send(REQUEST)).rejects.toThrow(message);
+    expect(connections).toBe(1);
   });
 
   it("no listener, under a name with two addresses → still a text", async () => {
@@ -250,7 +267,7 @@ describe("Retry-After", () => {
       response.statusCode = 503;
       response.end("{}");
     });
-    expect(await transport(origin).send(REQUEST)).toEqual({ status: 503, body: "{}", ...retry });
+    expect(await transport(origin).send(REQUEST)).toStrictEqual({ status: 503, body: "{}", ...retry });
   });
 });
 
@@ -289,8 +306,9 @@ describe("the time until which a machine waits", () => {
         response.setHeader("rollcall-time", String(Date.now() + skewMs));
         response.end("{}");
       });
-      const { send } = transport(origin);
+      const { send, until } = transport(origin);
       await send(REQUEST);
+      expect("rollcall-until" in until()).toBe(isSent);
       await send(REQUEST);
       expect(untils.map((until) => until !== undefined)).toEqual([false, isSent]);
     },

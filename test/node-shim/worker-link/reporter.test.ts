@@ -71,7 +71,8 @@ test("a report's request: path, signature's header and claims, body, digest", as
   const { report, requests } = scripted(ok("a"));
   await report(FACTS, VITALS);
   const [request] = requests as [TransportRequest];
-  expect(request).toMatchObject({ method: "POST", path: "/v1/nodes/edge-1/report" });
+  const headers = { "content-type": "application/json" };
+  expect(request).toMatchObject({ method: "POST", path: "/v1/nodes/edge-1/report", headers });
   expect(decodeProtectedHeader(jwtOf(request))).toEqual({
     alg: "EdDSA",
     typ: "rollcall-report+jwt",
@@ -247,7 +248,8 @@ describe("enrolment", () => {
     );
     expect(outcome).toEqual({ ok: true, value: { kid: "k", ticket: "t" } });
     const [request] = requests as [TransportRequest];
-    expect(request).toMatchObject({ method: "PUT", path: "/v1/nodes/edge-1/enrolment" });
+    const headers = { "content-type": "application/json" };
+    expect(request).toMatchObject({ method: "PUT", path: "/v1/nodes/edge-1/enrolment", headers });
     const { proof, binding } = JSON.parse(request.body) as { proof: string; binding: string };
     const vouched = {
       sub: "edge-1",

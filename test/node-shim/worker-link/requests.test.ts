@@ -32,7 +32,8 @@ describe("the request", () => {
       { alg: "EdDSA", typ: "rollcall-upgrade+jwt", kid: "k" },
     ]);
     const [first, second] = requests;
-    expect(first).toMatchObject({ method: "POST", path: "/v1/nodes/edge-7/upgrade" });
+    const headers = { "content-type": "application/json" };
+    expect(first).toMatchObject({ method: "POST", path: "/v1/nodes/edge-7/upgrade", headers });
     expect(upgradeSchema.parse(JSON.parse(first!.body))).toEqual({ protocol: 1, version: "0.1.0" });
     const claims = { sub: "edge-7", aud: ORIGIN, body: sha256Base64url(second!.body), n: 1 };
     expect(tokens.map((token) => decodeJwt(token))).toEqual([

@@ -46,6 +46,16 @@ async function behind(onConnect: (asked: Asked) => void, behaviour: Partial<Beha
   return { gateway, proxy, edge };
 }
 
+const PATH = "/v1/gateways/7/nodes/edge-1?t=1";
+const nothing = () => undefined;
+const NOTHING = { asked: nothing, answered: nothing, accepted: nothing, ended: nothing };
+
+/** Returns what an upgrade needs of a machine. */
+async function asMachine(origin: string, outbound: Outbound, { clock }: LinkedMachine) {
+  const machine = { name: "edge-1", origin, key: await makeMachineKey(), kid: "k" };
+  return { machine, outbound, deadlineMs: 9000, patienceMs: 9000, clock, random: Math.random };
+}
+
 /** Reports once by HTTP. Waits until the link has a result for the socket that it opens afterwards. */
 async function attempt({ report, clock, seen, link }: LinkedMachine): Promise<void> {
   const before = seen.length;
@@ -88,21 +98,9 @@ describe("a proxy that opens the way", () => {
     const secret = proxyUrl.replace("//", "//edge:Secret@");
     const outbound = { proxy: proxyTo(origin, { HTTPS_PROXY: secret }), trust: undefined };
     const opened = await openSocket(
-      {
-        machine: { name: "edge-1", origin, key: await makeMachineKey(), kid: "k" },
-        outbound,
-        deadlineMs: 9000,
-        patienceMs: 9000,
-        clock: edge.clock,
-        random: Math.random,
-      },
-      "/v1/gateways/7/nodes/edge-1?t=1",
-      {
-        asked: () => undefined,
-        answered: () => undefined,
-        accepted: () => undefined,
-        ended: () => undefined,
-      },
+      await asMachine(origin, outbound, edge),
+      PATH,
+      NOTHING,
       new AbortController().signal,
     );
     if (opened.ok) throw new Error("it was opened");
@@ -111,6 +109,22 @@ describe("a proxy that opens the way", () => {
     expect(why.endsWith(`(through the proxy ${proxyUrl})`)).toBe(true);
     expect(gateway.log).toEqual([]);
   });
+});
+
+it("given up while the proxy opens no connection → the connection to the proxy ends", async () => {
+  const arrived = Promise.withResolvers<void>();
+  const { proxy, edge } = await behind(() => arrived.resolve());
+  const origin = `https://${WORKER_NAME}`;
+  const outbound = {
+    proxy: proxyTo(origin, { HTTPS_PROXY: `http://127.0.0.1:${proxy.port}` }),
+    trust: undefined,
+  };
+  const given = new AbortController();
+  const opened = openSocket(await asMachine(origin, outbound, edge), PATH, NOTHING, given.signal);
+  await arrived.promise;
+  given.abort();
+  expect((await opened).ok).toBe(false);
+  await eventually(() => proxy.sockets.size).toBe(0);
 });
 
 describe("a proxy that breaks sockets → after three of them HTTP alone, and no report is lost", () => {
