@@ -108,7 +108,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
     goos: platform.os,
     goarch: platform.architecture,
     runtime: {
-      type: () => runtime?.name ?? "",
+      type: () => runtime?.name ?? null,
       version: () => runtimeVersion(runtime),
       handlers: () => facts.runtimeHandlers ?? null,
       features: () => facts.runtimeFeatures ?? null,

@@ -56,7 +56,7 @@ export interface StatusSources extends CustomSources {
   /** Returns the volume limits, by plugin. Present if the Node has volume limits, as with older kubelets. */
   volumePluginLimits?: () => readonly Result<VolumeLimits>[];
   runtime: {
-    type: () => string;
+    type: () => string | null;
     version: () => Result<string>;
     handlers: () => readonly RuntimeHandler[] | null;
     features: () => RuntimeFeatures | null;

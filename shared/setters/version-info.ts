@@ -11,18 +11,22 @@ export interface VersionInfo {
 /** Returns the setter of the versions (upstream nodestatus.VersionInfo). The kubelet's version is an argument. */
 export function versionInfo(
   readVersionInfo: () => Result<VersionInfo>, // typically the facts' versions
-  runtimeType: () => string, // typically the runtime's name by CRI Version
+  runtimeType: () => string | null, // typically the runtime's name by CRI Version; null before its first answer
   runtimeVersion: () => Result<string>, // typically the runtime's version by CRI Version
   kubeletVersion: string, // typically v1.36.0-rollcall-v<version>
 ): Setter {
   return (node) => {
     const versions = readVersionInfo();
     if (!versions.ok) return `error getting version info: ${versions.error}`;
+    const type = runtimeType();
     const runtime = runtimeVersion();
     setNodeInfo(node, {
       kernelVersion: versions.value.kernelVersion,
       osImage: versions.value.osImage,
-      containerRuntimeVersion: `${runtimeType()}://${runtime.ok ? runtime.value : "Unknown"}`,
+      // Before the first answer the Node keeps its last version: a kubelet then does not start.
+      ...(type !== null && {
+        containerRuntimeVersion: `${type}://${runtime.ok ? runtime.value : "Unknown"}`,
+      }),
       kubeletVersion,
       // The deprecated field is cleared, since an older kubelet may have set it.
       kubeProxyVersion: "",

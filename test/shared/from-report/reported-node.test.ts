@@ -94,6 +94,11 @@ test.each<[situation: string, more: Partial<Facts>, status: Node["status"]]>([
     },
   ],
   [
+    "a runtime that has not answered since the shim's start → an empty version, not an unknown runtime's",
+    {},
+    { nodeInfo: expect.objectContaining({ containerRuntimeVersion: "" }) },
+  ],
+  [
     "a runtime → its version and its handlers",
     { runtime: RUNTIME, images: [], runtimeHandlers: [RUNC] },
     {

@@ -18,6 +18,8 @@ interface Situation {
   before?: Node;
   /** The error of reading the versions; absent if they can be read. */
   read?: string;
+  /** The runtime's name; null if no runtime has answered yet. */
+  runtimeType?: null;
   /** The runtime's version; null if the runtime does not report it. */
   runtimeVersion?: string | null;
   after: Node["status"];
@@ -37,6 +39,19 @@ const situations: Situation[] = [
     after: { nodeInfo: nodeInfo({ ...versions, containerRuntimeVersion: "containerd://Unknown" }) },
   },
   {
+    name: "the runtime has not answered since the machine's start → its last version stays",
+    before: { status: { nodeInfo: nodeInfo({ ...versions, kernelVersion: "5.10.0" }) } },
+    runtimeType: null,
+    runtimeVersion: null,
+    after: { nodeInfo: nodeInfo(versions) },
+  },
+  {
+    name: "the runtime of a new machine has not answered yet → an empty version",
+    runtimeType: null,
+    runtimeVersion: null,
+    after: { nodeInfo: nodeInfo({ ...versions, containerRuntimeVersion: "" }) },
+  },
+  {
     name: "kernel and OS cannot be read → the setter fails, and the last versions stay",
     before: { status: { nodeInfo: nodeInfo({ kernelVersion: "5.10.0" }) } },
     read: "no such file",
@@ -50,13 +65,13 @@ const situations: Situation[] = [
   },
 ];
 
-const setter = ({ read, runtimeVersion = "2.1.9" }: Partial<Situation>) =>
+const setter = ({ read, runtimeType, runtimeVersion = "2.1.9" }: Partial<Situation>) =>
   versionInfo(
     () =>
       read === undefined
         ? success({ kernelVersion: "6.1.0", osImage: "Debian GNU/Linux 12" })
         : failure(read),
-    () => "containerd",
+    () => (runtimeType === null ? null : "containerd"),
     () => (runtimeVersion === null ? failure("timeout") : success(runtimeVersion)),
     "v1.36.0-rollcall-v1",
   );
