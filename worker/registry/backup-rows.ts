@@ -86,6 +86,7 @@ export const columnsOf = (table: BackupTable) => Object.keys(BACKUP_ROWS[table].
 
 /** Returns the first fault of a page's rows, with its place, for an operator; null if all rows are valid. */
 export function rowsFault({ table, columns, rows }: BackupRows): string | null {
+  if (columns.length === 0) return `${table} has no columns: use a whole, unchanged file of rollcall export`;
   const known = columnsOf(table);
   if (!columns.every((column) => known.includes(column)))
     return `the backup is of a newer version, which stores more of ${table}: deploy that version first`;

@@ -88,6 +88,21 @@ it("a page that is left out → the next one is refused with the number of the m
     },
   ));
 
+it("a page without columns → refused at once, and the import continues with the right page", () =>
+  withImports(
+    "without columns",
+    () => undefined,
+    async (imports) => {
+      const [first, second] = emptyPages("b-1");
+      await imports.take(first!, "alice");
+      expect(await imports.take({ ...second!, columns: [] }, "alice")).toEqual({
+        ok: false,
+        error: "page 2, pins has no columns: use a whole, unchanged file of rollcall export",
+      });
+      expect(await imports.take(second!, "alice")).toMatchObject({ value: { import: { nextPage: 3 } } });
+    },
+  ));
+
 it("a backup without rows → imported, and the state has its progress", () =>
   withImports(
     "without rows",
