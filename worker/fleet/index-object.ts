@@ -44,7 +44,6 @@ import {
   Notifications,
   NOTIFICATIONS_MIGRATION,
   type NotificationTable,
-  takeNotificationRows,
 } from "./notifications.ts";
 import { Outages, OUTAGES_MIGRATION, type OutagesRequest } from "./outages.ts";
 import { LAST_DELIVERIES_MIGRATION } from "./receivers.ts";
@@ -299,10 +298,8 @@ export class IndexObject extends StoredObject {
   }
 
   /** Imports rows of a backup. Safe to repeat. Fails if no MAC key opens the sealed rows. */
-  async takeBackupRows(pages: BackupRows[]): Promise<Result<null>> {
-    const taken = await takeNotificationRows(this.ctx.storage, pages, this.env.KID_MAC_KEYS);
-    this.#notifications.reload();
-    return taken;
+  takeBackupRows(pages: BackupRows[]): Promise<Result<null>> {
+    return this.#notifications.takeRows(pages, this.env.KID_MAC_KEYS);
   }
 
   /** Stores all effects of a change, within the transaction of the change. */

@@ -14,6 +14,7 @@ import type {
 } from "../../shared/protocol/receiver-answers.ts";
 import type { NewMute, ReceiverChange } from "../../shared/protocol/receiver-api.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import { column } from "../storage/query.ts";
 import { sealer } from "../storage/sealed-text.ts";
 import type { AlarmTask } from "./alarm-tasks.ts";
 import { Alerts, type AlertSurroundings } from "./alerts.ts";
@@ -129,10 +130,19 @@ export class Notifications {
     };
   }
 
-  /** Discards the caches of receivers and mutes, after an import has changed the rows. */
-  reload(): void {
+  /** Adds those rows of a backup that do not exist yet. Safe to repeat. Fails if no key of `macKeys` opens a row. */
+  async takeRows(pages: readonly BackupRows[], macKeys: string): Promise<Result<null>> {
+    const { sql, transaction, nowMs, arm } = this.#in;
+    const opened = await openedRows(pages, macKeys);
+    if (!opened.ok) return opened;
+    transaction(() => {
+      // A restored receiver is notified of the present states, as a new receiver is.
+      for (const name of insertRows(sql, opened.value)) this.#catchUps.begin(name, nowMs());
+    });
     this.#receivers.reload();
     this.#mutes.reload();
+    await arm();
+    return success(null);
   }
 
   list(): ListedReceiver[] {
@@ -369,28 +379,32 @@ export async function notificationRows(
   return { table, columns, rows: await Promise.all(rows) };
 }
 
-/** Adds those rows of a backup that do not exist yet. Safe to repeat. Fails if no key of `macKeys` opens a row. */
-export async function takeNotificationRows(
-  storage: DurableObjectStorage,
-  pages: readonly BackupRows[],
-  macKeys: string,
-): Promise<Result<null>> {
-  const { sql } = storage;
+interface OpenedRows {
+  receivers: NonNullable<Awaited<ReturnType<typeof openedReceiver>>>[];
+  mutes: BackupCell[][];
+}
+
+/** Opens the sealed receivers of a backup. Fails if no key of `macKeys` opens a row. */
+async function openedRows(pages: readonly BackupRows[], macKeys: string): Promise<Result<OpenedRows>> {
   const rowsOf = (table: NotificationTable) =>
     pages.filter((page) => page.table === table).flatMap(({ rows }) => rows);
   const opened = await Promise.all(rowsOf("receivers").map((row) => openedReceiver(row, macKeys)));
   const receivers = opened.filter((receiver) => receiver !== null);
-  if (receivers.length < opened.length)
-    return failure("a receiver's address cannot be opened with KID_MAC_KEYS");
-  storage.transactionSync(() => {
-    const receiver = `INSERT INTO receivers VALUES (?, ?, ?, ?, ?, NULL, 0, NULL, '', 0) ON CONFLICT DO NOTHING`;
-    for (const { name, settings, target } of receivers)
-      sql.exec(receiver, name, settings, target.url, target.authorization, target.secret);
-    const mute = `INSERT INTO mutes SELECT NULL, ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM mutes
-      WHERE from_ms = ?1 AND until_ms = ?2 AND filter = ?3 AND comment = ?4 AND who = ?5)`;
-    for (const row of rowsOf("mutes")) sql.exec(mute, ...row);
-  });
-  return success(null);
+  return receivers.length < opened.length
+    ? failure("a receiver's address cannot be opened with KID_MAC_KEYS")
+    : success({ receivers, mutes: rowsOf("mutes") });
+}
+
+/** Adds the rows that do not exist yet, and returns the names of the added receivers. */
+function insertRows(sql: SqlStorage, { receivers, mutes }: OpenedRows): string[] {
+  const mute = `INSERT INTO mutes SELECT NULL, ?1, ?2, ?3, ?4, ?5 WHERE NOT EXISTS (SELECT 1 FROM mutes
+    WHERE from_ms = ?1 AND until_ms = ?2 AND filter = ?3 AND comment = ?4 AND who = ?5)`;
+  for (const row of mutes) sql.exec(mute, ...row);
+  const receiver = `INSERT INTO receivers VALUES (?, ?, ?, ?, ?, NULL, 0, NULL, '', 0)
+    ON CONFLICT DO NOTHING RETURNING name`;
+  return receivers.flatMap(({ name, settings, target: { url, authorization, secret } }) =>
+    column<string>(sql, receiver, name, settings, url, authorization, secret),
+  );
 }
 
 /** Opens the sealed part of a receiver's row; null if no key opens it. */

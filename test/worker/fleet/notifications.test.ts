@@ -1,8 +1,10 @@
 // Tests which receiver gets which alert, in which order, through all failures. The tests control time and
 // receivers.
+import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
 import { CAUGHT_UP_AT_ONCE } from "../../../worker/fleet/catch-ups.ts";
+import { notificationRows } from "../../../worker/fleet/notifications.ts";
 import { machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
 
@@ -209,6 +211,22 @@ describe("what receivers get", () => {
         expect(fleet.sql.exec("SELECT * FROM watched").toArray()).toEqual([]);
       }),
   );
+
+  it("a receiver that a backup restores, also by two requests → one message about the machines that are down", () =>
+    withFleet(async ({ add, goes, pass, deliveries, notifications, sql }) => {
+      await add();
+      const pages = [await notificationRows(sql, "receivers", env.KID_MAC_KEYS)];
+      await notifications().remove("ops", "alice");
+      goes(1, "silent");
+      await pass(HOUR);
+      for (let time = 0; time < 2; time++)
+        expect(await notifications().takeRows(pages, env.KID_MAC_KEYS)).toHaveProperty("ok", true);
+      await pass(HOUR);
+      expect(deliveries.map((each) => alertsOf(each).map(({ name }) => name))).toEqual([[ONE]]);
+      await notifications().takeRows(pages, env.KID_MAC_KEYS);
+      await pass(HOUR);
+      expect(deliveries).toHaveLength(1);
+    }));
 
   it("a state that began just before the receiver was added → its alert is sent after the delay", () =>
     withFleet(async ({ add, goes, pass, delivered }) => {
