@@ -1,5 +1,5 @@
 // Identifies a process by its ID and start time, since a later process may get the same ID.
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { codeOf } from "./fault.ts";
 
 /** Returns "pid starttime" of this process. */
@@ -30,7 +30,30 @@ export function cgroupsOf(pid: string): string {
   return processFile(pid, "cgroup");
 }
 
-function processFile(pid: number | string, name: "stat" | "cgroup"): string {
+/** Returns the ID of another process with `word` in its command line that has `path` open; null if there is none. */
+export function processWith(word: string, path: string): string | null {
+  const others = readdirSync("/proc").filter((name) => /^\d+$/.test(name) && name !== String(process.pid));
+  const isUser = (pid: string) => processFile(pid, "cmdline").includes(word) && openPaths(pid).includes(path);
+  return others.find(isUser) ?? null;
+}
+
+/** Returns the paths that a process has open; none if the process has ended, or is another user's. */
+function openPaths(pid: string): string[] {
+  const folder = `/proc/${pid}/fd`;
+  try {
+    return readdirSync(folder).map((name) => {
+      try {
+        return readlinkSync(`${folder}/${name}`);
+      } catch {
+        return "";
+      }
+    });
+  } catch {
+    return [];
+  }
+}
+
+function processFile(pid: number | string, name: "stat" | "cgroup" | "cmdline"): string {
   try {
     return readFileSync(`/proc/${pid}/${name}`, "utf8");
   } catch (error) {

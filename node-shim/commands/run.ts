@@ -84,7 +84,7 @@ export async function reportUntilStopped(
   const outbound = outboundTo(origin, flags, process.env);
   const machine = await thisMachine(flags, warn);
   const due = dueWrites(flags.state, warn);
-  let lock = lockFolder(flags.state, (code) => due.later(() => void (lock = lockFolder(flags.state)), code));
+  const release = lockNowOrLater(flags.state, due);
   const asked = new Promise<void>((resolve) => {
     if (stop.aborted) resolve();
     stop.addEventListener("abort", () => resolve(), { once: true });
@@ -134,7 +134,7 @@ export async function reportUntilStopped(
     const closed = Promise.all(closings.map((end) => end())).then(() => board.written());
     // A file system that hangs must not delay the end of the process.
     await Promise.race([closed, pause(CLOSE_MS, { ref: false })]);
-    lock.release();
+    release();
   }
 }
 
@@ -245,6 +245,17 @@ function onAccepted(report: LoopDependencies["report"], accepted: () => void): L
     if (outcome.ok) accepted();
     return outcome;
   };
+}
+
+/** Locks the state folder, later if its file system cannot be written. Returns the function that ends the lock. */
+function lockNowOrLater(state: string, due: DueWrites): () => void {
+  const takeLock = () => {
+    const { release } = lock;
+    lock = lockFolder(state);
+    release();
+  };
+  let lock = lockFolder(state, (code) => due.later(takeLock, code));
+  return () => lock.release();
 }
 
 interface DueWrites {

@@ -1,8 +1,8 @@
 // Locks a state folder for one process: two shims with one key would make each other's tickets invalid.
-import { linkSync, renameSync, unlinkSync } from "node:fs";
+import { linkSync, readlinkSync, renameSync, unlinkSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
-import { cgroupsOf, isAlive, thisProcess } from "../base/process-id.ts";
+import { cgroupsOf, isAlive, processWith, thisProcess } from "../base/process-id.ts";
 import type { Opened } from "../base/ownership.ts";
 import { hasCode, openState, readIfThere, unwritableCode, writeNew } from "../base/state-file.ts";
 
@@ -10,7 +10,7 @@ const LOCK = "lock";
 
 /**
  * Makes and locks the folder; an ended holder does not count. Throws with the holder's process ID and the remedy. With
- * `unlocked`, calls it instead of throwing if the folder exists but its file system cannot be written.
+ * `unlocked`, calls it if the folder exists but its file system cannot be written, unless another shim uses the folder.
  */
 export function lockFolder(folder: string, unlocked?: (code: string) => void): { release: () => void } {
   const path = join(folder, LOCK);
@@ -28,11 +28,15 @@ export function lockFolder(folder: string, unlocked?: (code: string) => void): {
   } catch (error) {
     const unwritable = unwritableCode(error);
     if (opened && unwritable !== null && unlocked) {
-      opened.close();
       const holder = readIfThere(path) ?? "";
-      if (isAlive(holder)) return inUse(folder, holder);
-      unlocked(unwritable);
-      return { release: () => undefined };
+      const other = isAlive(holder) ? holder : processWith("node-shim", readlinkSync(opened.self));
+      if (other === null) {
+        unlocked(unwritable);
+        // The open folder shows another shim that this process uses the folder.
+        return { release: opened.close };
+      }
+      opened.close();
+      return inUse(folder, other);
     }
     opened?.close();
     if (!hasCode(error)) throw error;

@@ -118,6 +118,18 @@ describe.skipIf(!mayMount)("a state folder", () => {
     );
   });
 
+  it("without space, and a second shim on it → refused with the first one's process", async () => {
+    const said = await spoilt(
+      FULL,
+      `echo "the first is $PID"; ${SHIM} run --url http://127.0.0.1:1 --state $STATE ${MINE} 2>&1; echo "ended with $?"`,
+    );
+    const [, first] = /^the first is (\d+)\n/.exec(said) ?? [];
+    expect(said).toMatch(
+      new RegExp(`\nnode-shim: /.*/disk is in use by process ${first}: .*\nended with 1\n`),
+    );
+    expect(said).toContain("the shim ended with 0\n");
+  });
+
   it("without space and without a key → ends with one line", async () => {
     const said = await spoilt(
       `rm $STATE/*.json; ${FULL}; exec < /dev/null`,
