@@ -137,8 +137,8 @@ export const WARNING_SOURCES = {
     "set `nodeStatusMaxImages`, or report fewer or shorter facts of drop-ins",
   ],
   "state folder": [
-    "the shim cannot write its state folder, keeps reporting, and stores what is due after a later report",
-    "free space and inodes there, or make the file system writable",
+    "the shim cannot write its state folder, keeps reporting, and stores what is due after a later report; or the folder does not answer at the start, and the shim waits for it",
+    "free space and inodes there, make the file system writable, or repair the network file system",
   ],
   configuration: [
     "the shim ignores fields that only a kubelet uses, all but the last value of a repeated key, or all but the first document",

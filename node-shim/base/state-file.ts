@@ -13,7 +13,9 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { basename, dirname } from "node:path";
+import { open } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { after } from "./clock.ts";
 import { codeOf } from "./fault.ts";
 import { folderFault, type Opened, openTrusted, ownershipFault } from "./ownership.ts";
 
@@ -36,6 +38,30 @@ export function openState(stateFolder: string, makeMode?: number): Opened {
   const opened = openTrusted(stateFolder, "folder", makeMode === undefined ? {} : { makeMode });
   if (!opened.ok) throw new Error(refusal(stateFolder, opened.error));
   return opened.value;
+}
+
+/** Milliseconds after which a state folder without an answer is reported. */
+const LATE_MS = 3000;
+
+/**
+ * Resolves once the state folder's file system has answered. Calls `late` if the answer is late: the reads that follow
+ * block the whole process while a network file system hangs. `ask` is typically openKey.
+ */
+export async function whenAnswering(
+  folder: string,
+  late: (message: string) => void,
+  ask: (folder: string) => Promise<unknown> = openKey,
+): Promise<void> {
+  const message = `${folder} has not answered for ${LATE_MS / 1000} s: node-shim waits for the machine's key there`;
+  const cancel = after(LATE_MS, () => late(message));
+  await ask(folder).catch(() => undefined);
+  cancel();
+}
+
+/** Opens and closes the key's file, for which a network file system asks its server. */
+async function openKey(folder: string): Promise<void> {
+  const file = await open(join(folder, "key.json"), FOR_READING);
+  await file.close();
 }
 
 /** Writes a new file, renames it to `path`, and fsyncs file and folder: a power cut leaves the old or the new file. */

@@ -1,6 +1,9 @@
 // Defines the flags that configure the machine's Node, most of them the kubelet's. Several commands have these flags.
 import { type Command, Option } from "commander";
 import { resolve } from "node:path";
+import { timestamp } from "../base/clock.ts";
+import { type LogFormat, stderrLog } from "../base/log.ts";
+import { whenAnswering } from "../base/state-file.ts";
 import { CONFIGURATION_FLAGS, type ConfigurationFlag, type FlagTexts } from "../config/flags.ts";
 import { MACHINE_FLAGS, type MachineFlag } from "../machine/flag-table.ts";
 import type { MachineFlags } from "../machine/settings.ts";
@@ -56,8 +59,19 @@ export function givenFlags(command: Command, without: readonly string[]): string
 export const TOKEN_FILE = "--join-token-file <file>";
 export const TOKEN_HELP = "a file with a join token, or - for standard input (or set ROLLCALL_JOIN_TOKEN)";
 
+/** Adds --state. The action then begins once the folder's file system answers. */
 export const stateFlag = (command: Command) =>
-  command.option("--state <folder>", "the folder for the machine's key and enrolment", "/var/lib/rollcall");
+  command
+    .option("--state <folder>", "the folder for the machine's key and enrolment", "/var/lib/rollcall")
+    .hook("preAction", () => {
+      const { state, logFormat } = command.opts<{ state: string; logFormat?: LogFormat }>();
+      const isLog = command.name() === "run";
+      return whenAnswering(state, (message) =>
+        isLog
+          ? stderrLog(timestamp, logFormat)("warn", `state folder: ${message}`)
+          : console.error(`node-shim: ${message}`),
+      );
+    });
 
 export const workerFlags = (command: Command) =>
   stateFlag(

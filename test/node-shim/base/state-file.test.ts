@@ -25,9 +25,11 @@ import {
   storedEnrolment,
   storeEnrolment,
 } from "../../../node-shim/identity/identity.ts";
+import { whenAnswering } from "../../../node-shim/base/state-file.ts";
 import { lockFolder } from "../../../node-shim/identity/lock.ts";
 import { commandLine } from "../cli/command-line.ts";
 import { temporaryFolder } from "./temporary-folder.ts";
+import { heldTimers } from "./timers.ts";
 
 const isRoot = process.geteuid?.() === 0;
 const EVE = 4711;
@@ -226,5 +228,36 @@ describe("a folder that an earlier version left → is used", () => {
     symlinkSync("state", link);
     lockFolder(link).release();
     expect(await loadKey(link)).not.toBeNull();
+  });
+});
+
+describe("a state folder's file system", () => {
+  it.each([
+    ["answers", () => writeFileSync(inState("key.json"), "{}")],
+    ["has no key", () => undefined],
+  ])("%s → no line, and no wait", async (_, prepare) => {
+    const pass = heldTimers();
+    prepare();
+    const lines: string[] = [];
+    await whenAnswering(state(), (line) => lines.push(line));
+    pass(60_000);
+    expect(lines).toEqual([]);
+  });
+
+  it("hangs → one line after three seconds; answers → the command begins", async () => {
+    const pass = heldTimers();
+    const lines: string[] = [];
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const began = whenAnswering(
+      "/nfs",
+      (line) => lines.push(line),
+      () => promise,
+    );
+    pass(2999);
+    expect(lines).toEqual([]);
+    pass(60_000);
+    expect(lines).toEqual(["/nfs has not answered for 3 s: node-shim waits for the machine's key there"]);
+    resolve();
+    await began;
   });
 });

@@ -4,6 +4,7 @@ import { execFileSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { whenAnswering } from "../../../../node-shim/base/state-file.ts";
 import { loadNextKey, loadOrMakeKey, storedEnrolment } from "../../../../node-shim/identity/identity.ts";
 import { lockFolder } from "../../../../node-shim/identity/lock.ts";
 import { readRecord } from "../../../../node-shim/sources/devices/manager.ts";
@@ -29,6 +30,8 @@ test("a pipe → refused at once", async () => {
     "mkfifo",
     Object.keys(uses).map((file) => join(state, file)),
   );
+  // The wait for the folder itself waits for no writer.
+  await whenAnswering(state, () => undefined);
   for (const [file, use] of Object.entries(uses))
     await expect(async () => use(), file).rejects.toThrow(`${file} is not a file`);
 });

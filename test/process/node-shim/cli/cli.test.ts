@@ -245,6 +245,46 @@ describe("run", () => {
   });
 });
 
+describe("a state folder that does not answer", () => {
+  /** Delays each open of the key until SIGUSR2, and ends the wait of three seconds at once. */
+  const DELAY = `
+    import fs from "node:fs";
+    import { syncBuiltinESMExports } from "node:module";
+    const { open } = fs.promises;
+    const delayed = (...call) => new Promise((done) => {
+      const alive = setInterval(() => undefined, 1e6);
+      process.once("SIGUSR2", () => (clearInterval(alive), done(open(...call))));
+    });
+    fs.promises.open = (path, ...rest) => (path.endsWith("key.json") ? delayed : open)(path, ...rest);
+    const start = setTimeout;
+    globalThis.setTimeout = (ring, ms, ...rest) => start(ring, ms === 3000 ? 0 : ms, ...rest);
+    syncBuiltinESMExports();`;
+
+  it.each<[command: string, line: string, after: RegExp]>([
+    ["run", '"state folder: STATE has not answered for 3 s: ', /"phase: registered, node Ready"/],
+    ["status", "^node-shim: STATE has not answered for 3 s: ", /^edge-1 has no shim that runs/],
+  ])(
+    "%s → a line that names the folder; the command begins once the folder answers",
+    async (command, line, after) => {
+      await folder.enrol("edge-1");
+      const delay = join(folder.path, "delay.mjs");
+      writeFileSync(delay, DELAY);
+      const { url, paths } = await worker();
+      const args = command === "run" ? folder.run(url) : [command, "--state", folder.state];
+      const { child, said, ended } = start(args, { NODE_OPTIONS: `--import=${delay}` });
+      await said(new RegExp(line.replace("STATE", folder.state)));
+      expect(paths).toEqual([]);
+      child.kill("SIGUSR2");
+      if (command === "run") {
+        await said(after);
+        child.kill("SIGTERM");
+      }
+      const { stdout, stderr } = await ended;
+      expect(stdout + stderr).toMatch(after);
+    },
+  );
+});
+
 it("upgrade of a shim that no .deb has installed → 1, one line, and no request to the Worker", async () => {
   await folder.enrol("edge-1");
   const { url, paths } = await worker();
