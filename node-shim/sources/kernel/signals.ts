@@ -42,7 +42,7 @@ function workingSetOfV2(root: string): Reading<number> {
 
 function workingSetOfV1(root: string): Reading<number> {
   const usage = readKernelFile(root, `${CGROUPS}/memory/memory.usage_in_bytes`);
-  if (!usage.ok) return usage;
+  if (!usage.ok) return usage.error.reason === "missing" ? unreadable(WITHOUT_MEMORY, "missing") : usage;
   const stat = readKernelFile(root, `${CGROUPS}/memory/memory.stat`);
   if (!stat.ok) return stat;
   if (!/^\d+\n?$/.test(usage.value))

@@ -6,6 +6,7 @@ import { type Machine, rootWith } from "./tree.ts";
 
 const error = unreadable(expect.any(String) as string);
 const missing = unreadable(expect.any(String) as string, "missing");
+const SWITCHED_OFF = unreadable(expect.stringContaining("cgroup_enable=memory") as string, "missing");
 type Row = [situation: string, Machine, Record<string, string | null>, outcome: unknown];
 
 const VM_BYTES = 24_684_096 * 1024;
@@ -44,14 +45,19 @@ test.each<Row>([
     { [`${V1}/memory.usage_in_bytes`]: "99999999999\n" },
     success([0, VM_BYTES]),
   ],
-  ["v1: no usage → no signal", "vm", { [`${V1}/memory.usage_in_bytes`]: null }, missing],
+  [
+    "v1: memory controller switched off → no signal, and the kernel's parameter that switches it on",
+    "vm",
+    { [V1]: null },
+    SWITCHED_OFF,
+  ],
   ["v1: usage is no number → no signal", "vm", { [`${V1}/memory.usage_in_bytes`]: "max\n" }, error],
   ["v1: no memory.stat → no signal", "vm", { [`${V1}/memory.stat`]: null }, missing],
   [
     "v2: memory controller switched off → no signal, and the kernel's parameter that switches it on",
     "arm-board",
     {},
-    unreadable(expect.stringContaining("cgroup_enable=memory") as string, "missing"),
+    SWITCHED_OFF,
   ],
   [
     "v2: memory.stat without anon → no signal",
