@@ -47,7 +47,7 @@ function isMirrored(path: string): boolean {
   const source = path.replace(/^test\/(process\/)?/, "").replace(/\.test\.ts$/, "");
   const [name, folder] = source.split("/").toReversed();
   const isOfWholeFolder = name === folder && existsSync(join(root, source, ".."));
-  const ofFile = ["ts", "tsx"].some((ending) =>
+  const ofFile = ["ts", "tsx", "mjs"].some((ending) =>
     [source, dirname(source)].some((path) => existsSync(join(root, `${path}.${ending}`))),
   );
   return ofFile || existsSync(join(root, source)) || isOfWholeFolder;
