@@ -32,6 +32,20 @@ async function rotating() {
 }
 
 describe("a next key", () => {
+  it("that does not exist → null", async () => {
+    expect([await loadNextKey(folder.path), await pinnedNextKey(folder.path, NAME)]).toEqual([null, null]);
+  });
+
+  it("that the Worker has not pinned → cannot become the machine's, and its own key stays", async () => {
+    const { state, key, next } = await rotating();
+    expect(() => adoptNextKey(state, next)).toThrow("a next key that was not pinned");
+    const { thumbprint } = await loadOrMakeKey(state);
+    expect([thumbprint, loadEnrolment(state, { name: NAME, thumbprint })?.kid]).toEqual([
+      key.thumbprint,
+      "kid-1",
+    ]);
+  });
+
   it("that the Worker has not pinned → the machine signs with its own; the next one is tried again", async () => {
     const { state, key, next } = await rotating();
     expect(await pinnedNextKey(state, NAME)).toBeNull();
@@ -68,7 +82,10 @@ describe("a next key", () => {
   it("that is damaged → a line that says what to do", async () => {
     const { state } = await rotating();
     writeFileSync(join(state, "next.json"), '{"jwk":{}}');
-    await expect(loadNextKey(state)).rejects.toThrow(/next\.json is damaged: remove it/);
+    await expect(loadNextKey(state)).rejects.toMatchObject({
+      message: expect.stringMatching(/next\.json is damaged: remove it/) as string,
+      cause: expect.any(Error) as Error,
+    });
   });
 
   it("of a machine that leaves → is removed with it", async () => {
