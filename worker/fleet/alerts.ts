@@ -107,16 +107,15 @@ export class Alerts {
 
   /** Updates the rows of a machine that has changed. Call note in the transaction of the change. */
   note({ name, before, after }: FleetChange, nowMs: number): void {
-    const isSame = before?.state === after?.state && before?.sinceMs === after?.sinceMs;
     for (const receiver of this.#in.receivers.all()) {
       const state = concernOf(receiver, name, after);
-      if (isSame && state === concernOf(receiver, name, before)) continue;
+      if (state === concernOf(receiver, name, before) && before?.sinceMs === after?.sinceMs) continue;
       const row = this.#row(receiver.name, name);
       const delayMs = receiver.settings.delaySeconds * 1000;
       const sinceMs = after?.sinceMs ?? nowMs;
       const next = watchedAfter(row, { state, sinceMs }, { delayMs, nowMs });
       if (next === row) continue;
-      const muted = row?.muted === HELD && next?.dueMs !== null ? HELD : 0;
+      const muted = row?.muted === HELD ? HELD : 0;
       const same = { receiver: receiver.name, machine: name, alert: row?.alert ?? null, muted };
       if (next) this.#put({ ...next, ...same });
       else this.#forget(receiver.name, name);
@@ -158,7 +157,6 @@ export class Alerts {
   /** Changes how often active alerts are repeated. The new interval counts from each alert's last message. */
   repeatEach(receiver: string, minutes: { before: number; after: number }, nowMs: number): void {
     const [beforeMs, afterMs] = [minutes.before * 60_000, minutes.after * 60_000];
-    if (beforeMs === afterMs) return;
     const update = `UPDATE alerts SET due_ms = iif(?3 = 0, NULL, MAX(?4, IFNULL(due_ms - ?2, ?4) + ?3)) WHERE receiver = ?1`;
     this.#sql.exec(update, receiver, beforeMs, afterMs, nowMs);
   }
@@ -185,14 +183,13 @@ export class Alerts {
     for (const receiver of this.#in.receivers.all()) {
       const batch: Batch = { receiver, alerts: [] };
       const own = due.filter((row) => row.receiver === receiver.name);
-      const waits = new Map<string, number>();
       const causeBefore = clusterCause(evidence, this.#openOnCluster().has(receiver.name));
-      const rows = own.filter((row) => !this.#isHeld(row, causeBefore, waits, nowMs));
+      const rows = own.filter((row) => !this.#isHeld(row, causeBefore, nowMs));
       for (const row of rows) this.#leave(batch, row, nowMs);
       const isOpen = this.#openOnCluster().has(receiver.name);
       const cause = clusterCause(evidence, isOpen);
       if (isOpen && cause === null) this.#endCluster(batch, nowMs);
-      const isFull = rows.length > 0 && this.#in.deliveries.isFull(receiver.name);
+      const isFull = this.#in.deliveries.isFull(receiver.name);
       const joined = new Set<number>();
       // A machine may have joined its outage's alert already, when the row of another machine was handled.
       for (const row of rows)
@@ -205,20 +202,18 @@ export class Alerts {
     }
   }
 
-  /** Reports whether the row must wait: the receiver got too many deliveries. `waits`: the known waits by subject. */
-  #isHeld(row: WatchedRow, cause: string | null, waits: Map<string, number>, nowMs: number): boolean {
-    const subject = this.#subjectOfRow(row, cause);
-    const waitMs = waits.get(subject) ?? this.#in.rates.waitMs(row.receiver, subject, nowMs);
-    waits.set(subject, waitMs);
+  /** Reports whether the row must wait: the receiver got too many deliveries. */
+  #isHeld(row: WatchedRow, cause: string | null, nowMs: number): boolean {
+    const waitMs = this.#in.rates.waitMs(row.receiver, this.#subjectOfRow(row, cause), nowMs);
     row.muted = 0;
     if (waitMs > 0) this.#put({ ...row, dueMs: nowMs + waitMs, muted: HELD });
     return waitMs > 0;
   }
 
   #subjectOfRow(row: WatchedRow, cause: string | null): string {
-    const { machine, state, notified, alert } = row;
+    const { machine, alert } = row;
     const query = "SELECT said FROM alerts WHERE id = ?";
-    const [said] = notified === state ? [] : column<string>(this.#sql, query, notified && alert);
+    const [said] = column<string>(this.#sql, query, alert);
     if (said !== undefined) return this.#subjectOf(JSON.parse(said) as Alert);
     const { kind, outage } = this.#causeOf(row, this.#in.summary(machine), cause);
     return this.#subjectOf({ kind, address: outage?.address ?? "", names: [machine] });
@@ -237,21 +232,20 @@ export class Alerts {
 
   /** Removes a machine from its alert. If no machine is left, the alert is resolved. */
   #leave(batch: Batch, row: WatchedRow, nowMs: number): void {
-    if (row.notified === null || row.notified === row.state) return;
     const update = "UPDATE alerts SET open = open - 1 WHERE id = ? RETURNING *";
     const [alert] = this.#sql.exec<AlertRow>(update, row.alert);
     [row.notified, row.alert] = [null, null];
     if (!alert) return;
-    const [, outage] = /^outage (.*)/.exec(alert.key) ?? [];
-    if (alert.open > 0 && (outage === undefined || !this.#in.isOver(outage))) return;
+    const { kind, name } = JSON.parse(alert.said) as Alert;
+    if (alert.open > 0 && !(kind === "outage" && this.#in.isOver(name))) return;
     this.#end(batch, alert, { untilMs: row.sinceMs, now: this.#in.summary(row.machine), nowMs });
   }
 
   /** Ends the receiver's alert about the cluster, even if single machines still cannot be written. */
   #endCluster(batch: Batch, nowMs: number): void {
     const query = "SELECT * FROM alerts WHERE receiver = ? AND key = ?";
-    const [alert] = this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER);
-    if (alert) this.#end(batch, alert, { untilMs: nowMs, now: null, nowMs });
+    for (const alert of this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER).toArray())
+      this.#end(batch, alert, { untilMs: nowMs, now: null, nowMs });
   }
 
   /** Ends an alert. Each machine that is still in the alert becomes due for a new alert after the receiver's delay. */
@@ -261,10 +255,10 @@ export class Alerts {
     { untilMs, now, nowMs }: { untilMs: number; now: MachineSummary | null; nowMs: number },
   ): void {
     this.#sql.exec("DELETE FROM alerts WHERE id = ?", alert.id);
-    if (alert.key === CLUSTER) this.#clusterOpen?.delete(alert.receiver);
+    if (alert.key === CLUSTER) this.#openOnCluster().delete(alert.receiver);
     const free = "UPDATE watched SET told = NULL, alert = NULL, due_ms = ? WHERE receiver = ? AND alert = ?";
     const dueMs = nowMs + receiver.settings.delaySeconds * 1000;
-    if (alert.open > 0) this.#sql.exec(free, dueMs, alert.receiver, alert.id);
+    this.#sql.exec(free, dueMs, alert.receiver, alert.id);
     if (alert.letter === LOST_DELIVERY) return;
     const over = overAlert(JSON.parse(alert.said) as Alert, untilMs, now);
     const follows = this.#in.deliveries.isKept(alert.letter) ? alert.letter : null;
@@ -329,9 +323,10 @@ export class Alerts {
   /** Sends the receiver's alert about the cluster again if `why` differs from the alert's cause. */
   #sendCause(batch: Batch, why: string): void {
     const query = "SELECT * FROM alerts WHERE receiver = ? AND key = ?";
-    const [row] = this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER);
-    const firing = row && (JSON.parse(row.said) as Alert);
-    if (firing && firing.why !== why) this.#sendAgain(batch, row, { ...firing, why });
+    for (const row of this.#sql.exec<AlertRow>(query, batch.receiver.name, CLUSTER).toArray()) {
+      const firing = JSON.parse(row.said) as Alert;
+      if (firing.why !== why) this.#sendAgain(batch, row, { ...firing, why });
+    }
   }
 
   /** Sends an open alert again, with the machines that are in the alert now. */
@@ -364,7 +359,7 @@ export class Alerts {
       if (!row || row.notified !== null || row.state !== first.state) return [];
       const summary = this.#in.summary(name);
       const mayJoin =
-        summary !== null &&
+        summary &&
         concernOf(receiver, name, summary) === row.state &&
         this.#in.mutes.untilMs(name, first.state!, summary, nowMs) === null;
       return mayJoin ? [row] : [];
@@ -380,18 +375,16 @@ export class Alerts {
   /** Repeats an active alert, unless it is muted or the receiver has waiting deliveries. */
   #repeat(batch: Batch, row: AlertRow, nowMs: number): void {
     const { name, settings } = batch.receiver;
-    const repeatMs = settings.repeatMinutes * 60_000;
     const firing = JSON.parse(row.said) as Alert;
     const isMuted = firing.names.every((machine) => {
       const summary = this.#in.summary(machine);
-      return summary !== null && this.#in.mutes.untilMs(machine, firing.state, summary, nowMs) !== null;
+      return !summary || this.#in.mutes.untilMs(machine, firing.state, summary, nowMs) !== null;
     });
     const waitMs = this.#in.rates.waitMs(name, this.#subjectOf(firing), nowMs);
     const update = "UPDATE alerts SET due_ms = ? WHERE id = ? RETURNING *";
-    const dueMs = repeatMs > 0 ? nowMs + (waitMs || repeatMs) : null;
+    const dueMs = nowMs + (waitMs || settings.repeatMinutes * 60_000);
     const [open] = this.#sql.exec<AlertRow>(update, dueMs, row.id);
-    if (!open || repeatMs === 0 || waitMs > 0 || isMuted || this.#in.deliveries.waiting(name).count > 0)
-      return;
+    if (!open || waitMs > 0 || isMuted || this.#in.deliveries.waiting(name).count > 0) return;
     // If the alert's last message did not arrive, the message is sent again unchanged, with the resolutions after it.
     if (this.#in.deliveries.resend(name, row.letter, nowMs)) return;
     const alert: Alert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
@@ -400,11 +393,13 @@ export class Alerts {
 
   /** Adds the batch's deliveries, resolutions first. Alerts that wait for different deliveries share no message. */
   #write({ receiver, alerts }: Batch, nowMs: number): void {
+    if (alerts.length === 0) return;
     const { deliveries, deployment, origin, newId } = this.#in;
-    const followed = alerts.flatMap((each) => each.follows ?? []);
     const subjects = alerts.map(({ alert }) => this.#subjectOf(alert));
-    if (subjects.length > 0) this.#in.rates.spend(receiver.name, subjects, nowMs);
-    for (const follows of [...new Set(followed), null]) {
+    this.#in.rates.spend(receiver.name, subjects, nowMs);
+    const followed = new Set(alerts.map(({ follows }) => follows));
+    followed.delete(null);
+    for (const follows of [...followed, null]) {
       const these = alerts.filter((each) => each.follows === follows);
       for (let from = 0; from < these.length; from += LIMIT.alertsInLetter) {
         const part = these.slice(from, from + LIMIT.alertsInLetter);
@@ -415,17 +410,17 @@ export class Alerts {
           origin,
           receiver: receiver.name,
           atMs: nowMs,
-          dropped: this.#in.receivers.queue(receiver.name)?.dropped ?? 0,
+          dropped: this.#in.receivers.queue(receiver.name)!.dropped,
           alerts: part.map(({ alert }) => alert),
         };
         const body = messageText(receiver.settings.format, message);
         const delivery = deliveries.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
         // Stores the delivery with an alert's firing message. A repetition keeps the stored delivery.
         const set = "UPDATE alerts SET letter = ? WHERE id = ? AND letter <= 0";
-        for (const { row, alert } of part) if (alert.status === "firing") this.#sql.exec(set, delivery, row);
+        for (const { row } of part) this.#sql.exec(set, delivery, row);
       }
     }
-    if (followed.length > 0) deliveries.prune(receiver.name);
+    deliveries.prune(receiver.name);
   }
 
   #row(receiver: string, machine: string): WatchedRow | null {

@@ -96,6 +96,17 @@ describe("ten machines of one token that flap", () => {
     }),
   );
 
+  it("→ the end of an outage of machines with the same token does not wait", () =>
+    withFleet(async (fleet) => {
+      await fleet.add({ delaySeconds: 0 });
+      for (const index of [20, 60]) fleet.goes(index, "silent", FLOOD);
+      await flap(fleet, 10, 3 * MINUTE);
+      const before = fleet.delivered().length;
+      for (const index of [20, 60]) fleet.goes(index, "ready", FLOOD);
+      await fleet.pass(5 * SECOND);
+      expect(fleet.delivered().slice(before)).toContain("resolved 1 silent");
+    }));
+
   it("→ operators see the token, and since when", () =>
     withFleet(async (fleet) => {
       await fleet.add({ delaySeconds: 0 });
@@ -159,3 +170,28 @@ it.each([
     expect(fleet.deliveries).toHaveLength(machines);
   }),
 );
+
+it("an outage of one network that begins and ends every ten seconds → the burst, then one message a minute", () =>
+  withFleet(async (fleet) => {
+    await fleet.add({ delaySeconds: 0 });
+    for (let turn = 0; turn < 24; turn++) {
+      for (const index of [20, 60])
+        fleet.goes(index, turn % 2 === 0 ? "silent" : "ready", ofToken(`of-${index}`));
+      await fleet.pass(5 * SECOND);
+    }
+    expect(fleet.deliveries.length).toBeLessThanOrEqual(atOnce + 2);
+    expect(fleet.deliveries.flatMap(alertsOf).map(({ kind }) => kind)).not.toContain("machine");
+  }));
+
+it("twenty alerts about one token's machines, each repeated every five minutes → one message a minute", () =>
+  withFleet(async (fleet) => {
+    await fleet.add({ delaySeconds: 0, repeatMinutes: 5 });
+    for (let index = 1; index <= 20; index++) {
+      fleet.goes(index, "not-ready", FLOOD);
+      await fleet.pass(15 * SECOND);
+    }
+    await fleet.pass(15 * MINUTE);
+    expect(fleet.deliveries.length).toBeLessThanOrEqual(atOnce + 21);
+    const repeated = fleet.deliveries.flatMap(alertsOf).filter(({ isRepeated }) => isRepeated);
+    expect(new Set(repeated.map(({ name }) => name)).size).toBe(20);
+  }));

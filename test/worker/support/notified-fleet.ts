@@ -51,6 +51,8 @@ export interface NotifiedFleet {
   deliveries: GotDelivery[];
   /** Sets the fault that the Worker's probe of the apiserver finds from now on; null for none. */
   probeFinds: (fault: string | null) => void;
+  /** Returns the number of probes of the apiserver so far. */
+  probes: () => number;
   /** The receivers' reactions from now on, by the receiver's name. */
   behaviour: Record<string, Behaviour>;
   /** Returns the alerts of the deliveries that arrived, as `firing machine-000001 silent`. */
@@ -76,7 +78,7 @@ export const alertsOf = ({ body }: Pick<GotDelivery, "body">) =>
   (JSON.parse(body) as { alerts: GotAlert[] }).alerts;
 
 function fleetOver(storage: DurableObjectStorage, limitsFactor: number): NotifiedFleet {
-  const state = { nowMs: FLEET_START_MS, version: 0, ids: 0, fault: null as string | null };
+  const state = { nowMs: FLEET_START_MS, version: 0, ids: 0, probes: 0, fault: null as string | null };
   const deliveries: GotDelivery[] = [];
   const audited: string[] = [];
   const behaviour: Record<string, Behaviour> = {};
@@ -114,7 +116,10 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
       outageOf: (name, summary) => outages.of(name, summary),
       isOver: (id) => outages.isOver(Number(id)),
       counts: () => rows.counts(),
-      clusterFault: () => Promise.resolve(state.fault),
+      clusterFault: () => {
+        state.probes += 1;
+        return Promise.resolve(state.fault);
+      },
       machinesOf: (id) => outages.machinesOf(Number(id)),
       send,
       withinMs: 20,
@@ -148,6 +153,7 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
     probeFinds(fault) {
       state.fault = fault;
     },
+    probes: () => state.probes,
     async pass(ms) {
       const untilMs = state.nowMs + ms;
       for (;;) {
