@@ -45,7 +45,7 @@ export class Deliveries {
   add(delivery: Omit<Delivery, "id">, nowMs: number, follows: number | null): number {
     const insert = "INSERT INTO letters VALUES (NULL, ?, ?, ?, ?, ?, ?, ?) RETURNING id";
     const { receiver, message, body } = delivery;
-    const isDead = follows !== null && this.isDead(receiver, follows);
+    const isDead = this.isDead(receiver, follows);
     const [dead, error] = isDead ? [1, `letter ${follows} did not arrive`] : [0, ""];
     const id = cell<number>(this.#sql, insert, receiver, message, body, nowMs, dead, follows, error);
     if (!isDead) this.#start(receiver, nowMs);
@@ -76,7 +76,7 @@ export class Deliveries {
     return hasRow(this.#sql, "SELECT 1 FROM letters WHERE id = ?", id);
   }
 
-  isDead(receiver: string, id: number): boolean {
+  isDead(receiver: string, id: number | null): boolean {
     return hasRow(
       this.#sql,
       "SELECT 1 FROM letters WHERE id = ? AND receiver = ? AND dead = 1",
@@ -242,15 +242,16 @@ async function beginning(response: Response, withinMs: number, timer: Timer | un
 
 /** Returns the wait of a Retry-After, in seconds or as a date (RFC 9110, 10.2.3); 0 without the header. */
 function retryAfterMs(header: string | null, nowMs: number): number {
-  const text = header?.trim() ?? "";
+  const text = header ?? "";
   if (/^\d+$/.test(text)) return Number(text) * 1000;
   return Math.max(0, Date.parse(text) - nowMs) || 0;
 }
 
 /** Reports whether an answer with this status is final, so that later deliveries need not wait for a retry. */
-export function isRefusedForGood(status: number): boolean {
-  return [400, 413, 415, 422].includes(status);
+export function isRefusedForGood(status: number | null): boolean {
+  return REFUSED_FOR_GOOD.has(status);
 }
+const REFUSED_FOR_GOOD: ReadonlySet<number | null> = new Set([400, 413, 415, 422]);
 
 const ranges = (texts: string) => texts.split(" ").flatMap((text) => parseCidr(text) ?? []);
 /** Non-public addresses: IANA's special-purpose registry, and Azure's metadata service, whose address is public. */
@@ -292,4 +293,4 @@ function isPublic(host: string): boolean {
   return isIn(PUBLIC_V6) && !isIn(NOT_PUBLIC_V6);
 }
 
-const unbracketed = (host: string) => host.replaceAll(/^\[|\]$/g, "");
+const unbracketed = (host: string) => host.replaceAll(/[[\]]/g, "");

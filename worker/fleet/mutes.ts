@@ -25,7 +25,7 @@ export function filterMatches(
   { labels }: Pick<MachineSummary, "labels">,
 ): boolean {
   if (!states.includes(state) || (names !== "" && !nameMatches(names, name))) return false;
-  return selector === "" || matchesLabels(valueOr(parseLabelSelector(selector), []), labels);
+  return matchesLabels(valueOr(parseLabelSelector(selector), []), labels);
 }
 
 /** An error in one field of a request's body, for the answer. */

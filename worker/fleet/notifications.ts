@@ -195,13 +195,12 @@ export class Notifications {
   /** Sends one test message, without a retry, and stores and returns the result. Returns null if no receiver has the name. */
   async test(name: string, who: string): Promise<ReceiverTest | null> {
     const target = this.#receivers.target(name);
-    const receiver = this.#receivers.find(name);
-    if (!target || !receiver) return null;
+    if (!target) return null;
     await this.#in.audit({ who, what: "receiver.test", target: name, detail: "" });
     const { deployment, origin, newId, nowMs } = this.#in;
     const [atMs, message] = [nowMs(), newId()];
     const sent = { id: message, deployment, origin, receiver: name, atMs, dropped: 0, alerts: [] };
-    const body = testText(receiver.settings.format, sent);
+    const body = testText(this.#receivers.find(name)!.settings.format, sent);
     const outcome = await sendDelivery(this.#in, target, { message, body });
     const { arrived, status, answer } = outcome;
     this.#receivers.tried(name, { atMs: nowMs(), error: errorOf(outcome), isTest: true });
@@ -224,7 +223,7 @@ export class Notifications {
     await this.#in.audit({ who, what: "letter.resend", target: name, detail: `letter ${id}` });
     const nowMs = this.#in.nowMs();
     const isFound = this.#deliveries.resend(name, id, nowMs);
-    if (isFound) this.#receivers.tryAt(name, nowMs);
+    this.#receivers.tryAt(name, nowMs);
     await this.#in.arm();
     return isFound;
   }
@@ -264,8 +263,7 @@ export class Notifications {
     const due = this.#receivers.due(nowMs());
     const untilMs = nowMs() + TURN_MS;
     const deliver = async () => {
-      for (let name = due.shift(); name !== undefined && nowMs() < untilMs; name = due.shift())
-        await this.#deliver(name, untilMs);
+      for (let name = due.shift(); name !== undefined; name = due.shift()) await this.#deliver(name, untilMs);
     };
     await Promise.all(Array.from({ length: AT_ONCE }, deliver));
   }
@@ -274,15 +272,15 @@ export class Notifications {
   async #deliver(name: string, untilMs: number): Promise<void> {
     const { nowMs, transaction } = this.#in;
     for (let isGoing = true; isGoing && nowMs() < untilMs;) {
-      const [delivery, target] = [this.#deliveries.first(name), this.#receivers.target(name)];
-      if (!delivery || !target) {
+      const delivery = this.#deliveries.first(name);
+      if (!delivery) {
         this.#receivers.tryAt(name, null);
         return;
       }
-      const outcome = await sendDelivery(this.#in, target, delivery);
+      const outcome = await sendDelivery(this.#in, this.#receivers.target(name)!, delivery);
       const { arrived, status } = outcome;
       const error = errorOf(outcome);
-      isGoing = arrived || (status !== null && isRefusedForGood(status));
+      isGoing = arrived || isRefusedForGood(status);
       transaction(() => {
         this.#receivers.tried(name, { atMs: nowMs(), error, isTest: false });
         if (arrived) this.#deliveries.arrived(delivery.id);

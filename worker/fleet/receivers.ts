@@ -155,7 +155,7 @@ export class Receivers {
 
   /** Records a failed attempt. `askedMs`: the wait that the answer's Retry-After requests. */
   failed(name: string, error: string, askedMs: number, nowMs: number, random: () => number): void {
-    const failed = (this.queue(name)?.failed ?? 0) + 1;
+    const failed = this.queue(name)!.failed + 1;
     const update = `UPDATE receivers SET next_ms = ?, failed = ?, failing_since_ms = IFNULL(failing_since_ms, ?), error = ?
       WHERE name = ?`;
     this.#sql.exec(update, nowMs + waitMs(failed, askedMs, random), failed, nowMs, error, name);

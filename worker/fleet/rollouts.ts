@@ -133,15 +133,14 @@ export class Rollouts {
   note({ name, after }: FleetChange): void {
     const before = this.#status(name);
     if (before === undefined) return;
-    const row = this.#row();
-    if (!row) return;
     const { sql } = this.#in;
-    const rollout = settingsOf(row);
+    // Without a rollout, no machine has a status.
+    const rollout = settingsOf(this.#row()!);
     const status = statusAfter(rollout.version, before, after);
     if (status === before) return;
     if (status === null) sql.exec("DELETE FROM rollout_machines WHERE name = ?", name);
     else sql.exec("UPDATE rollout_machines SET standing = ? WHERE name = ?", status, name);
-    if (status !== "silent" || row.stopped_ms !== null) return;
+    if (status !== "silent") return;
     const why = reasonToStop(rollout, this.#counts(), this.#silent());
     if (why !== null) this.#stop(why);
   }

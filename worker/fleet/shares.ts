@@ -3,13 +3,7 @@
 import { type CheckResult, warning } from "../../shared/deployment/check-result.ts";
 import { cell, type Row } from "../storage/query.ts";
 import type { NodeLoad, NodeTurn } from "../storage/records.ts";
-import {
-  DEPLOYMENT_SHARES,
-  RATE_LIMITS,
-  reserve,
-  shares,
-  type TokenBucket,
-} from "../storage/token-bucket.ts";
+import { DEPLOYMENT_SHARES, RATE_LIMITS, reserve, shares } from "../storage/token-bucket.ts";
 
 export const SHARES_MIGRATION = `
   CREATE TABLE shares (
@@ -58,10 +52,9 @@ export class NodeShares {
     ];
     const asked = owners.map(({ who, count }) => {
       const known = this.#known(who);
-      const bucket = (left: number | undefined): TokenBucket | undefined =>
-        known && left !== undefined ? { left, atMs: known.atMs } : undefined;
-      const nodes = reserve(bucket(known?.nodes), shares(RATE_LIMITS.newNodes, count), load.nodes, nowMs);
-      const bytes = reserve(bucket(known?.bytes), shares(RATE_LIMITS.nodeBytes, count), load.bytes, nowMs);
+      const bucket = (of: "nodes" | "bytes") => known && { left: known[of], atMs: known.atMs };
+      const nodes = reserve(bucket("nodes"), shares(RATE_LIMITS.newNodes, count), load.nodes, nowMs);
+      const bytes = reserve(bucket("bytes"), shares(RATE_LIMITS.nodeBytes, count), load.bytes, nowMs);
       const what: SharedLoad = nodes.waitMs > bytes.waitMs ? "new Nodes" : "bytes of Nodes";
       return { who, what, waitMs: Math.max(nodes.waitMs, bytes.waitMs), nodes, bytes };
     });

@@ -157,6 +157,19 @@ describe("an open alert about the cluster", () => {
     }));
 });
 
+it("machines cannot be written one after the other → their alert begins with the first", () =>
+  withFleet(async ({ add, goes, pass, deliveries, probeFinds }) => {
+    await add({ delaySeconds: 60 });
+    probeFinds(FAULT);
+    for (const index of [1, 2]) {
+      goes(index, "cluster-unreachable");
+      await pass(SECOND);
+    }
+    await pass(2 * MINUTE);
+    const since = new Date(FLEET_START_MS).toISOString();
+    expect(deliveries.flatMap(alertsOf)).toMatchObject([{ machines: 2, since }]);
+  }));
+
 it("a machine is silent → the apiserver is not probed", () =>
   withFleet(async ({ add, goes, pass, probes }) => {
     await add({ delaySeconds: 0 });
@@ -284,6 +297,16 @@ it("two receivers, of which one wants repetitions → the other gets none", () =
     goes(1, "silent");
     await pass(2 * HOUR);
     expect(["a", "b"].map((name) => delivered(name).length)).toEqual([3, 1]);
+  }));
+
+it("a repetition is refused → it is not kept as dead", () =>
+  withFleet(async ({ add, goes, pass, behaviour, notifications }) => {
+    await add({ delaySeconds: 0, repeatMinutes: 60 });
+    goes(1, "silent");
+    await pass(MINUTE);
+    behaviour["ops"] = 400;
+    await pass(HOUR);
+    expect(notifications().list()).toMatchObject([{ dead: 0, waiting: 0, lastDelivery: { arrived: false } }]);
   }));
 
 it("an alert's message was refused → the next repetition is that message", () =>

@@ -3,6 +3,7 @@ import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { MESSAGE_FORMATS, receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
+import { waitMs } from "../../../worker/fleet/receivers.ts";
 import { FLEET_START_MS, machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type Behaviour, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
 import { outlasting } from "../support/clock.ts";
@@ -64,6 +65,8 @@ describe("a delivery", () => {
     ["as a date", new Date(Date.UTC(2026, 0, 1, 0, 10)).toUTCString(), 600],
     ["shorter than its own time", "1", 30],
     ["as nonsense", "soon", 30],
+    ["as nonsense with a number behind", "in 300", 30],
+    ["as nonsense with a number before", "300 s", 30],
   ])("that is answered 429 with a Retry-After %s → again after that", (_, retryAfter, seconds) =>
     withFleet(async (fleet) => {
       await oneSilent(
@@ -99,7 +102,7 @@ describe("a delivery", () => {
       await fleet.pass(2 * HOUR);
       expect([fleet.delivered(), fleet.notifications().list()]).toMatchObject([
         [],
-        [{ dead: 2, waiting: 0 }],
+        [{ dead: 2, waiting: 0, failingSince: null }],
       ]);
       expect(await fleet.notifications().resend("ops", deliveries[1]!.id, "alice")).toBe(true);
       expect(await fleet.notifications().resend("ops", deliveries[0]!.id, "alice")).toBe(false);
@@ -205,7 +208,74 @@ describe("an answer with a status, and a body that", () => {
   );
 });
 
+it("an answer in parts → its first bytes, whose characters are whole", () =>
+  withFleet(async (fleet) => {
+    await fleet.add();
+    const { answerBytes } = NOTIFICATION_LIMITS;
+    const parts = [
+      [0xc3],
+      [0xa9],
+      Array.from({ length: 1000 }, () => 0x78),
+      Array.from({ length: 1000 }, () => 0x79),
+    ];
+    const body = () =>
+      new ReadableStream<Uint8Array>({
+        start(controller) {
+          for (const part of parts) controller.enqueue(Uint8Array.from(part));
+          controller.close();
+        },
+      });
+    fleet.behaviour["ops"] = () => new Response(body(), { status: 400 });
+    const { answer } = (await tested(fleet))!;
+    expect(answer).toBe(`é${"x".repeat(1000)}${"y".repeat(answerBytes - 1002)}`);
+  }));
+
+it("each of five deliveries takes half of a turn → a turn sends two, and the next ones the rest in order", () =>
+  withFleet(async (fleet) => {
+    await oneSilent(fleet, 503);
+    for (let index = 2; index <= 5; index++) {
+      fleet.goes(index, "not-ready", { address: `203.0.113.${index}` });
+      await fleet.pass(SECOND);
+    }
+    expect(fleet.notifications().list()).toMatchObject([{ waiting: 5 }]);
+    await fleet.pass(20 * SECOND);
+    fleet.behaviour["ops"] = () => {
+      fleet.takes(2500);
+      return new Response();
+    };
+    const before = fleet.deliveries.length;
+    fleet.takes(10 * SECOND);
+    await fleet.notifications().task().run();
+    expect(fleet.deliveries.length - before).toBe(2);
+    await fleet.pass(MINUTE);
+    expect(fleet.notifications().list()).toMatchObject([{ waiting: 0 }]);
+    const names = fleet.deliveries
+      .slice(before)
+      .flatMap(alertsOf)
+      .map(({ name }) => name);
+    expect(names).toEqual([1, 2, 3, 4, 5].map(machineName));
+  }));
+
 describe("too many deliveries", () => {
+  const { lettersWaiting } = NOTIFICATION_LIMITS;
+  it.each([
+    ["as many as may wait → a new alert waits", lettersWaiting, 1],
+    ["one less → a new alert is added", lettersWaiting - 1, 2],
+  ])("for one that does not answer: %s", (_, count, firing) =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 503);
+      fleet.sql.exec(
+        `WITH RECURSIVE number(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
+         INSERT INTO letters SELECT NULL, 'ops', 'm-' || n, '{}', ?, 0, NULL, '' FROM number`,
+        count,
+        FLEET_START_MS,
+      );
+      fleet.goes(2, "silent");
+      await fleet.pass(SECOND);
+      expect(fleet.notifications().list()).toMatchObject([{ firing }]);
+    }),
+  );
+
   it.each([
     ["of one byte", "x", 1],
     ["of two bytes", "é", 2],
@@ -238,6 +308,7 @@ describe("too many deliveries", () => {
       }
       const { deadLetters } = NOTIFICATION_LIMITS;
       expect(fleet.notifications().list()).toMatchObject([{ dead: deadLetters, dropped: 1 }]);
+      expect(fleet.notifications().deliveries("ops")).toHaveLength(deadLetters);
       fleet.behaviour["ops"] = 200;
       fleet.goes(1, "ready");
       fleet.goes(500, "silent", { address: "198.51.100.9" });
@@ -366,6 +437,7 @@ describe("a receiver", () => {
       fleet.behaviour["ops"] = how;
       expect(await outlasting(fleet.notifications().test("ops", "alice"))).toMatchObject(expected);
       expect(fleet.notifications().deliveries("ops")).toEqual([]);
+      expect(fleet.notifications().list()).toMatchObject([{ nextAttemptAt: null }]);
       expect(await fleet.notifications().test("nobody", "alice")).toBeNull();
     }),
   );
@@ -389,6 +461,16 @@ describe("a receiver", () => {
       { arrived: false, error: "Error: connection refused", isTest: false },
     ],
     [
+      "another delay since",
+      200,
+      async (fleet) => {
+        await alerted(fleet);
+        const change = receiverChangeSchema.parse({ delaySeconds: 60 });
+        await fleet.notifications().put("ops", change, false, "alice");
+      },
+      { arrived: true, error: "", isTest: false },
+    ],
+    [
       "another address since",
       200,
       async (fleet) => {
@@ -409,6 +491,15 @@ describe("a receiver", () => {
       expect(receiver!.lastDelivery).toEqual(expected && { ...expected, at });
     }),
   );
+
+  it("fails, and a test fails as well → its waiting delivery waits for its retry", () =>
+    withFleet(async (fleet) => {
+      await oneSilent(fleet, 503);
+      await fleet.pass(SECOND);
+      await tested(fleet);
+      await fleet.pass(0);
+      expect(fleet.deliveries).toHaveLength(2);
+    }));
 
   it("fails, and then a test arrives → its waiting delivery is sent at once", () =>
     withFleet(async (fleet) => {
@@ -494,6 +585,14 @@ describe("concurrent changes of receivers", () => {
       expect(fleet.audited.slice(before)).toEqual([]);
       expect(await fleet.notifications().resend("ops", id, "alice")).toBe(true);
     }));
+});
+
+it.each([
+  ["the first failure → 30 s, and up to a quarter more", 1, 0, [30_000, 37_500]],
+  ["the tenth → an hour, and up to a quarter more", 10, 0, [3_600_000, 4_500_000]],
+  ["a Retry-After of two days → a day", 1, 48 * HOUR, [24 * HOUR, 24 * HOUR]],
+])("the wait after %s", (_, failed, askedMs, expected) => {
+  expect([0, 1].map((random) => waitMs(failed, askedMs, () => random))).toEqual(expected);
 });
 
 /** The numbers of the machines. The last two report from the same address. */

@@ -2,7 +2,7 @@
 // and alerts about other machines do not wait.
 import { describe, expect, it } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
-import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
+import { DEPLOYMENT_SHARES, RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
 import { HeldBack } from "../../../worker/fleet/shares.ts";
 import { FLEET_START_MS, machineName, summaryOf } from "../support/made-up-fleet.ts";
 import { alertsOf, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
@@ -139,6 +139,8 @@ describe("machines of eight tokens that flap, so that the receiver gets as many 
           }
       };
       await flapping(5 * MINUTE);
+      // The deployment's limit is that of four tokens, for the five minutes from the burst on.
+      expect(fleet.deliveries.length).toBeLessThanOrEqual(DEPLOYMENT_SHARES * (atOnce + 5) + 1);
       const before = fleet.delivered().length;
       fleet.goes(50, state, ofToken("site"));
       await flapping(withinMs);

@@ -2,6 +2,7 @@
 // receivers.
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
 import { CAUGHT_UP_AT_ONCE } from "../../../worker/fleet/catch-ups.ts";
 import { notificationRows } from "../../../worker/fleet/notifications.ts";
@@ -247,7 +248,9 @@ describe("what receivers get", () => {
       for (let index = 1; index <= count; index++) fleet.goes(index, "cluster-unreachable");
       await fleet.add();
       await fleet.pass(2 * MINUTE);
-      expect(fleet.deliveries.flatMap(alertsOf)).toMatchObject([{ kind: "cluster", machines: count }]);
+      const [alert] = fleet.deliveries.flatMap(alertsOf);
+      expect(alert).toMatchObject({ kind: "cluster", machines: count });
+      expect(alert!.names).toHaveLength(NOTIFICATION_LIMITS.namesInAlert);
     }),
   );
 
@@ -323,7 +326,8 @@ describe("what receivers get", () => {
       goes(1, "silent");
       await pass(HOUR / 2);
       const change = receiverChangeSchema.parse({ delaySeconds: 0, ...after });
-      expect(await notifications().put("ops", change, false, "alice")).toMatchObject({ ok: true });
+      const changed = await notifications().put("ops", change, false, "alice");
+      expect(changed).toMatchObject({ ok: true, value: { nextAttemptAt: null } });
       await pass(2 * HOUR);
       expect(deliveries.map(({ atMs }) => atMs / MINUTE)).toEqual(minutes);
     }),
@@ -610,6 +614,33 @@ describe("a mute", () => {
       expect(delivered().length).toBeGreaterThan(1);
     }));
 
+  it("is listed until its end, and deleted when the next one is created", () =>
+    withFleet(async ({ mute, notifications, pass, sql }) => {
+      await mute({ until: inMinutes(30), states: ["silent"] });
+      await pass(30 * MINUTE - 1);
+      expect(notifications().mutes()).toMatchObject([
+        { states: ["silent"], from: at(0), until: inMinutes(30) },
+      ]);
+      await pass(1);
+      expect(notifications().mutes()).toEqual([]);
+      await mute({ until: inMinutes(60) });
+      expect(sql.exec("SELECT id FROM mutes").toArray()).toEqual([{ id: 2 }]);
+    }));
+
+  it("another one is ended → stays; an unknown one → not ended", () =>
+    withFleet(async ({ mute, notifications }) => {
+      const ids = [await mute({ until: inMinutes(30) }), await mute({ until: inMinutes(60) })];
+      expect(await notifications().unmute(ids[0]!, "alice")).toBe(true);
+      expect(await notifications().unmute(99, "alice")).toBe(false);
+      expect(notifications().mutes()).toMatchObject([{ id: ids[1] }]);
+    }));
+
+  it("beside as many as there may be → refused", () =>
+    withFleet(async ({ mute }) => {
+      for (let each = 0; each < NOTIFICATION_LIMITS.mutes; each++) await mute({ until: inMinutes(30) });
+      await expect(mute({ until: inMinutes(30) })).rejects.toThrow(/end one first/);
+    }));
+
   it("of 30 days → accepted", () =>
     withFleet(async ({ mute }) => {
       expect(await mute({ until: inMinutes(30 * 24 * 60) })).toBe(1);
@@ -617,6 +648,7 @@ describe("a mute", () => {
 
   it.each([
     ["that ends before it begins", { from: inMinutes(10), until: inMinutes(5) }, "/until"],
+    ["that ends as it begins", { from: inMinutes(10), until: inMinutes(10) }, "/until"],
     ["that is over", { until: inMinutes(-5) }, "/until"],
     ["of more than 30 days", { until: inMinutes(30 * 24 * 60 + 1) }, "/until"],
   ])("%s → refused", (_, wish, path) =>

@@ -124,6 +124,17 @@ describe("machines that fall silent", () => {
       ]);
     }));
 
+  it("up to the limit, and another machine leaves → continues: only a further silence stops it", () =>
+    withFleet("leaves", async ({ rollouts, ask, tell, leave }) => {
+      await rollouts.put(wish, "alice");
+      for (let index = 0; index < 10; index++) ask(index);
+      tell(1, "0.1.0", "silent");
+      leave(9);
+      expect(rollouts.show()).toMatchObject({ stopped: null, machines: { silent: 1, underway: 8 } });
+      tell(2, "0.1.0", "silent");
+      expect(rollouts.show()).toMatchObject({ stopped: {} });
+    }));
+
   it("without having got the version → not counted", () =>
     withFleet("others", async ({ rollouts, ask, tell }) => {
       await rollouts.put(wish, "alice");
@@ -185,6 +196,7 @@ describe("machines that are upgraded at once", () => {
   it.each([
     ["half an hour", 0, { version: null, why: "too many at once" }],
     ["longer", 1, GIVEN],
+    ["a day, and the clock was put back a day", -86_400_000, GIVEN],
   ])("one has not reported with it for %s → …", (_, beyondMs, answer) =>
     withFleet(`underway-${beyondMs}`, async ({ rollouts, ask, clock }) => {
       await rollouts.put({ ...wish, atOnce: 1 }, "alice");
@@ -211,7 +223,9 @@ describe("an operator", () => {
 
   it("ends it → it is deleted", () =>
     withFleet("ended", async ({ rollouts, ask, rows, audited }) => {
-      await rollouts.put(wish, "alice");
+      await rollouts.put({ ...wish, selector: "site" }, "alice");
+      const detail = "100% of site, at most 10% silent, 50 at once";
+      expect(audited).toEqual([{ who: "alice", what: "rollout.set", target: "0.2.0", detail }]);
       ask(1);
       expect([await rollouts.end("bob"), rollouts.show(), rows()]).toEqual([true, null, 0]);
       expect(ask(1)).toEqual({ version: null, why: "no rollout" });

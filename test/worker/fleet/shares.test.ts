@@ -181,6 +181,15 @@ describe("the limits that hold machines back", () => {
       "ok",
       "history of tok-1, since 2026-01-01T00:00:00.000Z",
     ],
+    [
+      "history and deliveries → a warning with both",
+      [
+        { what: "history", who: "tok-1", sinceMs: NOW },
+        { what: "deliveries", who: "tok-2", sinceMs: NOW },
+      ],
+      "warning",
+      "these wait: history of tok-1, since 2026-01-01T00:00:00.000Z; deliveries of tok-2, since 2026-01-01T00:00:00.000Z",
+    ],
   ])("GET /readyz: %s", (_, held, state, message) => {
     expect(checkSharedLimits(held)).toMatchObject({ check: "limits", state, message });
   });

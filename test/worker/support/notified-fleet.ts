@@ -51,6 +51,8 @@ export interface NotifiedFleet {
   deliveries: GotDelivery[];
   /** Sets the fault that the Worker's probe of the apiserver finds from now on; null for none. */
   probeFinds: (fault: string | null) => void;
+  /** Moves the clock without running tasks, as a slow request does. */
+  takes: (ms: number) => void;
   /** Returns the number of probes of the apiserver so far. */
   probes: () => number;
   /** The receivers' reactions from now on, by the receiver's name. */
@@ -152,6 +154,9 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
     },
     probeFinds(fault) {
       state.fault = fault;
+    },
+    takes(ms) {
+      state.nowMs += ms;
     },
     probes: () => state.probes,
     async pass(ms) {
