@@ -197,17 +197,20 @@ export class MachineRows {
   }
 
   #addHistory(name: string, token: string, entries: readonly UpdateEntry[]): void {
-    if (entries.length === 0) return;
     const { lines, prunedEvery, linesADayOfToken } = FLEET_HISTORY_LIMITS;
     const insert = `INSERT INTO history (at_ms, name, kind, text, token)
       SELECT value ->> 'atMs', ?, value ->> 'kind', value ->> 'text', ? FROM json_each(?) RETURNING id`;
     const ids = column<number>(this.#sql, insert, name, token, JSON.stringify(entries));
     if (!ids.some((id) => id % prunedEvery === 0)) return;
     const nowMs = entries.at(-1)!.atMs;
-    const gone = this.#sql
-      .exec<{ token: string; id: number }>(PRUNE_HISTORY, lines, linesADayOfToken, DAY_MS)
-      .toArray();
-    const lastOf = new Map(gone.sort((a, b) => a.id - b.id).map((line) => [line.token, line.id]));
+    const gone = this.#sql.exec<{ token: string; id: number }>(
+      PRUNE_HISTORY,
+      lines,
+      linesADayOfToken,
+      DAY_MS,
+    );
+    const lastOf = new Map<string, number>();
+    for (const line of gone) lastOf.set(line.token, Math.max(line.id, lastOf.get(line.token) ?? 0));
     const kept = "SELECT 1 FROM history WHERE id < ? AND token <> ? LIMIT 1";
     for (const [loser, last] of lastOf)
       if (hasRow(this.#sql, kept, last, loser)) this.#heldBack.note("history", loser, nowMs);

@@ -1,7 +1,7 @@
 // Searches machines in the fleet index: returns pages in any order, from any row on, and counts machines by state.
 import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
 import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/search-filter.ts";
-import { neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";
+import { type AddressRange, neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";
 import { type FleetCounts, type FleetState, URGENCY } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
@@ -93,10 +93,10 @@ export class MachineSearch {
   page(request: MachineSearchRequest): Result<MachinePage> {
     const seq = this.#rows.seq();
     if (request.unlessSeq === seq) return success({ seq, found: null });
-    const filter = this.#atAddress(request.filter);
-    if (!filter.ok) return filter;
+    const near = this.#near(request.filter);
+    if (!near.ok) return near;
     const source = sourceOf(request.others);
-    const where = whereOf(filter.value);
+    const where = whereOf(request.filter, near.value);
     const counts = request.isCounted ? this.#counts(request, source, where) : null;
     const isMost = counts !== null && sumOf(counts.matching) >= MOST * sumOf(counts.fleet);
     const { machines, next } = this.#find(request, source, { ...where, isMost });
@@ -104,24 +104,22 @@ export class MachineSearch {
   }
 
   /** Returns the status of each machine that matches, sorted by name. Fails as `page` does. */
-  statuses(asked: MachineFilter, limit: number): Result<MachineStatus[]> {
-    const filter = this.#atAddress(asked);
-    if (!filter.ok) return filter;
-    const where = whereOf(filter.value);
+  statuses(filter: MachineFilter, limit: number): Result<MachineStatus[]> {
+    const near = this.#near(filter);
+    if (!near.ok) return near;
+    const where = whereOf(filter, near.value);
     const query = `SELECT name, state, NULLIF(phase, '') AS phase FROM machines ${conditionsOf([where.sql])}
       ORDER BY +name LIMIT ?`;
     return success(this.#sql.exec<Row<MachineStatus>>(query, ...where.bindings, limit).toArray());
   }
 
-  #atAddress({ beside, ...filter }: MachineFilter): Result<Omit<MachineFilter, "beside">> {
-    if (beside === undefined) return success(filter);
+  /** Returns the range of addresses of the machine `beside` and its neighbours; undefined without `beside`. */
+  #near({ beside }: MachineFilter): Result<AddressRange | undefined> {
+    if (beside === undefined) return success(undefined);
     const known = this.#rows.summary(beside);
     if (!known) return failure("no machine has this name");
     const address = neighbourRange(known.address);
-    if (!address) return failure("the address from which this machine reports is not known");
-    const { from, to } = filter.address ?? address;
-    const both = { from: from > address.from ? from : address.from, to: to < address.to ? to : address.to };
-    return success({ ...filter, address: both });
+    return address ? success(address) : failure("the address from which this machine reports is not known");
   }
 
   #find({ sort, limit, after, others }: MachineSearchRequest, source: Source, where: FoundWhere) {
@@ -146,8 +144,7 @@ export class MachineSearch {
     for (const { name: id, key: at, summary } of this.#sql.exec<Found>(query, ...bindings)) {
       length += summary?.length ?? 0;
       if (machines.length === limit || (last && length > PAGE_LENGTH)) return { machines, next: last };
-      const known = othersById.get(id) ?? (JSON.parse(summary ?? "null") as MachineSummary | null);
-      if (known) machines.push({ id, summary: known });
+      machines.push({ id, summary: othersById.get(id) ?? (JSON.parse(summary!) as MachineSummary) });
       last = { key: at, id };
     }
     return { machines, next: null };
@@ -183,14 +180,14 @@ interface Where {
   bindings: (string | number)[];
 }
 
-/** Translates a filter to SQL. Each text of the filter is passed as a binding. */
-function whereOf(filter: Omit<MachineFilter, "beside">): Where {
+/** Translates a filter to SQL, where `near` takes the place of `beside`. Each text is passed as a binding. */
+function whereOf(filter: MachineFilter, near: AddressRange | undefined): Where {
   const { state, phase, condition, selector, version, address, token, unused, text, since, until } = filter;
   const terms: Where[] = [];
   const add = (sql: string, ...bindings: (string | number)[]) => terms.push({ sql, bindings });
   if (state) add("state IN (SELECT value FROM json_each(?))", JSON.stringify(state));
   if (phase) add("phase IN (SELECT value FROM json_each(?))", JSON.stringify(phase));
-  if (address) add("address_key BETWEEN ? AND ?", address.from, address.to);
+  for (const range of [address, near]) if (range) add("address_key BETWEEN ? AND ?", range.from, range.to);
   if (token !== undefined) add("token = ?", token);
   if (unused !== undefined) add("is_unused = ?", Number(unused));
   if (since !== undefined) add("since_ms > ?", since);

@@ -76,7 +76,7 @@ export class Outages {
   note({ name, seq, before, after, entries }: FleetChange): void {
     const [was, is] = [silenceOf(before), silenceOf(after)];
     if (was?.network === is?.network && was?.sinceMs === is?.sinceMs) return;
-    const backMs = is?.sinceMs ?? after?.sinceMs ?? entries.at(-1)?.atMs ?? 0;
+    const backMs = is?.sinceMs ?? after?.sinceMs ?? entries.at(-1)!.atMs;
     if (was && before) this.#end(name, was, endOfSilence(before, after), backMs, seq);
     if (is) this.#begin(name, is, seq);
   }
@@ -86,7 +86,7 @@ export class Outages {
     const query = `SELECT * FROM outages WHERE machines >= ${OUTAGE_MACHINES} AND IFNULL(ended_ms, 1e16) > ?1 AND started_ms < ?2
       AND (CASE WHEN ended_ms IS NULL THEN ?3 AND id < ?4 ELSE ?3 OR id < ?4 END)
       ORDER BY ended_ms IS NOT NULL, id DESC LIMIT ?5`;
-    const [sinceMs, untilMs] = [since ? Date.parse(since) : -1, until ? Date.parse(until) : 1e16];
+    const [sinceMs, untilMs] = [since ? Date.parse(since) : 0, until ? Date.parse(until) : 1e16];
     const rows = this.#sql
       .exec<OutageRow>(query, sinceMs, untilMs, Number(kind === "open"), Number(id), limit + 1)
       .toArray();
@@ -116,7 +116,7 @@ export class Outages {
       backAt: isoOrNull(back_ms),
       end: how,
     }));
-    return { ...this.#shown(row), list, next: machines.length > limit ? (list.at(-1)?.name ?? null) : null };
+    return { ...this.#shown(row), list, next: machines.length > limit ? list.at(-1)!.name : null };
   }
 
   /** Returns the outages that changed after the change `seq`, in the order of their last change. */
@@ -162,7 +162,7 @@ export class Outages {
     const put = "INSERT OR REPLACE INTO outage_machines VALUES (?, ?, ?, NULL, NULL)";
     this.#sql.exec(put, outage.id, name, sinceMs);
     outage.machines += known ? 0 : 1;
-    outage.silent += known && known.how === null ? 0 : 1;
+    outage.silent += 1;
     outage.started_ms = Math.min(outage.started_ms, sinceMs);
     outage.last_ms = Math.max(outage.last_ms, sinceMs);
     // An ended outage begins again only if several of its machines are silent, not for a single silent machine.

@@ -92,6 +92,37 @@ describe("an update", () => {
     }));
 });
 
+describe("a sequel, which has only what is new", () => {
+  const sequel = (generation: number, entries: (typeof SILENT)[]) => ({
+    ...updateOf(1, 10, {}, entries),
+    generation,
+    isSequel: true as const,
+  });
+
+  it("of a machine that the index does not know → the object must send everything", () =>
+    inIndex((rows) => {
+      expect(rows.take(sequel(1, [SILENT]))).toEqual({ until: { entryId: 0 }, change: null });
+      expect(rows.summary(machineName(1))).toBeNull();
+    }));
+
+  it("of a known machine → stored", () =>
+    inIndex((rows) => {
+      rows.take(updateOf(1, 9));
+      expect(rows.take(sequel(1, [SILENT]))).toMatchObject({ until: { entryId: 2 }, change: { seq: 2 } });
+    }));
+
+  it.each([
+    ["its lines", [SILENT], 2],
+    ["no line", [], 0],
+  ])("of a removed machine → the object keeps %s no longer", (_, entries, entryId) =>
+    inIndex((rows) => {
+      rows.take(updateOf(1, 9));
+      rows.remove(machineName(1), 1, FLEET_START_MS, "left");
+      expect(rows.take(sequel(1, entries))).toEqual({ until: { entryId }, change: null });
+    }),
+  );
+});
+
 describe("history of all machines, when it is full", () => {
   const DAY_MS = 24 * 3600_000;
   const NOW = FLEET_START_MS + 10 * DAY_MS;
@@ -130,10 +161,13 @@ describe("history of all machines, when it is full", () => {
   it("lines of one token → the oldest go, and the limit stays", () =>
     inIndex((rows, sql) => {
       fill(sql, OLD);
+      // A deletion reads all lines, so only one new line of many is followed by one.
+      rows.take(updateOf(2, 1, {}, [SILENT]));
+      expect(count(sql)).toBe(lines + 1);
       prune(rows, sql);
       expect(count(sql)).toBe(lines);
-      expect(count(sql, "id <= 2")).toBe(0);
-      expect(count(sql, "id > 2")).toBe(lines);
+      expect(count(sql, "id <= 3")).toBe(0);
+      expect(count(sql, "id > 3")).toBe(lines);
     }));
 
   it.each<[string, Parameters<typeof fill>[1][], token: string, least: number]>([
@@ -219,14 +253,18 @@ describe("history of all machines, when it is full", () => {
 
 describe("a removed machine", () => {
   it("→ its row is deleted, one line of history has that, and a late update does not restore it", () =>
-    inIndex((rows) => {
-      rows.take(updateOf(1, 10));
+    inIndex((rows, sql) => {
+      rows.take(updateOf(1, 10, {}, [SILENT]));
       const change = rows.remove(machineName(1), 1, FLEET_START_MS, "left");
-      expect([change?.before?.state, change?.after, change?.entries.at(0)?.text]).toEqual([
-        "ready",
-        null,
-        "left",
+      expect(change).toMatchObject({
+        before: { state: "ready" },
+        after: null,
+        entries: [{ id: 3, atMs: FLEET_START_MS, kind: "registration", text: "left" }],
+      });
+      expect(sql.exec("SELECT text FROM history WHERE kind = 'registration'").toArray()).toEqual([
+        { text: "left" },
       ]);
+      expect(sql.exec("SELECT * FROM summaries").toArray()).toEqual([]);
       expect(rows.remove(machineName(1), 1, FLEET_START_MS, "left")).toBeNull();
       expect(rows.take(updateOf(1, 11)).change).toBeNull();
       expect(rows.summary(machineName(1))).toBeNull();
@@ -241,15 +279,16 @@ describe("a removed machine", () => {
     }));
 });
 
-it("two machines list the same labels in another order → they share a set", () =>
+it.each([
+  ["the same labels in another order → they share the set of labels", "label_set", { b: "2", a: "1" }],
+  ["the same values of other labels → they share the set of words", "word_set", { a: "2", b: "1" }],
+])("two machines have %s", (_, column, labels) =>
   inIndex((rows, sql) => {
-    for (const [at, labels] of [
-      { a: "1", b: "2" },
-      { b: "2", a: "1" },
-    ].entries())
-      rows.take(updateOf(at, 1, { labels }));
-    expect(sql.exec("SELECT DISTINCT label_set FROM machines").toArray()).toHaveLength(1);
-  }));
+    rows.take(updateOf(1, 1, { labels: { a: "1", b: "2" } }));
+    rows.take(updateOf(2, 1, { labels }));
+    expect(sql.exec(`SELECT DISTINCT ${column} FROM machines`).toArray()).toHaveLength(1);
+  }),
+);
 
 it("the counts follow each new, changed and removed machine", () =>
   inIndex((rows) => {

@@ -18,6 +18,7 @@ import {
 } from "../../../worker/fleet/machine-search.ts";
 import recorded from "../../vectors/labelSelectors.json";
 import { FLEET_START_MS, machineName, summaryOf } from "../support/made-up-fleet.ts";
+import { rowsReadBy } from "../support/rows-read.ts";
 import { ADDRESSES, isFound, isWithin, varied, VERSIONS } from "../support/varied-fleet.ts";
 
 const KNOWN = 300;
@@ -97,6 +98,7 @@ const QUERIES = fc.record(
       "!example.com/slot",
       "example.com/slot>99",
       "site<10",
+      "site>007",
       "site",
       "kubernetes.io/hostname in (machine-7,machine-8)",
       "kubernetes.io/hostname!=machine-9",
@@ -114,6 +116,8 @@ const QUERIES = fc.record(
       "bookworm",
       "%",
       "nowhere",
+      "machine-12",
+      "10.0.0.1",
     ),
     since: time,
     until: time,
@@ -170,6 +174,9 @@ it("any query → the machines, order and counts of a check of each machine", ()
         expect(allFound(search, { filter, sort, limit, others: waiting })).toEqual(inOrder(expected, sort));
         const { counts } = found(search, { filter, others: waiting });
         expect(counts).toEqual({ matching: countsOf(expected), fleet: countsOf(all) });
+        const known = expected.filter((machine) => fleet.includes(machine));
+        const statuses = search.statuses(filter, 1000);
+        expect(statuses.ok && statuses.value.map(({ name }) => name)).toEqual(known.map(({ id }) => id));
       }),
       { numRuns: 150 },
     );
@@ -233,12 +240,29 @@ it("a filter with the largest number of terms → accepted", () =>
 describe("the neighbours of a machine", () => {
   it("that is unknown, or whose address is unknown → the answer states that", () =>
     inIndex([{ id: "a", summary: summaryOf(1, { address: "" }) }], (search) => {
-      const errors = ["a", "b"].map((beside) => search.page({ ...REQUEST, filter: { beside } }));
-      expect(errors).toEqual([
+      const expected = [
         { ok: false, error: "the address from which this machine reports is not known" },
         { ok: false, error: "no machine has this name" },
-      ]);
+      ];
+      const beside = [{ beside: "a" }, { beside: "b" }];
+      expect(beside.map((filter) => search.page({ ...REQUEST, filter }))).toEqual(expected);
+      expect(beside.map((filter) => search.statuses(filter, 10))).toEqual(expected);
     }));
+
+  it.each([
+    ["a wider range", "2001:db8::/32", ["b", "c"]],
+    ["a range within it", "2001:db8:0:1::2", ["c"]],
+    ["another range", "2001:db8:0:2::/64", []],
+  ])("and %s of addresses → the machines of both", (_, address, expected) => {
+    const addresses = { a: "2001:db8::1", b: "2001:db8:0:1::1", c: "2001:db8:0:1::2", d: "2001:db8:0:2::1" };
+    const machines = Object.entries(addresses).map(([id, each]) => ({
+      id,
+      summary: summaryOf(1, { address: each }),
+    }));
+    return inIndex(machines, (search) => {
+      expect(allFound(search, { filter: filterOf({ beside: "b", address }) })).toEqual(expected);
+    });
+  });
 });
 
 it("a page without counts → the same machines", () =>
@@ -247,14 +271,68 @@ it("a page without counts → the same machines", () =>
     expect([machines, counts]).toEqual([found(search, {}).machines, null]);
   }));
 
+describe("the cost of a page in the order of names", () => {
+  const FLEET = Array.from({ length: 80 }, (_, index) => ({
+    id: machineName(index),
+    summary: summaryOf(index),
+  }));
+  const readFor = (rows: MachineRows, sql: SqlStorage, request: Partial<MachineSearchRequest>) =>
+    rowsReadBy(sql, (counted) => void found(new MachineSearch(counted, rows), { limit: 1, ...request }));
+  /** Returns a filter that matches the first machines, and the rows that their count reads. */
+  const first = (rows: MachineRows, sql: SqlStorage, count: number) => {
+    const filter = filterOf({ until: new Date(FLEET_START_MS + count - 1).toISOString() });
+    return { filter, counted: readFor(rows, sql, { filter, after: { key: "z", id: "z" } }) };
+  };
+
+  it("no filter → it reads the page's rows alone, and counts none", () =>
+    inIndex(FLEET, (_, rows, sql) => {
+      expect(readFor(rows, sql, {})).toBeLessThan(10);
+    }));
+
+  it.each([
+    ["seven of eight machines match → it reads rows until the page is full", 70, true],
+    ["fewer match → it reads all rows once, without the index of names", 69, false],
+  ])("%s", (_, count, isShort) =>
+    inIndex(FLEET, (_search, rows, sql) => {
+      const { filter, counted } = first(rows, sql, count);
+      expect(readFor(rows, sql, { filter }) - counted < 40).toBe(isShort);
+    }),
+  );
+});
+
+it.each([
+  ["as long as a page may be → one page", 0, [3]],
+  ["one character longer → two pages", 1, [2, 1]],
+])("summaries that are together %s", (_, more, pages) => {
+  const textOf = (index: number, length: number) => summaryOf(index, { why: "x".repeat(length) });
+  const base = JSON.stringify(textOf(1, 0)).length;
+  const length = (4 * 1024 * 1024) / 3;
+  const machines = [1, 2, 3].map((index) => ({
+    id: machineName(index),
+    summary: textOf(index, (index === 3 ? Math.ceil(length) + more : Math.floor(length)) - base),
+  }));
+  return inIndex(machines, (search) => {
+    const sizes: number[] = [];
+    for (let after: SearchPosition | null = null, isFirst = true; isFirst || after; isFirst = false) {
+      const page = found(search, { after });
+      sizes.push(page.machines.length);
+      after = page.next;
+    }
+    expect(sizes).toEqual(pages);
+  });
+});
+
 it("label sets that no machine has any more → deleted in time", () =>
   inIndex(fleet.slice(0, 3), (search, rows, sql) => {
-    for (let version = 2; version < 250; version++) {
+    for (let version = 2; version < 240; version++) {
       const labels = { turn: String(version) };
       rows.take({ name: "a", generation: 1, version, summary: summaryOf(1, { labels }), entries: [] });
     }
-    expect(sql.exec("SELECT id FROM sets").toArray().length).toBeLessThan(220);
-    expect(allFound(search, { filter: filterOf({ selector: "turn=249" }) })).toEqual(["a"]);
+    const sets = sql.exec("SELECT id FROM sets").toArray().length;
+    expect(sets).toBeLessThan(220);
+    // The deletion reads all machines, so not each new set is followed by one.
+    expect(sets).toBeGreaterThan(50);
+    expect(allFound(search, { filter: filterOf({ selector: "turn=239" }) })).toEqual(["a"]);
     expect(allFound(search, { filter: filterOf({ selector: "!turn" }) })).toHaveLength(3);
   }));
 

@@ -46,6 +46,16 @@ class Fleet {
     if (change) this.outages.note(change);
   }
 
+  /** The rows of outages without a machine, and of machines without their outage. */
+  get unlinked() {
+    const of = (table: string, column: string, others: string) =>
+      this.sql.exec(`SELECT * FROM ${table} WHERE ${column} NOT IN (SELECT ${others})`).toArray();
+    return [
+      ...of("outages", "id", "outage FROM outage_machines"),
+      ...of("outage_machines", "outage", "id FROM outages"),
+    ];
+  }
+
   /** The outages in short: machines, start, end, result. */
   get shown() {
     return this.outages
@@ -153,6 +163,21 @@ describe("machines of one address that fall silent", () => {
       [["1 2", 0, null, ""]],
     ],
     [
+      "one is silent elsewhere → has left the outage, which ends",
+      (f) => [f.silent(1, 0), f.silent(2, 0), f.silent(1, 0, { address: "203.0.113.8" })],
+      [["1 2", 0, 0, "cut off"]],
+    ],
+    [
+      "one more than a minute before another, and a third between them → is none of theirs",
+      (f) => [f.silent(1, 0), f.silent(2, 61), f.silent(3, 60)],
+      [["2 3", 60, null, ""]],
+    ],
+    [
+      "one returned, and the next one is silent → the first one's silence is still known",
+      (f) => [f.silent(1, 0), f.back(1, 90), f.silent(2, 100), f.silent(3, 2)],
+      [["1 3", 0, 90, "cut off"]],
+    ],
+    [
       "more news of silent ones → change nothing",
       (f) => [f.silent(1, 0), f.silent(2, 0), f.silent(1, 0, { why: "the node controller says Unknown" })],
       [["1 2", 0, null, ""]],
@@ -162,6 +187,7 @@ describe("machines of one address that fall silent", () => {
     inIndex((fleet) => {
       happens(fleet);
       expect(fleet.shown).toEqual(shown);
+      expect(fleet.unlinked).toEqual([]);
     }),
   );
 });
@@ -295,6 +321,34 @@ describe("a network with many outages", () => {
     }));
 });
 
+it("more outages than are kept → the oldest ended ones are deleted, some at each tenth outage", () =>
+  inIndex((fleet) => {
+    const { kept, prunedAtOnce } = OUTAGE_LIMITS;
+    past(fleet.sql, "203.0.113.8", prunedAtOnce + 5);
+    fleet.sql.exec("UPDATE outages SET ended_ms = NULL WHERE id = 3");
+    past(fleet.sql, "203.0.113.9", 1);
+    fleet.sql.exec(
+      "UPDATE outage_machines SET outage = ?1 WHERE outage = ?2",
+      kept + prunedAtOnce - 2,
+      prunedAtOnce + 6,
+    );
+    fleet.sql.exec("UPDATE outages SET id = ?1 WHERE id = ?2", kept + prunedAtOnce - 2, prunedAtOnce + 6);
+    const first = () => [...fleet.sql.exec("SELECT id FROM outages ORDER BY id LIMIT 3").raw()].flat();
+    fleet.silent(1, 0);
+    expect(first()).toEqual([1, 2, 3]);
+    fleet.silent(2, 0, { address: "203.0.113.10" });
+    expect(first()).toEqual([3, prunedAtOnce + 1, prunedAtOnce + 2]);
+    expect(fleet.unlinked).toEqual([]);
+  }));
+
+it("a single machine's silence → no outage for operators; an unknown outage → over", () =>
+  inIndex((fleet) => {
+    fleet.silent(1, 0);
+    const { outages } = fleet;
+    expect([1, 2].map((id) => outages.get(id, { after: "", limit: 10 }))).toEqual([null, null]);
+    expect(outages.isOver(2)).toBe(true);
+  }));
+
 describe("the list of outages", () => {
   /** Makes four outages, which start at the times 0, 1000, 2000 and 3000. The second outage does not end. */
   const happened = (fleet: Fleet) => {
@@ -341,6 +395,7 @@ describe("the list of outages", () => {
         Array.from({ length: 12 }, (_, index) => machineName(index)),
       );
       expect(second!.next).toBeNull();
+      expect(fleet.outages.get(outage!.id, { after: "", limit: 12 })).toMatchObject({ next: null });
     }));
 });
 
