@@ -189,7 +189,7 @@ export class FeedSource {
 
 /** Returns the number of the last change that `rows` cover completely. A full page may lack rows of its last change. */
 function lastWhole(rows: readonly { seq: number }[], limit: number): number {
-  return rows.length < limit ? Infinity : (rows.at(-1)?.seq ?? 0) - 1;
+  return rows.length < limit ? Infinity : rows.at(-1)!.seq - 1;
 }
 
 function part(message: FeedMessage, cursor: FeedCursor): FeedPart {

@@ -6,6 +6,7 @@ import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
+import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import { FeedSource } from "../../../worker/fleet/feed-source.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
@@ -15,6 +16,18 @@ import { writeMachines } from "../support/stored-machines.ts";
 const MACHINES = 10_000;
 const CHANGES = 200;
 const stub = env.INDEX.getByName("feed-source");
+
+const PENDING: PendingMachine = {
+  name: "x",
+  token: "t",
+  thumbprint: "p",
+  machineID: "",
+  systemUUID: "",
+  address: "",
+  askedAt: "",
+  expiresAt: "",
+  pinned: null,
+};
 
 class Told {
   readonly rows: MachineRows;
@@ -101,6 +114,59 @@ describe("compressed size", () => {
       expect(gzipped(text)).toBeLessThanOrEqual(4 * 1024);
     }));
 });
+
+it("600 machines are removed, and 150 outages change → each is sent once; the last message has the rest", () =>
+  runInDurableObject(env.INDEX.getByName("feed-source-gone"), (_, { storage }) => {
+    const { sql } = storage;
+    const { source } = new Told(storage);
+    const begin = source.begin(null).cursor;
+    const numbers = "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)";
+    sql.exec(`${numbers} INSERT INTO gone SELECT 'gone-' || n, 1, n FROM number`, 600);
+    sql.exec(
+      `${numbers} INSERT INTO outages SELECT n, '203.0.113.' || n, 0, 0, 0, 2, 0, '{}', 600 + n FROM number`,
+      150,
+    );
+    sql.exec("UPDATE sequence SET value = 750");
+    source.setPending([]);
+    source.setPending([PENDING]);
+    // A list without a change is no news.
+    source.setPending([PENDING]);
+    const messages: FeedChanges[] = [];
+    let cursor = { ...begin, through: null };
+    while (source.hasNews(cursor)) {
+      const part = source.next(cursor);
+      messages.push(JSON.parse(part.text) as FeedChanges);
+      cursor = { ...part.cursor, through: null };
+    }
+    expect(cursor.seq).toBe(751);
+    const gone = messages.flatMap((message) => message.gone ?? []);
+    expect(gone).toEqual(Array.from({ length: 600 }, (_each, at) => `gone-${at + 1}`));
+    const outages = messages.flatMap((message) => message.outages ?? []).map(({ id }) => id);
+    expect(outages).toEqual(Array.from({ length: 150 }, (_each, at) => at + 1));
+    const rest = messages.map(({ pending, counts }) => [pending?.length, counts !== undefined]);
+    expect(rest).toEqual(
+      messages.map((_each, at) => (at === messages.length - 1 ? [1, true] : [undefined, false])),
+    );
+    expect(messages.length).toBeLessThanOrEqual(6);
+  }));
+
+it("more names of removed machines than are kept → each hundredth change may delete the oldest", () =>
+  runInDurableObject(env.INDEX.getByName("feed-source-kept"), (_, { storage }) => {
+    const { sql } = storage;
+    const told = new Told(storage);
+    for (const index of [1, 2]) told.tell(index, 1);
+    const numbers = "WITH RECURSIVE number(n) AS (SELECT 3 UNION ALL SELECT n + 1 FROM number WHERE n < ?)";
+    sql.exec(`${numbers} INSERT INTO gone SELECT 'gone-' || n, 1, n FROM number`, 20_098);
+    const remove = (index: number, seq: number) => {
+      sql.exec("UPDATE sequence SET value = ?", seq - 1);
+      const removed = told.rows.remove(machineName(index), 1, Date.UTC(2026, 0, 21), "left");
+      told.source.note(removed!);
+      return [...sql.exec("SELECT MIN(seq), COUNT(*), (SELECT gone_seq FROM feed) FROM gone").raw()].flat();
+    };
+    expect(remove(1, 20_099)).toEqual([3, 20_097, 0]);
+    expect(remove(2, 20_100)).toEqual([101, 20_000, 100]);
+    expect(sql.exec("SELECT * FROM feed_whole").toArray()).toEqual([]);
+  }));
 
 it("all machines change, and one is removed → messages of at most 1 MiB; the last one names the removed machine", () =>
   runInDurableObject(stub, (_, { storage }) => {

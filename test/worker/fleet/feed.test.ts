@@ -2,7 +2,7 @@
 // rows are those of a fleet index.
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import { FEED_CLOSED } from "../../../shared/protocol/feed-names.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
@@ -250,6 +250,18 @@ describe("changes", () => {
       expect(socket.view.pending.map(({ name }) => name)).toEqual(["x"]);
       const later = fleet.live();
       expect([later.view.outages.size, later.view.pending.length]).toEqual([1, 1]);
+      fleet.tell(3);
+      expect(Object.keys(later.messages.at(-1)!)).not.toContain("pending");
+    }));
+
+  it("for two clients at one position → the message is made once", () =>
+    inIndex((fleet) => {
+      for (let each = 0; each < 2; each++) fleet.acknowledge(fleet.open());
+      fleet.clock.pass(intervalMs);
+      const next = vi.spyOn(fleet.source, "next");
+      fleet.tell(1);
+      expect(fleet.sockets.map((socket) => kinds(socket).at(-1))).toEqual(["changes", "changes"]);
+      expect(next).toHaveBeenCalledTimes(1);
     }));
 });
 
@@ -300,6 +312,17 @@ describe("a client that does not acknowledge", () => {
       expect([socket.closed, fleet.clock.timers]).toEqual([null, 1]);
       fleet.clock.pass(1);
       expect([socket.closed?.[0], fleet.clock.timers]).toEqual([FEED_CLOSED.tooSlow, 0]);
+    }));
+
+  it("for ten seconds, and gets a later message meanwhile → the feed is closed no later", () =>
+    inIndex((fleet) => {
+      const socket = fleet.live();
+      fleet.tell(1);
+      fleet.clock.pass(acknowledgedMs - 1);
+      fleet.tell(2);
+      expect([socket.sent.length, socket.closed]).toEqual([4, null]);
+      fleet.clock.pass(1);
+      expect(socket.closed?.[0]).toBe(FEED_CLOSED.tooSlow);
     }));
 
   it("the other client's feed continues", () =>
@@ -358,14 +381,14 @@ describe("a credential", () => {
         fleet.acknowledge(socket);
         expect(fleet.asked).toBe(asked);
       }
-      expect(socket.closed).toBeNull();
+      expect([socket.closed, fleet.clock.timers]).toEqual([null, 0]);
       expect(kinds(socket).filter((kind) => kind === "changes")).toHaveLength(4);
     }));
 
   it("is no longer valid → the feed is closed without a further message", () =>
     inIndex(async (fleet) => {
       const socket = fleet.live();
-      fleet.clock.pass(FEED_CHECK_MS);
+      fleet.clock.pass(FEED_CHECK_MS - intervalMs);
       fleet.isGood = false;
       fleet.tell(1);
       await Promise.resolve();
@@ -387,8 +410,10 @@ describe("a credential", () => {
       await Promise.resolve();
       if (passMs > 0) {
         expect(socket.closed).toBeNull();
+        fleet.tell(2);
         fleet.clock.pass(1);
       }
+      expect(fleet.asked).toBe(1);
       const closed = [FEED_CLOSED.inDoubt, "the credential could not be checked: open it again"];
       expect([socket.closed, socket.sent.length, fleet.clock.timers]).toEqual([closed, 2, 0]);
       fleet.answerLate(true);
@@ -418,6 +443,13 @@ describe("a credential", () => {
       expect([socket.closed?.[0], fleet.feeds.endMs()]).toEqual([FEED_CLOSED.notAllowed, null]);
     }),
   );
+
+  it("of one of two feeds expires first → the first end is due", () =>
+    inIndex((fleet) => {
+      const endsMs = [3600_000, 1800_000].map((ms) => fleet.clock.nowMs + ms);
+      for (const each of endsMs) fleet.open(null, "alice", { endsMs: each });
+      expect(fleet.feeds.endMs()).toBe(endsMs[1]);
+    }));
 
   it("may have ended → each feed is checked at once, and the ended ones are closed", () =>
     inIndex(async (fleet) => {
@@ -513,6 +545,10 @@ describe("a fleet whose snapshot has many parts", () => {
       fleet.clock.pass(2 * intervalMs);
       expect(kinds(socket)).not.toContain("changes");
       fleet.acknowledge(socket);
+      // The counts are newer than the snapshot's machines, so that only the changes have them.
+      expect(
+        socket.messages.find((message) => message.type === "snapshot" && message.isLast),
+      ).not.toHaveProperty("counts");
       fleet.clock.pass(intervalMs);
       fleet.acknowledge(socket);
       expect([kinds(socket).at(-1), fleet.clock.timers]).toEqual(["changes", 0]);
@@ -521,6 +557,18 @@ describe("a fleet whose snapshot has many parts", () => {
         undefined,
         99,
       ]);
+    }));
+
+  it("changes, and the last part is not acknowledged → the changes wait", () =>
+    inIndex((fleet) => {
+      large(fleet);
+      const socket = fleet.open();
+      while (!isPart(socket).includes(true)) fleet.feeds.receive(socket, socket.take()!);
+      // Two parts were not acknowledged. Now only the last one is not.
+      fleet.feeds.receive(socket, socket.take()!);
+      fleet.tell(0, { state: "silent" });
+      fleet.clock.pass(2 * intervalMs);
+      expect([kinds(socket).at(-1), socket.closed]).toEqual(["snapshot", null]);
     }));
 
   it("and a client that stops half-way → closed after ten seconds; a reconnect continues from there", () =>

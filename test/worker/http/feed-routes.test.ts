@@ -1,6 +1,6 @@
 // Tests over the whole Worker who may open a feed and with which credential. Tests that the feed's socket outlives an
 // eviction of the fleet index.
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -9,10 +9,12 @@ import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/pro
 import { type FeedMessage, type FeedTicket } from "../../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { fleetIndex } from "../../../worker/env.ts";
+import { FEED_OPENING, type FeedOpening } from "../../../worker/fleet/feed.ts";
+import { digestOf } from "../../../worker/identity/jwt.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, enrolling, mintToken, operator, send } from "../support/machine.ts";
 import { machineName, updateOf } from "../support/made-up-fleet.ts";
-import { eventually, pass, timers } from "../support/clock.ts";
+import { currentMs, eventually, pass, shift, timers } from "../support/clock.ts";
 
 /** Repeats `look` while time passes, since a feed sends in batches. */
 const soon = <T>(look: () => T | Promise<T>) => eventually(look, () => pass(100));
@@ -137,6 +139,21 @@ describe("a feed", () => {
     client.socket.send("ping");
     await soon(() => expect(client.pongs).toBe(1));
     client.socket.close();
+  });
+
+  it("ends with its session → the index's alarm closes it, even if nothing changes", async () => {
+    const credential = { sha256: await digestOf(VIEW_SECRET) };
+    const opening: FeedOpening = {
+      by: { who: "dave", credential, endsMs: currentMs() + 5000 },
+      cursor: null,
+    };
+    const headers = { ...UPGRADE, [FEED_OPENING]: JSON.stringify(opening) };
+    const client = new Client((await index.fetch("https://index/", { headers })).webSocket!, new FeedView());
+    await soon(() => expect(client.view.cursor).not.toBeNull());
+    expect(client.closed).toBeNull();
+    shift(5000);
+    await runDurableObjectAlarm(index);
+    await eventually(() => expect(client.closed).toBe(FEED_CLOSED.notAllowed));
   });
 
   it("is closed after an unknown frame", async () => {
