@@ -45,6 +45,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
     tellsInMs: 0,
     isRegistrySilent: false,
     areObjectsSilent: false,
+    doObjectsFail: false,
     repair: undefined as unknown as IndexRepair,
     evict() {
       world.repair = new IndexRepair({
@@ -68,8 +69,10 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
           rows.take({ ...updateOf(0, world.nowMs), name });
           return Promise.resolve(true);
         },
-        sentSummary: (name) =>
-          world.areObjectsSilent ? never() : Promise.resolve(world.told.get(name) ?? null),
+        sentSummary: (name) => {
+          if (world.doObjectsFail) return Promise.reject(new Error("the object restarts"));
+          return world.areObjectsSilent ? never() : Promise.resolve(world.told.get(name) ?? null);
+        },
         summary: (name) => rows.summary(name),
         countMachines: () => rows.count(),
         remove: (...removed) => void rows.remove(removed[0], removed[1], world.nowMs, removed[2]),
@@ -83,6 +86,7 @@ function worldOf({ sql }: DurableObjectStorage, indexed: number[], registered: s
       for (const { dueMs, run } of world.repair.tasks) if ((dueMs() ?? Infinity) <= world.nowMs) await run();
       return world.repair.tasks.map(({ dueMs }) => dueMs());
     },
+    lines: () => sql.exec("SELECT id FROM index_log").toArray().length,
     names: () =>
       sql
         .exec<{ name: string }>("SELECT name FROM machines ORDER BY name")
@@ -163,6 +167,25 @@ describe("a repair", () => {
       expect((await world.repair.state()).repair).toMatchObject({ failed: 0 });
     }));
 
+  it("of more machines without an answer than it stores → the others are not asked once more, and count", () =>
+    withRepair({ indexed: [], registered: range(0, REPAIR_LIMITS.missed + 1) }, async (world) => {
+      for (const name of world.registered) world.deaf.set(name, 1);
+      world.repair.begin("test");
+      while ((await world.turn())[0] !== null);
+      expect(world.asked).toHaveLength(2 * REPAIR_LIMITS.missed + 1);
+      expect((await world.repair.state()).repair).toMatchObject({ failed: 1 });
+    }));
+
+  it("notes more than the log keeps → the log has the last lines, each of a limited length", () =>
+    withRepair({ indexed: range(0, REPAIR_LIMITS.logLines + 5), registered: [] }, async (world) => {
+      world.repair.begin("test");
+      while ((await world.turn())[0] !== null);
+      expect(world.lines()).toBeLessThanOrEqual(REPAIR_LIMITS.logLines);
+      world.repair.begin("x".repeat(2000));
+      const { log } = await world.repair.state();
+      expect([log.length, log[0]?.text.length]).toEqual([REPAIR_LIMITS.shownLines, 1024]);
+    }));
+
   it("removes machines that the registry does not know, in any position", () =>
     withRepair({ indexed: [0, 5, 60, 999], registered: range(1, 60) }, async (world) => {
       world.repair.begin("test");
@@ -188,7 +211,10 @@ describe("a repair", () => {
     withRepair({ indexed, registered }, async (world) => {
       await world.repair.care();
       await world.repair.care();
-      expect((await world.repair.state()).repair?.cause).toBe(cause);
+      const { repair, check } = await world.repair.state();
+      expect(repair?.cause).toBe(cause);
+      const none = { compared: 0, absent: [], differing: [], removed: [] };
+      expect(check).toEqual({ atMs: FLEET_START_MS, ...none });
     }),
   );
 });
@@ -242,6 +268,12 @@ describe("the daily check", () => {
       expect((await world.repair.state()).check).toMatchObject({ atMs: world.nowMs, differing: [] });
     }));
 
+  it("of machines whose objects fail → none of them differs", () =>
+    withRepair({ indexed: [1, 2], registered: [1, 2] }, async (world) => {
+      world.doObjectsFail = true;
+      expect((await aDayLater(world)).check).toMatchObject({ compared: 2, differing: [] });
+    }));
+
   it("asks the first of the sample, for any names", () => {
     const all = range(0, REPAIR_LIMITS.asked + 2).reverse();
     return withRepair({ indexed: all, registered: all }, async (world) => {
@@ -253,7 +285,7 @@ describe("the daily check", () => {
 
   it("of a wrong index → machines that differ send again, unknown ones are removed, and the log has both", () =>
     withRepair({ indexed: [1, 2, 9], registered: [1, 2, 3] }, async (world) => {
-      world.told.set(machineName(2), summaryOf(2, { state: "silent" }));
+      for (const index of [2, 3]) world.told.set(machineName(index), summaryOf(index, { state: "silent" }));
       const { check, log } = await aDayLater(world);
       const found = { absent: [machineName(3)], differing: [machineName(2)], removed: [machineName(9)] };
       expect(check).toMatchObject({ compared: 3, ...found });
