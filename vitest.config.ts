@@ -40,17 +40,9 @@ const common = {
 };
 
 /** Suites with a folder of their own, which the quick ones leave out. */
-const OWN_FOLDERS = [
-  "process",
-  "e2e",
-  "page",
-  "deploy",
-  "cluster",
-  "neighbours",
-  "runtimes",
-  "release",
-  "lab",
-];
+const OWN_FOLDERS = ["process", "e2e", "page", "deploy", "cluster", "neighbours", "runtimes", "release"];
+/** The one tool of test/lab whose test is quick. */
+const REFEREE = "test/lab/referee/*.test.ts";
 
 const WORKER = ["test/worker/**/*.test.ts", "test/stories/**/*.test.ts", "test/faults/**/*.test.ts"];
 const SHARED = ["test/shared/**/*.test.ts", "test/vectors/**/*.test.ts"];
@@ -98,7 +90,7 @@ export const node: TestProjectInlineConfiguration = {
     name: "node",
     setupFiles: [common.setupFiles, "test/no-processes.ts"],
     include: ["test/**/*.test.ts"],
-    exclude: [...WORKER, ...OWN_FOLDERS.map((folder) => `test/${folder}/**`)],
+    exclude: [...WORKER, ...OWN_FOLDERS.map((folder) => `test/${folder}/**`), "test/lab/!(referee)/**"],
     // The modules of the project hold no state, so files need no isolation. Loading the modules once per file takes a third more time.
     isolate: false,
   },
@@ -139,7 +131,7 @@ export default defineConfig({
       inWorkerd("shared-in-workerd", SHARED),
       ofPrograms("runtimes"),
       ofPrograms("release"),
-      ofPrograms("lab", { isolate: false }),
+      ofPrograms("lab", { isolate: false, exclude: [REFEREE] }),
     ],
   },
 });

@@ -25,6 +25,11 @@ export const TOOLS: readonly Tool[] = [
     file: "fleet/main.ts",
     what: "a thousand machines, some broken: five places report the same",
   },
+  {
+    name: "referee",
+    file: "referee/main.ts",
+    what: "random faults in virtual time: no face states for longer than 45 s what is not true",
+  },
   { name: "soak", file: "soak/main.ts", what: "ten thousand machines over sockets for an hour" },
   {
     name: "mutation",

@@ -10,12 +10,15 @@ interface Waiting {
   ring: (() => void) | null;
 }
 
-export function virtualTime(nowMs: number) {
+/** Resolves once all promises that follow from one timer are settled, if they are no more than TURNS. */
+async function turns(): Promise<void> {
+  for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
+}
+
+/** `settled` resolves once all work that follows from one timer has ended. */
+export function virtualTime(nowMs: number, settled = turns) {
   const timers = new Queue();
   let [begun, stopped] = [0, 0];
-  const settled = async () => {
-    for (let turn = 0; turn < TURNS; turn++) await Promise.resolve();
-  };
   const time = {
     nowMs: () => nowMs,
     /** Returns the number of timers that wait. */

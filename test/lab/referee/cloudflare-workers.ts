@@ -1,0 +1,2 @@
+// Replaces the module `cloudflare:workers` of workerd.
+export { DurableObject } from "./objects.ts";

@@ -1,0 +1,154 @@
+// Reads the faces of the fleet, and finds statements that have been untrue for longer than 45 s. A statement is judged
+// by the truth alone: it is excused if it was true at any moment of the last 45 s.
+import type { MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
+import { LATE_MS, PRESSURES, type Pressure } from "./truth.ts";
+import type { LivingMachine, World } from "./world.ts";
+
+/** A statement of a face that is not true. */
+export interface Lie {
+  face: string;
+  /** The machine; "" for a statement about the fleet. */
+  about: string;
+  sentence: string;
+  truth: string;
+}
+
+/** The time in which docs promise that the silence of a machine without a socket is noticed (docs/cluster.md). */
+const UNWATCHED_MS = 310_000;
+/** The node controller's grace period, its period, and its way back to the Worker's watch (docs/cluster.md). */
+const CONTROLLER_MS = 70_000;
+/** After a trouble of the apiserver or the Worker, the watch must be live for a minute (worker/machine/silent-node.ts). */
+const WATCH_MS = 60_000;
+/** The time in which requests that failed are repeated after a trouble of the apiserver. */
+const AGAIN_MS = 60_000;
+
+const ago = (world: World, atMs: number) => `${Math.round((world.time.nowMs() - atMs) / 1000)} s`;
+
+/** Returns within what time of its last message the Worker must notice that a machine is silent. */
+function noticedWithin({ shape }: World, { heard }: LivingMachine): number {
+  if (heard.watchedBy !== "nothing") return LATE_MS;
+  return shape.hasController && shape.isWatched ? CONTROLLER_MS : UNWATCHED_MS;
+}
+
+/** Judges a machine's state in the fleet index. Returns the truth if the state is untrue. */
+export function judgeState(world: World, machine: LivingMachine, state: string): string | null {
+  const { heard, blocked, foreign } = machine;
+  const nowMs = world.time.nowMs();
+  const isTroubled =
+    world.kubeTrouble.wasOn(nowMs, LATE_MS + AGAIN_MS) || world.workerTrouble.wasOn(nowMs, LATE_MS);
+  const unheard = `not heard of for ${ago(world, heard.lastMs)}`;
+  const isLong = !heard.wasInContact(nowMs, noticedWithin(world, machine));
+  switch (state) {
+    case "ready":
+      if (isLong && !isTroubled) return unheard;
+      if (!heard.notReady.wasOff(nowMs) && !isTroubled)
+        return `not ready since ${ago(world, heard.notReady.sinceMs)}`;
+      return null;
+    case "silent":
+      return heard.wasOutOfContact(nowMs) ? null : `it reports since ${ago(world, heard.arrivingSinceMs)}`;
+    case "cluster-unreachable":
+      // The Worker notices the end of a trouble with the next message, or when it notices that the machine is silent.
+      if (isTroubled || nowMs - heard.contactSinceMs <= LATE_MS) return null;
+      if (isLong && world.kubeTrouble.wasOn(nowMs, AGAIN_MS + noticedWithin(world, machine))) return null;
+      if (!heard.wasInContact(nowMs) && !isLong) return null;
+      return `the apiserver answers since ${ago(world, world.kubeTrouble.sinceMs)}`;
+    case "not-ready":
+      if (isLong && !isTroubled) return unheard;
+      if (isTroubled || heard.notReady.wasOn(nowMs) || foreign.wasOn(nowMs) || !heard.wasInContact(nowMs, 0))
+        return null;
+      return heard.wasOutOfContact(nowMs) || blocked.wasOn(nowMs)
+        ? null
+        : "its last report states that it is ready";
+    case "blocked":
+    case "revoked":
+      return blocked.wasOn(nowMs) ? null : "nothing blocks it";
+    default:
+      return null;
+  }
+}
+
+const CONTROLLER_TEXT = "Kubelet stopped posting node status.";
+
+/** Judges the conditions that a face states as the machine's own. */
+function judgeWords(machine: LivingMachine, nowMs: number, words: string): string | null {
+  if (words.includes(CONTROLLER_TEXT)) return "the machine never said that";
+  for (const type of PRESSURES)
+    if (words.includes(type) && !machine.heard.mayHave(type, nowMs)) return `it never stated ${type}`;
+  return null;
+}
+
+/** Looks at GET /v1/machines. */
+export async function lookAtList(world: World): Promise<Lie[]> {
+  const answer = await world.operator<MachinesAnswer>("GET", "/v1/machines?fields=name,state,why,conditions");
+  const nowMs = world.time.nowMs();
+  return world.machines.flatMap((machine) => {
+    const { name } = machine;
+    const row = answer.machines.find((each) => each.name === name);
+    const lie = (sentence: string, truth: string | null): Lie[] =>
+      truth === null ? [] : [{ face: "the list", about: name, sentence, truth }];
+    if (!row) return lie("absent", machine.blocked.wasOn(nowMs) ? null : "it is enrolled");
+    const { state = "", why = "" } = row;
+    return [
+      ...lie(state, judgeState(world, machine, state)),
+      ...lie(`${state}: ${why}`, judgeWords(machine, nowMs, why)),
+    ];
+  });
+}
+
+/** Looks at the Nodes as kubectl shows them. */
+export function lookAtNodes(world: World): Lie[] {
+  const nowMs = world.time.nowMs();
+  return world.machines.flatMap((machine) => {
+    const { name } = machine;
+    const lie = (sentence: string, truth: string | null): Lie[] =>
+      truth === null ? [] : [{ face: "kubectl", about: name, sentence, truth }];
+    const node = world.cluster.node(name);
+    if (!node)
+      return lie("no Node", machine.blocked.wasOn(nowMs) || isExcused(world, machine) ? null : "it reports");
+    return (node.status?.conditions ?? []).flatMap(({ type, status, reason, message }) =>
+      lie(
+        `${type} ${status} (${reason}: ${message})`,
+        type === "Ready"
+          ? judgeReady(world, machine, status)
+          : judgePressure(world, machine, type as Pressure, status),
+      ),
+    );
+  });
+}
+
+/** Returns true while the Worker cannot write the Node, or must not: a trouble, or another writer's change. */
+function isExcused(world: World, { foreign, blocked }: LivingMachine): boolean {
+  const nowMs = world.time.nowMs();
+  return (
+    world.kubeTrouble.wasOn(nowMs, LATE_MS + WATCH_MS) ||
+    world.workerTrouble.wasOn(nowMs, LATE_MS + WATCH_MS) ||
+    foreign.wasOn(nowMs, LATE_MS) ||
+    blocked.wasOn(nowMs, LATE_MS)
+  );
+}
+
+function judgeReady(world: World, machine: LivingMachine, status: string): string | null {
+  const { heard, shape } = machine;
+  const nowMs = world.time.nowMs();
+  if (isExcused(world, machine)) return null;
+  if (status === "True") {
+    const { hasController, isWatched } = world.shape;
+    // Without the watch, and for Nodes with pods, only the node controller changes Ready (docs/cluster.md).
+    if (!hasController && (shape.isForPods || !isWatched)) return null;
+    const withinMs = shape.isForPods || !isWatched ? CONTROLLER_MS : noticedWithin(world, machine);
+    if (!heard.wasInContact(nowMs, withinMs)) return `not heard of for ${ago(world, heard.lastMs)}`;
+    return heard.notReady.wasOff(nowMs) ? null : `not ready since ${ago(world, heard.notReady.sinceMs)}`;
+  }
+  if (heard.wasOutOfContact(nowMs)) return null;
+  if (status === "Unknown") return `it reports since ${ago(world, heard.contactSinceMs)}`;
+  return heard.notReady.wasOn(nowMs) ? null : `it is ready since ${ago(world, heard.notReady.sinceMs)}`;
+}
+
+function judgePressure(world: World, machine: LivingMachine, type: Pressure, status: string): string | null {
+  const { heard } = machine;
+  const nowMs = world.time.nowMs();
+  if (!PRESSURES.includes(type) || isExcused(world, machine)) return null;
+  if (status === "Unknown") return heard.wasOutOfContact(nowMs) ? null : "it reports";
+  if (status === "True") return heard.mayHave(type, nowMs) ? null : "it does not state that";
+  return heard.mayLack(type, nowMs) || heard.wasOutOfContact(nowMs) ? null : `it states ${type}`;
+}

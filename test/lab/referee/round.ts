@@ -1,0 +1,120 @@
+// Plays one round: draws a fleet and its faults from the seed, lets time pass, and looks at the faces.
+import { type Random, randomOf } from "../hostile/random.ts";
+import { type Lie, lookAtList, lookAtNodes } from "./faces.ts";
+import { type Fault, FAULTS } from "./faults.ts";
+import { World, type WorldShape } from "./world.ts";
+import type { LoadedWorker } from "./worker.ts";
+
+const MINUTE_MS = 60_000;
+const SECOND_MS = 1000;
+/** The time between two looks at kubectl's face. */
+const LOOK_MS = 5 * SECOND_MS;
+/** The number of looks at kubectl's face for each look at a face that costs a request. */
+const LOOKS = 3;
+/** The calm before the first fault, in which all machines become ready and the watch of the Nodes is live. */
+const CALM_MS = 2 * MINUTE_MS;
+
+export interface RoundOptions {
+  seed: number;
+  /** The minutes in which faults begin. */
+  minutes: readonly [least: number, most: number];
+  faults: readonly [least: number, most: number];
+  /** The minutes after the last fault. */
+  quietMinutes: number;
+}
+
+export interface Drawn {
+  fault: Fault;
+  machine: string;
+  fromS: number;
+  toS: number;
+}
+
+export interface RoundResult {
+  seed: number;
+  shape: WorldShape;
+  drawn: Drawn[];
+  /** The first lie of each face about each machine, with its time in seconds. */
+  lies: (Lie & { atS: number })[];
+  /** The log of machines, objects and apiserver. */
+  lines: string[];
+}
+
+function shapeOf(random: Random): WorldShape {
+  const machines = Array.from({ length: 2 + random.int(2) }, (_, at) => ({
+    name: `edge-${at + 1}`,
+    usesSockets: random.chance(0.7),
+    isForPods: random.chance(0.25),
+    address: `10.0.0.${1 + random.int(2)}`,
+  }));
+  return { machines, hasController: random.chance(0.5), isWatched: random.chance(0.85) };
+}
+
+function drawFaults(random: Random, { machines }: WorldShape, { minutes, faults }: RoundOptions): Drawn[] {
+  const lengthS = 60 * (minutes[0] + random.int(minutes[1] - minutes[0] + 1));
+  const count = faults[0] + random.int(faults[1] - faults[0] + 1);
+  const drawn = Array.from({ length: count }, () => {
+    const fault = random.pick(FAULTS);
+    const fromS = random.int(lengthS);
+    const [least, most] = fault.seconds;
+    const toS = fromS + least + random.int(most - least + 1);
+    return { fault, machine: random.pick(machines).name, fromS, toS };
+  });
+  return drawn.sort((one, other) => one.fromS - other.fromS);
+}
+
+export async function playRound(worker: LoadedWorker, options: RoundOptions): Promise<RoundResult> {
+  const { seed } = options;
+  const random = randomOf(seed, 0);
+  const shape = shapeOf(random);
+  const drawn = drawFaults(random, shape, options);
+  const world = new World(worker, seed, shape);
+  const found = new Map<string, Lie & { atS: number }>();
+  await world.begin();
+  await world.time.pass(CALM_MS);
+  const beganMs = world.time.nowMs();
+  for (const each of drawn) schedule(world, each, random);
+  const lastS = Math.max(...drawn.map(({ toS }) => toS));
+  const untilMs = beganMs + lastS * SECOND_MS + options.quietMinutes * MINUTE_MS;
+  for (let looks = 0; world.time.nowMs() < untilMs; looks++) {
+    await world.time.pass(LOOK_MS);
+    const asked = looks % LOOKS === 0 ? await lookAtList(world) : [];
+    for (const lie of [...lookAtNodes(world), ...asked]) {
+      const key = `${lie.face} ${lie.about} ${lie.sentence}`;
+      if (!found.has(key)) found.set(key, { ...lie, atS: world.seconds() });
+    }
+  }
+  await world.end();
+  const lies = [...found.values()];
+  return {
+    seed,
+    shape,
+    drawn: drawn.map((each) => atRoundTime(each, world.seconds(beganMs))),
+    lies,
+    lines: world.lines,
+  };
+}
+
+const atRoundTime = (drawn: Drawn, beganS: number): Drawn => ({
+  ...drawn,
+  fromS: drawn.fromS + beganS,
+  toS: drawn.toS + beganS,
+});
+
+function schedule(world: World, { fault, machine: name, fromS, toS }: Drawn, random: Random): void {
+  const machine = world.machines.find((each) => each.name === name)!;
+  const failed = (error: unknown) => world.log(`${fault.name}: ${String(error)}`);
+  world.time.after(fromS * SECOND_MS, () => {
+    // A fault of a running machine has no meaning while another fault holds the machine.
+    if (fault.isOfMachine && !machine.isAlive) return;
+    world.log(`begins: ${fault.name}, ${name}`);
+    void Promise.resolve(fault.begin({ world, machine, random }))
+      .then((end) =>
+        world.time.after((toS - fromS) * SECOND_MS, () => {
+          world.log(`ends: ${fault.name}, ${name}`);
+          void Promise.resolve(end()).catch(failed);
+        }),
+      )
+      .catch(failed);
+  });
+}

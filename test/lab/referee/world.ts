@@ -1,0 +1,352 @@
+// Plays one small fleet in virtual time: the Worker's own sources, the shim's own loops, an apiserver and the ways
+// between them. Keeps what is true about each machine.
+import { createHash } from "node:crypto";
+import { enrol } from "../../../node-shim/worker-link/requests.ts";
+import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/identity.ts";
+import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
+import type { Vitals } from "../../../shared/protocol/report.ts";
+import { facts, factsForPods } from "../../worker/support/facts.ts";
+import { virtualTime } from "../../worker/support/virtual-time.ts";
+import { type Random, randomOf } from "../hostile/random.ts";
+import { type Cluster, KUBE_TOKEN, KUBE_URL, startCluster } from "./cluster.ts";
+import { type ShimProcess, startShim } from "./machine.ts";
+import { Network, workerDelivery } from "./network.ts";
+import { Platform, type Time } from "./objects.ts";
+import { Flag, Heard, type Watched } from "./truth.ts";
+import type { ClientSocket } from "./web-sockets.ts";
+import { setTime } from "./worker-clock.ts";
+import type { LoadedWorker } from "./worker.ts";
+
+export const ORIGIN = "https://rollcall.test";
+const ADMIN_SECRET = "an-admin-secret-that-exists-in-tests-only";
+const START_MS = Date.UTC(2100, 0, 1);
+const MINUTE_MS = 60_000;
+const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
+
+/** The receivers' address. Every receiver of the round gets the same letters. */
+const RECEIVER = "https://hooks.example.com/rollcall";
+
+export interface WorldShape {
+  machines: MachineShape[];
+  hasController: boolean;
+  isWatched: boolean;
+}
+
+export interface MachineShape {
+  name: string;
+  usesSockets: boolean;
+  isForPods: boolean;
+  address: string;
+}
+
+/** A letter that a receiver got. */
+export interface Letter {
+  atMs: number;
+  alerts: { status: string; kind: string; name: string; state: string; names: string[]; text: string }[];
+}
+
+/** What a machine would report now. */
+interface Health {
+  vitals: Vitals;
+  bootID: string;
+  wallOffsetMs: number;
+}
+
+const GIB = 2 ** 30;
+export const WELL: Vitals = {
+  signals: {
+    "memory.available": [4 * GIB, 8 * GIB],
+    "nodefs.available": [50 * GIB, 100 * GIB],
+    "pid.available": [30_000, 32_768],
+  },
+};
+const RUNTIME = { name: "containerd", version: "2.1.0" };
+
+/** One machine, with the processes of its shim. */
+export class LivingMachine {
+  readonly shape: MachineShape;
+  readonly name: string;
+  readonly network: Network;
+  readonly heard: Heard;
+  readonly health: Health = { vitals: WELL, bootID: "boot-1", wallOffsetMs: 0 };
+  /** The reasons for which the Worker may have blocked the machine, each with its own flag. */
+  readonly blocked: Flag;
+  /** Another writer's change of the Node, which no report has mended yet. */
+  readonly foreign: Flag;
+  kid = "";
+  readonly #world: World;
+  readonly #key: MachineKey;
+  #process: ShimProcess | null = null;
+  #starts = 0;
+
+  constructor(world: World, shape: MachineShape, key: MachineKey) {
+    this.#world = world;
+    this.#key = key;
+    this.shape = shape;
+    this.name = shape.name;
+    const nowMs = world.time.nowMs();
+    this.heard = new Heard(nowMs);
+    this.blocked = new Flag(false, nowMs - MINUTE_MS);
+    this.foreign = new Flag(false, nowMs - MINUTE_MS);
+    const deliver = workerDelivery(world.worker, world.env, () => shape.address);
+    this.network = new Network(world.time, world.randomNumber, (request) => this.#deliver(request, deliver));
+  }
+
+  get isAlive(): boolean {
+    return this.#process !== null;
+  }
+
+  async enrol(joinToken: string): Promise<void> {
+    const { name } = this;
+    const send = async ({
+      method,
+      path,
+      headers,
+      body,
+    }: {
+      method: string;
+      path: string;
+      headers: Record<string, string>;
+      body: string;
+    }) => {
+      const response = await this.network.send(new Request(ORIGIN + path, { method, headers, body }));
+      return { status: response.status, body: await response.text() };
+    };
+    const asking = { name, origin: ORIGIN, joinToken, machineID: `machine of ${name}`, systemUUID: "s" };
+    const outcome = await enrol(send, this.#key, asking);
+    if (!outcome.ok) throw new Error(`${name} could not enrol: ${JSON.stringify(outcome.error)}`);
+    this.kid = outcome.value.kid;
+  }
+
+  /** Starts a process of the shim. `isCopy`: on another disk with the same key. */
+  start(isCopy = false): ShimProcess {
+    const { time, randomNumber } = this.#world;
+    const startId = `start-${this.name}-${++this.#starts}`;
+    const process = startShim({
+      machine: { name: this.name, origin: ORIGIN, key: this.#key, kid: this.kid },
+      startId,
+      ticket: "",
+      time,
+      random: randomNumber,
+      wallMs: () => time.nowMs() + this.health.wallOffsetMs,
+      gather: () => this.#gathered(isCopy),
+      path: this.network,
+      usesSockets: this.shape.usesSockets,
+      log: (line) => this.#world.log(`${this.name}: ${line}`),
+    });
+    if (!isCopy) this.#process = process;
+    return process;
+  }
+
+  stop(isClosed: boolean): void {
+    this.#process?.kill(isClosed);
+    this.#process = null;
+  }
+
+  /** Changes what the machine reports. The shim's probes see the change at once. */
+  becomes(change: Partial<Health>): void {
+    Object.assign(this.health, change);
+    this.#process?.see();
+  }
+
+  #gathered(isCopy: boolean): { facts: Facts; vitals: Vitals } {
+    const { isForPods } = this.shape;
+    const own = (isForPods ? factsForPods : facts)(this.name, { runtime: RUNTIME });
+    const bootID = isCopy ? `boot of the copy of ${this.name}` : this.health.bootID;
+    return {
+      facts: { ...own, machine: { ...own.machine!, machineID: `machine of ${this.name}`, bootID } },
+      vitals: structuredClone(this.health.vitals),
+    };
+  }
+
+  async #deliver(request: Request, deliver: (request: Request) => Promise<Response>): Promise<Response> {
+    const isReport = request.url.endsWith("/report");
+    const body = isReport ? await request.text() : undefined;
+    const { method, headers } = request;
+    this.heard.arrived(this.#world.time.nowMs());
+    if (body !== undefined) this.#arrives(body);
+    const response = await deliver(
+      body === undefined ? request : new Request(request.url, { method, headers, body }),
+    );
+    if (body !== undefined && response.status === 200) {
+      const { socket } = (await response.clone().json()) as ReportAnswer;
+      this.#accepted(body, socket ? "opening" : "nothing");
+    }
+    const { webSocket } = response as unknown as { webSocket: ClientSocket | null };
+    if (webSocket) this.#observe(webSocket);
+    return response;
+  }
+
+  /** Notes the messages that the Worker accepts on a socket, at the time of its answer. */
+  #observe(socket: ClientSocket): void {
+    let report = "";
+    socket.observer = {
+      sent: (text) => {
+        this.heard.arrived(this.#world.time.nowMs());
+        if (!text.startsWith('{"type":"report"')) return;
+        report = (JSON.parse(text) as { body: string }).body;
+        this.#arrives(report);
+      },
+      answered: (text) => {
+        const frame = JSON.parse(text) as { type: string; status?: number };
+        if (frame.type === "answer") this.heard.message(this.#world.time.nowMs());
+        if (frame.type === "report-answer" && frame.status === 200) this.#accepted(report, "socket");
+      },
+    };
+  }
+
+  #accepted(body: string, watchedBy: Watched): void {
+    this.heard.watchedBy = watchedBy;
+    this.heard.message(this.#world.time.nowMs(), vitalsIn(body));
+  }
+
+  #arrives(body: string): void {
+    this.heard.states(this.#world.time.nowMs(), vitalsIn(body));
+  }
+}
+
+const vitalsIn = (body: string) => (JSON.parse(body) as { vitals: Vitals }).vitals;
+
+/** More timers than this within a second ring only in an endless loop. */
+const MOST_EVENTS = 20_000;
+
+/** Keys are expensive, and no outcome depends on them. */
+const keys: MachineKey[] = [];
+
+export class World {
+  readonly worker: LoadedWorker;
+  readonly time: Time;
+  readonly random: Random;
+  readonly shape: WorldShape;
+  readonly platform: Platform;
+  readonly cluster: Cluster;
+  readonly env: Record<string, unknown>;
+  machines: LivingMachine[] = [];
+  readonly letters: Letter[] = [];
+  readonly lines: string[] = [];
+  /** A fault of the apiserver or the way to it. */
+  readonly kubeTrouble: Flag;
+  /** A fault of the Worker's objects. */
+  readonly workerTrouble: Flag;
+  stopController: (() => Promise<void>) | null = null;
+
+  #events = 0;
+  #eventsAtMs = 0;
+
+  constructor(worker: LoadedWorker, seed: number, shape: WorldShape) {
+    this.worker = worker;
+    this.shape = shape;
+    this.random = randomOf(seed, 1);
+    this.time = virtualTime(START_MS, () => this.#settled());
+    setTime(this.time);
+    this.cluster = startCluster(this.time, this.randomNumber, (line) => this.log(line));
+    const { classes } = worker;
+    const log = (line: string) => this.log(line);
+    this.platform = new Platform({ time: this.time, classes, variables: this.#variables(), log });
+    this.env = this.platform.environmentOf(null);
+    const longAgoMs = START_MS - 10 * MINUTE_MS;
+    this.kubeTrouble = new Flag(false, longAgoMs);
+    this.workerTrouble = new Flag(false, longAgoMs);
+    globalThis.fetch = (...asked) => this.#receive(new Request(...asked));
+  }
+
+  readonly randomNumber = (): number => this.random.int(2 ** 30) / 2 ** 30;
+
+  log(line: string): void {
+    this.lines.push(`${((this.time.nowMs() - START_MS) / 1000).toFixed(1)} s ${line}`);
+  }
+
+  /** Returns the seconds since the round's start. */
+  seconds(atMs = this.time.nowMs()): number {
+    return Math.round((atMs - START_MS) / 1000);
+  }
+
+  async begin(): Promise<void> {
+    const { machines, hasController } = this.shape;
+    if (hasController) this.startController();
+    await this.operator("POST", "/v1/receivers", { name: "on-call", url: RECEIVER });
+    for (const [at, shape] of machines.entries()) {
+      const key = (keys[at] ??= await makeMachineKey());
+      const machine = new LivingMachine(this, shape, key);
+      const token = await this.operator<{ token: string }>("POST", "/v1/tokens", {
+        names: shape.name,
+        expiresInSeconds: 600,
+        uses: 1,
+        ...(shape.isForPods && { withoutFactsOnlyTaint: true }),
+      });
+      const enrolling = machine.enrol(token.token);
+      await this.during(enrolling);
+      this.machines.push(machine);
+      machine.start();
+    }
+    this.time.every(MINUTE_MS, () => this.#cron());
+  }
+
+  startController(): void {
+    this.stopController ??= this.cluster.startController();
+  }
+
+  /** Lets time pass until the work ends. */
+  async during<T>(work: Promise<T>): Promise<T> {
+    const state = { isOver: false };
+    const over = () => void (state.isOver = true);
+    work.then(over, over);
+    while (!state.isOver) await this.time.pass(1);
+    return work;
+  }
+
+  /** Sends a request as an operator. Takes no time. */
+  async operator<Body = unknown>(method: string, path: string, body?: unknown): Promise<Body> {
+    const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
+    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined };
+    const asking = this.worker.fetch(new Request(ORIGIN + path, init), this.env, context);
+    const response = await this.during(asking);
+    const text = await response.text();
+    if (response.status >= 400) throw new Error(`${method} ${path}: ${response.status} ${text}`);
+    return (
+      text === "" ? null : response.headers.get("content-type")?.includes("json") ? JSON.parse(text) : text
+    ) as Body;
+  }
+
+  async end(): Promise<void> {
+    for (const machine of this.machines) machine.stop(true);
+    await this.stopController?.();
+    this.cluster.close();
+  }
+
+  #cron(): void {
+    const controller = { scheduledTime: this.time.nowMs() };
+    this.worker.scheduled(controller, this.env).catch((error: unknown) => this.log(`cron: ${String(error)}`));
+  }
+
+  async #settled(): Promise<void> {
+    this.#events = this.time.nowMs() - this.#eventsAtMs > 1000 ? 0 : this.#events + 1;
+    if (this.#events === 0) this.#eventsAtMs = this.time.nowMs();
+    if (this.#events > MOST_EVENTS) throw new Error(`work without end:\n${this.lines.slice(-20).join("\n")}`);
+    // A tick runs once no promise can go on. A turn of the event loop would cost a system call.
+    await new Promise<void>((resolve) => process.nextTick(resolve));
+    await this.cluster.idle();
+  }
+
+  async #receive(request: Request): Promise<Response> {
+    const { alerts } = JSON.parse(await request.text()) as Pick<Letter, "alerts">;
+    this.letters.push({ atMs: this.time.nowMs(), alerts });
+    return new Response("");
+  }
+
+  #variables(): Record<string, unknown> {
+    return {
+      DEPLOYMENT: "rollcall",
+      ORIGINS: ORIGIN,
+      KUBE_URL,
+      KUBE_TOKEN,
+      KID_MAC_KEYS: `1:${Buffer.alloc(32, 1).toString("base64url")}`,
+      ADMIN_SECRET_SHA256: sha256(ADMIN_SECRET),
+      NODE_WATCH: this.shape.isWatched ? "on" : "off",
+      MARK_SILENT_NODES: "on",
+      KUBE: { fetch: (...args: ConstructorParameters<typeof Request>) => this.cluster.fetch(...args) },
+    };
+  }
+}
