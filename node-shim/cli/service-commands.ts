@@ -61,7 +61,7 @@ export async function installFrom(command: Command, state: string): Promise<void
 
 const NOT_FOR_RUN = ["print", "installService"];
 /** The flags that only `join` needs: the enrolment stores their result. */
-const NOT_AFTER_JOIN = ["url", "joinTokenFile"];
+export const NOT_AFTER_JOIN = ["url", "joinTokenFile"];
 
 function unitFrom(command: Command, state: string): string {
   const without = command.name() === "join" ? [...NOT_FOR_RUN, ...NOT_AFTER_JOIN] : NOT_FOR_RUN;

@@ -15,8 +15,16 @@ import { EXIT, UNIT } from "../status/diagnoses.ts";
 import { requestFaultText } from "../worker-link/exchange.ts";
 import { rotate } from "../worker-link/requests.ts";
 import { STATUS_CODES } from "./check-commands.ts";
-import { flagOption, machineFlags, TOKEN_FILE, TOKEN_HELP, withSet, workerFlags } from "./flags.ts";
-import { installFrom } from "./service-commands.ts";
+import {
+  flagOption,
+  givenFlags,
+  machineFlags,
+  TOKEN_FILE,
+  TOKEN_HELP,
+  withSet,
+  workerFlags,
+} from "./flags.ts";
+import { installFrom, NOT_AFTER_JOIN } from "./service-commands.ts";
 import { likeService, likeServiceThatStays } from "./service-flags.ts";
 
 const NAME_HELP = "the Node's name (default: the enrolment's)";
@@ -37,7 +45,8 @@ export function addWorkerCommands(program: Command): void {
     .action(async (flags: JoinFlags & { installService?: true }, command: Command) => {
       print(await join(withSet(flags), print));
       if (flags.installService) await installFrom(command, flags.state);
-      process.exitCode = await endWithAnswer(withSet(flags), flags.installService === true);
+      const given = givenFlags(command, ["installService", ...NOT_AFTER_JOIN]);
+      process.exitCode = await endWithAnswer(withSet(flags), flags.installService === true, given);
     });
 
   machineFlags(workerFlags(program.command("run")))
@@ -97,13 +106,17 @@ function addUpgrade(program: Command): void {
     });
 }
 
-/** Waits for the cluster's answer, and prints it with the next step. Returns the exit code. */
-async function endWithAnswer(flags: JoinFlags, isServiceStarted: boolean): Promise<number> {
+/** Waits for the cluster's answer, and prints it with the next step, which has the `given` flags. Returns the exit code. */
+async function endWithAnswer(
+  flags: JoinFlags,
+  isServiceStarted: boolean,
+  given: readonly string[],
+): Promise<number> {
   const { show, clear } = progressLine(process.stderr, "waiting: ");
   const { diagnosis, isLast } = await firstAnswer(flags, isServiceStarted, show).finally(clear);
   const next = hasPackageUnit("/")
     ? `systemctl start ${UNIT}`
-    : "node-shim install-service, or node-shim run";
+    : ["install-service", "run"].map((command) => ["node-shim", command, ...given].join(" ")).join(", or ");
   const end = diagnosis.exitCode === EXIT.ready ? ", and the Node will not stay Ready" : "";
   const lines = [
     `node-shim: ${diagnosis.text}`,

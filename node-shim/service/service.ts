@@ -90,10 +90,15 @@ function removalOf(packageUnit: string | undefined): string {
 }
 
 /** Throws unless systemd is the init system and this process is root. systemd alone makes the folder (sd_booted(3)). */
-function requireSystemd({ root, isRoot }: ServiceHost, command: string): void {
+function requireSystemd(
+  { root, isRoot }: ServiceHost,
+  command: "install-service" | "uninstall-service",
+): void {
   if (!existsSync(join(root, "run/systemd/system")))
     throw new Error(
-      `systemd does not run here: have your init system run \`node-shim run\`, or use \`node-shim install-service --print\``,
+      command === "install-service"
+        ? `systemd does not run here: have your init system run \`node-shim run\`, or use \`node-shim install-service --print\``
+        : "systemd does not run here: remove `node-shim run` from your init system",
     );
   if (!isRoot) throw new Error(`only root can do that: sudo node-shim ${command}`);
 }

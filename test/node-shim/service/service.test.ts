@@ -121,16 +121,22 @@ describe("install-service and uninstall-service", () => {
     expect([readFileSync(path(), "utf8"), said]).toEqual(["[Service]\n", []]);
   });
 
-  test.each<[situation: string, change: () => Partial<ServiceHost>, line: RegExp]>([
+  test.each<[situation: string, change: () => Partial<ServiceHost>, install: RegExp, uninstall: RegExp]>([
     [
       "no systemd",
       () => ({ root: join(folder.path, "none") }),
-      /systemd does not run here: have your init system/,
+      /systemd does not run here: have your init system run/,
+      /systemd does not run here: remove `node-shim run` from your init system/,
     ],
-    ["not root", () => ({ isRoot: false }), /only root can do that: sudo node-shim (un)?install-service/],
-  ])("%s → nothing is changed, and advice", async (_situation, change, line) => {
-    await expect(installService({ ...host, ...change() }, UNIT)).rejects.toThrow(line);
-    await expect(uninstallService({ ...host, ...change() })).rejects.toThrow(line);
+    [
+      "not root",
+      () => ({ isRoot: false }),
+      /only root can do that: sudo node-shim install-service/,
+      /only root can do that: sudo node-shim uninstall-service/,
+    ],
+  ])("%s → nothing is changed, and advice", async (_situation, change, install, uninstall) => {
+    await expect(installService({ ...host, ...change() }, UNIT)).rejects.toThrow(install);
+    await expect(uninstallService({ ...host, ...change() })).rejects.toThrow(uninstall);
     expect([existsSync(path()), said]).toEqual([false, []]);
   });
 
