@@ -9,7 +9,7 @@ import { impactText } from "../impact/impact-text.ts";
 import { kubectlReader } from "../impact/kubectl-reader.ts";
 import { fail, type Flags, print } from "./answer.ts";
 import { EXIT_CODES, type OperatorFault } from "./fault.ts";
-import type { KubectlFlags, RunKubectl } from "./kubectl.ts";
+import { type KubectlFlags, ofState, type RunKubectl } from "./kubectl.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
@@ -50,10 +50,13 @@ export function impactCommand(program: OperatorProgram, run?: RunKubectl): void 
     .option("--machines <n>", `the number of additional Nodes: 1 to ${MOST_MACHINES}`, machineCount, 300)
     .option("--node-labels <labels>", "labels that your join tokens will set: site=b,rack=r7", nodeLabels, {})
     .option("--upgrade", "also list objects that select rollcall's Nodes by labels that an upgrade renamed")
-    .option("--kubeconfig <file>", "the kubeconfig for kubectl, instead of kubectl's default")
+    .option(
+      "--kubeconfig <file>",
+      "the kubeconfig for kubectl, instead of kubectl's default, or of the one in the folder of --state",
+    )
     .option("--kube-context <name>", "the context for kubectl, instead of the current context")
     .addHelpText("after", HELP)
-    .action((flags: ImpactFlags) => impact(program, flags, run));
+    .action((flags: ImpactFlags) => impact(program, ofState(flags, program.opts()), run));
 }
 
 async function impact(

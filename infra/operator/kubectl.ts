@@ -1,5 +1,6 @@
 // Runs kubectl, with the operator's own credentials and login programs.
 import { spawn } from "node:child_process";
+import { join } from "node:path";
 import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -8,6 +9,12 @@ import { failure, type Result, success } from "../../shared/result.ts";
 export interface KubectlFlags {
   kubeconfig?: string;
   kubeContext?: string;
+}
+
+/** Returns the flags, which without --kubeconfig choose the cluster of the `npm start` with the folder `state`. */
+export function ofState<F extends KubectlFlags>(flags: F, { state }: { state?: string }): F {
+  const { kubeconfig = state && join(state, "kubeconfig") } = flags;
+  return { ...flags, ...(kubeconfig && { kubeconfig }) };
 }
 
 export interface KubectlEnd {

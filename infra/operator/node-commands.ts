@@ -138,7 +138,7 @@ const SENDER_COLUMNS: readonly TableColumn<Sender>[] = [
   { head: "BOOT-ID", of: ({ bootID }) => bootID, rank: 2 },
   { head: "PROCESS", of: ({ process }) => process, rank: 0 },
   { head: "SINCE", of: ({ since }) => since, rank: 1 },
-  { head: "BELIEVED", of: ({ isBelieved }) => (isBelieved ? "yes" : "no"), rank: 0 },
+  { head: "TRUSTED", of: ({ isBelieved }) => (isBelieved ? "yes" : "no"), rank: 0 },
 ];
 
 /** Renders a line about duplicates, if there are any, and then a line for each sender. */

@@ -31,7 +31,7 @@ interface ListParts<Row> {
   nameOf: (row: Row) => string;
   /** The objects for -o jsonl. By default the rows of the table. */
   records?: readonly unknown[];
-  /** Returns the text above the table. Without rows, the text replaces the table. */
+  /** Returns the text above the table. Without rows, the text replaces the table; without a text, `none` does. */
   above?: (view: ScreenView) => string;
   below?: string;
 }
@@ -46,8 +46,8 @@ export function listOf<Row>(
     text: (view) => {
       const columns = columnsAt(view.nowMs).filter(({ isWide }) => view.isWide || !isWide);
       const head = above(view);
-      const hasTable = rows.length > 0 || head === "";
-      return head + (hasTable ? table(columns, rows, view.screen) : "") + below;
+      if (rows.length === 0) return (head || "none\n") + below;
+      return head + table(columns, rows, view.screen) + below;
     },
     list: {
       records,

@@ -5,7 +5,7 @@ import { printable } from "../../../shared/protocol/printable.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { fail } from "../answer.ts";
 import { confirmed } from "../confirm.ts";
-import { clusterFlags, type Kubectl, kubectl, type KubectlFlags } from "../kubectl.ts";
+import { clusterFlags, type Kubectl, kubectl, type KubectlFlags, ofState } from "../kubectl.ts";
 import type { OperatorProgram } from "../operator-program.ts";
 import { findInCluster, type FoundInCluster, type ObjectGroup } from "./cluster-objects.ts";
 
@@ -35,13 +35,16 @@ export function uninstallCommand(program: OperatorProgram, run: Kubectl = kubect
     .description("Remove a deployment from the cluster: Nodes, leases, account, roles and policies.")
     .option("--cluster", "required: confirms that the command removes objects of the cluster for ever")
     .option("--deployment <id>", "the ID of the deployment: the Worker's variable DEPLOYMENT", "rollcall")
-    .option("--kubeconfig <file>", "the kubeconfig for kubectl, instead of kubectl's default")
+    .option(
+      "--kubeconfig <file>",
+      "the kubeconfig for kubectl, instead of kubectl's default, or of the one in the folder of --state",
+    )
     .option("--kube-context <name>", "the context for kubectl, instead of the current context")
     .option("--dry-run", "list the objects that the command would remove, and remove nothing")
     .option("--yes", "do not ask for confirmation (for scripts)")
     .addHelpText("after", HELP)
     .action((flags: UninstallFlags) =>
-      uninstall(program, (args) => run([...args, ...clusterFlags(flags)]), flags),
+      uninstall(program, (args) => run([...args, ...clusterFlags(ofState(flags, program.opts()))]), flags),
     );
 }
 

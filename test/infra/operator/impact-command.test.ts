@@ -116,9 +116,22 @@ test("lists that are forbidden → named, and no failure", async () => {
   expect(stdout).toContain("  daemonsets: forbidden\n");
 });
 
-test("kubectl gets the kubeconfig and the context", async () => {
-  const { asked } = await run(["--kubeconfig", "k.yaml", "--kube-context", "prod"]);
-  expect(asked[0]).toEqual(expect.arrayContaining(["--kubeconfig=k.yaml", "--context=prod"]));
+test.each<[situation: string, args: string[], flags: string[]]>([
+  ["neither flag → kubectl's default", [], []],
+  [
+    "kubeconfig and context → both",
+    ["--kubeconfig", "k.yaml", "--kube-context", "prod"],
+    ["--kubeconfig=k.yaml", "--context=prod"],
+  ],
+  ["a state folder → the kubeconfig in it", ["--state", "/s"], ["--kubeconfig=/s/kubeconfig"]],
+  [
+    "both → the kubeconfig that was given",
+    ["--state", "/s", "--kubeconfig", "k.yaml"],
+    ["--kubeconfig=k.yaml"],
+  ],
+])("%s", async (_, args, flags) => {
+  const { asked } = await run(args);
+  expect(asked[0]?.filter((word) => /^--(kubeconfig|context)=/.test(word))).toEqual(flags);
 });
 
 test.each<[format: string, message: RegExp]>([

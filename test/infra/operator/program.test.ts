@@ -132,7 +132,7 @@ test.each([
   [["revocations"], "keys", 0, /edge-7 +k +revoked\n$/],
   [["settings", "-o", "csv"], "settings", 0, /^name,value,from,state\nDEPLOYMENT,d,variable,ok\n$/],
   [["silent-nodes", "--days", "30"], "Nodes", 0, /^1 machines; no Node is removed[^]*edge-7 +12h\n$/],
-  [["bulk", "list"], "what is under way", 0, /^ID +WHAT/],
+  [["bulk", "list"], "what is under way", 0, /^none\n$/],
   [["node"], "no name", 2, /^Usage: rollcall node/],
 ] as const)("%j: %s → %i", async (args, _, code, text) => {
   const ended = await play([...args], { url: worker.url });

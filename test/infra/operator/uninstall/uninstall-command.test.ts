@@ -3,7 +3,11 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import { OperatorProgram } from "../../../../infra/operator/operator-program.ts";
+import {
+  OperatorProgram,
+  passOnCommonFlags,
+  withCommonFlags,
+} from "../../../../infra/operator/operator-program.ts";
 import { SHARED_OBJECTS } from "../../../../infra/operator/uninstall/cluster-objects.ts";
 import { uninstallCommand } from "../../../../infra/operator/uninstall/uninstall-command.ts";
 import { polledChanges } from "../polled-changes.ts";
@@ -25,9 +29,11 @@ interface MadeUpCluster {
 async function run(args: string[], cluster: MadeUpCluster, types?: string) {
   const ended = { code: 0, stdout: "", stderr: "" };
   const asked: string[] = [];
+  const clusters = new Set<string>();
   const lines = (texts: readonly string[]) => success(texts.map((text) => `${text}\n`).join(""));
   const kubectl = (words: readonly string[]) => {
     asked.push(words.filter((word) => !word.startsWith("--")).join(" "));
+    clusters.add(words.find((word) => word.startsWith("--kubeconfig=")) ?? "kubectl's default");
     if (words[0] === "api-resources") return Promise.resolve(lines(["secrets", "deployments.apps"]));
     return Promise.resolve(words[0] === "delete" ? removed(words) : found(words));
   };
@@ -57,23 +63,31 @@ async function run(args: string[], cluster: MadeUpCluster, types?: string) {
     }
     return success("");
   };
-  const program = new OperatorProgram({
-    process: {
-      env: {},
-      stdout: { write: (text: string) => (ended.stdout += text) },
-      stderr: { write: (text: string) => (ended.stderr += text) },
-      set exitCode(code: number) {
-        ended.code = code;
+  const program = withCommonFlags(
+    new OperatorProgram({
+      process: {
+        env: {},
+        stdout: { write: (text: string) => (ended.stdout += text) },
+        stderr: { write: (text: string) => (ended.stderr += text) },
+        set exitCode(code: number) {
+          ended.code = code;
+        },
       },
-    },
-    terminal: { isInteractive: types !== undefined, ask: () => Promise.resolve(types) },
-    now: Date.now,
-    pause: () => Promise.resolve(),
-    changesOf: () => polledChanges(() => Promise.resolve()),
-  });
+      terminal: { isInteractive: types !== undefined, ask: () => Promise.resolve(types) },
+      now: Date.now,
+      pause: () => Promise.resolve(),
+      changesOf: () => polledChanges(() => Promise.resolve()),
+    }),
+  );
   uninstallCommand(program, kubectl);
+  passOnCommonFlags(program);
   await program.parseAsync(["uninstall", ...args], { from: "user" });
-  return { ...ended, asked, deleted: asked.filter((line) => line.startsWith("delete")) };
+  return {
+    ...ended,
+    asked,
+    clusters: [...clusters],
+    deleted: asked.filter((line) => line.startsWith("delete")),
+  };
 }
 
 function isLineOf(line: string, name: string): boolean {
@@ -165,6 +179,13 @@ test.each<[args: string[], types: string | undefined, code: number, message: Reg
   const ended = await run(args, whole(), types);
   expect([ended.code, ended.stdout + ended.stderr]).toEqual([code, expect.stringMatching(says)]);
   expect(ended.deleted).toEqual([]);
+});
+
+it.each<[situation: string, args: string[], clusters: string[]]>([
+  ["no flag → kubectl's default cluster", [], ["kubectl's default"]],
+  ["a state folder → the cluster of its npm start alone", ["--state", "/s"], ["--kubeconfig=/s/kubeconfig"]],
+])("%s", async (_, args, clusters) => {
+  expect((await run(["--cluster", "--yes", ...args], whole())).clusters).toEqual(clusters);
 });
 
 it("what cannot be deleted → 1, the reason, and what to do", async () => {
