@@ -1,4 +1,5 @@
 // Runs rollcall status and ready: shows whether the Worker works, by its own checks, and the deployment on one screen.
+import { activeMutes, mutesText } from "../../shared/fleet/active-mutes.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import type * as z from "zod/mini";
 import {
@@ -12,6 +13,7 @@ import {
 } from "../../shared/protocol/fleet-answers.ts";
 import { type ReadinessAnswer, readinessSchema } from "../../shared/protocol/operator-answers.ts";
 import { type OutagesAnswer, outagesSchema } from "../../shared/protocol/outages.ts";
+import { type MutesAnswer, mutesSchema } from "../../shared/protocol/receiver-answers.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -37,7 +39,7 @@ export function statusCommand(program: OperatorProgram): void {
   program
     .command("status")
     .description(
-      "Show whether the Worker works, the number of machines by state, outages, the fleet index, and versions in use.",
+      "Show whether the Worker works, the number of machines by state, outages, mutes, the fleet index, and versions in use.",
     )
     .addHelpText("after", HELP)
     .action(() => status(program));
@@ -52,6 +54,8 @@ interface WorkerStatus {
   readiness: ReadinessAnswer;
   machines: Part<{ fleet: Record<string, number> }>;
   outages: Part<OutagesAnswer>;
+  /** The mutes that have not ended, also those that have not begun. */
+  mutes: Part<MutesAnswer>;
   index: Part<IndexState>;
   versions: Part<VersionsAnswer>;
   /** The rollout, or a fault for an older Worker without rollouts. */
@@ -72,10 +76,11 @@ async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus
     const answered = await ask(connection, { method: "GET", path, answersWith: 503 });
     return answered.ok ? readAnswer(schema, answered.value) : answered;
   };
-  const [readiness, machines, outages, index, versions, rollout] = await Promise.all([
+  const [readiness, machines, outages, mutes, index, versions, rollout] = await Promise.all([
     get(readinessSchema, "/readyz"),
     get(machinesSchema, "/v1/machines?fields=name&limit=1"),
     get(outagesSchema, "/v1/outages?limit=100"),
+    get(mutesSchema, "/v1/mutes"),
     get(indexStateSchema, "/v1/index"),
     get(versionsSchema, "/v1/versions"),
     get(rolloutSchema, "/v1/rollout"),
@@ -87,6 +92,7 @@ async function askAll(connection: WorkerConnection): Promise<Result<WorkerStatus
     readiness: readiness.value,
     machines: machines.ok ? { fleet: machines.value.counts.fleet } : partOf(machines),
     outages: partOf(outages),
+    mutes: partOf(mutes),
     index: partOf(index),
     versions: partOf(versions),
     rollout: partOf(rollout),
@@ -101,7 +107,7 @@ const isFault = (part: object): part is { fault: string } => "fault" in part;
 const statusShown = (status: WorkerStatus): Shown => textOf((view) => statusText(status, view));
 
 function statusText(status: WorkerStatus, view: ScreenView): string {
-  const { url, commandLine, readiness, machines, outages, index, versions, rollout } = status;
+  const { url, commandLine, readiness, machines, outages, mutes, index, versions, rollout } = status;
   const { screen, nowMs } = view;
   const wrong = readiness.checks.filter(({ state }) => state !== "ok");
   const token = readiness.checks.find(({ check }) => check === "token");
@@ -118,6 +124,7 @@ function statusText(status: WorkerStatus, view: ScreenView): string {
           : countsLine({ matching: machines.fleet, fleet: machines.fleet }, PIPE),
       ],
       ["outages", isFault(outages) ? outages.fault : outageWords(outages, nowMs)],
+      mutedLine(mutes, nowMs),
       ["fleet index", isFault(index) ? index.fault : indexWords(index, nowMs)],
       shimsLine(versions),
       ...rolloutLine(rollout),
@@ -133,6 +140,12 @@ function rolloutLine(part: WorkerStatus["rollout"]): (readonly [string, string, 
   if (isFault(part) || !part.rollout) return [];
   const words = rolloutWords(part.rollout);
   return [part.rollout.stopped ? ["rollout", words, "red"] : ["rollout", words]];
+}
+
+function mutedLine(part: WorkerStatus["mutes"], nowMs: number): readonly [string, string, Paint?] {
+  if (isFault(part)) return ["muted", part.fault];
+  const mutes = activeMutes(part.mutes, nowMs);
+  return mutes ? ["muted", mutesText(mutes), "yellow"] : ["muted", "nothing"];
 }
 
 function shimsLine(versions: WorkerStatus["versions"]): readonly [string, string, Paint?] {

@@ -21,7 +21,7 @@ const ALL_STATES = FLEET_STATES.length - 2;
 
 /** The mutes that are on now: the first ones, those of all machines before others, and the number of the rest. */
 export interface ActiveMutes {
-  shown: { what: string; until: string }[];
+  shown: { what: string; until: string; who: string }[];
   more: number;
 }
 
@@ -31,9 +31,16 @@ export function activeMutes(mutes: readonly ListedMute[], nowMs: number): Active
   if (on.length === 0) return null;
   const isWhole = ({ selector, names }: Scope) => selector === "" && names === "";
   const ordered = [...on.filter(isWhole), ...on.filter((mute) => !isWhole(mute))];
-  const shown = ordered.slice(0, MUTES_SHOWN).map(({ states, until, ...scope }) => ({
+  const shown = ordered.slice(0, MUTES_SHOWN).map(({ states, until, who, ...scope }) => ({
     what: `${states.length < ALL_STATES ? `${states.join(", ")} of ` : ""}${machinesText(scope)}`,
     until,
+    who,
   }));
   return { shown, more: on.length - shown.length };
+}
+
+/** Describes the mutes that are on in one line, like `no alerts on all machines until 2026-01-31T12:00:00Z, by alice`. */
+export function mutesText({ shown, more }: ActiveMutes): string {
+  const each = shown.map(({ what, until, who }) => `${what} until ${until}, by ${who}`);
+  return `no alerts on ${[...each, ...(more > 0 ? [`${more} more`] : [])].join("; ")}`;
 }

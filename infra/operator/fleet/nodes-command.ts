@@ -1,10 +1,7 @@
 // Runs rollcall nodes: lists the machines, the most urgent first.
 import { InvalidArgumentError } from "commander";
 import { apiserverFault } from "../../../shared/deployment/apiserver-fault.ts";
-import { activeMutes } from "../../../shared/fleet/active-mutes.ts";
 import { readinessSchema } from "../../../shared/protocol/operator-answers.ts";
-import { mutesSchema } from "../../../shared/protocol/receiver-answers.ts";
-import { printable } from "../../../shared/protocol/printable.ts";
 import { success } from "../../../shared/result.ts";
 import { connect, fail, formatOf, print, viewOf } from "../answer.ts";
 import { ask, readAnswer, type WorkerConnection } from "../client.ts";
@@ -22,7 +19,7 @@ import {
 import { type FilterFlags, filterOf, withFilterFlags } from "./filter-flags.ts";
 import type { FleetChanges } from "../feed-client.ts";
 import { ageOf } from "../render/age.ts";
-import { painted } from "../render/terminal.ts";
+import { isForPeople, mutesNotice, noticeText } from "./notices.ts";
 import {
   chosenColumns,
   COLUMN_NAMES,
@@ -93,14 +90,14 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
     limit: all ? Infinity : limit,
   };
   if (flags.watch) {
-    program.surroundings.process.stdout.write(await notices(program, connection.value));
+    program.surroundings.process.stdout.write(await noticesAbove(program, connection.value));
     const changes = program.surroundings.changesOf(connection.value);
     await watchRows(program, pollMachines(connection.value, query), columns, changes);
     return changes.end();
   }
   const [found, notice] = await Promise.all([
     askMachines(connection.value, query),
-    notices(program, connection.value),
+    noticesAbove(program, connection.value),
   ]);
   if (!found.ok) return fail(program, found.error);
   program.surroundings.process.stdout.write(notice);
@@ -109,21 +106,10 @@ async function listNodes(program: OperatorProgram, flags: NodesFlags): Promise<v
 }
 
 /** Returns the lines above a table: the apiserver's fault, and the mutes that are on. "" for other formats. */
-async function notices(program: OperatorProgram, connection: WorkerConnection): Promise<string> {
-  if (!["", "wide"].includes(formatOf(program) ?? "")) return "";
+async function noticesAbove(program: OperatorProgram, connection: WorkerConnection): Promise<string> {
+  if (!isForPeople(program)) return "";
   const parts = [apiserverNotice(program, connection), mutesNotice(program, connection)];
   return (await Promise.all(parts)).join("");
-}
-
-async function mutesNotice(program: OperatorProgram, connection: WorkerConnection): Promise<string> {
-  const sent = await ask(connection, { method: "GET", path: "/v1/mutes" });
-  const answer = sent.ok ? readAnswer(mutesSchema, sent.value) : sent;
-  const { screen, nowMs } = viewOf(program);
-  const mutes = answer.ok ? activeMutes(answer.value.mutes, nowMs) : null;
-  if (!mutes) return "";
-  const lines = mutes.shown.map(({ what, until }) => `Muted until ${until}: no alerts on ${what}.`);
-  if (mutes.more > 0) lines.push(`${mutes.more} more mutes are on: rollcall mutes list shows them.`);
-  return `${lines.map((line) => painted(printable(line), "yellow", screen)).join("\n")}\n\n`;
 }
 
 /** Returns the lines about an apiserver that fails; "" if it works. */
@@ -132,13 +118,11 @@ async function apiserverNotice(program: OperatorProgram, connection: WorkerConne
   const readiness = sent.ok ? readAnswer(readinessSchema, sent.value) : sent;
   const fault = readiness.ok ? apiserverFault(readiness.value) : null;
   if (!fault) return "";
-  const { screen, nowMs } = viewOf(program);
-  const text = `Since ${fault.since} (${ageOf(fault.since, nowMs)} ago), the apiserver ${fault.text}.`;
-  const lines = [
-    printable(text),
+  const age = ageOf(fault.since, viewOf(program).nowMs);
+  return noticeText(program, [
+    `Since ${fault.since} (${age} ago), the apiserver ${fault.text}.`,
     "The states and counts below are from then: rollcall ready shows the remedy.",
-  ];
-  return `${lines.map((line) => painted(line, "yellow", screen)).join("\n")}\n\n`;
+  ]);
 }
 
 /** Prints all machines, and then each row that changes, without the column heads. */
@@ -148,7 +132,7 @@ async function watchRows(
   columns: readonly string[] | undefined,
   changes: FleetChanges,
 ): Promise<void> {
-  if (!["", "wide"].includes(formatOf(program) ?? ""))
+  if (!isForPeople(program))
     return fail(program, {
       reason: "usage",
       message: "--watch is for tables: rollcall watch -o jsonl is for programs",

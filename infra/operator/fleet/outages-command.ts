@@ -1,8 +1,9 @@
 // Runs rollcall outages: lists networks whose machines fell silent together.
 import { type Outage, outageSchema, outagesSchema } from "../../../shared/protocol/outages.ts";
-import { answer, shown } from "../answer.ts";
+import { shown } from "../answer.ts";
 import { timeOf, timeText, wholeNumber } from "../flag-values.ts";
 import type { OperatorProgram } from "../operator-program.ts";
+import { answerBelowMutes } from "./notices.ts";
 import { ageOf } from "../render/age.ts";
 import { listOf, type Shown } from "../render/shown.ts";
 import { pairs, type TableColumn } from "../render/table.ts";
@@ -68,7 +69,7 @@ export function outagesCommand(program: OperatorProgram): void {
       for (const name of ["since", "until"] as const)
         if (flags[name] !== undefined) query.set(name, timeOf(flags[name], now));
       const typed = { since: "--since", until: "--until", limit: "--limit" };
-      return answer(
+      return answerBelowMutes(
         program,
         { method: "GET", path: `/v1/outages?${query.toString()}`, typed },
         shown(outagesSchema, ({ outages }) => outageList(outages)),
@@ -80,7 +81,7 @@ type OutageMachine = ReturnType<typeof outageSchema.parse>["list"][number];
 
 function showOutage(program: OperatorProgram, id: string): Promise<void> {
   const path = `/v1/outages/${encodeURIComponent(id)}?limit=1000` as const;
-  return answer(
+  return answerBelowMutes(
     program,
     { method: "GET", path, missing: `no outage ${id}` },
     shown(outageSchema, ({ list, ...outage }) =>

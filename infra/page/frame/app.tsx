@@ -286,10 +286,10 @@ function MutesBanner() {
   return (
     <div class="notice notice-warning banner" role="status">
       <strong>Muted</strong>: no alerts on{" "}
-      {mutes.shown.map(({ what, until }, index) => (
+      {mutes.shown.map(({ what, until, who }, index) => (
         <span key={index}>
           {index > 0 && "; "}
-          {what} until <Time at={until} form="absolute" />
+          {what} until <Time at={until} form="absolute" />, by {who}
         </span>
       ))}
       {mutes.more > 0 && `; ${mutes.more} more`}.{" "}

@@ -49,6 +49,20 @@ const ADMINISTRATION: Record<string, unknown> = {
     others: 0,
   },
   "/v1/rollout": { rollout: null },
+  "/v1/mutes": {
+    mutes: [
+      {
+        id: 1,
+        selector: "",
+        names: "edge-*",
+        states: ["silent"],
+        from: entry.at,
+        until: "2026-01-02T00:00:00Z",
+        comment: "",
+        who: "alice",
+      },
+    ],
+  },
   "/v1/index": { names: 1, machines: 1, repair: null, check: null, log: [] },
 };
 
@@ -121,7 +135,7 @@ test.each([
     ["status"],
     "the Worker",
     0,
-    /^worker +http:.*\nversion +0\.2\.0\nworks +yes: 1 of 1 checks are ok\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\noutages +none\nfleet index +has all 1 machines\n/,
+    /^worker +http:.*\nversion +0\.2\.0\nworks +yes: 1 of 1 checks are ok\ncluster token +good for 90 days\nmachines +1 machine: 1 ready\noutages +none\nmuted +no alerts on silent of machines named edge-\* until 2026-01-02T00:00:00Z, by alice\nfleet index +has all 1 machines\n/,
   ],
   [["explain", "DiskPressure"], "a condition", 0, /^condition +DiskPressure\nmeans +True: less disk/],
   [["explain", "two-shims", "-o", "json"], "a phase, with a hyphen", 0, /"word": "two shims"/],

@@ -33,7 +33,10 @@ it.each([
   ["of two states", { states: ["silent", "blocked"] }, "silent, blocked of machines named edge-*"],
 ])("a mute that is on: %s → described", (_, more, what) => {
   const given = mute(more);
-  expect(activeMutes([given], NOW_MS)).toEqual({ shown: [{ what, until: given.until }], more: 0 });
+  expect(activeMutes([given], NOW_MS)).toEqual({
+    shown: [{ what, until: given.until, who: "alice" }],
+    more: 0,
+  });
 });
 
 it("one more mute than a notice describes → counted; a mute of all machines is first", () => {

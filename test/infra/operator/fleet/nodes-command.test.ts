@@ -294,7 +294,12 @@ it("--watch → the table, then the rows that change, by ETag, until it may not 
 
 test.each<[string, number, string[], string]>([
   ["a mute that is over", -1, [], ""],
-  ["a mute that is on", 1, [], "Muted until 2026-01-01T12:00:01.000Z: no alerts on all machines.\n\n"],
+  [
+    "a mute that is on",
+    1,
+    [],
+    "Muted: no alerts on all machines until 2026-01-01T12:00:01.000Z, by alice.\n\n",
+  ],
   ["a mute that is on, with -o json", 1, ["-o", "json"], ""],
 ])("%s → stated above the table only while it is on", async (_, untilSeconds, args, above) => {
   const until = new Date(Date.UTC(2026, 0, 1, 12, 0, untilSeconds)).toISOString();

@@ -27,8 +27,10 @@ const list = [
 
 let worker: FakeWorker;
 let outages: object[] = [OPEN, OVER];
+let mutes: object[] = [];
 beforeAll(async () => {
   worker = await fakeWorker(({ path }) => {
+    if (path === "/v1/mutes") return { body: { mutes } };
     if (path === "/v1/outages") return { body: { outages, next: null } };
     if (path === "/v1/outages/17") return { body: { ...OPEN, list, next: null } };
     return { status: 404, body: { title: "There is nothing here", reason: "not-found" } };
@@ -69,5 +71,22 @@ it("none → says so; since when is asked for as a time", async () => {
     stdout: "no outages\n",
     stderr: "",
   });
-  expect(worker.asked.at(-1)?.query).toEqual({ limit: "100", since: "2025-12-25T12:00:00.000Z" });
+  expect(worker.asked.findLast(({ path }) => path === "/v1/outages")?.query).toEqual({
+    limit: "100",
+    since: "2025-12-25T12:00:00.000Z",
+  });
+});
+
+test.each([
+  ["the list", [], 1],
+  ["one outage", ["17"], 1],
+  ["for programs", ["-o", "csv"], 0],
+])("a mute is on, %s → stated above a text for people", async (_, args, times) => {
+  const states = ["not-ready", "silent", "cluster-unreachable", "blocked", "revoked"];
+  const time = { from: "2026-01-01T11:00:00Z", until: "2026-01-01T13:00:00Z" };
+  mutes = [{ id: 1, selector: "site=b", names: "", states, ...time, comment: "", who: "alice" }];
+  const { stdout } = await play(["outages", ...args], { url: worker.url });
+  const notice = "Muted: no alerts on machines with site=b until 2026-01-01T13:00:00Z, by alice.\n\n";
+  expect(stdout.split(notice).length - 1).toBe(times);
+  if (times > 0) expect(stdout.startsWith(notice)).toBe(true);
 });
