@@ -229,8 +229,18 @@ export function readFrame(frame: string | ArrayBuffer): MachineFrame {
 function readHeartbeat(payload: string, mac: string): MachineFrame {
   const value = parsed(payload);
   if (isPlainHeartbeat(value)) return { kind: "heartbeat", heartbeat: value, payload, mac };
-  const heartbeat = heartbeatSchema.safeParse(value);
+  const heartbeat = heartbeatSchema.safeParse(withPossibleAmounts(value));
   return heartbeat.success ? { kind: "heartbeat", heartbeat: heartbeat.data, payload, mac } : BAD;
+}
+
+/** Limits an amount as in a report, and leaves out an impossible one: one odd value must not silence a machine. */
+function withPossibleAmounts(value: unknown): unknown {
+  const { available } = (value ?? {}) as { available?: unknown };
+  if (!Array.isArray(available)) return value;
+  const possible = (amount: unknown) =>
+    typeof amount === "number" && amount > Number.MAX_SAFE_INTEGER ? Number.MAX_SAFE_INTEGER : null;
+  const amounts = available.map((amount) => (isCount(amount) ? amount : possible(amount)));
+  return { ...(value as object), available: amounts };
 }
 
 /**
