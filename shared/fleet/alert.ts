@@ -125,7 +125,8 @@ const SLACK_TEXT = 4000;
  */
 function slack({ alerts, origin }: AlertMessage): unknown {
   const lines = alerts.map((alert) => {
-    const sign = alert.status === "resolved" ? ":white_check_mark:" : ":red_circle:";
+    const ended = isOver(alert) ? ":white_check_mark:" : ":large_yellow_circle:";
+    const sign = alert.status === "resolved" ? ended : ":red_circle:";
     const text = textOf(alert)
       .replaceAll("://", "[:]//")
       .replaceAll("&", "&amp;")
@@ -175,12 +176,17 @@ function alertmanager({ alerts, deployment, origin, atMs }: AlertMessage): unkno
   });
 }
 
+/** Reports whether an ended alert ended well. A machine in another bad state, or of another selector, is not well. */
+const isOver = ({ kind, why }: Alert) => kind !== "machine" || why === "ready" || why === "gone";
+
 /** Describes an alert in one line. */
 export function textOf(alert: Alert): string {
   const { kind, name, state, machines, names, address, why, sinceMs, untilMs } = alert;
   const count = `${machines} ${machines === 1 ? "machine" : "machines"}`;
   const listed = names.length === 0 ? "" : `: ${names.join(", ")}${machines > names.length ? ", …" : ""}`;
   const was = untilMs !== null;
+  if (was && kind === "machine" && why === state)
+    return `Changed: ${name} is still ${state} since ${rfc3339(sinceMs)}, and no longer matches this receiver`;
   const what = {
     machine: `${name} ${was ? "was" : "is"} ${state}`,
     outage: `Outage: ${count}${address === "" ? "" : ` behind ${address}`} ${was ? "were" : "are"} silent`,
@@ -197,7 +203,8 @@ export function textOf(alert: Alert): string {
           ? `; now it is ${why}`
           : `: ${why}`
       : `${listed}${why && ` (${why})`}`;
-  return `${was ? "Over: " : ""}${what}${when}${more}`;
+  const ended = isOver(alert) ? "Over: " : "Changed: ";
+  return `${was ? ended : ""}${what}${when}${more}`;
 }
 
 function urlOf(origin: string, { kind, name }: Alert): string {

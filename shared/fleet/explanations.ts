@@ -12,7 +12,8 @@ export interface Explanation {
 export const STATE_EXPLANATIONS: Readonly<Record<FleetState, Explanation>> = {
   ready: { means: "The machine reports, its Node is Ready, and the Worker renews its lease.", todo: "" },
   "not-ready": {
-    means: "The machine reports, but its Node is not Ready, or not registered yet.",
+    means:
+      "The machine reports, but its Node is not Ready, or not registered yet. A machine that is not ready by its own report is not-ready also while the Worker cannot write to the apiserver.",
     todo: "`rollcall node NAME` shows the condition with the reason. Remove the cause: the state ends with the next report.",
   },
   silent: {
@@ -22,7 +23,7 @@ export const STATE_EXPLANATIONS: Readonly<Record<FleetState, Explanation>> = {
   },
   "cluster-unreachable": {
     means:
-      "The machine reports, but the Worker cannot write to the apiserver. The conditions show whether the machine has a fault of its own.",
+      "The machine reports that it is ready, but the Worker cannot write to the apiserver. The conditions show whether the machine is under pressure.",
     todo: "`rollcall status` shows the problem of the apiserver, or of the Worker's token.",
   },
   blocked: {

@@ -4,7 +4,10 @@ import type { Phase } from "../protocol/answers.ts";
 export const FLEET_STATES = [
   /** The Node is registered and Ready, and its lease is renewed. */
   "ready",
-  /** The Node is registered, or about to be. The machine reports, and Ready is False or Unknown. */
+  /**
+   * The Node is registered, or about to be. The machine reports, and Ready is False or Unknown. A machine that is not
+   * ready by its own report is `not-ready` even if the Worker cannot write to the apiserver.
+   */
   "not-ready",
   /** No report arrived for a lease duration, although the Worker and the apiserver work. */
   "silent",
@@ -41,6 +44,8 @@ export interface StandingOfMachine {
   phase: Phase | null;
   /** true if the Node was Ready when the Worker last knew it. */
   isReady: boolean;
+  /** true if the machine is not ready by its last report. */
+  hasFault: boolean;
 }
 
 const STATE_OF_PHASE: Record<Exclude<Phase, "registered">, FleetState> = {
@@ -57,10 +62,18 @@ const STATE_OF_PHASE: Record<Exclude<Phase, "registered">, FleetState> = {
   "apiserver not configured": "cluster-unreachable",
 };
 
+/** Reports whether the Worker could not write to the apiserver in this phase. */
+export function isClusterAway(phase: string | null): boolean {
+  const states: Readonly<Record<string, FleetState>> = STATE_OF_PHASE;
+  return phase !== null && states[phase] === "cluster-unreachable";
+}
+
 /** Returns the machine's state. A machine that has enrolled but not reported yet is `not-ready`. */
-export function fleetStateOf({ isRevoked, isSilent, phase, isReady }: StandingOfMachine): FleetState {
+export function fleetStateOf(machine: StandingOfMachine): FleetState {
+  const { isRevoked, isSilent, phase, isReady, hasFault } = machine;
   if (isRevoked) return "revoked";
   if (isSilent) return "silent";
+  if (hasFault && isClusterAway(phase)) return "not-ready";
   if (phase !== null && phase !== "registered") return STATE_OF_PHASE[phase];
   return phase !== null && isReady ? "ready" : "not-ready";
 }

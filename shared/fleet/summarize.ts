@@ -2,7 +2,7 @@
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Phase } from "../protocol/answers.ts";
 import type { Facts } from "../protocol/facts.ts";
-import { type FleetState, fleetStateOf } from "./state.ts";
+import { type FleetState, fleetStateOf, isClusterAway } from "./state.ts";
 import type { MachineSummary, SummarizedCondition } from "./summary.ts";
 import { asUnknown, unreadyOf } from "./unready.ts";
 import { problemsText } from "./well-conditions.ts";
@@ -12,6 +12,8 @@ type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
 /** The node object's knowledge about its machine. Before the pin's first report, it has no Node and no decisions. */
 export interface KnownMachine {
   isRevoked: boolean;
+  /** true if the machine is being removed. Then `phase` is the reason why its Node is not deleted yet. */
+  isLeaving: boolean;
   phase: Phase | null;
   /** true if the Node is registered, and was Ready when the Worker last knew it. */
   isReady: boolean;
@@ -31,9 +33,14 @@ export interface KnownMachine {
 /** The limits of summary parts that a hostile machine or another writer can make large, in characters or entries. */
 export const SUMMARY_LIMITS = { messageLength: 512, conditions: 64, labels: 256, process: 16 } as const;
 
-export function stateOf({ isRevoked, silentSinceMs, phase, isReady }: KnownMachine): FleetState {
-  return fleetStateOf({ isRevoked, isSilent: silentSinceMs !== null, phase, isReady });
+export function stateOf(machine: KnownMachine): FleetState {
+  const isRevoked = machine.isRevoked || machine.isLeaving;
+  const isSilent = machine.silentSinceMs !== null;
+  return fleetStateOf({ ...machine, isRevoked, isSilent, hasFault: hasFault(machine) });
 }
+
+/** Reports whether the machine is not ready by its last report. */
+const hasFault = ({ decided }: KnownMachine) => decided.find(isReady)?.status === "False";
 
 /** Returns the machine's summary. `since` has the state and its start. */
 export function summarize(
@@ -77,12 +84,14 @@ const isReady = ({ type }: { type: string }) => type === "Ready";
 /**
  * Returns the Node's last conditions, replaced by later decisions. A Ready that the node controller has set to Unknown
  * stays Unknown. The controller's other Unknown conditions do not replace the last report's, which may have the cause.
+ * While the cluster cannot be written, a reported Ready of False stays False: that fault is the machine's own.
  */
 function conditionsOf(machine: KnownMachine, sinceMs: number): SummarizedCondition[] {
   const { node, decided } = machine;
   const known = node?.status?.conditions ?? [];
+  const isFalse = isClusterAway(machine.phase) && hasFault(machine);
   const merged = known.map((condition) =>
-    isReady(condition) && condition.status === "Unknown"
+    isReady(condition) && condition.status === "Unknown" && !isFalse
       ? condition
       : (decided.find(({ type }) => type === condition.type) ?? condition),
   );
@@ -106,6 +115,8 @@ function conditionsOf(machine: KnownMachine, sinceMs: number): SummarizedConditi
 /** Returns milliseconds since 1970; 0 if the time is not known. */
 const timeOf = (time: string | undefined): number => Date.parse(time ?? "") || 0;
 
+const BEING_REMOVED = "it is being removed, and the Worker tries again until its Node is deleted";
+
 const OF_PHASE: Partial<Record<Phase, string>> = {
   registering: "its Node is not registered yet",
   "setup failed": "its shim cannot start: its history says why",
@@ -125,13 +136,14 @@ const OF_PHASE: Partial<Record<Phase, string>> = {
 
 /** Returns why a machine is not ready, in one line for operators; "" if it is ready, or no reason is known. */
 function whyNotReady(
-  { phase, decided, key: { isUsed } }: KnownMachine,
+  { phase, decided, isLeaving, key: { isUsed } }: KnownMachine,
   state: FleetState,
   conditions: readonly SummarizedCondition[],
 ): string {
   const problems = cut(problemsText(decided));
   switch (state) {
     case "revoked":
+      if (isLeaving) return `${BEING_REMOVED}${isClusterAway(phase) ? `: ${OF_PHASE[phase!]}` : ""}`;
       return "its keys are revoked: forget it, or let it enrol with a new token";
     case "silent":
       if (!isUsed) return "it has enrolled and never reported: start its shim";
@@ -139,9 +151,9 @@ function whyNotReady(
     case "ready":
     case "pending":
       return "";
-    case "cluster-unreachable":
-      return `${problems && `${problems}; besides, `}${(phase && OF_PHASE[phase]) ?? ""}`;
     default:
+      if (isClusterAway(phase))
+        return `${problems && `${problems}; besides, `}${(phase && OF_PHASE[phase]) ?? ""}`;
       if (!isUsed) return "it has enrolled and not reported yet";
       return (phase && OF_PHASE[phase]) ?? notReadyText(decided.find(isReady), conditions.find(isReady));
   }

@@ -26,8 +26,17 @@ export const UNREADY = {
   },
 } as const satisfies Record<string, Unready>;
 
-/** Returns why no report of the machine counts; null if its reports count. */
-export function unreadyOf({ isRevoked, phase }: { isRevoked: boolean; phase: Phase | null }): Unready | null {
+/** Returns why no report of the machine counts; null if its reports count. `isLeaving`: the machine is being removed. */
+export function unreadyOf({
+  isRevoked,
+  isLeaving,
+  phase,
+}: {
+  isRevoked: boolean;
+  isLeaving: boolean;
+  phase: Phase | null;
+}): Unready | null {
+  if (isLeaving) return UNREADY.removed;
   if (isRevoked) return UNREADY.revoked;
   return phase === "cloned" ? UNREADY.cloned : null;
 }

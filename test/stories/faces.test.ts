@@ -151,9 +151,40 @@ const SITUATIONS: Record<string, Situation> = {
       await setFault(name, "html");
       await report({ ...IN_TROUBLE, shuttingDown: false });
     },
-    state: "cluster-unreachable",
+    state: "not-ready",
     shows: [MEMORY, RUNTIME_DOWN],
     never: [/[Nn]othing is wrong with this machine/],
+  },
+  "a fault that begins while the apiserver is away → not ready": {
+    stage: async ({ name, report }) => {
+      await setFault(name, "html");
+      await report({ ...HEALTHY, shuttingDown: false });
+      await report(IN_TROUBLE);
+    },
+    state: "not-ready",
+    shows: [MEMORY, RUNTIME_DOWN],
+    never: [/[Nn]othing is wrong with this machine/],
+  },
+  "a fault that ends while the apiserver is away → the cluster alone": {
+    stage: async ({ name, report }) => {
+      await report(WITHOUT_RUNTIME);
+      await setFault(name, "html");
+      await report({ ...WITHOUT_RUNTIME, shuttingDown: false });
+      await report(HEALTHY);
+    },
+    state: "cluster-unreachable",
+    shows: [],
+    never: [RUNTIME_DOWN],
+    only: { "the page": /Nothing is wrong with this machine, it is the cluster/ },
+  },
+  "a removal while the apiserver is away → it is being removed, waits, and why": {
+    stage: async ({ name }) => {
+      await setFault(name, "html");
+      expect((await operator("DELETE", `/v1/nodes/${name}`)).status).toBe(503);
+    },
+    state: "revoked",
+    shows: [/being removed[^\n]*until its Node is deleted: the apiserver/],
+    never: [/Ready(=| is | +)True\b/, /\bready +yes/],
   },
   "ready under a lack of memory → MemoryPressure": {
     stage: ({ report }) => report(SHORT_OF_MEMORY),

@@ -90,6 +90,10 @@ export function clusterCause(
   return isMany ? "the apiserver answers the Worker, and refuses these Nodes" : null;
 }
 
+/** Reports whether the machine's state shows that the Worker has written its Node. */
+export const isWritten = (summary: MachineSummary | null): boolean =>
+  summary?.phase === "registered" && (summary.state === "ready" || summary.state === "not-ready");
+
 /** An open alert is sent again once its number of machines has grown by this factor since its last message. */
 export const GROWTH = 2;
 

@@ -10,6 +10,7 @@ import {
   type ClusterEvidence,
   concernOf,
   GROWTH,
+  isWritten,
   type KnownOutage,
   overAlert,
   type Watched,
@@ -111,9 +112,8 @@ export class Alerts {
       const state = concernOf(receiver, name, after);
       if (state === concernOf(receiver, name, before) && before?.sinceMs === after?.sinceMs) continue;
       const row = this.#row(receiver.name, name);
-      const delayMs = receiver.settings.delaySeconds * 1000;
-      const sinceMs = after?.sinceMs ?? nowMs;
-      const next = watchedAfter(row, { state, sinceMs }, { delayMs, nowMs });
+      const now = { state, sinceMs: after?.sinceMs ?? nowMs };
+      const next = watchedAfter(row, now, { delayMs: receiver.settings.delaySeconds * 1000, nowMs });
       if (next === row) continue;
       const muted = row?.muted === HELD ? HELD : 0;
       const same = { receiver: receiver.name, machine: name, alert: row?.alert ?? null, muted };
@@ -185,7 +185,7 @@ export class Alerts {
       const own = due.filter((row) => row.receiver === receiver.name);
       const causeBefore = clusterCause(evidence, this.#openOnCluster().has(receiver.name));
       const rows = own.filter((row) => !this.#isHeld(row, causeBefore, nowMs));
-      for (const row of rows) this.#leave(batch, row, nowMs);
+      for (const row of rows) this.#leave(batch, row, causeBefore, nowMs);
       const isOpen = this.#openOnCluster().has(receiver.name);
       const cause = clusterCause(evidence, isOpen);
       if (isOpen && cause === null) this.#endCluster(batch, nowMs);
@@ -231,14 +231,17 @@ export class Alerts {
   }
 
   /** Removes a machine from its alert. If no machine is left, the alert is resolved. */
-  #leave(batch: Batch, row: WatchedRow, nowMs: number): void {
+  #leave(batch: Batch, row: WatchedRow, cause: string | null, nowMs: number): void {
     const update = "UPDATE alerts SET open = open - 1 WHERE id = ? RETURNING *";
     const [alert] = this.#sql.exec<AlertRow>(update, row.alert);
     [row.notified, row.alert] = [null, null];
     if (!alert) return;
     const { kind, name } = JSON.parse(alert.said) as Alert;
     if (alert.open > 0 && !(kind === "outage" && this.#in.isOver(name))) return;
-    this.#end(batch, alert, { untilMs: row.sinceMs, now: this.#in.summary(row.machine), nowMs });
+    const now = this.#in.summary(row.machine);
+    // Only a machine whose Node the Worker has written shows that the cluster can be written again.
+    if (kind === "cluster" && cause !== null && !isWritten(now)) return;
+    this.#end(batch, alert, { untilMs: row.sinceMs, now, nowMs });
   }
 
   /** Ends the receiver's alert about the cluster, even if single machines still cannot be written. */
@@ -290,11 +293,8 @@ export class Alerts {
       joined.add(open.id);
       return;
     }
-    const others = outage
-      ? this.#in.machinesOf(outage.id)
-      : kind === "cluster"
-        ? this.#unreachable(receiver.name)
-        : [];
+    const unreachable = kind === "cluster" ? this.#unreachable(receiver.name) : [];
+    const others = outage ? this.#in.machinesOf(outage.id) : unreachable;
     const members = [row, ...this.#waiting(receiver, others, row, due, nowMs)];
     const { deployment, newId } = this.#in;
     const why = kind === "cluster" ? (cause ?? "") : "";
@@ -387,7 +387,8 @@ export class Alerts {
     if (!open || waitMs > 0 || isMuted || this.#in.deliveries.waiting(name).count > 0) return;
     // If the alert's last message did not arrive, the message is sent again unchanged, with the resolutions after it.
     if (this.#in.deliveries.resend(name, row.letter, nowMs)) return;
-    const alert: Alert = { ...firing, isRepeated: true, machines: Math.max(open.open, firing.machines) };
+    const why = (firing.kind === "machine" && this.#in.summary(firing.name)?.why) || firing.why;
+    const alert: Alert = { ...firing, why, isRepeated: true, machines: Math.max(open.open, firing.machines) };
     batch.alerts.push({ alert, row: row.id, follows: row.letter === LOST_DELIVERY ? null : REPETITION });
   }
 
@@ -397,6 +398,8 @@ export class Alerts {
     const { deliveries, deployment, origin, newId } = this.#in;
     const subjects = alerts.map(({ alert }) => this.#subjectOf(alert));
     this.#in.rates.spend(receiver.name, subjects, nowMs);
+    const { dropped } = this.#in.receivers.queue(receiver.name)!;
+    const head = { deployment, origin, receiver: receiver.name, atMs: nowMs, dropped };
     const followed = new Set(alerts.map(({ follows }) => follows));
     followed.delete(null);
     for (const follows of [...followed, null]) {
@@ -404,15 +407,7 @@ export class Alerts {
       for (let from = 0; from < these.length; from += LIMIT.alertsInLetter) {
         const part = these.slice(from, from + LIMIT.alertsInLetter);
         const id = newId();
-        const message: AlertMessage = {
-          id,
-          deployment,
-          origin,
-          receiver: receiver.name,
-          atMs: nowMs,
-          dropped: this.#in.receivers.queue(receiver.name)!.dropped,
-          alerts: part.map(({ alert }) => alert),
-        };
+        const message: AlertMessage = { ...head, id, alerts: part.map(({ alert }) => alert) };
         const body = messageText(receiver.settings.format, message);
         const delivery = deliveries.add({ receiver: receiver.name, message: id, body }, nowMs, follows);
         // Stores the delivery with an alert's firing message. A repetition keeps the stored delivery.

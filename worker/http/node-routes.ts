@@ -105,9 +105,13 @@ serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {
   return c.body(null, 204);
 });
 
-/** Returns the object of the machine with this name; null, without waking an object, if no machine has the name. */
+/**
+ * Returns the object of the machine with this name; null, without waking an object, if no machine has the name. The
+ * registry has forgotten a machine that is being removed, but the fleet index shows it.
+ */
 async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
-  return (await registry(env).knows(name)) ? env.NODES.getByName(name) : null;
+  const isKnown = (await registry(env).knows(name)) || (await fleetIndex(env).summary(name)) !== null;
+  return isKnown ? env.NODES.getByName(name) : null;
 }
 
 const DAY_MS = 24 * 3600 * 1000;

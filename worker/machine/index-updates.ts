@@ -103,7 +103,7 @@ export class IndexUpdates {
   sentSummary(): MachineSummary | null {
     const { records, history } = this.#with.state;
     const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];
-    if (!enrolment || !since || !sent || sent.again || records.get("isLeaving")) return null;
+    if (!enrolment || !since || !sent || sent.again || this.#isGoing()) return null;
     if (sent.generation !== (enrolment.generation ?? 0) || sent.entryId !== history.lastId()) return null;
     const summary = summarize(this.#known(enrolment, sent), since);
     return sent.text === JSON.stringify(summary) ? summary : null;
@@ -127,6 +127,12 @@ export class IndexUpdates {
     return this.#with.state.records.get("told");
   }
 
+  /** Reports whether a removal is in progress that has not failed yet. After a failure, the index shows the removal. */
+  #isGoing(): boolean {
+    const { records } = this.#with.state;
+    return records.get("isLeaving") !== undefined && records.get("notRemoved") === undefined;
+  }
+
   #hasMoved(): boolean {
     const sent = this.#sent;
     return sent !== undefined && this.#addressOf(sent) !== sent.address;
@@ -148,9 +154,11 @@ export class IndexUpdates {
     const node = isUsed ? records.get("node")?.node : undefined;
     const { thumbprint, token, pinnedAtMs } = enrolment;
     const withheld = [leftOutMessage(records), records.get("bounded")];
+    const isLeaving = records.get("isLeaving") !== undefined;
     return {
       isRevoked: enrolment.isRevoked ?? false,
-      phase: (isUsed && lastPhase(records)) || null,
+      isLeaving,
+      phase: (isLeaving ? records.get("notRemoved") : isUsed && lastPhase(records)) || null,
       isReady: isRegisteredReady(records, node),
       node,
       decided: (isUsed && records.get("decided")) || [],
@@ -169,7 +177,7 @@ export class IndexUpdates {
   #noteState(): boolean {
     const { records, history } = this.#with.state;
     const enrolment = records.get("enrolment");
-    if (!enrolment || records.get("isLeaving")) return false;
+    if (!enrolment || this.#isGoing()) return false;
     const known = this.#known(enrolment, this.#sent ?? NOTHING_SENT);
     const [state, before] = [stateOf(known), records.get("state")];
     if (state === before?.state) return true;
@@ -197,7 +205,7 @@ export class IndexUpdates {
     const { state, nowMs } = this.#with;
     const { records, history, tables } = state;
     const [enrolment, since, sent] = [records.get("enrolment"), records.get("state"), this.#sent];
-    if (!enrolment || !since || records.get("isLeaving")) return null;
+    if (!enrolment || !since || this.#isGoing()) return null;
     if (sent?.again && nowMs() < sent.again.atMs && !this.#isRequested) return null;
     const asOf = tables.writes();
     const known = sent ?? NOTHING_SENT;

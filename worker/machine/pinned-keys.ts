@@ -46,6 +46,7 @@ export interface Enrolled {
 /** The records that the next machine of the name must not inherit. */
 const OF_ONE_MACHINE = [
   "isLeaving",
+  "notRemoved",
   "facts",
   "lent",
   "transport",

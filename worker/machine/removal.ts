@@ -15,7 +15,7 @@ import type { MachineOrder } from "../registry/bulk.ts";
 import type { NodeRecordStore } from "../storage/records.ts";
 import { foreignRenewer, isNodeMissing, registeredUid } from "../tick/own-node.ts";
 import { ASKED_TOO_OFTEN, FORGOTTEN, type Refusal } from "./answers.ts";
-import { recordPhase } from "../tick/phase.ts";
+import { phaseAfter, recordPhase } from "../tick/phase.ts";
 import type { IndexUpdates } from "./index-updates.ts";
 import type { Lending } from "./lease-holder.ts";
 import type { MachineState } from "./machine-state.ts";
@@ -41,7 +41,7 @@ export interface RemovalDependencies {
   /** The methods that stop a gateway from renewing the lease. `end` also closes the machine's sockets. */
   lending: Pick<Lending, "withdraw" | "end">;
   ctx: Pick<DurableObjectState, "storage" | "abort">;
-  index: Pick<IndexUpdates, "remove">;
+  index: Pick<IndexUpdates, "remove" | "update">;
 }
 
 export class Removal {
@@ -178,6 +178,11 @@ export class Removal {
       (isForgotten ? ["forgotten by an operator", "not forgotten yet"] : ["left", "has not left yet"]);
     if (removed.ok) machineLog(name)(done);
     else machineLog(name)(not, removed.error);
+    if (removed.ok) state.records.remove("notRemoved");
+    else if (!words) {
+      state.records.put("notRemoved", phaseAfter(removed.error, state.records));
+      this.#with.index.update();
+    }
     // The Node of a machine that is only silent is Unknown already.
     if (!words && !(removed.ok && removed.value.isGone)) await upkeep.keepUnready(UNREADY.removed);
     return removed.ok;

@@ -109,8 +109,9 @@ export function shownNode(
   const statusMs = latest.statusMs ?? known?.lastStatusReportTimeMs;
   const { evictionHard, evictionSoft } = stored?.facts.settings ?? {};
   const events = outbox.standing();
-  const phase = lastPhase(records) ?? null;
-  const unready = unreadyOf({ isRevoked: enrolment.isRevoked ?? false, phase });
+  const isLeaving = records.get("isLeaving") !== undefined;
+  const phase = records.get("notRemoved") ?? lastPhase(records) ?? null;
+  const unready = unreadyOf({ isRevoked: enrolment.isRevoked ?? false, isLeaving, phase });
   return {
     name,
     thumbprint,

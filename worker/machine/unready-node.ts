@@ -16,6 +16,7 @@ export function unreadyIn({ records, senders }: Pick<MachineState, "records" | "
   if (!enrolment || records.get("isLeaving")) return null;
   return unreadyOf({
     isRevoked: enrolment.isRevoked ?? false,
+    isLeaving: false,
     phase: senders.notice(currentMs())?.phase ?? null,
   });
 }

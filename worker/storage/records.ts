@@ -121,6 +121,8 @@ export interface NodeRecords {
   enrolment: Enrolment;
   /** Present if the machine leaves, or an operator forgets it (`forgotten`): the machine's reports are refused. */
   isLeaving: true | "forgotten";
+  /** The phase of the removal's last failed attempt; absent before a failure. Earlier versions stored no such record. */
+  notRemoved: Phase;
   /** The next key of a rotation, until the first report that it signs. */
   nextKey: PublicKey;
   /** The key before the last rotation. Requests that this key signs are refused as `key-revoked`. */

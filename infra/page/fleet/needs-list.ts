@@ -102,7 +102,6 @@ function groupOf({ state, skewMs, conditions }: FeedMachine): MachineGroup | nul
       return skewMs === 0 ? null : "skewed";
     // Only a report sets a condition to such a status. Unknown is the status of the node controller.
     case "cluster-unreachable":
-      if (conditions["Ready"] === "False") return "not-ready";
       return Object.entries(conditions).some(([type, status]) => type !== "Ready" && status === "True")
         ? "conditions"
         : null;

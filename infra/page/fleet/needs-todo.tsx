@@ -6,6 +6,7 @@ import {
   STATE_EXPLANATIONS,
 } from "../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
+import { isClusterAway } from "../../../shared/fleet/state.ts";
 import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import { MarkedText } from "../parts/command.tsx";
 import type { MachineGroup } from "./needs-list.ts";
@@ -38,7 +39,7 @@ const explanation = (table: Readonly<Record<string, Explanation | undefined>>, k
 
 /** Returns the explanation of a condition, or of the machine's phase if the machine has no written Node. */
 function ofNotReady(machine: FeedMachine): Explanation | undefined {
-  if (machine.phase !== "registered" && machine.state !== "cluster-unreachable")
+  if (machine.phase !== "registered" && !isClusterAway(machine.phase))
     return explanation(PHASE_EXPLANATIONS, machine.phase);
   return ofCondition(machine);
 }

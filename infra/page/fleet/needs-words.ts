@@ -22,7 +22,8 @@ export const NEEDS_MEANINGS: Readonly<Record<NeedsKind, string>> = {
   outage: "Machines behind one address that stopped reporting within a minute of each other.",
   "cluster-unreachable": "The machines report, and the Worker cannot write their Nodes to the apiserver.",
   blocked: "The machines report, and nothing is written until an operator acts.",
-  "not-ready": "The machines report, and their Nodes are not Ready, or not registered yet.",
+  "not-ready":
+    "The machines report. They are not ready by their own reports, or their Nodes are not Ready or not registered yet.",
   silent: "Machines that stopped reporting alone, and not with their neighbours.",
   pending: "Machines that ask for a name that another key has.",
   conditions: "The machines are ready, and one of their other conditions shows a fault.",

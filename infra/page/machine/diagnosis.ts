@@ -6,7 +6,7 @@ import {
   STATE_EXPLANATIONS,
 } from "../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
-import { fleetStateOf } from "../../../shared/fleet/state.ts";
+import { fleetStateOf, isClusterAway } from "../../../shared/fleet/state.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { FACTS_ONLY_TAINT } from "../../../shared/node/ownership.ts";
 import { conditionText, problemsText } from "../../../shared/fleet/well-conditions.ts";
@@ -104,12 +104,13 @@ function factsOf(input: DiagnosisInput): DiagnosisFacts | null {
 }
 
 /** Returns the state from the node object's answer, for a machine that is not in the fleet index yet. */
-const stateOfObject = ({ key, silentSince, phase, isReady }: WholeNode): string =>
+const stateOfObject = ({ key, silentSince, phase, isReady, conditions }: WholeNode): string =>
   fleetStateOf({
     isRevoked: key.isRefused,
     isSilent: silentSince !== null,
     phase: phase as Phase | null,
     isReady,
+    hasFault: conditions.some(({ type, status }) => type === "Ready" && status === "False"),
   });
 
 /** Returns the conditions in the feed. An Unknown one of a silent machine is the node controller's, and left out. */
@@ -129,7 +130,7 @@ function foundOf(facts: DiagnosisFacts, warnings: number): Found {
     case "silent":
       return silent(facts);
     case "revoked":
-      return { ...nothing, ...STATE("revoked"), severity: "off", acts: ["forget"] };
+      return { ...nothing, ...revoked(facts), severity: "off", acts: ["forget"] };
     case "cluster-unreachable":
       return clusterUnreachable(facts);
     case "blocked":
@@ -149,6 +150,12 @@ const wordsOf = ({ means, todo }: Explanation) => ({ sentence: means, todo });
 function phaseWords(phase: string | null): { sentence: string; todo: string } | null {
   const known = Object.entries(PHASE_EXPLANATIONS).find(([each]) => each === phase);
   return known ? wordsOf(known[1]) : null;
+}
+
+/** Returns the reason of the fleet index: an operator revoked the key, or the machine's removal waits. */
+function revoked({ why }: DiagnosisFacts): { sentence: string; todo: string } {
+  const words = STATE("revoked");
+  return why === "" ? words : { ...words, sentence: sentenceOf(why.charAt(0).toUpperCase() + why.slice(1)) };
 }
 
 function ready(warnings: number): Found {
@@ -272,6 +279,7 @@ function notReady(facts: DiagnosisFacts): Found {
       todo: "Start its shim; `node-shim status` on the machine says what is missing.",
     };
   if (phase === "setup failed") return setupFailed(facts);
+  if (isClusterAway(phase)) return clusterUnreachable(facts);
   if (phase !== "registered") {
     const words = phaseWords(phase) ?? { sentence: why || STATE("not-ready").sentence, todo: "" };
     return { ...nothing, severity: "warning", ...words, link: "history" };
@@ -402,9 +410,9 @@ function withheld({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
 /** Milliseconds for which an event may wait. Events are normally sent some seconds after their cause. */
 const EVENTS_WAIT_MS = 60_000;
 
-function waitingEvents({ whole, answeredMs, state }: DiagnosisFacts): DiagnosisWarning[] {
+function waitingEvents({ whole, answeredMs, phase }: DiagnosisFacts): DiagnosisWarning[] {
   const { waiting = 0, oldest = null } = whole?.outbox ?? {};
-  if (waiting === 0 || oldest === null || state === "cluster-unreachable") return [];
+  if (waiting === 0 || oldest === null || isClusterAway(phase)) return [];
   if (answeredMs - Date.parse(oldest) < EVENTS_WAIT_MS) return [];
   return warn(
     `${waiting === 1 ? "One event waits" : `${waiting} events wait`} for the apiserver.`,

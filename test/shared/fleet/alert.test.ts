@@ -64,6 +64,14 @@ it.each<[Partial<Alert>, string]>([
     "Over: edge-7 was silent, for 0 s, until 2026-01-01T00:00:00.000Z; now it is ready",
   ],
   [
+    { ...over, why: "not-ready" },
+    "Changed: edge-7 was silent, for 1 h 5 min, until 2026-01-01T01:05:00.000Z; now it is not-ready",
+  ],
+  [
+    { ...over, why: "silent" },
+    "Changed: edge-7 is still silent since 2026-01-01T00:00:00.000Z, and no longer matches this receiver",
+  ],
+  [
     outage,
     "Outage: 40 machines behind 203.0.113.7 are silent since 2026-01-01T00:00:00.000Z: edge-1, edge-2, …",
   ],
@@ -130,6 +138,14 @@ describe("slack", () => {
       text,
       blocks: [{ type: "section", text: { type: "mrkdwn", text, verbatim: true } }],
     });
+  });
+
+  it.each([
+    ["well", "ready", ":white_check_mark: Over: edge-7 was"],
+    ["in another bad state", "silent", ":large_yellow_circle: Changed: edge-7 was"],
+  ])("an ended alert about a machine that is %s → %s's sign", (_, why, text) => {
+    const ended = message([alert({ ...over, state: "not-ready", why })]);
+    expect(parsed("slack", ended)).toMatchObject({ text: expect.stringContaining(text) });
   });
 
   it.each([

@@ -8,7 +8,13 @@ import {
   stateChangeText,
 } from "../../../shared/fleet/state.ts";
 
-const READY: StandingOfMachine = { isRevoked: false, isSilent: false, phase: "registered", isReady: true };
+const READY: StandingOfMachine = {
+  isRevoked: false,
+  isSilent: false,
+  phase: "registered",
+  isReady: true,
+  hasFault: false,
+};
 
 describe("the state of a machine", () => {
   const cases: [situation: string, standing: Partial<StandingOfMachine>, state: FleetState][] = [
@@ -26,6 +32,18 @@ describe("the state of a machine", () => {
     ["no apiserver answers", { phase: "apiserver unreachable" }, "cluster-unreachable"],
     ["the apiserver refuses", { phase: "apiserver refuses" }, "cluster-unreachable"],
     ["no apiserver is configured", { phase: "apiserver not configured" }, "cluster-unreachable"],
+    [
+      "no apiserver answers, and it reports a fault",
+      { phase: "apiserver unreachable", hasFault: true },
+      "not-ready",
+    ],
+    [
+      "the apiserver refuses, and it reports a fault",
+      { phase: "apiserver refuses", hasFault: true },
+      "not-ready",
+    ],
+    ["cloned, and it reports a fault", { phase: "cloned", hasFault: true }, "blocked"],
+    ["silent after a fault", { isSilent: true, phase: "apiserver unreachable", hasFault: true }, "silent"],
     ["silent, whatever its phase was", { isSilent: true, phase: "cloned" }, "silent"],
     ["revoked, in any state", { isRevoked: true, isSilent: true }, "revoked"],
   ];

@@ -15,6 +15,7 @@ const READY = condition("Ready", "True");
 
 const known = (more: Partial<KnownMachine> = {}): KnownMachine => ({
   isRevoked: false,
+  isLeaving: false,
   phase: "registered",
   isReady: true,
   node: { status: { conditions: [condition("MemoryPressure", "False"), READY] } },
@@ -49,6 +50,15 @@ describe("conditions", () => {
       "marked by the node controller → Unknown, whatever was decided before",
       { node: node(condition("Ready", "Unknown")), decided: [READY] },
       ["Ready=Unknown"],
+    ],
+    [
+      "marked by the node controller, and not Ready by its report while the cluster is away → as decided",
+      {
+        node: node(condition("Ready", "Unknown")),
+        decided: [condition("Ready", "False")],
+        phase: "apiserver refuses",
+      },
+      ["Ready=False"],
     ],
     [
       "marked by the node controller, and not Ready → as decided",
@@ -130,8 +140,14 @@ describe("why it is not ready", () => {
     [
       "not ready, and without an apiserver → both",
       { phase: "apiserver unreachable", decided: [condition("Ready", "False", "no disk")] },
-      "cluster-unreachable",
+      "not-ready",
       /^Ready is False: no disk; besides, the apiserver does not answer/,
+    ],
+    [
+      "under pressure, and without an apiserver → both",
+      { phase: "apiserver unreachable", decided: [SHORT, READY] },
+      "cluster-unreachable",
+      /^MemoryPressure is True: short; besides, the apiserver does not answer/,
     ],
     ["silent, and was well → what to check", { silentSinceMs: 7 }, "silent", /its shim$/],
     ["enrolled lately", unused, "not-ready", /not reported yet$/],
@@ -139,6 +155,18 @@ describe("why it is not ready", () => {
     ["cloned", { phase: "cloned" }, "blocked", /trust it$/],
     ["without an apiserver", { phase: "apiserver unreachable" }, "cluster-unreachable", /^the apiserver/],
     ["revoked", { isRevoked: true }, "revoked", /forget it/],
+    [
+      "being removed, while no apiserver answers",
+      { isLeaving: true, phase: "apiserver unreachable", silentSinceMs: 7 },
+      "revoked",
+      /^it is being removed, and the Worker tries again until its Node is deleted: the apiserver does not answer/,
+    ],
+    [
+      "being removed, after a conflict",
+      { isLeaving: true, phase: "registered" },
+      "revoked",
+      /^it is being removed, and the Worker tries again until its Node is deleted$/,
+    ],
   ])("%s", (_, more, state, why) => {
     const summary = summaryOf(more);
     expect(summary.state).toBe(state);

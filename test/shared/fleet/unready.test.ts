@@ -9,8 +9,9 @@ test.each([
   ["clones report", { isRevoked: false, phase: "cloned" }, UNREADY.cloned],
   ["its key is revoked", { isRevoked: true, phase: "registered" }, UNREADY.revoked],
   ["its key is revoked, because of a clone", { isRevoked: true, phase: "cloned" }, UNREADY.revoked],
+  ["it is being removed", { isRevoked: true, isLeaving: true, phase: "registered" }, UNREADY.removed],
 ] as const)("%s", (_, machine, unready) => {
-  expect(unreadyOf(machine)).toBe(unready);
+  expect(unreadyOf({ isLeaving: false, ...machine })).toBe(unready);
 });
 
 it("conditions of the last report → Unknown since then; Ready has our words, others quote the report", () => {

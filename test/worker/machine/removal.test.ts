@@ -121,6 +121,7 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
       records: {
         get: (key: string) => kept.get(key),
         put: (key: string, value: unknown) => void kept.set(key, value),
+        remove: (key: string) => void kept.delete(key),
       },
       keys: { outdate },
       alarm: { atLatest },
@@ -141,7 +142,10 @@ function removalIn(cluster: Cluster, machine: Machine = {}) {
       withdraw: vi.fn(),
       end: (why: string) => Promise.resolve(void done.push(`sockets ended: ${why}`)),
     },
-    index: { remove: () => Promise.resolve(done.push("the index is told") > 0) },
+    index: {
+      remove: () => Promise.resolve(done.push("the index is told") > 0),
+      update: () => void done.push(`the index is told: ${String(kept.get("notRemoved"))}`),
+    },
     ctx: {
       storage: { deleteAlarm: vi.fn(), deleteAll: erase ?? vi.fn(), sync: vi.fn() },
       abort: () => void done.push("erased"),
@@ -331,7 +335,12 @@ describe("the log", () => {
 describe("an alarm that completes a removal", () => {
   it.each<[string, Cluster, Machine, string[]]>([
     ["nothing is left → the object forgets", {}, {}, ["the index is told", "erased"]],
-    ["the apiserver fails → tried again in a while", { node: FAILURE(500) }, {}, ["MachineRemoved"]],
+    [
+      "the apiserver fails → tried again in a while",
+      { node: FAILURE(500) },
+      {},
+      ["the index is told: apiserver refuses", "MachineRemoved"],
+    ],
     ["a variable cannot be read → tried again in a while", {}, { isConfigured: false }, []],
     [
       "a finalizer keeps the Node → Ready Unknown, and the object forgets",
@@ -395,7 +404,7 @@ it.each<[string, RemovedBy, boolean, Result<unknown, unknown>, number]>([
     details: { kind: "nodes", name: "edge-1" },
   };
   fetch.mockImplementation(() => Promise.resolve(Response.json(missing, { status: 404 })));
-  const records = { get: () => undefined, put: vi.fn() };
+  const records = { get: () => undefined, put: vi.fn(), remove: vi.fn() };
   const environment = { ...env, KUBE: { fetch } as unknown as Fetcher };
   const connector = connectorIn(environment);
   const removal = new Removal({

@@ -80,8 +80,12 @@ describe("in which group a machine is", () => {
     ["the cluster cannot be written", { state: "cluster-unreachable" }, ["cluster-unreachable"]],
     [
       "the cluster cannot be written, and the machine is not ready",
-      { state: "cluster-unreachable", conditions: { Ready: "False", MemoryPressure: "True" } },
-      ["cluster-unreachable", "not-ready"],
+      {
+        state: "not-ready",
+        phase: "apiserver unreachable",
+        conditions: { Ready: "False", MemoryPressure: "True" },
+      },
+      ["not-ready"],
     ],
     [
       "the cluster cannot be written, and the machine is under pressure",

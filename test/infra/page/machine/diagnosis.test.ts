@@ -61,6 +61,12 @@ describe("by the machine's state", () => {
       { severity: "off", sentence: STATE_EXPLANATIONS.revoked.means, acts: ["forget"] },
     ],
     [
+      "being removed",
+      { state: "revoked", why: "it is being removed" },
+      {},
+      { severity: "off", sentence: "It is being removed.", acts: ["forget"] },
+    ],
+    [
       "the apiserver does not answer",
       { state: "cluster-unreachable", phase: "apiserver unreachable" },
       {},
@@ -74,7 +80,7 @@ describe("by the machine's state", () => {
     ],
     [
       "the apiserver does not answer, and the machine is not ready",
-      { state: "cluster-unreachable", phase: "apiserver unreachable", conditions: { Ready: "False" } },
+      { state: "not-ready", phase: "apiserver unreachable", conditions: { Ready: "False" } },
       { conditions: [{ type: "Ready", status: "False", message: "container runtime is down" }] },
       {
         severity: "bad",
@@ -98,7 +104,7 @@ describe("by the machine's state", () => {
       "the cluster, in a phase of a newer Worker",
       { state: "cluster-unreachable", phase: "apiserver asleep" },
       {},
-      { sentence: /it is the cluster: the machine reports, but the Worker cannot write/ },
+      { sentence: /it is the cluster: the machine reports that it is ready, but the Worker cannot write/ },
     ],
     [
       "cloned",
@@ -381,7 +387,7 @@ describe("a sentence, and something to do where it is not ready", () => {
     const live = feedMachine({ state, phase, conditions: { Ready: isReady ? "True" : "False" } });
     return diagnose(diagnosisInput({ live, whole: knownMachine({ phase, isReady }) }));
   };
-  const silence = { isRevoked: false, isSilent: false, isReady: false };
+  const silence = { isRevoked: false, isSilent: false, isReady: false, hasFault: false };
 
   test.each([...PHASES, null])("phase %s", (phase) => {
     const found = said(fleetStateOf({ ...silence, phase }), phase);
