@@ -1,28 +1,27 @@
 // Tests the state folder's lock on a file system that refuses, and while another process acts between two steps.
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import fs, { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { syncBuiltinESMExports } from "node:module";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { lockFolder } from "../../../../node-shim/identity/lock.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 type Step = "linkSync" | "renameSync" | "unlinkSync";
-/** What happens before each call of a function of node:fs. An error takes the place of the call. */
-const before = vi.hoisted((): Partial<Record<Step, () => void>> => ({}));
-vi.mock("node:fs", async (original) => {
-  const fs = await original<typeof import("node:fs")>();
-  const after =
-    <Args extends unknown[], Value>(step: Step, call: (...args: Args) => Value) =>
-    (...args: Args) => {
-      before[step]?.();
-      return call(...args);
-    };
-  return {
-    ...fs,
-    linkSync: after("linkSync", fs.linkSync),
-    renameSync: after("renameSync", fs.renameSync),
-    unlinkSync: after("unlinkSync", fs.unlinkSync),
+const real = { linkSync: fs.linkSync, renameSync: fs.renameSync, unlinkSync: fs.unlinkSync };
+
+/** Calls `hook` before each call of a function of node:fs, until the test ends. Its error takes the place of the call. */
+function before(step: Step, hook: () => void): void {
+  const call = (...args: unknown[]) => {
+    hook();
+    (real[step] as (...args: unknown[]) => void)(...args);
   };
-});
+  Object.assign(fs, { [step]: call });
+  syncBuiltinESMExports();
+}
+function restore(): void {
+  Object.assign(fs, real);
+  syncBuiltinESMExports();
+}
 const failing = (code: string) => () => {
   throw Object.assign(new Error(code), { code });
 };
@@ -32,7 +31,7 @@ beforeEach(() => {
   folder = temporaryFolder();
 });
 afterEach(() => {
-  for (const step of Object.keys(before) as Step[]) delete before[step];
+  restore();
   folder.remove();
 });
 const lock = () => join(folder.path, "lock");
@@ -45,7 +44,17 @@ function living(): string {
   release();
   return text;
 }
-const openFiles = () => readdirSync("/proc/self/fd").length;
+/** Returns this process's open files in the folder, and the folder itself if it is open. */
+const openFiles = () =>
+  readdirSync("/proc/self/fd")
+    .map((descriptor) => {
+      try {
+        return fs.readlinkSync(`/proc/self/fd/${descriptor}`);
+      } catch {
+        return "";
+      }
+    })
+    .filter((path) => path.startsWith(folder.path));
 
 describe("a file system that cannot be written", () => {
   test.each([
@@ -54,24 +63,22 @@ describe("a file system that cannot be written", () => {
     ["EROFS", "run as a user who may write there"],
     ["EACCES", "run as a user who may write there"],
   ])("%s → an error that says: %s", (code, cure) => {
-    before.linkSync = failing(code);
-    const opened = openFiles();
+    before("linkSync", failing(code));
     expect(() => lockFolder(folder.path)).toThrow(
       expect.objectContaining({
         message: `${folder.path} cannot be used (${code}): pass another --state, or ${cure}`,
         cause: expect.objectContaining({ code }) as Error,
       }),
     );
-    expect([readdirSync(folder.path), openFiles()]).toEqual([[], opened]);
+    expect([readdirSync(folder.path), openFiles()]).toEqual([[], []]);
   });
 
   it("and the shim may run without a lock → runs, with the code; there is nothing to release", () => {
-    before.linkSync = failing("EROFS");
+    before("linkSync", failing("EROFS"));
     const codes: string[] = [];
-    const opened = openFiles();
     const { release } = lockFolder(folder.path, (code) => codes.push(code));
     release();
-    expect([codes, openFiles()]).toEqual([["EROFS"], opened]);
+    expect([codes, openFiles()]).toEqual([["EROFS"], []]);
   });
 
   test.each([
@@ -79,7 +86,7 @@ describe("a file system that cannot be written", () => {
     ["a living process → does not run", null, []],
   ])("and the shim may run without a lock, which has %s", (_, holder, expected) => {
     held(holder ?? living());
-    before.linkSync = failing("EROFS");
+    before("linkSync", failing("EROFS"));
     const codes: string[] = [];
     const run = () => void lockFolder(folder.path, (code) => codes.push(code));
     if (holder === null) expect(run).toThrow(`in use by process ${process.pid}`);
@@ -88,7 +95,7 @@ describe("a file system that cannot be written", () => {
   });
 
   it("another fault, where the shim may run without a lock → an error", () => {
-    before.linkSync = failing("EACCES");
+    before("linkSync", failing("EACCES"));
     const codes: string[] = [];
     expect(() => lockFolder(folder.path, (code) => codes.push(code))).toThrow("cannot be used (EACCES)");
     expect(codes).toEqual([]);
@@ -98,12 +105,11 @@ describe("a file system that cannot be written", () => {
     ["EROFS", "the next process takes the lock over"],
     ["EACCES", "an error"],
   ])("%s at the release → %s, and the folder is closed", (code) => {
-    const opened = openFiles();
     const { release } = lockFolder(folder.path);
-    before.unlinkSync = failing(code);
+    before("unlinkSync", failing(code));
     if (code === "EACCES") expect(release).toThrow(code);
     else release();
-    expect([existsSync(lock()), openFiles()]).toEqual([true, opened]);
+    expect([existsSync(lock()), openFiles()]).toEqual([true, []]);
   });
 });
 
@@ -111,17 +117,17 @@ describe("an ended process's lock, and another process", () => {
   it("takes it over first → in use, and that process's lock stays", () => {
     const other = living();
     held(ENDED);
-    before.renameSync = () => {
-      delete before.renameSync;
+    before("renameSync", () => {
+      restore();
       held(other);
-    };
+    });
     expect(() => lockFolder(folder.path)).toThrow(`in use by process ${process.pid}`);
     expect([readFileSync(lock(), "utf8"), readdirSync(folder.path)]).toEqual([other, ["lock"]]);
   });
 
   it("removes it first → taken", () => {
     held(ENDED);
-    before.renameSync = () => rmSync(lock(), { force: true });
+    before("renameSync", () => rmSync(lock(), { force: true }));
     const { release } = lockFolder(folder.path);
     release();
     expect(readdirSync(folder.path)).toEqual([]);
@@ -133,9 +139,9 @@ describe("an ended process's lock, and another process", () => {
   ])("leaves another such lock %i times → %s", (times, _, isTaken) => {
     let left = times;
     // An attempt links once. Each attempt finds a lock of an ended process.
-    before.linkSync = () => {
+    before("linkSync", () => {
       if (left-- > 0) held(ENDED);
-    };
+    });
     if (isTaken) lockFolder(folder.path).release();
     else
       expect(() => lockFolder(folder.path)).toThrow(
@@ -146,7 +152,7 @@ describe("an ended process's lock, and another process", () => {
 
   it("cannot be removed → an error", () => {
     held(ENDED);
-    before.renameSync = failing("EACCES");
+    before("renameSync", failing("EACCES"));
     expect(() => lockFolder(folder.path)).toThrow("cannot be used (EACCES)");
   });
 });
