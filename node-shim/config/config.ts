@@ -57,7 +57,7 @@ export function readConfiguration(file: string | undefined, flags: FlagTexts): L
   if (file === undefined) return merge(NO_FILE, flags);
   let text: Result<string>;
   try {
-    text = withTrustedFile(file, (descriptor) => readFileSync(descriptor, "utf8"));
+    text = withTrustedFile(file, (descriptor) => decoded(readFileSync(descriptor)));
   } catch (error) {
     throw new Error(`--config ${file} cannot be read (${codeOf(error)}): pass a file of configuration`, {
       cause: error,
@@ -65,6 +65,12 @@ export function readConfiguration(file: string | undefined, flags: FlagTexts): L
   }
   if (!text.ok) throw new Error(`--config ${file} is not trusted: ${text.error}`);
   return parseConfiguration(text.value, `--config ${file}`, flags);
+}
+
+/** Decodes a file's text: UTF-16 if the file begins with its byte order mark, as for a kubelet; else UTF-8. */
+function decoded(bytes: Buffer): string {
+  const encoding = { fffe: "utf-16le", feff: "utf-16be" }[bytes.toString("hex", 0, 2)] ?? "utf-8";
+  return new TextDecoder(encoding).decode(bytes);
 }
 
 /** Reads a file's configuration; without a file, the defaults. Throws one line with the field and the fault. */
@@ -91,15 +97,16 @@ const documentSchema = z.extend(z.partial(kubeletConfigurationFields), header);
 
 function readDocument(document: unknown, source: string): Omit<FileContent, "unread"> {
   const isMap = typeof document === "object" && document !== null && !Array.isArray(document);
+  if (!isMap) throw new Error(`${source} has no fields: it needs apiVersion and kind at least`);
   // In every field, null means "not set".
-  const fields = isMap ? Object.entries(document).filter(([, value]) => value !== null) : [];
+  const fields = Object.entries(document).filter(([, value]) => value !== null);
   const isIgnored = ([name]: [string, unknown]) => Object.hasOwn(IGNORED_FIELDS, name);
   const known = Object.fromEntries(
     fields
       .filter((field) => !isIgnored(field))
       .map(([name, value]) => [name, Array.isArray(value) ? withoutNulls(value) : (value as unknown)]),
   );
-  const parsed = documentSchema.safeParse(isMap ? known : document);
+  const parsed = documentSchema.safeParse(known);
   if (!parsed.success) throw new Error(`${source}: ${schemaFault(parsed.error)}`);
   const ignored = withoutNulls(Object.fromEntries(fields.filter(isIgnored)));
   for (const [name, value] of Object.entries(ignored)) {

@@ -1,4 +1,6 @@
 // Tests KubeletConfiguration: defaults, limits and errors. An error is one line, with the field in it.
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it, test } from "vitest";
 import type { FlagTexts } from "../../../node-shim/config/flags.ts";
 import {
@@ -324,7 +326,8 @@ describe("a file that is no configuration → one line that names file and fault
       `apiVersion: kubeadm.k8s.io/v1beta4\nkind: ClusterConfiguration\n---\n${HEAD}`,
       /^file: apiVersion: .+$/,
     ],
-    ["a list", "- a", /^file: .*expected object.*$/],
+    ["a list", "- a", "file has no fields: it needs apiVersion and kind at least"],
+    ["a word", "kubelet", "file has no fields: it needs apiVersion and kind at least"],
     ["no apiVersion", "kind: KubeletConfiguration", /^file: apiVersion: .+$/],
     [
       "another apiVersion",
@@ -375,6 +378,18 @@ describe("a file that is no configuration → one line that names file and fault
     ["a text for a number", `${HEAD}maxPods: "110"`, /^file: maxPods: .+$/],
   ])("%s", (_situation, text, message) => {
     expect(refusal(text)).toEqual(typeof message === "string" ? message : expect.stringMatching(message));
+  });
+
+  it.each<[encoding: string, bytes: (text: string) => Buffer]>([
+    ["UTF-8 with a byte order mark", (text) => Buffer.from(text)],
+    ["UTF-16, as PowerShell writes it", (text) => Buffer.from(text, "utf16le")],
+    ["UTF-16 with the high byte first", (text) => Buffer.from(text, "utf16le").swap16()],
+  ])("%s → read as a kubelet reads it", (_encoding, bytes) => {
+    const { path, remove } = temporaryFolder();
+    const file = join(path, "kubelet.yaml");
+    writeFileSync(file, bytes(`\uFEFF${HEAD}maxPods: 50 # Genève\n`));
+    expect(loadConfiguration(file).maxPods).toBe(50);
+    remove();
   });
 
   it("a file that cannot be read → its name and what to do", () => {
