@@ -3,7 +3,7 @@ import { after } from "./clock.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import type { Readable } from "node:stream";
-import { faultOf } from "./fault.ts";
+import { codeOf, faultOf } from "./fault.ts";
 
 interface ChildOptions {
   program: string;
@@ -60,7 +60,7 @@ export function runChild(options: ChildOptions): Promise<Result<string>> {
     };
     let cancel = after(deadlineMs, () => stop(`did not end within ${deadlineMs / 1000} s`));
     process.once("exit", kill);
-    child.on("error", (error) => end(failure(faultOf(error))));
+    child.on("error", (error) => end(failure(folder === undefined ? faultOf(error) : startText(error))));
     child.stdout.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
       if (bytes > maxBytes) stop(`wrote more than ${maxBytes} bytes`);
@@ -79,6 +79,14 @@ export function runChild(options: ChildOptions): Promise<Result<string>> {
     });
     child.on("close", ended);
   });
+}
+
+/** Returns why a program of a folder did not start. The program exists, so that only its interpreter can be missing. */
+function startText(error: Error): string {
+  const code = codeOf(error);
+  const remedy =
+    code === "ENOENT" ? ": its first line (#!) names a program that is missing, or ends in CR" : "";
+  return `cannot be started (${code})${remedy}`;
 }
 
 /** Returns how a program has ended, with the last line of its standard error. */

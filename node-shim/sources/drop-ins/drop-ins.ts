@@ -269,9 +269,11 @@ function outputOf(output: Result<string>): Result<Output> {
 }
 
 function parsed(text: string): Result<DropIn> {
+  if (text.trim() === "") return failure("is empty: it must be a JSON object, at least {}");
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    // A byte order mark, which some editors write, is no JSON.
+    json = JSON.parse(text.replace(/^\uFEFF/, ""));
   } catch (error) {
     return failure(`is not JSON: ${faultOf(error)}`.slice(0, DROP_IN_LIMITS.messageLength));
   }

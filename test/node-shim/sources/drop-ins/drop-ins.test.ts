@@ -89,6 +89,14 @@ it("a file and a program → the facts of both", async () => {
   });
 });
 
+it("a file with a byte order mark → its facts", async () => {
+  write("rack.json", `\uFEFF{ "labels": { "example.com/rack": "b7" } }`);
+  expect((await looking().read(true)).dropIns).toMatchObject({
+    labels: { "example.com/rack": "b7" },
+    failures: [],
+  });
+});
+
 it("a program → run by its name in the opened folder, with a deadline and a limit for its output", async () => {
   writeProgram("raid", success("{}"));
   const asked: object[] = [];
@@ -142,6 +150,8 @@ describe("one that does not work → named with its fault, and the others still 
     ["cannot be run", () => write("bad", "#!/bin/sh\n"), "neither ends in .json nor is executable"],
     ["is too large", () => write("bad.json", " ".repeat(65_537)), "is larger than 65536 bytes"],
     ["is no JSON", () => write("bad.json", "{"), /^is not JSON: /],
+    ["is empty", () => write("bad.json", "\n"), /^is empty: it must be a JSON object/],
+    ["prints nothing", () => writeProgram("bad", success("")), /^is empty: it must be a JSON object/],
     ["has an unknown field", () => writeJson("bad.json", { taints: [] }), "/taints: unknown field"],
     [
       "can be written by others",

@@ -1,6 +1,6 @@
 // Tests programs that hang, fail, print without end or leave processes: the shim's result, and the remaining processes.
 import { failure, type Result, success } from "../../../../shared/result.ts";
-import { existsSync, readFileSync } from "node:fs";
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
 import { runChild } from "../../../../node-shim/base/child.ts";
@@ -31,6 +31,19 @@ test.each([
 it("a program that is not there → an error", async () => {
   const reading = await runChild({ program: "/no/such", args: [], deadlineMs: LONG_MS, maxBytes: 1 });
   expect(reading).toEqual(failure("spawn /no/such ENOENT"));
+});
+
+it.each([
+  ["a missing interpreter", "#!/no/such\n"],
+  ["the line ends of Windows", "#!/bin/sh\r\necho\r\n"],
+])("a program of a folder with %s → its first line is named", async (_, text) => {
+  writeFileSync(join(folder.path, "program"), text, { mode: 0o755 });
+  const opened = openSync(folder.path, "r");
+  const options = { program: "program", folder: opened, args: [], deadlineMs: LONG_MS, maxBytes: 1 };
+  const why =
+    "cannot be started (ENOENT): its first line (#!) names a program that is missing, or ends in CR";
+  expect(await runChild(options)).toEqual(failure(why));
+  closeSync(opened);
 });
 
 it("output at the limit → accepted", async () => {
