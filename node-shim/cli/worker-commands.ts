@@ -116,7 +116,9 @@ async function endWithAnswer(
   const { diagnosis, isLast } = await firstAnswer(flags, isServiceStarted, show).finally(clear);
   const next = hasPackageUnit("/")
     ? `systemctl start ${UNIT}`
-    : ["install-service", "run"].map((command) => ["node-shim", command, ...given].join(" ")).join(", or ");
+    : ["install-service", "run"]
+        .map((command) => `\`${["node-shim", command, ...given].join(" ")}\``)
+        .join(", or ");
   const end = diagnosis.exitCode === EXIT.ready ? ", and the Node will not stay Ready" : "";
   const lines = [
     `node-shim: ${diagnosis.text}`,

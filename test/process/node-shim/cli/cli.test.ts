@@ -86,7 +86,7 @@ test("join, the token on standard input → enrolled, reported, Ready", async ()
     code: 0,
     stdout: "",
     stderr: expect.stringMatching(
-      /^node-shim: enrolled as edge-1 at http:\/\/127\.0\.0\.1:\d+, key .{43}\nnode-shim: edge-1 is Ready\n→ nothing reports from now on, and the Node will not stay Ready; next: .*node-shim run --state=\/\S+\/state --hostname-override=edge-1 --container-runtime-endpoint=\n$/,
+      /^node-shim: enrolled as edge-1 at http:\/\/127\.0\.0\.1:\d+, key .{43}\nnode-shim: edge-1 is Ready\n→ nothing reports from now on, and the Node will not stay Ready; next: .*`node-shim run --state=\/\S+\/state --hostname-override=edge-1 --container-runtime-endpoint=`\n$/,
     ),
   });
   expect(paths).toEqual([ENROLMENT, REPORT]);
