@@ -109,11 +109,17 @@ export class ClusterObject extends StoredObject {
 
   /**
    * Returns 0 if a silent machine's object may write its Node now; else the milliseconds until the object may ask again.
-   * Returns null while the watch of the Nodes has not been live for a minute: the apiserver or its connection may fail.
+   * Returns null while the watch of the Nodes is not live. Before a write the watch must have been live for a minute: the
+   * apiserver or its connection may fail.
    */
   silentNodeTurn(): number | null {
     const nowMs = currentMs();
-    if (this.#watch && this.#watch.liveForMs() < WELL_FOR_MS) return null;
+    if (this.#watch) {
+      if (this.#watch.state().state !== "live") return null;
+      const leftMs = WELL_FOR_MS - this.#watch.liveForMs();
+      // After a deployment each silent machine's object asks again at the end of this minute.
+      if (leftMs > 0) return leftMs;
+    }
     const { isTaken, bucket } = take(this.#silentNodes, RATE_LIMITS.silentNodes, nowMs);
     this.#silentNodes = bucket;
     if (isTaken) return 0;
