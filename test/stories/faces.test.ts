@@ -1,7 +1,7 @@
 // Tests that all faces of the fleet agree about a machine: list, CSV, command line, page, and notification.
 import { runDurableObjectAlarm } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import type { V1Node, V1Pod } from "@kubernetes/client-node";
+import type { V1Node } from "@kubernetes/client-node";
 import { expect, it, vi } from "vitest";
 import { strandedPods } from "../../infra/impact/checks/workloads.ts";
 import { machineNode } from "../../infra/impact/machine-node.ts";
@@ -16,7 +16,7 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import { ALERT_STATES } from "../../shared/protocol/receiver-api.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { ClusterObject } from "../../worker/cluster/cluster-object.ts";
-import { type Pod, StrandedPods } from "../../worker/cluster/stranded-pods.ts";
+import { StrandedPods } from "../../worker/cluster/stranded-pods.ts";
 import { fleetIndex } from "../../worker/env.ts";
 import { alertOf } from "../../worker/fleet/alert-rules.ts";
 import { cluster } from "../infra/impact/made-up-cluster.ts";
@@ -295,7 +295,7 @@ it.each<[situation: string, owner: string | null, worker: RegExp | null, impact:
     await new StrandedPods({
       deployment: "rollcall",
       watch: async ({ onChange }) => {
-        onChange({ type: "ADDED", object: pod as unknown as Pod, length: 1 });
+        onChange({ type: "ADDED", object: pod, length: 1 });
         for (let turn = 0; turn < 20; turn++) await Promise.resolve();
         return { kind: "ended" };
       },
@@ -310,7 +310,7 @@ it.each<[situation: string, owner: string | null, worker: RegExp | null, impact:
       nowMs: () => 0,
       pause: () => Promise.resolve(),
     }).watch(new AbortController().signal);
-    const [found] = strandedPods.find(cluster({ nodes: [BYSTANDER], boundPods: [pod as V1Pod] }), {
+    const [found] = strandedPods.find(cluster({ nodes: [BYSTANDER], boundPods: [pod] }), {
       machines: 1,
       node: machineNode({}),
     });
