@@ -7,6 +7,8 @@
 type Row = readonly [string, string, string, string, string];
 
 const BUG = "reached by a bug alone, and whatever follows fails as well";
+const MEMORY = "the entry has no effect any more, and only takes memory";
+const AFTER = "the next line throws as well, so that the answer breaks off";
 
 export const table: readonly Row[] = [
   [
@@ -43,6 +45,13 @@ export const table: readonly Row[] = [
     "[]",
     '["Stryker was here"]',
     "no node IP equals this text",
+  ],
+  [
+    "shared/from-report/within-grant.ts",
+    "if (labelsBefore === labelsNow) return [];",
+    "labelsBefore === labelsNow",
+    "false",
+    "a comparison label by label finds no difference either",
   ],
   [
     "shared/from-report/within-grant.ts",
@@ -151,6 +160,41 @@ export const table: readonly Row[] = [
     "no way in which a silence ends has the name null",
   ],
   [
+    "worker/gateway/endings.ts",
+    "if (this.awayForMs(name) === 0) this.#awayUntilMs.delete(name);",
+    "this.awayForMs(name) === 0",
+    "false",
+    MEMORY,
+  ],
+  [
+    "worker/gateway/endings.ts",
+    "if (this.awayForMs(name) === 0) this.#awayUntilMs.delete(name);",
+    "this.#awayUntilMs.delete(name);",
+    ";",
+    MEMORY,
+  ],
+  [
+    "worker/gateway/gateway.ts",
+    "if (socket.closedMs !== null && !socket.replaced) return undefined;",
+    "socket.closedMs !== null && !socket.replaced",
+    "false",
+    "takeReplaced ignores such a frame as well, once it is parsed",
+  ],
+  [
+    "worker/gateway/gateway.ts",
+    "if (this.#leftOf(name) >= RATE_LIMITS.socketUpgrades.atOnce) this.#left.delete(name);",
+    "this.#leftOf(name) >= RATE_LIMITS.socketUpgrades.atOnce",
+    "false",
+    MEMORY,
+  ],
+  [
+    "worker/gateway/gateway.ts",
+    "if (this.#leftOf(name) >= RATE_LIMITS.socketUpgrades.atOnce) this.#left.delete(name);",
+    "this.#left.delete(name);",
+    ";",
+    MEMORY,
+  ],
+  [
     "worker/gateway/gateway.ts",
     "held.open().flatMap(({ attachment }) => (attachment.beatMs === null ? [] : attachment.name)),",
     "[]",
@@ -173,6 +217,20 @@ export const table: readonly Row[] = [
   ],
   [
     "worker/gateway/sockets.ts",
+    'if (isPlainHeartbeat(value)) return { kind: "heartbeat", heartbeat: value, payload, mac };',
+    "isPlainHeartbeat(value)",
+    "false",
+    "the schema accepts the same heartbeats, at a higher cost",
+  ],
+  [
+    "worker/gateway/sockets.ts",
+    "return frame.length > LIMITS.bodyBytes || new TextEncoder().encode(frame).length > LIMITS.bodyBytes;",
+    "frame.length > LIMITS.bodyBytes",
+    "false",
+    "a text has at least as many bytes as characters",
+  ],
+  [
+    "worker/gateway/sockets.ts",
     "if (3 * frame.length <= LIMITS.bodyBytes) return false;",
     "3 * frame.length <= LIMITS.bodyBytes",
     "3 * frame.length < LIMITS.bodyBytes",
@@ -186,11 +244,39 @@ export const table: readonly Row[] = [
     "no query has a parameter of this name",
   ],
   [
+    "worker/http/fleet-routes.ts",
+    "if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);",
+    "!next.ok || !next.value.found",
+    "false",
+    AFTER,
+  ],
+  [
+    "worker/http/fleet-routes.ts",
+    "if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);",
+    "throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);",
+    ";",
+    AFTER,
+  ],
+  [
+    "worker/http/health-routes.ts",
+    '`${seconds} s ${nowMs > registryMs ? "ahead of" : "behind"} the registry\'s: machines cannot enrol`,',
+    "nowMs > registryMs",
+    "nowMs >= registryMs",
+    "equal clocks are no fault",
+  ],
+  [
     "worker/http/lists.ts",
     'if (typeof value !== "object") return typeof value === "string" ? value : JSON.stringify(value);',
     'typeof value === "string"',
     "true",
     "a number or a boolean has the same text in its cell",
+  ],
+  [
+    "worker/http/session-routes.ts",
+    '(role === "metrics" ? refuse("forbidden") : { who, role, secret: await digestOf(secret ?? "") })',
+    'role === "metrics"',
+    "false",
+    "refuseRole has refused this role",
   ],
   [
     "worker/identity/jwt.ts",

@@ -227,6 +227,14 @@ describe("an import of pages with valid MACs", () => {
     expect(await stateOf()).toBeNull();
   });
 
+  it("with a generation above those of its machines → no later machine gets an earlier generation", async () => {
+    await imported(await resigned(withCell(await backupWithRows(), "generation", "value", 9)));
+    const generation = await runInDurableObject(registry(env), (_, { storage: { sql } }) =>
+      sql.exec("SELECT value FROM generation").one(),
+    );
+    expect(generation).toEqual({ value: 9 });
+  });
+
   it("with a machine of the name mac-key → imported", async () => {
     await imported(await resigned(withCell(await backupWithRows(), "pins", "name", "mac-key")));
     expect(await stateOf()).toMatchObject({ isDone: true, machines: 1 });

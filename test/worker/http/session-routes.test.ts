@@ -20,6 +20,7 @@ import {
 import { FEED_CLOSED, FEED_PROTOCOL, TICKET_PROTOCOL } from "../../../shared/protocol/feed-names.ts";
 import { type FeedTicket } from "../../../shared/protocol/feed.ts";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
+import { failure } from "../../../shared/result.ts";
 import type { AuditAnswer } from "../../../shared/protocol/operator-answers.ts";
 import { type Environment, fleetIndex, registry } from "../../../worker/env.ts";
 import { SECRET_NEEDED } from "../../../worker/http/administration-routes.ts";
@@ -188,6 +189,19 @@ describe("a sign-in", () => {
     const answers = await Promise.all(Array.from({ length: 8 }, () => posted({ code })));
     expect(answers.map(({ status }) => status).sort((a, b) => a - b)).toEqual([201, ...Array(7).fill(403)]);
     expect(await sessions()).toHaveLength(1);
+  });
+
+  it("after as many on this day as one operator may have → 429, with another wait and cause", async () => {
+    const startSession = () => Promise.resolve(failure("too many sign-ins"));
+    const REGISTRY = { getByName: () => ({ startSession }) };
+    const request = new Request(`${ORIGIN}/v1/session`, {
+      method: "POST",
+      body: JSON.stringify({ secret: VIEW_SECRET }),
+    });
+    const response = await worker.fetch(request, { ...env, REGISTRY }, createExecutionContext());
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, "3600"]);
+    const detail = `An operator may sign in ${SESSION_LIMITS.signInsADay} times a day (UTC).`;
+    expect(await response.json()).toMatchObject({ detail });
   });
 
   it("while other operators have all sessions → 429", async () => {

@@ -12,7 +12,7 @@ import { Imports, readTable } from "../../../worker/registry/imports.ts";
 import { countPinned, pin } from "../../../worker/registry/pins.ts";
 import { asking, withinRegistry } from "../support/registry-storage.ts";
 
-const { pageBytes, rowsOfPage } = BACKUP_LIMITS;
+const { machineEntries, pageBytes, rowsOfPage } = BACKUP_LIMITS;
 const bytesOf = (detail: string) => JSON.stringify([1, 1, "who", "what", "target", detail]).length;
 /** Returns a detail that makes the audit log's row `bytes` long, if the row's ID has one digit. */
 const detailOf = (bytes: number) => "x".repeat(bytes - bytesOf(""));
@@ -46,6 +46,19 @@ it.each<[situation: string, details: string[], pages: number[]]>([
   ["the first row is longer than a page → a page of its own", [2 * pageBytes, 100].map(detailOf), [1, 1]],
 ])("%s", async (situation, details, pages) => {
   expect(await pagesOf(situation, details)).toEqual(pages);
+});
+
+it.each([
+  ["as many entries as a backup has of the machine log → all", machineEntries, [1, machineEntries]],
+  ["one entry more → without the oldest", machineEntries + 1, [machineEntries + 1]],
+])("%s", async (_, newest, ids) => {
+  const found = await withinRegistry(`backup of the machine log up to ${newest}`, (sql) => {
+    const insert = "INSERT INTO machine_log VALUES (?, 1, 'who', 'what', 'target', '')";
+    for (const id of [1, newest]) sql.exec(insert, id);
+    const { columns, rows } = readTable(sql, "machine_log", null).rows;
+    return rows.map((row) => row[columns.indexOf("id")]);
+  });
+  expect(found).toEqual(ids);
 });
 
 /** Returns the pages of a backup without rows. */
@@ -112,6 +125,9 @@ it("a backup without rows → imported, and the state has its progress", () =>
       expect(imports.state()).toMatchObject({
         import: { id: "b-1", isDone: true, who: "alice", machines: 0, back: 0, notBack: [] },
       });
+      // No machine is enrolled, so that another backup may follow.
+      for (const page of emptyPages("b-2")) expect((await imports.take(page, "bob")).ok).toBe(true);
+      expect(imports.state()).toMatchObject({ import: { id: "b-2", isDone: true, who: "bob" } });
     },
   ));
 
