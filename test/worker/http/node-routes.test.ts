@@ -1,12 +1,15 @@
 // Tests the range that a request for a timeline may have: accepted and refused values, at limits and just over them.
-// Also tests machines that are revoked, deleted or not yet approved.
+// Also tests machines that are revoked, deleted or not yet approved, or are removed during the request.
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { TIMELINE_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
-import { ORIGIN, VIEW_SECRET } from "../support/constants.ts";
+import { failure } from "../../../shared/result.ts";
+import worker from "../../../worker/index.ts";
+import { KEY_REVOKED } from "../../../worker/machine/answers.ts";
+import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, mintToken, operator, send, transport } from "../support/machine.ts";
 import { setClock } from "../support/clock.ts";
 
@@ -104,5 +107,65 @@ it("a machine whose name another key has → the answer asks for an operator's a
   const wish = { name, origin: ORIGIN, joinToken, machineID: "m-1", systemUUID: "s-1" };
   expect(await enrol(transport, key, wish)).toMatchObject({
     error: { problem: { detail: `An operator has to approve this machine's key ${key.thumbprint}.` } },
+  });
+});
+
+describe("during the request", () => {
+  /** Sends a request to a Worker whose objects are in memory. Returns the methods of the machine's object that it called. */
+  async function asking(method: string, path: string, { shown = null as object | null, body = {} } = {}) {
+    const called: string[] = [];
+    const does = (what: string, outcome: unknown) => () => {
+      called.push(what);
+      return Promise.resolve(outcome);
+    };
+    const node = {
+      show: () => Promise.resolve(shown),
+      clones: () => Promise.resolve({ double: {} }),
+      registerAgain: does("registerAgain", true),
+      believe: does("believe", true),
+      setNeededRuntime: does("setNeededRuntime", true),
+      remove: () => Promise.resolve(KEY_REVOKED),
+      forget: does("forget", undefined),
+    };
+    const registry = {
+      knows: () => Promise.resolve(true),
+      knew: () => Promise.resolve(true),
+      noteAbout: () => Promise.resolve(failure("no machine has this name")),
+    };
+    const named = (object: object) => ({ getByName: () => object });
+    const environment = {
+      ...env,
+      NODES: named(node),
+      REGISTRY: named(registry),
+      INDEX: named({ summary: () => Promise.resolve(null) }),
+    };
+    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
+    const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
+    const init = { method, headers, ...(method === "PATCH" && { body: JSON.stringify(body) }) };
+    const response = await worker.fetch(new Request(ORIGIN + path, init), environment, context);
+    return { status: response.status, called, body: await response.json<object>() };
+  }
+
+  it.each([
+    ["GET", "/v1/nodes/removed"],
+    ["POST", "/v1/nodes/removed/register"],
+    ["POST", "/v1/nodes/removed/believe"],
+    ["PATCH", "/v1/nodes/removed"],
+  ])("%s %s: the machine is removed → 404, and its object changes nothing", async (method, path) => {
+    const { status, called } = await asking(method, path, { body: { runtime: "none" } });
+    expect([status, called]).toEqual([404, []]);
+  });
+
+  it("DELETE: the machine's object refuses its removal → the refusal, and the object is not forgotten", async () => {
+    expect(await asking("DELETE", "/v1/nodes/refusing")).toMatchObject({
+      status: 403,
+      called: [],
+      body: { reason: "key-revoked" },
+    });
+  });
+
+  it("GET: the fleet index does not know the machine yet → its state without a summary", async () => {
+    const { status, body } = await asking("GET", "/v1/nodes/new", { shown: { phase: "registered" } });
+    expect([status, body]).toEqual([200, { phase: "registered", summary: null }]);
   });
 });
