@@ -222,7 +222,7 @@ export const WARNING_SOURCES = {
   "default route": ["the shim lacks the route by which it chooses the Node's address", "pass `--node-ip`"],
   resolver: ["the shim lacks the address of the machine's name", "repair the resolver, or pass `--node-ip`"],
   "cloud metadata": [
-    "the shim has no new metadata from the cloud; the last valid answer stays",
+    "the shim has no new metadata from the cloud, and the last valid answer stays; or it left out addresses above the limit",
     "[in a cloud](configuration.md#in-a-cloud)",
   ],
   inventory: [

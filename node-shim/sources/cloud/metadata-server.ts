@@ -55,18 +55,22 @@ export function metadataServer(
     });
 }
 
-/** Returns the body of a 200; an error for any other status. */
+/** Returns the body of a 200; an error for an empty body, and for any other status. */
 export function bodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
   if (!answer.ok) return answer;
   const { status, body } = answer.value;
   if (status === 200 && /^\s*<(!doctype|html)\b/i.test(body))
     return failure(`GET ${path}: an HTML page, such as a network's sign-in page, and no metadata`);
-  return status === 200 ? success(body.trim()) : failure(`GET ${path}: status ${status}`);
+  if (status !== 200) return failure(`GET ${path}: status ${status}`);
+  return body.trim() === "" ? failure(`GET ${path}: an empty answer`) : success(body.trim());
 }
 
 /** Returns a 200's body, and "" for a 404 (the instance has no such value); an error for any other status. */
 export function optionalBodyOf(path: string, answer: Result<MetadataAnswer>): Result<string> {
-  return answer.ok && answer.value.status === 404 ? success("") : bodyOf(path, answer);
+  if (!answer.ok) return answer;
+  const { status, body } = answer.value;
+  const isNone = status === 404 || (status === 200 && body.trim() === "");
+  return isNone ? success("") : bodyOf(path, answer);
 }
 
 /** Returns the value of a reading. Throws an UnreadError for a failed reading, which `asResult` catches. */

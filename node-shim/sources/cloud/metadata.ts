@@ -1,6 +1,7 @@
 // Keeps the last valid metadata of the machine's cloud, refreshed in the background. Logs a source that hangs or fails.
 import type * as z from "zod/mini";
 import { type CloudMetadata, cloudSchema } from "../../../shared/protocol/facts.ts";
+import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { shownText } from "../../../shared/protocol/printable.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
@@ -42,8 +43,8 @@ export function cloudMetadata(options: CloudMetadataOptions): () => Promise<Clou
   const refresh = async () => {
     isReading = true;
     const reading = await readOnce(options, () => (isReading = false));
-    if (reading.ok) good = reading.value;
-    const fault = !reading.ok ? reading.error : "";
+    if (reading.ok) good = reading.value.metadata;
+    const fault = reading.ok ? reading.value.cut : reading.error;
     if (fault !== "" && fault !== lastFault) warn("cloud metadata", `${where}: ${fault}`);
     lastFault = fault;
   };
@@ -60,11 +61,17 @@ export function cloudMetadata(options: CloudMetadataOptions): () => Promise<Clou
   };
 }
 
+interface Checked {
+  metadata: CloudMetadata;
+  /** What was cut from the metadata, for a log; "" if nothing. */
+  cut: string;
+}
+
 /** Reads the source once, for at most `deadlineMs`. Calls `ended` when the source ends, perhaps after the deadline. */
 async function readOnce(
   { source, deadlineMs }: CloudMetadataOptions,
   ended: () => void,
-): Promise<Result<CloudMetadata>> {
+): Promise<Result<Checked>> {
   const giveUp = new AbortController();
   let cancel = () => {};
   const late = new Promise<Result<unknown>>((resolve) => {
@@ -79,9 +86,10 @@ async function readOnce(
 }
 
 /** Validates the metadata, so that a bad answer does not make the Worker refuse the machine's facts. */
-function checked(found: unknown): Result<CloudMetadata> {
-  const parsed = cloudSchema.safeParse(withoutRepetition(found));
-  if (parsed.success) return success(parsed.data);
+function checked(found: unknown): Result<Checked> {
+  const { fitted, cut } = withFittedAddresses(found);
+  const parsed = cloudSchema.safeParse(fitted);
+  if (parsed.success) return success({ metadata: parsed.data, cut });
   const { path, message } = firstFault(parsed.error);
   const value = parsed.error.issues[0]?.path.reduce<unknown>(memberOf, found);
   const shown =
@@ -98,13 +106,27 @@ function memberOf(value: unknown, key: PropertyKey): unknown {
     : undefined;
 }
 
-/** Removes repeated addresses. Two interfaces may share a name, and the apiserver refuses equal addresses. */
-function withoutRepetition(found: unknown): unknown {
-  if (typeof found !== "object" || found === null || !("addresses" in found)) return found;
-  if (!Array.isArray(found.addresses)) return found;
-  const addresses = found.addresses as unknown[];
-  const texts = addresses.map((address) => JSON.stringify(address));
-  return { ...found, addresses: addresses.filter((_, at) => texts.indexOf(texts[at] ?? "") === at) };
+/**
+ * Removes repeated addresses, since two interfaces may share a name, and the apiserver refuses equal addresses. Also
+ * removes the last internal IPs above the limit: an instance with pods' addresses on its interfaces has hundreds.
+ */
+function withFittedAddresses(found: unknown): { fitted: unknown; cut: string } {
+  if (
+    typeof found !== "object" ||
+    found === null ||
+    !("addresses" in found) ||
+    !Array.isArray(found.addresses)
+  )
+    return { fitted: found, cut: "" };
+  const all = found.addresses as unknown[];
+  const texts = all.map((address) => JSON.stringify(address));
+  const unique = all.filter((_, at) => texts.indexOf(texts[at] ?? "") === at);
+  const internal = unique.filter((address) => memberOf(address, "type") === "InternalIP");
+  const most = Math.max(1, internal.length - Math.max(0, unique.length - FACTS_LIMITS.addresses));
+  const left = new Set(internal.slice(most));
+  const addresses = unique.filter((address) => !left.has(address));
+  const cut = left.size === 0 ? "" : `addresses is cut to ${addresses.length} of ${unique.length} entries`;
+  return { fitted: { ...found, addresses }, cut };
 }
 
 export type CloudAddress = NonNullable<CloudMetadata["addresses"]>[number];
@@ -124,5 +146,5 @@ export function parsedJson<T>(text: string, schema: z.ZodMiniType<T>, path: stri
   const parsed = schema.safeParse(json);
   if (parsed.success) return success(parsed.data);
   const fault = firstFault(parsed.error);
-  return failure(`GET ${path}: ${fault.path}: ${fault.message}`);
+  return failure(`GET ${path}: ${fault.path && `${fault.path}: `}${fault.message}`);
 }

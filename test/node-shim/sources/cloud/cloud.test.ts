@@ -87,6 +87,11 @@ describe("EC2", () => {
     expect(await read(awsSource(url))).toEqual(failure("GET /latest/api/token: status 403"));
   });
 
+  it("an empty instance ID → an error that names the field, and no provider ID without it", async () => {
+    const { url } = await ec2({ ...EC2, "instance-id": "\n" });
+    expect(await read(awsSource(url))).toEqual(failure("GET /latest/meta-data/instance-id: an empty answer"));
+  });
+
   it("no instance ID → an error that names the field", async () => {
     const { "instance-id": _id, ...without } = EC2;
     const { url } = await ec2(without);

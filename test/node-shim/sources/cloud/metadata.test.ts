@@ -4,6 +4,7 @@ import { failure, type Result, success } from "../../../../shared/result.ts";
 import { expect, it, test } from "vitest";
 import { cloudMetadata, type CloudSource } from "../../../../node-shim/sources/cloud/metadata.ts";
 import { cloudProviderOf } from "../../../../node-shim/sources/cloud/provider.ts";
+import { FACTS_LIMITS } from "../../../../shared/protocol/limits.ts";
 import { heldTimers } from "../../base/timers.ts";
 
 const GOOD = { providerID: "aws:///z/i-1", instanceType: "m6g.large", zone: "z", region: "r", addresses: [] };
@@ -108,6 +109,41 @@ it("an address that two interfaces have → reported once", async () => {
   const first = read();
   await answer(success({ ...GOOD, addresses: [address, { ...address, type: "Hostname" }, { ...address }] }));
   expect((await first)?.addresses).toEqual([address, { ...address, type: "Hostname" }]);
+});
+
+it.each<[situation: string, internal: number, kept: number, lines: string[]]>([
+  [
+    "as many addresses as a report may have → all",
+    FACTS_LIMITS.addresses - 1,
+    FACTS_LIMITS.addresses - 1,
+    [],
+  ],
+  [
+    "one more → the last internal IP is left out, and the name stays",
+    FACTS_LIMITS.addresses,
+    FACTS_LIMITS.addresses - 1,
+    ["cloud metadata: cloud: addresses is cut to 64 of 65 entries"],
+  ],
+])("%s", async (_, internal, kept, lines) => {
+  const { read, said, answer } = cloud();
+  const ips = Array.from({ length: internal }, (_, at) => ({ type: "InternalIP", address: `10.0.0.${at}` }));
+  const name = { type: "Hostname", address: "shop-7" };
+  const first = read();
+  await answer(success({ ...GOOD, addresses: [...ips, name] }));
+  expect((await first)?.addresses).toEqual([...ips.slice(0, kept), name]);
+  expect(said).toEqual(lines);
+});
+
+it("more names than a report may have → an error", async () => {
+  const { read, said, answer } = cloud();
+  const names = Array.from({ length: FACTS_LIMITS.addresses + 1 }, (_, at) => ({
+    type: "InternalDNS",
+    address: `shop-${at}`,
+  }));
+  const first = read();
+  await answer(success({ ...GOOD, addresses: names }));
+  expect(await first).toBeUndefined();
+  expect(said).toEqual([expect.stringMatching(/^cloud metadata: cloud: addresses: Too big/)]);
 });
 
 test.each([
