@@ -1,6 +1,8 @@
 // Tests what happens to alerts when the index is evicted, and when a receiver changes or does not answer.
 import { describe, expect, it } from "vitest";
+import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
+import { type Watched, watchedAfter } from "../../../worker/fleet/alert-rules.ts";
 import { FLEET_START_MS, machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
 
@@ -9,6 +11,60 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const FAULT = "the apiserver does not answer";
 const OTHER_FAULT = "the apiserver does not accept the token";
+
+describe("when a receiver is notified of a state that began 10 s ago", () => {
+  const [nowMs, sinceMs, delayMs] = [100 * SECOND, 90 * SECOND, MINUTE];
+  const watched = (state: Watched["state"], notified: Watched["notified"], dueMs: number | null): Watched => {
+    return { state, sinceMs, notified, dueMs };
+  };
+  it.each<[string, Watched | null, Watched["state"], Watched | null]>([
+    ["of a machine that was well → after the delay", null, "silent", watched("silent", null, 150 * SECOND)],
+    [
+      "while another state waits → no later than that one",
+      watched("not-ready", null, 110 * SECOND),
+      "silent",
+      watched("silent", null, 110 * SECOND),
+    ],
+    [
+      "while another state waits for longer → after the delay",
+      watched("not-ready", null, 200 * SECOND),
+      "silent",
+      watched("silent", null, 150 * SECOND),
+    ],
+    [
+      "after another state, which needed no message → after the delay",
+      watched("not-ready", null, null),
+      "silent",
+      watched("silent", null, 150 * SECOND),
+    ],
+    [
+      "after an alert, while another state waits → after the delay",
+      watched("silent", "not-ready", 110 * SECOND),
+      "blocked",
+      watched("blocked", "not-ready", 150 * SECOND),
+    ],
+    ["well, before an alert → not at all", watched("silent", null, 110 * SECOND), null, null],
+    [
+      "well, after an alert → once it has settled",
+      watched("silent", "silent", null),
+      null,
+      watched(null, "silent", 105 * SECOND),
+    ],
+    [
+      "as alerted, again → not at all",
+      watched(null, "silent", 105 * SECOND),
+      "silent",
+      watched("silent", "silent", null),
+    ],
+  ])("%s", (_, known, state, expected) => {
+    expect(watchedAfter(known, { state, sinceMs }, { delayMs, nowMs })).toEqual(expected);
+  });
+
+  it("and had no alert for longer than the delay → now", () => {
+    const next = watchedAfter(null, { state: "silent", sinceMs: 0 }, { delayMs, nowMs });
+    expect(next?.dueMs).toBe(nowMs);
+  });
+});
 
 /** Runs `situation` with 20 machines, two of which cannot be written because of FAULT. The receiver is notified. */
 const withClusterAlert = (situation: (fleet: NotifiedFleet) => Promise<void>) =>
@@ -298,6 +354,42 @@ it("two receivers, of which one wants repetitions → the other gets none", () =
     await pass(2 * HOUR);
     expect(["a", "b"].map((name) => delivered(name).length)).toEqual([3, 1]);
   }));
+
+it.each<[string, (fleet: NotifiedFleet) => Promise<void>]>([
+  ["is repeated", ({ pass }) => pass(HOUR)],
+  [
+    "grows",
+    async ({ goes, pass }) => {
+      for (const index of [81, 121]) goes(index, "silent", { silentSinceMs: FLEET_START_MS });
+      await pass(SECOND);
+    },
+  ],
+])(
+  "an outage's refused message is no longer kept, and the alert %s → the new message is kept",
+  (_, happens) =>
+    withFleet(async (fleet) => {
+      await fleet.add({ delaySeconds: 0, repeatMinutes: 60 });
+      fleet.behaviour["ops"] = 400;
+      for (const index of [1, 41]) fleet.goes(index, "silent");
+      await fleet.pass(SECOND);
+      fleet.sql.exec(
+        `WITH RECURSIVE number(n) AS (SELECT 2 UNION ALL SELECT n + 1 FROM number WHERE n < ?)
+       INSERT INTO letters SELECT NULL, 'ops', 'm-' || n, '{"alerts":[]}', 0, 1, NULL, '' FROM number`,
+        NOTIFICATION_LIMITS.deadLetters,
+      );
+      fleet.goes(2, "not-ready");
+      await fleet.pass(SECOND);
+      const kept = () =>
+        fleet
+          .notifications()
+          .deliveries("ops")!
+          .flatMap(alertsOf)
+          .filter(({ kind }) => kind === "outage");
+      expect(kept()).toEqual([]);
+      await happens(fleet);
+      expect(kept()).toMatchObject([{ status: "firing", isRepeated: true }]);
+    }),
+);
 
 it("a repetition is refused → it is not kept as dead", () =>
   withFleet(async ({ add, goes, pass, behaviour, notifications }) => {

@@ -627,6 +627,16 @@ describe("a mute", () => {
       expect(sql.exec("SELECT id FROM mutes").toArray()).toEqual([{ id: 2 }]);
     }));
 
+  it.each([
+    ["some machines", { names: "gpu-*", selector: "site=x" }, "names gpu-*, labels site=x"],
+    ["all machines", {}, "names any, labels any"],
+  ])("of %s → the audit log has its end and its filter", (_, wish, filter) =>
+    withFleet(async ({ mute, details }) => {
+      await mute({ until: inMinutes(30), ...wish });
+      expect(details).toEqual([`until ${inMinutes(30)}, ${filter}`]);
+    }),
+  );
+
   it("another one is ended → stays; an unknown one → not ended", () =>
     withFleet(async ({ mute, notifications }) => {
       const ids = [await mute({ until: inMinutes(30) }), await mute({ until: inMinutes(60) })];

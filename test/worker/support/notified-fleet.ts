@@ -66,6 +66,8 @@ export interface NotifiedFleet {
   sql: SqlStorage;
   /** The entries of the audit log, as `alice mute.create mute 1`. */
   audited: string[];
+  /** The details of these entries. */
+  details: string[];
 }
 
 let objects = 0;
@@ -82,7 +84,7 @@ export const alertsOf = ({ body }: Pick<GotDelivery, "body">) =>
 function fleetOver(storage: DurableObjectStorage, limitsFactor: number): NotifiedFleet {
   const state = { nowMs: FLEET_START_MS, version: 0, ids: 0, probes: 0, fault: null as string | null };
   const deliveries: GotDelivery[] = [];
-  const audited: string[] = [];
+  const [audited, details]: [string[], string[]] = [[], []];
   const behaviour: Record<string, Behaviour> = {};
   const outages = new Outages(storage.sql);
   const rows = new MachineRows(storage.sql);
@@ -127,6 +129,7 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
       withinMs: 20,
       audit: (record) => {
         audited.push(`${record.who} ${record.what} ${record.target}`);
+        details.push(record.detail);
         return Promise.resolve();
       },
       arm: () => Promise.resolve(),
@@ -198,5 +201,6 @@ function fleetOver(storage: DurableObjectStorage, limitsFactor: number): Notifie
     outages,
     sql: storage.sql,
     audited,
+    details,
   };
 }
