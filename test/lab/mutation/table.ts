@@ -74,7 +74,13 @@ export const table: readonly Row[] = [
     "before.metadata",
     "only an earlier Node has an address here",
   ],
-  ["worker/fleet/alerts.ts", ": [];", "[]", '["Stryker was here"]', "no machine has this name"],
+  [
+    "worker/fleet/alerts.ts",
+    'const unreachable = kind === "cluster" ? this.#unreachable(receiver.name) : [];',
+    "[]",
+    '["Stryker was here"]',
+    "no machine has this name",
+  ],
   [
     "worker/fleet/deliveries.ts",
     "if (surplus <= 0) return;",
