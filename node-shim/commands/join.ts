@@ -75,7 +75,7 @@ async function enrolOnce(
       const fault = outcome.error;
       const detail = monotonicMs() < endMs && turnOf(fault);
       if (!detail && (attempt++ === MAX_ATTEMPTS || isFinal(fault)))
-        throw new Error(refusal(fault, key.thumbprint, (await joinTokenKey(joinToken)).id));
+        throw new Error(refusal(fault, (await joinTokenKey(joinToken)).id));
       if (detail) warn(`waiting to enrol: ${detail}`);
       close();
       await pause((detail && fault.retryAfterMs) || WAIT_MS);
@@ -89,10 +89,9 @@ async function enrolOnce(
 const isFinal = (fault: RequestFault) =>
   fault.reason === "refused" && fault.problem.status < 500 && fault.problem.reason !== "challenge-stale";
 
-function refusal(fault: RequestFault, thumbprint: string, token: string): string {
+function refusal(fault: RequestFault, token: string): string {
   if (fault.reason === "failed")
     return `not enrolled: ${fault.message}; try again, or run \`node-shim doctor\``;
-  const { title, detail, reason } = fault.problem;
-  const approval = reason === "name-pinned" ? ` This machine's key: ${thumbprint}.` : "";
-  return `not enrolled: ${title}. ${detail}${approval} Join token: ${token}`;
+  const { title, detail } = fault.problem;
+  return `not enrolled: ${title}. ${detail} Join token: ${token}`;
 }

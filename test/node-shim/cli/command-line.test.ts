@@ -308,8 +308,8 @@ describe("join", () => {
     [
       "another key is pinned",
       409,
-      '{"reason":"name-pinned","title":"Another key is pinned under this name","detail":"An operator has to approve."}',
-      /An operator has to approve\. This machine's key: .{43}\. Join token: [\w-]{43}\n$/,
+      '{"reason":"name-pinned","title":"Another key is pinned under this name","detail":"An operator has to approve the key K."}',
+      /An operator has to approve the key K\. Join token: [\w-]{43}\n$/,
     ],
     ["not a Worker", 404, "<html>", /^node-shim: not enrolled: HTTP 404 without JSON.*node-shim doctor/],
   ])(
