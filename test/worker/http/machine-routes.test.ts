@@ -15,7 +15,7 @@ import { parseMacKeys } from "../../../worker/identity/mac-keys.ts";
 import worker from "../../../worker/index.ts";
 import { KEY_REVOKED, type MachineAnswer, type ReportReply } from "../../../worker/machine/answers.ts";
 import type { SignedRequest } from "../../../worker/machine/pinned-keys.ts";
-import type { AdmissionRequest, NotAdmitted } from "../../../worker/registry/admission.ts";
+import type { AdmissionRequest } from "../../../worker/registry/admission.ts";
 import { currentMs, passing } from "../support/clock.ts";
 import { kidOf } from "../support/connecting.ts";
 import { ORIGIN } from "../support/constants.ts";
@@ -122,11 +122,14 @@ describe("a report that is signed for another origin → 401 with that reason, a
   });
 });
 
-it("an enrolment by a shim that knows no challenges → 400 shim-too-old, with the remedy", async () => {
+it.each([
+  ["that knows no challenges", { aud: ORIGIN }],
+  ["that knows neither challenges nor origins", {}],
+])("an enrolment by a shim %s → 400 shim-too-old, with the remedy", async (_, audience) => {
   const name = "shim-too-old";
   const { signing, publicJwk, thumbprint: jkt } = await makeMachineKey();
   const path = `/v1/nodes/${name}/enrolment`;
-  const claims = { sub: name, aud: ORIGIN, method: "PUT", path, jkt, machineID: name, systemUUID: name };
+  const claims = { sub: name, ...audience, method: "PUT", path, jkt, machineID: name, systemUUID: name };
   const header = { alg: "EdDSA", typ: "rollcall-enrol+jwt", jwk: publicJwk };
   const proof = await new SignJWT(claims).setProtectedHeader(header).sign(signing);
   const body = JSON.stringify({ protocol: 1, proof, binding: proof });
@@ -441,25 +444,6 @@ describe("a busy Worker", () => {
   it("and a machine that waits long enough → the usual answer", async () => {
     const init = { method: "POST", body: "{}", headers: until(9000) };
     expect((await send("/v1/nodes/waits-long/report", init)).status).toBe(401);
-  });
-
-  it.each<[why: NotAdmitted, detail: string, wait: RegExp]>([
-    [{ reason: "not its turn", waitSeconds: 48, detail: "About 48 s." }, "About 48 s.", /^48$/],
-    [{ reason: "too late" }, "Wait as long as Retry-After says, then try again.", /^(10|[3-9])$/],
-  ])("and a registry that answers %j → 503 with that wait", async (why, detail, wait) => {
-    const admit = vi.fn(() => Promise.resolve(failure(why)));
-    const REGISTRY = { getByName: () => ({ admit }) };
-    const name = "has-to-wait";
-    const key = await makeMachineKey();
-    const body = await enrolmentBody(name, { joinToken: await mintToken(), key });
-    const headers = { "content-type": "application/json", ...until(9000) };
-    const request = new Request(ORIGIN + enrolmentPath(name), { method: "PUT", headers, body });
-    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
-    const response = await worker.fetch(request, { ...env, REGISTRY }, context);
-    expect(response.status).toBe(503);
-    expect(response.headers.get("retry-after")).toMatch(wait);
-    expect(await response.json()).toMatchObject({ reason: "busy", detail });
-    expect(admit).toHaveBeenCalledTimes(1);
   });
 
   it.each([

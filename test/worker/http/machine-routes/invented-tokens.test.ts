@@ -3,6 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../../node-shim/identity/identity.ts";
+import type { Problem } from "../../../../shared/protocol/answers.ts";
 import { registry } from "../../../../worker/env.ts";
 import { parseMacKeys } from "../../../../worker/identity/mac-keys.ts";
 import { mintJoinToken } from "../../../../worker/identity/join-token.ts";
@@ -10,7 +11,8 @@ import { RegistryObject } from "../../../../worker/registry/registry-object.ts";
 import { insertToken } from "../../../../worker/registry/tokens.ts";
 import { during, shift } from "../../support/clock.ts";
 import { inventedToken, withoutStamp } from "../../support/invented-tokens.ts";
-import { enrolling, mintToken } from "../../support/machine.ts";
+import { enrolmentBody, enrolmentPath } from "../../support/enrolling.ts";
+import { enrolling, mintToken, send } from "../../support/machine.ts";
 
 const REFUSED = { reason: "token-refused", status: 401 };
 const WAITS = { reason: "busy", status: 503 };
@@ -97,6 +99,15 @@ describe("a token without a stamp", () => {
     expect(await waiting(token)).toMatchObject(WAITS);
     shift(MINUTE_MS);
     expect(await enrols(token)).toMatchObject(ENROLLED);
+  });
+
+  it("newer than the list → the answer has the seconds until the next list, and the cause", async () => {
+    await enrols(withoutStamp(inventedToken()));
+    const key = await makeMachineKey();
+    const body = await enrolmentBody("invented-raw", { joinToken: withoutStamp(await mintToken()), key });
+    const response = await during(HELD_MS, send(enrolmentPath("invented-raw"), { method: "PUT", body }));
+    expect(response.headers.get("retry-after")).toBe(String((MINUTE_MS - HELD_MS) / 1000));
+    expect((await response.json<Problem>()).detail).toContain("once a minute");
   });
 
   it("while the registry does not answer → 500, so that the machine tries again; the last list stays", async () => {
