@@ -18,6 +18,11 @@ it.each([
     [found("registry", "ok", ""), found("apiserver", "failed", "it does not answer: gone")],
     { since: "2026-01-01T11:45:00Z", text: "does not answer: gone" },
   ],
+  [
+    "it failed, with a sentence as the reason",
+    [found("apiserver", "failed", "it does not answer: Network connection lost.")],
+    { since: "2026-01-01T11:45:00Z", text: "does not answer: Network connection lost" },
+  ],
 ])("%s", (_, checks, fault) => {
   expect(apiserverFault({ checks })).toEqual(fault);
 });
