@@ -110,7 +110,7 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
   function mayChange(key: string, value: string | undefined): boolean {
     if (ofToken(key) !== undefined) return false;
     if (isReserved(key)) return false;
-    if (key === HOSTNAME_LABEL) return grant.mayLabel === undefined || isAllowed(grant.mayLabel, key);
+    if (key === HOSTNAME_LABEL) return isAllowed(grant.mayLabel, key);
     return value === undefined || isAllowed(grant.mayLabel, key);
   }
 }

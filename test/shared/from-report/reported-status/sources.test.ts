@@ -10,6 +10,7 @@ import {
   reportedSources,
   timestamp,
 } from "../../../../shared/from-report/reported-status.ts";
+import { parsedSettings } from "../../../../shared/from-report/parsed-settings.ts";
 import type { Ip } from "../../../../shared/kubernetes/ip.ts";
 import { newQuantity } from "../../../../shared/kubernetes/quantity/quantity.ts";
 import type { Facts } from "../../../../shared/protocol/facts.ts";
@@ -362,6 +363,14 @@ describe("the images of a Node", () => {
       [...images.keys()].slice(0, kept),
     );
   });
+});
+
+test.each<[situation: string, settings: Partial<Settings>]>([
+  ["a threshold", { evictionHard: { "memory.available": "some" } }],
+  ["a reservation", { systemReserved: { cpu: "some" } }],
+  ["reserved CPUs", { reservedSystemCPUs: "some" }],
+])("%s that the schema refuses → an error, not a Node without it", (_, settings) => {
+  expect(() => parsedSettings(withSettings(settings).settings)).toThrow(/^quantities must match|some/);
 });
 
 test("nothing is remembered of a new machine", () => {
