@@ -51,6 +51,7 @@ const OF_ONE_MACHINE = [
   "lent",
   "transport",
   "opening",
+  "contact",
   "runtime",
   "podCIDRs",
   "leftOut",

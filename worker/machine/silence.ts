@@ -18,6 +18,9 @@ export const WATCHED_SILENCE_CHECK_MS = 3600_000;
 /** The time between two checks for silence if neither lease nor frequent reports show contact. One costs four rows. */
 export const UNSEEN_SILENCE_CHECK_MS = 20 * 60_000;
 
+/** The longest report interval that keeps a node object awake. */
+const AWAKE_MS = 10_000;
+
 type LastContact =
   | { kind: "in contact"; lastMs: number }
   | { kind: "silent"; sinceMs: number }
@@ -65,9 +68,39 @@ export function isOpening(records: NodeRecordStore, nowMs: number): boolean {
   return nowMs < (records.get("opening")?.untilMs ?? 0);
 }
 
+/** For how many lease durations a stored contact counts. An earlier version of the Worker does not remove it. */
+const CONTACT_LEASES = 3;
+
+/** Returns the time of the machine's last message before its socket ended; undefined if unknown, or long ago. */
+export function storedContactMs(
+  records: NodeRecordStore,
+  leaseMs: number,
+  nowMs: number,
+): number | undefined {
+  const { lastMs } = records.get("contact") ?? {};
+  return lastMs !== undefined && nowMs - lastMs <= CONTACT_LEASES * leaseMs ? lastMs : undefined;
+}
+
 /** Returns true if each report renews the machine's lease, so that the lease shows the time of the last report. */
 export function isLeaseRenewed(records: NodeRecordStore): boolean {
   return records.get("registration")?.phase === "registered" && !UNRENEWED.has(lastPhase(records));
+}
+
+/**
+ * Returns the time between two checks for silence; null if the next check is due at the end of the lease.
+ * `isSilenceSeen`: the watch of the Nodes reports a silence.
+ */
+export function checkEveryMs(
+  records: NodeRecordStore,
+  intervalMs: number, // the machine's report interval
+  isSilenceSeen: boolean,
+  nowMs: number,
+): number | null {
+  // During a loan the gateway reports a silence at once.
+  const isLent = records.get("lent") !== undefined;
+  if (!isLent && isOpening(records, nowMs)) return null;
+  if (isLeaseRenewed(records)) return isLent || isSilenceSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
+  return intervalMs > AWAKE_MS ? UNSEEN_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
 }
 
 /** Checks for silence and records a silence. Returns the next check's time in Unix milliseconds; null for no check. */

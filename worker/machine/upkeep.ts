@@ -28,15 +28,7 @@ import type { UpkeepMemory } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import type { LatestOfMachine } from "./shown-node.ts";
-import {
-  checkSilence,
-  isLeaseRenewed,
-  isOpening,
-  noteOpening,
-  SILENCE_CHECK_MS,
-  UNSEEN_SILENCE_CHECK_MS,
-  WATCHED_SILENCE_CHECK_MS,
-} from "./silence.ts";
+import { checkEveryMs, checkSilence, noteOpening, SILENCE_CHECK_MS, storedContactMs } from "./silence.ts";
 import { silentReady, waitToMark } from "./silent-node.ts";
 import { keepUnready, UNREADY_AGAIN_MS, unreadyIn } from "./unready-node.ts";
 
@@ -45,8 +37,6 @@ const ALARM_WITHIN_MS = 2000;
 const WATCH_WITHIN_MS = 1000;
 /** The time for which an answer that the watch of Nodes is live counts for all objects of the isolate. */
 const WATCH_KEPT_MS = 10_000;
-/** The longest report interval that keeps a node object awake. */
-const AWAKE_MS = 10_000;
 /** The phases in which the apiserver answers, so that events can be sent. */
 const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
 
@@ -106,13 +96,14 @@ export class Upkeep {
     const { facts: _, ...latest } = report;
     this.#latest = latest;
     this.#latestMs = nowMs;
-    this.#lastReportMs = nowMs;
+    this.noteContact(nowMs);
     return this.#singleTick();
   }
 
   /** Notes the time of a report that need not be applied. `atMs`: undefined if only the lease has the time. */
   noteContact(atMs: number | undefined): void {
     this.#lastReportMs = atMs;
+    if (atMs !== undefined) this.#state.records.remove("contact");
   }
 
   /** Writes Ready Unknown on the machine's Node if no report of the machine counts. Safe to repeat. */
@@ -307,7 +298,7 @@ export class Upkeep {
     const next = await checkSilence(this.#state, {
       name,
       leaseDurationMs: facts.leaseMs(),
-      lastReportMs: this.#lastReportMs,
+      lastReportMs: this.#lastReportMs ?? storedContactMs(records, facts.leaseMs(), nowMs),
       unusedSinceMs: hasReported(records) ? null : enrolment.pinnedAtMs,
       everyMs: isAtOnce ? null : this.#checkEveryMs(),
       client: this.#env.KUBE_URL ? this.#kube() : null,
@@ -327,12 +318,8 @@ export class Upkeep {
   /** Returns the time between two checks; null if the next check is due at the end of the lease. */
   #checkEveryMs(): number | null {
     const { records, facts } = this.#state;
-    // During a loan the gateway reports a silence at once.
-    const isLent = records.get("lent") !== undefined;
-    if (!isLent && isOpening(records, currentMs())) return null;
-    if (isLeaseRenewed(records))
-      return isLent || this.#watch?.isSilenceSeen ? WATCHED_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
-    return reportIntervalMs(facts.timing()) > AWAKE_MS ? UNSEEN_SILENCE_CHECK_MS : SILENCE_CHECK_MS;
+    const intervalMs = reportIntervalMs(facts.timing());
+    return checkEveryMs(records, intervalMs, this.#watch?.isSilenceSeen ?? false, currentMs());
   }
 
   /**
@@ -418,8 +405,10 @@ export class Upkeep {
 
   /** Sets the alarm to one lease duration after the last contact, or checks for silence now if that time has passed. */
   async watchForSilence(name: string): Promise<void> {
-    const { facts, alarm } = this.#state;
+    const { facts, alarm, records } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
+    // The object is evicted before the alarm rings, and the apiserver may not answer then.
+    if (this.#lastReportMs !== undefined) records.put("contact", { lastMs: this.#lastReportMs });
     const next = silentFromMs <= currentMs() ? await this.#checkSilence(name, true) : silentFromMs;
     if (next !== null) await alarm.atLatest(next);
   }

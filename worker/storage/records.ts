@@ -194,6 +194,8 @@ export interface NodeRecords {
   transport: "socket";
   /** Until when no gateway may watch a machine that opens a socket, so that this object checks for its silence. */
   opening: { untilMs: number };
+  /** The time of the machine's last message when its socket ended; absent once another message has come. */
+  contact: { lastMs: number };
   /** true if the machine's clock is further off than allowed. */
   isSkewed: boolean;
   /** The skew of the machine's clock, as stored when the skew began or last changed a lot. */

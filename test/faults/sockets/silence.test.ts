@@ -5,7 +5,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import { WATCH_LIMITS } from "../../../worker/gateway/gateway.ts";
-import { enrolling, mintToken, operator } from "../../worker/support/machine.ts";
+import { enrolling, mintToken, operator, setFault } from "../../worker/support/machine.ts";
 import {
   alarmOf,
   lentMachines,
@@ -71,6 +71,20 @@ describe("a machine whose last message was a quiet heartbeat", () => {
     await expectSilent(machine, heardMs);
     // After the machine's last message, no renewal followed.
     expect((await machine.renewals()).at(-1)).toBeLessThanOrEqual(heardMs);
+  });
+
+  it("its socket closes, its object is evicted, and the apiserver fails → silent within 45 s of it", async () => {
+    const clock = stoppedClock();
+    const machine = await lentMachine("silent-unread", clock);
+    clock.shift(BEAT_MS);
+    expect(await machine.beat()).toMatchObject({ type: "answer" });
+    const heardMs = Date.now();
+    machine.socket.close();
+    await passRinging(clock, 20_000, stubsOf([machine]));
+    await evictNode(machine.name);
+    await setFault(machine.name, "etcd is away");
+    await passRinging(clock, heardMs + NOTICED_MS - Date.now(), stubsOf([machine]));
+    await expectSilent(machine, heardMs);
   });
 });
 
