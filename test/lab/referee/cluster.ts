@@ -4,7 +4,6 @@ import { defaultSettings } from "../../../infra/local/apiserver/controllers/star
 import { startNodeLifecycle } from "../../../infra/local/apiserver/controllers/node-lifecycle.ts";
 import { createWorld } from "../../../infra/local/apiserver/controllers/world.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
-import type { ApiObject } from "../../../infra/local/apiserver/object.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import type { Time } from "./objects.ts";
 
@@ -131,7 +130,7 @@ export function startCluster(time: Time, random: () => number, log: (line: strin
   store.subscribe(({ type, object }) => {
     const name = object.metadata.name ?? "";
     if (type === "DELETED") nodes.delete(name);
-    else nodes.set(name, object as ApiObject & Node);
+    else nodes.set(name, object);
   }, "nodes");
 
   const admin: Cluster["admin"] = async (method, path, body, contentType = "application/json") => {

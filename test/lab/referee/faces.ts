@@ -34,8 +34,7 @@ function noticedWithin({ shape }: World, { heard }: LivingMachine): number {
 export function judgeState(world: World, machine: LivingMachine, state: string): string | null {
   const { heard, blocked, foreign } = machine;
   const nowMs = world.time.nowMs();
-  const isTroubled =
-    world.kubeTrouble.wasOn(nowMs, LATE_MS + AGAIN_MS) || world.workerTrouble.wasOn(nowMs, LATE_MS);
+  const isTroubled = world.kubeTrouble.wasOn(nowMs, LATE_MS + AGAIN_MS);
   const unheard = `not heard of for ${ago(world, heard.lastMs)}`;
   const isLong = !heard.wasInContact(nowMs, noticedWithin(world, machine));
   switch (state) {
@@ -67,10 +66,10 @@ export function judgeState(world: World, machine: LivingMachine, state: string):
   }
 }
 
-const CONTROLLER_TEXT = "Kubelet stopped posting node status.";
+export const CONTROLLER_TEXT = "Kubelet stopped posting node status.";
 
 /** Judges the conditions that a face states as the machine's own. */
-function judgeWords(machine: LivingMachine, nowMs: number, words: string): string | null {
+export function judgeWords(machine: LivingMachine, nowMs: number, words: string): string | null {
   if (words.includes(CONTROLLER_TEXT)) return "the machine never said that";
   for (const type of PRESSURES)
     if (words.includes(type) && !machine.heard.mayHave(type, nowMs)) return `it never stated ${type}`;
@@ -122,7 +121,7 @@ function isExcused(world: World, { foreign, blocked }: LivingMachine): boolean {
   return (
     world.kubeTrouble.wasOn(nowMs, LATE_MS + WATCH_MS) ||
     world.workerTrouble.wasOn(nowMs, LATE_MS + WATCH_MS) ||
-    foreign.wasOn(nowMs, LATE_MS) ||
+    foreign.wasOn(nowMs, world.shape.isWatched ? LATE_MS : UNWATCHED_MS + LATE_MS) ||
     blocked.wasOn(nowMs, LATE_MS)
   );
 }

@@ -50,6 +50,30 @@ export interface ShimProcess {
   kill: (isClosed: boolean) => void;
   /** Makes the shim read its vitals at once, as a probe that saw a change does. */
   see: () => void;
+  /** Stops the process, as SIGSTOP does. Returns a function that continues it. `isSuspend`: the whole machine sleeps. */
+  freeze: (isSuspend: boolean) => () => void;
+}
+
+/** Holds back what a process that is stopped would do. */
+class Freezer {
+  #isFrozen = false;
+  #held: (() => void)[] = [];
+
+  run(act: () => void): void {
+    if (this.#isFrozen) this.#held.push(act);
+    else act();
+  }
+
+  thawed = (): Promise<void> => new Promise((resolve) => this.run(resolve));
+
+  freeze(): void {
+    this.#isFrozen = true;
+  }
+
+  thaw(): void {
+    this.#isFrozen = false;
+    for (const act of this.#held.splice(0)) act();
+  }
 }
 
 /** Starts a process of the shim. */
@@ -57,7 +81,9 @@ export function startShim(options: ProcessOptions): ShimProcess {
   const { machine, startId, ticket, time, random, wallMs, gather, usesSockets, log } = options;
   const stop = new AbortController();
   // Timers ring at whole milliseconds, as those of Node.js do.
-  const timer = (ms: number, ring: () => void) => time.after(Math.max(0, Math.ceil(ms)), ring);
+  const freezer = new Freezer();
+  const timer = (ms: number, ring: () => void) =>
+    time.after(Math.max(0, Math.ceil(ms)), () => freezer.run(ring));
   const clock = { nowMs: time.nowMs, timer };
   const sockets = new Set<ClientSocket>();
   const link = new Link({
@@ -71,14 +97,14 @@ export function startShim(options: ProcessOptions): ShimProcess {
     log: (level, message) => log(`${level} ${message}`),
     dropHttp: () => undefined,
     changed: () => undefined,
-    open: (upgrading, ...how) => open({ ...options, sockets }, upgrading, ...how),
+    open: (upgrading, ...how) => open({ ...options, sockets, freezer }, upgrading, ...how),
   });
   const pace = gatewayPace(clock.nowMs);
   const report = reporter({
     ...machine,
     startId,
     ticket,
-    send: transport(options),
+    send: transport(options, freezer),
     link,
     machineTime: () => new Date(wallMs()).toISOString(),
     nowMs: clock.nowMs,
@@ -109,25 +135,32 @@ export function startShim(options: ProcessOptions): ShimProcess {
     see() {
       const { facts, vitals } = gather();
       const { errors = {}, shuttingDown = false } = vitals;
-      loop.see({ ...vitals, errors, shuttingDown, hasRuntime: facts.runtime !== null });
+      freezer.run(() => loop.see({ ...vitals, errors, shuttingDown, hasRuntime: facts.runtime !== null }));
+    },
+    freeze(isSuspend) {
+      freezer.freeze();
+      return () => {
+        freezer.thaw();
+        if (isSuspend) loop.resumed();
+      };
     },
   };
 }
 
 /** Returns a promise of `work` that rejects with a LateAnswer after the shim's deadline. */
-function inTime<T>(time: Time, work: Promise<T>): Promise<T> {
+function inTime<T>(time: Time, freezer: Freezer, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const stop = time.after(DEADLINE_MS, () =>
-    reject(new LateAnswer(`no answer within ${DEADLINE_MS / 1000} s`)),
-  );
+  const late = () => reject(new LateAnswer(`no answer within ${DEADLINE_MS / 1000} s`));
+  const stop = time.after(DEADLINE_MS, () => freezer.run(late));
   return Promise.race([work, promise]).finally(stop);
 }
 
-function transport({ machine, path, time }: ProcessOptions): Transport {
+function transport({ machine, path, time }: ProcessOptions, freezer: Freezer): Transport {
   return ({ method, path: to, headers, body }) => {
     const ask = async () => {
       // oxlint-disable-next-line unicorn/no-invalid-fetch-options -- the method is POST or PUT
       const response = await path.send(new Request(machine.origin + to, { method, headers, body }));
+      await freezer.thawed();
       const waitS = Number(response.headers.get("retry-after"));
       return {
         status: response.status,
@@ -135,7 +168,7 @@ function transport({ machine, path, time }: ProcessOptions): Transport {
         ...(waitS > 0 && { retryAfterMs: waitS * 1000 }),
       };
     };
-    return inTime(time, ask());
+    return inTime(time, freezer, ask());
   };
 }
 
@@ -143,11 +176,12 @@ type Opening = Parameters<typeof openSocket>;
 
 interface OpeningContext extends ProcessOptions {
   sockets: Set<ClientSocket>;
+  freezer: Freezer;
 }
 
 /** Opens a socket as openSocket does, by the round's way. */
 async function open(
-  { path, time, random, sockets }: OpeningContext,
+  { path, time, random, sockets, freezer }: OpeningContext,
   { machine, clock, deadlineMs, patienceMs }: Opening[0],
   to: string,
   listener: Opening[2],
@@ -165,13 +199,13 @@ async function open(
   } as const;
   const headers = { upgrade: "websocket", authorization: `Bearer ${await signConnect(key, kid, claims)}` };
   try {
-    const response = await inTime(time, path.send(new Request(url, { headers })));
+    const response = await inTime(time, freezer, path.send(new Request(url, { headers })));
     const { webSocket: socket } = response as unknown as { webSocket: ClientSocket | null };
     if (!socket) return failure({ why: `HTTP ${response.status}`, ...(await refusalOf(response)) });
     path.carry(socket);
     sockets.add(socket);
     const parts = { name, keys, clock, deadlineMs, patienceMs, random };
-    return success(new GatewaySocket(connectionOn(socket), parts, listener));
+    return success(new GatewaySocket(connectionOn(socket, freezer), parts, listener));
   } catch (error) {
     return failure({ why: String(error), reason: null, retryAfterMs: 0 });
   }
@@ -183,17 +217,17 @@ async function refusalOf(response: Response): Promise<{ reason: string | null; r
   return { reason, retryAfterMs: 1000 * Number(response.headers.get("retry-after") ?? 0) };
 }
 
-function connectionOn(socket: ClientSocket): WebSocketConnection {
+function connectionOn(socket: ClientSocket, freezer: Freezer): WebSocketConnection {
   let ponged: () => void = () => undefined;
   return {
     listen(listener) {
-      ponged = () => listener.ponged?.();
+      ponged = () => freezer.run(() => listener.ponged?.());
       socket.listen({
-        received: listener.received,
-        ended: (code, reason) =>
-          listener.ended(
-            code === LOST_CODE ? "the connection was closed" : `it was closed (${code}: ${reason})`,
-          ),
+        received: (text) => freezer.run(() => listener.received(text)),
+        ended: (code, reason) => {
+          const why = code === LOST_CODE ? "the connection was closed" : `it was closed (${code}: ${reason})`;
+          freezer.run(() => listener.ended(why));
+        },
       });
     },
     send: (text) => socket.send(text),

@@ -149,7 +149,7 @@ export class Host {
   async call(method: string, args: unknown[]): Promise<unknown> {
     const sent = method === "fetch" ? args : args.map(copied);
     const instance = this.#wake();
-    const called = instance.object[method];
+    const called = this.#platform.ignored.has(method) ? () => undefined : instance.object[method];
     if (!called) throw new Error(`there is no method ${method}`);
     const result = await instance.run(() => called.apply(instance.object, sent));
     return method === "fetch" ? result : copied(result);
@@ -339,11 +339,14 @@ export interface PlatformOptions {
   /** The other variables, secrets and bindings. */
   variables: Record<string, unknown>;
   log: (line: string) => void;
+  /** Methods of objects that do nothing, as if the Worker lacked a rule. */
+  ignored: readonly string[];
 }
 
 export class Platform {
   readonly time: Time;
   readonly log: (line: string) => void;
+  readonly ignored: ReadonlySet<string>;
   /** The milliseconds by which alarms ring late. */
   alarmsLateMs = 0;
   readonly #options: PlatformOptions;
@@ -353,6 +356,7 @@ export class Platform {
     this.#options = options;
     this.time = options.time;
     this.log = options.log;
+    this.ignored = new Set(options.ignored);
     for (const binding of Object.keys(options.classes)) this.#hosts.set(binding, new Map());
   }
 

@@ -1,6 +1,7 @@
 // Plays one round: draws a fleet and its faults from the seed, lets time pass, and looks at the faces.
 import { type Random, randomOf } from "../hostile/random.ts";
 import { type Lie, lookAtList, lookAtNodes } from "./faces.ts";
+import { FeedFace, judgeLetter, lookAtMachine, lookAtMetrics } from "./other-faces.ts";
 import { type Fault, FAULTS } from "./faults.ts";
 import { World, type WorldShape } from "./world.ts";
 import type { LoadedWorker } from "./worker.ts";
@@ -21,6 +22,10 @@ export interface RoundOptions {
   faults: readonly [least: number, most: number];
   /** The minutes after the last fault. */
   quietMinutes: number;
+  /** The names of the faults that are drawn. Absent: all faults. */
+  only?: readonly string[];
+  /** Methods of the Worker's objects that do nothing. Absent: none. */
+  ignored?: readonly string[];
 }
 
 export interface Drawn {
@@ -50,11 +55,16 @@ function shapeOf(random: Random): WorldShape {
   return { machines, hasController: random.chance(0.5), isWatched: random.chance(0.85) };
 }
 
-function drawFaults(random: Random, { machines }: WorldShape, { minutes, faults }: RoundOptions): Drawn[] {
+function drawFaults(
+  random: Random,
+  { machines }: WorldShape,
+  { minutes, faults, only }: RoundOptions,
+): Drawn[] {
   const lengthS = 60 * (minutes[0] + random.int(minutes[1] - minutes[0] + 1));
+  const drawable = FAULTS.filter(({ name }) => only?.includes(name) ?? true);
   const count = faults[0] + random.int(faults[1] - faults[0] + 1);
   const drawn = Array.from({ length: count }, () => {
-    const fault = random.pick(FAULTS);
+    const fault = random.pick(drawable);
     const fromS = random.int(lengthS);
     const [least, most] = fault.seconds;
     const toS = fromS + least + random.int(most - least + 1);
@@ -68,9 +78,18 @@ export async function playRound(worker: LoadedWorker, options: RoundOptions): Pr
   const random = randomOf(seed, 0);
   const shape = shapeOf(random);
   const drawn = drawFaults(random, shape, options);
-  const world = new World(worker, seed, shape);
+  const world = new World(worker, seed, shape, options.ignored ?? []);
   const found = new Map<string, Lie & { atS: number }>();
+  const note = (lies: readonly Lie[]) => {
+    for (const lie of lies) {
+      const key = `${lie.face} ${lie.about} ${lie.truth.replaceAll(/\d+/g, "")}`;
+      if (!found.has(key)) found.set(key, { ...lie, atS: world.seconds() });
+    }
+  };
+  world.onLetter = (letter) => note(judgeLetter(world, letter));
   await world.begin();
+  const page = random.chance(0.5) ? new FeedFace(world) : null;
+  await page?.open();
   await world.time.pass(CALM_MS);
   const beganMs = world.time.nowMs();
   for (const each of drawn) schedule(world, each, random);
@@ -78,11 +97,8 @@ export async function playRound(worker: LoadedWorker, options: RoundOptions): Pr
   const untilMs = beganMs + lastS * SECOND_MS + options.quietMinutes * MINUTE_MS;
   for (let looks = 0; world.time.nowMs() < untilMs; looks++) {
     await world.time.pass(LOOK_MS);
-    const asked = looks % LOOKS === 0 ? await lookAtList(world) : [];
-    for (const lie of [...lookAtNodes(world), ...asked]) {
-      const key = `${lie.face} ${lie.about} ${lie.sentence}`;
-      if (!found.has(key)) found.set(key, { ...lie, atS: world.seconds() });
-    }
+    note([...lookAtNodes(world), ...(page?.look() ?? [])]);
+    if (looks % LOOKS === 0) note(await lookAtOne(world, looks / LOOKS));
   }
   await world.end();
   const lies = [...found.values()];
@@ -93,6 +109,19 @@ export async function playRound(worker: LoadedWorker, options: RoundOptions): Pr
     lies,
     lines: world.lines,
   };
+}
+
+/** Looks at one of the faces that cost a request, in turn. */
+async function lookAtOne(world: World, turn: number): Promise<Lie[]> {
+  const machine = world.machines[(turn >> 2) % world.machines.length]!;
+  try {
+    if (turn % 4 === 1) return machine.isOut ? [] : await lookAtMachine(world, machine);
+    return turn % 4 === 3 ? await lookAtMetrics(world) : await lookAtList(world);
+  } catch (error) {
+    // A face that answers with an error states nothing.
+    world.log(String(error));
+    return [];
+  }
 }
 
 const atRoundTime = (drawn: Drawn, beganS: number): Drawn => ({

@@ -38,12 +38,13 @@ export class Flag {
 
 export type Pressure = "MemoryPressure" | "DiskPressure" | "PIDPressure";
 
-const SIGNAL_OF: Record<Pressure, keyof Vitals["signals"]> = {
-  MemoryPressure: "memory.available",
-  DiskPressure: "nodefs.available",
-  PIDPressure: "pid.available",
+/** The signals behind each condition. The default thresholds have none for process IDs. */
+const SIGNALS_OF: Record<Pressure, (keyof Vitals["signals"])[]> = {
+  MemoryPressure: ["memory.available"],
+  DiskPressure: ["nodefs.available", "nodefs.inodesFree"],
+  PIDPressure: [],
 };
-export const PRESSURES = Object.keys(SIGNAL_OF) as Pressure[];
+export const PRESSURES = Object.keys(SIGNALS_OF) as Pressure[];
 
 /** A share of what is available: below it, every threshold is crossed; above, none is. */
 const LITTLE = 0.02;
@@ -104,8 +105,8 @@ export class Heard {
     return [
       [this.notReady, hasError || shuttingDown === true],
       ...PRESSURES.map((type): [Flag, boolean] => {
-        const signal = signals[SIGNAL_OF[type]];
-        return [this.pressures[type], signal !== undefined && isLittle(signal)];
+        const isSo = SIGNALS_OF[type].some((name) => signals[name] !== undefined && isLittle(signals[name]));
+        return [this.pressures[type], isSo];
       }),
     ];
   }

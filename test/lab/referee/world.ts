@@ -50,6 +50,7 @@ export interface Letter {
 interface Health {
   vitals: Vitals;
   bootID: string;
+  kernel: string;
   wallOffsetMs: number;
 }
 
@@ -58,6 +59,7 @@ export const WELL: Vitals = {
   signals: {
     "memory.available": [4 * GIB, 8 * GIB],
     "nodefs.available": [50 * GIB, 100 * GIB],
+    "nodefs.inodesFree": [6_000_000, 6_500_000],
     "pid.available": [30_000, 32_768],
   },
 };
@@ -69,12 +71,14 @@ export class LivingMachine {
   readonly name: string;
   readonly network: Network;
   readonly heard: Heard;
-  readonly health: Health = { vitals: WELL, bootID: "boot-1", wallOffsetMs: 0 };
+  readonly health: Health = { vitals: WELL, bootID: "boot-1", kernel: "6.1.0", wallOffsetMs: 0 };
   /** The reasons for which the Worker may have blocked the machine, each with its own flag. */
   readonly blocked: Flag;
   /** Another writer's change of the Node, which no report has mended yet. */
   readonly foreign: Flag;
   kid = "";
+  /** The key is revoked, or the machine is removed, for the rest of the round. */
+  isOut = false;
   readonly #world: World;
   readonly #key: MachineKey;
   #process: ShimProcess | null = null;
@@ -120,7 +124,8 @@ export class LivingMachine {
   }
 
   /** Starts a process of the shim. `isCopy`: on another disk with the same key. */
-  start(isCopy = false): ShimProcess {
+  start(isCopy?: "another machine" | "the same machine"): ShimProcess {
+    if (!isCopy && this.#process) return this.#process;
     const { time, randomNumber } = this.#world;
     const startId = `start-${this.name}-${++this.#starts}`;
     const process = startShim({
@@ -130,7 +135,7 @@ export class LivingMachine {
       time,
       random: randomNumber,
       wallMs: () => time.nowMs() + this.health.wallOffsetMs,
-      gather: () => this.#gathered(isCopy),
+      gather: () => this.#gathered(isCopy === "another machine"),
       path: this.network,
       usesSockets: this.shape.usesSockets,
       log: (line) => this.#world.log(`${this.name}: ${line}`),
@@ -150,9 +155,16 @@ export class LivingMachine {
     this.#process?.see();
   }
 
+  /** Stops the shim's process; false if none runs. Returns a function that continues it. */
+  freeze(isSuspend: boolean): () => void {
+    return this.#process?.freeze(isSuspend) ?? (() => undefined);
+  }
+
   #gathered(isCopy: boolean): { facts: Facts; vitals: Vitals } {
     const { isForPods } = this.shape;
-    const own = (isForPods ? factsForPods : facts)(this.name, { runtime: RUNTIME });
+    const { kernel } = this.health;
+    const versions = { kernel, osImage: "Test Linux" };
+    const own = (isForPods ? factsForPods : facts)(this.name, { runtime: RUNTIME, versions });
     const bootID = isCopy ? `boot of the copy of ${this.name}` : this.health.bootID;
     return {
       facts: { ...own, machine: { ...own.machine!, machineID: `machine of ${this.name}`, bootID } },
@@ -223,10 +235,13 @@ export class World {
   readonly cluster: Cluster;
   readonly env: Record<string, unknown>;
   machines: LivingMachine[] = [];
-  readonly letters: Letter[] = [];
+  /** Takes a letter that a receiver gets. */
+  onLetter: (letter: Letter) => void = () => undefined;
   readonly lines: string[] = [];
   /** A fault of the apiserver or the way to it. */
   readonly kubeTrouble: Flag;
+  /** No request to the apiserver succeeds. */
+  readonly kubeGone: Flag;
   /** A fault of the Worker's objects. */
   readonly workerTrouble: Flag;
   stopController: (() => Promise<void>) | null = null;
@@ -234,7 +249,7 @@ export class World {
   #events = 0;
   #eventsAtMs = 0;
 
-  constructor(worker: LoadedWorker, seed: number, shape: WorldShape) {
+  constructor(worker: LoadedWorker, seed: number, shape: WorldShape, ignored: readonly string[]) {
     this.worker = worker;
     this.shape = shape;
     this.random = randomOf(seed, 1);
@@ -243,10 +258,11 @@ export class World {
     this.cluster = startCluster(this.time, this.randomNumber, (line) => this.log(line));
     const { classes } = worker;
     const log = (line: string) => this.log(line);
-    this.platform = new Platform({ time: this.time, classes, variables: this.#variables(), log });
+    this.platform = new Platform({ time: this.time, classes, variables: this.#variables(), log, ignored });
     this.env = this.platform.environmentOf(null);
     const longAgoMs = START_MS - 10 * MINUTE_MS;
     this.kubeTrouble = new Flag(false, longAgoMs);
+    this.kubeGone = new Flag(false, longAgoMs);
     this.workerTrouble = new Flag(false, longAgoMs);
     globalThis.fetch = (...asked) => this.#receive(new Request(...asked));
   }
@@ -287,6 +303,11 @@ export class World {
     this.stopController ??= this.cluster.startController();
   }
 
+  async endController(): Promise<void> {
+    await this.stopController?.();
+    this.stopController = null;
+  }
+
   /** Lets time pass until the work ends. */
   async during<T>(work: Promise<T>): Promise<T> {
     const state = { isOver: false };
@@ -294,6 +315,14 @@ export class World {
     work.then(over, over);
     while (!state.isOver) await this.time.pass(1);
     return work;
+  }
+
+  /** Opens a feed as a page does; null if the Worker refuses. */
+  async openFeed(path: string): Promise<ClientSocket | null> {
+    const headers = { authorization: `Bearer ${ADMIN_SECRET}`, upgrade: "websocket" };
+    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined };
+    const response = await this.worker.fetch(new Request(ORIGIN + path, { headers }), this.env, context);
+    return (response as unknown as { webSocket: ClientSocket | null }).webSocket;
   }
 
   /** Sends a request as an operator. Takes no time. */
@@ -332,7 +361,7 @@ export class World {
 
   async #receive(request: Request): Promise<Response> {
     const { alerts } = JSON.parse(await request.text()) as Pick<Letter, "alerts">;
-    this.letters.push({ atMs: this.time.nowMs(), alerts });
+    this.onLetter({ atMs: this.time.nowMs(), alerts });
     return new Response("");
   }
 
