@@ -253,6 +253,13 @@ export const table: readonly Row[] = [
     "worker/http/fleet-routes.ts",
     "if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);",
     "!next.ok || !next.value.found",
+    "!next.ok && !next.value.found",
+    AFTER,
+  ],
+  [
+    "worker/http/fleet-routes.ts",
+    "if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);",
+    "!next.ok || !next.value.found",
     "false",
     AFTER,
   ],
@@ -276,6 +283,13 @@ export const table: readonly Row[] = [
     'typeof value === "string"',
     "true",
     "a number or a boolean has the same text in its cell",
+  ],
+  [
+    "worker/http/responses.ts",
+    "} catch {",
+    "{ return undefined; }",
+    "{}",
+    "a function without a return returns undefined",
   ],
   [
     "worker/http/session-routes.ts",

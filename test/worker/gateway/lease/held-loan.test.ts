@@ -40,3 +40,12 @@ it("samples have the lowest value of each minute, with the capacities", () => {
   expect(capacity?.slice(0, 2)).toEqual([16e9, Number.NaN]);
   expect(loan).toMatchObject({ skewMs: 5, heardMs: START_MS + 290_000 });
 });
+
+it("the skew of the fastest heartbeat → the largest, since each delay reduces the skew", () => {
+  const loan = held();
+  const fastest = [-900, 20, -5000].map((skewMs, beat) => {
+    noteBeat(loan, { vitals: VITALS, skewMs }, START_MS + 10_000 * beat);
+    return loan.fastestSkewMs;
+  });
+  expect(fastest).toEqual([-900, 20, 20]);
+});

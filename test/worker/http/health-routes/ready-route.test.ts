@@ -224,13 +224,20 @@ describe("a fault", () => {
     ]);
   });
 
-  it("the apiserver does not answer → since the time that the watch knows, which is no other check's", async () => {
-    await setFault(PROBED_NODE, { kind: "html" });
+  it.each<[situation: string, fault: Fault | "", since: string[]]>([
+    [
+      "it does not answer the probe → since the time that the watch knows, which is no other check's",
+      { kind: "html" },
+      ["apiserver"],
+    ],
+    ["it answers the probe → no check has that time", "", []],
+  ])("the apiserver does not answer the watch: %s", async (_, fault, expected) => {
+    await setFault(PROBED_NODE, fault);
     const unansweredSinceMs = Date.UTC(2026, 0, 1);
     const { text } = await ask(watched(() => Promise.resolve({ state: { ...LIVE, unansweredSinceMs } })));
     const { checks } = JSON.parse(text) as ReadinessAnswer;
     const since = new Date(unansweredSinceMs).toISOString();
-    expect(checks.filter((each) => each.since === since).map(({ check }) => check)).toEqual(["apiserver"]);
+    expect(checks.filter((each) => each.since === since).map(({ check }) => check)).toEqual(expected);
   });
 
   it("the registry does not answer → 503, with the other checks", async () => {
