@@ -103,6 +103,13 @@ export const table: readonly Row[] = [
     "no code exports the key",
   ],
   [
+    "worker/fleet/deliveries.ts",
+    "if (done) return;",
+    "done",
+    "false",
+    "after the end there is no value, which ends the reading as well",
+  ],
+  [
     "worker/fleet/feed.ts",
     'if (typeof frame !== "string" || frame.length > FEED_LIMITS.frameLength) return undefined;',
     'typeof frame !== "string"',
@@ -122,6 +129,13 @@ export const table: readonly Row[] = [
     "{ return undefined; }",
     "{}",
     "a function without a return returns undefined",
+  ],
+  [
+    "worker/fleet/feed-source.ts",
+    "if (whole.bytes + moved.bytes > ROW_BYTES || whole.rows + moved.rows === FEED_LIMITS.machines)",
+    "whole.bytes + moved.bytes > ROW_BYTES",
+    "whole.bytes + moved.bytes >= ROW_BYTES",
+    "the bound leaves room for a row more or less",
   ],
   [
     "worker/fleet/fleet-metrics.ts",

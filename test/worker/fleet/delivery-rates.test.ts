@@ -173,6 +173,20 @@ it.each([
   }),
 );
 
+it("an alert that waits changes its state, and then ends → it counts as dropped once it has ended", () =>
+  withFleet(async (fleet) => {
+    const dropped = () => fleet.notifications().list()[0]?.dropped;
+    await fleet.add({ delaySeconds: 0 });
+    for (let index = 1; index <= atOnce + 1; index++) {
+      fleet.goes(index, "not-ready", FLOOD);
+      await fleet.pass(SECOND);
+    }
+    fleet.goes(atOnce + 1, "silent", FLOOD);
+    expect(dropped()).toBe(0);
+    fleet.goes(atOnce + 1, "ready", FLOOD);
+    expect(dropped()).toBe(1);
+  }));
+
 it("an outage of one network that begins and ends every ten seconds → the burst, then one message a minute", () =>
   withFleet(async (fleet) => {
     await fleet.add({ delaySeconds: 0 });

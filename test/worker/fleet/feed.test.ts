@@ -535,6 +535,21 @@ describe("a fleet whose snapshot has many parts", () => {
       expect(Math.max(...sizes)).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
     }));
 
+  it("and all of them change → messages of at most 1 MiB, until the client has all", () =>
+    inIndex((fleet) => {
+      large(fleet);
+      const socket = fleet.live();
+      for (let index = 0; index < 100; index++) fleet.tell(index, { why: `${index}! `.repeat(10_000) });
+      for (let second = 0; second < 6; second++) {
+        fleet.clock.pass(intervalMs);
+        fleet.acknowledge(socket);
+      }
+      const whys = [...socket.view.machines.values()].filter(({ why }) => why.includes("! "));
+      expect([whys.length, socket.closed]).toEqual([100, null]);
+      const sizes = socket.sent.map((text) => new TextEncoder().encode(text).length);
+      expect(Math.max(...sizes)).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
+    }));
+
   it("changes meanwhile → the changes follow once the client has the whole snapshot", () =>
     inIndex((fleet) => {
       large(fleet);

@@ -16,6 +16,7 @@ import {
   type MachineSearchRequest,
   type SearchPosition,
 } from "../../../worker/fleet/machine-search.ts";
+import { pendingRow, shownMachine } from "../../../worker/fleet/shown-machine.ts";
 import recorded from "../../vectors/labelSelectors.json";
 import { FLEET_START_MS, machineName, summaryOf } from "../support/made-up-fleet.ts";
 import { rowsReadBy } from "../support/rows-read.ts";
@@ -180,6 +181,32 @@ it("any query → the machines, order and counts of a check of each machine", ()
       { numRuns: 150 },
     );
   }));
+
+it.each(["site<0010", "example.com/slot>100", "kubernetes.io/hostname>1"])(
+  "a label compared as a number, %s → the verdicts of Kubernetes",
+  (selector) =>
+    inIndex(fleet, (search) => {
+      const filter = filterOf({ selector });
+      const expected = fleet.filter((machine) => isFound(machine, filter)).map(({ id }) => id);
+      expect(allFound(search, { filter })).toEqual(expected);
+    }),
+);
+
+it("a machine that waits for approval → operators see its request, and no fact about it", () => {
+  const asked = {
+    name: "a",
+    token: "t",
+    thumbprint: "p",
+    machineID: "m",
+    systemUUID: "u",
+    address: "203.0.113.7",
+  };
+  const at = new Date(FLEET_START_MS).toISOString();
+  const shown = shownMachine(pendingRow({ ...asked, askedAt: at, expiresAt: at, pinned: null }));
+  const key = { thumbprint: "p", token: "t", pinnedAt: at, isUsed: false };
+  expect(shown).toMatchObject({ name: "a", state: "pending", since: at, address: "203.0.113.7", key });
+  expect(shown).toMatchObject({ conditions: [], labels: {}, addresses: [], capacity: {}, created: null });
+});
 
 it.each([
   "203.0.113.7",

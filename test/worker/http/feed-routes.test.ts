@@ -173,6 +173,18 @@ describe("a ticket", () => {
     expect((await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(text) } })).status).toBe(403);
   });
 
+  it.each([
+    ["just before its end → opens a feed", 1000 * FEED_LIMITS.ticketSeconds - 1, 101],
+    ["at its end → 403", 1000 * FEED_LIMITS.ticketSeconds, 403],
+  ])("%s", async (_, ms, status) => {
+    const text = await ticket();
+    shift(ms);
+    const response = await send("/v1/feed", { headers: { ...UPGRADE, ...byTicket(text) } });
+    expect(response.status).toBe(status);
+    response.webSocket?.accept();
+    response.webSocket?.close();
+  });
+
   it("forged or expired → 403", async () => {
     const text = await ticket();
     await runInDurableObject(index, (_, { storage }) => {
