@@ -56,44 +56,55 @@ function sourcesOf(facts: Partial<Facts> = {}, vitals: Vitals = { signals: {} },
 }
 
 describe("facts that are missing", () => {
-  const sources = sourcesOf();
-  test.each<[source: string, value: unknown, expected: unknown]>([
-    ["custom facts", sources.custom, {}],
-    ["pods per core", sources.machine.podsPerCore, 0],
-    ["the machine", sources.machine.info(), failure("machine info is missing")],
-    ["the capacity", sources.machine.capacity(true), {}],
-    ["devices", sources.machine.devicePluginResources(), { capacity: {}, allocatable: {}, removed: [] }],
-    ["the isolation of storage", sources.machine.localStorageCapacityIsolation, true],
-    ["versions", sources.versions(), failure("versions are missing")],
-    ["the most images", sources.nodeStatusMaxImages, 50],
-    ["images, of a runtime that has not answered", sources.images(), failure("images are missing")],
-    ["images, without a runtime", sourcesOf({ runtime: null }).images(), success(null)],
-    ["the runtime's type", sources.runtime.type(), null],
-    ["the runtime's version", sources.runtime.version(), failure("no container runtime")],
-    ["handlers", sources.runtime.handlers(), null],
-    ["features", sources.runtime.features(), null],
-    ["volumes", [sources.volumes.synced(), sources.volumes.inUse()], [false, null]],
-    ["volume limits", "volumePluginLimits" in sources, false],
-    ["node IPs", sources.addresses.nodeIPs, []],
-    ["addresses in DNS", sources.addresses.lookupIP("edge-1"), []],
-    ["a default route", sources.addresses.resolveAddress(null), failure("no default routes found")],
-    ["a cloud", [sources.addresses.externalCloudProvider, "cloud" in sources.addresses], [false, false]],
-    ["errors", Object.values(sources.errors).map((error) => error()), [null, null, null, null, null]],
+  test.each<[source: string, value: () => unknown, expected: unknown]>([
+    ["custom facts", () => sourcesOf().custom, {}],
+    ["pods per core", () => sourcesOf().machine.podsPerCore, 0],
+    ["the machine", () => sourcesOf().machine.info(), failure("machine info is missing")],
+    ["the capacity", () => sourcesOf().machine.capacity(true), {}],
+    [
+      "devices",
+      () => sourcesOf().machine.devicePluginResources(),
+      { capacity: {}, allocatable: {}, removed: [] },
+    ],
+    ["the isolation of storage", () => sourcesOf().machine.localStorageCapacityIsolation, true],
+    ["versions", () => sourcesOf().versions(), failure("versions are missing")],
+    ["the most images", () => sourcesOf().nodeStatusMaxImages, 50],
+    ["images, of a runtime that has not answered", () => sourcesOf().images(), failure("images are missing")],
+    ["images, without a runtime", () => sourcesOf({ runtime: null }).images(), success(null)],
+    ["the runtime's type", () => sourcesOf().runtime.type(), null],
+    ["the runtime's version", () => sourcesOf().runtime.version(), failure("no container runtime")],
+    ["handlers", () => sourcesOf().runtime.handlers(), null],
+    ["features", () => sourcesOf().runtime.features(), null],
+    ["volumes", () => [sourcesOf().volumes.synced(), sourcesOf().volumes.inUse()], [false, null]],
+    ["volume limits", () => "volumePluginLimits" in sourcesOf(), false],
+    ["node IPs", () => sourcesOf().addresses.nodeIPs, []],
+    ["addresses in DNS", () => sourcesOf().addresses.lookupIP("edge-1"), []],
+    ["a default route", () => sourcesOf().addresses.resolveAddress(null), failure("no default routes found")],
+    [
+      "a cloud",
+      () => [sourcesOf().addresses.externalCloudProvider, "cloud" in sourcesOf().addresses],
+      [false, false],
+    ],
+    [
+      "errors",
+      () => Object.values(sourcesOf().errors).map((error) => error()),
+      [null, null, null, null, null],
+    ],
   ])("%s", (_, value, expected) => {
-    expect(value).toStrictEqual(expected);
+    expect(value()).toStrictEqual(expected);
   });
 });
 
 describe("facts", () => {
-  test.each<[source: string, value: unknown, expected: unknown]>([
-    ["the time, in whole seconds", sourcesOf().now, "2026-01-01T00:00:00Z"],
-    ["names", [sourcesOf().nodeName, sourcesOf().hostname], ["edge-1", "edge-1"]],
-    ["custom facts", sourcesOf({ custom: { "a.example/b": 1 } }).custom, { "a.example/b": 1 }],
-    ["pods per core", sourcesOf(withSettings({ podsPerCore: 5 })).machine.podsPerCore, 5],
-    ["the machine", sourcesOf({ machine: MACHINE }).machine.info(), success(machineInfoOf(MACHINE))],
+  test.each<[source: string, value: () => unknown, expected: unknown]>([
+    ["the time, in whole seconds", () => sourcesOf().now, "2026-01-01T00:00:00Z"],
+    ["names", () => [sourcesOf().nodeName, sourcesOf().hostname], ["edge-1", "edge-1"]],
+    ["custom facts", () => sourcesOf({ custom: { "a.example/b": 1 } }).custom, { "a.example/b": 1 }],
+    ["pods per core", () => sourcesOf(withSettings({ podsPerCore: 5 })).machine.podsPerCore, 5],
+    ["the machine", () => sourcesOf({ machine: MACHINE }).machine.info(), success(machineInfoOf(MACHINE))],
     [
       "the machine's amounts",
-      machineInfoOf(MACHINE),
+      () => machineInfoOf(MACHINE),
       {
         machineID: "machine",
         systemUUID: "system",
@@ -106,22 +117,24 @@ describe("facts", () => {
     ],
     [
       "storage without isolation: no capacity",
-      sourcesOf({
-        ...withSettings({ localStorageCapacityIsolation: false }),
-        storage: { nodefsCapacityBytes: 7 },
-      }).machine.capacity(true),
+      () =>
+        sourcesOf({
+          ...withSettings({ localStorageCapacityIsolation: false }),
+          storage: { nodefsCapacityBytes: 7 },
+        }).machine.capacity(true),
       {},
     ],
     [
       "storage",
-      sourcesOf({ storage: { nodefsCapacityBytes: 7 } }).machine.capacity(true),
+      () => sourcesOf({ storage: { nodefsCapacityBytes: 7 } }).machine.capacity(true),
       { "ephemeral-storage": newQuantity(7, "BinarySI") },
     ],
     [
       "devices",
-      sourcesOf({
-        devices: { capacity: { "a/fan": 2 }, allocatable: { "a/fan": 1 }, removed: ["a/gone"] },
-      }).machine.devicePluginResources(),
+      () =>
+        sourcesOf({
+          devices: { capacity: { "a/fan": 2 }, allocatable: { "a/fan": 1 }, removed: ["a/gone"] },
+        }).machine.devicePluginResources(),
       {
         capacity: { "a/fan": newQuantity(2, "DecimalSI") },
         allocatable: { "a/fan": newQuantity(1, "DecimalSI") },
@@ -130,37 +143,42 @@ describe("facts", () => {
     ],
     [
       "versions",
-      sourcesOf({ versions: { kernel: "6.1", osImage: "Debian" } }).versions(),
+      () => sourcesOf({ versions: { kernel: "6.1", osImage: "Debian" } }).versions(),
       success({ kernelVersion: "6.1", osImage: "Debian" }),
     ],
-    ["the most images", sourcesOf(withSettings({ nodeStatusMaxImages: 3 })).nodeStatusMaxImages, 3],
-    ["the runtime's type", sourcesOf({ runtime: { name: "cri-o", version: "1" } }).runtime.type(), "cri-o"],
+    ["the most images", () => sourcesOf(withSettings({ nodeStatusMaxImages: 3 })).nodeStatusMaxImages, 3],
+    [
+      "the runtime's type",
+      () => sourcesOf({ runtime: { name: "cri-o", version: "1" } }).runtime.type(),
+      "cri-o",
+    ],
     [
       "the runtime's version",
-      sourcesOf({ runtime: { name: "containerd", version: "v1.7.2" } }).runtime.version(),
+      () => sourcesOf({ runtime: { name: "containerd", version: "v1.7.2" } }).runtime.version(),
       success("1.7.2"),
     ],
     [
       "a runtime's version that is none",
-      sourcesOf({ runtime: { name: "containerd", version: "x" } }).runtime.version(),
+      () => sourcesOf({ runtime: { name: "containerd", version: "x" } }).runtime.version(),
       failure('could not parse "x" as version'),
     ],
-    ["handlers", sourcesOf({ runtimeHandlers: [] }).runtime.handlers(), []],
+    ["handlers", () => sourcesOf({ runtimeHandlers: [] }).runtime.handlers(), []],
     [
       "features",
-      sourcesOf({ runtimeFeatures: { supplementalGroupsPolicy: true } }).runtime.features(),
+      () => sourcesOf({ runtimeFeatures: { supplementalGroupsPolicy: true } }).runtime.features(),
       { supplementalGroupsPolicy: true },
     ],
     [
       "volumes",
-      [sourcesOf({ volumes: { synced: true, inUse: ["v"] } }).volumes].map(({ synced, inUse }) => [
-        synced(),
-        inUse(),
-      ]),
+      () =>
+        [sourcesOf({ volumes: { synced: true, inUse: ["v"] } }).volumes].map(({ synced, inUse }) => [
+          synced(),
+          inUse(),
+        ]),
       [[true, ["v"]]],
     ],
   ])("%s", (_, value, expected) => {
-    expect(value).toStrictEqual(expected);
+    expect(value()).toStrictEqual(expected);
   });
 });
 
