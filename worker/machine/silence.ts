@@ -143,8 +143,7 @@ async function lastContact(
   const isRenewed = isLeaseRenewed(records);
   if (!isRenewed && !isAway) return contactWithoutLease(check, backSinceMs);
   const found = await client?.getLease(NODE_LEASE_NAMESPACE, name);
-  if (!found?.ok && !(found && isNotFound(found.error)))
-    return { kind: "unknown", askAgainMs: nowMs + SILENCE_CHECK_MS, isWaiting: false };
+  if (!found?.ok && !(found && isNotFound(found.error))) return unreadable(check);
   if (!found.ok || !isRenewed) return contactWithoutLease(check, backSinceMs);
   const wasAway = phase !== "registered";
   const { renewTime } = found.value.spec ?? {};
@@ -153,6 +152,12 @@ async function lastContact(
   if (contact.kind === "in contact" || !wasAway) return contact;
   const waitUntilMs = (backSinceMs ?? nowMs) + check.leaseDurationMs;
   return nowMs >= waitUntilMs ? contact : { kind: "unknown", askAgainMs: waitUntilMs, isWaiting: true };
+}
+
+/** Asks again soon after the apiserver's return: a machine that stopped meanwhile must not count as ready for minutes. */
+function unreadable({ nowMs, leaseDurationMs }: SilenceCheck): LastContact {
+  const askAgainMs = nowMs + Math.min(leaseDurationMs, SILENCE_CHECK_MS);
+  return { kind: "unknown", askAgainMs, isWaiting: false };
 }
 
 /** Determines the last contact without a lease: the machine is silent after one lease duration without a report. */

@@ -22,7 +22,13 @@ async function checked(
     reportMs,
     renewedMs,
     unusedMs,
-  }: { reportMs?: number; renewedMs?: number | null | "fails" | "gone"; unusedMs?: number },
+    leaseDurationMs = LEASE_MS,
+  }: {
+    reportMs?: number;
+    renewedMs?: number | null | "fails" | "gone";
+    unusedMs?: number;
+    leaseDurationMs?: number;
+  },
 ) {
   const state = keptRecords(before as Record<string, unknown>);
   const renewTime = (agoMs: number) => new Date(NOW_MS - agoMs).toISOString().replace("Z", "000Z");
@@ -33,7 +39,7 @@ async function checked(
   const getLease = vi.fn(() => Promise.resolve(answer));
   const again = await checkSilence(state, {
     name: "edge-1",
-    leaseDurationMs: LEASE_MS,
+    leaseDurationMs,
     everyMs: SILENCE_CHECK_MS,
     lastReportMs: reportMs === undefined ? undefined : NOW_MS - reportMs,
     unusedSinceMs: unusedMs === undefined ? null : NOW_MS - unusedMs,
@@ -63,10 +69,10 @@ describe("by the lease", () => {
     ["older → silent since then", REGISTERED, LEASE_MS + 1, silentSince(LEASE_MS + 1)],
     ["that was never renewed → silent since ever", REGISTERED, null, { again: null, silentSinceMs: 0 }],
     [
-      "that cannot be read → nobody knows",
+      "that cannot be read → asked again after a lease's duration",
       REGISTERED,
       "fails",
-      { again: LATER, noted: 0, backSinceMs: undefined },
+      { again: NOW_MS + LEASE_MS, noted: 0, backSinceMs: undefined },
     ],
     [
       "that is gone with its Node → asked again when a lease would have ended",
@@ -145,13 +151,20 @@ describe("where no lease decides", () => {
   });
 });
 
+it.each([
+  ["of five minutes → asked again then", SILENCE_CHECK_MS],
+  ["that is longer → asked again after five minutes", SILENCE_CHECK_MS + 1],
+])("a lease that cannot be read, with a duration %s", async (_, leaseDurationMs) => {
+  expect(await checked(REGISTERED, { renewedMs: "fails", leaseDurationMs })).toMatchObject({ again: LATER });
+});
+
 describe("while the apiserver is away", () => {
   it.each([
     [
       "and does not answer → nobody is silent",
       AWAY,
       { reportMs: LEASE_MS + 1, renewedMs: "fails" },
-      { again: LATER, noted: 0, asked: 1 },
+      { again: NOW_MS + LEASE_MS, noted: 0, asked: 1 },
     ],
     [
       "and answers → a report is waited for",
