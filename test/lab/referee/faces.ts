@@ -1,5 +1,21 @@
 // Reads the faces of the fleet, and finds statements that have been untrue for longer than 45 s. A statement is judged
-// by the truth alone: it is excused if it was true at any moment of the last 45 s.
+// by the truth alone: it is excused if it was true at any moment of the last 45 s. In contact: a message of the machine
+// was accepted within 40 s. Trouble: a fault of the apiserver, and the minute after it.
+//
+// | statement                        | is true                                                                        |
+// | -------------------------------- | ------------------------------------------------------------------------------ |
+// | ready, Ready True                | in contact, and the last report states no reason for Ready False               |
+// | silent, Ready Unknown            | no message of the machine arrives, or the Worker refuses all                   |
+// | not-ready, Ready False           | in contact, and the last report states a reason, or another writer wrote it    |
+// | cluster-unreachable              | the apiserver is in trouble                                                    |
+// | blocked, revoked, absent         | the key has several senders, the Node was deleted, or an operator ended it     |
+// | a pressure                       | a report of the last five minutes states it, as with a kubelet                 |
+// | a letter: firing, Over           | the state, or the end of the state                                             |
+// | rollcall_cluster_reachable       | requests to the apiserver succeed                                              |
+//
+// Exceptions, which docs/cluster.md states: without a socket, silence is noticed within five minutes, or after the node
+// controller's grace period. On Nodes with pods only the node controller changes Ready. After a deployment or a trouble
+// the watch of the Nodes must be live for a minute before the Worker writes Ready Unknown.
 import type { MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
 import { LATE_MS, PRESSURES, type Pressure } from "./truth.ts";
 import type { LivingMachine, World } from "./world.ts";

@@ -17,6 +17,8 @@ Exit codes: 0; 1 when a face stated what is not true; 2 for a wrong command line
 `;
 
 const MOST_ROUNDS = 1_000_000;
+/** Without a terminal, the progress is a line after this number of rounds. */
+const LINE_EVERY = 50;
 
 function optionsOf(args: string[]) {
   const { values } = parseArgs({
@@ -61,10 +63,12 @@ async function main(args: string[]): Promise<number> {
     progress.clear();
     if (isUntrue) process.stdout.write(roundText(round));
     if (log) process.stdout.write(`${round.lines.join("\n")}\n`);
-    progress.show(`${played} of ${rounds} rounds, ${untrue} with an untrue statement`);
+    const so = `${played} of ${rounds} rounds, ${untrue} with an untrue statement`;
+    progress.show(so);
+    if (!process.stderr.isTTY && played % LINE_EVERY === 0) process.stderr.write(`${so}\n`);
   });
   progress.clear();
-  process.stdout.write(`${played} rounds, ${untrue} with an untrue statement\n`);
+  process.stdout.write(`rounds: ${played}, with an untrue statement: ${untrue}\n`);
   return untrue === 0 ? 0 : 1;
 }
 
