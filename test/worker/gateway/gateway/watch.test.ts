@@ -247,6 +247,21 @@ describe("objects that cannot be reached", () => {
       await made.pass(WATCH_LIMITS.checkMs);
       expect(made.members).toEqual([]);
     }));
+
+  it("a clock that is set back → they are notified at the next turn", () =>
+    inGateway(async (made) => {
+      await made.connected("edge-1");
+      made.onEnded = () => Promise.reject(new Error("reset"));
+      made.sockets.length = 0;
+      made.alarmMs = made.nowMs;
+      await made.pass(1);
+      expect(made.members).toEqual(["edge-1"]);
+      made.onEnded = undefined;
+      made.nowMs -= 3_600_000;
+      made.alarmMs = made.nowMs;
+      await made.pass(1);
+      expect(made.members).toEqual([]);
+    }));
 });
 
 describe("a socket without an accepted report", () => {
