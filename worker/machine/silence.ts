@@ -55,7 +55,7 @@ const AWAY = new Set<Phase | undefined>([
 /** For how many lease durations a machine may be opening a socket after the Worker has offered one, and the least rest. */
 const OPENING_LEASES = { whole: 2, rest: 1.5 } as const;
 
-/** Notes that a machine opens a socket. Until a gateway watches the socket, `isOpening` makes the checks frequent. */
+/** Notes that a machine opens a socket, or that its socket has ended. Until a gateway watches the socket, `isOpening` makes the checks frequent. */
 export function noteOpening(records: NodeRecordStore, leaseMs: number, nowMs: number): void {
   const { whole, rest } = OPENING_LEASES;
   const leftMs = (records.get("opening")?.untilMs ?? 0) - nowMs;

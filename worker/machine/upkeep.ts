@@ -407,6 +407,8 @@ export class Upkeep {
   async watchForSilence(name: string): Promise<void> {
     const { facts, alarm, records } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
+    // Another alarm may ring before, which would else set the next one to five minutes later.
+    noteOpening(records, facts.leaseMs(), currentMs());
     // The object is evicted before the alarm rings, and the apiserver may not answer then.
     if (this.#lastReportMs !== undefined) records.put("contact", { lastMs: this.#lastReportMs });
     const next = silentFromMs <= currentMs() ? await this.#checkSilence(name, true) : silentFromMs;

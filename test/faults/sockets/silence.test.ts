@@ -1,11 +1,12 @@
 // Tests machines that turn silent, however their sockets end: the Worker notices each in time, and counts no other
 // machine as silent.
-import { evictDurableObject, runInDurableObject } from "cloudflare:test";
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { GatewayObject } from "../../../worker/gateway/gateway-object.ts";
 import { WATCH_LIMITS } from "../../../worker/gateway/gateway.ts";
-import { enrolling, mintToken, operator, setFault } from "../../worker/support/machine.ts";
+import { enrolling, HEALTHY, mintToken, operator, setFault } from "../../worker/support/machine.ts";
+import { eventually } from "../../worker/support/clock.ts";
 import {
   alarmOf,
   lentMachines,
@@ -21,6 +22,9 @@ import { BEAT_MS, gatewayOf, LEASE_MS, objectOf, ownGateway, evictGateway, evict
 
 /** Milliseconds between the last heartbeat and the time at which a machine counts as silent. */
 const NOTICED_MS = 45_000;
+const SHORT_OF_MEMORY = {
+  signals: { ...HEALTHY.signals, "memory.available": [1024, 8 * 2 ** 30] as [number, number] },
+};
 
 afterEach(() => void vi.restoreAllMocks());
 
@@ -71,6 +75,27 @@ describe("a machine whose last message was a quiet heartbeat", () => {
     await expectSilent(machine, heardMs);
     // After the machine's last message, no renewal followed.
     expect((await machine.renewals()).at(-1)).toBeLessThanOrEqual(heardMs);
+  });
+
+  it("its socket closes after a report without a loan, and another alarm of its object rings first → the same", async () => {
+    const clock = stoppedClock();
+    const machine = await lentMachine("silent-unlent", clock);
+    clock.shift(120_000);
+    // After a pressure the object decides about each report, so that it lends no lease.
+    for (const vitals of [SHORT_OF_MEMORY, HEALTHY, HEALTHY]) {
+      clock.shift(BEAT_MS);
+      expect(await machine.report({ vitals })).toMatchObject({ status: 200 });
+      expect(machine.socket.session).toBeNull();
+    }
+    const heardMs = Date.now();
+    await passRinging(clock, 15_000, stubsOf([machine]));
+    await evictNode(machine.name);
+    machine.socket.close();
+    const alarmInMs = async () => ((await alarmOf(objectOf(machine.name))) ?? Infinity) - heardMs;
+    await eventually(async () => expect(await alarmInMs()).toBeLessThan(LEASE_MS + 1000));
+    await runDurableObjectAlarm(objectOf(machine.name));
+    await passRinging(clock, heardMs + NOTICED_MS - Date.now(), stubsOf([machine]));
+    expect(await machine.state()).toBe("silent");
   });
 
   it("its socket closes, its object is evicted, and the apiserver fails → silent within 45 s of it", async () => {
