@@ -69,7 +69,7 @@ export function judgeState(world: World, machine: LivingMachine, state: string):
       return `the apiserver answers since ${ago(world, world.kubeTrouble.sinceMs)}`;
     case "not-ready":
       if (isLong && !isTroubled) return unheard;
-      if (isTroubled || heard.notReady.wasOn(nowMs) || foreign.wasOn(nowMs) || !heard.wasInContact(nowMs, 0))
+      if (isTroubled || heard.mayBeNotReady(nowMs) || foreign.wasOn(nowMs) || !heard.wasInContact(nowMs, 0))
         return null;
       return heard.wasOutOfContact(nowMs) || blocked.wasOn(nowMs)
         ? null
@@ -156,7 +156,7 @@ function judgeReady(world: World, machine: LivingMachine, status: string): strin
   }
   if (heard.wasOutOfContact(nowMs)) return null;
   if (status === "Unknown") return `it reports since ${ago(world, heard.contactSinceMs)}`;
-  return heard.notReady.wasOn(nowMs) ? null : `it is ready since ${ago(world, heard.notReady.sinceMs)}`;
+  return heard.mayBeNotReady(nowMs) ? null : `it is ready since ${ago(world, heard.notReady.sinceMs)}`;
 }
 
 function judgePressure(world: World, machine: LivingMachine, type: Pressure, status: string): string | null {

@@ -169,6 +169,14 @@ export class Host {
     this.#platform.log(`${this.name}: ${why}`);
   }
 
+  /** Ends the object for ever. */
+  close(): void {
+    this.evict();
+    this.#stopAlarm();
+    this.#statements.clear();
+    this.#database.close();
+  }
+
   setAlarm(atMs: number | null): void {
     this.#stopAlarm();
     this.#alarmMs = atMs;

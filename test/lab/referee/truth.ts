@@ -66,6 +66,8 @@ export class Heard {
   readonly notReady: Flag;
   /** The pressures that the last report stated. */
   readonly pressures: Record<Pressure, Flag>;
+  /** What the reports that arrived have stated, whether the Worker accepted them or not. */
+  readonly #arrived = new Map<Flag, number>();
   /** How soon the Worker must notice a silence, by what the last answer said. */
   watchedBy: Watched = "nothing";
   /** The first message that arrived after the last gap, whether the Worker accepted it or not. */
@@ -97,7 +99,7 @@ export class Heard {
 
   /** Notes a report that arrives: what it states may be shown from now on, before the Worker has answered. */
   states(nowMs: number, vitals: Vitals): void {
-    for (const [flag, isOn] of this.#stated(vitals)) if (isOn) flag.set(true, nowMs);
+    for (const [flag, isOn] of this.#stated(vitals)) if (isOn) this.#arrived.set(flag, nowMs);
   }
 
   #stated({ errors, shuttingDown, signals }: Vitals): [Flag, boolean][] {
@@ -128,9 +130,20 @@ export class Heard {
     return nowMs - this.lastMs > LEASE_MS && nowMs - this.arrivedMs <= LEASE_MS;
   }
 
-  /** Returns true if a face may state the pressure as the machine's. */
+  #hasArrived(flag: Flag, nowMs: number): boolean {
+    return nowMs - (this.#arrived.get(flag) ?? -Infinity) <= LATE_MS;
+  }
+
+  /** Returns true if a face may state that the machine is not ready by its own word. */
+  mayBeNotReady(nowMs: number): boolean {
+    return this.notReady.wasOn(nowMs) || this.#hasArrived(this.notReady, nowMs);
+  }
+
+  /** Returns true if a face may state the pressure as the machine's. Of a silent machine the last word counts. */
   mayHave(type: Pressure, nowMs: number): boolean {
-    return this.pressures[type].wasOn(nowMs, PRESSURE_MS + LATE_MS);
+    const flag = this.pressures[type];
+    const saidMs = this.wasInContact(nowMs) ? nowMs : this.lastMs;
+    return flag.wasOn(saidMs, PRESSURE_MS + LATE_MS) || this.#hasArrived(flag, nowMs);
   }
 
   /** Returns true if a face may state that the pressure is absent. */

@@ -343,6 +343,9 @@ export class World {
     for (const machine of this.machines) machine.stop(true);
     await this.stopController?.();
     this.cluster.close();
+    for (const host of this.platform.hosts()) host.close();
+    // The loaded Worker stays in memory, and with it the environment.
+    for (const name of Object.keys(this.env)) delete this.env[name];
   }
 
   #cron(): void {
