@@ -7,12 +7,20 @@ export interface RoundReport extends Omit<RoundResult, "drawn"> {
   faults: (Omit<Drawn, "fault"> & { fault: string })[];
 }
 
+/** The number of rounds of one thread. Each round leaves an instance of the Worker's entry in the thread's memory. */
+const ROUNDS_OF_THREAD = 50;
+
 /** Plays the rounds of these seeds one after another. Calls `onRound` after each. */
 export async function runRounds(
   seeds: readonly number[],
   options: Omit<RoundOptions, "seed">,
   onRound: (round: RoundReport) => void,
 ): Promise<void> {
+  for (let from = 0; from < seeds.length; from += ROUNDS_OF_THREAD)
+    await runThread(seeds.slice(from, from + ROUNDS_OF_THREAD), options, onRound);
+}
+
+async function runThread(...[seeds, options, onRound]: Parameters<typeof runRounds>): Promise<void> {
   const thread = new Worker(new URL("./thread.ts", import.meta.url), {
     workerData: { seeds, options },
     execArgv: ["--disable-warning=DEP0204"],
