@@ -204,7 +204,12 @@ test.each<[plug: string, pull: (sources: Running) => unknown, changed: object, l
     { PIDPressure: notMeasured("pid.available") },
     /^warn pid\.available: ENOENT: .*\/proc\/loadavg/,
   ],
-  ["no cgroups", gone("/sys/fs/cgroup"), NO_MEMORY, /^warn memory\.available: ENOENT: .*\/sys\/fs\/cgroup/],
+  [
+    "no cgroups",
+    gone("/sys/fs/cgroup"),
+    NO_MEMORY,
+    /^warn memory\.available: \/sys\/fs\/cgroup has no memory controller/,
+  ],
   ["no CPUs in /sys", gone("/sys/devices"), {}, /^warn cores: /],
   [
     "DNS hangs",

@@ -111,7 +111,7 @@ describe("a proxy that opens the way", () => {
   });
 });
 
-it("given up while the proxy opens no connection → the connection to the proxy ends", async () => {
+it("given up while the proxy opens no connection → the connection to the proxy ends by its deadline", async () => {
   const arrived = Promise.withResolvers<void>();
   const { proxy, edge } = await behind(() => arrived.resolve());
   const origin = `https://${WORKER_NAME}`;
@@ -120,7 +120,8 @@ it("given up while the proxy opens no connection → the connection to the proxy
     trust: undefined,
   };
   const given = new AbortController();
-  const opened = openSocket(await asMachine(origin, outbound, edge), PATH, NOTHING, given.signal);
+  const upgrading = { ...(await asMachine(origin, outbound, edge)), deadlineMs: 100 };
+  const opened = openSocket(upgrading, PATH, NOTHING, given.signal);
   await arrived.promise;
   given.abort();
   expect((await opened).ok).toBe(false);
