@@ -44,7 +44,7 @@ export async function syncLease(steps: LeaseSteps, latest: Lease | null): Promis
   if (first && (first.renewed || first.gaveUp)) return withoutGaveUp(first);
   const ensured = await backoffEnsureLease(steps);
   const error = ensured.error ?? first?.error ?? null;
-  if (ensured.gaveUp) return { latest, renewed: false, error };
+  if (ensured.gaveUp) return { latest: first ? first.latest : latest, renewed: false, error };
   if (ensured.lease === null || ensured.created) {
     return { latest: ensured.lease, renewed: ensured.created, error };
   }
@@ -110,7 +110,8 @@ async function retryUpdateLease(steps: LeaseSteps, latest: Lease): Promise<Updat
       base = ensured.lease;
     } else if (attempt > 0) steps.onRepeatedHeartbeatFailure();
   }
-  return { latest, renewed: false, error, gaveUp: false };
+  // The next sync needs the lease that was read after a conflict: it would else meet the same conflict again.
+  return { latest: base, renewed: false, error, gaveUp: false };
 }
 
 /** Returns the lease to write. Fails if the lease has no owner, since such a lease would outlive its Node. */

@@ -315,6 +315,24 @@ describe("an apiserver that fails", () => {
     expect(machine.memory.leaseBackOff).toBeUndefined();
   });
 
+  it("and the PUT after a conflict fails → the next renewal is one PUT of the lease that was read", async () => {
+    const machine = new SteppingMachine(steady);
+    const { lease } = machine.apiserver;
+    machine.apiserver.lease = { ...lease, metadata: { ...lease?.metadata, resourceVersion: "99" } };
+    let puts = 0;
+    // The machine has used up its requests after the read of the lease.
+    machine.inBetween = (asked) =>
+      asked.endsWith("lease") && (asked.startsWith("PUT") ? ++puts > 1 : puts > 1)
+        ? statusResponse(503, "ServiceUnavailable")
+        : undefined;
+    expect((await renewLease(machine.context(), DEADLINE_MS)).renewed).toBe(false);
+    machine.inBetween = undefined;
+    machine.take();
+    machine.nowMs += 10_000;
+    expect((await renewLease(machine.context(), DEADLINE_MS)).renewed).toBe(true);
+    expect(machine.take()).toEqual(["PUT lease"]);
+  });
+
   it("and the lease vanishes in a conflict, without a read of the Node → no PUT without a version", async () => {
     const machine = new SteppingMachine(steady);
     let puts = 0;
