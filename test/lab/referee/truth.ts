@@ -6,6 +6,8 @@ import type { Vitals } from "../../../shared/protocol/report.ts";
 export const LATE_MS = 45_000;
 /** A machine without a message for this time is not in contact: its lease has expired. */
 const LEASE_MS = 40_000;
+/** The longest time of the first report after a gap, whose effects come before its answer. */
+const IN_PROGRESS_MS = 10_000;
 /** A pressure stays for this time after its last sign, as with a kubelet. */
 const PRESSURE_MS = DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs;
 
@@ -115,7 +117,7 @@ export class Heard {
 
   /** Returns true if the machine is in contact, or was within the last `ms`. */
   wasInContact(nowMs: number, ms = LATE_MS): boolean {
-    return nowMs - this.lastMs <= ms;
+    return nowMs - this.lastMs <= ms || nowMs - this.arrivingSinceMs <= IN_PROGRESS_MS;
   }
 
   /** Returns true if the machine is not in contact, or was not within the last 45 s. */

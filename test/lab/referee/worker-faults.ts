@@ -37,13 +37,13 @@ const deployment: Begin = ({ world }) => {
 };
 
 const lateAlarms: Begin = ({ world }) => {
-  const { platform, workerTrouble, time } = world;
-  workerTrouble.set(true, time.nowMs());
-  platform.alarmsLateMs = 20_000;
-  return () => {
-    platform.alarmsLateMs = 0;
-    workerTrouble.set(false, time.nowMs());
+  const { platform, workerTrouble, alarmsLate, time } = world;
+  const set = (isSo: boolean) => {
+    platform.alarmsLateMs = isSo ? 20_000 : 0;
+    for (const flag of [workerTrouble, alarmsLate]) flag.set(isSo, time.nowMs());
   };
+  set(true);
+  return () => set(false);
 };
 
 export const WORKER_FAULTS: readonly Fault[] = [

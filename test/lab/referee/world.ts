@@ -242,6 +242,8 @@ export class World {
   readonly kubeTrouble: Flag;
   /** No request to the apiserver succeeds. */
   readonly kubeGone: Flag;
+  /** Alarms ring late. */
+  readonly alarmsLate: Flag;
   /** A fault of the Worker's objects. */
   readonly workerTrouble: Flag;
   stopController: (() => Promise<void>) | null = null;
@@ -263,6 +265,7 @@ export class World {
     const longAgoMs = START_MS - 10 * MINUTE_MS;
     this.kubeTrouble = new Flag(false, longAgoMs);
     this.kubeGone = new Flag(false, longAgoMs);
+    this.alarmsLate = new Flag(false, longAgoMs);
     this.workerTrouble = new Flag(false, longAgoMs);
     globalThis.fetch = (...asked) => this.#receive(new Request(...asked));
   }
