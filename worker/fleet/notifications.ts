@@ -196,11 +196,13 @@ export class Notifications {
   async test(name: string, who: string): Promise<ReceiverTest | null> {
     const target = this.#receivers.target(name);
     if (!target) return null;
+    // The receiver is read before the wait, in which an operator may remove the receiver.
+    const { format } = this.#receivers.find(name)!.settings;
     await this.#in.audit({ who, what: "receiver.test", target: name, detail: "" });
     const { deployment, origin, newId, nowMs } = this.#in;
     const [atMs, message] = [nowMs(), newId()];
     const sent = { id: message, deployment, origin, receiver: name, atMs, dropped: 0, alerts: [] };
-    const body = testText(this.#receivers.find(name)!.settings.format, sent);
+    const body = testText(format, sent);
     const outcome = await sendDelivery(this.#in, target, { message, body });
     const { arrived, status, answer } = outcome;
     this.#receivers.tried(name, { atMs: nowMs(), error: errorOf(outcome), isTest: true });

@@ -412,6 +412,15 @@ describe("a receiver", () => {
       expect(fleet.deliveries).toEqual([]);
     }));
 
+  it("is removed while the audit log takes its test → the test arrives, and no row is left", () =>
+    withFleet(async (fleet) => {
+      await fleet.add();
+      const removing = fleet.notifications().remove("ops", "bob");
+      expect(await tested(fleet)).toMatchObject({ arrived: true });
+      expect(await removing).toBe(true);
+      expect(fleet.sql.exec("SELECT * FROM last_deliveries").toArray()).toEqual([]);
+    }));
+
   it("is removed → no row of it is left", () =>
     withFleet(async (fleet) => {
       await oneSilent(fleet, 500);
