@@ -16,7 +16,7 @@ export const ADMISSION = {
    * An enrolment begins if fewer than this number of machines have enrolled within `settlingMs` and have no socket yet.
    * These machines report over HTTP, and each of their reports costs as much as ten heartbeats over a socket.
    */
-  settling: 100,
+  settling: 400,
   settlingMs: 300_000,
   /** The apiserver is slow if its last answers, about 50, took more than this time in milliseconds on average. */
   slowMs: 150,
@@ -95,7 +95,10 @@ export class Admission {
     if (begun >= enrolments || begun + this.#settlingCount(nowMs) >= most) return refuse();
     const begin = () => this.#begin(whileBusy.enrolment, refuse, answer);
     const answered = await this.#enrolments.during(nowMs, begin);
-    if (answered.ok) this.#settling.set(name, this.#nowMs());
+    if (!answered.ok) return answered;
+    // A machine that enrols again counts from now on, so that the map stays in the order of time.
+    this.#settling.delete(name);
+    this.#settling.set(name, this.#nowMs());
     return answered;
   }
 
