@@ -11,7 +11,7 @@ export interface KubectlFlags {
   kubeContext?: string;
 }
 
-/** Returns the flags, which without --kubeconfig choose the cluster of the `npm start` with the folder `state`. */
+/** Returns the flags. Without --kubeconfig they choose the cluster of the `npm start` whose folder is `state`. */
 export function ofState<F extends KubectlFlags>(flags: F, { state }: { state?: string }): F {
   const { kubeconfig = state && join(state, "kubeconfig") } = flags;
   return { ...flags, ...(kubeconfig && { kubeconfig }) };

@@ -55,7 +55,10 @@ const AWAY = new Set<Phase | undefined>([
 /** For how many lease durations a machine may be opening a socket after the Worker has offered one, and the least rest. */
 const OPENING_LEASES = { whole: 2, rest: 1.5 } as const;
 
-/** Notes that a machine opens a socket, or that its socket has ended. Until a gateway watches the socket, `isOpening` makes the checks frequent. */
+/**
+ * Notes that a machine opens a socket, or that its socket has ended. Until a gateway watches the machine's next socket,
+ * `isOpening` makes the checks frequent.
+ */
 export function noteOpening(records: NodeRecordStore, leaseMs: number, nowMs: number): void {
   const { whole, rest } = OPENING_LEASES;
   const leftMs = (records.get("opening")?.untilMs ?? 0) - nowMs;
@@ -68,7 +71,10 @@ export function isOpening(records: NodeRecordStore, nowMs: number): boolean {
   return nowMs < (records.get("opening")?.untilMs ?? 0);
 }
 
-/** For how many lease durations a stored contact counts. An earlier version of the Worker does not remove it. */
+/**
+ * A stored contact counts for this number of lease durations: an earlier version of the Worker, as after a rollback, does
+ * not remove the record.
+ */
 const CONTACT_LEASES = 3;
 
 /** Returns the time of the machine's last message before its socket ended; undefined if unknown, or long ago. */
@@ -154,7 +160,10 @@ async function lastContact(
   return nowMs >= waitUntilMs ? contact : { kind: "unknown", askAgainMs: waitUntilMs, isWaiting: true };
 }
 
-/** Asks again soon after the apiserver's return: a machine that stopped meanwhile must not count as ready for minutes. */
+/**
+ * Returns that the last contact is unknown, with a time soon for the next check: when the apiserver answers again, a
+ * machine that has stopped must not count as ready for minutes.
+ */
 function unreadable({ nowMs, leaseDurationMs }: SilenceCheck): LastContact {
   const askAgainMs = nowMs + Math.min(leaseDurationMs, SILENCE_CHECK_MS);
   return { kind: "unknown", askAgainMs, isWaiting: false };

@@ -407,9 +407,9 @@ export class Upkeep {
   async watchForSilence(name: string): Promise<void> {
     const { facts, alarm, records } = this.#state;
     const silentFromMs = (this.#lastReportMs ?? 0) + facts.leaseMs() + 1;
-    // Another alarm may ring before, which would else set the next one to five minutes later.
+    // An alarm for other work may ring first. Without this note it would delay the check for silence by five minutes.
     noteOpening(records, facts.leaseMs(), currentMs());
-    // The object is evicted before the alarm rings, and the apiserver may not answer then.
+    // The object is evicted before the alarm rings, and the apiserver may not answer when the alarm rings.
     if (this.#lastReportMs !== undefined) records.put("contact", { lastMs: this.#lastReportMs });
     const next = silentFromMs <= currentMs() ? await this.#checkSilence(name, true) : silentFromMs;
     if (next !== null) await alarm.atLatest(next);
