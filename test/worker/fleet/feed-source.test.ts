@@ -6,28 +6,18 @@ import { gzipSync } from "node:zlib";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { FeedChanges, FeedMessage, FeedSnapshot } from "../../../shared/protocol/feed.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
-import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import { FeedSource } from "../../../worker/fleet/feed-source.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
-import { machineName, spread, spreadSummaryOf } from "../support/made-up-fleet.ts";
+import { machineName, PENDING, spread, spreadSummaryOf } from "../support/made-up-fleet.ts";
 import { writeMachines } from "../support/stored-machines.ts";
 
 const MACHINES = 10_000;
 const CHANGES = 200;
+/** Returns SQL for the numbers from `first` to a parameter. */
+const numbersFrom = (first: number) =>
+  `WITH RECURSIVE number(n) AS (SELECT ${first} UNION ALL SELECT n + 1 FROM number WHERE n < ?)`;
 const stub = env.INDEX.getByName("feed-source");
-
-const PENDING: PendingMachine = {
-  name: "x",
-  token: "t",
-  thumbprint: "p",
-  machineID: "",
-  systemUUID: "",
-  address: "",
-  askedAt: "",
-  expiresAt: "",
-  pinned: null,
-};
 
 class Told {
   readonly rows: MachineRows;
@@ -120,10 +110,9 @@ it("600 machines are removed, and 150 outages change → each is sent once; the 
     const { sql } = storage;
     const { source } = new Told(storage);
     const begin = source.begin(null).cursor;
-    const numbers = "WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < ?)";
-    sql.exec(`${numbers} INSERT INTO gone SELECT 'gone-' || n, 1, n FROM number`, 600);
+    sql.exec(`${numbersFrom(1)} INSERT INTO gone SELECT 'gone-' || n, 1, n FROM number`, 600);
     sql.exec(
-      `${numbers} INSERT INTO outages SELECT n, '203.0.113.' || n, 0, 0, 0, 2, 0, '{}', 600 + n FROM number`,
+      `${numbersFrom(1)} INSERT INTO outages SELECT n, '203.0.113.' || n, 0, 0, 0, 2, 0, '{}', 600 + n FROM number`,
       150,
     );
     sql.exec("UPDATE sequence SET value = 750");
@@ -155,8 +144,7 @@ it("more names of removed machines than are kept → each hundredth change may d
     const { sql } = storage;
     const told = new Told(storage);
     for (const index of [1, 2]) told.tell(index, 1);
-    const numbers = "WITH RECURSIVE number(n) AS (SELECT 3 UNION ALL SELECT n + 1 FROM number WHERE n < ?)";
-    sql.exec(`${numbers} INSERT INTO gone SELECT 'gone-' || n, 1, n FROM number`, 20_098);
+    sql.exec(`${numbersFrom(3)} INSERT INTO gone SELECT 'gone-' || n, 1, n FROM number`, 20_098);
     const remove = (index: number, seq: number) => {
       sql.exec("UPDATE sequence SET value = ?", seq - 1);
       const removed = told.rows.remove(machineName(index), 1, Date.UTC(2026, 0, 21), "left");

@@ -12,7 +12,7 @@ import type { Credential } from "../../../worker/identity/operator.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { MadeUpClock, MadeUpSocket } from "../support/feed-sockets.ts";
-import { FLEET_START_MS, machineName, summaryOf, updateOf } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, machineName, PENDING, summaryOf, updateOf } from "../support/made-up-fleet.ts";
 
 const HOLDER = { who: "alice", credential: { sha256: "x" } };
 const { intervalMs, acknowledgedMs, unacknowledged } = FEED_LIMITS;
@@ -231,19 +231,7 @@ describe("changes", () => {
       const socket = fleet.live();
       fleet.tell(1, { state: "silent", silentSinceMs: 5, address: "203.0.113.7" });
       fleet.tell(2, { state: "silent", silentSinceMs: 6, address: "203.0.113.7" });
-      fleet.source.setPending([
-        {
-          name: "x",
-          token: "t",
-          thumbprint: "p",
-          machineID: "",
-          systemUUID: "",
-          address: "",
-          askedAt: "",
-          expiresAt: "",
-          pinned: null,
-        },
-      ]);
+      fleet.source.setPending([PENDING]);
       fleet.clock.pass(intervalMs);
       fleet.acknowledge(socket);
       expect([...socket.view.outages.values()]).toMatchObject([{ machines: 2, silent: 2 }]);

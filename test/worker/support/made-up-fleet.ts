@@ -1,6 +1,7 @@
 // Makes machines' updates to the fleet index without node objects: summaries, and their changes.
 import type { FleetState } from "../../../shared/fleet/state.ts";
 import type { MachineSummary, MachineUpdate, UpdateEntry } from "../../../shared/fleet/summary.ts";
+import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 
 /** 2026-01-01T00:00:00Z */
 export const FLEET_START_MS = Date.UTC(2026, 0, 1);
@@ -66,6 +67,19 @@ export function summaryOf(index: number, change: Partial<MachineSummary> = {}): 
     ...change,
   };
 }
+
+/** A machine that waits for approval. */
+export const PENDING: PendingMachine = {
+  name: "x",
+  token: "t",
+  thumbprint: "p",
+  machineID: "",
+  systemUUID: "",
+  address: "",
+  askedAt: "",
+  expiresAt: "",
+  pinned: null,
+};
 
 export const machineName = (index: number) => `machine-${String(index).padStart(6, "0")}`;
 
