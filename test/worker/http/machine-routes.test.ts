@@ -1,4 +1,5 @@
 // Tests the table of docs/protocol.md: the answer to each report, and what the report changes.
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { base64url, SignJWT } from "jose";
@@ -161,9 +162,8 @@ it("a report with a valid kid and another key's signature → counts as a failed
     headers: { ...headers, "cf-connecting-ip": "192.0.2.79" },
     body,
   });
-  const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
   const environment = { ...env, FAILURES: { limit } };
-  expect((await worker.fetch(request, environment, context)).status).toBe(401);
+  expect((await worker.fetch(request, environment, createExecutionContext())).status).toBe(401);
   expect(limit.mock.calls).toEqual([[{ key: "192.0.2.79" }]]);
 });
 
@@ -378,9 +378,8 @@ describe("a socket", () => {
       ...(header !== null && { "rollcall-transport": header }),
     };
     const request = new Request(`${ORIGIN}/v1/nodes/${NAME}/report`, { method: "POST", headers, body });
-    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
     const environment = { ...env, ...more, NODES } as unknown as Environment;
-    const response = await worker.fetch(request, environment, context);
+    const response = await worker.fetch(request, environment, createExecutionContext());
     return { answer: await response.json<ReportAnswer & Problem>(), wants: asked[0]?.wantsSocket, kid };
   }
 
@@ -460,10 +459,11 @@ describe("a busy Worker", () => {
     const body = await enrolmentBody(name, { joinToken: await mintToken(), key });
     const headers = { "content-type": "application/json" };
     const request = new Request(ORIGIN + enrolmentPath(name), { method: "PUT", headers, body });
-    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
     const beganMs = currentMs();
     const REGISTRY = { getByName: () => ({ admit }) };
-    const response = await passing(Promise.resolve(worker.fetch(request, { ...env, REGISTRY }, context)));
+    const response = await passing(
+      Promise.resolve(worker.fetch(request, { ...env, REGISTRY }, createExecutionContext())),
+    );
     expect([response.status, currentMs() - beganMs, admissions]).toEqual([status, tookMs, times]);
   });
 

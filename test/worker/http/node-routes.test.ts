@@ -1,5 +1,6 @@
 // Tests the range that a request for a timeline may have: accepted and refused values, at limits and just over them.
 // Also tests machines that are revoked, deleted or not yet approved, or are removed during the request.
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -111,8 +112,11 @@ it("a machine whose name another key has → the answer asks for an operator's a
 });
 
 describe("during the request", () => {
-  /** Sends a request to a Worker whose objects are in memory. Returns the methods of the machine's object that it called. */
-  async function asking(method: string, path: string, { shown = null as object | null, body = {} } = {}) {
+  /**
+   * Sends a request to a Worker whose objects are in memory. `called` has the methods of the machine's object that
+   * would change something.
+   */
+  async function asking(method: string, path: string, shown: object | null = null) {
     const called: string[] = [];
     const does = (what: string, outcome: unknown) => () => {
       called.push(what);
@@ -139,10 +143,17 @@ describe("during the request", () => {
       REGISTRY: named(registry),
       INDEX: named({ summary: () => Promise.resolve(null) }),
     };
-    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
     const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
-    const init = { method, headers, ...(method === "PATCH" && { body: JSON.stringify(body) }) };
-    const response = await worker.fetch(new Request(ORIGIN + path, init), environment, context);
+    const init = {
+      method,
+      headers,
+      ...(method === "PATCH" && { body: JSON.stringify({ runtime: "none" }) }),
+    };
+    const response = await worker.fetch(
+      new Request(ORIGIN + path, init),
+      environment,
+      createExecutionContext(),
+    );
     return { status: response.status, called, body: await response.json<object>() };
   }
 
@@ -152,7 +163,7 @@ describe("during the request", () => {
     ["POST", "/v1/nodes/removed/believe"],
     ["PATCH", "/v1/nodes/removed"],
   ])("%s %s: the machine is removed → 404, and its object changes nothing", async (method, path) => {
-    const { status, called } = await asking(method, path, { body: { runtime: "none" } });
+    const { status, called } = await asking(method, path);
     expect([status, called]).toEqual([404, []]);
   });
 
@@ -165,7 +176,7 @@ describe("during the request", () => {
   });
 
   it("GET: the fleet index does not know the machine yet → its state without a summary", async () => {
-    const { status, body } = await asking("GET", "/v1/nodes/new", { shown: { phase: "registered" } });
+    const { status, body } = await asking("GET", "/v1/nodes/new", { phase: "registered" });
     expect([status, body]).toEqual([200, { phase: "registered", summary: null }]);
   });
 });

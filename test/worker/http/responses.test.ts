@@ -1,5 +1,6 @@
 // Tests that a Worker without its configuration reports this to machines. Such a Worker must not refuse their
 // signatures or tokens. Also tests the header authorization, and a machine's object that is forgotten.
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
@@ -18,9 +19,12 @@ import { facts, HEALTHY } from "../support/facts.ts";
 
 /** Sends a request to a Worker with other variables and secrets. */
 async function sendTo(more: object, path: string, init: RequestInit): Promise<Response> {
-  const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
   const silent = vi.spyOn(console, "error").mockImplementation(() => undefined);
-  const response = await worker.fetch(new Request(ORIGIN + path, init), { ...env, ...more }, context);
+  const response = await worker.fetch(
+    new Request(ORIGIN + path, init),
+    { ...env, ...more },
+    createExecutionContext(),
+  );
   silent.mockRestore();
   return response;
 }

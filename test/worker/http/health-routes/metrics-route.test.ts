@@ -1,4 +1,5 @@
 // Tests GET /metrics: its credentials, its answer, and its answer if a source does not respond.
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import worker from "../../../../worker/index.ts";
@@ -11,7 +12,6 @@ import { expectKnownLabels } from "../../support/metric-labels.ts";
 const index = env.INDEX.getByName("metrics-route");
 const registry = env.REGISTRY.getByName("metrics-route");
 const own = { ...env, INDEX: { getByName: () => index }, REGISTRY: { getByName: () => registry } };
-const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
 
 async function ask(
   more: object = {},
@@ -19,7 +19,7 @@ async function ask(
 ) {
   const headers = { authorization: `Bearer ${secret}`, accept };
   const request = new Request(ORIGIN + path, { method, headers });
-  const response = await worker.fetch(request, { ...own, ...more }, context);
+  const response = await worker.fetch(request, { ...own, ...more }, createExecutionContext());
   return {
     status: response.status,
     headers: response.headers,

@@ -1,5 +1,5 @@
 // Tests GET /readyz: its credentials, and its answers with and without a fault.
-import { evictDurableObject } from "cloudflare:test";
+import { createExecutionContext, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
 import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
@@ -13,11 +13,9 @@ import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../../support/constants.ts";
 import type { Fault } from "../../support/fault.ts";
 import { requestsAbout, setFault } from "../../support/machine.ts";
 
-const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
-
 async function ask(more: object = {}, path = "/readyz", secret = ADMIN_SECRET) {
   const request = new Request(ORIGIN + path, { headers: { authorization: `Bearer ${secret}` } });
-  const response = await worker.fetch(request, { ...env, ...more }, context);
+  const response = await worker.fetch(request, { ...env, ...more }, createExecutionContext());
   return { status: response.status, type: response.headers.get("content-type"), text: await response.text() };
 }
 

@@ -1,6 +1,6 @@
 // Tests the upgrade route: the requests that open a socket at a gateway, the headers that the Worker sends to the
 // gateway, and the answer to the machine if the gateway refuses the socket.
-import { listDurableObjectIds, runInDurableObject } from "cloudflare:test";
+import { createExecutionContext, listDurableObjectIds, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../../node-shim/identity/identity.ts";
@@ -55,8 +55,7 @@ function behind(answer: string | null) {
 const ADDRESS = { "cf-connecting-ip": "192.0.2.77" };
 
 function sendTo(environment: Environment, path: string, init: RequestInit): Promise<Response> | Response {
-  const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
-  return worker.fetch(new Request(ORIGIN + path, init), environment, context);
+  return worker.fetch(new Request(ORIGIN + path, init), environment, createExecutionContext());
 }
 
 async function opening(

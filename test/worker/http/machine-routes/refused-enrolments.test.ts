@@ -1,7 +1,8 @@
 // Tests the answer to an enrolment for each refusal of the registry, and to other requests that a machine's object
 // refuses. The registry and the machine's object are in memory.
+import { createExecutionContext } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { describe, expect, it, vi } from "vitest";
+import { expect, it, vi } from "vitest";
 import { makeMachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Problem } from "../../../../shared/protocol/answers.ts";
 import { failure, success } from "../../../../shared/result.ts";
@@ -19,7 +20,6 @@ import { reportHeaders } from "../../support/posting.ts";
 
 const NAME = "refused-enrolment";
 const key = await makeMachineKey();
-const context = { waitUntil: () => undefined, passThroughOnException: () => undefined, props: {} };
 const named = (object: object) => ({ getByName: () => object });
 
 /** Sends an enrolment to a Worker whose registry has this answer, and whose machine's object knows no pin. */
@@ -29,7 +29,11 @@ async function enrolling(admitted: unknown) {
   const headers = { "content-type": "application/json", "rollcall-until": String(Date.now() + 9000) };
   const request = new Request(ORIGIN + enrolmentPath(NAME), { method: "PUT", headers, body });
   const NODES = named({ enrol: () => Promise.resolve(null) });
-  const response = await worker.fetch(request, { ...env, REGISTRY: named({ admit }), NODES }, context);
+  const response = await worker.fetch(
+    request,
+    { ...env, REGISTRY: named({ admit }), NODES },
+    createExecutionContext(),
+  );
   expect(admit).toHaveBeenCalledTimes(1);
   const { reason, detail, challenge } = await response.json<Problem>();
   return { status: response.status, wait: response.headers.get("retry-after"), reason, detail, challenge };
@@ -88,14 +92,12 @@ it("an object that knows no pin of the machine any more → token-refused, and n
   expect(await enrolling(success({ name: NAME }))).toMatchObject({ status: 401, reason: "token-refused" });
 });
 
-describe("a request to leave that the machine's object refuses", () => {
-  it("→ the refusal, and the object is not forgotten", async () => {
-    const forget = vi.fn();
-    const NODES = named({ leave: () => Promise.resolve(KEY_REVOKED), forget });
-    const headers = await reportHeaders({ name: NAME, key, kid: await kidOf(NAME, key) }, "{}");
-    const request = new Request(`${ORIGIN}/v1/nodes/${NAME}/leave`, { method: "POST", headers, body: "{}" });
-    const response = await worker.fetch(request, { ...env, NODES }, context);
-    expect([response.status, await response.json()]).toMatchObject([403, { reason: "key-revoked" }]);
-    expect(forget).not.toHaveBeenCalled();
-  });
+it("a request to leave that the machine's object refuses → the refusal, and the object is not forgotten", async () => {
+  const forget = vi.fn();
+  const NODES = named({ leave: () => Promise.resolve(KEY_REVOKED), forget });
+  const headers = await reportHeaders({ name: NAME, key, kid: await kidOf(NAME, key) }, "{}");
+  const request = new Request(`${ORIGIN}/v1/nodes/${NAME}/leave`, { method: "POST", headers, body: "{}" });
+  const response = await worker.fetch(request, { ...env, NODES }, createExecutionContext());
+  expect([response.status, await response.json()]).toMatchObject([403, { reason: "key-revoked" }]);
+  expect(forget).not.toHaveBeenCalled();
 });
