@@ -77,7 +77,7 @@ describe("a machine whose last message was a quiet heartbeat", () => {
     expect((await machine.renewals()).at(-1)).toBeLessThanOrEqual(heardMs);
   });
 
-  it("its socket closes after a report without a loan, and another alarm of its object rings first → the same", async () => {
+  it("its socket closes after a report without a loan, and another alarm of its object rings first → silent in 45 s", async () => {
     const clock = stoppedClock();
     const machine = await lentMachine("silent-unlent", clock);
     clock.shift(120_000);

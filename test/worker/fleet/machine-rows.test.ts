@@ -112,9 +112,9 @@ describe("a sequel, which has only what is new", () => {
     }));
 
   it.each([
-    ["its lines", [SILENT], 2],
-    ["no line", [], 0],
-  ])("of a removed machine → the object keeps %s no longer", (_, entries, entryId) =>
+    ["with a line → the object deletes it", [SILENT], 2],
+    ["without a line → the object deletes none", [], 0],
+  ])("of a removed machine, %s", (_, entries, entryId) =>
     inIndex((rows) => {
       rows.take(updateOf(1, 9));
       rows.remove(machineName(1), 1, FLEET_START_MS, "left");

@@ -81,7 +81,7 @@ it.each([
   ["a delay of 3 ms", 3, 24],
   ["a delay of 6.25 ms", 6.25, TICK_MS],
   ["a delay of 1 s", 1000, TICK_MS],
-])("%s → the tick after it is 8 times as long as the delay, up to the longest", (_, delayMs, expected) => {
+])("%s → the next tick is 8 times as long, between the least and the longest", (_, delayMs, expected) => {
   const ticks: number[] = [];
   let [nowMs, next] = [0, () => undefined as void];
   const timer = sharedTimer(
