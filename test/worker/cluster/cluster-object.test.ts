@@ -425,7 +425,7 @@ describe("the watch of the Nodes", () => {
     ]);
   });
 
-  it("is in progress → the token is still renewed, and its alarm is still set", async () => {
+  it("is in progress → the token and the alarm as before; silent Nodes have a turn after a minute", async () => {
     const { more } = surroundings();
     let end = () => undefined as void;
     const body = new ReadableStream<Uint8Array>({ start: (stream) => void (end = () => stream.close()) });

@@ -116,7 +116,7 @@ it("a page without columns → refused at once, and the import continues with th
     },
   ));
 
-it("a backup without rows → imported, and the state has its progress", () =>
+it("a backup without rows → imported, the state has its progress, and another backup may follow", () =>
   withImports(
     "without rows",
     () => undefined,
