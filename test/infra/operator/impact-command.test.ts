@@ -1,14 +1,9 @@
 // Tests rollcall impact: flags, exit codes and formats, with a kubectl that the test plays.
 import { expect, test } from "vitest";
-import {
-  OperatorProgram,
-  passOnCommonFlags,
-  withCommonFlags,
-} from "../../../infra/operator/operator-program.ts";
-import { polledChanges } from "./polled-changes.ts";
 import { impactCommand } from "../../../infra/operator/impact-command.ts";
 import type { KubectlEnd } from "../../../infra/operator/kubectl.ts";
 import { TOLERATES_ALL, workload } from "../impact/made-up-cluster.ts";
+import { playAlone } from "./played.ts";
 
 type Kubectl = (path: string) => Partial<KubectlEnd>;
 
@@ -24,31 +19,13 @@ const failing =
   () => ({ fault: "exit code 1", stderr });
 
 async function run(args: string[], kubectl: Kubectl = clean) {
-  const ended = { code: 0, stdout: "", stderr: "" };
   const asked: (readonly string[])[] = [];
-  const program = withCommonFlags(
-    new OperatorProgram({
-      process: {
-        env: {},
-        stdout: { write: (text: string) => (ended.stdout += text) },
-        stderr: { write: (text: string) => (ended.stderr += text) },
-        set exitCode(code: number) {
-          ended.code = code;
-        },
-      },
-      terminal: { isInteractive: false, ask: () => Promise.resolve(undefined) },
-      now: () => 0,
-      pause: () => Promise.resolve(),
-      changesOf: () => polledChanges(() => Promise.resolve()),
-    }),
-  );
-  impactCommand(program, (words) => {
+  const played = (words: readonly string[]) => {
     asked.push(words);
     const path = words[0] === "create" ? "-f" : (words[2] ?? "");
     return Promise.resolve({ stdout: "", stderr: "", fault: null, ...kubectl(path) });
-  });
-  passOnCommonFlags(program);
-  await program.parseAsync(["impact", ...args], { from: "user" }).catch(() => (ended.code = 2));
+  };
+  const ended = await playAlone((program) => impactCommand(program, played), ["impact", ...args]);
   return { ...ended, asked };
 }
 

@@ -1,7 +1,13 @@
 // Runs the command line in this process, on a terminal of any width, against a server with the test's answers.
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { CommanderError } from "commander";
 import { polledChanges } from "./polled-changes.ts";
+import {
+  OperatorProgram,
+  passOnCommonFlags,
+  withCommonFlags,
+} from "../../../infra/operator/operator-program.ts";
 import { runCommandLine } from "../../../infra/operator/program.ts";
 
 export interface AskedFor {
@@ -99,5 +105,38 @@ export async function play(args: string[], played: Played = {}) {
     pause,
     changesOf: () => polledChanges(pause),
   });
+  return ended;
+}
+
+/**
+ * Runs a program whose one command `add` adds, typically with a kubectl of the test. `types` is the answer that the
+ * user types; undefined if there is no terminal.
+ */
+export async function playAlone(add: (program: OperatorProgram) => void, args: string[], types?: string) {
+  const ended = { code: 0, stdout: "", stderr: "" };
+  const program = withCommonFlags(
+    new OperatorProgram({
+      process: {
+        env: {},
+        stdout: { write: (text: string) => (ended.stdout += text) },
+        stderr: { write: (text: string) => (ended.stderr += text) },
+        set exitCode(code: number) {
+          ended.code = code;
+        },
+      },
+      terminal: { isInteractive: types !== undefined, ask: () => Promise.resolve(types) },
+      now: () => 0,
+      pause: () => Promise.resolve(),
+      changesOf: () => polledChanges(() => Promise.resolve()),
+    }),
+  );
+  add(program);
+  passOnCommonFlags(program);
+  try {
+    await program.parseAsync(args, { from: "user" });
+  } catch (error) {
+    if (!(error instanceof CommanderError)) throw error;
+    ended.code = 2;
+  }
   return ended;
 }

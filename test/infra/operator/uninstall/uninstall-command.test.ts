@@ -3,14 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it, test } from "vitest";
 import { parseAllDocuments } from "yaml";
-import {
-  OperatorProgram,
-  passOnCommonFlags,
-  withCommonFlags,
-} from "../../../../infra/operator/operator-program.ts";
 import { SHARED_OBJECTS } from "../../../../infra/operator/uninstall/cluster-objects.ts";
 import { uninstallCommand } from "../../../../infra/operator/uninstall/uninstall-command.ts";
-import { polledChanges } from "../polled-changes.ts";
+import { playAlone } from "../played.ts";
 import { failure, success } from "../../../../shared/result.ts";
 import { ROOT } from "../../../e2e/local-cluster.ts";
 
@@ -27,7 +22,6 @@ interface MadeUpCluster {
 }
 
 async function run(args: string[], cluster: MadeUpCluster, types?: string) {
-  const ended = { code: 0, stdout: "", stderr: "" };
   const asked: string[] = [];
   const clusters = new Set<string>();
   const lines = (texts: readonly string[]) => success(texts.map((text) => `${text}\n`).join(""));
@@ -63,25 +57,8 @@ async function run(args: string[], cluster: MadeUpCluster, types?: string) {
     }
     return success("");
   };
-  const program = withCommonFlags(
-    new OperatorProgram({
-      process: {
-        env: {},
-        stdout: { write: (text: string) => (ended.stdout += text) },
-        stderr: { write: (text: string) => (ended.stderr += text) },
-        set exitCode(code: number) {
-          ended.code = code;
-        },
-      },
-      terminal: { isInteractive: types !== undefined, ask: () => Promise.resolve(types) },
-      now: Date.now,
-      pause: () => Promise.resolve(),
-      changesOf: () => polledChanges(() => Promise.resolve()),
-    }),
-  );
-  uninstallCommand(program, kubectl);
-  passOnCommonFlags(program);
-  await program.parseAsync(["uninstall", ...args], { from: "user" });
+  const words = ["uninstall", ...args];
+  const ended = await playAlone((program) => uninstallCommand(program, kubectl), words, types);
   return {
     ...ended,
     asked,
