@@ -120,10 +120,11 @@ it("given up while the proxy opens no connection → the connection to the proxy
     trust: undefined,
   };
   const given = new AbortController();
-  const upgrading = { ...(await asMachine(origin, outbound, edge)), deadlineMs: 100 };
-  const opened = openSocket(upgrading, PATH, NOTHING, given.signal);
+  const pass = heldTimers();
+  const opened = openSocket(await asMachine(origin, outbound, edge), PATH, NOTHING, given.signal);
   await arrived.promise;
   given.abort();
+  pass(9000);
   expect((await opened).ok).toBe(false);
   await eventually(() => proxy.sockets.size).toBe(0);
 });
