@@ -90,11 +90,11 @@ describe("the token that is read", () => {
     });
   });
 
-  it.each<[situation: string, content: string, mode: number, warnings: number]>([
-    ["with a token, for its owner alone", STAMPED, 0o600, 0],
-    ["with a token, readable by all", STAMPED, 0o644, 1],
-    ["without a token, readable by all", "to be filled in", 0o644, 0],
-  ])("a file %s → %#", async (_, content, mode, warnings) => {
+  it.each<[situation: string, warnings: number, content: string, mode: number]>([
+    ["with a token, for its owner alone", 0, STAMPED, 0o600],
+    ["with a token, readable by all", 1, STAMPED, 0o644],
+    ["without a token, readable by all", 0, "to be filled in", 0o644],
+  ])("a file %s → warnings: %i", async (_, warnings, content, mode) => {
     writeFileSync(file(), content);
     chmodSync(file(), mode);
     expect((await read(file(), {})).warned).toHaveLength(warnings);

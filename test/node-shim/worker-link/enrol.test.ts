@@ -12,6 +12,7 @@ import { problem } from "../../../worker/problems.ts";
 import { eventually } from "../base/eventually.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 import { heldTimers } from "../base/timers.ts";
+import { JOIN_TOKEN } from "../cli/machine-folder.ts";
 
 const refused = (reason: Reason, retryAfterMs?: number) => ({
   reason: "refused" as const,
@@ -106,7 +107,7 @@ describe("a machine without an enrolment", () => {
     const { path: state, remove } = temporaryFolder();
     onTestFinished(remove);
     const joinTokenFile = join(state, "token");
-    writeFileSync(joinTokenFile, `rcj1_${"A".repeat(43)}`, { mode });
+    writeFileSync(joinTokenFile, JOIN_TOKEN, { mode });
     const key = await makeMachineKey();
     const stopping = new AbortController();
     const [lines, proofs]: [string[], unknown[]] = [[], []];
@@ -213,9 +214,9 @@ describe("an enrolment that is to be stored", () => {
   };
 
   it.each([
-    ["on a file system with room", () => undefined, []],
-    ["on a full file system", failing("ENOSPC"), ["true ENOSPC"]],
-  ])("%s → %#", (_, store, later) => {
+    ["on a file system with room → at once", () => undefined, []],
+    ["on a full file system → later", failing("ENOSPC"), ["true ENOSPC"]],
+  ])("%s", (_, store, later) => {
     expect(stored(store)).toEqual(later);
   });
 

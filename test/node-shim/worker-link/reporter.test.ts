@@ -363,13 +363,13 @@ describe("the time without an answer", () => {
 describe("a proxy that refuses large bodies (413)", () => {
   const image = (name: string) => ({ repoDigests: [], repoTags: [name.repeat(200)], sizeBytes: 1 });
   const LARGE = { ...FACTS, images: Array.from({ length: 200 }, () => image("i")) } as Facts;
-  /** Answers as a proxy with this limit, before a Worker that accepts everything. */
-  const behind = (mostBytes: number, html = "<h1>413 Request Entity Too Large</h1>") =>
+  /** Answers as a proxy with this limit, before a Worker with one answer to everything. */
+  const behind = (mostBytes: number, html = "<h1>413 Request Entity Too Large</h1>", worker = ok("t")) =>
     Array.from(
       { length: 12 },
       () =>
         ({ body }: TransportRequest): Scripted =>
-          Buffer.byteLength(body) > mostBytes ? { status: 413, body: html } : ok("t"),
+          Buffer.byteLength(body) > mostBytes ? { status: 413, body: html } : worker,
     );
   const imagesIn = (request: TransportRequest | undefined) =>
     request && (bodyOf(request).facts as Facts | undefined);
@@ -401,13 +401,7 @@ describe("a proxy that refuses large bodies (413)", () => {
   });
 
   it("accepts no facts at all, and the Worker has forgotten the earlier ones → vitals alone, until it is refused", async () => {
-    const answers = Array.from(
-      { length: 12 },
-      () =>
-        ({ body }: TransportRequest): Scripted =>
-          Buffer.byteLength(body) > 500 ? { status: 413, body: "" } : factsUnknown("t"),
-    );
-    const { report, posted } = scripted(ok("t"), ...answers);
+    const { report, posted } = scripted(ok("t"), ...behind(500, "", factsUnknown("t")));
     await report(FACTS, VITALS);
     expect(await report({ ...LARGE, attachLimits: {} }, VITALS)).toMatchObject({
       error: { problem: { reason: "facts-unknown" } },

@@ -9,7 +9,7 @@ import { temporaryFolder } from "../../base/temporary-folder.ts";
 type Step = "linkSync" | "renameSync" | "unlinkSync";
 const real = { linkSync: fs.linkSync, renameSync: fs.renameSync, unlinkSync: fs.unlinkSync };
 
-/** Calls `hook` before each call of a function of node:fs, until the test ends. Its error takes the place of the call. */
+/** Calls `hook` before each call of a function of node:fs, until the test ends. No call follows an error of `hook`. */
 function before(step: Step, hook: () => void): void {
   const call = (...args: unknown[]) => {
     hook();
@@ -62,11 +62,11 @@ describe("a file system that cannot be written", () => {
     ["EDQUOT", "free some space there"],
     ["EROFS", "run as a user who may write there"],
     ["EACCES", "run as a user who may write there"],
-  ])("%s → an error that says: %s", (code, cure) => {
+  ])("%s → an error that says: %s", (code, remedy) => {
     before("linkSync", failing(code));
     expect(() => lockFolder(folder.path)).toThrow(
       expect.objectContaining({
-        message: `${folder.path} cannot be used (${code}): pass another --state, or ${cure}`,
+        message: `${folder.path} cannot be used (${code}): pass another --state, or ${remedy}`,
         cause: expect.objectContaining({ code }) as Error,
       }),
     );
@@ -84,7 +84,7 @@ describe("a file system that cannot be written", () => {
   test.each([
     ["an ended process → runs", ENDED, ["EROFS"]],
     ["a living process → does not run", null, []],
-  ])("and the shim may run without a lock, which has %s", (_, holder, expected) => {
+  ])("and the shim may run without a lock; the present lock is of %s", (_, holder, expected) => {
     held(holder ?? living());
     before("linkSync", failing("EROFS"));
     const codes: string[] = [];
