@@ -39,6 +39,7 @@ export async function openSocket(
   path: string,
   listener: SocketListener,
   signal: AbortSignal,
+  open = openWebSocket, // another function in tests without a network
 ): Promise<Result<GatewaySocket, UpgradeRefusal>> {
   const { name, origin, key, kid } = machine;
   const keys = makeSessionKeys();
@@ -51,7 +52,7 @@ export async function openSocket(
     session: keys.publicKey,
   } as const;
   const agent = agentTo(origin, outbound, deadlineMs);
-  const opened = await openWebSocket({
+  const opened = await open({
     url,
     headers: { ...until?.(), authorization: `Bearer ${await signConnect(key, kid, claims)}` },
     agent,

@@ -1,27 +1,26 @@
-// Runs the shim's own loop, link and reporter for one machine of a round, in virtual time. What the machine gathers, and
-// the way to the Worker, belong to the round.
+// Runs the shim's own loop, link and reporter for one machine of a round, in virtual time. The round makes the facts and
+// the vitals, and carries requests and sockets.
 import { startLoop } from "../../../node-shim/loop/loop.ts";
-import { LateAnswer, type Transport } from "../../../node-shim/worker-link/exchange.ts";
+import { LateAnswer, retryAfterMs, type Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { Link } from "../../../node-shim/worker-link/link.ts";
-import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
+import { DIRECTLY, lateText } from "../../../node-shim/worker-link/outbound.ts";
 import { gatewayPace } from "../../../node-shim/worker-link/pace.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
-import { makeSessionKeys } from "../../../node-shim/worker-link/session.ts";
-import { signConnect } from "../../../node-shim/worker-link/sign.ts";
-import { GatewaySocket } from "../../../node-shim/worker-link/socket-transport.ts";
-import type { openSocket } from "../../../node-shim/worker-link/upgrade.ts";
-import type { WebSocketConnection } from "../../../node-shim/worker-link/websocket.ts";
+import { openSocket } from "../../../node-shim/worker-link/upgrade.ts";
+import type {
+  Opening,
+  openWebSocket,
+  WebSocketConnection,
+} from "../../../node-shim/worker-link/websocket.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import { failure, success } from "../../../shared/result.ts";
 import type { Time } from "./objects.ts";
-import type { ClientSocket } from "./web-sockets.ts";
+import { type ClientSocket, LOST, NOWHERE } from "./web-sockets.ts";
 
 /** The deadline of a request of the shim, and the longest wait for an answer on a socket. */
 const DEADLINE_MS = 9000;
-/** The code of a connection that ended without a close frame. */
-const LOST_CODE = 1006;
 
 /** The way between a machine and the Worker. */
 export interface Path {
@@ -31,10 +30,9 @@ export interface Path {
   carry: (socket: ClientSocket) => void;
 }
 
-export interface ProcessOptions {
+interface ProcessOptions {
   machine: EnrolledMachine;
   startId: string;
-  ticket: string;
   time: Time;
   random: () => number;
   /** Returns the machine's wall clock, in milliseconds since 1970. */
@@ -50,11 +48,11 @@ export interface ShimProcess {
   kill: (isClosed: boolean) => void;
   /** Makes the shim read its vitals at once, as a probe that saw a change does. */
   see: () => void;
-  /** Stops the process, as SIGSTOP does. Returns a function that continues it. `isSuspend`: the whole machine sleeps. */
+  /** Stops the process, as SIGSTOP does; with `isSuspend` the whole machine. Returns a function that continues it. */
   freeze: (isSuspend: boolean) => () => void;
 }
 
-/** Holds back what a process that is stopped would do. */
+/** Holds back the callbacks of a stopped process until the process continues. */
 class Freezer {
   #isFrozen = false;
   #held: (() => void)[] = [];
@@ -78,7 +76,7 @@ class Freezer {
 
 /** Starts a process of the shim. */
 export function startShim(options: ProcessOptions): ShimProcess {
-  const { machine, startId, ticket, time, random, wallMs, gather, usesSockets, log } = options;
+  const { machine, startId, time, random, wallMs, gather, usesSockets, log } = options;
   const stop = new AbortController();
   // Timers ring at whole milliseconds, as those of Node.js do.
   const freezer = new Freezer();
@@ -97,13 +95,15 @@ export function startShim(options: ProcessOptions): ShimProcess {
     log: (level, message) => log(`${level} ${message}`),
     dropHttp: () => undefined,
     changed: () => undefined,
-    open: (upgrading, ...how) => open({ ...options, sockets, freezer }, upgrading, ...how),
+    open: (upgrading, to, listener, signal) =>
+      openSocket(upgrading, to, listener, signal, (opening) =>
+        open({ ...options, sockets, freezer }, opening),
+      ),
   });
   const pace = gatewayPace(clock.nowMs);
   const report = reporter({
     ...machine,
     startId,
-    ticket,
     send: transport(options, freezer),
     link,
     machineTime: () => new Date(wallMs()).toISOString(),
@@ -126,11 +126,9 @@ export function startShim(options: ProcessOptions): ShimProcess {
   return {
     kill(isClosed) {
       stop.abort();
-      if (isClosed) link.close();
-      else
-        for (const socket of sockets) socket.wire = { toServer: () => undefined, toClient: () => undefined };
-      for (const socket of sockets) if (isClosed) socket.close();
+      if (!isClosed) for (const socket of sockets) socket.wire = NOWHERE;
       link.close();
+      for (const socket of sockets) socket.close();
     },
     see() {
       const { facts, vitals } = gather();
@@ -150,7 +148,7 @@ export function startShim(options: ProcessOptions): ShimProcess {
 /** Returns a promise of `work` that rejects with a LateAnswer after the shim's deadline. */
 function inTime<T>(time: Time, freezer: Freezer, work: Promise<T>): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const late = () => reject(new LateAnswer(`no answer within ${DEADLINE_MS / 1000} s`));
+  const late = () => reject(new LateAnswer(lateText(DEADLINE_MS)));
   const stop = time.after(DEADLINE_MS, () => freezer.run(late));
   return Promise.race([work, promise]).finally(stop);
 }
@@ -161,60 +159,43 @@ function transport({ machine, path, time }: ProcessOptions, freezer: Freezer): T
       // oxlint-disable-next-line unicorn/no-invalid-fetch-options -- the method is POST or PUT
       const response = await path.send(new Request(machine.origin + to, { method, headers, body }));
       await freezer.thawed();
-      const waitS = Number(response.headers.get("retry-after"));
+      const waitMs = retryAfterMs(response.headers.get("retry-after"));
       return {
         status: response.status,
         body: await response.text(),
-        ...(waitS > 0 && { retryAfterMs: waitS * 1000 }),
+        ...(waitMs !== undefined && { retryAfterMs: waitMs }),
       };
     };
     return inTime(time, freezer, ask());
   };
 }
 
-type Opening = Parameters<typeof openSocket>;
-
 interface OpeningContext extends ProcessOptions {
   sockets: Set<ClientSocket>;
   freezer: Freezer;
 }
 
-/** Opens a socket as openSocket does, by the round's way. */
+/** Opens a WebSocket as openWebSocket does, over the round's network. */
 async function open(
-  { path, time, random, sockets, freezer }: OpeningContext,
-  { machine, clock, deadlineMs, patienceMs }: Opening[0],
-  to: string,
-  listener: Opening[2],
-  _signal: AbortSignal,
-): ReturnType<typeof openSocket> {
-  const { name, origin, key, kid } = machine;
-  const keys = makeSessionKeys();
-  const url = new URL(to, origin);
-  const claims = {
-    sub: name,
-    aud: origin,
-    method: "GET",
-    path: url.pathname,
-    session: keys.publicKey,
-  } as const;
-  const headers = { upgrade: "websocket", authorization: `Bearer ${await signConnect(key, kid, claims)}` };
+  { path, time, sockets, freezer }: OpeningContext,
+  { url, headers }: Opening,
+): ReturnType<typeof openWebSocket> {
   try {
-    const response = await inTime(time, freezer, path.send(new Request(url, { headers })));
-    const { webSocket: socket } = response as unknown as { webSocket: ClientSocket | null };
-    if (!socket) return failure({ why: `HTTP ${response.status}`, ...(await refusalOf(response)) });
+    const request = new Request(url, { headers: { ...headers, upgrade: "websocket" } });
+    const response = await inTime(time, freezer, path.send(request));
+    const { status, webSocket: socket } = response as Response & { webSocket?: ClientSocket | null };
+    if (!socket) {
+      const answer = { status, body: await response.text(), headers: Object.fromEntries(response.headers) };
+      return failure({ reason: "answered", ...answer });
+    }
     path.carry(socket);
     sockets.add(socket);
-    const parts = { name, keys, clock, deadlineMs, patienceMs, random };
-    return success(new GatewaySocket(connectionOn(socket, freezer), parts, listener));
+    return success(connectionOn(socket, freezer));
   } catch (error) {
-    return failure({ why: String(error), reason: null, retryAfterMs: 0 });
+    return failure(
+      error instanceof LateAnswer ? { reason: "late" } : { reason: "failed", error: error as Error },
+    );
   }
-}
-
-async function refusalOf(response: Response): Promise<{ reason: string | null; retryAfterMs: number }> {
-  const body: unknown = await response.json().catch(() => null);
-  const { reason = null } = (body ?? {}) as { reason?: string };
-  return { reason, retryAfterMs: 1000 * Number(response.headers.get("retry-after") ?? 0) };
 }
 
 function connectionOn(socket: ClientSocket, freezer: Freezer): WebSocketConnection {
@@ -225,7 +206,7 @@ function connectionOn(socket: ClientSocket, freezer: Freezer): WebSocketConnecti
       socket.listen({
         received: (text) => freezer.run(() => listener.received(text)),
         ended: (code, reason) => {
-          const why = code === LOST_CODE ? "the connection was closed" : `it was closed (${code}: ${reason})`;
+          const why = code === LOST ? "the connection was closed" : `it was closed (${code}: ${reason})`;
           freezer.run(() => listener.ended(why));
         },
       });
@@ -233,6 +214,6 @@ function connectionOn(socket: ClientSocket, freezer: Freezer): WebSocketConnecti
     send: (text) => socket.send(text),
     ping: () => socket.ping(() => ponged()),
     close: () => socket.close(),
-    terminate: () => socket.close(LOST_CODE),
+    terminate: () => socket.close(LOST),
   };
 }

@@ -2,7 +2,7 @@
 import type { LoadedWorker } from "./worker.ts";
 import type { Path } from "./machine.ts";
 import type { Time } from "./objects.ts";
-import type { ClientSocket } from "./web-sockets.ts";
+import { type ClientSocket, NOWHERE } from "./web-sockets.ts";
 
 /** A fault of a machine's way to the Worker. */
 export type PathFault =
@@ -90,7 +90,7 @@ export class Network implements Path {
 
   /** Makes all open sockets half-open: no side notices. */
   halfOpen(): void {
-    for (const socket of this.sockets) socket.wire = { toServer: () => undefined, toClient: () => undefined };
+    for (const socket of this.sockets) socket.wire = NOWHERE;
     this.sockets.clear();
   }
 }

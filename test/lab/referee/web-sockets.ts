@@ -1,18 +1,21 @@
 // Plays the two ends of a WebSocket between a client and a Durable Object.
 import type { Host } from "./objects.ts";
 
-/** The way between the two ends. Calls `arrive` when a frame arrives; never, if the frame is lost. */
-export interface Wire {
+/** Carries frames between the two ends. Calls `arrive` when a frame arrives; never if the frame is lost. */
+interface Wire {
   toServer: (arrive: () => void) => void;
   toClient: (arrive: () => void) => void;
 }
 
 const AT_ONCE: Wire = { toServer: queueMicrotask, toClient: queueMicrotask };
+/** The wire of a half-open connection, which loses all frames. */
+export const NOWHERE: Wire = { toServer: () => undefined, toClient: () => undefined };
 
 const STATES = { open: 1, closing: 2, closed: 3 } as const;
-const LOST = 1006;
+/** The code of a connection that ended without a close frame. */
+export const LOST = 1006;
 
-/** The end that the object has. The platform keeps its attachment through an eviction. */
+/** The object's end. Its attachment outlives an eviction. */
 export class ServerSocket {
   readyState: number = STATES.open;
   host: Host | null = null;
@@ -39,7 +42,7 @@ export class ServerSocket {
     });
   }
 
-  /** Ends the connection without a close frame and without a call of the object. */
+  /** Ends the connection without a close frame. Calls no method of the object. */
   lose(): void {
     this.readyState = STATES.closed;
     this.#client.wire.toClient(() => this.#client.ended(LOST, ""));
@@ -53,7 +56,7 @@ export class ServerSocket {
     return structuredClone(this.#attachment);
   }
 
-  /** Takes a frame of the client. */
+  /** Handles a frame that the client sent. */
   take(text: string): void {
     if (this.readyState !== STATES.open) return;
     const auto = this.host?.autoResponse;
@@ -68,16 +71,16 @@ export class ServerSocket {
   }
 }
 
-export interface ClientListener {
+interface ClientListener {
   received: (text: string) => void;
   ended: (code: number, reason: string) => void;
 }
 
-/** The end that the client has. Frames that arrive before `listen` wait. */
+/** The client's end. Frames that arrive before `listen` wait. */
 export class ClientSocket {
   readonly server = new ServerSocket(this);
   wire: Wire = AT_ONCE;
-  /** Sees the frames that each end sends. */
+  /** Called when a frame of the client arrives, and when the object sends one. */
   observer: { sent: (text: string) => void; answered: (text: string) => void } | null = null;
   #listener: ClientListener | null = null;
   readonly #waiting: ((listener: ClientListener) => void)[] = [];
@@ -108,16 +111,16 @@ export class ClientSocket {
   }
 
   received(text: string): void {
-    if (this.#isOpen) this.#tell((listener) => listener.received(text));
+    if (this.#isOpen) this.#notify((listener) => listener.received(text));
   }
 
   ended(code: number, reason: string): void {
     if (!this.#isOpen) return;
     this.#isOpen = false;
-    this.#tell((listener) => listener.ended(code, reason));
+    this.#notify((listener) => listener.ended(code, reason));
   }
 
-  #tell(act: (listener: ClientListener) => void): void {
+  #notify(act: (listener: ClientListener) => void): void {
     if (this.#listener) act(this.#listener);
     else this.#waiting.push(act);
   }

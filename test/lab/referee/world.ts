@@ -131,7 +131,6 @@ export class LivingMachine {
     const process = startShim({
       machine: { name: this.name, origin: ORIGIN, key: this.#key, kid: this.kid },
       startId,
-      ticket: "",
       time,
       random: randomNumber,
       wallMs: () => time.nowMs() + this.health.wallOffsetMs,
