@@ -1,18 +1,13 @@
-// Lists the faults of the apiserver, of the way to it, and what other writers do to Nodes and leases.
+// Lists the faults of the apiserver and of the network to it, and other writers' changes of Nodes and leases.
 import type { KubeFault } from "./cluster.ts";
-import type { Begin, Fault } from "./faults.ts";
+import { type Begin, type Fault, faultsWith, NOTHING } from "./fault.ts";
 
-const NOTHING = () => undefined;
 const MERGE = "application/merge-patch+json";
 const STRATEGIC = "application/strategic-merge-patch+json";
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases";
 
-const of = (name: string, seconds: Fault["seconds"], begin: Begin, isOfMachine = false): Fault => ({
-  name,
-  seconds,
-  begin,
-  isOfMachine,
-});
+const of = faultsWith({ isOfMachine: false });
+const ofMachine = faultsWith({ isOfMachine: true });
 
 /** Adds a fault of the apiserver. `only`: the requests that meet it; absent: all requests. */
 const onKube =
@@ -38,7 +33,7 @@ const onKube =
 /** The faults with which no request succeeds. */
 const NO_ANSWERS = new Set<KubeFault["kind"]>(["away", "refuses connections", "page"]);
 
-/** Another writer's act on the machine's Node, which the Worker reverts, or leaves in place. */
+/** Changes the machine's Node or lease as another writer, at once. The Worker reverts the change or leaves it. */
 const otherWriter =
   (
     method: string,
@@ -106,14 +101,13 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
   of("the apiserver answers after 2 s", [20, 240], onKube({ kind: "slow", ms: 2000 })),
   of("answers of the apiserver are lost", [10, 120], onKube({ kind: "answers lost" }, /^(PUT|PATCH|POST)/)),
   of("a third of the requests to the apiserver fails", [20, 240], onKube({ kind: "some fail", share: 0.3 })),
-  of("its Node is deleted", [20, 120], deleted, true),
-  of(
+  ofMachine("its Node is deleted", [20, 120], deleted),
+  ofMachine(
     "its lease is deleted",
     [1, 1],
     otherWriter("DELETE", (name) => `${LEASES}/${name}`),
-    true,
   ),
-  of(
+  ofMachine(
     "another writer sets Ready to False",
     [1, 1],
     otherWriter(
@@ -122,25 +116,21 @@ export const CLUSTER_FAULTS: readonly Fault[] = [
       () => READY_FALSE,
       STRATEGIC,
     ),
-    true,
   ),
-  of(
+  ofMachine(
     "another writer taints its Node",
     [1, 1],
     otherWriter("PATCH", node, () => TAINT, STRATEGIC),
-    true,
   ),
-  of(
+  ofMachine(
     "another writer cordons its Node",
     [1, 1],
     otherWriter("PATCH", node, () => ({ spec: { unschedulable: true } })),
-    true,
   ),
-  of(
+  ofMachine(
     "another writer removes the deployment's label",
     [1, 1],
     otherWriter("PATCH", node, () => ({ metadata: { labels: { "rollcall.dev/deployment": null } } })),
-    true,
   ),
   of("the node controller is away", [20, 200], controllerRestarts),
 ];

@@ -1,19 +1,13 @@
-// Lists the faults of a machine, of its way to the Worker, of its clock and of its disk.
+// Lists the faults of a machine: its shim, its network, its clock and its disk.
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import type { Begin, Fault, FaultContext } from "./faults.ts";
+import { type Begin, type Fault, faultsWith, NOTHING } from "./fault.ts";
 import type { PathFault } from "./network.ts";
 import { WELL } from "./world.ts";
 
-const NOTHING = () => undefined;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-const of = (name: string, seconds: Fault["seconds"], begin: Begin): Fault => ({
-  name,
-  seconds,
-  begin,
-  isOfMachine: true,
-});
+const of = faultsWith({ isOfMachine: true });
 
 /** Stops the shim, and starts another process at the end. */
 const down =
@@ -39,7 +33,7 @@ const vitals =
     return () => machine.becomes({ vitals: WELL });
   };
 
-/** Changes between well and this each `everyS` seconds. */
+/** Changes the vitals every `everyS` seconds: to WELL, and back to WELL with `change`. */
 const flapping =
   (change: Partial<Vitals>, everyS: number): Begin =>
   ({ machine, world }) => {
@@ -58,7 +52,7 @@ const RUNTIME_DOWN = { errors: { runtime: ["container runtime is down"] } };
 const LITTLE_MEMORY = { signals: { "memory.available": [1024, 8 * 2 ** 30] } } satisfies Partial<Vitals>;
 const FULL_DISK = { signals: { "nodefs.available": [1024, 100 * 2 ** 30] } } satisfies Partial<Vitals>;
 
-/** Runs a copy of the machine's disk. An operator trusts the machine again at the end. */
+/** Starts a second shim with the machine's key. At the end, an operator trusts the machine again. */
 const copied =
   (isCopy: "another machine" | "the same machine"): Begin =>
   ({ machine, world }) => {
@@ -72,7 +66,7 @@ const copied =
     };
   };
 
-/** An operator's act after which the machine is out of use. */
+/** Sends an operator's request that ends the machine's use for the rest of the round. */
 const endedBy =
   (method: string, pathOf: (name: string) => string): Begin =>
   async ({ machine, world }) => {
@@ -97,7 +91,7 @@ const clock =
     return () => void (health.wallOffsetMs -= byMs);
   };
 
-/** Starts the shim again each 4 to 15 seconds. */
+/** Restarts the shim every 4 to 15 seconds. */
 const crashLoop: Begin = ({ machine, world, random }) => {
   let isOver = false;
   const again = () => {
@@ -115,9 +109,8 @@ const halfOpen: Begin = ({ machine }) => {
   return NOTHING;
 };
 
-/** Shuts down as logind announces it, then boots. */
-const shutDown: Begin = (context: FaultContext) => {
-  const { machine, world } = context;
+/** Reports a shutdown, stops the shim after 5 s, and boots at the end. */
+const shutDown: Begin = ({ machine, world, random }) => {
   machine.becomes({ vitals: vitalsOf({ shuttingDown: true }) });
   let isOff = false;
   const off = world.time.after(5000, () => {
@@ -127,7 +120,7 @@ const shutDown: Begin = (context: FaultContext) => {
   return () => {
     off();
     machine.health.vitals = WELL;
-    if (isOff) machine.health.bootID = `boot-${context.random.int(1e9)}`;
+    if (isOff) machine.health.bootID = `boot-${random.int(1e9)}`;
     if (!machine.isOut) machine.start();
     machine.becomes({ vitals: WELL });
   };
@@ -142,7 +135,7 @@ const upgraded: Begin = ({ machine, random }) => {
   };
 };
 
-/** Starts the shim while its disk is full: it cannot store anything, and reports DiskPressure. */
+/** Restarts the shim while its disk is full, and reports DiskPressure. */
 const fullAtStart: Begin = (context) => {
   const end = vitals(FULL_DISK)(context) as () => void;
   context.machine.stop(true);

@@ -1,24 +1,30 @@
-// Plays one round: draws a fleet and its faults from the seed, lets time pass, and looks at the faces.
+// Plays one round: draws a fleet and its faults from the seed, lets time pass, and checks the faces.
 import { type Random, randomOf } from "../hostile/random.ts";
-import { type Lie, lookAtList, lookAtNodes } from "./faces.ts";
-import { FeedFace, judgeLetter, lookAtMachine, lookAtMetrics } from "./other-faces.ts";
-import { type Fault, FAULTS } from "./faults.ts";
+import { type Lie, checkList, checkNodes } from "./faces.ts";
+import { FeedFace, judgeDelivery, checkMachine, checkMetrics } from "./other-faces.ts";
+import { CLUSTER_FAULTS } from "./cluster-faults.ts";
+import type { Fault } from "./fault.ts";
+import { MACHINE_FAULTS } from "./machine-faults.ts";
+import { WORKER_FAULTS } from "./worker-faults.ts";
 import { World, type WorldShape } from "./world.ts";
 import type { LoadedWorker } from "./worker.ts";
 
 const MINUTE_MS = 60_000;
 const SECOND_MS = 1000;
-/** The time between two looks at kubectl's face. */
-const LOOK_MS = 5 * SECOND_MS;
-/** The number of looks at kubectl's face for each look at a face that costs a request. */
-const LOOKS = 3;
-/** The calm before the first fault, in which all machines become ready and the watch of the Nodes is live. */
-const CALM_MS = 2 * MINUTE_MS;
+/** The time between two checks of kubectl's face and of an open page. */
+const CHECK_MS = 5 * SECOND_MS;
+/** The number of these checks for each check of a face that costs a request. */
+const CHECKS = 3;
+/** The time before the first fault. All machines become ready, and the watch of the Nodes becomes live. */
+const BEFORE_MS = 2 * MINUTE_MS;
+
+const FAULTS: readonly Fault[] = [...MACHINE_FAULTS, ...WORKER_FAULTS, ...CLUSTER_FAULTS];
 
 export interface RoundOptions {
   seed: number;
-  /** The minutes in which faults begin. */
+  /** The least and the most minutes in which faults begin. */
   minutes: readonly [least: number, most: number];
+  /** The least and the most faults of a round. */
   faults: readonly [least: number, most: number];
   /** The minutes after the last fault. */
   quietMinutes: number;
@@ -28,6 +34,7 @@ export interface RoundOptions {
   ignored?: readonly string[];
 }
 
+/** A drawn fault, with its times in seconds since faults may begin; in a RoundResult, since the round's start. */
 export interface Drawn {
   fault: Fault;
   machine: string;
@@ -41,7 +48,7 @@ export interface RoundResult {
   drawn: Drawn[];
   /** The first lie of each face about each machine, with its time in seconds. */
   lies: (Lie & { atS: number })[];
-  /** The log of machines, objects and apiserver. */
+  /** The log lines of machines, objects and apiserver. */
   lines: string[];
 }
 
@@ -86,19 +93,19 @@ export async function playRound(worker: LoadedWorker, options: RoundOptions): Pr
       if (!found.has(key)) found.set(key, { ...lie, atS: world.seconds() });
     }
   };
-  world.onLetter = (letter) => note(judgeLetter(world, letter));
+  world.onDelivery = (delivery) => note(judgeDelivery(world, delivery));
   await world.begin();
   const page = random.chance(0.5) ? new FeedFace(world) : null;
   await page?.open();
-  await world.time.pass(CALM_MS);
+  await world.time.pass(BEFORE_MS);
   const beganMs = world.time.nowMs();
   for (const each of drawn) schedule(world, each, random);
   const lastS = Math.max(...drawn.map(({ toS }) => toS));
   const untilMs = beganMs + lastS * SECOND_MS + options.quietMinutes * MINUTE_MS;
-  for (let looks = 0; world.time.nowMs() < untilMs; looks++) {
-    await world.time.pass(LOOK_MS);
-    note([...lookAtNodes(world), ...(page?.look() ?? [])]);
-    if (looks % LOOKS === 0) note(await lookAtOne(world, looks / LOOKS));
+  for (let checks = 0; world.time.nowMs() < untilMs; checks++) {
+    await world.time.pass(CHECK_MS);
+    note([...checkNodes(world), ...(page?.check() ?? [])]);
+    if (checks % CHECKS === 0) note(await checkOne(world, checks / CHECKS));
   }
   await world.end();
   const lies = [...found.values()];
@@ -111,12 +118,12 @@ export async function playRound(worker: LoadedWorker, options: RoundOptions): Pr
   };
 }
 
-/** Looks at one of the faces that cost a request, in turn. */
-async function lookAtOne(world: World, turn: number): Promise<Lie[]> {
+/** Checks one of the faces that cost a request, in turn. */
+async function checkOne(world: World, turn: number): Promise<Lie[]> {
   const machine = world.machines[(turn >> 2) % world.machines.length]!;
   try {
-    if (turn % 4 === 1) return machine.isOut ? [] : await lookAtMachine(world, machine);
-    return turn % 4 === 3 ? await lookAtMetrics(world) : await lookAtList(world);
+    if (turn % 4 === 1) return machine.isOut ? [] : await checkMachine(world, machine);
+    return turn % 4 === 3 ? await checkMetrics(world) : await checkList(world);
   } catch (error) {
     // A face that answers with an error states nothing.
     world.log(String(error));
@@ -134,7 +141,7 @@ function schedule(world: World, { fault, machine: name, fromS, toS }: Drawn, ran
   const machine = world.machines.find((each) => each.name === name)!;
   const failed = (error: unknown) => world.log(`${fault.name}: ${String(error)}`);
   world.time.after(fromS * SECOND_MS, () => {
-    // A fault of a running machine has no meaning while another fault holds the machine.
+    // A fault of a machine does not begin while another fault has stopped the machine's shim.
     if (fault.isOfMachine && !machine.isAlive) return;
     world.log(`begins: ${fault.name}, ${name}`);
     void Promise.resolve(fault.begin({ world, machine, random }))

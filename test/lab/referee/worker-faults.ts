@@ -1,17 +1,10 @@
 // Lists the faults of the Worker's objects.
-import type { Begin, Fault, FaultContext } from "./faults.ts";
+import { type Begin, type Fault, type FaultContext, faultsWith, NOTHING } from "./fault.ts";
 import type { Host } from "./objects.ts";
 
-const NOTHING = () => undefined;
+const of = faultsWith({ isOfMachine: false });
 
-const of = (name: string, seconds: Fault["seconds"], begin: Begin): Fault => ({
-  name,
-  seconds,
-  begin,
-  isOfMachine: false,
-});
-
-/** Acts at once. The platform may evict an object at any time, so that no face is excused for it. */
+/** Acts at once. No face is excused, because the platform may evict an object at any time. */
 const once =
   (act: (context: FaultContext) => void): Begin =>
   (context) => {
@@ -27,7 +20,7 @@ const alone =
 const gateways = ({ world }: FaultContext): Host[] =>
   world.platform.hosts().filter(({ name }) => name.startsWith("GATEWAYS "));
 
-/** Ends all objects with their sockets. The watch of the Nodes begins again, so that kubectl's face is excused. */
+/** Ends all objects with their sockets. The watch of the Nodes begins again, so kubectl's face is excused. */
 const deployment: Begin = ({ world }) => {
   const { platform, workerTrouble, time } = world;
   workerTrouble.set(true, time.nowMs());
