@@ -20,6 +20,9 @@ export function randomOf(seed: number, index: number): Random {
   };
 }
 
+/** Returns a random number from 0 to 1, below 1, like Math.random. */
+export const numberOf = (random: Random): number => random.int(2 ** 30) / 2 ** 30;
+
 /** Returns a SplitMix32 generator of whole numbers below 2^32. */
 function splitMix(state: number): () => number {
   let at = state | 0;

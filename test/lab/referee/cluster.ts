@@ -5,14 +5,12 @@ import { startNodeLifecycle } from "../../../infra/local/apiserver/controllers/n
 import { createWorld } from "../../../infra/local/apiserver/controllers/world.ts";
 import { openStore } from "../../../infra/local/apiserver/store.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
+import { KUBE_TOKEN, KUBE_URL } from "../../worker/support/constants.ts";
 import type { Time } from "./objects.ts";
 
-export const KUBE_URL = "https://kube.test";
-export const KUBE_TOKEN = "a-token-that-exists-in-tests-only";
-
-/** The time of an answer without a fault. */
+/** The time from a request to its answer without a fault. */
 const ANSWERS_AFTER_MS = 10;
-/** The least period of a controller's work: the real node controller looks for taints ten times a second. */
+/** The least period of a controller's task. A real node controller checks taints ten times a second. */
 const LEAST_PERIOD_MS = 1000;
 
 /** A fault of the apiserver or of the way to it, as a request of the Worker meets it. */
@@ -21,7 +19,7 @@ export type KubeFault =
   | { kind: "away" }
   | { kind: "refuses connections" }
   | { kind: "status"; code: number; retryAfterS?: number }
-  /** A proxy answers with a page of its own. */
+  /** A proxy answers with its own page. */
   | { kind: "page"; code: number }
   | { kind: "slow"; ms: number }
   /** Requests take effect, and their answers are lost. */
@@ -40,7 +38,7 @@ export interface Cluster {
   admin: (method: string, path: string, body?: object, contentType?: string) => Promise<number>;
   /** Starts the node controller. Returns a function that stops it. */
   startController: () => () => Promise<void>;
-  /** Resolves once the controllers rest. */
+  /** Resolves once no controller has work. */
   idle: () => Promise<void>;
   close: () => void;
 }
@@ -70,7 +68,7 @@ export function startCluster(time: Time, random: () => number, log: (line: strin
   const faults: Cluster["faults"] = new Set();
   let idle = () => Promise.resolve();
 
-  /** Resolves after `ms`. Rejects once the caller has given up. */
+  /** Resolves after `ms`. Rejects when the signal is aborted. */
   const wait = (ms: number, signal: AbortSignal | undefined) =>
     new Promise<void>((resolve, reject) => {
       const stop = Number.isFinite(ms) ? time.after(ms, resolve) : () => undefined;
@@ -113,7 +111,7 @@ export function startCluster(time: Time, random: () => number, log: (line: strin
     return new Response(answered.body.pipeThrough(cutStream(signal)), answered);
   }
 
-  /** Passes a watch on; while the apiserver is away it passes nothing, and the connection ends with the first byte lost. */
+  /** Passes the bytes of a watch. Passes no more after bytes that arrive while the apiserver is away. */
   function cutStream(signal: AbortSignal | undefined): TransformStream<Uint8Array, Uint8Array> {
     let isLost = false;
     return new TransformStream({

@@ -1,6 +1,6 @@
-// Reads the faces of the fleet, and finds statements that have been untrue for longer than 45 s. A statement is judged
-// by the truth alone: it is excused if it was true at any moment of the last 45 s. In contact: a message of the machine
-// was accepted within 40 s. Trouble: a fault of the apiserver, and the minute after it.
+// Judges what kubectl and the list state, by the truth alone: a statement is untrue if it was not true at any moment of
+// the last 45 s. In contact: the Worker accepted a message of the machine within 40 s. Trouble: a fault of the
+// apiserver, and the minute after it.
 //
 // | statement                        | is true                                                                        |
 // | -------------------------------- | ------------------------------------------------------------------------------ |
@@ -10,7 +10,7 @@
 // | cluster-unreachable              | the apiserver is in trouble                                                    |
 // | blocked, revoked, absent         | the key has several senders, the Node was deleted, or an operator ended it     |
 // | a pressure                       | a report of the last five minutes states it, as with a kubelet                 |
-// | a letter: firing, Over           | the state, or the end of the state                                             |
+// | a notification                   | firing: the machine has the state; resolved: the state has ended               |
 // | rollcall_cluster_reachable       | requests to the apiserver succeed                                              |
 //
 // Exceptions, which docs/cluster.md states: without a socket, silence is noticed within five minutes, or after the node
@@ -29,21 +29,27 @@ export interface Lie {
   truth: string;
 }
 
-/** The time in which docs promise that the silence of a machine without a socket is noticed (docs/cluster.md). */
+/** Returns a function that makes the Lie of a statement; none if `truth` is null. */
+export const lieOf =
+  (face: string, about: string) =>
+  (sentence: string, truth: string | null): Lie[] =>
+    truth === null ? [] : [{ face, about, sentence, truth }];
+
+/** The longest time until the Worker notices the silence of a machine without a socket (docs/cluster.md). */
 const UNWATCHED_MS = 310_000;
-/** The node controller's grace period, its period, and its way back to the Worker's watch (docs/cluster.md). */
+/** The node controller's grace period and period, and the time until the Worker's watch has the change. */
 const CONTROLLER_MS = 70_000;
-/** After a trouble of the apiserver or the Worker, the watch must be live for a minute (worker/machine/silent-node.ts). */
+/** The time for which the watch must be live after a trouble (worker/machine/silent-node.ts). */
 const WATCH_MS = 60_000;
-/** The time in which requests that failed are repeated after a trouble of the apiserver. */
+/** The longest time after a trouble of the apiserver until the Worker repeats a failed request. */
 const AGAIN_MS = 60_000;
 
-/** The time by which alarms ring late in the fault of this name: twice, of the gateway and of the machine's object. */
+/** The delay of a notice while alarms ring late: an alarm of the gateway, then one of the machine's object. */
 const ALARMS_LATE_MS = 45_000;
 
 const ago = (world: World, atMs: number) => `${Math.round((world.time.nowMs() - atMs) / 1000)} s`;
 
-/** Returns within what time of its last message the Worker must notice that a machine is silent. */
+/** Returns the time from a machine's last message within which the Worker must notice its silence. */
 function noticedWithin({ shape, alarmsLate, time }: World, { heard }: LivingMachine): number {
   const lateMs = alarmsLate.wasOn(time.nowMs()) ? ALARMS_LATE_MS : 0;
   if (heard.watchedBy !== "nothing") return LATE_MS + lateMs;
@@ -88,8 +94,8 @@ export function judgeState(world: World, machine: LivingMachine, state: string):
 
 export const CONTROLLER_TEXT = "Kubelet stopped posting node status.";
 
-/** Judges the conditions that a face states as the machine's own. */
-export function judgeWords(machine: LivingMachine, nowMs: number, words: string): string | null {
+/** Judges a face's text: returns the truth if the text quotes a condition that the machine has not reported. */
+export function judgeQuotes(machine: LivingMachine, nowMs: number, words: string): string | null {
   if (words.includes(CONTROLLER_TEXT)) return "the machine never said that";
   for (const type of PRESSURES)
     if (new RegExp(`${type}(?! is Unknown)`).test(words) && !machine.heard.mayHave(type, nowMs))
@@ -97,31 +103,29 @@ export function judgeWords(machine: LivingMachine, nowMs: number, words: string)
   return null;
 }
 
-/** Looks at GET /v1/machines. */
-export async function lookAtList(world: World): Promise<Lie[]> {
+/** Checks GET /v1/machines. */
+export async function checkList(world: World): Promise<Lie[]> {
   const answer = await world.operator<MachinesAnswer>("GET", "/v1/machines?fields=name,state,why,conditions");
   const nowMs = world.time.nowMs();
   return world.machines.flatMap((machine) => {
     const { name } = machine;
     const row = answer.machines.find((each) => each.name === name);
-    const lie = (sentence: string, truth: string | null): Lie[] =>
-      truth === null ? [] : [{ face: "the list", about: name, sentence, truth }];
+    const lie = lieOf("the list", name);
     if (!row) return lie("absent", machine.blocked.wasOn(nowMs) ? null : "it is enrolled");
     const { state = "", why = "" } = row;
     return [
       ...lie(state, judgeState(world, machine, state)),
-      ...lie(`${state}: ${why}`, judgeWords(machine, nowMs, why)),
+      ...lie(`${state}: ${why}`, judgeQuotes(machine, nowMs, why)),
     ];
   });
 }
 
-/** Looks at the Nodes as kubectl shows them. */
-export function lookAtNodes(world: World): Lie[] {
+/** Checks the Nodes as kubectl shows them. */
+export function checkNodes(world: World): Lie[] {
   const nowMs = world.time.nowMs();
   return world.machines.flatMap((machine) => {
     const { name } = machine;
-    const lie = (sentence: string, truth: string | null): Lie[] =>
-      truth === null ? [] : [{ face: "kubectl", about: name, sentence, truth }];
+    const lie = lieOf("kubectl", name);
     const node = world.cluster.node(name);
     if (!node)
       return lie("no Node", machine.blocked.wasOn(nowMs) || isExcused(world, machine) ? null : "it reports");
@@ -136,7 +140,7 @@ export function lookAtNodes(world: World): Lie[] {
   });
 }
 
-/** Returns true while the Worker cannot write the Node, or must not: a trouble, or another writer's change. */
+/** Returns true if the Worker cannot write the Node, or must not: a trouble, a block, or another writer's change. */
 function isExcused(world: World, { foreign, blocked }: LivingMachine): boolean {
   const nowMs = world.time.nowMs();
   return (

@@ -1,5 +1,5 @@
-// Plays crypto.subtle with Node's synchronous functions. The platform's own answers come from other threads, at times
-// that no virtual clock knows.
+// Plays crypto.subtle with Node's synchronous functions. Node's own crypto.subtle works in other threads, whose answers
+// come at times that no virtual clock controls.
 import {
   createCipheriv,
   createDecipheriv,
@@ -52,10 +52,10 @@ function derived({ name, public: theirs, salt, info }: Derivation, key: Key, bit
 
 const TAG_BYTES = 16;
 
-/** Returns `subtle` with synchronous work, in promises that are settled already. */
+/** Returns a replacement of crypto.subtle. The methods return promises that are already settled. */
 export function instantSubtle(subtle: webcrypto.SubtleCrypto): object {
   return {
-    // These two are synchronous inside.
+    // Node.js imports and exports keys synchronously.
     importKey: subtle.importKey.bind(subtle),
     exportKey: subtle.exportKey.bind(subtle),
     digest: async (_: unknown, data: Bytes) => bufferOf(createHash("sha256").update(bytesOf(data)).digest()),

@@ -1,5 +1,5 @@
-// Runs the shim's own loop, link and reporter for one machine of a round, in virtual time. The round makes the facts and
-// the vitals, and carries requests and sockets.
+// Runs the shim's own loop, link and reporter for one machine of a round, in virtual time. The round makes the facts
+// and the vitals, and carries requests and sockets.
 import { startLoop } from "../../../node-shim/loop/loop.ts";
 import { LateAnswer, retryAfterMs, type Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { Link } from "../../../node-shim/worker-link/link.ts";

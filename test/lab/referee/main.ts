@@ -1,14 +1,16 @@
-// Plays rounds of random faults in virtual time, and checks that no face of the fleet states for longer than 45 s what is
-// not true (`npm run referee`).
+// Plays rounds of random faults in virtual time, and checks that no face of the fleet states for longer than 45 s what
+// is not true (`npm run referee`).
 import { parseArgs } from "node:util";
+import { faultOf } from "../../../node-shim/base/fault.ts";
 import { progressOn } from "../hostile/progress.ts";
 import { roundText, runRounds } from "./run.ts";
 
 const HELP = `Usage: npm run referee -- [--rounds N] [--seed SEED] [--log]
 Plays N rounds (default 100) with the seeds SEED, SEED + 1, … (default 1). A round has two or three machines, which run
 the shim's own loop, the Worker's own sources and an apiserver in one process. Three to six faults begin within 10 to 20
-minutes of virtual time; five quiet minutes follow. Every five seconds the referee compares what each face of the fleet
-states with what is true. A statement is untrue if it was not true at any moment of the last 45 seconds.
+minutes of virtual time; five minutes without faults follow. Every five seconds the referee compares what kubectl, an
+open page and one of the other faces in turn state with what is true. A statement is untrue if it was not true at any
+moment of the last 45 seconds.
 
 For each round with an untrue statement, prints the fleet, the faults with their times, the face, its statement and the
 truth. One seed always has the same round. --log also prints what machines and objects logged.
@@ -17,7 +19,7 @@ Exit codes: 0; 1 when a face stated what is not true; 2 for a wrong command line
 `;
 
 const MOST_ROUNDS = 1_000_000;
-/** Without a terminal, the progress is a line after this number of rounds. */
+/** The number of rounds between two lines of progress without a terminal. */
 const LINE_EVERY = 50;
 
 function optionsOf(args: string[]) {
@@ -43,9 +45,7 @@ async function main(args: string[]): Promise<number> {
   try {
     options = optionsOf(args);
   } catch (error) {
-    process.stderr.write(
-      `npm run referee: ${error instanceof Error ? error.message : String(error)}\n\n${HELP}`,
-    );
+    process.stderr.write(`npm run referee: ${faultOf(error)}\n\n${HELP}`);
     return 2;
   }
   if (options.help) {
@@ -63,9 +63,9 @@ async function main(args: string[]): Promise<number> {
     progress.clear();
     if (isUntrue) process.stdout.write(roundText(round));
     if (log) process.stdout.write(`${round.lines.join("\n")}\n`);
-    const so = `${played} of ${rounds} rounds, ${untrue} with an untrue statement`;
-    progress.show(so);
-    if (!process.stderr.isTTY && played % LINE_EVERY === 0) process.stderr.write(`${so}\n`);
+    const text = `${played} of ${rounds} rounds, ${untrue} with an untrue statement`;
+    progress.show(text);
+    if (!process.stderr.isTTY && played % LINE_EVERY === 0) process.stderr.write(`${text}\n`);
   });
   progress.clear();
   process.stdout.write(`rounds: ${played}, with an untrue statement: ${untrue}\n`);

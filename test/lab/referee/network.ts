@@ -1,28 +1,27 @@
 // Plays the network between one machine and the Worker.
-import type { LoadedWorker } from "./worker.ts";
 import type { Path } from "./machine.ts";
 import type { Time } from "./objects.ts";
 import { type ClientSocket, NOWHERE } from "./web-sockets.ts";
 
-/** A fault of a machine's way to the Worker. */
+/** A fault of a machine's network. */
 export type PathFault =
-  /** Nothing arrives. A connection that is cut for long is lost, and no side notices its end. */
+  /** Nothing arrives. A cut longer than SURVIVES_MS makes a socket half-open. */
   | { kind: "cut" }
-  /** Nothing of the machine arrives; the Worker's frames do. */
+  /** Nothing arrives from the machine. The Worker's frames arrive. */
   | { kind: "one way" }
   | { kind: "slow"; ms: number }
-  /** A proxy answers requests in the Worker's place. `isHttpOnly`: open sockets go on. */
+  /** A proxy answers requests in the Worker's place. `isHttpOnly`: frames on open sockets still pass. */
   | { kind: "proxy"; status: number; isHttpOnly: boolean }
-  /** A share of the requests and sockets fails with a reset. */
+  /** A share of the requests and upgrades fails with a reset. */
   | { kind: "resets"; share: number }
   /** A proxy lets no WebSocket pass. */
   | { kind: "no upgrades" };
 
-/** The usual time of a message on its way. */
+/** The time of a message from one end to the other without a fault. */
 const TAKES_MS = 5;
-/** A connection survives a cut of this time: TCP sends again what was lost. */
+/** The longest cut that a connection survives, because TCP repeats lost segments. */
 const SURVIVES_MS = 20_000;
-/** The time between two attempts of TCP to send a lost segment again. */
+/** The time between two attempts of TCP to send a segment. */
 const AGAIN_MS = 3000;
 
 export class Network implements Path {
@@ -30,8 +29,8 @@ export class Network implements Path {
   readonly #time: Time;
   readonly #random: () => number;
   readonly #deliver: (request: Request) => Promise<Response>;
-  /** Sockets that are open, to be able to lose them. */
-  readonly sockets = new Set<ClientSocket>();
+  /** The machine's sockets, for `halfOpen`. */
+  readonly #sockets = new Set<ClientSocket>();
 
   constructor(
     time: Time,
@@ -66,7 +65,7 @@ export class Network implements Path {
   }
 
   carry(socket: ClientSocket): void {
-    this.sockets.add(socket);
+    this.#sockets.add(socket);
     let isLost = false;
     const carry = (isToServer: boolean) => {
       /** Frames arrive in order. */
@@ -88,19 +87,9 @@ export class Network implements Path {
     socket.wire = { toServer: carry(true), toClient: carry(false) };
   }
 
-  /** Makes all open sockets half-open: no side notices. */
+  /** Makes all open sockets half-open: frames are lost, and neither end is closed. */
   halfOpen(): void {
-    for (const socket of this.sockets) socket.wire = NOWHERE;
-    this.sockets.clear();
+    for (const socket of this.#sockets) socket.wire = NOWHERE;
+    this.#sockets.clear();
   }
 }
-
-export const workerDelivery =
-  (worker: LoadedWorker, env: object, address: () => string) =>
-  (request: Request): Promise<Response> => {
-    request.headers.set("cf-connecting-ip", address());
-    return worker.fetch(request, env, {
-      waitUntil: () => undefined,
-      passThroughOnException: () => undefined,
-    });
-  };

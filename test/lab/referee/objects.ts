@@ -1,5 +1,5 @@
-// Plays Cloudflare's Durable Objects in this process: SQLite in memory, alarms, hibernating sockets, evictions. Time
-// is virtual, and calls between objects take no time, so that one seed always has one outcome.
+// Plays Cloudflare's Durable Objects: SQLite in memory, alarms, hibernating sockets, evictions. Time is virtual, and
+// calls between objects take no time, so that each seed always has the same round.
 import { AsyncLocalStorage } from "node:async_hooks";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import type { virtualTime } from "../../worker/support/virtual-time.ts";
@@ -23,17 +23,16 @@ export type ObjectClass = new (ctx: unknown, env: unknown) => Record<string, Met
 
 /** The platform drops an object from its memory after this time without work. */
 const IDLE_MS = 10_000;
-/** The waits before the platform repeats an alarm that has failed. */
+/** The wait before the platform repeats an alarm that has failed. Each further wait is twice as long. */
 const ALARM_AGAIN_MS = 2000;
 const ALARM_ATTEMPTS = 6;
 
-/** The instance whose code runs at present. */
+/** The instance whose code runs. */
 const running = new AsyncLocalStorage<Instance>();
-export const runningInstance = (): Instance | undefined => running.getStore();
 
-/** Calls `ring` after `ms` as the present instance, unless the instance has ended by then. */
+/** Calls `ring` after `ms` as the calling instance, unless the instance has ended. Returns a function that stops it. */
 export function timerOf(time: Time, ms: number, ring: () => void): () => void {
-  const instance = runningInstance();
+  const instance = running.getStore();
   const ended = instance?.begin();
   const stop = time.after(ms, () => {
     ended?.();
@@ -46,8 +45,8 @@ export function timerOf(time: Time, ms: number, ring: () => void): () => void {
   };
 }
 
-/** One object in memory. After its end its code runs on, but can neither store nor send. */
-export class Instance {
+/** One object in memory. After its end its code still runs, but can neither store nor send. */
+class Instance {
   isAlive = true;
   lastMs: number;
   object!: Record<string, Method>;
@@ -80,7 +79,7 @@ export class Instance {
     return running.run(this, work);
   }
 
-  /** Runs a call of the object. Rejects if the object ends before. */
+  /** Runs a call of the object. Rejects if the object ends first. */
   async run<T>(work: () => T | Promise<T>): Promise<T> {
     const ended = this.begin();
     const { promise, reject } = Promise.withResolvers<never>();
@@ -93,7 +92,7 @@ export class Instance {
     }
   }
 
-  /** Awaits work of other objects or of a server. An ended object gets no outcome. */
+  /** Waits for work of other objects or of a server. Never settles if the object has ended. */
   async wait<T>(work: () => Promise<T>): Promise<T> {
     const ended = this.begin();
     try {
@@ -169,7 +168,7 @@ export class Host {
     this.#platform.log(`${this.name}: ${why}`);
   }
 
-  /** Ends the object for ever. */
+  /** Ends the object, and closes its storage. */
   close(): void {
     this.evict();
     this.#stopAlarm();
@@ -221,7 +220,6 @@ export class Host {
     const storage = {
       sql: {
         exec: (query: string, ...bindings: SQLInputValue[]) => alive(() => this.#exec(query, bindings)),
-        databaseSize: 4096,
       },
       transactionSync: <T>(work: () => T) => alive(() => this.#inTransaction(work)),
       setAlarm: (atMs: number | Date) => Promise.resolve(alive(() => this.setAlarm(Number(atMs)))),
@@ -297,30 +295,29 @@ type Row = unknown[];
 /** Copies a value as a call between two objects does. */
 const copied = (value: unknown): unknown => (typeof value === "object" ? structuredClone(value) : value);
 
-/** Converts a value that SQLite in workerd accepts. */
+/** Converts a value that workerd's SQLite accepts, and node:sqlite does not. */
 function bound(value: unknown): SQLInputValue {
   if (value === undefined) return null;
   if (typeof value === "boolean") return Number(value);
   return value instanceof ArrayBuffer ? new Uint8Array(value) : (value as SQLInputValue);
 }
 
-const shown = (value: unknown) => (value instanceof Uint8Array ? value.slice().buffer : value); // workerd returns a blob as ArrayBuffer
+/** Converts a value that SQLite returns. workerd returns a blob as an ArrayBuffer. */
+const shown = (value: unknown) => (value instanceof Uint8Array ? value.slice().buffer : value);
 
 /** The result of a statement, with the methods of workerd's SqlStorageCursor that the Worker uses. */
 class Cursor {
-  readonly columnNames: string[];
+  readonly #columns: string[];
   readonly #rows: Row[];
-  readonly rowsRead = 0;
-  readonly rowsWritten = 0;
 
-  constructor(columnNames: string[], rows: Row[]) {
-    this.columnNames = columnNames;
+  constructor(columns: string[], rows: Row[]) {
+    this.#columns = columns;
     this.#rows = rows;
   }
 
   toArray(): Record<string, unknown>[] {
     return this.#rows.map((row) =>
-      Object.fromEntries(this.columnNames.map((name, at) => [name, shown(row[at])])),
+      Object.fromEntries(this.#columns.map((name, at) => [name, shown(row[at])])),
     );
   }
 
@@ -340,14 +337,14 @@ class Cursor {
   }
 }
 
-export interface PlatformOptions {
+interface PlatformOptions {
   time: Time;
   /** The classes of the Worker's objects, by their bindings. */
   classes: Readonly<Record<string, ObjectClass>>;
   /** The other variables, secrets and bindings. */
   variables: Record<string, unknown>;
   log: (line: string) => void;
-  /** Methods of objects that do nothing, as if the Worker lacked a rule. */
+  /** The methods of objects that do nothing, to test that the referee finds a broken Worker. */
   ignored: readonly string[];
 }
 
@@ -395,12 +392,7 @@ export class Platform {
                 : (...args: unknown[]) => waiting(() => this.host(binding, name).call(method, args)),
           },
         );
-      env[binding] = {
-        getByName: stub,
-        idFromName: (name: string) => ({ name, toString: () => name }),
-        idFromString: (name: string) => ({ name, toString: () => name }),
-        get: (id: { name: string }) => stub(id.name),
-      };
+      env[binding] = { getByName: stub };
     }
     const kube = variables["KUBE"] as { fetch: (...args: unknown[]) => Promise<Response> };
     env["KUBE"] = { fetch: (...args: unknown[]) => waiting(() => kube.fetch(...args)) };

@@ -1,4 +1,4 @@
-// Reads the faces other than kubectl and the list: one machine, the feed, letters to receivers, and metrics.
+// Judges what the other faces state: one machine, the feed, notifications and metrics.
 import { diagnose } from "../../../infra/page/machine/diagnosis.ts";
 import { nodeScreen } from "../../../infra/operator/fleet/machine-screen.ts";
 import { PIPE } from "../../../infra/operator/render/terminal.ts";
@@ -6,21 +6,16 @@ import { FeedView } from "../../../shared/fleet/feed-view.ts";
 import type { MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
 import type { FeedMessage } from "../../../shared/protocol/feed.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { CONTROLLER_TEXT, type Lie, judgeState, judgeWords } from "./faces.ts";
+import { CONTROLLER_TEXT, type Lie, lieOf, judgeState, judgeQuotes } from "./faces.ts";
 import { LATE_MS, PRESSURES, type Pressure } from "./truth.ts";
 import type { ClientSocket } from "./web-sockets.ts";
-import type { Letter, LivingMachine, World } from "./world.ts";
+import type { Delivery, LivingMachine, World } from "./world.ts";
 
-/** The wait of the page before it opens another feed. */
+/** The page's wait before it opens another feed. */
 const FEED_AGAIN_MS = 1000;
 
-const lieOf =
-  (face: string, about: string) =>
-  (sentence: string, truth: string | null): Lie[] =>
-    truth === null ? [] : [{ face, about, sentence, truth }];
-
-/** Looks at one machine: the API's answer, and what the command line and the page make of it. */
-export async function lookAtMachine(world: World, machine: LivingMachine): Promise<Lie[]> {
+/** Checks one machine: the API's answer, and the texts of the command line and the page. */
+export async function checkMachine(world: World, machine: LivingMachine): Promise<Lie[]> {
   const { name, heard } = machine;
   const whole = await world.operator<WholeNode>("GET", `/v1/nodes/${name}`);
   const nowMs = world.time.nowMs();
@@ -49,7 +44,7 @@ export async function lookAtMachine(world: World, machine: LivingMachine): Promi
           : null,
       ),
     ),
-    ...lieOf("the page's words", name)(words.join(" "), judgeWords(machine, nowMs, words.join(" "))),
+    ...lieOf("the page's words", name)(words.join(" "), judgeQuotes(machine, nowMs, words.join(" "))),
     ...lieOf("rollcall node", name)(
       CONTROLLER_TEXT,
       screen.includes(CONTROLLER_TEXT) ? "the machine never said that" : null,
@@ -57,8 +52,8 @@ export async function lookAtMachine(world: World, machine: LivingMachine): Promi
   ];
 }
 
-/** Compares GET /metrics with GET /v1/machines at the same moment, and judges what only metrics state. */
-export async function lookAtMetrics(world: World): Promise<Lie[]> {
+/** Compares GET /metrics with GET /v1/machines, and judges rollcall_cluster_reachable. */
+export async function checkMetrics(world: World): Promise<Lie[]> {
   const ask = async () =>
     (await world.operator<MachinesAnswer>("GET", "/v1/machines?fields=name")).counts.fleet;
   const before = await ask();
@@ -95,21 +90,22 @@ export async function lookAtMetrics(world: World): Promise<Lie[]> {
   ];
 }
 
-/** Judges a letter at the time of its arrival. */
-export function judgeLetter(world: World, { alerts }: Pick<Letter, "alerts">): Lie[] {
+/** Judges a notification at the time of its arrival. */
+export function judgeDelivery(world: World, { alerts }: Pick<Delivery, "alerts">): Lie[] {
   return alerts.flatMap(({ status, kind, state, names, text }) => {
     if (kind !== "machine") return [];
     return names.flatMap((name) => {
       const machine = world.machines.find((each) => each.name === name);
       const truth =
-        machine && (status === "firing" ? judgeState(world, machine, state) : goesOn(world, machine, state));
-      return lieOf("a letter", name)(`${status}: ${text}`, truth ?? null);
+        machine &&
+        (status === "firing" ? judgeState(world, machine, state) : continues(world, machine, state));
+      return lieOf("a notification", name)(`${status}: ${text}`, truth ?? null);
     });
   });
 }
 
-/** Returns the truth if the state that a letter calls over goes on. */
-function goesOn(world: World, { heard, isOut }: LivingMachine, state: string): string | null {
+/** Returns the truth if the state that a notification calls resolved continues. */
+function continues(world: World, { heard, isOut }: LivingMachine, state: string): string | null {
   const nowMs = world.time.nowMs();
   if (isOut) return null;
   const isHeard = heard.wasInContact(nowMs, 2 * LATE_MS);
@@ -158,8 +154,8 @@ export class FeedFace {
     if ("cursor" in message) socket.send(JSON.stringify({ ack: message.cursor }));
   }
 
-  /** Judges what the page shows. A page without a feed states that it is not current. */
-  look(): Lie[] {
+  /** Judges what the page shows; nothing without a feed, because the page then states that it is not current. */
+  check(): Lie[] {
     if (!this.#isOpen) return [];
     return this.#world.machines.flatMap((machine) => {
       const row = this.#view.machines.get(machine.name);
@@ -168,7 +164,7 @@ export class FeedFace {
       const nowMs = this.#world.time.nowMs();
       return [
         ...lie(row.state, judgeState(this.#world, machine, row.state)),
-        ...lie(`${row.state}: ${row.why}`, judgeWords(machine, nowMs, row.why)),
+        ...lie(`${row.state}: ${row.why}`, judgeQuotes(machine, nowMs, row.why)),
       ];
     });
   }

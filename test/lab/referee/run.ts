@@ -1,13 +1,13 @@
-// Runs rounds in a thread, and describes a round in which a face has said something untrue.
+// Runs rounds in threads, and describes a round in which a face stated what is not true.
 import { Worker } from "node:worker_threads";
 import type { Drawn, RoundOptions, RoundResult } from "./round.ts";
 
-/** The outcome of a round, as the thread sends it. */
+/** The result of a round, as the thread sends it: a fault is its name. */
 export interface RoundReport extends Omit<RoundResult, "drawn"> {
   faults: (Omit<Drawn, "fault"> & { fault: string })[];
 }
 
-/** The number of rounds of one thread. Each round leaves an instance of the Worker's entry in the thread's memory. */
+/** The number of rounds of one thread. Each round leaves a copy of worker/index.ts in the thread's memory. */
 const ROUNDS_OF_THREAD = 50;
 
 /** Plays the rounds of these seeds one after another. Calls `onRound` after each. */
@@ -34,7 +34,7 @@ async function runThread(...[seeds, options, onRound]: Parameters<typeof runRoun
   });
 }
 
-/** Describes a round with lies: its fleet, its faults, and what each face said. */
+/** Describes a round: its fleet, its faults, and each untrue statement. */
 export function roundText({ seed, shape, faults, lies }: RoundReport): string {
   const machines = shape.machines.map(
     ({ name, usesSockets, isForPods }) =>

@@ -1,17 +1,17 @@
-// Keeps what is true about a machine and the cluster, and since when. The faces of the fleet are compared with it.
+// Keeps the truth about a machine, with its times. faces.ts compares the fleet's faces with it.
 import { DEFAULT_SETTINGS } from "../../../shared/protocol/settings.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 
-/** The longest time for which a face may say what is not true any more. */
+/** The longest time for which a face may state what is no longer true. */
 export const LATE_MS = 45_000;
-/** A machine without a message for this time is not in contact: its lease has expired. */
+/** The longest time without a message of a machine in contact. Then its lease has expired. */
 const LEASE_MS = 40_000;
-/** The longest time of the first report after a gap, whose effects come before its answer. */
+/** The longest time from a first report to its answer. Its effects come before the answer. */
 const IN_PROGRESS_MS = 10_000;
-/** A pressure stays for this time after its last sign, as with a kubelet. */
+/** The time for which a pressure stays after its last sign, as with a kubelet. */
 const PRESSURE_MS = DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs;
 
-/** Something that is so, or is not so, and since when. */
+/** A fact that is true or not, with the time of its last change. */
 export class Flag {
   isOn: boolean;
   sinceMs: number;
@@ -27,12 +27,12 @@ export class Flag {
     this.sinceMs = nowMs;
   }
 
-  /** Returns true if it is so, or was so within the last `ms`. */
+  /** Returns true if the flag is on, or was on within the last `ms`. */
   wasOn(nowMs: number, ms = LATE_MS): boolean {
     return this.isOn || nowMs - this.sinceMs <= ms;
   }
 
-  /** Returns true if it is not so, or was not so within the last `ms`. */
+  /** Returns true if the flag is off, or was off within the last `ms`. */
   wasOff(nowMs: number, ms = LATE_MS): boolean {
     return !this.isOn || nowMs - this.sinceMs <= ms;
   }
@@ -48,32 +48,32 @@ const SIGNALS_OF: Record<Pressure, (keyof Vitals["signals"])[]> = {
 };
 export const PRESSURES = Object.keys(SIGNALS_OF) as Pressure[];
 
-/** A share of what is available: below it, every threshold is crossed; above, none is. */
+/** The share of a capacity below which every threshold is crossed. No fault draws a share near a threshold. */
 const LITTLE = 0.02;
 const isLittle = ([available, capacity]: readonly [number, number]) => available < LITTLE * capacity;
 
 /**
- * What notices a machine's silence. socket: its gateway. opening: its object, while the machine opens a socket that the
- * Worker has offered. nothing: the node controller or an alarm of the object, later (docs/cluster.md).
+ * The part of the Worker that notices a machine's silence within 45 s. socket: its gateway. opening: its object, while
+ * the machine opens an offered socket. nothing: none; an alarm or the node controller is later (docs/cluster.md).
  */
 export type Watched = "socket" | "opening" | "nothing";
 
-/** What the Worker has heard of one machine. */
+/** The messages of one machine, as they reached the Worker. */
 export class Heard {
   /** The time of the last message that the Worker accepted. */
   lastMs: number;
   /** The time of the first message after the last gap. */
   contactSinceMs: number;
-  /** Whether the last report stated a reason for Ready False. */
+  /** The last accepted report stated a reason for Ready False. */
   readonly notReady: Flag;
-  /** The pressures that the last report stated. */
+  /** The pressures that the last accepted report stated. */
   readonly pressures: Record<Pressure, Flag>;
-  /** What the reports that arrived have stated, whether the Worker accepted them or not. */
+  /** The last time when an arriving report stated each flag, whether the Worker accepted it or not. */
   readonly #arrived = new Map<Flag, number>();
-  /** How soon the Worker must notice a silence, by what the last answer said. */
   watchedBy: Watched = "nothing";
-  /** The first message that arrived after the last gap, whether the Worker accepted it or not. */
+  /** The time of the first message that arrived after the last gap, whether the Worker accepted it or not. */
   arrivingSinceMs: number;
+  /** The time of the last message that arrived. */
   arrivedMs: number;
 
   constructor(nowMs: number) {
@@ -99,7 +99,7 @@ export class Heard {
     if (vitals) for (const [flag, isOn] of this.#stated(vitals)) flag.set(isOn, nowMs);
   }
 
-  /** Notes a report that arrives: what it states may be shown from now on, before the Worker has answered. */
+  /** Notes a report that arrives. From now on a face may show it, before the Worker has answered. */
   states(nowMs: number, vitals: Vitals): void {
     for (const [flag, isOn] of this.#stated(vitals)) if (isOn) this.#arrived.set(flag, nowMs);
   }
@@ -136,12 +136,12 @@ export class Heard {
     return nowMs - (this.#arrived.get(flag) ?? -Infinity) <= LATE_MS;
   }
 
-  /** Returns true if a face may state that the machine is not ready by its own word. */
+  /** Returns true if a face may state that the machine reports itself as not ready. */
   mayBeNotReady(nowMs: number): boolean {
     return this.notReady.wasOn(nowMs) || this.#hasArrived(this.notReady, nowMs);
   }
 
-  /** Returns true if a face may state the pressure as the machine's. Of a silent machine the last word counts. */
+  /** Returns true if a face may state that the machine has the pressure. A silent machine's last report counts. */
   mayHave(type: Pressure, nowMs: number): boolean {
     const flag = this.pressures[type];
     const saidMs = this.wasInContact(nowMs) ? nowMs : this.lastMs;

@@ -1,5 +1,5 @@
-// Loads the Worker's sources into this process, with replacements of what only workerd has. A thread or process that
-// loads them runs nothing else, because the replacements are global.
+// Loads the Worker's sources into this thread, with replacements for the globals and modules that only workerd has. The
+// replacements are global, so the thread must run nothing else.
 import { registerHooks } from "node:module";
 import { webcrypto } from "node:crypto";
 import { instantSubtle } from "./instant-crypto.ts";
@@ -9,7 +9,7 @@ import { currentMs } from "./worker-clock.ts";
 
 /** The Worker's entry: its routes, its cron trigger and the classes of its objects. */
 export interface LoadedWorker {
-  fetch: (request: Request, env: object, context: object) => Promise<Response>;
+  fetch: (request: Request, env: object) => Promise<Response>;
   scheduled: (controller: { scheduledTime: number }, env: object) => Promise<void>;
   classes: Readonly<Record<"NODES" | "REGISTRY" | "CLUSTER" | "GATEWAYS" | "INDEX", ObjectClass>>;
 }
@@ -18,7 +18,7 @@ const ROOT = new URL("../../../", import.meta.url).href;
 const CLOCK = new URL("./worker-clock.ts", import.meta.url).href;
 const PLATFORM = new URL("./cloudflare-workers.ts", import.meta.url).href;
 
-/** A Response that may open a socket, as workerd's. */
+/** A Response that may have a WebSocket, like workerd's. */
 class SocketResponse extends Response {
   readonly webSocket: unknown;
 
@@ -32,7 +32,7 @@ class SocketResponse extends Response {
 
 const RealDate = Date;
 
-/** A Date whose present is the round's. */
+/** A Date whose current time is the round's virtual time. */
 class VirtualDate extends RealDate {
   constructor(...args: [] | [number]) {
     if (args.length === 0) super(VirtualDate.now());
@@ -47,14 +47,13 @@ class VirtualDate extends RealDate {
 /** Replaces the globals of this thread, and the modules that the Worker's sources import. */
 export function becomeWorkerd(random: () => number): void {
   const { subtle } = webcrypto;
-  const real = webcrypto;
   const crypto = {
     subtle: instantSubtle(subtle),
     getRandomValues: (bytes: Uint8Array) => {
       for (let at = 0; at < bytes.length; at++) bytes[at] = Math.floor(random() * 256);
       return bytes;
     },
-    randomUUID: () => real.randomUUID(),
+    randomUUID: () => webcrypto.randomUUID(),
   };
   Math.random = random;
   Object.defineProperty(globalThis, "crypto", { value: crypto, configurable: true });
@@ -72,16 +71,22 @@ export function becomeWorkerd(random: () => number): void {
   });
 }
 
+/** Calls of `waitUntil` need no effect: the process does not end before the promise. */
+const CONTEXT = { waitUntil: () => undefined };
+
 let loads = 0;
 
-/** Loads the Worker's entry anew, with the caches of a new isolate. */
+/** Imports worker/index.ts as a new module. Its caches are empty, as in a new isolate. */
 export async function loadWorker(): Promise<LoadedWorker> {
   const entry = (await import(`${ROOT}worker/index.ts?isolate=${loads++}`)) as Record<string, unknown> & {
-    default: Pick<LoadedWorker, "fetch" | "scheduled">;
+    default: {
+      fetch: (request: Request, env: object, context: object) => Promise<Response>;
+      scheduled: LoadedWorker["scheduled"];
+    };
   };
   const classOf = (name: string) => entry[name] as ObjectClass;
   return {
-    fetch: entry.default.fetch,
+    fetch: (request, env) => entry.default.fetch(request, env, CONTEXT),
     scheduled: entry.default.scheduled,
     classes: {
       NODES: classOf("NodeObject"),

@@ -1,30 +1,29 @@
-// Plays one small fleet in virtual time: the Worker's own sources, the shim's own loops, an apiserver and the ways
-// between them. Keeps what is true about each machine.
-import { createHash } from "node:crypto";
+// Plays one small fleet in virtual time: the Worker's own sources, the shim's own loops, an apiserver and the networks
+// between them. Keeps the truth about each machine.
+import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
+import { sha256Base64url } from "../../../node-shim/worker-link/sign.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type MachineKey, makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import { facts, factsForPods } from "../../worker/support/facts.ts";
+import { ADMIN_SECRET, KUBE_TOKEN, KUBE_URL, ORIGIN } from "../../worker/support/constants.ts";
+import { facts, factsForPods, HEALTHY } from "../../worker/support/facts.ts";
 import { virtualTime } from "../../worker/support/virtual-time.ts";
-import { type Random, randomOf } from "../hostile/random.ts";
-import { type Cluster, KUBE_TOKEN, KUBE_URL, startCluster } from "./cluster.ts";
+import { numberOf, type Random, randomOf } from "../hostile/random.ts";
+import { type Cluster, startCluster } from "./cluster.ts";
 import { type ShimProcess, startShim } from "./machine.ts";
-import { Network, workerDelivery } from "./network.ts";
+import { Network } from "./network.ts";
 import { Platform, type Time } from "./objects.ts";
 import { Flag, Heard, type Watched } from "./truth.ts";
 import type { ClientSocket } from "./web-sockets.ts";
 import { setTime } from "./worker-clock.ts";
 import type { LoadedWorker } from "./worker.ts";
 
-export const ORIGIN = "https://rollcall.test";
-const ADMIN_SECRET = "an-admin-secret-that-exists-in-tests-only";
 const START_MS = Date.UTC(2100, 0, 1);
 const MINUTE_MS = 60_000;
-const sha256 = (text: string) => createHash("sha256").update(text).digest("base64url");
 
-/** The receivers' address. Every receiver of the round gets the same letters. */
+/** The address of the round's receiver. */
 const RECEIVER = "https://hooks.example.com/rollcall";
 
 export interface WorldShape {
@@ -33,17 +32,16 @@ export interface WorldShape {
   isWatched: boolean;
 }
 
-export interface MachineShape {
+interface MachineShape {
   name: string;
   usesSockets: boolean;
   isForPods: boolean;
   address: string;
 }
 
-/** A letter that a receiver got. */
-export interface Letter {
-  atMs: number;
-  alerts: { status: string; kind: string; name: string; state: string; names: string[]; text: string }[];
+/** A notification that the receiver got. */
+export interface Delivery {
+  alerts: { status: string; kind: string; state: string; names: string[]; text: string }[];
 }
 
 /** What a machine would report now. */
@@ -54,14 +52,8 @@ interface Health {
   wallOffsetMs: number;
 }
 
-const GIB = 2 ** 30;
 export const WELL: Vitals = {
-  signals: {
-    "memory.available": [4 * GIB, 8 * GIB],
-    "nodefs.available": [50 * GIB, 100 * GIB],
-    "nodefs.inodesFree": [6_000_000, 6_500_000],
-    "pid.available": [30_000, 32_768],
-  },
+  signals: { ...HEALTHY.signals, "nodefs.inodesFree": [6_000_000, 6_500_000] },
 };
 const RUNTIME = { name: "containerd", version: "2.1.0" };
 
@@ -72,9 +64,9 @@ export class LivingMachine {
   readonly network: Network;
   readonly heard: Heard;
   readonly health: Health = { vitals: WELL, bootID: "boot-1", kernel: "6.1.0", wallOffsetMs: 0 };
-  /** The reasons for which the Worker may have blocked the machine, each with its own flag. */
+  /** The Worker may have blocked the machine, or an operator has ended its use. */
   readonly blocked: Flag;
-  /** Another writer's change of the Node, which no report has mended yet. */
+  /** Another writer changes the Node. Is off again after the change, so that only `sinceMs` matters. */
   readonly foreign: Flag;
   kid = "";
   /** The key is revoked, or the machine is removed, for the rest of the round. */
@@ -93,8 +85,7 @@ export class LivingMachine {
     this.heard = new Heard(nowMs);
     this.blocked = new Flag(false, nowMs - MINUTE_MS);
     this.foreign = new Flag(false, nowMs - MINUTE_MS);
-    const deliver = workerDelivery(world.worker, world.env, () => shape.address);
-    this.network = new Network(world.time, world.randomNumber, (request) => this.#deliver(request, deliver));
+    this.network = new Network(world.time, world.randomNumber, (request) => this.#deliver(request));
   }
 
   get isAlive(): boolean {
@@ -103,17 +94,8 @@ export class LivingMachine {
 
   async enrol(joinToken: string): Promise<void> {
     const { name } = this;
-    const send = async ({
-      method,
-      path,
-      headers,
-      body,
-    }: {
-      method: string;
-      path: string;
-      headers: Record<string, string>;
-      body: string;
-    }) => {
+    const send: Transport = async ({ method, path, headers, body }) => {
+      // oxlint-disable-next-line unicorn/no-invalid-fetch-options -- the method is POST or PUT
       const response = await this.network.send(new Request(ORIGIN + path, { method, headers, body }));
       return { status: response.status, body: await response.text() };
     };
@@ -123,7 +105,7 @@ export class LivingMachine {
     this.kid = outcome.value.kid;
   }
 
-  /** Starts a process of the shim. `isCopy`: on another disk with the same key. */
+  /** Starts a process of the shim. `isCopy`: a second process, with the same key. */
   start(isCopy?: "another machine" | "the same machine"): ShimProcess {
     if (!isCopy && this.#process) return this.#process;
     const { time, randomNumber } = this.#world;
@@ -148,13 +130,13 @@ export class LivingMachine {
     this.#process = null;
   }
 
-  /** Changes what the machine reports. The shim's probes see the change at once. */
+  /** Changes the machine's health. The shim reads its vitals at once. */
   becomes(change: Partial<Health>): void {
     Object.assign(this.health, change);
     this.#process?.see();
   }
 
-  /** Stops the shim's process; false if none runs. Returns a function that continues it. */
+  /** Stops the shim's process, if one runs, as SIGSTOP does. Returns a function that continues it. */
   freeze(isSuspend: boolean): () => void {
     return this.#process?.freeze(isSuspend) ?? (() => undefined);
   }
@@ -171,15 +153,14 @@ export class LivingMachine {
     };
   }
 
-  async #deliver(request: Request, deliver: (request: Request) => Promise<Response>): Promise<Response> {
-    const isReport = request.url.endsWith("/report");
-    const body = isReport ? await request.text() : undefined;
-    const { method, headers } = request;
-    this.heard.arrived(this.#world.time.nowMs());
+  /** Sends a request to the Worker, and notes what arrives and what the Worker accepts. */
+  async #deliver(request: Request): Promise<Response> {
+    const { time, worker, env } = this.#world;
+    request.headers.set("cf-connecting-ip", this.shape.address);
+    const body = request.url.endsWith("/report") ? await request.clone().text() : undefined;
+    this.heard.arrived(time.nowMs());
     if (body !== undefined) this.#arrives(body);
-    const response = await deliver(
-      body === undefined ? request : new Request(request.url, { method, headers, body }),
-    );
+    const response = await worker.fetch(request, env);
     if (body !== undefined && response.status === 200) {
       const { socket } = (await response.clone().json()) as ReportAnswer;
       this.#accepted(body, socket ? "opening" : "nothing");
@@ -219,25 +200,25 @@ export class LivingMachine {
 
 const vitalsIn = (body: string) => (JSON.parse(body) as { vitals: Vitals }).vitals;
 
-/** More timers than this within a second ring only in an endless loop. */
+/** The most timers that ring within a second. More are an endless loop. */
 const MOST_EVENTS = 20_000;
 
-/** Keys are expensive, and no outcome depends on them. */
+/** The keys of the machines of all rounds. Keys are expensive, and no outcome depends on them. */
 const keys: MachineKey[] = [];
 
 export class World {
   readonly worker: LoadedWorker;
   readonly time: Time;
-  readonly random: Random;
+  readonly #random: Random;
   readonly shape: WorldShape;
   readonly platform: Platform;
   readonly cluster: Cluster;
   readonly env: Record<string, unknown>;
   machines: LivingMachine[] = [];
-  /** Takes a letter that a receiver gets. */
-  onLetter: (letter: Letter) => void = () => undefined;
+  /** Called with each notification that the receiver gets. */
+  onDelivery: (delivery: Delivery) => void = () => undefined;
   readonly lines: string[] = [];
-  /** A fault of the apiserver or the way to it. */
+  /** A fault of the apiserver, or of the network to it. */
   readonly kubeTrouble: Flag;
   /** No request to the apiserver succeeds. */
   readonly kubeGone: Flag;
@@ -253,7 +234,7 @@ export class World {
   constructor(worker: LoadedWorker, seed: number, shape: WorldShape, ignored: readonly string[]) {
     this.worker = worker;
     this.shape = shape;
-    this.random = randomOf(seed, 1);
+    this.#random = randomOf(seed, 1);
     this.time = virtualTime(START_MS, () => this.#settled());
     setTime(this.time);
     this.cluster = startCluster(this.time, this.randomNumber, (line) => this.log(line));
@@ -269,7 +250,7 @@ export class World {
     globalThis.fetch = (...asked) => this.#receive(new Request(...asked));
   }
 
-  readonly randomNumber = (): number => this.random.int(2 ** 30) / 2 ** 30;
+  readonly randomNumber = (): number => numberOf(this.#random);
 
   log(line: string): void {
     this.lines.push(`${((this.time.nowMs() - START_MS) / 1000).toFixed(1)} s ${line}`);
@@ -310,7 +291,7 @@ export class World {
     this.stopController = null;
   }
 
-  /** Lets time pass until the work ends. */
+  /** Lets virtual time pass until the work ends. */
   async during<T>(work: Promise<T>): Promise<T> {
     const state = { isOver: false };
     const over = () => void (state.isOver = true);
@@ -321,19 +302,14 @@ export class World {
 
   /** Opens a feed as a page does; null if the Worker refuses. */
   async openFeed(path: string): Promise<ClientSocket | null> {
-    const headers = { authorization: `Bearer ${ADMIN_SECRET}`, upgrade: "websocket" };
-    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined };
-    const response = await this.worker.fetch(new Request(ORIGIN + path, { headers }), this.env, context);
+    const response = await this.#asOperator(path, { headers: { upgrade: "websocket" } });
     return (response as unknown as { webSocket: ClientSocket | null }).webSocket;
   }
 
-  /** Sends a request as an operator. Takes no time. */
+  /** Sends a request as an operator, without the time of a network. Throws if the Worker refuses it. */
   async operator<Body = unknown>(method: string, path: string, body?: unknown): Promise<Body> {
-    const headers = { authorization: `Bearer ${ADMIN_SECRET}` };
-    const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
-    const context = { waitUntil: () => undefined, passThroughOnException: () => undefined };
-    const asking = this.worker.fetch(new Request(ORIGIN + path, init), this.env, context);
-    const response = await this.during(asking);
+    const init = { method, ...(body !== undefined && { body: JSON.stringify(body) }) };
+    const response = await this.during(this.#asOperator(path, init));
     const text = await response.text();
     if (response.status >= 400) throw new Error(`${method} ${path}: ${response.status} ${text}`);
     return (
@@ -341,12 +317,18 @@ export class World {
     ) as Body;
   }
 
+  #asOperator(path: string, init: RequestInit): Promise<Response> {
+    const request = new Request(ORIGIN + path, init);
+    request.headers.set("authorization", `Bearer ${ADMIN_SECRET}`);
+    return this.worker.fetch(request, this.env);
+  }
+
   async end(): Promise<void> {
     for (const machine of this.machines) machine.stop(true);
     await this.stopController?.();
     this.cluster.close();
     for (const host of this.platform.hosts()) host.close();
-    // The loaded Worker stays in memory, and with it the environment.
+    // The loaded Worker stays in memory, and holds the environment.
     for (const name of Object.keys(this.env)) delete this.env[name];
   }
 
@@ -365,8 +347,7 @@ export class World {
   }
 
   async #receive(request: Request): Promise<Response> {
-    const { alerts } = JSON.parse(await request.text()) as Pick<Letter, "alerts">;
-    this.onLetter({ atMs: this.time.nowMs(), alerts });
+    this.onDelivery(JSON.parse(await request.text()) as Delivery);
     return new Response("");
   }
 
@@ -377,7 +358,7 @@ export class World {
       KUBE_URL,
       KUBE_TOKEN,
       KID_MAC_KEYS: `1:${Buffer.alloc(32, 1).toString("base64url")}`,
-      ADMIN_SECRET_SHA256: sha256(ADMIN_SECRET),
+      ADMIN_SECRET_SHA256: sha256Base64url(ADMIN_SECRET),
       NODE_WATCH: this.shape.isWatched ? "on" : "off",
       MARK_SILENT_NODES: "on",
       KUBE: { fetch: (...args: ConstructorParameters<typeof Request>) => this.cluster.fetch(...args) },
