@@ -80,7 +80,9 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
       },
     );
 
-    it("an admission policy removes our label at every write → written again a few times, then once an hour, as the history shows", async () => {
+    it("an admission policy removes our label at every write → written again a few times, then once an hour, as the history shows", async ({
+      onTestFinished,
+    }) => {
       const startedMs = Date.now();
       const { stop } = await stripLabelByPolicy(watched.place.admin, "sim-2", STRIPPED_LABEL);
       onTestFinished(stop);
@@ -96,7 +98,9 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
       expect((await getNode("sim-2")).metadata?.labels).not.toHaveProperty([STRIPPED_LABEL]);
     });
 
-    it("pods are bound to a Node without a kubelet → Failed with NoKubelet; of a controller → Pending; deleted → gone", async () => {
+    it("pods are bound to a Node without a kubelet → Failed with NoKubelet; of a controller → Pending; deleted → gone", async ({
+      onTestFinished,
+    }) => {
       const namespace = "stranded";
       await core.createNamespace({ body: { metadata: { name: namespace } } });
       const owner = { apiVersion: "batch/v1", kind: "Job", name: "j", uid: "u", controller: true };
