@@ -5,6 +5,7 @@ import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { outliveReader } from "../../node-shim/base/output.ts";
 import { EXIT_CODES } from "../operator/fault.ts";
 import { kubectl } from "../operator/kubectl.ts";
 import { writeDocument } from "../openapi/write-document.ts";
@@ -29,7 +30,8 @@ work in time is rolled back. docs/deploy.md explains the file's keys, and the st
 
   --config FILE.yaml  the settings file; paths in it are relative to its folder
   --env NAME          one of its environments
-  --dry-run           print the plan, and make configuration and bundle; needs no account and sends nothing
+  --dry-run           print the plan and all faults, and make configuration and bundle; needs no account, sends nothing to
+                      Cloudflare, and only reads the cluster
   --wait SECONDS      how long the new version may take until it works; default ${WAIT_SECONDS}
   --replace-dns       replace existing DNS records of the origin's hostname
   --put SECRET        set this secret again, such as KUBE_TOKEN, from its file or as a new one; without it, secrets that the
@@ -132,6 +134,7 @@ async function writeStaticFiles(): Promise<void> {
   if (!page.isSmallEnough) throw new Error(page.text);
 }
 
+outliveReader(process.stdout, process.stderr);
 try {
   process.exitCode = await run();
 } catch (error) {

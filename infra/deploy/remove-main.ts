@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { outliveReader } from "../../node-shim/base/output.ts";
 import { terminal } from "../operator/confirm.ts";
 import { EXIT_CODES } from "../operator/fault.ts";
 import { removeEnvironment } from "./remove.ts";
@@ -53,6 +54,7 @@ async function run(): Promise<number> {
   return removeEnvironment(program, settings.value, { dryRun, yes });
 }
 
+outliveReader(process.stdout, process.stderr);
 try {
   process.exitCode = await run();
 } catch (error) {

@@ -1,6 +1,7 @@
 // Starts the operator's command line `rollcall`.
 import { basename } from "node:path";
 import { pause, wallMs } from "../../node-shim/base/clock.ts";
+import { endWithReader } from "../../node-shim/base/output.ts";
 import { COMPLETE, runCommandLine } from "./program.ts";
 import { terminal } from "./confirm.ts";
 import { fedChanges } from "./feed-client.ts";
@@ -9,4 +10,5 @@ const [, program = "", ...args] = process.argv;
 /** kubectl completes its plugin by running the program of this name. */
 const words = basename(program) === "kubectl_complete-rollcall" ? [COMPLETE, ...args] : args;
 
+endWithReader("rollcall");
 void runCommandLine(words, { process, terminal, now: wallMs, pause, changesOf: fedChanges });
