@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { Agent, request, type RequestOptions } from "node:https";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { networkFault } from "../../node-shim/base/network-fault.ts";
 
 export interface Asked {
   method: "GET" | "POST" | "PATCH" | "DELETE";
@@ -59,7 +60,7 @@ export class ApiRefusal extends Error {
 
 /** Returns one line about a failed request, with the apiserver's own message if there is one. */
 export function apiFault(error: unknown): string {
-  if (!(error instanceof ApiRefusal)) return faultOf(error);
+  if (!(error instanceof ApiRefusal)) return networkFault(error);
   const message = /"message":\s*("(?:[^"\\]|\\.)*")/.exec(error.body)?.[1];
   return `the apiserver refused: HTTP ${error.code}${message ? `, ${faultOf(new Error(String(JSON.parse(message))))}` : ""}`;
 }

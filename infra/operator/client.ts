@@ -5,7 +5,8 @@ import { gunzipSync } from "node:zlib";
 import * as z from "zod/mini";
 import { parseJson } from "../../node-shim/base/state-file.ts";
 import { abortAfter, monotonicMs } from "../../node-shim/base/clock.ts";
-import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
+import { codeOf } from "../../node-shim/base/fault.ts";
+import { networkFault } from "../../node-shim/base/network-fault.ts";
 import { printableTexts, shownText } from "../../shared/protocol/printable.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
@@ -17,6 +18,8 @@ export interface WorkerConnection {
   url: string;
   /** The headers that authenticate the operator: with a secret, a token of Cloudflare Access, or both. */
   headers: Record<string, string>;
+  /** The time limit of each request in milliseconds, Infinity for none. It replaces the limits of the commands. */
+  withinMs?: number;
 }
 
 /** A method, and a path for which the table of routes has this method. */
@@ -121,11 +124,12 @@ function inTypedWords(
 }
 
 async function send(
-  { url, headers }: WorkerConnection,
-  { method, path, body, withinMs = DEADLINE_MS, list }: OperatorRequest,
+  { url, headers, withinMs: chosenMs }: WorkerConnection,
+  { method, path, body, withinMs: usualMs = DEADLINE_MS, list }: OperatorRequest,
 ): Promise<Result<HttpAnswer, OperatorFault>> {
   const text = body === undefined ? {} : { body: JSON.stringify(body) };
-  const leftMs = list ? list.endsMs - monotonicMs() : withinMs;
+  const withinMs = chosenMs ?? usualMs;
+  const leftMs = list && withinMs !== Infinity ? list.endsMs - monotonicMs() : withinMs;
   if (leftMs <= 0 || (list && list.bytes <= 0)) return fault("failed", `${url}: ${LIST_TOO_LONG}`);
   try {
     const limits = { withinMs: Math.min(withinMs, leftMs) };
@@ -134,7 +138,7 @@ async function send(
     return success(answer);
   } catch (error) {
     if (error instanceof TooLarge) return fault("failed", `${url}: ${error.message}`);
-    return fault("unreachable", `${url} cannot be reached: ${faultOf(error)}`);
+    return fault("unreachable", `${url} cannot be reached: ${networkFault(error)}`);
   }
 }
 
@@ -205,7 +209,7 @@ function httpRequest(url: string, { method, headers, body, withinMs }: HttpReque
   const signal = abortAfter(withinMs);
   return new Promise((resolve, reject) => {
     const fail = (error: unknown) => {
-      reject(signal.aborted ? (signal.reason as Error) : (error as Error));
+      reject(signal.aborted ? new Error(lateText(withinMs)) : (error as Error));
     };
     const sent = send(
       url,
@@ -236,6 +240,9 @@ function httpRequest(url: string, { method, headers, body, withinMs }: HttpReque
     sent.end(body);
   });
 }
+
+const lateText = (withinMs: number) =>
+  `no answer within ${Math.round(withinMs) / 1000} s: check the network, or wait longer with --request-timeout`;
 
 function inflated(bytes: Buffer): Buffer {
   try {

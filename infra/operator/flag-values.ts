@@ -4,6 +4,7 @@ import { parseDuration } from "../../shared/go/duration.ts";
 import { valueOr } from "../../shared/result.ts";
 
 const DAY_MS = 86_400_000;
+const MOST_TIMEOUT_MS = DAY_MS;
 
 /** Returns the milliseconds of `90m`, `7d` or `1d12h`, or NaN. Unlike in Go, a duration may have days. */
 export function durationMs(text: string): number {
@@ -17,6 +18,13 @@ export function positiveDuration(text: string): number {
   const ms = durationMs(text);
   if (ms > 0 && Number.isSafeInteger(Math.round(ms))) return ms;
   throw new InvalidArgumentError("must be a duration such as 90s, 15m, 24h or 7d.");
+}
+
+/** Parses the time limit of a request as kubectl does, where a number without a unit is seconds. Returns Infinity for 0. */
+export function timeoutMs(text: string): number {
+  const ms = /^\d+$/.test(text) ? Number(text) * 1000 : durationMs(text);
+  if (ms >= 0 && ms <= MOST_TIMEOUT_MS) return ms === 0 ? Infinity : ms;
+  throw new InvalidArgumentError("must be a duration such as 10s or 2m, up to 24h, or 0 for no limit.");
 }
 
 /** Checks that a flag's value is a time in the past, and returns the text unchanged. timeOf converts it later. */

@@ -1,11 +1,11 @@
 // Makes the commander program of rollcall: its surroundings, and the flags that every command has. Common flags may
-// stand before or behind the command. A command's own flag with a common flag's name (`nodes --state silent`)
-// stands behind.
+// stand before or behind the command. Of `nodes --state silent --state ./folder`, the folder is the common flag's value.
 import { Command, Option } from "commander";
 import type { WorkerConnection } from "./client.ts";
 import type { Terminal } from "./confirm.ts";
 import type { OperatorEnvironment } from "./contexts/connection.ts";
 import type { FleetChanges } from "./feed-client.ts";
+import { timeoutMs } from "./flag-values.ts";
 import { FORMATS } from "./render/shown.ts";
 
 /** The parts of a process that commands use, typically this process. */
@@ -55,6 +55,9 @@ const commonFlags = () => [
   new Option("--url <origin>", "use the Worker at this origin, instead of ROLLCALL_URL"),
   new Option("--state <folder>", "use the Worker of npm start with this state folder"),
   new Option("--secret-file <file>", "file with the operator's secret; only you may have access to it"),
+  new Option("--request-timeout <duration>", "the time limit of a request: 10s, 2m; 0 for none").argParser(
+    timeoutMs,
+  ),
   new Option("-o, --output <format>", "the format of the output").choices(FORMATS),
   new Option("--json", "the same as -o json: the Worker's answer"),
 ];

@@ -5,7 +5,8 @@ import { Agent as HttpAgent } from "node:http";
 import { Agent as HttpsAgent } from "node:https";
 import tls from "node:tls";
 import type { SecureContext } from "node:tls";
-import { codeOf, faultOf } from "../base/fault.ts";
+import { codeOf } from "../base/fault.ts";
+import { networkFault } from "../base/network-fault.ts";
 import { withTrustedFile } from "../base/ownership.ts";
 import type { Result } from "../../shared/result.ts";
 import { type Proxy, proxyTo } from "./proxy.ts";
@@ -43,7 +44,7 @@ export function agentTo(origin: string, { proxy, trust }: Outbound, deadlineMs: 
 /** Returns the error as one line, with the proxy's origin if the connection went through a proxy. */
 export function connectionFault(error: Error, proxy: Outbound["proxy"]): string {
   const isOfWorker = proxy && !(error instanceof ProxyFault);
-  return isOfWorker ? `${faultOf(error)} (through the proxy ${proxy.origin})` : faultOf(error);
+  return isOfWorker ? `${networkFault(error)} (through the proxy ${proxy.origin})` : networkFault(error);
 }
 
 export const lateText = (deadlineMs: number) => `no answer within ${deadlineMs / 1000} s`;

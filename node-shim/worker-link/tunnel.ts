@@ -4,7 +4,7 @@ import { Agent, request as httpsRequest, type RequestOptions } from "node:https"
 import { isIPv6, type Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { after } from "../base/clock.ts";
-import { faultOf } from "../base/fault.ts";
+import { networkFault } from "../base/network-fault.ts";
 import { servernameOf } from "./origin.ts";
 import type { SecureContext } from "node:tls";
 import type { Proxy } from "./proxy.ts";
@@ -108,7 +108,7 @@ function brokenProxy(error: Error, { origin }: Proxy): ProxyFault {
   const what = isReached ? "does not answer as a proxy does" : "cannot be reached";
   return new ProxyFault(
     isReached ? "no proxy" : "unreachable",
-    `the proxy ${origin} ${what}: ${faultOf(error)}`,
+    `the proxy ${origin} ${what}: ${networkFault(error)}`,
     error,
   );
 }

@@ -17,6 +17,8 @@ export interface ConnectionFlags {
   context?: string;
   /** The path of the state folder of `npm start`. */
   state?: string;
+  /** The time limit of a request in milliseconds; Infinity for none. */
+  requestTimeout?: number;
 }
 
 /** The environment variables that choose the Worker and its credentials. */
@@ -33,7 +35,7 @@ export interface OperatorEnvironment extends ConfigPlace, CommandEnvironment {
 }
 
 const WHICH =
-  "which Worker? Pass --url https://HOST or --state DIR, set ROLLCALL_URL, or store it: rollcall context add NAME --url https://HOST";
+  "which Worker? Pass --url https://HOST, or --state ./FOLDER for npm start, set ROLLCALL_URL, or store it: rollcall context add NAME --url https://HOST";
 const NO_CREDENTIALS =
   "no credentials: pass --secret-file, set ROLLCALL_SECRET or ROLLCALL_SECRET_FILE, set CF_ACCESS_CLIENT_ID and " +
   "CF_ACCESS_CLIENT_SECRET for a service token of Cloudflare Access, or store where they come from: rollcall context add --help";
@@ -55,7 +57,8 @@ export function connectionOf(
   const headers = credentials(origin, context.value, flags, environment);
   if (!headers.ok) return fault("usage", headers.error);
   if (Object.keys(headers.value).length === 0) return fault("usage", NO_CREDENTIALS);
-  return success({ url: origin, headers: headers.value });
+  const { requestTimeout: withinMs } = flags;
+  return success({ url: origin, headers: headers.value, ...(withinMs !== undefined && { withinMs }) });
 }
 
 export function contextOf(flags: ConnectionFlags, environment: OperatorEnvironment): Result<FoundContext> {
