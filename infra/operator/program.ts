@@ -7,6 +7,7 @@ import { fail } from "./answer.ts";
 import { backupCommands } from "./backup-commands.ts";
 import { complete, completionCommand } from "./completion.ts";
 import { contextCommands } from "./contexts/context-commands.ts";
+import { costCommand } from "./cost-command.ts";
 import { administrationCommands, originCommands } from "./deployment-commands.ts";
 import { explainCommand } from "./explain-command.ts";
 import { EXIT_CODES } from "./fault.ts";
@@ -54,8 +55,9 @@ Exit codes:
   5  the Worker or the cluster cannot be reached
   6  the time of --for is over before the wanted state came
 
-To see what more Nodes would do to a cluster, before you add them:
+To see what more Nodes would do to a cluster, and what they cost a month, before you add them:
   rollcall impact --machines 300
+  rollcall cost --machines 300
 
 To add a machine, create a join token, copy it to the machine, and run node-shim join there:
   rollcall token create --names edge-7 > join-token
@@ -110,6 +112,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   originCommands(program);
   contextCommands(program);
   uninstallCommand(program);
+  costCommand(program);
   explainCommand(program);
   completionCommand(program);
   passOnCommonFlags(program);
@@ -125,7 +128,7 @@ export async function runCommandLine(args: readonly string[], outside: Surroundi
   const program = operatorProgram(surroundings);
   try {
     if (args[0] === COMPLETE) await complete(program, args.slice(1));
-    else await program.parseAsync(withThumbprintsLast(args), { from: "user" });
+    else await program.parseAsync(withFoldersFirst(withThumbprintsLast(args)), { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) fail(program, { reason: "failed", message: faultOf(error) });
     else if (error.exitCode !== 0) surroundings.process.exitCode = EXIT_CODES.usage;
@@ -157,6 +160,21 @@ function withPrintableOutput({ process, terminal, ...others }: Surroundings): Su
     },
     terminal: { ...terminal, ask: (question) => terminal.ask(screenText(question, screen)) },
   };
+}
+
+/**
+ * Returns the arguments with each `--state FOLDER` before the command, where it names the Worker of npm start. Filters
+ * have a flag of this name as well, but no state has a slash or begins with a dot.
+ */
+function withFoldersFirst(args: readonly string[]): string[] {
+  const end = args.includes("--") ? args.indexOf("--") : args.length;
+  const isFolder = (text = "") => /^\.|\//.test(text);
+  const isMoved = args.map((word, at) => {
+    if (at >= end) return false;
+    if (word === "--state") return isFolder(args[at + 1]);
+    return isFolder(args[at - 1] === "--state" ? word : /^--state=(.*)/.exec(word)?.[1]);
+  });
+  return [...args.filter((_, at) => isMoved[at]), ...args.filter((_, at) => !isMoved[at])];
 }
 
 /** Returns the arguments with a thumbprint moved behind `--`, since one in 64 begins with `-` like a flag. */

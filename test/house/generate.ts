@@ -4,7 +4,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { root } from "./markdown.ts";
 import { versionedFiles, withVersion } from "./versions.ts";
-import { generatedPages, pageWithTables } from "./tables.ts";
+import { COST_PARTS_FILE, costPartsModule, generatedPages, pageWithTables } from "./tables.ts";
 
 for (const page of generatedPages) writeFileSync(join(root, page), await pageWithTables(page));
+writeFileSync(join(root, COST_PARTS_FILE), await costPartsModule());
 for (const path of versionedFiles) writeFileSync(join(root, path), withVersion(path));

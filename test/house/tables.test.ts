@@ -8,11 +8,15 @@ import { machineFlags } from "../../node-shim/cli/flags.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { root } from "./markdown.ts";
 import type { LogMessage } from "../../worker/log.ts";
-import { generatedPages, pageWithTables } from "./tables.ts";
+import { COST_PARTS_FILE, costPartsModule, generatedPages, pageWithTables } from "./tables.ts";
 
 test.each(generatedPages)("%s → its tables are those of the code", async (page) => {
   const text = readFileSync(join(root, page), "utf8");
   expect(text, "`npm run generate` writes the tables anew").toBe(await pageWithTables(page));
+});
+
+test("the prices of rollcall cost are those of docs/costs.md", async () => {
+  expect(readFileSync(join(root, COST_PARTS_FILE), "utf8")).toBe(await costPartsModule());
 });
 
 describe("the table of flags", () => {

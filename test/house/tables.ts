@@ -16,6 +16,7 @@ import { CHECKS as IMPACT_CHECKS, UPGRADE_CHECKS } from "../../infra/impact/impa
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
 import {
   billRows,
+  costParts,
   controlPlaneRows,
   countRows,
   dollarRows,
@@ -76,6 +77,16 @@ export async function pageWithTables(page: string): Promise<string> {
     text = `${text.slice(0, from)}${begin}\n\n${await markdown(rows())}\n${text.slice(to)}`;
   }
   return text;
+}
+
+export const COST_PARTS_FILE = "infra/operator/cost-parts.ts";
+
+/** Returns the text of COST_PARTS_FILE, by the counts behind docs/costs.md. */
+export async function costPartsModule(): Promise<string> {
+  const text =
+    "// The prices of a fleet's parts, in dollars a month. `npm run generate` writes this file and docs/costs.md.\n\n" +
+    `export const COST_PARTS = ${JSON.stringify(costParts(recordedCosts()))};\n`;
+  return format(text, { ...(await configuration), parser: "typescript" });
 }
 
 /** Formats a table as Markdown with prettier. */
@@ -184,7 +195,7 @@ function dollars(): string[][] {
 }
 
 function partPricesOf(): string[][] {
-  return partRows(Object.entries(recordedCosts().counted));
+  return partRows(recordedCosts());
 }
 
 function slower(): string[][] {

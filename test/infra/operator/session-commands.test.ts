@@ -1,6 +1,11 @@
 // Tests rollcall page and rollcall sessions: their requests, and their output.
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, it, test } from "vitest";
-import { type FakeWorker, fakeWorker, play } from "./played.ts";
+import { sessionCommands } from "../../../infra/operator/session-commands.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+import { type FakeWorker, fakeWorker, play, playAlone } from "./played.ts";
 
 const session = {
   id: "3q2-7wAAAAAAAAAAAAAAAA",
@@ -19,6 +24,7 @@ const REFUSED = {
   detail: "Send a secret.",
 };
 
+const folder = mkdtempSync(join(tmpdir(), "rollcall-sessions-"));
 let worker: FakeWorker;
 let sessions: unknown[];
 let mayMake: boolean;
@@ -32,7 +38,10 @@ beforeAll(async () => {
       : { status: 204 };
   });
 });
-afterAll(() => worker.close());
+afterAll(() => {
+  worker.close();
+  rmSync(folder, { recursive: true });
+});
 beforeEach(() => {
   worker.asked.length = 0;
   sessions = [session];
@@ -43,16 +52,47 @@ const run = (args: string[]) => play(args, { url: worker.url });
 it("page → a link with the code in its fragment, and until when it is good", async () => {
   expect(await run(["page"])).toEqual({
     code: 0,
-    stdout: `${worker.url}/#code=${made.code}\nvalid once, until ${made.expiresAt}\n`,
-    stderr: "",
+    stdout: `${worker.url}/#code=${made.code}\n`,
+    stderr: `valid once, until ${made.expiresAt}\n`,
   });
   expect(worker.asked).toMatchObject([
     { method: "POST", path: "/v1/session/codes", headers: { authorization: "Bearer secret" }, body: null },
   ]);
 });
 
+test.each<[situation: string, opened: Result<null>, code: number, message: string]>([
+  ["a browser opens", success(null), 0, ""],
+  [
+    "no browser opens",
+    failure("xdg-open opens no browser here"),
+    1,
+    "rollcall: xdg-open opens no browser here\n",
+  ],
+])("page --open, and %s → the link as well", async (_, opened, code, message) => {
+  const links: string[] = [];
+  const openIn = (link: string) => {
+    links.push(link);
+    return Promise.resolve(opened);
+  };
+  const secret = join(folder, "secret");
+  writeFileSync(secret, "secret", { mode: 0o600 });
+  const connection = ["--url", worker.url, "--secret-file", secret];
+  const ended = await playAlone(
+    (program) => sessionCommands(program, openIn),
+    ["page", "--open", ...connection],
+  );
+  const link = `${worker.url}/#code=${made.code}`;
+  expect(ended).toEqual({
+    code,
+    stdout: `${link}\n`,
+    stderr: `valid once, until ${made.expiresAt}\n${message}`,
+  });
+  expect(links).toEqual([link]);
+});
+
 it("page -o json → the link as well", async () => {
-  const { stdout } = await run(["page", "-o", "json"]);
+  const { stdout, stderr } = await run(["page", "-o", "json"]);
+  expect(stderr).toBe("");
   expect(JSON.parse(stdout)).toEqual({ link: `${worker.url}/#code=${made.code}`, ...made });
 });
 

@@ -1,8 +1,11 @@
 // Tests the command lines that are refused, with the exit code, and where the command line finds its secret.
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { timeoutMs } from "../../../../infra/operator/flag-values.ts";
 import { type Answered, type FakeWorker, fakeWorker, play } from "../played.ts";
 
 const at = "2026-01-01T00:00:00Z";
@@ -104,6 +107,58 @@ it("ready and status, where a check has failed → what does not work, and 1, wi
   expect(status).toMatchObject({
     code: 1,
     stdout: expect.stringMatching(/^failed +apiserver[^]*\nworks +no: /),
+  });
+});
+
+describe("flags that every command has", () => {
+  const local = join(folder, "local");
+  beforeAll(() => {
+    mkdirSync(local);
+    const state = { rollcallState: 1, workerPort: Number(new URL(worker.url).port) };
+    writeFileSync(join(local, "state.json"), JSON.stringify(state));
+    writeFileSync(join(local, "admin-secret"), "local", { mode: 0o600 });
+  });
+
+  it.each<[args: string[], state: string | undefined]>([
+    [["--state", local, "nodes"], undefined],
+    [["nodes", "--state", local], undefined],
+    [["nodes", `--state=${local}`], undefined],
+    [["nodes", "--state", "silent", "--state", local], "silent"],
+    [["--state", local, "nodes", "--state", "silent"], "silent"],
+  ])("%j → the Worker of the folder, and the filter by state: %s", async (args, state) => {
+    answer = { body: { machines: [], counts: { matching: {}, fleet: {} }, cursor: null } };
+    expect(await play([...args, "-o", "json"])).toMatchObject({ code: 0, stderr: "" });
+    const [asked] = worker.asked;
+    expect([asked?.headers["authorization"], asked?.query["state"]]).toEqual(["Bearer local", state]);
+  });
+
+  it.each([
+    ["before the command", ["--request-timeout", "1ms", "token", "list"]],
+    ["behind the command", ["token", "list", "--request-timeout", "1ms"]],
+  ])("--request-timeout %s → a late answer is an error that names the flag", async (_, args) => {
+    const silent = createServer();
+    await new Promise<void>((ready) => void silent.listen(0, "127.0.0.1", ready));
+    const { port } = silent.address() as AddressInfo;
+    const ended = await play(args, { url: `http://127.0.0.1:${port}` });
+    silent.closeAllConnections();
+    silent.close();
+    expect(ended).toMatchObject({
+      code: 5,
+      stderr: expect.stringMatching(/no answer within 0\.001 s: .* --request-timeout\n$/),
+    });
+  });
+
+  it.each([
+    ["0", Infinity],
+    ["30", 30_000],
+    ["10s", 10_000],
+    ["24h", 86_400_000],
+    ["24h1ms", null],
+    ["-1s", null],
+    ["soon", null],
+  ])("--request-timeout %s → %s ms", (text, ms) => {
+    if (ms === null) expect(() => timeoutMs(text)).toThrow("must be a duration such as 10s or 2m");
+    else expect(timeoutMs(text)).toBe(ms);
   });
 });
 

@@ -69,12 +69,31 @@ export function billRows(transports: readonly [name: string, counted: CountedTra
   return [["machines", ...transports.map(([name]) => name), "lease PUTs a second"], ...rows];
 }
 
+/** Returns the prices with which docs/costs.md and `rollcall cost` compute the bill of any fleet. */
+export function costParts({ counted }: CostRecord) {
+  const rounded = (dollars: number) => Number(dollarsText(dollars));
+  const transports = Object.entries(counted).map(([name, of]) => {
+    const { once, eachMachine, eachGateway } = partPrices(of, LARGEST);
+    const parts = {
+      once: rounded(PLAN_DOLLARS + once),
+      eachMachine: rounded(eachMachine),
+      eachGateway: eachGateway === null ? null : rounded(eachGateway),
+    };
+    return [name, parts] as const;
+  });
+  return {
+    transports: Object.fromEntries(transports),
+    gatewaySize: Math.max(...Object.values(counted).map(({ gatewaySize }) => gatewaySize)),
+    leasePutsAnHour: HEARTBEATS_AN_HOUR,
+  };
+}
+
 /** Returns the rows with which a reader computes the bill of any fleet. */
-export function partRows(transports: readonly [name: string, counted: CountedTransport][]): Rows {
-  const rows = transports.map(([name, counted]) => {
-    const { once, eachMachine, eachGateway } = partPrices(counted, LARGEST);
+export function partRows(record: CostRecord): Rows {
+  const rows = Object.entries(costParts(record).transports).map(([name, parts]) => {
+    const { once, eachMachine, eachGateway } = parts;
     const gateway = eachGateway === null ? "none" : `$${dollarsText(eachGateway)}`;
-    return [name, `$${dollarsText(PLAN_DOLLARS + once)}`, `$${dollarsText(eachMachine)}`, gateway];
+    return [name, `$${dollarsText(once)}`, `$${dollarsText(eachMachine)}`, gateway];
   });
   return [["a month", "once, with the plan", "each machine", "each gateway, of up to 500 machines"], ...rows];
 }
