@@ -1,9 +1,10 @@
-// Sends the local cluster's requests to its Worker: join tokens, the link to the page, and socket counts.
+// Sends the local cluster's requests to its Worker: join tokens, the link to the page, machines' names, and socket counts.
 import type * as z from "zod/mini";
 import { abortAfter } from "../../node-shim/base/clock.ts";
 import { mintedTokenSchema } from "../../shared/protocol/operator-answers.ts";
 import { sessionCodeSchema } from "../../shared/protocol/administration-answers.ts";
 import { ask, readAnswer } from "../operator/client.ts";
+import { askMachines } from "../operator/fleet/machines.ts";
 import { pageLink } from "../operator/session-commands.ts";
 
 interface TokenWish {
@@ -29,13 +30,26 @@ export async function mintPageLink(workerUrl: string, adminSecret: string): Prom
   return pageLink(workerUrl, (await post(workerUrl, adminSecret, request, sessionCodeSchema)).code);
 }
 
+/** Returns the names of all machines of the Worker. */
+export async function machineNames(workerUrl: string, adminSecret: string): Promise<string[]> {
+  const query = { filter: {}, sort: "name", fields: "name", limit: Infinity };
+  const found = await askMachines(connectionTo(workerUrl, adminSecret), query);
+  if (!found.ok) throw new Error(found.error.message);
+  return found.value.machines.flatMap(({ name }) => (name === undefined ? [] : [name]));
+}
+
+const connectionTo = (url: string, secret: string) => ({
+  url,
+  headers: { authorization: `Bearer ${secret}` },
+});
+
 async function post<T>(
   url: string,
   secret: string,
   request: Parameters<typeof ask>[1],
   schema: z.ZodMiniType<T>,
 ): Promise<T> {
-  const answer = await ask({ url, headers: { authorization: `Bearer ${secret}` } }, request);
+  const answer = await ask(connectionTo(url, secret), request);
   const read = answer.ok ? readAnswer(schema, answer.value) : answer;
   if (!read.ok) throw new Error(read.error.message);
   return read.value;

@@ -8,7 +8,7 @@ import {
   readConfiguration,
 } from "../../node-shim/config/config.ts";
 import { nodeName } from "../../node-shim/machine/settings.ts";
-import { countSockets, mintPageLink, mintToken } from "./admin.ts";
+import { countSockets, machineNames, mintPageLink, mintToken } from "./admin.ts";
 import { apiFault, type KubeAdmin } from "./kube-admin.ts";
 import {
   allowWithoutFactsOnlyTaint,
@@ -104,9 +104,10 @@ async function readAt<T>(url: string, read: Promise<T>): Promise<T> {
 /** Removes the objects that starts with this state folder have put into the cluster of --kubeconfig. */
 export async function removeFromUsersCluster(place: Place): Promise<void> {
   const { flags, folder, progress, confirm } = place;
-  const { admin, url } = (await startApiserver(place)).cluster;
+  const apiserver = await startApiserver(place);
+  const { admin, url } = apiserver.cluster;
   const machines = [nodeName(flags), ...simulatedNames(folder)];
-  const owner = { deployment: DEPLOYMENT, machines };
+  const owner = { deployment: DEPLOYMENT, machines, joined: () => joinedMachines(place, apiserver) };
   const found = await readAt(url, leftovers(admin, rightsFile(place), owner));
   const lines = leftoverLines(found);
   if (found.nodes.length + found.objects.length === 0)
@@ -114,6 +115,27 @@ export async function removeFromUsersCluster(place: Place): Promise<void> {
   progress([`From the cluster at ${url} go:`, ...lines.map((line) => `  ${line}`)].join("\n"));
   await confirm(`${found.nodes.length + found.objects.length} objects are removed from ${url}`);
   await remove(admin, found, (what) => progress(`removed ${what}`));
+  const boxes = found.nodes.filter((name) => !machines.includes(name));
+  if (boxes.length > 0)
+    progress(
+      `On ${boxes.join(", ")}: end the shim, with \`node-shim uninstall-service\` if it is a service.`,
+    );
+}
+
+/** Returns the names of all machines of the state folder's Worker, which runs only for this question. */
+async function joinedMachines(place: Place, apiserver: Apiserver): Promise<string[]> {
+  const { folder, parts, progress } = place;
+  if (!existsSync(join(folder, "worker/objects"))) return [];
+  progress(
+    "The cluster has Nodes of other machines. The Worker starts, to list the machines that joined it.",
+  );
+  const url = await startWorker(place, apiserver);
+  try {
+    return await machineNames(url, adminSecret(folder).secret);
+  } finally {
+    // A running Worker would create the Node of a machine that reports again.
+    await parts.stop();
+  }
 }
 
 async function startWorker(place: Place, { cluster }: Apiserver): Promise<string> {

@@ -30,7 +30,11 @@ const GRACE_MS = 4000;
  * `detached`, each part has its own process group: Ctrl-C then ends only this program, which stops the parts in
  * order.
  */
-export function localParts(onEnd: (part: Part, how: string) => void, detached = true): Parts {
+export function localParts(
+  onEnd: (part: Part, how: string) => void,
+  detached = true,
+  graceMs = GRACE_MS,
+): Parts {
   const parts: Part[] = [];
   let stopping = false;
   let guard: Guard | undefined;
@@ -39,7 +43,7 @@ export function localParts(onEnd: (part: Part, how: string) => void, detached = 
       if (stopping) throw new Error("interrupted");
       const part = startPart(name, command, logFile, detached);
       parts.push(part);
-      guard ??= startGuard();
+      guard ??= startGuard(graceMs);
       guard(part);
       void part.ended.then((how) => {
         if (!stopping) onEnd(part, how);
@@ -49,7 +53,7 @@ export function localParts(onEnd: (part: Part, how: string) => void, detached = 
     running: () => parts,
     async stop() {
       stopping = true;
-      for (const part of parts.toReversed()) await stopPart(part);
+      for (const part of parts.toReversed()) await stopPart(part, graceMs);
     },
   };
 }
@@ -57,7 +61,10 @@ export function localParts(onEnd: (part: Part, how: string) => void, detached = 
 /** Has a part ended with this program, however this program ends. */
 type Guard = (part: Part) => void;
 
-/** Reads `+ PID` for each start of a part and `- PID` for its end. At the end of the input, stops the running parts. */
+/**
+ * Reads `+ PID` for each start of a part and `- PID` for its end. At the end of the input, stops the running parts, and
+ * after $1 seconds kills those that still run: workerd waits for its sockets.
+ */
 const GUARD_SCRIPT = `pids=" "
 while read -r change pid; do
   case $change in
@@ -65,11 +72,14 @@ while read -r change pid; do
     -) pids="\${pids%% $pid *} \${pids#* $pid }" ;;
   esac
 done
-[ "$pids" = " " ] || kill $pids`;
+[ "$pids" = " " ] && exit
+kill $pids
+sleep "$1"
+kill -9 $pids`;
 
 /** Starts the shell in a process group of its own: Ctrl-C and SIGKILL of this program do not reach it. */
-function startGuard(): Guard {
-  const shell = spawn("/bin/sh", ["-c", GUARD_SCRIPT], {
+function startGuard(graceMs: number): Guard {
+  const shell = spawn("/bin/sh", ["-c", GUARD_SCRIPT, "guard", String(graceMs / 1000)], {
     stdio: ["pipe", "ignore", "ignore"],
     detached: true,
   });
@@ -98,10 +108,10 @@ function startPart(name: string, command: string[], logFile: string, detached: b
   return { name, command, logFile, process: child, ended };
 }
 
-async function stopPart({ process: child, ended }: Part): Promise<void> {
+async function stopPart({ process: child, ended }: Part, graceMs: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   child.kill("SIGTERM");
-  const cancel = after(GRACE_MS, () => child.kill("SIGKILL"));
+  const cancel = after(graceMs, () => child.kill("SIGKILL"));
   await ended;
   cancel();
 }

@@ -189,6 +189,8 @@ function startProgram(action: (flags: StartFlags) => Promise<void>): Command {
     .action((flags: StartFlags) => {
       if (flags.remove && flags.kubeconfig === undefined)
         program.error("error: --remove needs --kubeconfig: a local apiserver is only in the state folder");
+      if (flags.remove && flags.fresh)
+        program.error("error: --remove needs the data that --fresh deletes: pass one of them");
       return action(flags);
     });
 }
@@ -237,34 +239,29 @@ export function nextSteps({ kubeconfig, folder, name, page }: Running): string {
   return `${commands}\nThe page: ${page}\n  (works once, for 10 minutes; \`${another}\` makes another)`;
 }
 
-/** Returns the commands to continue with after the end. */
+/** Returns the commands to continue with after the end. The first one keeps the data, also after a start with --fresh. */
 export function afterwards(flags: StartFlags): string {
-  const again = ["npm", "start", ...flagWords(flags)];
+  const kept = { ...flags, fresh: false };
+  const again = ["npm", "start", ...flagWords(kept)];
   const fresh = ["npm", "start", ...flagWords({ ...flags, fresh: true })];
   const ended = lines("\nAll parts have ended, and their data is kept. Continue, or start with no data:", [
     again,
     fresh,
   ]);
   if (flags.kubeconfig === undefined) return ended;
-  const remove = ["npm", "start", ...flagWords({ ...flags, nodes: 0, remove: true })];
+  const remove = ["npm", "start", ...flagWords({ ...kept, nodes: 0, remove: true })];
   return `${ended}\n${lines("Remove the objects from your cluster:", [remove])}`;
 }
 
-function flagWords({
-  state,
-  fresh,
-  config,
-  hostnameOverride,
-  nodes,
-  kubeconfig,
-  remove,
-}: StartFlags): string[] {
+function flagWords(flags: StartFlags): string[] {
+  const { state, fresh, config, hostnameOverride, nodes, transport, kubeconfig, remove } = flags;
   const words = [
     ...(state === ".rollcall" ? [] : ["--state", state]),
     ...(fresh ? ["--fresh"] : []),
     ...(config === undefined ? [] : ["--config", config]),
     ...(hostnameOverride === undefined ? [] : ["--hostname-override", hostnameOverride]),
     ...(nodes === 0 ? [] : ["--nodes", String(nodes)]),
+    ...(transport === undefined ? [] : ["--transport", transport]),
     ...(kubeconfig === undefined ? [] : ["--kubeconfig", kubeconfig]),
     ...(remove ? ["--remove"] : []),
   ];

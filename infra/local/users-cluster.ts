@@ -5,7 +5,7 @@ import { after } from "../../node-shim/base/clock.ts";
 import { codeOf, faultOf } from "../../node-shim/base/fault.ts";
 import { readIfThere } from "../../node-shim/base/state-file.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
-import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
+import { DEPLOYMENT_LABEL, OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
 import { failure, success } from "../../shared/result.ts";
 import type { ClusterReader, ReadFault } from "../impact/cluster-reader.ts";
 import { impactText } from "../impact/impact-text.ts";
@@ -54,26 +54,24 @@ interface Owner {
   deployment: string;
   /** The names of this machine and of the state folder's simulated machines. */
   machines: readonly string[];
+  /** Returns the names of all machines of the state folder's Worker. Called only if the cluster has further Nodes. */
+  joined: () => Promise<readonly string[]>;
 }
 
 /** Returns the objects to remove. Throws an OthersNeedIt if another Worker uses them. */
 export async function leftovers(
   admin: KubeAdmin,
   file: string,
-  { deployment, machines }: Owner,
+  { deployment, machines, joined }: Owner,
 ): Promise<Leftovers> {
   const all = ((await admin({ method: "GET", path: NODES })) as { items: V1Node[] }).items;
   const owned = all
     .filter(({ metadata }) => metadata?.annotations?.[OWNER_ANNOTATION] === deployment)
     .map(({ metadata }) => metadata?.name ?? "");
-  const others = owned.filter((name) => !machines.includes(name));
-  if (others.length > 0) {
-    const shown = others.slice(0, 3).join(", ") + (others.length > 3 ? ", …" : "");
-    throw new OthersNeedIt(
-      `${others.length} Nodes there belong to another Worker of the deployment ${deployment} (${shown}), ` +
-        "which needs these objects: nothing was removed",
-    );
-  }
+  const further = owned.filter((name) => !machines.includes(name));
+  const known = further.length > 0 ? await joined() : [];
+  const others = further.filter((name) => !known.includes(name));
+  if (others.length > 0) throw new OthersNeedIt(othersText(deployment, others));
   const found: Leftovers = { nodes: owned, objects: [], kept: [] };
   for (const object of objectsOf(file).toReversed()) {
     const metadata = (await get(admin, pathOf(object)))?.metadata;
@@ -82,6 +80,15 @@ export async function leftovers(
     else found.kept.push(titleOf(object));
   }
   return found;
+}
+
+function othersText(deployment: string, others: readonly string[]): string {
+  const shown = others.slice(0, 3).join(", ") + (others.length > 3 ? ", …" : "");
+  return (
+    `${others.length} Nodes there belong to the deployment ${deployment}, but to no machine of this --state (${shown}): ` +
+    "nothing was removed. If another `npm start` made them, run --remove with its --state first. " +
+    `If no Worker needs them: kubectl delete nodes -l ${DEPLOYMENT_LABEL}=${deployment}, then --remove again`
+  );
 }
 
 /** Removes each Node with its lease, and then the other objects. Calls `gone` after each removal. */

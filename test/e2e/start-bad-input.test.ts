@@ -121,6 +121,7 @@ test.each([
   ["a number of machines that is none", ["--nodes", "-1"]],
   ["an argument", ["now"]],
   ["--remove without --kubeconfig", ["--remove"]],
+  ["--remove with --fresh", ["--remove", "--fresh", "--kubeconfig", "/nowhere"]],
 ])("wrong command line: %s → 2, and nothing is made", async (_situation, flags) => {
   const { ended, output } = startInProcess(...flags);
   expect(await ended).toBe(2);

@@ -19,6 +19,25 @@ it("what to try: the Nodes, this machine's, the fleet, and the page", () => {
 test.each<[string, Partial<StartFlags>, string[]]>([
   ["no flags", {}, ["npm start", "npm start -- --fresh"]],
   [
+    "a start with no data → the first command keeps the data",
+    { fresh: true },
+    ["npm start", "npm start -- --fresh"],
+  ],
+  [
+    "a transport",
+    { transport: "http" },
+    ["npm start -- --transport http", "npm start -- --fresh --transport http"],
+  ],
+  [
+    "no data in a cluster of one's own",
+    { fresh: true, kubeconfig: "/k" },
+    [
+      "npm start -- --kubeconfig /k",
+      "npm start -- --fresh --kubeconfig /k",
+      "npm start -- --kubeconfig /k --remove",
+    ],
+  ],
+  [
     "a folder of one's own, and machines",
     { state: "/my state", nodes: 3 },
     ["npm start -- --state '/my state' --nodes 3", "npm start -- --state '/my state' --fresh --nodes 3"],

@@ -15,11 +15,17 @@ import {
 } from "../../../infra/local/users-cluster.ts";
 
 const FILE = join(import.meta.dirname, "../../../infra/rbac/rollcall.yaml");
-const OWNER = { deployment: "rollcall", machines: ["me", "sim-1"] };
+let joined: string[];
+const OWNER = {
+  deployment: "rollcall",
+  machines: ["me", "sim-1"],
+  joined: () => Promise.resolve(joined),
+};
 const TOKEN = "admin-token";
 let admin: KubeAdmin;
 
 beforeEach(() => {
+  joined = [];
   const apiserver = createApiserver({
     store: openStore(":memory:"),
     adminToken: TOKEN,
@@ -123,12 +129,25 @@ describe("what is removed", () => {
     expect(found.objects.map(({ kind }) => kind)).not.toContain("Namespace");
   });
 
+  it("the Node of a box that joined → removed as well", async () => {
+    await createNode("me", "rollcall");
+    await createNode("box-1", "rollcall");
+    joined = ["me", "box-1", "never-reported"];
+    expect((await leftovers(admin, FILE, OWNER)).nodes).toEqual(["box-1", "me"]);
+  });
+
+  it("only Nodes of the state folder → the Worker is not asked", async () => {
+    await createNode("me", "rollcall");
+    const refusing = { ...OWNER, joined: () => Promise.reject(new Error("asked")) };
+    expect((await leftovers(admin, FILE, refusing)).nodes).toEqual(["me"]);
+  });
+
   it("Nodes of another Worker of the deployment → refused, and nothing is removed", async () => {
     await apply();
     await createNode("me", "rollcall");
     for (const name of ["edge-1", "edge-2", "edge-3", "edge-4"]) await createNode(name, "rollcall");
     await expect(leftovers(admin, FILE, OWNER)).rejects.toThrow(
-      "4 Nodes there belong to another Worker of the deployment rollcall (edge-1, edge-2, edge-3, …)",
+      "4 Nodes there belong to the deployment rollcall, but to no machine of this --state (edge-1, edge-2, edge-3, …): nothing was removed",
     );
     expect(await nodes()).toContain("me");
   });

@@ -22,6 +22,19 @@ console.log(first.process.pid, third.process.pid);
 setInterval(() => {}, 60_000);
 `;
 
+/** Starts a part that ignores SIGTERM, and waits until the part does so. */
+const STUBBORN = `
+import { readFileSync } from "node:fs";
+import { localParts } from ${JSON.stringify(join(ROOT, "infra/local/parts.ts"))};
+const log = ${JSON.stringify(join(folder.path, "stubborn"))};
+const parts = localParts(() => {}, true, 10);
+const ignoring = "process.on('SIGTERM', () => {}); console.log('ignored'); setInterval(() => {}, 60_000)";
+const part = parts.start("part", [process.execPath, "-e", ignoring], log);
+while (readFileSync(log, "utf8") === "") await new Promise((turn) => setImmediate(turn));
+console.log(part.process.pid);
+setInterval(() => {}, 60_000);
+`;
+
 const runs = (pid: number) => {
   try {
     return process.kill(pid, 0);
@@ -29,6 +42,15 @@ const runs = (pid: number) => {
     return false;
   }
 };
+
+test("the program is killed, and a part ignores SIGTERM → the part is killed as well", async () => {
+  const program = spawn(process.execPath, ["--input-type=module", "-e", STUBBORN], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
+  const [line] = (await once(createInterface(program.stdout), "line")) as [string];
+  program.kill("SIGKILL");
+  await vi.waitFor(() => expect(runs(Number(line))).toBe(false), { timeout: 10_000, interval: 20 });
+});
 
 test("the program is killed → its parts end, though nothing of it could stop them", async () => {
   const program = spawn(process.execPath, ["--input-type=module", "-e", PROGRAM], {
