@@ -3,6 +3,14 @@
 // CommonJS, since an ES module loads also the unused parts of the built-in modules that it imports.
 const { setFlagsFromString } = require("node:v8");
 
+// Debian 12 has Node.js 18, which lacks functions that the bundle uses.
+if (Number.parseInt(process.versions.node) < 20) {
+  console.error(
+    `node-shim: this is Node.js ${process.version}: install Node.js 20 or newer, or the package that contains one (docs/shim.md, Other systems)`,
+  );
+  process.exit(1);
+}
+
 for (const flag of [
   // Turns off the optimizing compilers: the shim's code runs for milliseconds in ten seconds, so they cost more
   // than they save.

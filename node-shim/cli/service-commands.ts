@@ -5,8 +5,8 @@ import { type Command, Option } from "commander";
 import { LOG_FORMATS } from "../base/log.ts";
 import { requireTrusted } from "../base/state-file.ts";
 import { machineSettings, type MachineFlags } from "../machine/settings.ts";
-import { missingVariables } from "../service/installed.ts";
-import { installService, thisHost, uninstallService } from "../service/service.ts";
+import { missingFlags, missingVariables } from "../service/installed.ts";
+import { hasPackageUnit, installService, thisHost, uninstallService } from "../service/service.ts";
 import { UNIT_NAME, unitText } from "../service/unit.ts";
 import { caFileCertificates } from "../worker-link/outbound.ts";
 import { machineFlags, givenFlags, withSet } from "./flags.ts";
@@ -55,20 +55,27 @@ If a package has installed the unit, this enables and starts that unit. Its flag
 export async function installFrom(command: Command, state: string): Promise<void> {
   const host = thisHost();
   process.stderr.write(`node-shim: ${await installService(host, unitFrom(command, state))}\n`);
-  const missing = missingVariables(host.root, process.env);
-  if (missing !== null) process.stderr.write(`node-shim: ${missing}\n`);
+  const isPackaged = hasPackageUnit(host.root);
+  for (const missing of [
+    isPackaged ? missingFlags(host.root, runFlags(command)) : null,
+    missingVariables(host.root, process.env),
+  ])
+    if (missing !== null) process.stderr.write(`node-shim: ${missing}\n`);
 }
 
 const NOT_FOR_RUN = ["print", "installService"];
 /** The flags that only `join` needs: the enrolment stores their result. */
 export const NOT_AFTER_JOIN = ["url", "joinTokenFile"];
 
+function runFlags(command: Command): string[] {
+  return givenFlags(command, command.name() === "join" ? [...NOT_FOR_RUN, ...NOT_AFTER_JOIN] : NOT_FOR_RUN);
+}
+
 function unitFrom(command: Command, state: string): string {
-  const without = command.name() === "join" ? [...NOT_FOR_RUN, ...NOT_AFTER_JOIN] : NOT_FOR_RUN;
   return unitText(unitTemplate(), {
     node: process.execPath,
     shim: realpathSync(process.argv[1] ?? ""),
-    flags: givenFlags(command, without),
+    flags: runFlags(command),
     state: resolve(state),
   });
 }

@@ -5,7 +5,7 @@ import { MACHINE_FLAGS } from "../machine/flag-table.ts";
 import { LOG_FORMATS } from "../base/log.ts";
 import { asEnrolled, type EnrolledFlags } from "../commands/as-enrolled.ts";
 import { firstAnswer } from "../commands/first-answer.ts";
-import { join, type JoinFlags } from "../commands/join.ts";
+import { join, type JoinFlags, NotApproved } from "../commands/join.ts";
 import { leaveWorker } from "../commands/leave.ts";
 import { run, type RunFlags } from "../commands/run.ts";
 import { thisUpgradeHost, type UpgradeFlags, upgradeShim } from "../commands/upgrade.ts";
@@ -43,7 +43,14 @@ export function addWorkerCommands(program: Command): void {
     .option("--install-service", "install, enable and start the systemd service with the same flags")
     .addHelpText("after", JOIN_EXAMPLES)
     .action(async (flags: JoinFlags & { installService?: true }, command: Command) => {
-      print(await join(withSet(flags), print));
+      try {
+        print(await join(withSet(flags), print, flags.installService));
+      } catch (error) {
+        if (!(error instanceof NotApproved) || !flags.installService) throw error;
+        await installFrom(command, flags.state);
+        const next = "The service waits, and enrols this machine after the approval.";
+        throw new Error(`${error.message} ${next}`, { cause: error });
+      }
       if (flags.installService) await installFrom(command, flags.state);
       const given = givenFlags(command, ["installService", ...NOT_AFTER_JOIN]);
       process.exitCode = await endWithAnswer(withSet(flags), flags.installService === true, given);
@@ -139,7 +146,10 @@ A token is never an argument: every user of a machine can read those. Joining tw
 It ends once the cluster has answered, within 10 s: "edge-7 is Ready", or why not and what to do. If no service runs, it
 reports itself until then, and prints how to report from then on.
 
-Exit codes: 1 if it did not enrol, else those of node-shim status:
+If another machine has the name, an operator has to approve this machine. With --install-service the service waits for that,
+and needs no second join.
+
+Exit codes: 1 if it did not enrol (or waits for an approval), else those of node-shim status:
 ${STATUS_CODES}`;
 
 const RUN_EXAMPLES = `

@@ -8,6 +8,7 @@ import {
   loadOrMakeKey,
   type MachineKey,
   storeEnrolment,
+  storePending,
 } from "../identity/identity.ts";
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";
@@ -31,12 +32,19 @@ const WAIT_MS = 1000;
 /** The longest time for which `join` waits for the machines that are ahead. */
 const TURN_WITHIN_MS = 3_600_000;
 
+/** The error of a join that an operator has to approve. */
+export class NotApproved extends Error {}
+
 /**
  * Enrols this machine, unless that Worker has enrolled it already. Returns one line for the operator. Calls `warn` for
  * a token file that others can read, and while many machines enrol. Throws, with the remedy, if the enrolment fails; the
- * files stay for a retry.
+ * files stay for a retry. With `mayWait`, stores what a service needs to enrol after an operator's approval.
  */
-export async function join(flags: JoinFlags, warn: (message: LogMessage) => void): Promise<string> {
+export async function join(
+  flags: JoinFlags,
+  warn: (message: LogMessage) => void,
+  mayWait = false,
+): Promise<string> {
   // Throws for flags that `run` would refuse, before the first request to the Worker.
   const { name } = machineSettings(flags);
   const { origin } = findOrigin(flags, process.env);
@@ -50,32 +58,37 @@ export async function join(flags: JoinFlags, warn: (message: LogMessage) => void
     const key = await loadOrMakeKey(flags.state);
     const { thumbprint } = key;
     const joinToken = await readJoinToken(flags.joinTokenFile, warn);
-    const kid = await enrolOnce(key, { name, origin, joinToken }, outbound, warn);
-    storeEnrolment(flags.state, { name, thumbprint, kid, origin });
+    const enrolled = await enrolOnce(key, { name, origin, joinToken }, outbound, warn);
+    if (!enrolled.ok) {
+      const text = refusal(enrolled.error, (await joinTokenKey(joinToken)).id);
+      if (!isNotApproved(enrolled.error)) throw new Error(text);
+      if (mayWait) storePending(flags.state, { origin, joinToken });
+      throw new NotApproved(text);
+    }
+    storeEnrolment(flags.state, { name, thumbprint, kid: enrolled.value.kid, origin });
     return `enrolled as ${name} at ${origin}, key ${thumbprint}`;
   } finally {
     lock.release();
   }
 }
 
-/** Tries up to MAX_ATTEMPTS times to enrol, without the attempts before this machine's turn. Returns the key ID. */
+/** Tries up to MAX_ATTEMPTS times to enrol, without the attempts before this machine's turn. */
 async function enrolOnce(
   key: MachineKey,
   { name, origin, joinToken }: { name: string; origin: string; joinToken: string },
   outbound: Outbound,
   warn: (message: LogMessage) => void,
-): Promise<string> {
+): ReturnType<typeof enrol> {
   const endMs = monotonicMs() + TURN_WITHIN_MS;
   const { machineID = "", systemUUID = "" } = (await gatherMachine("/", () => undefined)) ?? {};
   const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   try {
     for (let attempt = 1; ;) {
       const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
-      if (outcome.ok) return outcome.value.kid;
+      if (outcome.ok) return outcome;
       const fault = outcome.error;
       const detail = monotonicMs() < endMs && turnOf(fault);
-      if (!detail && (attempt++ === MAX_ATTEMPTS || isFinal(fault)))
-        throw new Error(refusal(fault, (await joinTokenKey(joinToken)).id));
+      if (!detail && (attempt++ === MAX_ATTEMPTS || isFinal(fault))) return outcome;
       if (detail) warn(`waiting to enrol: ${detail}`);
       close();
       await pause((detail && fault.retryAfterMs) || WAIT_MS);
@@ -88,6 +101,9 @@ async function enrolOnce(
 /** Returns whether a retry is useless, unlike after a stale challenge, which means only that the network was slow. */
 const isFinal = (fault: RequestFault) =>
   fault.reason === "refused" && fault.problem.status < 500 && fault.problem.reason !== "challenge-stale";
+
+const isNotApproved = (fault: RequestFault) =>
+  fault.reason === "refused" && fault.problem.reason === "name-pinned";
 
 function refusal(fault: RequestFault, token: string): string {
   if (fault.reason === "failed")

@@ -53,7 +53,9 @@ export function loadEnrolment(
   const stored = storedEnrolment(stateFolder);
   if (stored === null) return null;
   if (stored.name !== name)
-    throw new Error(`${stateFolder} belongs to the node ${stored.name}: use another --state for ${name}`);
+    throw new Error(
+      `${stateFolder} is enrolled as ${stored.name}: pass --hostname-override ${stored.name}, or another --state for ${name}`,
+    );
   return stored.thumbprint === thumbprint ? stored : null;
 }
 
@@ -69,8 +71,23 @@ export function storedEnrolment(stateFolder: string): StoredEnrolment | null {
 }
 
 export function storeEnrolment(stateFolder: string, enrolment: StoredEnrolment): void {
-  removeFiles(stateFolder, [LEFT]);
+  removeFiles(stateFolder, [LEFT, PENDING]);
   writeDurably(join(stateFolder, "enrolment.json"), JSON.stringify(enrolment));
+}
+
+/** The file of a machine that waits for an operator's approval. With the file, the service can enrol by itself. */
+const PENDING = "pending.json";
+const pendingFile = z.strictObject({ origin: z.string(), joinToken: z.string() });
+export type PendingEnrolment = z.infer<typeof pendingFile>;
+
+export function storePending(stateFolder: string, pending: PendingEnrolment): void {
+  writeDurably(join(stateFolder, PENDING), JSON.stringify(pending));
+}
+
+/** Reads the Worker and the join token of a machine that waits, or null. Throws, with the remedy, for an untrusted file. */
+export function storedPending(stateFolder: string): PendingEnrolment | null {
+  const text = readIfThere(join(stateFolder, PENDING));
+  return text === null ? null : (pendingFile.safeParse(parseJson(text)).data ?? null);
 }
 
 /** The file with the name under which this machine has left, so that a second `leave` is no error. */

@@ -98,6 +98,17 @@ export function missingVariables(root: string, environment: NodeJS.ProcessEnv): 
   return `the service does not have ${missing.join(", ")} of this shell: write it into /${ENVIRONMENT_FILE} (mode 0600), then systemctl restart ${UNIT_NAME}`;
 }
 
+/** Names, in one line, the `flags` that the service of a package lacks, and where to add them; null if it has all. */
+export function missingFlags(root: string, flags: readonly string[]): string | null {
+  const has = installedService(root)?.flags ?? [];
+  const missing = flags.filter((flag) => {
+    const [name = "", value = ""] = flag.split(/=(.*)/s);
+    return !has.includes(flag) && !has.some((word, at) => word === name && has[at + 1] === value);
+  });
+  if (missing.length === 0) return null;
+  return `the service does not have ${missing.join(" ")}: add it to NODE_SHIM_FLAGS= in /${ENVIRONMENT_FILE}, then systemctl restart ${UNIT_NAME}`;
+}
+
 /** Returns the names of the variables that an environment file sets, in upper case. */
 function variableNames(path: string): Set<string> {
   let text = "";

@@ -3,7 +3,7 @@ import type { EnrolmentAnswer } from "../../shared/protocol/answers.ts";
 import { backOff } from "../../shared/back-off.ts";
 import { pause } from "../base/clock.ts";
 import type { Log, LogMessage } from "../base/log.ts";
-import { type MachineKey, storeEnrolment } from "../identity/identity.ts";
+import { type MachineKey, storedPending, storeEnrolment } from "../identity/identity.ts";
 import { unwritableCode } from "../base/state-file.ts";
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import type { Machine } from "../machine/machine.ts";
@@ -36,7 +36,10 @@ export async function enrolMachine({
   stop,
   storeLater,
 }: Enrolling): Promise<EnrolmentAnswer | null> {
-  const joinToken = await readJoinToken(flags.joinTokenFile, (message) => log("warn", message));
+  // The token of `join --install-service`, which has asked for this name and was told to wait.
+  const pending = { ROLLCALL_JOIN_TOKEN: storedPending(flags.state)?.joinToken };
+  const environment = process.env["ROLLCALL_JOIN_TOKEN"] ? process.env : pending;
+  const joinToken = await readJoinToken(flags.joinTokenFile, (message) => log("warn", message), environment);
   const { id: token } = await joinTokenKey(joinToken);
   const { facts } = await machine.gather();
   const { machineID = "", systemUUID = "" } = facts.machine ?? {};

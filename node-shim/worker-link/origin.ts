@@ -1,7 +1,7 @@
 // Finds the Worker's origin: the flag's, the environment's, or the origin of the Worker that enrolled this machine.
 import { isIP } from "node:net";
 import { failure, type Result } from "../../shared/result.ts";
-import { storedEnrolment } from "../identity/identity.ts";
+import { storedEnrolment, storedPending } from "../identity/identity.ts";
 import type { RequestFault } from "./exchange.ts";
 
 interface OriginFlags {
@@ -28,7 +28,7 @@ export function findOrigin({ url, state }: OriginFlags, environment: NodeJS.Proc
   if (url !== undefined) return { origin: originOf(url, "--url"), source: "--url" };
   const set = environment["ROLLCALL_URL"];
   if (set) return { origin: originOf(set, "ROLLCALL_URL"), source: "ROLLCALL_URL" };
-  const stored = storedEnrolment(state)?.origin;
+  const stored = storedEnrolment(state)?.origin ?? storedPending(state)?.origin;
   if (stored !== undefined) return { origin: originOf(stored, state), source: state };
   throw new Error("which Worker? Pass --url https://HOST (or set ROLLCALL_URL): `node-shim join` keeps it");
 }

@@ -201,7 +201,9 @@ describe("cannot start → 1, and one line that says what to do", () => {
     await enrolledState("edge-2");
     const { code, stderr } = await commandLine(run(unreachable));
     expect(code).toBe(1);
-    expect(stderr).toMatch(/^node-shim: .*belongs to the node edge-2: use another --state for edge-1\n$/);
+    expect(stderr).toMatch(
+      /^node-shim: .*is enrolled as edge-2: pass --hostname-override edge-2, or another --state for edge-1\n$/,
+    );
     expect(existsSync(join(state(), "lock"))).toBe(false);
   });
 

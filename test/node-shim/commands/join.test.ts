@@ -4,7 +4,9 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join as joinPaths } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
-import { join } from "../../../node-shim/commands/join.ts";
+import { join, NotApproved } from "../../../node-shim/commands/join.ts";
+import { storedPending } from "../../../node-shim/identity/identity.ts";
+import { workerOrigin } from "../../../node-shim/worker-link/origin.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 import { withoutWaits } from "../base/timers.ts";
 
@@ -72,6 +74,26 @@ it("many machines enrol at once → waits for its turn with the Worker's estimat
   const waits = [5, 4, 3, 1].map((s) => `waiting to enrol: About ${s} s: 1,900 machines are ahead.`);
   expect(await joined(0o600)).toEqual(waits);
   expect(asked).toBe(5);
+});
+
+it.each([
+  ["without a service → nothing is stored for one", false, null],
+  ["with a service → the service can enrol by itself", true, { joinToken: TOKEN }],
+])("the name is another machine's, %s", async (_, mayWait, stored) => {
+  refusals = [
+    { status: 409, reason: "name-pinned", detail: "An operator has to approve.", retryAfterSeconds: 1 },
+  ];
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const state = joinPaths(folder.path, "state");
+  const token = joinPaths(folder.path, "token");
+  writeFileSync(token, TOKEN, { mode: 0o600 });
+  const flags = { url, state, hostnameOverride: "edge-7", joinTokenFile: token };
+  await expect(join(flags, () => undefined, mayWait)).rejects.toThrow(NotApproved);
+  expect(storedPending(state)).toEqual(stored && { ...stored, origin: url });
+  if (stored) expect(workerOrigin({ state })).toBe(url);
+  await join(flags, () => undefined);
+  expect(storedPending(state)).toBeNull();
 });
 
 it("a proxy answers 503 with a Retry-After of an hour → the third attempt fails after seconds, without a long wait", async () => {

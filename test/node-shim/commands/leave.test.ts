@@ -82,7 +82,7 @@ describe("cannot leave → what to do, and the files stay unchanged", () => {
 
   it("another name than the enrolment's → refused, without a request", async () => {
     const flags = { ...(await enrolled()), hostnameOverride: "edge-8" };
-    await expect(leaveWorker(flags)).rejects.toThrow(/belongs to the node edge-7/);
+    await expect(leaveWorker(flags)).rejects.toThrow(/is enrolled as edge-7/);
     expect(asked).toEqual([]);
   });
 

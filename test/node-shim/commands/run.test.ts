@@ -1,9 +1,10 @@
 // Tests a shim that reports until it is stopped, in this process. test/process/node-shim/cli tests signals and exit
 // codes.
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { reportUntilStopped } from "../../../node-shim/commands/run.ts";
+import { storedEnrolment, storedPending, storePending } from "../../../node-shim/identity/identity.ts";
 import type { Log } from "../../../node-shim/base/log.ts";
 import type { Warn } from "../../../node-shim/base/reading.ts";
 import { JOIN_TOKEN, type MachineFolder, machineFolder } from "../cli/machine-folder.ts";
@@ -20,7 +21,7 @@ afterEach(() => {
 });
 
 /** Runs the shim until `stop` is called. `said` resolves once the shim logs a line that matches. */
-function running(url: string) {
+function running(url?: string) {
   const stopping = new AbortController();
   const lines: string[] = [];
   let look = () => {};
@@ -30,7 +31,7 @@ function running(url: string) {
   };
   const { state } = folder;
   const flags = {
-    url,
+    ...(url !== undefined && { url }),
     state,
     hostnameOverride: "edge-1",
     inventory: "off",
@@ -72,4 +73,20 @@ describe("stopped → ends, and its folder is free", () => {
     expect(shim.lines).toEqual([]);
     expect(existsSync(join(folder.state, "lock"))).toBe(false);
   });
+});
+
+it("join has stored a wait for an operator → enrols with the stored URL and token, which are then deleted", async () => {
+  const reported = Promise.withResolvers<void>();
+  const url = await folder.serve((request, response) => {
+    if (!request.url?.endsWith("enrolment")) reported.resolve();
+    request.resume().once("end", () => response.end(JSON.stringify({ kid: "k", ticket: "t" })));
+  });
+  mkdirSync(folder.state, { mode: 0o700 });
+  storePending(folder.state, { origin: url, joinToken: JOIN_TOKEN });
+  const shim = running();
+  await reported.promise;
+  shim.stop();
+  await shim.ended;
+  expect(storedEnrolment(folder.state)).toMatchObject({ name: "edge-1", origin: url });
+  expect(storedPending(folder.state)).toBeNull();
 });

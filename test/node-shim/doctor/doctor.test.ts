@@ -222,7 +222,7 @@ describe("the machine's identity", () => {
       "another node's",
       () => enrolled("edge-2"),
       "enrolment",
-      /^fail: .*belongs to the node edge-2: use another/,
+      /^fail: .*is enrolled as edge-2: pass --hostname-override edge-2, or another/,
     ],
     [
       "others may read the key",

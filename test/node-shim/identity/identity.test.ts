@@ -113,7 +113,7 @@ describe("the enrolment", () => {
   it("the enrolment of another node → its name, and what to do", () => {
     storeEnrolment(folder.path, enrolment);
     expect(() => loadEnrolment(folder.path, { name: "edge-2", thumbprint: "T1" })).toThrow(
-      `${folder.path} belongs to the node edge-1: use another --state for edge-2`,
+      `${folder.path} is enrolled as edge-1: pass --hostname-override edge-1, or another --state for edge-2`,
     );
   });
 

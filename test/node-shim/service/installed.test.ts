@@ -2,7 +2,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
-import { installedService, missingVariables } from "../../../node-shim/service/installed.ts";
+import { installedService, missingFlags, missingVariables } from "../../../node-shim/service/installed.ts";
 import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 
@@ -72,6 +72,21 @@ it("masked by an administrator → no service", () => {
 it("a path that is no file → one line that names it", () => {
   mkdirSync(join(folder.path, OWN), { recursive: true });
   expect(found).toThrow(/rollcall-node-shim\.service, which the service reads, cannot be read \(EISDIR\)$/);
+});
+
+test.each<[given: string[], missing: string | null]>([
+  [[], null],
+  [["--max-pods=7"], null],
+  [["--node-labels=a=b"], null],
+  [["--hostname-override=edge-7", "--node-labels=a=b"], "--hostname-override=edge-7"],
+  [["--max-pods=8", "--node-labels=a=c"], "--max-pods=8 --node-labels=a=c"],
+])("flags %j of a packaged service with --max-pods 7 --node-labels=a=b → missing: %s", (given, missing) => {
+  put(PACKAGE, unit("run --max-pods 7 $F"));
+  put("etc/rollcall/x.env", "F=--node-labels=a=b\n");
+  expect(missingFlags(folder.path, given)).toBe(
+    missing &&
+      `the service does not have ${missing}: add it to NODE_SHIM_FLAGS= in /etc/rollcall/node-shim.env, then systemctl restart rollcall-node-shim.service`,
+  );
 });
 
 // Tests which of a shell's variables the service lacks: without them the service may not reach the Worker.
