@@ -10,6 +10,7 @@ import { connectionOf, type OperatorEnvironment } from "../operator/contexts/con
 import { fault, type OperatorFault } from "../operator/fault.ts";
 import type { Kubectl } from "../operator/kubectl.ts";
 import { checkSettings, faultLines } from "./before-deploy.ts";
+import { addressCheck } from "./cluster-checks.ts";
 import type { DeployPlan } from "./plan.ts";
 import { gatherSecrets, type NewSecrets, secretsInFiles } from "./secrets.ts";
 import { type DeploySettings, keyOf } from "./settings-file.ts";
@@ -130,7 +131,11 @@ export function checkAll(
   gathered?: NewSecrets["secrets"],
 ): Result<null, OperatorFault> {
   const known = { ...secretsInFiles(settings), ...gathered };
-  const checks = checkSettings(deployedVariables(tracked, settings), known, patience.now());
+  const address = gathered === undefined ? addressCheck(settings) : null;
+  const checks = [
+    ...checkSettings(deployedVariables(tracked, settings), known, patience.now()),
+    ...(address === null ? [] : [address]),
+  ];
   const hasFailed = checks.some(({ state }) => state === "failed");
   if (hasFailed || gathered === undefined) complain(faultLines(checks, keyOf));
   if (!hasFailed) return success(null);

@@ -10,8 +10,11 @@ import { codeOf } from "../../node-shim/base/fault.ts";
 import { errorOrNull, failure, type Result, success } from "../../shared/result.ts";
 import { ask } from "../operator/client.ts";
 import { fault, type OperatorFault } from "../operator/fault.ts";
+import { faultLines } from "./before-deploy.ts";
+import { clusterChecks } from "./cluster-checks.ts";
 import { carryOut, checkAll, connectionTo, type DeployProgram, readyRequest } from "./carry-out.ts";
 import { type DeployPlan, planDeployment, planText } from "./plan.ts";
+import { readSecret } from "./secrets.ts";
 import type { DeploySettings, WorkerSecret } from "./settings-file.ts";
 import { customDomains, generatedFolder, writeConfiguration } from "./wrangler-configuration.ts";
 import { type Deployed, exitCodeOf, readDeployed, wranglerFault } from "./wrangler-run.ts";
@@ -48,7 +51,7 @@ async function deploy(
 ): Promise<Result<null, OperatorFault>> {
   const { wrangler, tracked, print, root } = program;
   const checked = checkAll(program, settings);
-  if (!checked.ok) return checked;
+  if (!checked.ok && !isDryRun) return checked;
   const prepared = await prepare(program, settings);
   if (!prepared.ok) return prepared;
   const { configuration, bundle, contents } = prepared.value;
@@ -62,10 +65,38 @@ async function deploy(
   const told = { plan, settings, deployed, configuration, bundle, from: root, waitSeconds };
   print(planText({ ...told, hasAdminSecret: asking.ok }));
   const free = await withoutObstacle(settings, running, isDryRun ? null : askDns);
+  if (isDryRun) {
+    const cluster = await clusterOf(program, settings, plan);
+    print("Nothing was sent to Cloudflare: this was --dry-run.\n");
+    return allOf([checked, asking, ...missingFiles(plan), cluster, free]);
+  }
   if (!free.ok) return free;
-  if (!isDryRun) return asking.ok ? carryOut(program, { settings, plan, running, contents }) : asking;
-  print("Nothing was sent: this was --dry-run.\n");
-  return success(null);
+  return asking.ok ? carryOut(program, { settings, plan, running, contents }) : asking;
+}
+
+/** Returns all faults as one. The reason, which decides the exit code, is the first fault's. */
+function allOf(results: readonly Result<unknown, OperatorFault>[]): Result<null, OperatorFault> {
+  const faults = results.flatMap((each) => (each.ok ? [] : [each.error]));
+  const [first] = faults;
+  return first ? fault(first.reason, faults.map(({ message }) => message).join("\n")) : success(null);
+}
+
+/** Checks the files of the secrets that a deployment would read. */
+const missingFiles = ({ missing }: DeployPlan) =>
+  missing.flatMap(({ secret, from, file }) => (from === "file" ? [readSecret(file ?? "", secret)] : []));
+
+/** Checks the cluster in which kubectl would create the Worker's token, and prints what it finds. */
+async function clusterOf(
+  { kubectl, complain }: DeployProgram,
+  settings: DeploySettings,
+  { missing }: DeployPlan,
+): Promise<Result<null, OperatorFault>> {
+  if (!missing.some(({ from }) => from === "cluster")) return success(null);
+  const checks = await clusterChecks(settings, kubectl);
+  complain(faultLines(checks));
+  return checks.some(({ state }) => state === "failed")
+    ? fault("usage", "KUBE_TOKEN could not be created in the cluster of kubectl's context")
+    : success(null);
 }
 
 /** Checks that the operator may ask /readyz, because a deployment without its answer would be rolled back. */

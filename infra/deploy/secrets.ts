@@ -84,7 +84,8 @@ function kept(value: string, file: string | undefined): Result<string, OperatorF
     : fault("usage", `${file} is there already, and is not replaced: deploy again to take what is in it`);
 }
 
-function readSecret(file: string, secret: string): Result<string, OperatorFault> {
+/** Reads a secret from its file. The error names the file and the remedy. */
+export function readSecret(file: string, secret: string): Result<string, OperatorFault> {
   const read = readPrivate(file, `${secret}, in the file`);
   if (!read.ok) return fault("usage", read.error);
   const text = read.value?.trim() ?? "";

@@ -104,7 +104,7 @@ it("prints the whole plan", () => {
     / set KUBE_ACCESS_CLIENT_SECRET from \S+\/kube-access-client-secret$/m,
     / upload and deploy the Worker and the page, with the migrations v1, /m,
     /\/readyz until it is well, 180 s at most$/m,
-    /^Nothing was sent: this was --dry-run\.$/m,
+    /^Nothing was sent to Cloudflare: this was --dry-run\.$/m,
   ])
     expect(printed).toMatch(line);
   for (const secret of Object.values(givenSecrets())) expect(printed).not.toContain(secret);

@@ -10,6 +10,7 @@ import type { DeployProgram } from "../../../infra/deploy/carry-out.ts";
 import { deployEnvironment } from "../../../infra/deploy/deploy.ts";
 import { secretsToPut } from "../../../infra/deploy/plan.ts";
 import { readSettings } from "../../../infra/deploy/settings-file.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
 import { generatedFolder } from "../../../infra/deploy/wrangler-configuration.ts";
 import { type AskedWorker, sha256, startAskedWorker } from "./asked-worker.ts";
 import { bindingOf, type MadeUpAccount, madeUpAccount } from "./made-up-account.ts";
@@ -57,6 +58,7 @@ interface Wish extends Partial<WranglerSurroundings> {
   isDryRun?: boolean;
   put?: string[];
   environment?: DeployProgram["environment"];
+  kubectl?: DeployProgram["kubectl"];
 }
 
 async function deploy({
@@ -64,6 +66,7 @@ async function deploy({
   isDryRun = false,
   put = [],
   environment = {},
+  kubectl = () => Promise.reject(new Error("the token is in a file")),
   ...surroundings
 }: Wish = {}) {
   const text = JSON.stringify({
@@ -88,7 +91,7 @@ async function deploy({
     root: folder,
     tracked,
     wrangler: playedWrangler(account, surroundings),
-    kubectl: () => Promise.reject(new Error("the token is in a file")),
+    kubectl,
     environment: { HOME: folder, ...environment },
     patience: {
       waitSeconds: 5,
@@ -256,6 +259,44 @@ describe("what Cloudflare refuses is passed on with what to do, and nothing is d
     });
     expect(existsSync(secretsFile())).toBe(false);
     expect(versions()).toEqual([]);
+  });
+});
+
+describe("a dry run", () => {
+  const clusterOf =
+    (answers: Record<string, Result<string>>): DeployProgram["kubectl"] =>
+    (args) =>
+      Promise.resolve(answers[args[0] ?? ""] ?? success("yes\n"));
+  const version = success('{"serverVersion":{"gitVersion":"v1.36.3"}}');
+
+  it("with several faults → the plan, and then all faults", async () => {
+    const { code, stdout, stderr } = await deploy({
+      isDryRun: true,
+      more: {
+        apiserver: "https://10.0.0.1:6443",
+        secretFiles: { VIEW_SECRET_SHA256: "no-such-file" },
+        variables: { MAX_IMAGES: "many" },
+      },
+      kubectl: clusterOf({ version, get: success(""), auth: failure("kubectl: exit code 1") }),
+    });
+    expect(code).toBe(2);
+    expect(stdout).toMatch(/^Steps:$/m);
+    for (const fault of [
+      /^warning: apiserver: 10\.0\.0\.1 is a private address/m,
+      /^failed: variables\.MAX_IMAGES: /m,
+      /^failed: kubeContext: there is no ServiceAccount rollcall/m,
+      /^failed: kubeContext: this user may not create a token/m,
+      /no-such-file, which is not there/,
+      /^KUBE_TOKEN could not be created/m,
+    ])
+      expect(stderr).toMatch(fault);
+    expect(versions()).toEqual([]);
+  });
+
+  it("in a cluster with all that is needed → 0, and no fault", async () => {
+    const kubectl = clusterOf({ version, get: success("serviceaccount/rollcall\n") });
+    const ran = await deploy({ isDryRun: true, more: { secretFiles: {} }, kubectl });
+    expect(ran).toMatchObject({ code: 0, stderr: "" });
   });
 });
 
