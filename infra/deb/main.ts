@@ -5,7 +5,9 @@ import { tmpdir } from "node:os";
 import { basename, join, resolve } from "node:path";
 import { Command, InvalidArgumentError, Option } from "commander";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { outliveReader } from "../../node-shim/base/output.ts";
 import { PACKAGE } from "../../node-shim/service/package.ts";
+import { VERSION } from "../../shared/version.ts";
 import { publish } from "../apt/repository.ts";
 import { keyText } from "../apt/signing.ts";
 import { debName, folderName, packDeb, packFolder, packNpm, type Destination } from "./archives.ts";
@@ -87,8 +89,10 @@ async function packages(flags: Flags): Promise<void> {
   const work = mkdtempSync(join(tmpdir(), "rollcall-packages-"));
   try {
     const place = { out: folder, work, epochSeconds: sourceDateEpoch() };
+    say("building the shim and rollcall");
     const npmTarball = packNpm(place);
     const cli = packCli(place);
+    say(`packing for ${architectures.join(", ")}; a missing Node.js is fetched from the npm registry`);
     const made = await Promise.all(
       architectures.map(async (architecture) =>
         architecture === "all" ? [await packDeb(place)] : packWithRuntime(place, architecture),
@@ -103,10 +107,21 @@ async function packages(flags: Flags): Promise<void> {
       await publish({ folder: join(folder, "apt"), debs, key, date });
     }
     process.stdout.write(sums);
+    console.error(nextSteps(folder, files.length + 1));
   } finally {
     rmSync(work, { recursive: true, force: true });
   }
 }
+
+const say = (text: string) => console.error(`npm run packages: ${text} …`);
+
+/** Returns the text that names the folder, and the next commands for machines and operators. */
+const nextSteps = (folder: string, count: number) => `
+${count} files are in ${folder}; the lines above are in its SHA256SUMS. Next:
+  machines   serve the folder from a web server, and run as root on each machine:
+             curl -fsSL https://HOST/install.sh | sh -s -- --from https://HOST
+             Without a web server: copy the folder to the machine, and run sh install.sh in it.
+  operators  npm install -g ${join(folder, `${CLI_PACKAGE}-${VERSION}.tgz`)}`;
 
 function sumLine(file: string): string {
   return `${hash("sha256", readFileSync(file))}  ${basename(file)}\n`;
@@ -125,6 +140,7 @@ const program = new Command("npm run packages --")
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2))
   .action(packages);
 
+outliveReader(process.stdout, process.stderr);
 try {
   await program.parseAsync();
 } catch (error) {

@@ -98,18 +98,23 @@ find_architecture() {
   case $machine in
     x86_64) architecture=amd64 ;;
     aarch64) architecture=arm64 ;;
-    *) fail "there is no package for $machine: packages exist for x86_64 and aarch64 only" ;;
+    *) no_package "$machine" "packages exist for x86_64 and aarch64 only" ;;
   esac
   have getconf || fail "getconf is missing, which tells whether a package fits: on glibc systems libc-bin or glibc-common has it"
   # uname names the kernel, but a 64-bit kernel may run a 32-bit system.
-  [ "$(getconf LONG_BIT)" = 64 ] || fail "there is no package for this system: it has 32 bits, though its kernel has 64"
+  [ "$(getconf LONG_BIT)" = 64 ] || no_package "this system" "it has 32 bits, though its kernel has 64"
   libc=$(getconf GNU_LIBC_VERSION 2> /dev/null) ||
-    fail "there is no package for this system: its C library is not glibc, but musl or another one"
+    no_package "this system" "its C library is not glibc, but musl or another one"
   libc=${libc#glibc }
   major=${libc%%.*} minor=${libc#*.}
   minor=${minor%%[!0-9]*}
   [ "$major" -gt 2 ] || [ "$minor" -ge 28 ] ||
-    fail "there is no package for this system: it has glibc $libc, and Node.js needs 2.28 or newer"
+    no_package "this system" "it has glibc $libc, and the package's Node.js needs 2.28 or newer"
+}
+
+# Ends on a system without a package, and names the way: the shim runs with each Node.js of version 20 or newer.
+no_package() {
+  fail "there is no package for $1: $2. Install Node.js 20 or newer, then run: npm install -g ./$PACKAGE-$VERSION.tgz (docs/shim.md, Other systems)"
 }
 
 # Sets form: the form of the installed shim. For a new installation, deb if the system has apt, otherwise tar.gz.
@@ -252,7 +257,7 @@ start_service() {
 }
 
 say_next() {
-  if [ -e "$state/enrolment.json" ] || [ -e "$config/join-token" ]; then return; fi
+  if [ -e "$state/enrolment.json" ] || [ -e "$state/pending.json" ] || [ -e "$config/join-token" ]; then return; fi
   if have node-shim; then shim=node-shim; else shim=${command_link#"$root"}; fi
   say "next, with your Worker's URL and a join token in a file:"
   echo "  $shim join --url https://rollcall.example.com --join-token-file /root/join-token --install-service"

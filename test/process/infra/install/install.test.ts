@@ -249,9 +249,19 @@ describe("on a Debian or an Ubuntu", () => {
 describe("nothing is changed", () => {
   const getconf = (libc: string) => `[ "$1" = LONG_BIT ] && echo 64 || echo glibc ${libc}`;
   test.each<[situation: string, program: string, script: string, line: RegExp]>([
-    ["musl", "getconf", '[ "$1" = LONG_BIT ] && echo 64', /for this system: its C library is not glibc/],
+    [
+      "musl",
+      "getconf",
+      '[ "$1" = LONG_BIT ] && echo 64',
+      /for this system: its C library is not glibc.* Install Node\.js 20 or newer, .*npm install -g/,
+    ],
     ["glibc 2.27", "getconf", getconf("2.27"), /for this system: it has glibc 2\.27, .* 2\.28 or newer/],
-    ["32 bits", "uname", '[ "$1" = -s ] && echo Linux || echo armv7l', /there is no package for armv7l/],
+    [
+      "32 bits",
+      "uname",
+      '[ "$1" = -s ] && echo Linux || echo armv7l',
+      /there is no package for armv7l: .* Install Node\.js 20 or newer/,
+    ],
     ["32 bits on a kernel of 64", "getconf", "echo 32", /for this system: it has 32 bits/],
     ["another system", "uname", "echo FreeBSD", /there is no package for FreeBSD/],
     ["not root", "id", "echo 1000", /only root can do that: put sudo before sh/],
