@@ -19,7 +19,7 @@ import { prune } from "../storage/prune.ts";
 import { type Sealer, sealer } from "../storage/sealed-text.ts";
 import { shortened } from "../storage/shortened.ts";
 import { RATE_LIMITS, reserve, take, type TokenBucket } from "../storage/token-bucket.ts";
-import { NodeWatch, NOT_WATCHED, WATCH_LIMITS, type WatchStatus } from "./node-watch.ts";
+import { NodeWatch, NOT_WATCHED, WATCH_LIMITS, type WatchStatus, WELL_FOR_MS } from "./node-watch.ts";
 import { Notices } from "./notices.ts";
 import { type Pod, STRANDED_PODS, StrandedPods } from "./stranded-pods.ts";
 import {
@@ -29,7 +29,7 @@ import {
   TokenChain,
   type TokenStatus,
 } from "./token-chain.ts";
-import { nodeRows, UNSURE } from "./watched-nodes.ts";
+import { nodeRows, UNSURE, wellTime } from "./watched-nodes.ts";
 
 /** The requested life of a token for the apiserver, in seconds: the longest that infra/rbac allows. */
 const TOKEN_SECONDS = 24 * 3600;
@@ -37,8 +37,6 @@ const TOKEN_SECONDS = 24 * 3600;
 const WITHIN_MS = 1500;
 /** The wait before the alarm repeats a step that threw an exception. */
 const AGAIN_MS = 5 * 60_000;
-/** The time for which the watch of the Nodes must be live before a silent machine's Node may be written. */
-export const WELL_FOR_MS = 60_000;
 /** The least wait before a silent machine's object asks again. */
 const LEAST_WAIT_MS = 1000;
 /** The deadline of one page of the list of Nodes. */
@@ -51,6 +49,7 @@ const CLUSTER_MIGRATIONS: readonly Migration[] = [
    ) WITHOUT ROWID;`,
   `CREATE TABLE watched_nodes (name TEXT PRIMARY KEY, seen TEXT NOT NULL, told TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE history (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
+  { sql: "CREATE TABLE watch_well (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL);", usableFrom: 2 },
 ];
 
 /** The number of stored token chains: a Worker version with an earlier secret, as in a rollback, finds its chain. */
@@ -109,20 +108,21 @@ export class ClusterObject extends StoredObject {
 
   /**
    * Returns 0 if a silent machine's object may write its Node now; else the milliseconds until the object may ask again.
-   * Returns null while the watch of the Nodes is not live. Before a write the watch must have been live for a minute: the
+   * Returns null while the watch of the Nodes is down. Before a write the watch must have been live for a minute: the
    * apiserver or its connection may fail.
    */
   silentNodeTurn(): number | null {
     const nowMs = currentMs();
-    if (this.#watch) {
-      if (this.#watch.state().state !== "live") return null;
-      const leftMs = WELL_FOR_MS - this.#watch.liveForMs();
-      // After a deployment each silent machine's object asks again at the end of this minute.
+    const state = this.#watch?.state().state ?? "live";
+    // After a deployment the watch starts within seconds.
+    if (state !== "live" && state !== "starting") return null;
+    if (state === "live") {
+      const leftMs = this.#watch ? WELL_FOR_MS - this.#watch.liveForMs() : 0;
       if (leftMs > 0) return leftMs;
+      const { isTaken, bucket } = take(this.#silentNodes, RATE_LIMITS.silentNodes, nowMs);
+      this.#silentNodes = bucket;
+      if (isTaken) return 0;
     }
-    const { isTaken, bucket } = take(this.#silentNodes, RATE_LIMITS.silentNodes, nowMs);
-    this.#silentNodes = bucket;
-    if (isTaken) return 0;
     // Objects that must wait ask again one after another.
     const again = reserve(this.#silentNodesAgain, RATE_LIMITS.silentNodes, 1, nowMs);
     this.#silentNodesAgain = again.bucket;
@@ -209,6 +209,7 @@ export class ClusterObject extends StoredObject {
         (await this.#client(PAGE_WITHIN_MS)).listNodes({ labelSelector, limit, continue: token }),
       watch: (request) => this.#stream({ ...request, resource: "nodes", selector: { labelSelector } }),
       rows,
+      well: wellTime(ctx.storage.sql),
       notices,
       note: (text) => {
         this.#history.add(text, currentMs());

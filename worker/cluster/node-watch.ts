@@ -7,7 +7,7 @@ import type { Node, NodeList } from "../../shared/kubernetes/types.ts";
 import { type NodeChange, SILENT_FOR_MS, type WatchEnd, type WatchRequest } from "../kube/watch-stream.ts";
 import { fromTo } from "../storage/from-to.ts";
 import type { Notices } from "./notices.ts";
-import { MOST_NODES, type NodeRows, SeenNodes } from "./watched-nodes.ts";
+import { MOST_NODES, type NodeRows, SeenNodes, type WellTime } from "./watched-nodes.ts";
 
 export const WATCH_LIMITS = {
   /** The number of Nodes in one page of a list. */
@@ -32,6 +32,13 @@ export const WAIT_LIMITS = {
   retryAfterMs: 300_000,
 } as const;
 
+/** The time for which the watch must be live before a silent machine's Node may be written. Then the watch is well. */
+export const WELL_FOR_MS = 60_000;
+/** The time between two writes of the time at which the watch was well. */
+const WELL_EVERY_MS = 240_000;
+/** The time for which a stored time shows that the watch was well: longer than WELL_EVERY_MS and a watch without data. */
+const WELL_KEPT_MS = 600_000;
+
 /** The two guarantees that the watch of Nodes gives to a machine's object. */
 export interface WatchStatus {
   /** true if the object was notified of every change that other writers made to its Node. */
@@ -53,6 +60,8 @@ export interface WatchDependencies {
   list: (page: ListPage) => Promise<ApiResult<NodeList>>;
   watch: (request: Omit<WatchRequest, "resource" | "selector">) => Promise<WatchEnd>;
   rows: NodeRows;
+  /** The time at which the watch was well, for the next instance of the object, as after a deployment. */
+  well: WellTime;
   notices: Notices;
   /** Stores a line for operators in the history of the watch. */
   note: (text: string) => void;
@@ -276,10 +285,16 @@ export class NodeWatch {
   }
 
   #hear(): void {
-    const nowMs = this.#with.nowMs();
-    // The events that a paused Worker reads late do not show that the watch was live during the pause.
-    if (nowMs - (this.#heardAtMs ?? -Infinity) > SILENT_FOR_MS) this.#liveSinceMs = nowMs;
+    const { nowMs: now, well } = this.#with;
+    const nowMs = now();
+    const isWithin = (ms: number) => Math.abs(nowMs - (well.get() ?? -Infinity)) <= ms;
+    // The events that a paused Worker reads late do not show that the watch was live during the pause. The interruption
+    // by a deployment is short, and no failure of the apiserver.
+    if (nowMs - (this.#heardAtMs ?? -Infinity) > SILENT_FOR_MS)
+      this.#liveSinceMs =
+        this.#heardAtMs === undefined && isWithin(WELL_KEPT_MS) ? nowMs - WELL_FOR_MS : nowMs;
     this.#heardAtMs = nowMs;
+    if (nowMs - this.#liveSinceMs >= WELL_FOR_MS && !isWithin(WELL_EVERY_MS)) well.put(nowMs);
   }
 
   #goOnFrom(version: string | undefined): void {
@@ -292,6 +307,7 @@ export class NodeWatch {
     if (error.kind !== "unanswered") this.#unansweredSinceMs = undefined;
     else this.#unansweredSinceMs ??= this.#heardAtMs ?? nowMs();
     this.#heardAtMs = undefined;
+    this.#with.well.put(null);
     this.#failedAtMs ??= nowMs();
     this.#failures++;
     // A single failure is not reported, since each restart of an apiserver causes a failure.

@@ -136,6 +136,24 @@ export function nodeRows(sql: SqlStorage) {
   };
 }
 
+/** The stored time at which the watch of the Nodes was well; null while the watch is not well. */
+export type WellTime = ReturnType<typeof wellTime>;
+
+export function wellTime(sql: SqlStorage) {
+  let atMs = sql.exec<{ at_ms: number }>("SELECT at_ms FROM watch_well").toArray()[0]?.at_ms ?? null;
+
+  return {
+    get: () => atMs,
+    /** Stores the time, unless the stored time is equal. */
+    put(nextMs: number | null): void {
+      if (nextMs === atMs) return;
+      atMs = nextMs;
+      if (nextMs === null) sql.exec("DELETE FROM watch_well");
+      else sql.exec("INSERT OR REPLACE INTO watch_well VALUES (1, ?)", nextMs);
+    },
+  };
+}
+
 /** The length of a digest: two different texts have the same digest once in 2^96. */
 const DIGEST_BYTES = 12;
 

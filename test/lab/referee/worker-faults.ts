@@ -20,20 +20,17 @@ const alone =
 const gateways = ({ world }: FaultContext): Host[] =>
   world.platform.hosts().filter(({ name }) => name.startsWith("GATEWAYS "));
 
-/** Ends all objects with their sockets. The watch of the Nodes begins again, so kubectl's face is excused. */
+/** Ends all objects with their sockets. */
 const deployment: Begin = ({ world }) => {
-  const { platform, workerTrouble, time } = world;
-  workerTrouble.set(true, time.nowMs());
-  for (const host of platform.hosts()) host.abort("a deployment");
-  workerTrouble.set(false, time.nowMs());
+  for (const host of world.platform.hosts()) host.abort("a deployment");
   return NOTHING;
 };
 
 const lateAlarms: Begin = ({ world }) => {
-  const { platform, workerTrouble, alarmsLate, time } = world;
+  const { platform, alarmsLate, time } = world;
   const set = (isSo: boolean) => {
     platform.alarmsLateMs = isSo ? 20_000 : 0;
-    for (const flag of [workerTrouble, alarmsLate]) flag.set(isSo, time.nowMs());
+    alarmsLate.set(isSo, time.nowMs());
   };
   set(true);
   return () => set(false);

@@ -477,9 +477,22 @@ describe("the turns of silent machines' Nodes", () => {
     });
   });
 
-  it("with a watch that is not live → none", async () => {
+  it("with a watch that starts, as after a deployment → none, and a second's wait", async () => {
     const watched = { NODE_WATCH: "on", KUBE_URL: "https://kube.test" };
     const turn = (object: ClusterObject) => Promise.resolve(object.silentNodeTurn());
-    expect(await within("silent-unwatched", server, turn, watched)).toBeNull();
+    expect(await within("silent-unwatched", server, turn, watched)).toBe(1000);
+  });
+
+  it("with a watch that is down → none", async () => {
+    const watched = { NODE_WATCH: "on", KUBE_URL: "https://kube.test" };
+    const failing = { fetch: () => Promise.reject(new Error("connection refused")) };
+    const turn = async (object: ClusterObject) => {
+      for (let failures = 0; failures < 2; failures++) {
+        await passing(object.alarm());
+        shift(2000);
+      }
+      return object.silentNodeTurn();
+    };
+    expect(await within("silent-down", failing, turn, watched)).toBeNull();
   });
 });

@@ -2,7 +2,7 @@
 // as watched, and which requests the apiserver gets.
 import { describe, expect, it, test, vi } from "vitest";
 import { NOTICE_LIMITS } from "../../../worker/cluster/notices.ts";
-import { WAIT_LIMITS, WATCH_LIMITS } from "../../../worker/cluster/node-watch.ts";
+import { WAIT_LIMITS, WATCH_LIMITS, WELL_FOR_MS } from "../../../worker/cluster/node-watch.ts";
 import { MOST_NODES, othersDigest, UNSURE } from "../../../worker/cluster/watched-nodes.ts";
 import type { WatchEnd } from "../../../worker/kube/watch-stream.ts";
 import { ourNode, refusal, UNREACHABLE, watchedCluster } from "../support/watched-cluster.ts";
@@ -761,5 +761,43 @@ describe("the time for which the watch is live", () => {
     cluster.bookmark();
     await cluster.pass(10_000);
     expect(cluster.watch.liveForMs()).toBeLessThanOrEqual(30_000);
+  });
+
+  it.each<[situation: string, meanwhile: (cluster: Cluster) => Promise<void> | void, isWell: boolean]>([
+    ["at once, as after a deployment → it is well at once", () => undefined, true],
+    [
+      "after a failure → it must be live for a minute",
+      async (cluster) => {
+        cluster.endWatch(failed());
+        await cluster.pass(100);
+      },
+      false,
+    ],
+    [
+      "after more than ten minutes → it must be live for a minute",
+      async (cluster) => {
+        cluster.evict();
+        cluster.alarmMs = null;
+        await cluster.pass(601_000);
+      },
+      false,
+    ],
+  ])("and the watch of the next instance begins %s", async (_, meanwhile, isWell) => {
+    const cluster = await watching(["node-1"]);
+    await cluster.pass(300_000);
+    await meanwhile(cluster);
+    cluster.evict();
+    await cluster.pass(100);
+    expect(cluster.watch.state().state).toBe("live");
+    expect(cluster.watch.liveForMs() >= WELL_FOR_MS).toBe(isWell);
+  });
+
+  it("is a minute → stored at most every four minutes", async () => {
+    const cluster = await watching(["node-1"]);
+    await cluster.pass(45_000);
+    expect(cluster.wellWritten).toBe(0);
+    await cluster.pass(3_600_000);
+    expect(cluster.wellWritten).toBeGreaterThan(10);
+    expect(cluster.wellWritten).toBeLessThanOrEqual(15);
   });
 });

@@ -57,6 +57,9 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
     /** The versions and times of the watches that were opened. */
     watches: [] as { version: string; atMs: number }[],
     rowsWritten: 0,
+    /** The stored time at which the watch was well, and the number of its writes. */
+    wellAtMs: null as number | null,
+    wellWritten: 0,
     registryAsked: 0,
     strangers: new Set<string>(),
     /**
@@ -221,6 +224,14 @@ export function watchedCluster({ page = 100 }: { page?: number } = {}) {
       list: (asked) => (isAlive() ? Promise.resolve(list(asked)) : new Promise(() => undefined)),
       watch: (request) => (isAlive() ? watchFrom(request) : new Promise(() => undefined)),
       rows,
+      well: {
+        get: () => cluster.wellAtMs,
+        put: (atMs) => {
+          if (!isAlive() || atMs === cluster.wellAtMs) return;
+          cluster.wellAtMs = atMs;
+          cluster.wellWritten++;
+        },
+      },
       notices: cluster.notices,
       note: (text) => void cluster.notes.push(text),
       nowMs: time.nowMs,
