@@ -1,12 +1,15 @@
 // Tests reports that are lost, repeated, sent at the same time, or sent during a slow tick or an alarm. Also tests a
 // long outage of the apiserver.
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { transport, writesAbout } from "../worker/support/machine.ts";
+import { CONTACT_EVERY_MS } from "../../worker/machine/silence.ts";
+import { shift } from "../worker/support/clock.ts";
+import { operator, transport, writesAbout } from "../worker/support/machine.ts";
 import { expectNoTimeMovedBack } from "./invariants.ts";
 import { conditionOf, DOWN, eventsAbout, expectSound, putClock, REGISTERED, steady, UP } from "./watched.ts";
 
 const LEASE = "^PUT /apis/coordination";
 const HOUR_MS = 3_600_000;
+const LEASE_MS = 40_000;
 
 afterEach(() => {
   vi.restoreAllMocks();
@@ -90,6 +93,26 @@ describe("a report", () => {
     await machine.well();
     await Promise.all([report, alarm]);
     await expectSound(machine);
+  });
+});
+
+describe("a machine that stops while the apiserver refuses requests", () => {
+  it("and its object is evicted → silent since its last report, and not since its last renewal", async () => {
+    const machine = await steady("stops-in-outage");
+    await machine.wrong({ kind: "status", code: 429 });
+    for (let reports = 0; reports < 12; reports++) {
+      shift(10_000);
+      await machine.report();
+    }
+    const stoppedMs = Date.now();
+    await machine.evict();
+    await machine.well();
+    for (let leases = 0; leases < 3; leases++) {
+      shift(LEASE_MS + 1);
+      await machine.ring();
+    }
+    const { body } = await operator<{ silentSince: string }>("GET", `/v1/nodes/${machine.name}`);
+    expect(stoppedMs - Date.parse(body.silentSince)).toBeLessThanOrEqual(CONTACT_EVERY_MS);
   });
 });
 

@@ -77,7 +77,7 @@ export function isOpening(records: NodeRecordStore, nowMs: number): boolean {
  */
 const CONTACT_LEASES = 3;
 
-/** Returns the time of the machine's last message before its socket ended; undefined if unknown, or long ago. */
+/** Returns the stored time of the machine's last message; undefined if unknown, or long ago. */
 export function storedContactMs(
   records: NodeRecordStore,
   leaseMs: number,
@@ -85,6 +85,27 @@ export function storedContactMs(
 ): number | undefined {
   const { lastMs } = records.get("contact") ?? {};
   return lastMs !== undefined && nowMs - lastMs <= CONTACT_LEASES * leaseMs ? lastMs : undefined;
+}
+
+/** The time between two stored times of reports while the apiserver is away. Each costs a row. */
+export const CONTACT_EVERY_MS = 30_000;
+
+/** Returns true if the apiserver did not accept the writes for the machine's last report. */
+export const isAway = (records: NodeRecordStore): boolean => AWAY.has(lastPhase(records));
+
+/**
+ * Stores the time of an applied report that did not renew the lease, because an eviction would lose the time. While the
+ * apiserver is away, no machine counts as silent, and an earlier time is enough.
+ */
+export function keepContact(
+  records: NodeRecordStore,
+  phase: Phase, // the phase of the answer to the report
+  { reportMs, renewedMs = 0 }: { reportMs: number; renewedMs: number | undefined },
+): void {
+  if (renewedMs >= reportMs) return records.remove("contact");
+  if (records.get("registration")?.phase !== "registered") return;
+  const agoMs = Math.abs(reportMs - (records.get("contact")?.lastMs ?? -Infinity));
+  if (!AWAY.has(phase) || agoMs >= CONTACT_EVERY_MS) records.put("contact", { lastMs: reportMs });
 }
 
 /** Returns true if each report renews the machine's lease, so that the lease shows the time of the last report. */
@@ -154,7 +175,8 @@ async function lastContact(
   const wasAway = phase !== "registered";
   const { renewTime } = found.value.spec ?? {};
   const renewedMs = renewTime === undefined ? 0 : parseMicroTime(renewTime) / 1000;
-  const contact = contactSince(Math.max(renewedMs, lastReportMs ?? 0), check);
+  const keptMs = records.get("contact")?.lastMs ?? 0;
+  const contact = contactSince(Math.max(renewedMs, lastReportMs ?? 0, keptMs), check);
   if (contact.kind === "in contact" || !wasAway) return contact;
   const waitUntilMs = (backSinceMs ?? nowMs) + check.leaseDurationMs;
   return nowMs >= waitUntilMs ? contact : { kind: "unknown", askAgainMs: waitUntilMs, isWaiting: true };

@@ -28,7 +28,15 @@ import type { UpkeepMemory } from "./lease-loan.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import type { LatestOfMachine } from "./shown-node.ts";
-import { checkEveryMs, checkSilence, noteOpening, SILENCE_CHECK_MS, storedContactMs } from "./silence.ts";
+import {
+  checkEveryMs,
+  checkSilence,
+  isAway,
+  keepContact,
+  noteOpening,
+  SILENCE_CHECK_MS,
+  storedContactMs,
+} from "./silence.ts";
 import { silentReady, waitToMark } from "./silent-node.ts";
 import { keepUnready, UNREADY_AGAIN_MS, unreadyIn } from "./unready-node.ts";
 
@@ -103,7 +111,8 @@ export class Upkeep {
   /** Notes the time of a report that need not be applied. `atMs`: undefined if only the lease has the time. */
   noteContact(atMs: number | undefined): void {
     this.#lastReportMs = atMs;
-    if (atMs !== undefined) this.#state.records.remove("contact");
+    const { records } = this.#state;
+    if (atMs !== undefined && !isAway(records)) records.remove("contact");
   }
 
   /** Writes Ready Unknown on the machine's Node if no report of the machine counts. Safe to repeat. */
@@ -366,6 +375,7 @@ export class Upkeep {
     const outcome = await tick({ ...this.#surroundings(enrolment), report });
     await refreshed;
     this.#requests.keep();
+    keepContact(records, outcome.phase, this.latest);
     if (!wasRegistered && outcome.phase === "registered") {
       this.#follow(enrolment.name);
       return { reportInMs: firstReportInMs(facts.timing(), Math.random), ...outcome };

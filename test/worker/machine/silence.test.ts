@@ -1,8 +1,16 @@
 // Tests when a machine counts as silent: by its last report, or by its lease if the node object has no report in
 // memory.
 import { describe, expect, it, vi } from "vitest";
+import type { Phase } from "../../../shared/protocol/answers.ts";
 import { failure, success } from "../../../shared/result.ts";
-import { checkSilence, isOpening, noteOpening, SILENCE_CHECK_MS } from "../../../worker/machine/silence.ts";
+import {
+  checkSilence,
+  CONTACT_EVERY_MS,
+  isOpening,
+  keepContact,
+  noteOpening,
+  SILENCE_CHECK_MS,
+} from "../../../worker/machine/silence.ts";
 import { keptRecords } from "../support/kept-records.ts";
 
 const NOW_MS = Date.UTC(2026, 0, 1, 12);
@@ -110,6 +118,12 @@ describe("by the lease", () => {
       { ...AWAY, apiserverBackSinceMs: NOW_MS - LEASE_MS },
       LEASE_MS + 1,
       silentSince(LEASE_MS + 1),
+    ],
+    [
+      "too old, and a later report did not renew it → silent since that report",
+      { ...AWAY, apiserverBackSinceMs: NOW_MS - LEASE_MS, contact: { lastMs: NOW_MS - 10 * LEASE_MS } },
+      20 * LEASE_MS,
+      silentSince(10 * LEASE_MS),
     ],
   ] as const)("%s", async (_, before, renewedMs, expected) => {
     expect(await checked(before, { renewedMs })).toMatchObject({ ...expected, asked: 1 });
@@ -243,5 +257,58 @@ describe("a machine that opens a socket", () => {
     expect(untilMs(kept) - NOW_MS).toBe(leftMs);
     expect(isOpening(records, NOW_MS + leftMs - 1)).toBe(true);
     expect(isOpening(records, NOW_MS + leftMs)).toBe(false);
+  });
+});
+
+describe("the time of an applied report", () => {
+  /** Returns the stored time after this report. `keptMs`: the age of the time that was stored before. */
+  function stored(
+    phase: Phase,
+    { isRenewed = false, keptMs, records = REGISTERED }: Keeping,
+  ): number | undefined {
+    const { kept, records: store } = keptRecords({
+      ...records,
+      ...(keptMs !== undefined && { contact: { lastMs: NOW_MS - keptMs } }),
+    });
+    keepContact(store, phase, { reportMs: NOW_MS, renewedMs: isRenewed ? NOW_MS : NOW_MS - LEASE_MS });
+    const contact = kept.get("contact") as { lastMs: number } | undefined;
+    return contact && NOW_MS - contact.lastMs;
+  }
+  interface Keeping {
+    isRenewed?: boolean;
+    keptMs?: number;
+    records?: object;
+  }
+
+  it.each<[situation: string, phase: Phase, keeping: Keeping, agoMs: number | undefined]>([
+    [
+      "that renewed the lease → not stored, and no earlier one",
+      "registered",
+      { isRenewed: true, keptMs: 1 },
+      undefined,
+    ],
+    ["that did not, because its requests are used up → stored", "registered", { keptMs: 1 }, 0],
+    ["that did not, as the apiserver is away → stored", "apiserver refuses", {}, 0],
+    [
+      "again, less than 30 s later → the earlier one stays",
+      "apiserver unreachable",
+      { keptMs: 29_999 },
+      29_999,
+    ],
+    ["again, 30 s later → stored", "apiserver unreachable", { keptMs: CONTACT_EVERY_MS }, 0],
+    [
+      "again, before a clock that was put back → stored",
+      "apiserver unreachable",
+      { keptMs: -CONTACT_EVERY_MS },
+      0,
+    ],
+    [
+      "of a machine without a Node → not stored",
+      "name taken",
+      { records: { registration: { phase: "name taken" } } },
+      undefined,
+    ],
+  ])("%s", (_, phase, keeping, agoMs) => {
+    expect(stored(phase, keeping)).toBe(agoMs);
   });
 });
