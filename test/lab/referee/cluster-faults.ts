@@ -53,11 +53,11 @@ const node = (name: string) => `/api/v1/nodes/${name}`;
 
 /** Deletes the Node. An operator registers the machine again at the end. */
 const deleted: Begin = async ({ world, machine }) => {
-  machine.blocked.set(true, world.time.nowMs());
+  const unblock = machine.block();
   await world.cluster.admin("DELETE", node(machine.name));
   return async () => {
     await world.operator("POST", `/v1/nodes/${machine.name}/register`).catch(NOTHING);
-    machine.blocked.set(machine.isOut, world.time.nowMs());
+    unblock();
   };
 };
 

@@ -14,8 +14,8 @@
 // | rollcall_cluster_reachable       | requests to the apiserver succeed                                              |
 //
 // Exceptions, which docs/cluster.md states: without a socket, silence is noticed within five minutes, or after the node
-// controller's grace period. On Nodes with pods only the node controller changes Ready. After a deployment or a trouble
-// the watch of the Nodes must be live for a minute before the Worker writes Ready Unknown.
+// controller's grace period. On Nodes with pods only the node controller changes Ready. After a trouble the watch of the
+// Nodes must be live for a minute before the Worker writes Ready Unknown.
 import type { MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
 import { LATE_MS, PRESSURES, type Pressure } from "./truth.ts";
 import type { LivingMachine, World } from "./world.ts";
@@ -66,7 +66,7 @@ export function judgeState(world: World, machine: LivingMachine, state: string):
   switch (state) {
     case "ready":
       if (isLong && !isTroubled) return unheard;
-      if (!heard.notReady.wasOff(nowMs) && !isTroubled)
+      if (!heard.mayBeReady(nowMs) && !isTroubled)
         return `not ready since ${ago(world, heard.notReady.sinceMs)}`;
       return null;
     case "silent":
@@ -145,7 +145,7 @@ function isExcused(world: World, { foreign, blocked }: LivingMachine): boolean {
   const nowMs = world.time.nowMs();
   return (
     world.kubeTrouble.wasOn(nowMs, LATE_MS + WATCH_MS) ||
-    world.workerTrouble.wasOn(nowMs, LATE_MS + WATCH_MS) ||
+    world.alarmsLate.wasOn(nowMs) ||
     foreign.wasOn(nowMs, world.shape.isWatched ? LATE_MS : UNWATCHED_MS + LATE_MS) ||
     blocked.wasOn(nowMs, LATE_MS)
   );
@@ -161,7 +161,7 @@ function judgeReady(world: World, machine: LivingMachine, status: string): strin
     if (!hasController && (shape.isForPods || !isWatched)) return null;
     const withinMs = shape.isForPods || !isWatched ? CONTROLLER_MS : noticedWithin(world, machine);
     if (!heard.wasInContact(nowMs, withinMs)) return `not heard of for ${ago(world, heard.lastMs)}`;
-    return heard.notReady.wasOff(nowMs) ? null : `not ready since ${ago(world, heard.notReady.sinceMs)}`;
+    return heard.mayBeReady(nowMs) ? null : `not ready since ${ago(world, heard.notReady.sinceMs)}`;
   }
   if (heard.wasOutOfContact(nowMs)) return null;
   if (status === "Unknown") return `it reports since ${ago(world, heard.contactSinceMs)}`;

@@ -56,13 +56,12 @@ const FULL_DISK = { signals: { "nodefs.available": [1024, 100 * 2 ** 30] } } sat
 const copied =
   (isCopy: "another machine" | "the same machine"): Begin =>
   ({ machine, world }) => {
-    const nowMs = world.time.nowMs();
-    machine.blocked.set(true, nowMs);
+    const unblock = machine.block();
     const copy = machine.start(isCopy);
     return async () => {
       copy.kill(true);
       await world.operator("POST", `/v1/nodes/${machine.name}/believe`).catch(NOTHING);
-      machine.blocked.set(machine.isOut, world.time.nowMs());
+      unblock();
     };
   };
 

@@ -68,8 +68,8 @@ export class Heard {
   readonly notReady: Flag;
   /** The pressures that the last accepted report stated. */
   readonly pressures: Record<Pressure, Flag>;
-  /** The last time when an arriving report stated each flag, whether the Worker accepted it or not. */
-  readonly #arrived = new Map<Flag, number>();
+  /** The last time when an arriving report stated each flag as on, and as off, whether the Worker accepted it or not. */
+  readonly #arrived = { on: new Map<Flag, number>(), off: new Map<Flag, number>() };
   watchedBy: Watched = "nothing";
   /** The time of the first message that arrived after the last gap, whether the Worker accepted it or not. */
   arrivingSinceMs: number;
@@ -101,7 +101,7 @@ export class Heard {
 
   /** Notes a report that arrives. From now on a face may show it, before the Worker has answered. */
   states(nowMs: number, vitals: Vitals): void {
-    for (const [flag, isOn] of this.#stated(vitals)) if (isOn) this.#arrived.set(flag, nowMs);
+    for (const [flag, isOn] of this.#stated(vitals)) this.#arrived[isOn ? "on" : "off"].set(flag, nowMs);
   }
 
   #stated({ errors, shuttingDown, signals }: Vitals): [Flag, boolean][] {
@@ -132,24 +132,29 @@ export class Heard {
     return nowMs - this.lastMs > LEASE_MS && nowMs - this.arrivedMs <= LEASE_MS;
   }
 
-  #hasArrived(flag: Flag, nowMs: number): boolean {
-    return nowMs - (this.#arrived.get(flag) ?? -Infinity) <= LATE_MS;
+  #hasArrived(flag: Flag, as: "on" | "off", nowMs: number): boolean {
+    return nowMs - (this.#arrived[as].get(flag) ?? -Infinity) <= LATE_MS;
   }
 
   /** Returns true if a face may state that the machine reports itself as not ready. */
   mayBeNotReady(nowMs: number): boolean {
-    return this.notReady.wasOn(nowMs) || this.#hasArrived(this.notReady, nowMs);
+    return this.notReady.wasOn(nowMs) || this.#hasArrived(this.notReady, "on", nowMs);
+  }
+
+  /** Returns true if a face may state that the machine reports itself as ready. */
+  mayBeReady(nowMs: number): boolean {
+    return this.notReady.wasOff(nowMs) || this.#hasArrived(this.notReady, "off", nowMs);
   }
 
   /** Returns true if a face may state that the machine has the pressure. A silent machine's last report counts. */
   mayHave(type: Pressure, nowMs: number): boolean {
     const flag = this.pressures[type];
     const saidMs = this.wasInContact(nowMs) ? nowMs : this.lastMs;
-    return flag.wasOn(saidMs, PRESSURE_MS + LATE_MS) || this.#hasArrived(flag, nowMs);
+    return flag.wasOn(saidMs, PRESSURE_MS + LATE_MS) || this.#hasArrived(flag, "on", nowMs);
   }
 
   /** Returns true if a face may state that the pressure is absent. */
   mayLack(type: Pressure, nowMs: number): boolean {
-    return this.pressures[type].wasOff(nowMs);
+    return this.pressures[type].wasOff(nowMs) || this.#hasArrived(this.pressures[type], "off", nowMs);
   }
 }

@@ -75,6 +75,8 @@ export class LivingMachine {
   readonly #key: MachineKey;
   #process: ShimProcess | null = null;
   #starts = 0;
+  /** The number of present causes of a block. */
+  #blocks = 0;
 
   constructor(world: World, shape: MachineShape, key: MachineKey) {
     this.#world = world;
@@ -123,6 +125,16 @@ export class LivingMachine {
     });
     if (!isCopy) this.#process = process;
     return process;
+  }
+
+  /** Notes that the Worker may block the machine. Returns a function that notes the end of this cause. */
+  block(): () => void {
+    this.#blocks++;
+    this.blocked.set(true, this.#world.time.nowMs());
+    return () => {
+      this.#blocks--;
+      this.blocked.set(this.isOut || this.#blocks > 0, this.#world.time.nowMs());
+    };
   }
 
   stop(isClosed: boolean): void {
@@ -224,8 +236,6 @@ export class World {
   readonly kubeGone: Flag;
   /** Alarms ring late. */
   readonly alarmsLate: Flag;
-  /** A fault of the Worker's objects. */
-  readonly workerTrouble: Flag;
   stopController: (() => Promise<void>) | null = null;
 
   #events = 0;
@@ -246,7 +256,6 @@ export class World {
     this.kubeTrouble = new Flag(false, longAgoMs);
     this.kubeGone = new Flag(false, longAgoMs);
     this.alarmsLate = new Flag(false, longAgoMs);
-    this.workerTrouble = new Flag(false, longAgoMs);
     globalThis.fetch = (...asked) => this.#receive(new Request(...asked));
   }
 
