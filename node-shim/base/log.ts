@@ -77,12 +77,16 @@ export const LOG_LINES = {
     "no remedy is necessary",
   ],
   "device plugin refused: WHY": [
-    "a device plugin's registration is invalid, or the shim already serves the maximum of resources",
+    "a device plugin's registration is invalid, or the shim already serves the maximum of resources or plugins",
     "correct the plugin, or remove one",
   ],
   "device plugin for RESOURCE is gone: WHY; its devices are unhealthy, and 0 in 5 minutes": [
     "the plugin has ended, or hangs",
     "start the plugin again; it then registers by itself",
+  ],
+  "device plugin for RESOURCE is gone: WHY; another plugin serves the resource": [
+    "one of several plugins of a resource has ended; the resource keeps its devices",
+    "no remedy is necessary",
   ],
   "device plugins: the socket in FOLDER was removed: listening again": [
     "another program emptied the folder; the plugins register again when they notice the removal",

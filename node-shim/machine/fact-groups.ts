@@ -4,7 +4,13 @@ import { VERSION } from "../../shared/version.ts";
 import { orWarn, type Reading, type Warn } from "../base/reading.ts";
 import type { RuntimeReader } from "../sources/cri/monitor.ts";
 import { addresses, type AddressSources } from "../sources/kernel/addresses.ts";
-import { architecture, hugePages, logicalCores, memory } from "../sources/kernel/machine.ts";
+import {
+  architecture,
+  hugePages,
+  logicalCores,
+  memory,
+  runningInUserNamespace,
+} from "../sources/kernel/machine.ts";
 import { bootID, machineID, osImage, systemUUID } from "../sources/kernel/names.ts";
 import type { FileSystemReader } from "../sources/kernel/storage.ts";
 
@@ -147,6 +153,11 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
       version: "/proc/mounts",
     },
     read: ({ cgroups }) => cgroups,
+  },
+  runningInUserNamespace: {
+    what: "whether the shim runs in a user namespace",
+    sources: { "": "/proc/self/uid_map" },
+    read: ({ root }) => runningInUserNamespace(root),
   },
   volumes: {
     what: "the CSI volumes that are mounted on the machine",

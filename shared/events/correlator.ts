@@ -156,9 +156,14 @@ function observationOf({ metadata, count, firstTimestamp, lastTimestamp }: Event
   };
 }
 
-/** Takes a token of the spam filter. Returns true if none is left (upstream EventSourceObjectSpamFilter). */
+/**
+ * Takes a token of the spam filter. Returns true if none is left (upstream EventSourceObjectSpamFilter). References with
+ * and without a Node's uid share their tokens; upstream counts each by itself.
+ */
 function isSpam({ buckets }: EventCorrelator, event: Event, nowMicros: number): boolean {
-  const key = joined(...sourceAndObject(event), event.type);
+  const { source, involvedObject } = event;
+  const { kind, namespace, name, apiVersion } = involvedObject;
+  const key = joined(source?.component, source?.host, kind, namespace, name, apiVersion, event.type);
   const bucket = tryAccept(buckets[key], nowMicros, SPAM_BURST, SPAM_PER_SECOND);
   if (bucket !== null) remember(buckets, key, bucket);
   return bucket === null;

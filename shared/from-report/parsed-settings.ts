@@ -75,7 +75,7 @@ export function capacityOf(
 ): Quantities {
   const capacity: Quantities = machine ? capacityQuantities(machine) : {};
   if (nodefsCapacityBytes !== undefined && localStorageCapacityIsolation) {
-    capacity["ephemeral-storage"] = newQuantity(nodefsCapacityBytes, "BinarySI");
+    capacity["ephemeral-storage"] = newQuantity(nodefsCapacityBytes, "DecimalSI");
   }
   return capacity;
 }

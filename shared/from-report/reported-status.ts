@@ -95,6 +95,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
       }),
       allocatableReservation: () =>
         nodeAllocatableReservation(parsedSettings(settings).reservations, capacity),
+      runningInUserNamespace: () => facts.runningInUserNamespace,
       localStorageCapacityIsolation,
     },
     versions: () =>

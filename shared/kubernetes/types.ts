@@ -11,6 +11,13 @@ import type { V1ObjectReference } from "@kubernetes/client-node/dist/gen/models/
 import type { V1Status } from "@kubernetes/client-node/dist/gen/models/V1Status.js";
 import type { V1Taint } from "@kubernetes/client-node/dist/gen/models/V1Taint.js";
 
+declare module "@kubernetes/client-node/dist/gen/models/V1NodeSystemInfo.js" {
+  interface V1NodeSystemInfo {
+    /** true if the machine's processes run in a user namespace. From Kubernetes 1.37 on; earlier apiservers drop it. */
+    runningInUserNamespace?: boolean;
+  }
+}
+
 /** The JSON form of a client-node model: a `Date` becomes an RFC 3339 string. */
 export type Wire<T> = T extends Date
   ? string

@@ -44,8 +44,20 @@ export function updateNode(
   errors.push(...setNodeStatus(node, setters));
   // All labels are compared, because rollcall's setters set labels. Upstream compares only the required labels.
   const labelsChanged = !isSameMap(original.metadata?.labels ?? {}, node.metadata.labels ?? {});
-  const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, node.status) || labelsChanged;
+  const compared = withoutDroppedField(original.status ?? {}, node.status);
+  const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, compared) || labelsChanged;
   return { node, changed, errors };
+}
+
+/**
+ * Returns the status without runningInUserNamespace if the apiserver's Node lacks it: an apiserver before 1.37 drops the
+ * field, so that each report would write the status. Each periodic write still has the field, for newer apiservers.
+ */
+function withoutDroppedField(original: NodeStatus, status: DraftNode["status"]): NodeStatus {
+  const isDropped = original.nodeInfo?.runningInUserNamespace === undefined;
+  if (!isDropped || status.nodeInfo?.runningInUserNamespace === undefined) return status;
+  const { runningInUserNamespace: _, ...nodeInfo } = status.nodeInfo;
+  return { ...status, nodeInfo };
 }
 
 /** Returns a copy of the Node that shares no part which setters change. */
@@ -150,6 +162,7 @@ function sameNodeInfo(a: NodeStatus["nodeInfo"], b: NodeStatus["nodeInfo"]): boo
   return (
     a === b ||
     (sameTexts(a, b, NODE_INFO_TEXTS) &&
+      samePointer(a?.runningInUserNamespace, b?.runningInUserNamespace) &&
       samePointer(a?.swap, b?.swap, (x, y) => samePointer(x.capacity, y.capacity)))
   );
 }

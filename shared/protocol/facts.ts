@@ -163,6 +163,8 @@ export const factsSchema = z.strictObject({
   cgroups: z.optional(
     z.strictObject({ cpuHardcapping: z.boolean(), version: z.optional(z.literal([1, 2])) }),
   ),
+  /** true if the shim runs in a user namespace. Earlier shims do not send it. */
+  runningInUserNamespace: z.optional(z.boolean()),
   /** The facts for custom setters (docs/custom-setters.md); absent if none, or before the drop-ins have run. */
   custom: z.optional(customSchema),
 });

@@ -1,14 +1,17 @@
 // Computes a machine's capacity, and parses and validates its reservations (the kubelet's container manager).
 import { quote } from "../go/strings.ts";
 import { addQuantities, subtractQuantities } from "../kubernetes/quantity/arithmetic.ts";
+import { wrapInt64 } from "../kubernetes/quantity/integer.ts";
 import { parseQuantity } from "../kubernetes/quantity/parse.ts";
 import {
   isZero,
   newMilliQuantity,
   newQuantity,
   type Quantity,
+  scaledValueOf,
   signOf,
   valueOf,
+  withAmount,
   zeroQuantity,
 } from "../kubernetes/quantity/quantity.ts";
 import { quantityText } from "../kubernetes/quantity/text.ts";
@@ -27,7 +30,10 @@ export interface Reservations {
 
 const RESERVABLE: ReadonlySet<string> = new Set(["cpu", "memory", "ephemeral-storage", "pid"]);
 
-/** Parses --kube-reserved or --system-reserved (upstream parseResourceList). Errors are upstream's texts. */
+/**
+ * Parses --kube-reserved or --system-reserved (upstream parseResourceList), with CPUs in thousandths as from Kubernetes
+ * 1.37 on. Errors are upstream's texts.
+ */
 export function parseReserved(texts: Record<string, string>): Result<Quantities> {
   const reserved: Quantities = {};
   for (const name of Object.keys(texts).sort()) {
@@ -40,9 +46,14 @@ export function parseReserved(texts: Record<string, string>): Result<Quantities>
     if (signOf(parsed.value) < 0) {
       return failure(`resource quantity for ${quote(name)} cannot be negative: ${text}`);
     }
-    reserved[name] = parsed.value;
+    reserved[name] = name === "cpu" ? inMilli(parsed.value) : parsed.value;
   }
   return success(reserved);
+}
+
+/** Rounds an amount to thousandths, half up. As upstream, the result wraps around where microunits exceed int64. */
+function inMilli(amount: Quantity): Quantity {
+  return withAmount(amount, wrapInt64(scaledValueOf(amount, -6) + 500n) / 1000n, -3);
 }
 
 /** Returns the total reservation of each resource, absent if none (upstream GetNodeAllocatableReservation). */
@@ -118,6 +129,20 @@ export function capacityQuantities({ numCores, memoryCapacityBytes, hugePages }:
     capacity[hugePageResourceName(bytes(pageSizeBytes))] = bytes(pageSizeBytes * numPages);
   }
   return capacity;
+}
+
+/**
+ * Returns the memory that processes can still get, and the memory that they can get in all. Huge pages are in neither, as
+ * from Kubernetes 1.37 on (adjustForHugePages), since processes get them only on request.
+ */
+export function memoryBesideHugePages(
+  memoryBytes: number,
+  workingSetBytes: number,
+  hugePages: readonly { pageSizeKiB: number; pages: number }[],
+): [available: number, capacity: number] {
+  const inHugePages = hugePages.reduce((sum, { pageSizeKiB, pages }) => sum + pageSizeKiB * 1024 * pages, 0);
+  const capacity = Math.max(0, memoryBytes - inHugePages);
+  return [Math.max(0, capacity - workingSetBytes), capacity];
 }
 
 /** Returns a quantity of bytes. Larger numbers than int64 wrap around, since Go converts without a check. */

@@ -43,6 +43,7 @@ export function machineInfo(
   devicePluginResources: () => DevicePluginResources, // typically the facts' devices
   nodeAllocatableReservation: () => Quantities, // the reservations of system, kubelet and eviction
   recordEvent: RecordEvent,
+  runningInUserNamespace: () => boolean | undefined, // undefined if the machine does not report it
   localStorageCapacityIsolation: boolean,
   rebootEvent: RebootEvent,
 ): Setter {
@@ -64,6 +65,7 @@ export function machineInfo(
       for (const resource of devices.removed) read[resource] = NONE;
       recordReboot(node, nodeName, info.value.bootID, recordEvent, rebootEvent);
       setIdentity(node, info.value);
+      setUserNamespace(node, runningInUserNamespace());
     }
     const capacity = capacityOf(node, read);
     const allocatable = allocatableOf(capacity, nodeAllocatableReservation(), deviceAllocatable);
@@ -96,6 +98,13 @@ function setIdentity(
   const capacity = Number(BigInt.asIntN(64, swapCapacityBytes));
   const info = nodeInfoOf(node);
   if (info.swap?.capacity !== capacity) node.status.nodeInfo = { ...info, swap: { capacity } };
+}
+
+function setUserNamespace(node: DraftNode, isInside: boolean | undefined): void {
+  const info = nodeInfoOf(node);
+  if (info.runningInUserNamespace === isInside) return;
+  const { runningInUserNamespace: _, ...others } = info;
+  node.status.nodeInfo = isInside === undefined ? others : { ...others, runningInUserNamespace: isInside };
 }
 
 /** Returns the machine's capacity, with the resources of other writers. */

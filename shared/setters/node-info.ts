@@ -18,7 +18,7 @@ const EMPTY: NodeInfo = {
   architecture: "",
 };
 
-/** The text fields of nodeInfo. The only other field, swap, is optional. */
+/** The text fields of nodeInfo. The other fields, swap and runningInUserNamespace, are optional. */
 export const NODE_INFO_TEXTS = [
   "machineID",
   "systemUUID",
@@ -37,7 +37,10 @@ export function nodeInfoOf(node: DraftNode): Readonly<NodeInfo> {
 }
 
 /** Assigns a new nodeInfo with these texts. Equal texts leave the object unchanged, so that comparing is fast. */
-export function setNodeInfo(node: DraftNode, texts: Partial<Omit<NodeInfo, "swap">>): void {
+export function setNodeInfo(
+  node: DraftNode,
+  texts: Partial<Pick<NodeInfo, (typeof NODE_INFO_TEXTS)[number]>>,
+): void {
   const info = nodeInfoOf(node);
   for (const key of NODE_INFO_TEXTS) {
     const text = texts[key];

@@ -44,6 +44,7 @@ export interface StatusSources extends CustomSources {
     capacity: (localStorageCapacityIsolation: boolean) => Quantities;
     devicePluginResources: () => DevicePluginResources;
     allocatableReservation: () => Quantities;
+    runningInUserNamespace: () => boolean | undefined;
     localStorageCapacityIsolation: boolean;
   };
   versions: () => Result<VersionInfo>;
@@ -93,6 +94,7 @@ export function nodeStatusSetters(sources: StatusSources, custom: readonly Custo
       machine.devicePluginResources,
       machine.allocatableReservation,
       sources.recordEvent,
+      machine.runningInUserNamespace,
       machine.localStorageCapacityIsolation,
       memory.rebootEvent,
     ),

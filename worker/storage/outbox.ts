@@ -25,6 +25,18 @@ export const MAX_EVENT_MESSAGE = 1024;
 /** The events that the spam filter never drops, since they show whether a machine is up. */
 const CHANGES_OF_READY: readonly string[] = ["NodeReady", "NodeNotReady"] satisfies EventReason[];
 
+/**
+ * The events that refer to the Node by its name alone, as by upstream's nodeRef. NodeNameTaken is about the Node of another
+ * owner. All other events have the Node's uid, as by upstream's nodeRefWithUID.
+ */
+const BY_NAME: readonly string[] = [
+  "EvictionThresholdMet",
+  "InvalidDiskCapacity",
+  "NodeNameTaken",
+  "Shutdown",
+  "SystemOOM",
+] satisfies EventReason[];
+
 type Row = { id: number; at_micros: number; type: string; reason: string; message: string };
 
 /** Inserts all events of a call, since a statement costs more than a row. */
@@ -57,7 +69,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     let failed: ApiError | null = null;
     for (const row of inTheirOrder(sql)) {
       const learnt = structuredClone(known);
-      failed = await send(client, nodeName, row, learnt, nowMs() * 1000);
+      failed = await send(client, knownNode(records, nodeName), row, learnt, nowMs() * 1000);
       if (failed) break;
       known = learnt;
       sent.push(row.id);
@@ -122,18 +134,24 @@ function* inTheirOrder(sql: SqlStorage): Generator<Row> {
   for (let row = after(0); row; row = after(row.id)) if (!sent.has(row.id)) yield row;
 }
 
+/** Returns the Node's name and uid. The name replaces the uid until the Node is known. */
+function knownNode(records: NodeRecordStore, name: string): { name: string; uid: string } {
+  return { name, uid: records.get("node")?.node.metadata?.uid ?? name };
+}
+
 /** Sends an event. Returns null if the event was sent, dropped as spam, or refused for good; otherwise the error. */
 async function send(
   client: KubeClient,
-  nodeName: string,
+  node: ReturnType<typeof knownNode>,
   { at_micros, type, reason, message }: Row,
   learnt: EventCorrelator,
   nowMicros: number,
 ): Promise<ApiError | null> {
-  // `kubectl describe node` finds events by `uid`, which kubelets set to the Node's name; `kubectl events` by version.
-  const involvedObject = { apiVersion: "v1", kind: "Node", name: nodeName, uid: nodeName };
-  const source = { component: "rollcall", host: nodeName };
-  const eventName = () => `${nodeName}.${at_micros}`;
+  // `kubectl describe node` finds events whose `uid` is the Node's uid or its name; `kubectl events` needs the version.
+  const { name } = node;
+  const involvedObject = { apiVersion: "v1", kind: "Node", name, uid: BY_NAME.includes(reason) ? name : node.uid };
+  const source = { component: "rollcall", host: name };
+  const eventName = () => `${name}.${at_micros}`;
   const event = makeEvent(involvedObject, source, type, reason, message, at_micros, eventName);
   const mayDrop = !CHANGES_OF_READY.includes(reason);
   const correlated = event && correlateEvent(learnt, event, nowMicros, mayDrop);

@@ -70,7 +70,8 @@ export async function startDeviceManager(options: DeviceManagerOptions): Promise
 
 interface Serving extends DeviceManagerOptions {
   resources: DeviceResources;
-  plugins: Map<string, Plugin>;
+  /** The connected plugins of each resource, by their endpoints. */
+  plugins: Map<string, Map<string, Plugin>>;
   keepRecord: () => boolean;
   /** true while plugins are served. Once false, never true again. */
   open: boolean;
@@ -78,8 +79,8 @@ interface Serving extends DeviceManagerOptions {
 
 function stopServing(serving: Serving): void {
   serving.open = false;
-  for (const [name, plugin] of serving.plugins) {
-    plugin.close();
+  for (const [name, plugins] of serving.plugins) {
+    for (const plugin of plugins.values()) plugin.close();
     serving.resources.lost(name);
   }
   serving.plugins.clear();
@@ -100,12 +101,15 @@ async function register(
   return fault("Unknown", wrong);
 }
 
-/** Connects to a plugin and counts its devices from then on. Returns the reason if that fails, else null. */
+/**
+ * Connects to a plugin and counts its devices from then on. Returns the reason if that fails, else null. The last list of
+ * any plugin of the resource counts. A resource stays healthy until its last plugin is gone, as from Kubernetes 1.37 on.
+ */
 async function addPlugin(
   { endpoint, resourceName }: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
 ): Promise<string | null> {
-  const { folder, nowMs, sleep, log, resources, plugins, keepRecord } = serving;
+  const { folder, nowMs, sleep, log, resources, keepRecord } = serving;
   const plugin = await connectPlugin({
     folder,
     endpoint,
@@ -116,31 +120,40 @@ async function addPlugin(
       keepRecord();
     },
     onLost(why) {
-      plugins.delete(resourceName);
+      const others = serving.plugins.get(resourceName);
+      others?.delete(endpoint);
+      const gone = `device plugin for ${resourceName} is gone: ${why}` as const;
+      if (others && others.size > 0) return log("warn", `${gone}; another plugin serves the resource`);
+      serving.plugins.delete(resourceName);
       resources.lost(resourceName);
-      log(
-        "warn",
-        `device plugin for ${resourceName} is gone: ${why}; its devices are unhealthy, and 0 in 5 minutes`,
-      );
+      log("warn", `${gone}; its devices are unhealthy, and 0 in 5 minutes`);
     },
   });
   if (!plugin.ok) return `${resourceName}: ${plugin.error}`;
-  const refusal = serving.open ? roomFault(resourceName, resources) : "the shim is ending";
+  const refusal = serving.open ? roomFault(resourceName, endpoint, serving) : "the shim is ending";
   if (refusal !== null) {
     plugin.value.close();
     return refusal;
   }
-  // A plugin that registers again has restarted: its former connection is useless.
-  plugins.get(resourceName)?.close();
-  plugins.set(resourceName, plugin.value);
+  const plugins = serving.plugins.get(resourceName) ?? new Map<string, Plugin>();
+  // A plugin that registers again at the same socket has restarted: its former connection is useless.
+  plugins.get(endpoint)?.close();
+  plugins.set(endpoint, plugin.value);
+  serving.plugins.set(resourceName, plugins);
   resources.connected(resourceName);
   plugin.value.watch();
   return null;
 }
 
-function roomFault(resourceName: string, resources: DeviceResources): string | null {
-  if (resources.hasRoomFor(resourceName)) return null;
-  return `${resourceName}: there are ${FACTS_LIMITS.extendedResources} resources already`;
+/** The most plugins of one resource. Two are usual while a plugin is replaced. */
+const PLUGINS_OF_ONE_RESOURCE = 16;
+
+function roomFault(resourceName: string, endpoint: string, { resources, plugins }: Serving): string | null {
+  if (!resources.hasRoomFor(resourceName))
+    return `${resourceName}: there are ${FACTS_LIMITS.extendedResources} resources already`;
+  const others = plugins.get(resourceName);
+  if (!others || others.has(endpoint) || others.size < PLUGINS_OF_ONE_RESOURCE) return null;
+  return `${resourceName}: there are ${PLUGINS_OF_ONE_RESOURCE} plugins already`;
 }
 
 function registrationFault({

@@ -97,6 +97,13 @@ export function memory(root: string): Reading<Memory> {
   return success({ memoryBytes: Number(total[1]) * 1024, swapBytes: Number(swap[1]) * 1024 });
 }
 
+/** Reports whether this process runs in a user namespace (moby/sys/userns RunningInUserNS). */
+export function runningInUserNamespace(root: string): boolean {
+  const map = readKernelFile(root, "/proc/self/uid_map");
+  const ids = map.ok ? /^\s*(\d+)\s+(\d+)\s+(\d+)/.exec(map.value) : null;
+  return ids !== null && !(Number(ids[1]) === 0 && Number(ids[2]) === 0 && Number(ids[3]) === 4_294_967_295);
+}
+
 /** Go's name (GOARCH) where Node.js's differs. ppc64 is both byte orders in Node.js, but Linux is little-endian. */
 const ARCHITECTURES: Record<string, string> = {
   x64: "amd64",

@@ -1,21 +1,23 @@
 // Reads the eviction signals memory.available and pid.available, and the kernel's count of OOM kills.
+import { memoryBesideHugePages } from "../../../shared/resources/allocatable.ts";
 import { success } from "../../../shared/result.ts";
 import { type Reading, readKernelFile, unreadable } from "../../base/reading.ts";
-import { memory } from "./machine.ts";
+import { hugePages, memory } from "./machine.ts";
 
 const CGROUPS = "/sys/fs/cgroup";
 
 /**
- * Returns [MemTotal − working set, MemTotal] in bytes, like the kubelet, which uses cAdvisor's stats of the root
- * cgroup (setMemoryStats, cadvisorInfoToCPUandMemoryStats). The result is not MemAvailable of /proc/meminfo.
+ * Returns [memory − working set, memory] in bytes, without huge pages. Like the kubelet, uses cAdvisor's stats of the root
+ * cgroup (setMemoryStats, cadvisorInfoToCPUandMemoryStats), and not MemAvailable of /proc/meminfo.
  */
 export function memoryAvailable(root: string): Reading<[available: number, capacity: number]> {
   const total = memory(root);
   if (!total.ok) return total;
   const working = workingSetBytes(root);
   if (!working.ok) return working;
-  const { memoryBytes } = total.value;
-  return success([Math.max(0, memoryBytes - working.value), memoryBytes]);
+  const pages = hugePages(root);
+  if (!pages.ok) return pages;
+  return success(memoryBesideHugePages(total.value.memoryBytes, working.value, pages.value));
 }
 
 /** Returns the bytes of memory in use, without the inactive page cache. */

@@ -1,6 +1,6 @@
 // Defines the schemas of v1.Node and of every object's metadata: the empty fields that Go leaves out, and the way
 // in which fields merge. Source: the `json` and `patchStrategy` tags of k8s.io/api/core/v1 and
-// apimachinery/pkg/apis/meta/v1, v0.36.3. test/vectors/emptyFields.json has Go's own output.
+// apimachinery/pkg/apis/meta/v1, v0.37.2. test/vectors/emptyFields.json has Go's own output.
 import { atomicList, atomicListOf, keyedList, map, quantities, scalars, setList, struct } from "./schema.ts";
 
 export const typeMeta = scalars("kind?", "apiVersion?");
@@ -58,6 +58,7 @@ const nodeStatus = struct("NodeStatus", {
     ...scalars("machineID", "systemUUID", "bootID", "kernelVersion", "osImage", "containerRuntimeVersion"),
     ...scalars("kubeletVersion", "kubeProxyVersion", "operatingSystem", "architecture"),
     swap: struct("NodeSwapStatus", scalars("capacity*")),
+    ...scalars("runningInUserNamespace*"),
   }),
   images: atomicListOf(struct("ContainerImage", scalars("names", "sizeBytes?"))),
   volumesInUse: atomicList,

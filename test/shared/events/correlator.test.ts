@@ -15,9 +15,9 @@ const NOW = parseMicroTime("2026-03-14T15:09:26Z");
 const SECOND = 1_000_000;
 const OBJECT = { apiVersion: "v1", kind: "Node", name: "node-1", uid: "node-1" };
 
-function event(message: string, nowMicros: number, type = "Normal"): Event {
+function event(message: string, nowMicros: number, type = "Normal", object = OBJECT): Event {
   const source = { component: "rollcall", host: "node-1" };
-  return makeEvent(OBJECT, source, type, "NodeReady", message, nowMicros, () => "uuid")!;
+  return makeEvent(object, source, type, "NodeReady", message, nowMicros, () => "uuid")!;
 }
 
 /** Returns the correlator after these messages were sent, one second apart. */
@@ -69,6 +69,17 @@ it("dropped as spam, or not answered → not among the sent ones", () => {
   const correlator = newEventCorrelator();
   correlateEvent(correlator, event("a", NOW), NOW);
   expect(recordedEvents(correlator)).toEqual([]);
+});
+
+it("one event more than the burst → dropped, also if it refers to the Node by another uid", () => {
+  const correlator = newEventCorrelator();
+  const accepted = (at: number, uid: string) => {
+    const sent = event(`m${at}`, NOW, "Normal", { ...OBJECT, uid });
+    return correlateEvent(correlator, sent, NOW) !== null;
+  };
+  const burst = Array.from({ length: 25 }, (_, at) => accepted(at, at % 2 === 0 ? "node-1" : "5b2f"));
+  expect(burst).toEqual(burst.map(() => true));
+  expect([accepted(25, "node-1"), accepted(26, "5b2f")]).toEqual([false, false]);
 });
 
 it("stored by an earlier version → the last time is the first", async () => {

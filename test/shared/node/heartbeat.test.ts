@@ -9,10 +9,15 @@ import {
 import type { ApiError } from "../../../shared/kubernetes/api-error.ts";
 import type { JsonObject } from "../../../shared/kubernetes/json.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { draftOf } from "../../../shared/node/update-node.ts";
-import { failure, success } from "../../../shared/result.ts";
+import { nodeSchema } from "../../../shared/kubernetes/patch/node-schema.ts";
+import { draftOf, updateNode } from "../../../shared/node/update-node.ts";
+import { failure, success, valueOr } from "../../../shared/result.ts";
+import type { Setter } from "../../../shared/setters/setter.ts";
+import { applyStrategicMergePatch } from "../../../infra/local/apiserver/patch/strategic-merge-patch.ts";
+import { nodeInfo } from "../setters/node-info.ts";
 
 const MINUTE = 60_000;
+const REQUIRED = { "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64" };
 const known: Node = { metadata: { name: "node-1" }, status: { phase: "Pending" } };
 const unreachable: ApiError = { kind: "unanswered", message: "connection refused" };
 
@@ -116,6 +121,43 @@ describe("updateNodeStatus", () => {
     expect(attempts).toHaveLength(5);
     expect(failures()).toBe(4);
     expect(state.lastStatusReportTimeMs).toBe(500);
+  });
+});
+
+describe("runningInUserNamespace, reported every 10 s, and changed after 11 minutes", () => {
+  it.each<[apiserver: string, keepsField: boolean, writtenAtSeconds: number[], shown: boolean | undefined]>([
+    ["an apiserver of 1.37 keeps it → the change is written at once", true, [300, 600, 660, 960], true],
+    ["an apiserver of 1.36 drops it → only periodic writes", false, [300, 600, 900], undefined],
+  ])("%s", async (_, keepsField, writtenAtSeconds, shown) => {
+    let stored: Node = {
+      metadata: { name: "node-1", labels: REQUIRED },
+      status: { nodeInfo: nodeInfo({ bootID: "b" }) },
+    };
+    let nowMs = 0;
+    const writtenAt: number[] = [];
+    const { steps, state } = setup([]);
+    const setter: Setter = (node) => {
+      node.status.nodeInfo = nodeInfo({ bootID: "b", runningInUserNamespace: nowMs >= 11 * MINUTE });
+      return null;
+    };
+    const heartbeat: HeartbeatSteps = {
+      ...steps,
+      readNode: () => Promise.resolve(success(stored)),
+      updateNode: (original) => updateNode(original, () => success(false), "linux", "amd64", [setter]),
+      patchNodeStatus: (original, patch) => {
+        const applied = applyStrategicMergePatch(original as object as JsonObject, patch, nodeSchema);
+        stored = valueOr(applied, {});
+        if (!keepsField) delete stored.status?.nodeInfo?.runningInUserNamespace;
+        writtenAt.push(nowMs / 1000);
+        return Promise.resolve(success(stored));
+      },
+      now: () => nowMs,
+      random: () => 0.5,
+    };
+    Object.assign(state, { lastStatusReportTimeMs: 0 });
+    for (; nowMs <= 16 * MINUTE; nowMs += 10_000) await updateNodeStatus(heartbeat, state);
+    expect(writtenAt).toEqual(writtenAtSeconds);
+    expect(stored.status?.nodeInfo?.runningInUserNamespace).toBe(shown);
   });
 });
 

@@ -4,6 +4,7 @@ import type { Node, NodeStatus } from "../../../shared/kubernetes/types.ts";
 import { nodeStatusHasChanged, updateNode } from "../../../shared/node/update-node.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import type { Setter } from "../../../shared/setters/setter.ts";
+import { nodeInfo } from "../setters/node-info.ts";
 
 const labels = { "kubernetes.io/os": "linux", "kubernetes.io/arch": "amd64", zone: "a" };
 const unchanged = (): Result<boolean> => success(false);
@@ -54,6 +55,36 @@ describe("required labels", () => {
       "kubernetes.io/arch": "amd64",
     });
     expect(original.metadata?.labels).toBe(before);
+  });
+});
+
+describe("runningInUserNamespace", () => {
+  const setterOf =
+    (isInside: boolean | undefined, phase: string): Setter =>
+    (node) => {
+      const { runningInUserNamespace: _, ...info } = node.status.nodeInfo ?? nodeInfo({});
+      node.status.nodeInfo = isInside === undefined ? info : { ...info, runningInUserNamespace: isInside };
+      node.status.phase = phase;
+      return null;
+    };
+  test.each<[situation: string, was: boolean | undefined, is: boolean | undefined, phase: string, boolean]>([
+    [
+      "the apiserver's Node lacks it → no change, because an apiserver may drop it",
+      undefined,
+      false,
+      "",
+      false,
+    ],
+    ["another part has changed → the write has it as well", undefined, false, "Running", true],
+    ["the apiserver keeps it, equal → no change", false, false, "", false],
+    ["the apiserver keeps it, another value → changed", false, true, "", true],
+    ["an older shim does not send it → removed", false, undefined, "", true],
+  ])("%s", (_, was, is, phase, changed) => {
+    const before = nodeInfo(was === undefined ? {} : { runningInUserNamespace: was });
+    const original: Node = { metadata: { labels }, status: { phase: "", nodeInfo: before } };
+    const update = updateNode(original, unchanged, "linux", "amd64", [setterOf(is, phase)]);
+    expect(update.changed).toBe(changed);
+    expect(update.node.status.nodeInfo?.runningInUserNamespace).toBe(is);
   });
 });
 

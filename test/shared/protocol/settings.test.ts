@@ -199,13 +199,17 @@ describe("settings → allocatable", () => {
     [
       "none → capacity minus the default thresholds",
       {},
-      { cpu: "4", memory: "8092Mi", "ephemeral-storage": "96636764000" },
+      { cpu: "4", memory: "8092Mi", "ephemeral-storage": "96636764k" },
     ],
-    ["no thresholds → all of it", { evictionHard: {} }, { memory: "8Gi", "ephemeral-storage": "100Gi" }],
+    [
+      "no thresholds → all of it",
+      { evictionHard: {} },
+      { memory: "8Gi", "ephemeral-storage": "107374182400" },
+    ],
     [
       "a hard threshold",
       { evictionHard: { "memory.available": "1Gi" } },
-      { memory: "7Gi", "ephemeral-storage": "100Gi" },
+      { memory: "7Gi", "ephemeral-storage": "107374182400" },
     ],
     ["a soft threshold → not counted", { evictionHard: {}, ...soft }, { memory: "8Gi" }],
     [
@@ -215,7 +219,7 @@ describe("settings → allocatable", () => {
         systemReserved: { cpu: "100m", memory: "1Gi", pid: "100" },
         kubeReserved: { cpu: "200m", "ephemeral-storage": "1Gi" },
       },
-      { cpu: "3700m", memory: "7Gi", "ephemeral-storage": "99Gi" },
+      { cpu: "3700m", memory: "7Gi", "ephemeral-storage": "106300440576" },
     ],
     [
       "reserved CPUs → replace both reservations of CPU",

@@ -41,6 +41,18 @@ test("allocatable equals a kubelet's with the same reservations", () => {
   });
 });
 
+test.each([
+  ["less than half a thousandth → none", "499u", "0"],
+  ["half a thousandth → one", "500u", "1m"],
+  ["between two thousandths → the upper one from the middle on", "100500u", "101m"],
+  ["whole thousandths → the same", "1.5", "1500m"],
+])("reserved CPUs, %s", (_, cpu, expected) => {
+  expect(resourceListText(valueOr(parseReserved({ cpu, memory: "1500m" }), {}))).toEqual({
+    cpu: expected,
+    memory: "1500m",
+  });
+});
+
 test("a resource that the machine lacks → no reservation of it", () => {
   const kept = nodeAllocatableReservation(reservations, resourceListQuantities({ cpu: "2" }));
   expect(resourceListText(kept)).toEqual({ cpu: "300m" });

@@ -26,6 +26,7 @@ interface Given {
   storage?: ResourceList;
   devices?: { capacity?: ResourceList; allocatable?: ResourceList; removed?: string[] };
   reserved?: ResourceList;
+  isInUserNamespace?: boolean;
   before?: Node;
 }
 
@@ -47,6 +48,7 @@ function run(given: Given, rebootEvent = { emitted: false }): Outcome {
         }),
         () => resourceListQuantities(given.reserved ?? {}),
         recordEvent,
+        () => given.isInUserNamespace,
         true,
         rebootEvent,
       ),
@@ -167,6 +169,19 @@ describe("machineInfo: which machine it is", () => {
     const outcome = run({ machine: null, before });
     expect(outcome.node.status.nodeInfo).toEqual(before.status?.nodeInfo);
     expect(outcome.events).toEqual([]);
+  });
+
+  test.each([
+    { name: "in a user namespace → nodeInfo says so", isInUserNamespace: true },
+    { name: "in none → nodeInfo says so", isInUserNamespace: false },
+    {
+      name: "an older shim, which does not report it → nodeInfo does not mention it",
+      isInUserNamespace: undefined,
+    },
+  ])("$name", ({ isInUserNamespace }) => {
+    const before = { status: { nodeInfo: nodeInfo({ runningInUserNamespace: true }) } };
+    const given = { before, ...(isInUserNamespace !== undefined && { isInUserNamespace }) };
+    expect(run(given).node.status.nodeInfo?.runningInUserNamespace).toBe(isInUserNamespace);
   });
 
   test.each([

@@ -75,6 +75,7 @@ function sources(now: string, facts: Facts, events: string[] = []): StatusSource
         removed: ["example.com/nic"],
       }),
       allocatableReservation: () => ({ cpu: newQuantity(1, "DecimalSI") }),
+      runningInUserNamespace: () => false,
       localStorageCapacityIsolation: true,
     },
     versions: () => success({ kernelVersion: "6.1.0", osImage: "Debian" }),

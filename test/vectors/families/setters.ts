@@ -114,6 +114,7 @@ const machineInfoFamily: Family = {
       () => devicePlugins(given),
       () => quantities(given.nodeAllocatableReservation),
       record,
+      () => given.runningInUserNamespace ?? undefined,
       given.localStorageCapacityIsolation,
       { emitted: false },
     );
@@ -139,6 +140,7 @@ const legacyMachineInfoFamily: Family = {
       () => devicePlugins(given),
       () => quantities(given.nodeAllocatableReservation),
       (type, reason, message) => events.push({ type, reason, message }),
+      () => undefined,
       given.localStorageCapacityIsolation,
       { emitted: false },
     );

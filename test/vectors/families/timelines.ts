@@ -203,6 +203,7 @@ function setters({ given, facts, nowMs, memory, heard }: Kubelet): Setter[] {
         capacity: () => ({ "ephemeral-storage": mustParseQuantity(facts.ephemeralStorage) }),
         devicePluginResources: () => ({ capacity: {}, allocatable: {}, removed: [] }),
         allocatableReservation: () => ({}),
+        runningInUserNamespace: () => undefined,
         localStorageCapacityIsolation: true,
       },
       versions: () => success({ kernelVersion: facts.kernelVersion, osImage: facts.osImage }),

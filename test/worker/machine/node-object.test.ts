@@ -100,7 +100,7 @@ describe("the first report", () => {
       cpu: "4",
       memory: "8Gi",
       pods: "110",
-      "ephemeral-storage": "100Gi",
+      "ephemeral-storage": "107374182400",
     });
     expect(node.status?.conditions?.map(({ type, status }) => `${type}=${status}`)).toEqual([
       "MemoryPressure=False",
@@ -326,7 +326,7 @@ describe("a change", () => {
       const name = `unreadable-${group}`;
       const { report } = await steady(name);
       const { capacity, allocatable } = (await getNode(name)).status ?? {};
-      expect(capacity).toMatchObject({ cpu: "4", memory: "8Gi", "ephemeral-storage": "100Gi" });
+      expect(capacity).toMatchObject({ cpu: "4", memory: "8Gi", "ephemeral-storage": "107374182400" });
       const { [group]: _, ...rest } = facts(name);
       await report(rest, HEALTHY);
       expect((await getNode(name)).status).toMatchObject({ capacity, allocatable });

@@ -17,11 +17,26 @@ const SHUTTING_DOWN: Vitals = { ...HEALTHY, shuttingDown: true };
 const objectOf = (name: string) => env.NODES.getByName(name);
 const ring = (name: string) => runDurableObjectAlarm(objectOf(name));
 
+/** Returns the apiserver's events about a Node. */
+async function storedEvents(name: string): Promise<Event[]> {
+  const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
+  return (await kube<{ items: Event[] }>("GET", path)).items;
+}
+
+/** Returns the uid to which each event about a Node refers, by the event's reason. `UID` replaces the Node's own uid. */
+async function uidsOf(name: string): Promise<Record<string, string>> {
+  const { metadata } = await kube("GET", `/api/v1/nodes/${name}`);
+  const events = await storedEvents(name);
+  const uids = events.map(({ reason = "", involvedObject: { uid = "" } }) => [
+    reason,
+    uid === metadata?.uid ? "UID" : uid,
+  ]);
+  return Object.fromEntries(uids) as Record<string, string>;
+}
+
 /** Returns the events about a Node in their order, as `reason ×count`. */
 async function eventsOf(name: string): Promise<string[]> {
-  const path = `/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3D${name}`;
-  const { items } = await kube<{ items: Event[] }>("GET", path);
-  return items
+  return (await storedEvents(name))
     .toSorted((a, b) => ((a.metadata.name ?? "") < (b.metadata.name ?? "") ? -1 : 1))
     .map(({ reason = "", count = 1 }) => (count > 1 ? `${reason} ×${count}` : reason));
 }
@@ -90,6 +105,8 @@ describe("a shim whose setup fails", () => {
     expect(await shimOf(machine, "start-2")(facts(name), HEALTHY)).toMatchObject({
       value: { phase: "registered", ready: true },
     });
+    await ring(name);
+    expect(await uidsOf(name)).toMatchObject({ KubeletSetupFailed: name, Starting: "UID" });
   });
 });
 
@@ -165,15 +182,19 @@ describe("events", () => {
     expect(await oomsOf()).toHaveLength(2);
   });
 
-  it("refer to the Node as the kubelet's do: its name is the uid", async () => {
-    await settled("events-about");
-    const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Devents-about";
-    const [event] = (await kube<{ items: Event[] }>("GET", path)).items;
-    expect(event).toMatchObject({
-      involvedObject: { apiVersion: "v1", kind: "Node", name: "events-about", uid: "events-about" },
-      source: { component: "rollcall", host: "events-about" },
+  it("refer to the Node by its uid; those of the signals and of a shutdown by its name, as a kubelet's", async () => {
+    const name = "events-about";
+    const { report } = await settled(name);
+    await report(facts(name), { ...UNDER_PRESSURE, shuttingDown: true });
+    await ring(name);
+    expect((await storedEvents(name))[0]).toMatchObject({
+      involvedObject: { apiVersion: "v1", kind: "Node", name },
+      source: { component: "rollcall", host: name },
       type: "Normal",
     });
+    const byUid = [...STARTED, "NodeHasInsufficientMemory", "NodeNotReady"].map((reason) => [reason, "UID"]);
+    const byName = { EvictionThresholdMet: name, Shutdown: name };
+    expect(await uidsOf(name)).toEqual({ ...Object.fromEntries(byUid), ...byName });
   });
 
   it("of a changed condition are sent with its report; an unchanged one causes none", async () => {
@@ -192,9 +213,7 @@ describe("events", () => {
     await restarted(facts("events-shutdown"), HEALTHY);
     await restarted(facts("events-shutdown"), HEALTHY);
     await ring("events-shutdown");
-    const path = "/api/v1/namespaces/default/events?fieldSelector=involvedObject.name%3Devents-shutdown";
-    const { items } = await kube<{ items: Event[] }>("GET", path);
-    const told = items.filter(({ reason }) => reason === "Shutdown");
+    const told = (await storedEvents("events-shutdown")).filter(({ reason }) => reason === "Shutdown");
     expect(told.map(({ type, message, count }) => [type, message, count])).toEqual([
       ["Normal", "Shutdown manager detected shutdown event", 2],
       ["Normal", "Shutdown manager detected shutdown cancellation", 1],

@@ -15,6 +15,7 @@ export function facts(name: string, more: Partial<Facts> = {}): Facts {
       maxPods: 110,
     },
     platform: { os: "linux", architecture: "amd64" },
+    runningInUserNamespace: false,
     machine: {
       machineID: "m-1",
       systemUUID: "s-1",

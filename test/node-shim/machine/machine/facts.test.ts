@@ -78,6 +78,7 @@ test("a VM without a container runtime → all facts that a kubelet would have",
       defaultRoute: { ipv4: "198.51.100.7" },
     },
     storage: { nodefsCapacityBytes: 4_096_000 },
+    runningInUserNamespace: false,
     volumes: { synced: true, inUse: [] },
   });
   expect(await gatherVitals(machine)).toEqual({
@@ -189,7 +190,8 @@ test.each<[situation: string, files: string[], Partial<FactsOptions>, absent: st
   ["no os-release", ["/etc/os-release"], {}, "nothing", ["OS image"]],
 ])("facts: $0 → absent: $3, logged once: $4", async (_, files, changes, absent, said) => {
   const machine = options(rootWith("vm", Object.fromEntries(files.map((file) => [file, null]))), changes);
-  const whole = ["settings", "platform", "machine", "versions", "runtime", "addresses", "storage", "volumes"];
+  const whole = ["settings", "platform", "machine", "versions", "runtime", "addresses", "storage"];
+  whole.push("runningInUserNamespace", "volumes");
   const facts = await gatherFacts(machine);
   expect(Object.keys(facts)).toEqual(whole.filter((group) => group !== absent));
   expect(factsSchema.parse(facts)).toEqual(facts);

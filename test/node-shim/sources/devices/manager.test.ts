@@ -52,18 +52,48 @@ describe("a plugin", () => {
     expect(said.at(-1)).toMatch(/is gone: it ended its stream/);
   });
 
-  it("another one registers for the same resource → the new one counts, and the end of the former one changes nothing", async () => {
+  it.each<[ended: "older" | "newer"]>([["older"], ["newer"]])(
+    "and another one serve a resource, and the %s one ends → the devices stay until the last one ends",
+    async (ended) => {
+      const { folder, said, startShim } = machine();
+      const shim = await startShim();
+      const older = await registered(folder, shim, "old.sock");
+      const newer = await vendorPlugin(folder, "new.sock");
+      newer.list({ a: "Healthy" });
+      expect(await newer.register(GPU)).toBeNull();
+      await told(shim).toEqual(gpus(1, 1));
+      const [first, last] = ended === "older" ? [older, newer] : [newer, older];
+      first.kill();
+      const gone = `warn device plugin for ${GPU} is gone`;
+      await eventually(() => said.at(-1)).toMatch(/is gone: .*; another plugin serves the resource$/);
+      expect(await shim.read()).toEqual(gpus(1, 1));
+      last.list({ a: "Healthy", b: "Healthy" });
+      await told(shim).toEqual(gpus(2, 2));
+      last.kill();
+      await told(shim).toEqual(gpus(2, 0));
+      expect(said.filter((line) => line.startsWith(gone))).toHaveLength(2);
+    },
+  );
+
+  it("registers again at its socket → counts once, and its end is the last one's", async () => {
     const { folder, said, startShim } = machine();
     const shim = await startShim();
-    const old = await registered(folder, shim, "old.sock");
-    const fresh = await vendorPlugin(folder, "new.sock");
-    fresh.list({ a: "Healthy" });
-    await fresh.register(GPU);
-    await told(shim).toEqual(gpus(1, 1));
-    old.kill();
-    fresh.list({ a: "Healthy", b: "Healthy" });
-    await told(shim).toEqual(gpus(2, 2));
-    expect(said.join()).not.toMatch(/is gone/);
+    const plugin = await registered(folder, shim);
+    expect(await plugin.register(GPU)).toBeNull();
+    plugin.kill();
+    await told(shim).toEqual(gpus(3, 0));
+    expect(said.filter((line) => line.includes("is gone"))).toHaveLength(1);
+  });
+
+  it("is the 17th of its resource → refused; the 16 stay", async () => {
+    const { folder, startShim } = machine();
+    const shim = await startShim();
+    for (let at = 1; at <= 17; at++) {
+      const plugin = await vendorPlugin(folder, `p${at}.sock`);
+      plugin.list(TWO_AND_ONE);
+      expect(await plugin.register(GPU)).toBe(at <= 16 ? null : `${GPU}: there are 16 plugins already`);
+    }
+    await told(shim).toEqual(gpus(3, 2));
   });
 
   test.each<[situation: string, resource: string, more: object, error: RegExp]>([

@@ -6,6 +6,7 @@ import {
   hugePages,
   logicalCores,
   memory,
+  runningInUserNamespace,
 } from "../../../../node-shim/sources/kernel/machine.ts";
 import { success } from "../../../../shared/result.ts";
 import { type Machine, rootOf, rootWith } from "./tree.ts";
@@ -154,4 +155,20 @@ test.each<[situation: string, files: Record<string, string | null>, outcome: Ret
   ["no /proc/mounts → unknown", { "/proc/mounts": null }, undefined],
 ])("%s", (_situation, files, outcome) => {
   expect(cgroups(rootWith("vm", files))).toEqual(outcome);
+});
+
+test.each<[situation: string, map: string | null, outcome: boolean]>([
+  ["all IDs of the machine → no", "         0          0 4294967295\n", false],
+  [
+    "a rootless container's IDs → yes",
+    "         0       1000          1\n         1     100000      65536\n",
+    true,
+  ],
+  ["one ID less than the machine's → yes", "0 0 4294967294\n", true],
+  ["other IDs for root → yes", "0 100000 4294967295\n", true],
+  ["a namespace without a map yet → no, as for a kubelet", "", false],
+  ["a map of another form → no", "0 1000\n", false],
+  ["a kernel without user namespaces → no", null, false],
+])("user namespace: %s", (_, map, outcome) => {
+  expect(runningInUserNamespace(rootWith("vm", { "/proc/self/uid_map": map }))).toBe(outcome);
 });

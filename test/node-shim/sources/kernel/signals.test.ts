@@ -10,7 +10,10 @@ const SWITCHED_OFF = unreadable(expect.stringContaining("cgroup_enable=memory") 
 type Row = [situation: string, Machine, Record<string, string | null>, outcome: unknown];
 
 const VM_BYTES = 24_684_096 * 1024;
-const SERVER_BYTES = 131_072_000 * 1024;
+const GIB = 1024 ** 3;
+/** The server's memory without its huge pages: four of 1 GiB, and 1024 of 2 MiB. */
+const SERVER_BYTES = 131_072_000 * 1024 - 6 * GIB;
+const PAGES = "/sys/kernel/mm/hugepages/hugepages-2048kB/nr_hugepages";
 const V1 = "/sys/fs/cgroup/memory";
 const V2_STAT = "/sys/fs/cgroup/memory.stat";
 
@@ -27,6 +30,19 @@ test.each<Row>([
     {},
     success([SERVER_BYTES - 16_000_000_000, SERVER_BYTES]),
   ],
+  [
+    "12 GiB of huge pages → neither available nor capacity",
+    "vm",
+    { [PAGES]: "6144\n" },
+    success([VM_BYTES - 12 * GIB - 1_000_000_000, VM_BYTES - 12 * GIB]),
+  ],
+  [
+    "more used than remains next to the huge pages → nothing available",
+    "vm",
+    { [PAGES]: "11600\n" },
+    success([0, VM_BYTES - 11_600 * 2 ** 21]),
+  ],
+  ["huge pages that cannot be counted → no signal", "vm", { [PAGES]: "many\n" }, error],
   [
     "v1: more inactive than used → nothing is in use",
     "vm",

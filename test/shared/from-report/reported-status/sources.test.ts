@@ -120,7 +120,7 @@ describe("facts", () => {
     [
       "storage",
       () => sourcesOf({ storage: { nodefsCapacityBytes: 7 } }).machine.capacity(true),
-      { "ephemeral-storage": newQuantity(7, "BinarySI") },
+      { "ephemeral-storage": newQuantity(7, "DecimalSI") },
     ],
     [
       "devices",
