@@ -20,6 +20,8 @@ import { commandsBelow, withOwn } from "../../../house/page-commands.ts";
 import { buildPackages, CLI, CLI_DEB, DEB, npmEnvironment, TARBALL } from "./build-packages.ts";
 import { canInstall, DpkgRoot, filesIn, hasDpkg } from "./dpkg-root.ts";
 
+/** The commands that the package of the command line installs. */
+const CLI_COMMANDS = ["rollcall", "kubectl-rollcall", "kubectl_complete-rollcall"];
 const SHARE = "usr/share/rollcall-node-shim";
 const UPGRADE = "rollcall-node-shim-upgrade";
 const UNITS = [UNIT_NAME, `${UPGRADE}-ask.service`, `${UPGRADE}.service`, `${UPGRADE}.timer`];
@@ -109,6 +111,67 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
     expect(readdirSync(join(prefix, "lib/node_modules"))).toEqual(["@rollcall"]);
     expect(existsSync(join(prefix, "lib/node_modules/@rollcall/node-shim/node_modules"))).toBe(false);
   });
+
+  test.each([
+    [
+      TARBALL,
+      "@rollcall/node-shim",
+      { "node-shim": "bin/node-shim.cjs" },
+      [
+        "bin/node-shim.cjs",
+        "dist/LICENSE",
+        "dist/THIRD-PARTY-NOTICES.txt",
+        "dist/inventory.js",
+        "dist/node-shim.cjs",
+        "dist/rollcall-node-shim.service",
+      ],
+      400_000,
+    ],
+    [
+      `${CLI}.tgz`,
+      "@rollcall/cli",
+      Object.fromEntries(CLI_COMMANDS.map((name) => [name, "dist/rollcall.cjs"])),
+      ["dist/LICENSE", "dist/THIRD-PARTY-NOTICES.txt", "dist/rollcall.cjs"],
+      200_000,
+    ],
+  ])(
+    "%s → npm would publish it unchanged: its commands, its README, no stray file",
+    (tarball, name, bin, contents, maxBytes) => {
+      const file = join(out, tarball);
+      const packed = execFileSync("tar", ["-tzf", file], { encoding: "utf8" }).trim().split("\n");
+      expect(packed.map((path) => path.replace("package/", "")).sort()).toEqual(
+        ["README.md", "package.json", ...contents].sort(),
+      );
+      expect(lstatSync(file).size).toBeLessThan(maxBytes);
+      const text = (path: string) =>
+        execFileSync("tar", ["-xzOf", file, `package/${path}`], { encoding: "utf8" });
+      expect(JSON.parse(text("package.json"))).toMatchObject({
+        name,
+        version: shim.version,
+        license: "Apache-2.0",
+        publishConfig: { access: "public" },
+        bin,
+      });
+      expect(text("README.md")).toContain(`npm install -g ${name}\n`);
+      // Without a registry npm prints the same, because a dry run sends nothing.
+      const flags = [
+        "--dry-run",
+        "--offline",
+        "--json",
+        "--tag",
+        "next",
+        "--cache",
+        join(folder.path, "cache"),
+      ];
+      const { status, stdout, stderr } = spawnSync("npm", ["publish", ...flags, file], {
+        encoding: "utf8",
+        env: npmEnvironment(),
+      });
+      expect({ status, stderr }, stderr).toMatchObject({ status: 0 });
+      expect(stderr).not.toMatch(/auto-corrected|npm error/);
+      expect(stdout).toContain(`"${name}@${shim.version}"`);
+    },
+  );
 
   it("the .deb unpacked → what node-shim runs, unit, manual, configuration, licences", () => {
     const files = filesIn(root);
