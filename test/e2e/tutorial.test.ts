@@ -104,6 +104,8 @@ describe("the tutorial", () => {
   it.skipIf(!hasKubectl)(`for kubectl${hasKubectl ? "" : " (skipped: KUBEBUILDER_ASSETS has none)"}`, () => {
     const shown = run(blocks[1]!);
     expect(shown.match(/^\S+ +Ready /gm)).toHaveLength(6);
+    const columns = (text = "") => /^ *(NAME .*)/m.exec(text)?.[1]?.trim().split(/ {2,}/);
+    expect(columns(pages().find(({ path }) => path === "README.md")?.text)).toEqual(columns(shown));
     expect(shown).toContain("rollcall.dev/facts-only");
   });
 
