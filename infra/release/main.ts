@@ -1,4 +1,5 @@
-// Changes the changelog for a release (npm version), and prints the release's notes (the release workflow).
+// Changes the changelog for a release (npm version), and prints the release's notes and Homebrew's formula (the release
+// workflow).
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Command } from "commander";
@@ -33,6 +34,19 @@ function notes(tag: string): void {
   process.stdout.write(valueOf(notesOf(readFileSync(CHANGELOG, "utf8"), version)));
 }
 
+/** The checksum in the formula of the sources. */
+const NO_SUM = "0".repeat(64);
+
+function formula(sums: string): void {
+  const name = `rollcall-cli-${projectVersion()}.tgz`;
+  const sum = readFileSync(sums, "utf8")
+    .split("\n")
+    .find((line) => line.endsWith(`  ${name}`))
+    ?.slice(0, NO_SUM.length);
+  if (sum === undefined) throw new Error(`${sums} has no checksum of ${name}: npm run packages makes both`);
+  process.stdout.write(readFileSync(join(ROOT, "infra/homebrew/rollcall.rb"), "utf8").replace(NO_SUM, sum));
+}
+
 const program = new Command("node infra/release/main.ts")
   .description("Change and read the changelog for a release (docs/releasing.md).")
   .exitOverride((error) => process.exit(error.exitCode === 0 ? 0 : 2));
@@ -46,6 +60,10 @@ program
     "Print the changelog's section of the tag's version. Fails if package.json has another version.",
   )
   .action(notes);
+program
+  .command("formula [sums]")
+  .description("Print Homebrew's formula with the command line's checksum in SHA256SUMS.")
+  .action((sums = join(ROOT, "dist/SHA256SUMS")) => formula(sums));
 
 try {
   await program.parseAsync();

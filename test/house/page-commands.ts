@@ -8,7 +8,7 @@ import { type CodeBlock, parsePage, root } from "./markdown.ts";
 const SHELLS = new Set(["sh", "bash", "console"]);
 /** The names of programs that begin a command in a page. */
 const PROGRAMS =
-  "apt|apt-get|cat|cloudflared|curl|dpkg|e2e.test|export|gh|git|gpg|install|journalctl|kubectl|node|node-shim|npm|npx|promtool|rollcall|sh|source|sudo|systemctl|terraform|wrangler";
+  "apt|apt-get|cat|cloudflared|curl|docker|dpkg|e2e.test|export|gh|git|gpg|helm|install|journalctl|kubectl|node|node-shim|npm|npx|promtool|rollcall|sh|source|sudo|systemctl|terraform|wrangler";
 /** Matches the beginning of a block of commands without a language: a prompt, or variables and a program. */
 const COMMAND = new RegExp(`^(\\$ |([A-Z_]+=\\S+ )*(${PROGRAMS}) )`);
 

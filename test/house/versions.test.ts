@@ -9,7 +9,7 @@ import { versionedFiles, withVersion } from "./versions.ts";
 
 test.each(versionedFiles)("%s → has package.json's version", (path) => {
   const text = readFileSync(join(root, path), "utf8");
-  expect(text).toContain(`"${project.version}"`);
+  expect(text).toContain(project.version);
   expect(text, "`npm run generate` writes it anew").toBe(withVersion(path));
 });
 

@@ -49,6 +49,9 @@ it("npm version → the changelog's section, every version, a commit and a tag; 
   const changed = git("show", "--name-only", "--format=").split("\n").sort();
   expect(changed).toEqual([
     "CHANGELOG.md",
+    "infra/ansible/node_shim/defaults/main.yml",
+    "infra/chart/Chart.yaml",
+    "infra/homebrew/rollcall.rb",
     "infra/install/install.sh",
     "infra/operator/package.json",
     "node-shim/package.json",
