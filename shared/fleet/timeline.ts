@@ -188,7 +188,8 @@ class Tracks {
     this.#isSilent = true;
     this.#returnedMs = undefined;
     this.#begin(STATE_TRACK, { fromMs, status: SILENT, text });
-    for (const track of this.#decided.keys()) this.#begin(track, { fromMs, status: SILENT, text: "" });
+    for (const [track, { status }] of this.#decided)
+      this.#begin(track, { fromMs, status: SILENT, text: `was ${status}` });
   }
 
   #return({ isAnew }: ReadReturn, atMs: number, text: string): void {

@@ -281,7 +281,7 @@ describe("bands, from when to when", () => {
     const { texts } = read([...SILENT, back(30, 10), state(30, "ready", "silent")]);
     expect(texts).toMatchObject({
       "Ready 0–10 True": "R: m",
-      "Ready 10–30 silent": "",
+      "Ready 10–30 silent": "was True",
       "state 10–30 silent": "heard of again after 1200 s: was cut off, not down: kept running for 20 min",
     });
     expect(read(SILENT).texts["state 10–100 silent"]).toContain("last said: Ready True: m");
