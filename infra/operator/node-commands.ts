@@ -137,6 +137,7 @@ const SENDER_COLUMNS: readonly TableColumn<Sender>[] = [
   { head: "MACHINE-ID", of: ({ machineID }) => machineID, rank: 0 },
   { head: "BOOT-ID", of: ({ bootID }) => bootID, rank: 2 },
   { head: "PROCESS", of: ({ process }) => process, rank: 0 },
+  { head: "ADDRESS", of: ({ address = "" }) => address, rank: 1 },
   { head: "SINCE", of: ({ since }) => since, rank: 1 },
   { head: "TRUSTED", of: ({ isBelieved }) => (isBelieved ? "yes" : "no"), rank: 0 },
 ];

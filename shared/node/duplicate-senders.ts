@@ -8,6 +8,8 @@ export interface Sender {
   bootID: string;
   /** The digest of the startId, which is unique for each process of the shim. */
   startId: string;
+  /** The network address of the report. Earlier versions stored none. */
+  address?: string;
 }
 
 interface Turn extends Sender {

@@ -255,6 +255,10 @@ export const sendersSchema = z.object({
       bootID: z.string(),
       /** The first characters of the digest of the sender's startId. */
       process: z.string(),
+      /** The network address of that turn; "" if not known. Earlier Workers do not send the field. */
+      address: z.optional(z.string()),
+      /** The time of the sender's first known turn. Earlier Workers do not send the field. */
+      firstAt: z.optional(z.string()),
       /** The time of the sender's last turn, or of its first report. */
       since: z.string(),
       isBelieved: z.boolean(),

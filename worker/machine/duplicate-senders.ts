@@ -22,7 +22,7 @@ export interface DuplicateNotice {
   message: string;
 }
 
-type IDs = Omit<Sender, "startId">;
+type IDs = Omit<Sender, "startId" | "address">;
 const UNKNOWN: IDs = { machineID: "", bootID: "" };
 
 /** The most facts digests whose IDs are kept: enough for several machines with changing facts. */
@@ -61,11 +61,11 @@ export class DuplicateSenders {
   }
 
   /** Returns the sender of a report; undefined if the report's facts, which contain the IDs, are unknown. */
-  senderOf({ facts, factsDigest, startId }: Report): Sender | undefined {
+  senderOf({ facts, factsDigest, startId }: Report, address: string): Sender | undefined {
     const isStored = this.#stored.records.get("facts")?.digest === factsDigest;
     const known = isStored ? this.#lastIDs() : this.#idsByDigest.get(factsDigest);
     const ids = facts === undefined ? known : this.#idsIn(facts);
-    return ids && { machineID: ids.machineID, bootID: ids.bootID, startId };
+    return ids && { machineID: ids.machineID, bootID: ids.bootID, startId, address };
   }
 
   /** Remembers the machine ID and boot ID in the facts of a report. */
@@ -144,12 +144,13 @@ export class DuplicateSenders {
     const { double, turns } = seen;
     const at = (ms: number) => new Date(ms).toISOString();
     const senders = new Map<string, ListedSenders["senders"][number]>();
-    for (const { sinceMs, machineID, bootID, startId } of turns.toReversed()) {
+    for (const { sinceMs, machineID, bootID, startId, address = "" } of turns.toReversed()) {
       const key = JSON.stringify([machineID, bootID, startId]);
-      if (senders.has(key)) continue;
+      const last = senders.get(key);
       const process = startId.slice(0, SHOWN_OF_DIGEST);
       const isBelieved = isTrusted(seen, startId);
-      senders.set(key, { machineID, bootID, process, since: at(sinceMs), isBelieved });
+      const sender = { machineID, bootID, process, address, since: at(sinceMs), isBelieved };
+      senders.set(key, { ...(last ?? sender), firstAt: at(sinceMs) });
     }
     return {
       double: double

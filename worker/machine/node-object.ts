@@ -193,7 +193,7 @@ export class NodeObject extends StoredObject {
     const freshness = isEnrolled ? this.#requests.use({ ...use, process }) : NOT_USED;
     // Learns the sender's IDs only from a fresh request: a replayed request does not show that the sender reports now.
     if (freshness.kind === "fresh") this.#state.senders.learnFrom(report);
-    const step = decideReport(report, this.#situation(report, freshness, isEnrolled));
+    const step = decideReport(report, this.#situation(report, address, freshness, isEnrolled));
     if (freshness.kind === "fresh") keys.promote(by);
     const answer = this.#executor.execute(step, { report, facts, vitalsCut, origin, address });
     if ("remember" in freshness) freshness.remember(answer);
@@ -204,14 +204,14 @@ export class NodeObject extends StoredObject {
     }
   }
 
-  #situation(report: Report, freshness: Freshness, isEnrolled: boolean): ReportSituation {
+  #situation(report: Report, address: string, freshness: Freshness, isEnrolled: boolean): ReportSituation {
     const { facts, senders } = this.#state;
     const { factsDigest } = report;
     return {
       isEnrolled,
       freshness,
       senders: senders.seen,
-      sender: senders.senderOf(report),
+      sender: senders.senderOf(report, address),
       areFactsKnown: facts.has(factsDigest),
       areSendersFactsKnown: senders.knowsFacts(factsDigest),
       incumbent: facts.incumbent,
