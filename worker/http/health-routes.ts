@@ -113,7 +113,7 @@ export function judgeState(seen: readonly SeenVersion[]): CheckResult {
     const cure = "deploy the later version again: nothing is lost, and nothing is written until then";
     return { check, ...failed(message, cure) };
   }
-  const versions = seen.map(({ object, version }) => `${object} ${version ?? "?"}`);
+  const versions = seen.map(({ object, version }) => `${object} ${version === null ? "?" : `v${version}`}`);
   return { check, state: "ok", message: `its versions: ${versions.join(", ")}` };
 }
 

@@ -145,7 +145,7 @@ describe.each(recorded)("the state of %s", (file) => {
     const { kept, names } = place();
     const text = await ask("/readyz?verbose");
     expect(
-      /^\[\+\]state ok: its versions: registry \d+, cluster \d+, index \d+, \S+ \d+/m.exec(text),
+      /^\[\+\]state ok: its versions: registry v\d+, cluster v\d+, index v\d+, \S+ v\d+/m.exec(text),
       text,
     ).toBeTruthy();
     const listed = await eventually(async () => {

@@ -247,7 +247,7 @@ describe("a fault", () => {
     });
     const { checks } = JSON.parse((await ask({ REGISTRY })).text) as ReadinessAnswer;
     expect(checks.find(({ check }) => check === "state")?.message).toMatch(
-      /^its versions: registry \?, cluster \d+, index \d+$/,
+      /^its versions: registry \?, cluster v\d+, index v\d+$/,
     );
   });
 });
@@ -268,7 +268,7 @@ it("the versions of the stored state → of one machine's object and of one gate
   });
   const { checks } = JSON.parse(text) as ReadinessAnswer;
   expect(checks.find(({ check }) => check === "state")?.message).toBe(
-    "its versions: registry 4, cluster 0, index 3, edge-1 2, gateway 7 1",
+    "its versions: registry v4, cluster v0, index v3, edge-1 v2, gateway 7 v1",
   );
 });
 

@@ -103,7 +103,7 @@ describe("GET /readyz says", () => {
         { object: "index", version: 0 },
         { object: "cluster", version: null },
       ],
-      { state: "ok", message: "its versions: registry 10, index 0, cluster ?" },
+      { state: "ok", message: "its versions: registry v10, index v0, cluster ?" },
     ],
     [
       "which objects refuse, and what to do",
