@@ -5,7 +5,7 @@ import { useContext } from "preact/hooks";
 import { type SendRequest, requestSender } from "./base/api.ts";
 import { every, later, nowMs } from "./base/clock.ts";
 import type { KeyBinding } from "./base/keys.ts";
-import { leftPlace, type Places, placesOf } from "./base/places.ts";
+import { leftPlace, type Places, placesOf, unknownView } from "./base/places.ts";
 import { LiveFleet } from "./live/live-fleet.ts";
 import { type SessionStore, sessionStore } from "./live/session.ts";
 
@@ -72,6 +72,9 @@ export function openPage(window: Window & typeof globalThis): Page {
   );
   window.addEventListener("online", () => live.wake());
   const onPopState = (act: () => void) => window.addEventListener("popstate", act);
+  const messages = messagesOf(later);
+  const unknown = unknownView(location.search);
+  if (unknown !== null) messages.notify(`There is no view “${unknown}”: this is the fleet.`, "fault");
   return {
     ...placesOf({ location, history, readPlace: leftPlace, onPopState }),
     ask,
@@ -80,7 +83,7 @@ export function openPage(window: Window & typeof globalThis): Page {
     clock,
     preferences: preferencesIn(storageOf(window)),
     viewKeys: signal<readonly KeyBinding[]>([]),
-    ...messagesOf(later),
+    ...messages,
   };
 }
 

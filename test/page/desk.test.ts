@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { DESKTOP, hasChromium } from "./chromium.ts";
-import { faultsOfLooks } from "./page-looks.ts";
+import { faultsOfLooks, focused } from "./page-looks.ts";
 import type { PageWorker } from "./page-worker.ts";
 import { signIn } from "./sign-in.ts";
 
@@ -143,12 +143,29 @@ describe.skipIf(!hasChromium)("the desk", () => {
       await page.goto("/?view=notifications");
       await page.getByRole("button", { name: "New receiver" }).click();
       const form = page.getByRole("dialog");
+      expect(await focused(page)).toBe("input Name");
       await form.getByLabel("Name", { exact: true }).fill("chat");
       await form.getByLabel("Address").fill("http://127.0.0.1:9/");
       await form.getByRole("button", { name: "Make the receiver" }).click();
       await page.getByText("Its signing secret, shown this once").waitFor();
       await page.keyboard.press("Escape");
       const receiver = page.getByRole("article", { name: "Receiver chat" });
+      await receiver
+        .getByText("not ready, not reporting, cluster unreachable, blocked of all machines")
+        .waitFor();
+      await receiver.getByRole("button", { name: "Edit" }).click();
+      await form.getByLabel("After").fill("soon");
+      await form.getByLabel("Again each").fill("1");
+      await form.getByRole("button", { name: "Save" }).click();
+      await form.getByText("Expected: whole seconds, at most a day").waitFor();
+      await form.getByText("Expected: 0 for never, or 5 to 10080 minutes").waitFor();
+      expect(await accessibilityFaults()).toEqual([]);
+      await form.getByLabel("After").fill("60");
+      await form.getByLabel("Again each").fill("30");
+      await form.getByLabel("Blocked").uncheck();
+      await form.getByRole("button", { name: "Save" }).click();
+      await receiver.getByText("after 1m, again each 30m").waitFor();
+      await receiver.getByText("not ready, not reporting, cluster unreachable of all machines").waitFor();
       await receiver.getByRole("button", { name: "Send a test" }).click();
       await receiver.getByText("The test did not arrive").waitFor();
       await page.getByRole("button", { name: "New mute" }).click();
@@ -171,13 +188,15 @@ describe.skipIf(!hasChromium)("the desk", () => {
       expectFault(/net::ERR_INTERNET_DISCONNECTED/);
       await signIn(page, worker.adminSecret);
       await page.goto("/?view=deployment");
-      await page.getByRole("cell", { name: "REGISTER_AGAIN" }).waitFor();
+      const setting = page.getByRole("rowheader", { name: "REGISTER_AGAIN" });
+      await page.getByLabel(/Also the \d+ settings with their defaults/).check();
+      await setting.waitFor();
       await page.getByRole("heading", { name: /Readiness: / }).waitFor();
       await page.context().setOffline(true);
       await page.getByRole("button", { name: "Check again" }).click();
       await page.getByText("The readiness could not be read").waitFor();
       await page.getByRole("heading", { name: /Readiness: / }).waitFor();
-      await page.getByRole("cell", { name: "REGISTER_AGAIN" }).waitFor();
+      await setting.waitFor();
       await page.context().setOffline(false);
     }));
 

@@ -258,10 +258,10 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
         await word(page, "live");
         await banner.waitFor({ state: "detached" });
         expect(await styleOf(page, "main", "filter")).toBe("none");
-        await row(page, "machine-000002").getByText("silent", { exact: true }).waitFor();
+        await row(page, "machine-000002").getByText("Not reporting", { exact: true }).waitFor();
         await said(page, "2,000 machines");
         const { silent } = await counts(page);
-        await page.getByRole("button", { name: `${silent} silent` }).waitFor();
+        await page.getByRole("button", { name: `${silent} Not reporting` }).waitFor();
         const after = await names(page);
         expect(new Set(after).size).toBe(after.length);
         // The page resumed the feed after the new session, without a reload and a new snapshot.

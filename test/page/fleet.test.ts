@@ -37,7 +37,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       const loads: string[] = [];
       page.on("load", (loaded) => loads.push(loaded.url()));
       await worker.machineJoins("joins-1");
-      await row(page, "joins-1").getByText("ready", { exact: true }).waitFor();
+      await row(page, "joins-1").getByText("Ready", { exact: true }).waitFor();
       await page.getByText(/^1 of \d+ machines?$/).waitFor();
       const asked = await ask<Asked>(page, "/v1/nodes/joins-1/summary");
       expect(asked.state).toBe("ready");
@@ -51,8 +51,8 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       expect(await columnOf(page, "version")).toEqual([asked.versions.shim || "–"]);
 
       await worker.machineFallsSilent("joins-1");
-      await row(page, "joins-1").getByText("silent", { exact: true }).waitFor();
-      await page.getByRole("button", { name: /^\d+ silent$/ }).waitFor();
+      await row(page, "joins-1").getByText("Not reporting", { exact: true }).waitFor();
+      await page.getByRole("button", { name: /^\d+ Not reporting$/ }).waitFor();
       await page
         .getByRole("group")
         .filter({ hasText: "Not reporting" })
@@ -105,8 +105,8 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       await dialog.getByRole("paragraph").getByText("2 machines done", { exact: true }).waitFor();
       await dialog.getByRole("button", { name: "Close", exact: true }).last().click();
       for (const name of ["bulk-1", "bulk-2"])
-        await row(page, name).getByText("revoked", { exact: true }).waitFor();
-      await row(page, "bulk-3").getByText("ready", { exact: true }).waitFor();
+        await row(page, name).getByText("Revoked", { exact: true }).waitFor();
+      await row(page, "bulk-3").getByText("Ready", { exact: true }).waitFor();
       await bar.getByText("None selected").waitFor();
       const { stdout } = await worker.rollcall(["nodes", "--state", "revoked", "-o", "name"]);
       expect(stdout.match(/^bulk-.*$/gm)?.toSorted()).toEqual(["bulk-1", "bulk-2"]);
@@ -138,7 +138,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       await signIn(page, worker.adminSecret);
       await page.goto("/?q=looks-1");
       await page.getByRole("heading", { name: "Needs attention" }).waitFor();
-      await row(page, "looks-1").getByText("not-ready", { exact: true }).waitFor();
+      await row(page, "looks-1").getByText("Not ready", { exact: true }).waitFor();
       expect(await faultsOfLooks(opened)).toEqual([]);
       await page.setViewportSize(DESKTOP);
       await page.emulateMedia({ media: "print" });

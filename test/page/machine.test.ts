@@ -74,12 +74,12 @@ describe.skipIf(!hasChromium)("a machine", () => {
 
         const quietMs = Date.now();
         await worker.machineFallsSilent("story-1");
-        await lineOf(page, "State: silent", ({ toMs }) => toMs === undefined);
+        await lineOf(page, "State: Not reporting", ({ toMs }) => toMs === undefined);
         await says(page, /Not reporting.*Last report.*Check the machine’s power and network/);
         const noticedMs = Date.now();
         await lasts(noticedMs, SILENT_MS + 1000);
         await worker.machineReturns("story-1");
-        const silence = await lineOf(page, "State: silent", ({ toMs }) => typeof toMs === "number");
+        const silence = await lineOf(page, "State: Not reporting", ({ toMs }) => typeof toMs === "number");
         // The silence begins with the last report.
         expect(silence.fromMs).toBeGreaterThanOrEqual(Math.floor(quietMs / 1000) * 1000);
         expect(silence.fromMs).toBeLessThanOrEqual(noticedMs);
@@ -107,6 +107,12 @@ describe.skipIf(!hasChromium)("a machine", () => {
         const mark = page.getByRole("button", { name: /reboot/ });
         const said = await mark.getAttribute("title");
         await mark.click();
+        const opened = page.getByRole("dialog", { name: "Events of the mark" });
+        await opened
+          .getByText(/reboot/)
+          .first()
+          .waitFor();
+        await opened.getByRole("button", { name: "Show in the table" }).click();
         const line = await page.locator("tr:focus .what").textContent();
         expect(said).toContain(line);
       }));
@@ -126,6 +132,65 @@ describe.skipIf(!hasChromium)("a machine", () => {
       await page.getByText("again-1: registers with its next report.").waitFor();
       await worker.machineReports("again-1");
       await expect.poll(() => sentence(page).innerText()).toBe("Ready; nothing to do.");
+    }));
+
+  it("a range is dragged → the arrow keys move it, and the browser's back button returns to the range before", () =>
+    open({ url: worker.url }, async ({ page }) => {
+      await worker.machineJoins("zoom-1");
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?machine=zoom-1&range=24h");
+      const band = page.locator(".timeline-band").first();
+      const box = await band.boundingBox();
+      if (!box) throw new Error("no bands are drawn");
+      await page.mouse.move(box.x + box.width - 200, box.y + 5);
+      await page.mouse.down();
+      await page.mouse.move(box.x + box.width - 100, box.y + 5);
+      await page.mouse.up();
+      const from = () => new URL(page.url()).searchParams.get("from");
+      await expect.poll(from).not.toBeNull();
+      const dragged = from();
+      await page.keyboard.press("ArrowLeft");
+      await expect.poll(from).not.toBe(dragged);
+      await page.goBack();
+      await expect.poll(() => new URL(page.url()).searchParams.get("range")).toBe("24h");
+      await page.getByRole("heading", { level: 1, name: "zoom-1" }).waitFor();
+    }));
+
+  it("revoked by an operator → the dialog demands the name", () =>
+    open({ url: worker.url }, async ({ page }) => {
+      await worker.machineJoins("revoke-1");
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?machine=revoke-1#actions");
+      const actions = page.getByRole("region", { name: "Actions" });
+      await actions.getByText(/^Others/).click();
+      await actions.getByRole("button", { name: "Revoke …" }).click();
+      const dialog = page.getByRole("dialog", { name: "Revoke: revoke-1" });
+      const revoke = dialog.getByRole("button", { name: "Revoke" });
+      expect(await revoke.isDisabled()).toBe(true);
+      await dialog.getByLabel("Type its name").fill("revoke-1");
+      await revoke.click();
+      await page.getByText("revoke-1: its keys are refused for ever.").waitFor();
+    }));
+
+  it("opened before its code is loaded → its state and reason, as the feed has them", () =>
+    open({ url: worker.url }, async ({ page }) => {
+      await worker.machineJoins("early-1");
+      await worker.fault("early-1", "not ready");
+      await signIn(page, worker.adminSecret);
+      let load = () => {};
+      const loading = new Promise<void>((resolve) => (load = resolve));
+      await page.route(/\/page\/machine-view-/, async (route) => {
+        await loading;
+        await route.continue();
+      });
+      await page.goto("/?machine=early-1");
+      await page.getByRole("main").getByText("Not ready").waitFor();
+      await page
+        .getByRole("main")
+        .getByText(/container runtime is down/)
+        .waitFor();
+      load();
+      await says(page, /Not Ready: .*container runtime is down/);
     }));
 
   it("parts of it cannot be asked → each says what failed, and the rest is there, as what was before", () =>
@@ -171,7 +236,7 @@ describe.skipIf(!hasChromium)("a machine", () => {
       await says(page, /Check the container runtime on the machine/);
       await page.getByText("As a table").click();
       await page.getByRole("region", { name: "Facts" }).getByText("Simulated Linux").waitFor();
-      await page.getByRole("button", { name: "Needs no runtime …" }).first().waitFor();
+      await page.getByRole("button", { name: "Ignore missing runtime …" }).first().waitFor();
       expect(await faultsOfLooks(opened)).toEqual([]);
       await page.setViewportSize(DESKTOP);
       await page.emulateMedia({ media: "print" });

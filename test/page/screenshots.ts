@@ -1,4 +1,4 @@
-// Takes screenshots of every view over a small fleet, light, dark and on a phone, into test-output/. Copies some into
+// Takes screenshots of every view over a small fleet, in both themes and at three widths, into test-output/. Copies some into
 // docs/images/ (`npm run screenshots`). A further row in the table of views adds a view.
 import { copyFileSync, mkdirSync, statSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -41,10 +41,15 @@ const VIEWS: readonly View[] = [
 ];
 
 /** The settings of the browser for each look. */
+const PHONE_SCREEN = { viewport: PHONE, hasTouch: true, isMobile: true };
+const WIDE_SCREEN = { viewport: { width: 2560, height: 1440 } };
 const LOOKS = {
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },
-  phone: { colorScheme: "light", viewport: PHONE, hasTouch: true, isMobile: true },
+  phone: { colorScheme: "light", ...PHONE_SCREEN },
+  "phone-dark": { colorScheme: "dark", ...PHONE_SCREEN },
+  wide: { colorScheme: "light", ...WIDE_SCREEN },
+  "wide-dark": { colorScheme: "dark", ...WIDE_SCREEN },
 } as const;
 
 /** The images of docs/, and their names in test-output/. */

@@ -24,11 +24,8 @@ export async function linesOf(page: Page): Promise<TimelineLine[]> {
   }));
 }
 
-/** Parses a time of this year, `22 Nov 14:03:09` or `22 Nov 14:03:09 (28m)`, to milliseconds since 1970. */
-function momentOf(text: string): number {
-  const [, day, clock] = /^(\d+ \w+) ([\d:]+)/.exec(text) ?? [];
-  return Date.parse(`${day} ${new Date().getUTCFullYear()} ${clock} UTC`);
-}
+/** Parses a time, `2026-11-22 14:03:09` or `2026-11-22 14:03:09 (28m)`, to milliseconds since 1970. */
+const momentOf = (text: string): number => Date.parse(`${text.slice(0, 10)}T${text.slice(11, 19)}Z`);
 
 export interface ShownBand {
   /** The look of the band: `good`, `bad`, `silent`, … */

@@ -54,3 +54,10 @@ export function amountOf(quantity: string | undefined): number | null {
   const factor = SUFFIXES[suffix];
   return number === undefined || factor === undefined ? null : Number(number) * factor;
 }
+
+/** Returns a quantity for people: memory and disk space as bytesText formats them, other quantities unchanged. */
+export function quantityWords(resource: string, quantity: string): string {
+  if (!/^(memory|ephemeral-storage|hugepages-.*)$/.test(resource)) return quantity;
+  const bytes = amountOf(quantity);
+  return bytes === null ? quantity : bytesText(bytes);
+}

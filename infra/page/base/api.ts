@@ -9,6 +9,8 @@ export interface RequestFault {
   message: string;
   /** The HTTP status. 0 if the Worker did not answer. */
   status: number;
+  /** The first invalid field of the body, like `/url`. Absent if the problem document names none. */
+  pointer?: string;
 }
 
 export type RequestMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
@@ -64,10 +66,16 @@ const isPlainJson = (response: Response) =>
 
 async function faultOf(response: Response): Promise<RequestFault> {
   const problem = (await response.json().catch(() => null)) as Partial<
-    Record<"reason" | "title" | "detail", string>
+    Record<"reason" | "title" | "detail" | "pointer", string>
   > | null;
   const message = problem?.detail ?? problem?.title ?? `the Worker answered ${response.status}`;
-  return { reason: problem?.reason ?? "unexpected", message, status: response.status };
+  const pointer = problem?.pointer;
+  return {
+    reason: problem?.reason ?? "unexpected",
+    message,
+    status: response.status,
+    ...(pointer !== undefined && { pointer }),
+  };
 }
 
 function noAnswer(error: unknown, withinMs: number): RequestFault {

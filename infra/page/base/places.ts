@@ -20,6 +20,12 @@ export function routeOf(search: string): PageRoute {
   return machine ? { view: "machine", machine, rest } : { view, rest };
 }
 
+/** Returns the view that the query names, if the page has no such view, else null. */
+export function unknownView(search: string): string | null {
+  const view = new URLSearchParams(search).get("view");
+  return VIEWS.some((each) => each === view) ? null : view;
+}
+
 /** Returns the query of a place, with its question mark. Leaves out entries of `rest` that are undefined or "". */
 export function hrefOf(
   place: { view: ViewName } | { machine: string },

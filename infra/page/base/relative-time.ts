@@ -1,27 +1,23 @@
-// Renders times as text: how long ago, like kubectl, or the date in the operator's time zone.
+// Renders times as text: how long ago, or the date in the operator's time zone. The page names the zone once.
 
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-/** Returns a duration by the rules of kubectl's AGE: `42s`, `5m`, `5m10s`, `3h`, `3h20m`, `2d`, `2d4h`, `90d`. */
+/** Returns a duration in whole minutes from a minute on: `42s`, `5m`, `179m`, `3h`, `3h20m`, `47h`, `2d4h`, `90d`. */
 export function shortDuration(ms: number): string {
-  const seconds = Math.max(0, Math.floor(ms / SECOND));
-  if (ms < 2 * MINUTE) return `${seconds}s`;
-  if (ms < 10 * MINUTE) return both(ms, MINUTE, "m", SECOND, "s");
-  if (ms < 3 * HOUR) return `${Math.floor(ms / MINUTE)}m`;
-  if (ms < 8 * HOUR) return both(ms, HOUR, "h", MINUTE, "m");
-  if (ms < 2 * DAY) return `${Math.floor(ms / HOUR)}h`;
-  if (ms < 8 * DAY) return both(ms, DAY, "d", HOUR, "h");
-  return `${Math.floor(ms / DAY)}d`;
+  const elapsed = Math.max(0, ms);
+  if (elapsed < MINUTE) return `${Math.floor(elapsed / SECOND)}s`;
+  if (elapsed < 3 * HOUR) return `${Math.floor(elapsed / MINUTE)}m`;
+  if (elapsed < 8 * HOUR) return both(elapsed, HOUR, "h", MINUTE, "m");
+  if (elapsed < 2 * DAY) return `${Math.floor(elapsed / HOUR)}h`;
+  if (elapsed < 8 * DAY) return both(elapsed, DAY, "d", HOUR, "h");
+  return `${Math.floor(elapsed / DAY)}d`;
 }
 
 /** Returns a duration that is known to the minute only: `<1m`, `5m`. */
-export function minutesDuration(ms: number): string {
-  if (ms < MINUTE) return "<1m";
-  return ms < 3 * HOUR ? `${Math.floor(ms / MINUTE)}m` : shortDuration(ms);
-}
+export const minutesDuration = (ms: number): string => (ms < MINUTE ? "<1m" : shortDuration(ms));
 
 function both(ms: number, large: number, largeUnit: string, small: number, smallUnit: string): string {
   const rest = Math.floor((ms % large) / small);
@@ -34,24 +30,25 @@ export function relative(atMs: number, nowMs: number): string {
   return sinceMs < -2 * SECOND ? `in ${shortDuration(-sinceMs)}` : `${shortDuration(sinceMs)} ago`;
 }
 
-/** Returns a time in the operator's time zone, with the zone: `2026-11-22, 14:03:09 GMT+1`. */
-export function absolute(atMs: number, locale?: string, timeZone?: string): string {
-  const isOwn = locale === undefined && timeZone === undefined;
-  return (isOwn ? OWN_FORMAT : formatOf(locale, timeZone)).format(atMs);
+/** Returns the minutes by which local time is ahead of UTC, typically minus Date's getTimezoneOffset. */
+export type ZoneOffset = (atMs: number) => number;
+
+export const localOffset: ZoneOffset = (atMs) => -new Date(atMs).getTimezoneOffset();
+
+/** Returns a time in the operator's zone: `2026-11-22 14:03:09`. */
+export function absolute(atMs: number, offset: ZoneOffset = localOffset): string {
+  return new Date(atMs + offset(atMs) * MINUTE).toISOString().slice(0, 19).replace("T", " ");
 }
 
-const formatOf = (locale: string | undefined, timeZone: string | undefined) =>
-  new Intl.DateTimeFormat(locale, {
-    dateStyle: undefined,
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-    hour: "2-digit",
-    minute: "2-digit",
-    second: "2-digit",
-    hourCycle: "h23",
-    timeZoneName: "short",
-    timeZone,
-  });
-/** The format of the operator's locale and time zone, made once because making it is slow. */
-const OWN_FORMAT = formatOf(undefined, undefined);
+/** The format of the operator's zone, made once because making it is slow. */
+const OWN_ZONE = zoneFormat();
+
+function zoneFormat(timeZone?: string) {
+  return new Intl.DateTimeFormat("en", { timeZoneName: "short", timeZone });
+}
+
+/** Returns the name of a zone at a time, like `UTC` or `GMT+1`: the operator's zone, unless `timeZone` is given. */
+export function zoneName(atMs: number, timeZone?: string): string {
+  const parts = (timeZone === undefined ? OWN_ZONE : zoneFormat(timeZone)).formatToParts(atMs);
+  return parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
+}

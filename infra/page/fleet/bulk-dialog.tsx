@@ -19,7 +19,7 @@ import { useAct } from "../parts/form.tsx";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { StateSign } from "../parts/state-word.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import {
   BULK_CHOICES,
@@ -359,7 +359,7 @@ function Failures({ bulk: { failures } }: { bulk: BulkAnswer }) {
   if (failures.length === 0) return null;
   return (
     <div class="bulk-list" role="region" aria-label="Failures" tabIndex={0}>
-      <Table rows={failures} columns={FAILURES} keyOf={({ name }) => name} />
+      <DataTable label="Failures" rows={failures} columns={FAILURES} keyOf={({ name }) => name} />
       {failures.length === FAILURES_LISTED && <p class="quiet">The first {FAILURES_LISTED}, by name.</p>}
     </div>
   );

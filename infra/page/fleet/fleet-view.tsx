@@ -8,6 +8,7 @@ import { usePage } from "../page.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
 import { StateSign } from "../parts/state-word.tsx";
+import { stateText } from "../base/words.ts";
 import { type FleetQuery, fleetQueryOf, restOf } from "./fleet-query.ts";
 import { MachineTable } from "./machine-table.tsx";
 import { NeedsAttention } from "./needs-attention.tsx";
@@ -137,7 +138,7 @@ function StateToggle({ state, count, isChosen, onToggle }: StateToggleProps) {
       onClick={onToggle}
     >
       <StateSign state={state} />
-      <span class="counts-number">{count.toLocaleString("en")}</span> {state}
+      <span class="counts-number">{count.toLocaleString("en")}</span> {stateText(state)}
     </button>
   );
 }

@@ -7,6 +7,7 @@ import { activeMutes } from "../../../shared/fleet/active-mutes.ts";
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
 import type { MutesAnswer } from "../../../shared/protocol/receiver-answers.ts";
 import { pressed } from "../base/keys.ts";
+import { zoneName } from "../base/relative-time.ts";
 import { hrefOf, scrollBack, type ViewName, VIEWS } from "../base/places.ts";
 import { FleetView } from "../fleet/fleet-view.tsx";
 import { THEMES, usePage } from "../page.ts";
@@ -15,6 +16,7 @@ import { Dialog } from "../parts/dialog.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
+import { StateWord } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
 import { SignIn, useLinkCode } from "./sign-in.tsx";
 
@@ -68,6 +70,10 @@ function Frame() {
   }, []);
   const main = useRef<HTMLElement>(null);
   useArrival(main);
+  // During an outage an operator opens machines, and their code could not be loaded then.
+  useSignalEffect(() => {
+    if (live.isKnown.value) MachineView.preload();
+  });
   const current = route.value;
   const title = current.view === "machine" ? current.machine : VIEW_TITLES[current.view];
   useEffect(() => {
@@ -102,11 +108,15 @@ function Frame() {
           <View />
         </DrawBoundary>
       </main>
+      <ZoneNote />
       <Messages />
       {isHelpOpen.value && <KeysHelp onClose={() => (isHelpOpen.value = false)} />}
     </div>
   );
 }
+
+/** Names the time zone of all times on the page. */
+const ZoneNote = () => <footer class="quiet zone">Times are in {zoneName(usePage().clock.peek())}.</footer>;
 
 function ThemeChoice() {
   const { preferences } = usePage();
@@ -180,7 +190,28 @@ const COMPONENTS: Readonly<Record<ViewName, ComponentType>> = {
   notifications: lazyView(async () => (await import("../views/notifications.tsx")).NotificationsView),
   deployment: lazyView(async () => (await import("../views/deployment.tsx")).DeploymentView),
 };
-const MachineView = lazyView(async () => (await import("../machine/machine-view.tsx")).MachineView);
+const MachineView = lazyView(
+  async () => (await import("../machine/machine-view.tsx")).MachineView,
+  MachineSketch,
+);
+
+/** Draws a machine as the feed has it, until the view's code is loaded. */
+function MachineSketch({ name }: { name: string }) {
+  const { live } = usePage();
+  void live.revision.value;
+  const machine = live.machines().get(name);
+  return (
+    <header class="machine machine-head">
+      <h1>{name}</h1>
+      {machine && (
+        <p>
+          <StateWord state={machine.state} /> <span class="quiet">since</span> <Time at={machine.sinceMs} />
+        </p>
+      )}
+      {machine?.why && <p>{machine.why}</p>}
+    </header>
+  );
+}
 
 function View() {
   const route = usePage().route.value;

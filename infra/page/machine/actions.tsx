@@ -114,7 +114,7 @@ function ActDialog({ act, machine: { name, again }, onClose }: ActDialogProps) {
           <strong>Undoing it:</strong> <MarkedText text={undo} name={name} />
         </p>
         {mustTypeName && (
-          <Field label={`Type its name, ${name}, to agree:`} value={typed} onChange={setTyped} />
+          <Field label={`Type its name, ${name}, to confirm:`} value={typed} onChange={setTyped} />
         )}
       </div>
     </FormDialog>

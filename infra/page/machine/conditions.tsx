@@ -1,7 +1,7 @@
 // Draws the Node's conditions, wrong ones first, each with a sign, its age and a remedy.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { conditionRows, type ConditionRow } from "./condition-rows.ts";
 import { Nothing, Section } from "./section.tsx";
@@ -15,8 +15,8 @@ export function ConditionsSection({ machine, whole }: { machine: WatchedMachine;
       {rows.length === 0 ? (
         <Nothing>None yet: they come with its first accepted report.</Nothing>
       ) : (
-        <Table
-          class="machine-cards"
+        <DataTable
+          label="Conditions"
           rows={rows}
           columns={COLUMNS}
           keyOf={({ type }) => type}
@@ -47,6 +47,7 @@ const COLUMNS: readonly Column<ConditionRow>[] = [
   { head: "Since", cell: ({ since }) => <Time at={since} form="since" /> },
   {
     head: "Message",
+    class: "wrap",
     cell: ({ message, reason }) => (
       <>
         {message} {reason && <span class="quiet mono">{reason}</span>}

@@ -52,6 +52,7 @@ function Todo({ machine, diagnosis: { todo, acts, link } }: DiagnosedProps) {
         </p>
       )}
       <div class="row">
+        {link === "clones" && <Where link={link} machine={machine} />}
         {whole &&
           buttons.map((act) => (
             <ActButton
@@ -59,10 +60,10 @@ function Todo({ machine, diagnosis: { todo, acts, link } }: DiagnosedProps) {
               act={act}
               machine={machine}
               whole={whole}
-              isFirst={!act.startsWith("runtime")}
+              isFirst={!act.startsWith("runtime") && act !== "believe"}
             />
           ))}
-        {link && <Where link={link} machine={machine} />}
+        {link && link !== "clones" && <Where link={link} machine={machine} />}
       </div>
     </div>
   );
@@ -114,7 +115,7 @@ function Where({ link, machine }: { link: DiagnosisLink; machine: WatchedMachine
     }
     case "clones":
       return (
-        <button type="button" onClick={() => goToSection("key")}>
+        <button type="button" class="primary" onClick={() => goToSection("key")}>
           Who reports with its key
         </button>
       );

@@ -13,6 +13,7 @@ import { conditionText, problemsText } from "../../../shared/fleet/well-conditio
 import type { Phase } from "../../../shared/protocol/answers.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { shortDuration } from "../base/relative-time.ts";
+import { sentenceOf } from "../base/words.ts";
 import { type ConditionRow, conditionRows } from "./condition-rows.ts";
 import type { ActName } from "./machine-acts.ts";
 import type { MachineNeighbours } from "./neighbours.ts";
@@ -168,7 +169,7 @@ function ready(warnings: number): Found {
 }
 
 function silent(facts: DiagnosisFacts): Found {
-  const { isUsed, neighbours, live, whole } = facts;
+  const { isUsed, neighbours, whole } = facts;
   if (!isUsed)
     return {
       ...nothing,
@@ -177,7 +178,6 @@ function silent(facts: DiagnosisFacts): Found {
     };
   const isWholePlace =
     neighbours !== null && neighbours.silent > 0 && neighbours.silent === neighbours.others;
-  const since = live?.silentSinceMs ?? whole?.silentSince;
   return {
     ...nothing,
     sentence: silentSentence(neighbours),
@@ -186,7 +186,6 @@ function silent(facts: DiagnosisFacts): Found {
       : "Check the machine’s power and network, and its shim: `node-shim status` there. When it is back, its history shows whether it was down or only cut off.",
     details: [
       ...(whole?.lastReportAt ? [{ name: "Last report", at: whole.lastReportAt }] : []),
-      ...(since ? [{ name: "Not reporting since", at: since }] : []),
       ...lastWords(facts),
       {
         name: "Its Node",
@@ -258,6 +257,7 @@ function blocked({ phase, why, whole }: DiagnosisFacts): Found {
   return {
     ...nothing,
     ...words,
+    severity: "warning",
     details: refused ? [refusedDetail(refused)] : [],
     acts: ACTS_OF_PHASE[phase ?? ""] ?? [],
     link: isOfSenders ? "clones" : null,
@@ -310,7 +310,10 @@ function conditionWrong({ whole, why }: DiagnosisFacts, { status, message }: Con
   const service = whole?.summary?.versions.runtime.split(" ")[0] || "containerd";
   const isForRuntime = (errors["runtime"]?.length ?? 0) > 0 || /container runtime|PLEG/i.test(message);
   const details = Object.entries(errors).flatMap(([source, texts = []]) =>
-    texts.map((text) => ({ name: source.charAt(0).toUpperCase() + source.slice(1), text })),
+    texts
+      // The sentence contains the message already.
+      .filter((text) => !message.includes(text))
+      .map((text) => ({ name: source.charAt(0).toUpperCase() + source.slice(1), text })),
   );
   if (shuttingDown)
     return {
@@ -330,8 +333,6 @@ function conditionWrong({ whole, why }: DiagnosisFacts, { status, message }: Con
   };
 }
 
-const sentenceOf = (text: string) => (/[.!?]$/.test(text) ? text : `${text}.`);
-
 type Check = (facts: DiagnosisFacts) => DiagnosisWarning[];
 
 /** Returns the warnings, the most urgent first. */
@@ -340,7 +341,7 @@ function warningsOf(facts: DiagnosisFacts): DiagnosisWarning[] {
 }
 
 const warn = (text: string, todo: string, more: Partial<DiagnosisWarning> = {}): DiagnosisWarning[] => [
-  { text, todo, acts: [], ...more },
+  { text: sentenceOf(text), todo, acts: [], ...more },
 ];
 
 const CHECKS: readonly Check[] = [
@@ -367,7 +368,7 @@ function pressures({ conditions, state, phase }: DiagnosisFacts): DiagnosisWarni
   if (state === "silent" || state === "revoked" || phase === "cloned") return [];
   return conditions
     .filter(({ type, isWell }) => !isWell && type !== "Ready")
-    .flatMap((row) => warn(`${conditionText(row)}.`, CONDITION_EXPLANATIONS[row.type]?.todo ?? ""));
+    .flatMap((row) => warn(conditionText(row), CONDITION_EXPLANATIONS[row.type]?.todo ?? ""));
 }
 
 /** Warns of refused facts. Without earlier facts, the phase `facts refused` already reports the problem. */
@@ -376,7 +377,7 @@ function refusedFacts({ whole, phase }: DiagnosisFacts): DiagnosisWarning[] {
   if (!refused || phase === "facts refused") return [];
   const { path, message } = refused;
   return warn(
-    `A value of its facts does not count as sent: ${path || "the facts"}: ${message}.`,
+    `A value of its facts does not count as sent: ${path || "the facts"}: ${message}`,
     "Correct it on the machine; `node-shim facts` shows where each was read.",
   );
 }
@@ -402,7 +403,7 @@ function withheld({ live, whole }: DiagnosisFacts): DiagnosisWarning[] {
   const text = live?.withheld ?? whole?.summary?.withheld ?? "";
   if (text === "") return [];
   return warn(
-    `Its Node lacks some of what the machine asks for: ${text}.`,
+    `Its Node lacks some of what the machine asks for: ${text}`,
     "The deployment or its join token does not allow it: enrol it with a token that does, or take it out of the machine’s configuration.",
   );
 }

@@ -1,6 +1,6 @@
 // Draws the machine's events: those that wait for the apiserver, and the last ones that were sent.
 import type { ShownEvent, WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 import { MarkedText } from "../parts/command.tsx";
 import { Nothing, Section } from "./section.tsx";
@@ -26,8 +26,8 @@ export function EventsSection({ whole: { name, events, outbox } }: { whole: Whol
           <MarkedText text={`\`kubectl events --for node/${name}\``} name={name} />
         </p>
       ) : (
-        <Table
-          class="machine-cards"
+        <DataTable
+          label="Events"
           rows={events}
           columns={COLUMNS}
           keyOf={({ reason, message, firstAt, state }) => `${reason} ${message} ${firstAt} ${state}`}
@@ -38,9 +38,10 @@ export function EventsSection({ whole: { name, events, outbox } }: { whole: Whol
 }
 
 const COLUMNS: readonly Column<ShownEvent>[] = [
-  { head: "Last", cell: ({ lastAt }) => <Time at={lastAt} /> },
+  { head: "Last", class: "unbroken", cell: ({ lastAt }) => <Time at={lastAt} /> },
   {
     head: "Reason",
+    class: "unbroken",
     isRowHead: true,
     cell: ({ type, reason }) => (
       <span class={type === "Warning" ? "machine-warn" : undefined}>
@@ -51,6 +52,7 @@ const COLUMNS: readonly Column<ShownEvent>[] = [
   },
   {
     head: "Message",
+    class: "wrap",
     cell: ({ message, count, firstAt }) => (
       <>
         {message}

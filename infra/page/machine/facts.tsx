@@ -1,10 +1,9 @@
 // Draws the machine's facts, addresses, resources and images, from its facts, its summary and its Node.
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { bytesText } from "../base/amounts.ts";
+import { bytesText, quantityWords } from "../base/amounts.ts";
 import { Pairs } from "../parts/pairs.tsx";
-import { type Column, ScrollBox, Table } from "../parts/table.tsx";
-import { quantityWords } from "./room.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
 import { Fold, Nothing, Section } from "./section.tsx";
 
 export function FactsSection({ whole }: { whole: WholeNode }) {
@@ -60,9 +59,17 @@ function Resources({ whole }: { whole: WholeNode }) {
   return (
     <>
       <h3>Resources</h3>
-      <ScrollBox label="Resources">
-        <Table class="machine-resources" rows={rows} columns={RESOURCES} keyOf={({ resource }) => resource} />
-      </ScrollBox>
+      <DataTable
+        label="Resources"
+        class="machine-resources"
+        rows={rows}
+        columns={RESOURCES}
+        keyOf={({ resource }) => resource}
+        narrow="scrolls"
+      />
+      {rows.every(({ allocatable }) => /^0\b/.test(allocatable)) && (
+        <p class="quiet">Nothing is allocatable: the Node runs no pods.</p>
+      )}
     </>
   );
 }
@@ -150,6 +157,7 @@ export function resourceRows(whole: WholeNode): ResourceRow[] {
   const rank = (name: string) => FIRST.indexOf(name) + 1 || FIRST.length + 1;
   return [...names]
     .sort((a, b) => rank(a) - rank(b) || (a < b ? -1 : 1))
+    .filter((resource) => !(resource.startsWith("hugepages-") && capacity[resource] === "0"))
     .map((resource) => ({
       resource,
       capacity: quantityText(resource, capacity[resource]),

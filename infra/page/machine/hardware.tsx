@@ -3,70 +3,51 @@ import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { bytesText } from "../base/amounts.ts";
 import { CopyButton } from "../parts/command.tsx";
+import { Pairs } from "../parts/pairs.tsx";
 import { Fold, Nothing, Section } from "./section.tsx";
 
 export function HardwareSection({ whole }: { whole: WholeNode }) {
   const { inventory } = (whole.facts ?? {}) as Partial<Facts>;
   const tree = hardwareTree(inventory);
-  const leaves = tree.filter(({ branches }) => branches.length === 0);
   return (
     <Section id="hardware">
       {tree.length === 0 ? (
-        <Nothing>{inventory === null ? "The machine is configured not to tell." : "Not known."}</Nothing>
+        <Nothing>
+          {inventory === null ? "The machine’s configuration forbids to report it." : "Not known."}
+        </Nothing>
       ) : (
-        <>
-          {leaves.length > 0 && <Branches branches={leaves} />}
-          {tree
-            .filter(({ branches }) => branches.length > 0)
-            .map(({ name, branches }) => (
-              <Fold key={name} title={<Title name={name} branches={branches} />}>
-                <Branches branches={branches} />
-              </Fold>
-            ))}
-        </>
+        <Branches branches={tree} />
       )}
     </Section>
   );
 }
+
+/** Draws the values of a branch. A branch with branches is folded, with its values in the fold's title. */
+function Branches({ branches }: { branches: readonly HardwareBranch[] }) {
+  return <Pairs pairs={branches.map((each) => [titled(each.name), <Branch key={each.name} {...each} />])} />;
+}
+
+function Branch({ text, branches }: HardwareBranch) {
+  if (branches.length === 0) return text ?? "–";
+  return (
+    <Fold title={branches.map(({ name, text }) => leafText(name, text)).join(" · ")}>
+      <Branches branches={branches} />
+    </Fold>
+  );
+}
+
+const titled = (name: string) => name.charAt(0).toUpperCase() + name.slice(1);
 
 /** Returns the text of a leaf. A number gets its name before it; any other text is shown without its name. */
 const leafText = (name: string, text: string | undefined) =>
   text === undefined ? name : /^\d+$/.test(text) ? `${name} ${text}` : text;
 
-/** Draws the name of a branch, and as many of its values as fit into a line. */
-function Title({ name, branches }: { name: string; branches: readonly HardwareBranch[] }) {
-  const text = branches.map(({ name, text }) => leafText(name, text)).join(" · ");
+export function RawFactsFold({ whole: { facts } }: { whole: WholeNode }) {
+  if (!facts) return <Nothing>The machine has sent no facts yet.</Nothing>;
   return (
-    <>
-      <strong>{name}</strong> <span class="quiet">{text}</span>
-    </>
-  );
-}
-
-function Branches({ branches }: { branches: readonly HardwareBranch[] }) {
-  return (
-    <ul class="machine-tree">
-      {branches.map(({ name, text, branches }, index) => (
-        <li key={index}>
-          <span class="quiet">{name}</span> {text}
-          {branches.length > 0 && <Branches branches={branches} />}
-        </li>
-      ))}
-    </ul>
-  );
-}
-
-export function RawFactsSection({ whole: { facts } }: { whole: WholeNode }) {
-  return (
-    <Section id="raw">
-      {facts ? (
-        <Fold title="The last good facts, as the machine sent them (JSON)">
-          <RawFacts text={JSON.stringify(facts, null, 2)} />
-        </Fold>
-      ) : (
-        <Nothing>None yet.</Nothing>
-      )}
-    </Section>
+    <Fold title="The last good facts, as the machine sent them (JSON)">
+      <RawFacts text={JSON.stringify(facts, null, 2)} />
+    </Fold>
   );
 }
 
@@ -88,8 +69,11 @@ interface HardwareBranch {
   branches: HardwareBranch[];
 }
 
+/** Returns the tree of the hardware, without the parts of which nothing is known. */
 export function hardwareTree(inventory: object | null | undefined): HardwareBranch[] {
-  return Object.entries(inventory ?? {}).map(([key, value]) => branchOf(key, value));
+  return Object.entries(inventory ?? {})
+    .map(([key, value]) => branchOf(key, value))
+    .filter(({ text, branches }) => text !== undefined || branches.length > 0);
 }
 
 function branchOf(key: string, value: unknown): HardwareBranch {

@@ -5,7 +5,7 @@ import { HISTORY_KINDS } from "../../../shared/protocol/operator-api.ts";
 import { type RequestFault, machinePath } from "../base/api.ts";
 import { later } from "../base/clock.ts";
 import { withRest } from "../base/places.ts";
-import { absolute } from "../base/relative-time.ts";
+import { absolute, type ZoneOffset } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
@@ -47,19 +47,18 @@ function HistoryFilter({ kind, text }: { kind: string; text: string }) {
   }, [typed]);
   return (
     <div class="row machine-filter">
-      <select
-        aria-label="Kind of change"
-        value={kind}
-        onChange={({ currentTarget }) => change({ kind: currentTarget.value })}
-      >
-        <option value="">all kinds</option>
-        {kind.includes(",") && <option value={kind}>{kind}</option>}
-        {HISTORY_KINDS.map((each) => (
-          <option key={each} value={each}>
-            {each}
-          </option>
-        ))}
-      </select>
+      <label class="row">
+        Kind
+        <select value={kind} onChange={({ currentTarget }) => change({ kind: currentTarget.value })}>
+          <option value="">all kinds</option>
+          {kind.includes(",") && <option value={kind}>{kind}</option>}
+          {HISTORY_KINDS.map((each) => (
+            <option key={each} value={each}>
+              {each}
+            </option>
+          ))}
+        </select>
+      </label>
       <input
         type="search"
         aria-label="Search in its history"
@@ -78,9 +77,7 @@ function Day({ day, entries }: HistoryDay) {
       <ul>
         {entries.map(({ id, at, kind, text }) => (
           <li key={id}>
-            <time dateTime={at} title={absolute(Date.parse(at))}>
-              {timeOfDay(at)}
-            </time>
+            <time dateTime={at}>{timeOfDay(at)}</time>
             <span class="quiet machine-kind">{kind}</span>
             <span>{text}</span>
           </li>
@@ -155,17 +152,16 @@ export function withNewest(known: readonly HistoryEntry[], newest: readonly Hist
 }
 
 interface HistoryDay {
-  /** The day, in the operator's locale. */
+  /** The day in the operator's time zone, like `2026-11-22`. */
   day: string;
   entries: HistoryEntry[];
 }
 
 /** Groups history lines by the operator's days. The order stays. */
-export function byDay(entries: readonly HistoryEntry[], locale?: string, timeZone?: string): HistoryDay[] {
-  const format = new Intl.DateTimeFormat(locale, { dateStyle: "full", timeZone });
+export function byDay(entries: readonly HistoryEntry[], offset?: ZoneOffset): HistoryDay[] {
   const days: HistoryDay[] = [];
   for (const entry of entries) {
-    const day = format.format(Date.parse(entry.at));
+    const day = absolute(Date.parse(entry.at), offset).slice(0, 10);
     const last = days.at(-1);
     if (last?.day === day) last.entries.push(entry);
     else days.push({ day, entries: [entry] });
@@ -174,8 +170,4 @@ export function byDay(entries: readonly HistoryEntry[], locale?: string, timeZon
 }
 
 /** Returns the time of day, like `14:03:09`. */
-export function timeOfDay(at: string, locale?: string, timeZone?: string): string {
-  return new Intl.DateTimeFormat(locale, { timeStyle: "medium", hourCycle: "h23", timeZone }).format(
-    Date.parse(at),
-  );
-}
+const timeOfDay = (at: string): string => absolute(Date.parse(at)).slice(11);

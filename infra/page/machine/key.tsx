@@ -6,7 +6,7 @@ import { Answered, useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";
 import { Link } from "../parts/link.tsx";
 import { type Pair, Pairs } from "../parts/pairs.tsx";
-import { type Column, ScrollBox, Table } from "../parts/table.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
 import { Moment, Time } from "../parts/time.tsx";
 import { Fold, Section } from "./section.tsx";
 
@@ -60,19 +60,21 @@ function Copied({ text, of }: { text: string; of: string }) {
 }
 
 /** Draws the times at which the machine's object acts. They are as of its last answer, so they have no present age. */
-export function DeadlinesSection({ whole, answeredMs }: { whole: WholeNode; answeredMs: number }) {
+export function Deadlines({ whole, answeredMs }: { whole: WholeNode; answeredMs: number }) {
   const { deadlines, lastReportAt, outageSince, outbox } = whole;
   const when = (at: string | null, otherwise: string) => (at ? <Moment at={at} /> : otherwise);
   const due = (at: string | null, otherwise: string) => (at ? <Time at={at} form="absolute" /> : otherwise);
   const hasExpired = deadlines.lease !== null && Date.parse(deadlines.lease) < answeredMs;
   const notKnown = "not known since the object was evicted";
   return (
-    <Section
-      id="deadlines"
-      aside={
-        <span class="quiet">
-          as of <Time at={answeredMs} />
-        </span>
+    <Fold
+      title={
+        <>
+          Deadlines{" "}
+          <span class="quiet">
+            as of <Time at={answeredMs} />
+          </span>
+        </>
       }
     >
       <Pairs
@@ -85,7 +87,7 @@ export function DeadlinesSection({ whole, answeredMs }: { whole: WholeNode; answ
           ["Last time without an answer", when(outageSince, "none reported")],
         ]}
       />
-    </Section>
+    </Fold>
   );
 }
 
@@ -101,11 +103,18 @@ export function Senders({ name, change }: { name: string; change: string }) {
 }
 
 const COLUMNS: readonly Column<ListedSenders["senders"][number]>[] = [
-  { head: "Since", cell: ({ since }) => <Time at={since} /> },
-  { head: "Machine ID", class: "mono", cell: ({ machineID }) => machineID },
-  { head: "Boot ID", class: "mono", cell: ({ bootID }) => bootID },
+  { head: "Last turn", class: "unbroken", cell: ({ since }) => <Time at={since} /> },
+  { head: "First turn", class: "unbroken", cell: ({ firstAt }) => <Time at={firstAt} /> },
+  {
+    head: "Address",
+    class: "wrap",
+    cell: ({ address }) =>
+      address ? <Link href={hrefOf({ view: "fleet" }, { q: `address:${address}` })}>{address}</Link> : "–",
+  },
+  { head: "Machine ID", class: "mono wrap", cell: ({ machineID }) => machineID },
+  { head: "Boot ID", class: "mono wrap", cell: ({ bootID }) => bootID },
   { head: "Process", class: "mono", cell: ({ process }) => process },
-  { head: "Counts?", cell: ({ isBelieved }) => (isBelieved ? "yes" : "no") },
+  { head: "Trusted", cell: ({ isBelieved }) => (isBelieved ? "yes" : "no") },
 ];
 
 function SenderTable({ double, senders }: ListedSenders) {
@@ -123,14 +132,12 @@ function SenderTable({ double, senders }: ListedSenders) {
         )}
       </p>
       {senders.length > 0 && (
-        <ScrollBox label="Senders">
-          <Table
-            class="machine-senders"
-            rows={senders}
-            columns={COLUMNS}
-            keyOf={({ machineID, bootID, process, since }) => `${machineID} ${bootID} ${process} ${since}`}
-          />
-        </ScrollBox>
+        <DataTable
+          label="Senders"
+          rows={senders}
+          columns={COLUMNS}
+          keyOf={({ machineID, bootID, process, since }) => `${machineID} ${bootID} ${process} ${since}`}
+        />
       )}
     </>
   );

@@ -1,5 +1,6 @@
 // Draws the Node's labels, taints and annotations in groups, with the field manager that set each of them.
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
+import { type Column, DataTable } from "../parts/table.tsx";
 import { shownNodeOf } from "./facts.tsx";
 import { Fold, Nothing, Section } from "./section.tsx";
 
@@ -28,40 +29,41 @@ export function LabelsSection({ whole }: { whole: WholeNode }) {
   );
 }
 
+interface MarksProps {
+  heads: [key: string, value: string];
+  groups: readonly MarkGroup[];
+}
+
 /** Draws groups of labels, taints or annotations. The column of field managers is shown only if one is known. */
-function Marks({ heads: [first, second], groups }: { heads: [string, string]; groups: MarkGroup[] }) {
-  const hasManagers = groups.some(({ rows }) => rows.some(({ manager }) => manager !== ""));
+function Marks({ heads: [first, second], groups }: MarksProps) {
+  const rows = groups.flatMap(({ prefix, rows }) => rows.map((row) => ({ ...row, prefix })));
+  const columns: readonly Column<MarkRow & { prefix: string }>[] = [
+    { head: first, class: "mono wrap", isRowHead: true, cell: ({ key }) => key },
+    {
+      head: second,
+      class: "mono wrap",
+      cell: ({ value }) => (value === "" ? <span class="quiet">(empty)</span> : value),
+    },
+    ...(rows.some(({ manager }) => manager !== "") ? [SET_BY] : []),
+  ];
   return (
-    <table class="machine-marks machine-cards">
-      <thead>
-        <tr>
-          <th>{first}</th>
-          <th>{second}</th>
-          {hasManagers && <th title="The field manager, as the apiserver records it">Set by</th>}
-        </tr>
-      </thead>
-      {groups.map(({ prefix, rows }) => (
-        <tbody key={prefix}>
-          {rows.map((row) => (
-            <Mark key={`${row.key} ${row.value}`} row={row} hasManagers={hasManagers} />
-          ))}
-        </tbody>
-      ))}
-    </table>
+    <DataTable
+      label={`${first}s`}
+      class="machine-marks"
+      rows={rows}
+      columns={columns}
+      keyOf={({ key, value }) => `${key} ${value}`}
+      groupOf={({ prefix }) => prefix}
+    />
   );
 }
 
-function Mark({ row: { key, value, manager }, hasManagers }: { row: MarkRow; hasManagers: boolean }) {
-  return (
-    <tr>
-      <th scope="row" class="mono">
-        {key}
-      </th>
-      <td class="mono">{value === "" ? <span class="quiet">(empty)</span> : value}</td>
-      {hasManagers && <td class="quiet">{manager || "not known"}</td>}
-    </tr>
-  );
-}
+const SET_BY: Column<MarkRow> = {
+  head: "Set by",
+  hint: "The field manager, as the apiserver records it",
+  class: "quiet",
+  cell: ({ manager }) => manager || "not known",
+};
 
 interface MarkRow {
   key: string;

@@ -18,7 +18,8 @@ export interface ChartContent {
   amounts: readonly AmountTick[];
   times: readonly TimeTick[];
   thresholds: readonly { amount: number; text: string; kind: "hard" | "soft" }[];
-  silences: readonly TimeWindow[];
+  /** The spans without reports that count. */
+  uncounted: readonly (TimeWindow & { look: "silent" | "held" })[];
   ink: LineInk;
 }
 
@@ -94,8 +95,8 @@ export function redraw(chart: uPlot, { line, window }: ChartContent, { width }: 
   });
 }
 
-/** Draws the background: hatched silence, as in the bands above, and dots before the first sample. */
-function drawGround(chart: uPlot, { silences, known, window, line, ink }: ChartContent): void {
+/** Draws the background: hatched where no report counts, as in the bands above, and dots before the first sample. */
+function drawGround(chart: uPlot, { uncounted, known, window, line, ink }: ChartContent): void {
   const { ctx, bbox } = chart;
   const ratio = uPlot.pxRatio;
   ctx.save();
@@ -105,7 +106,7 @@ function drawGround(chart: uPlot, { silences, known, window, line, ink }: ChartC
   const first = line.at[0];
   const until = Math.min(known.toMs, first ?? known.toMs);
   drawDots(chart, { fromMs: Math.max(known.fromMs, window.fromMs), toMs: Math.min(until, window.toMs) }, ink);
-  for (const { fromMs, toMs } of silences) {
+  for (const { fromMs, toMs, look } of uncounted) {
     const x = chart.valToPos(fromMs, "x", true);
     const width = chart.valToPos(toMs, "x", true) - x;
     if (width <= 0 || x > bbox.left + bbox.width || x + width < bbox.left) continue;
@@ -113,10 +114,10 @@ function drawGround(chart: uPlot, { silences, known, window, line, ink }: ChartC
     ctx.beginPath();
     ctx.rect(x, bbox.top, width, bbox.height);
     ctx.clip();
-    ctx.fillStyle = ink.silentGround;
+    ctx.fillStyle = look === "silent" ? ink.silentGround : ink.heldGround;
     ctx.fillRect(x, bbox.top, width, bbox.height);
     ctx.globalAlpha = 0.5;
-    ctx.strokeStyle = ink.silent;
+    ctx.strokeStyle = look === "silent" ? ink.silent : ink.soft;
     ctx.lineWidth = ratio;
     ctx.beginPath();
     const begin = Math.max(x, bbox.left) - bbox.height;
@@ -211,6 +212,7 @@ const TOKENS = {
   soft: "--warn",
   silent: "--dark",
   silentGround: "--dark-ground",
+  heldGround: "--warn-ground",
   dot: "--line-strong",
   ground: "--raised",
 } as const;
@@ -248,6 +250,8 @@ export function useInk(element: RefObject<HTMLElement | null>): LineInk | null {
 /** Reads the colours from a probe: the browser computes light-dark() in a colour, not in a custom property. */
 function inkOf(element: HTMLElement): LineInk {
   const probe = document.createElement("span");
+  // Forced colours would give all tokens one colour, and the outline of a text would cover the text.
+  probe.className = "timeline-probe";
   element.append(probe);
   const computed = getComputedStyle(probe);
   const colours = Object.entries(TOKENS).map(([name, token]) => {

@@ -2,6 +2,7 @@
 import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type uPlot from "uplot";
 import { amountText, type AmountUnit } from "../base/amounts.ts";
+import { absolute, localOffset } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 import {
   amountSentence,
@@ -16,8 +17,8 @@ import {
 } from "./lines-data.ts";
 import { type ChartContent, lineChart, type LineInk, redraw, useInk } from "./lines-chart.ts";
 import { useBoard } from "./timeline-board.tsx";
-import { type DrawnTimeline, silences } from "./timeline-data.ts";
-import { localOffset, momentText, timeAt, timeTicks } from "./timeline-bands.ts";
+import { type DrawnTimeline, silences, uncounted } from "./timeline-data.ts";
+import { timeAt, timeTicks } from "./timeline-bands.ts";
 import { TimeAxis } from "./timeline-rows.tsx";
 
 const TICK_WIDTH = 84;
@@ -78,7 +79,7 @@ function Line({ subject, timeline, ink }: LineProps) {
         <h3 title={LEAST}>{title}</h3>
         <p class={isUnder ? "low" : ""}>
           <span class="quiet" title={LEAST}>
-            {isOld ? `at ${momentText(last.atMs, localOffset, nowMs)}` : "lately"}:{" "}
+            {isOld ? `at ${absolute(last.atMs)}` : "lately"}:{" "}
           </span>
           {sentence}
         </p>
@@ -90,15 +91,14 @@ function Line({ subject, timeline, ink }: LineProps) {
 }
 
 function AtPointer({ line, unit }: { line: DrawnLine; unit: AmountUnit }) {
-  const { pointerX, window, width, nowMs } = useBoard();
+  const { pointerX, window, width } = useBoard();
   const x = pointerX.value;
   const near = x === null ? null : sampleNear(line, timeAt(x, window, width));
   return (
     <p class="timeline-near" aria-hidden="true">
       {near && (
         <>
-          <strong>{amountText(near.amount, unit)}</strong>{" "}
-          <span class="quiet">at {momentText(near.atMs, localOffset, nowMs)}</span>
+          <strong>{amountText(near.amount, unit)}</strong> <span class="quiet">at {absolute(near.atMs)}</span>
         </>
       )}
     </p>
@@ -128,7 +128,7 @@ function Chart({ subject, timeline, ink, line, capacity, hard, soft }: ChartProp
       amounts: amountTicks(top, subject.unit, AMOUNT_TICKS),
       times: timeTicks(window, Math.floor(width / TICK_WIDTH), localOffset),
       thresholds: [...of("hard", hard), ...of("soft", soft)],
-      silences: silences(timeline.bands),
+      uncounted: uncounted(timeline.bands),
       ink,
     };
   }, [window.fromMs, window.toMs, timeline, line, width, ink, capacity, hard, soft]);

@@ -45,7 +45,7 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
       ["Key", "stays as it is"],
       ["Pods", "are not touched"],
     ],
-    undo: "A Node that is back can be deleted again, or the machine forgotten.",
+    undo: "A Node that is back can be deleted again, or the machine deleted.",
     request: { method: "POST", path: "/register" },
     whyNot: unlessRefused(({ phase, node }) =>
       phase === null && node === null ? "it has never reported: its first report registers it" : null,
@@ -68,7 +68,7 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
     ),
   },
   "runtime-none": {
-    label: "Needs no runtime",
+    label: "Ignore missing runtime",
     description: "The machine is Ready without a container runtime.",
     effects: [
       ["Node", "a container runtime that is gone does not keep it from being Ready, from the next report on"],
@@ -76,13 +76,13 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
       ["Key", "stays as it is"],
       ["Pods", "none can run without a runtime; keep them off by a taint"],
     ],
-    undo: "“Needs its runtime” undoes it. So does enrolling the machine again.",
+    undo: "“Require its runtime” undoes it. So does enrolling the machine again.",
     outcome: "needs no container runtime from its next report on",
     request: { method: "PATCH", path: "", body: { runtime: "none" } },
     whyNot: unlessRefused(({ runtime }) => (runtime === "none" ? "it is so already" : null)),
   },
   "runtime-auto": {
-    label: "Needs its runtime",
+    label: "Require its runtime",
     description: "A container runtime that the machine has had counts again.",
     effects: [
       ["Node", "is not Ready while a runtime that was there is gone, from the next report on"],
@@ -90,7 +90,7 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
       ["Key", "stays as it is"],
       ["Pods", "are evicted as from any Node that is not Ready"],
     ],
-    undo: "“Needs no runtime” undoes it.",
+    undo: "“Ignore missing runtime” undoes it.",
     outcome: "needs its container runtime from its next report on",
     request: { method: "PATCH", path: "", body: { runtime: "auto" } },
     whyNot: unlessRefused(({ runtime }) => (runtime === "auto" ? "it is so already" : null)),
@@ -106,12 +106,13 @@ export const MACHINE_ACTS: Readonly<Record<ActName, ActWords>> = {
     ],
     undo: "It cannot be undone. To have the machine back: a join token made with --rejoin, and `node-shim join` there.",
     isDangerous: true,
+    mustTypeName: true,
     request: { method: "POST", path: "/revoke" },
     whyNot: ({ key }) => (key.isRefused ? "its keys are refused already" : null),
   },
   forget: {
     ...ACTION_WORDS.forget,
-    label: "Forget",
+    label: "Delete machine",
     effects: [
       ["Node", "is deleted from the cluster, with labels and annotations that other writers have set"],
       ["Lease", "is deleted"],

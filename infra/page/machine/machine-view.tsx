@@ -12,9 +12,9 @@ import { DiagnosisCard } from "./diagnosis-card.tsx";
 import type { MachineDiagnosis } from "./diagnosis.ts";
 import { EventsSection } from "./events.tsx";
 import { FactsSection } from "./facts.tsx";
-import { HardwareSection, RawFactsSection } from "./hardware.tsx";
+import { HardwareSection, RawFactsFold } from "./hardware.tsx";
 import { HistorySection } from "./history.tsx";
-import { DeadlinesSection, KeySection } from "./key.tsx";
+import { Deadlines, KeySection } from "./key.tsx";
 import { LabelsSection } from "./labels.tsx";
 import { YamlSection } from "./node-yaml.tsx";
 import { RoomSection } from "./room.tsx";
@@ -67,9 +67,11 @@ function Sections({ machine }: { machine: WatchedMachine }) {
           <HardwareSection whole={whole} />
           <LabelsSection whole={whole} />
           <KeySection whole={whole} change={change} />
-          <DeadlinesSection whole={whole} answeredMs={machine.answeredMs} />
           <YamlSection whole={whole} />
-          <RawFactsSection whole={whole} />
+          <Section id="internals">
+            <Deadlines whole={whole} answeredMs={machine.answeredMs} />
+            <RawFactsFold whole={whole} />
+          </Section>
           {session.isAdmin() && <ActionsSection machine={machine} whole={whole} />}
         </>
       ) : (
@@ -150,9 +152,11 @@ function InShort({ machine: { live, whole } }: { machine: WatchedMachine }) {
           behind <Link href={hrefOf({ view: "fleet" }, { q: `address:${address}` })}>{address}</Link>
         </span>
       )}
-      <span title="Where its Node stands, as the machine is answered">
-        phase: {phase ?? "never reported"}
-      </span>
+      {phase !== "registered" && (
+        <span title="The status of its Node, as the Worker answers the machine">
+          {phase === null || phase === undefined ? "never reported" : `phase: ${phase}`}
+        </span>
+      )}
     </p>
   );
 }

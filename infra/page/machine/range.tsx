@@ -3,18 +3,26 @@ import { useSignalEffect } from "@preact/signals";
 import { useEffect, useMemo, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
 import { withRest } from "../base/places.ts";
+import { absolute } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
-import { localOffset, momentText } from "./timeline-bands.ts";
 import type { TimeWindow } from "./timeline-data.ts";
 
-/** Returns the range in the URL, or null if it has none, and a function that changes the range. */
-export function useChosenRange(): { chosen: TimeRange | null; show: (range: TimeRange) => void } {
+interface ChosenRange {
+  /** The range in the URL; null if it has none. */
+  chosen: TimeRange | null;
+  /** Shows another range. The browser's back button returns from it, unless `how` is "replace". */
+  show: (range: TimeRange, how?: "replace") => void;
+}
+
+export function useChosenRange(): ChosenRange {
   const { route, go } = usePage();
   const chosen = useMemo(() => rangeOf(route.value.rest), [route.value]);
-  return { chosen, show: (next) => go(withRest(route.peek(), restOf(next)), "replace") };
+  return { chosen, show: (next, how) => go(withRest(route.peek(), restOf(next)), how) };
 }
 
 interface Step {
+  /** `replace` for a move, which adds no entry to the browser's history. */
+  how?: "replace";
   key: string;
   sign: string;
   does: string;
@@ -23,8 +31,15 @@ interface Step {
 }
 
 const STEPS: readonly Step[] = [
-  { key: "ArrowLeft", sign: "←", does: "Earlier", to: (range, nowMs) => movedBy(range, -0.5, nowMs) },
   {
+    how: "replace",
+    key: "ArrowLeft",
+    sign: "←",
+    does: "Earlier",
+    to: (range, nowMs) => movedBy(range, -0.5, nowMs),
+  },
+  {
+    how: "replace",
     key: "ArrowRight",
     sign: "→",
     does: "Later",
@@ -59,7 +74,7 @@ export function RangeBar({ range }: { range: TimeRange }) {
         ))}
       </div>
       <div class="timeline-choices">
-        {STEPS.map(({ key, sign, does, to }) => (
+        {STEPS.map(({ key, sign, does, to, how }) => (
           <button
             key={key}
             type="button"
@@ -68,40 +83,40 @@ export function RangeBar({ range }: { range: TimeRange }) {
             disabled={to(range, clock.peek()) === null}
             onClick={() => {
               const next = to(range, clock.peek());
-              if (next) show(next);
+              if (next) show(next, how);
             }}
           >
             {sign}
           </button>
         ))}
       </div>
-      <p class="timeline-which quiet">{whichText(range, clock.peek())}</p>
+      <p class="timeline-which quiet">{whichText(range)}</p>
     </div>
   );
 }
 
-function whichText(range: TimeRange, nowMs: number): string {
+function whichText(range: TimeRange): string {
   if (range.kind === "latest") {
     const text = spanText(range.spanMs);
     return RANGES.some((each) => each === text) ? "until now" : `the last ${text}`;
   }
   const { fromMs, toMs } = range;
-  return `${momentText(fromMs, localOffset, nowMs)} – ${momentText(toMs, localOffset, nowMs)}`;
+  return `${absolute(fromMs)} – ${absolute(toMs)}`;
 }
 
 /** Adds the timeline's keys to the shortcuts of the view around it, which may replace its own at any time. */
-function useRangeKeys(range: TimeRange, show: (range: TimeRange) => void): void {
+function useRangeKeys(range: TimeRange, show: ChosenRange["show"]): void {
   const { viewKeys, clock } = usePage();
   const current = useRef({ range, show });
   current.current = { range, show };
   const keys = useMemo(
     (): KeyBinding[] =>
-      STEPS.map(({ key, does, to }) => ({
+      STEPS.map(({ key, does, to, how }) => ({
         key,
         does: `timeline: ${does.toLowerCase()}`,
         run: () => {
           const next = to(current.current.range, clock.peek());
-          if (next) current.current.show(next);
+          if (next) current.current.show(next, how);
         },
       })),
     [],
@@ -172,12 +187,11 @@ const latestOf = (spanMs: number): TimeRange => ({ kind: "latest", spanMs });
 /** The requested range if the URL has none. fittingRange may show less of it. */
 export const LAST_DAY = latestOf(DAY);
 
-/** Returns the shortest button's range with all data, at most a day, so that a new machine fills the board. */
+/** Returns the range from the first data on, in whole minutes below an hour and else in whole hours, at most a day. */
 export function fittingRange(knownSinceMs: number | null, nowMs: number): TimeRange {
-  const knownMs = knownSinceMs === null ? DAY : nowMs - knownSinceMs;
-  return latestOf(
-    RANGES.map((text) => spanOf(text) ?? DAY).find((spanMs) => spanMs >= knownMs || spanMs >= DAY) ?? DAY,
-  );
+  const knownMs = knownSinceMs === null ? DAY : Math.max(1, nowMs - knownSinceMs);
+  const unit = knownMs <= HOUR ? MINUTE : HOUR;
+  return latestOf(Math.min(DAY, Math.ceil(knownMs / unit) * unit));
 }
 
 /** Returns the parameters that show the range in the URL, for withRest. undefined removes a parameter. */

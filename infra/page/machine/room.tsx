@@ -2,7 +2,7 @@
 import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { valueOf } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { amountText, type AmountUnit, bytesText } from "../base/amounts.ts";
+import { amountText, type AmountUnit } from "../base/amounts.ts";
 import { Nothing, Section } from "./section.tsx";
 
 export function RoomSection({ whole: { vitals, thresholds } }: { whole: WholeNode }) {
@@ -59,10 +59,10 @@ function RoomLine({ row }: { row: RoomRow }) {
 }
 
 function thresholdText({ hard, soft, unit }: RoomRow): string {
-  const thresholdText = ({ text, amount }: RoomThreshold) =>
-    text.endsWith("%") && amount !== null
-      ? `${text}, which is ${amountText(Math.round(amount), unit)}`
-      : text;
+  const thresholdText = ({ text, amount }: RoomThreshold) => {
+    if (amount === null) return text;
+    return text.endsWith("%") ? `${text}, which is ${amountText(amount, unit)}` : amountText(amount, unit);
+  };
   const parts = [
     ...(hard ? [`counts as short below ${thresholdText(hard)}`] : []),
     ...(soft ? [`softly, after a while, below ${thresholdText(soft)}`] : []),
@@ -138,14 +138,7 @@ export function roomRows(vitals: object | null, { hard, soft }: WholeNode["thres
 function threshold(text: string | undefined, capacity: number): RoomThreshold | null {
   if (text === undefined) return null;
   const percent = /^(\d+(?:\.\d+)?)%$/.exec(text)?.[1];
-  if (percent !== undefined) return { text, amount: (capacity * Number(percent)) / 100 };
+  if (percent !== undefined) return { text, amount: Math.floor((capacity * Number(percent)) / 100) };
   const quantity = parseQuantity(text);
   return { text, amount: quantity.ok ? Number(valueOf(quantity.value)) : null };
-}
-
-/** Returns a quantity for people: memory and disk space as bytesText formats them, other quantities unchanged. */
-export function quantityWords(resource: string, quantity: string): string {
-  if (!/^(memory|ephemeral-storage|hugepages-.*)$/.test(resource)) return quantity;
-  const parsed = parseQuantity(quantity);
-  return parsed.ok ? bytesText(Number(valueOf(parsed.value))) : quantity;
 }

@@ -1,9 +1,12 @@
 // Places bands, marks and ticks on a time axis of a given width, and draws too narrow ones together.
+import { absolute, type ZoneOffset } from "../base/relative-time.ts";
+import { stateText } from "../base/words.ts";
 import {
   type BandLook,
   type DrawnBand,
   type DrawnMark,
   lookOf,
+  SILENT_STATUS,
   STATE_TRACK_NAME,
   type TimeWindow,
 } from "./timeline-data.ts";
@@ -13,19 +16,18 @@ export interface PlacedBand {
   x: number;
   width: number;
   look: BandLook;
-  /** The text in the rectangle. "" if there is no room for it. */
+  /** The text in the rectangle, which the style sheet shortens. "" if the rectangle is too narrow. */
   label: string;
   /** The bands of the rectangle, in order of time. Never empty. */
   of: readonly DrawnBand[];
 }
 
 /** The least width of a rectangle in pixels, so that a second stays visible. Narrower bands are drawn together. */
-const LEAST_WIDTH = 3;
+export const LEAST_WIDTH = 3;
 /** The looks from worst to best. A rectangle of several bands has the worst band's look. */
 const WORST_FIRST: readonly BandLook[] = ["bad", "silent", "held", "unknown", "off", "waiting", "good"];
-/** The average width of a character of the label, in pixels. */
-const CHARACTER_WIDTH = 6.4;
-const LABEL_PADDING = 12;
+/** The least width of a rectangle with a label, in pixels: some characters, and the ellipsis of a longer text. */
+const LABEL_FROM = 44;
 
 interface Placing {
   x: number;
@@ -75,14 +77,14 @@ function finished({ x, end, of }: Placing): PlacedBand {
 
 function labelOf({ of, width }: Omit<PlacedBand, "label">): string {
   const [band] = of;
-  if (!band || of.length > 1) return "";
-  const room = Math.floor((width - LABEL_PADDING) / CHARACTER_WIDTH);
-  if (room < band.status.length) return "";
-  const whole = band.text === "" ? band.status : `${band.status} · ${band.text}`;
-  if (whole.length <= room) return whole;
-  // With too little room the text is left out, because its first letters would mean nothing.
-  return room < band.status.length + 12 ? band.status : `${whole.slice(0, room - 1).trimEnd()}…`;
+  if (!band || of.length > 1 || width < LABEL_FROM) return "";
+  const status = statusWord(band.track, band.status);
+  return band.text === "" ? status : `${status} · ${band.text}`;
 }
+
+/** Returns the words of a status in its track, like `Not ready` or `True`. */
+export const statusWord = (track: string, status: string): string =>
+  track === STATE_TRACK_NAME || status === SILENT_STATUS ? stateText(status) : status;
 
 /** Returns the rectangle at a place, or null if nothing is known there. */
 export function bandAt(placed: readonly PlacedBand[], x: number): PlacedBand | null {
@@ -90,7 +92,7 @@ export function bandAt(placed: readonly PlacedBand[], x: number): PlacedBand | n
 }
 
 /** A mark on the axis, for one event or for several events whose marks would overlap. */
-interface PlacedMark {
+export interface PlacedMark {
   x: number;
   /** The events of the mark, in order of time. Never empty. */
   of: readonly DrawnMark[];
@@ -162,11 +164,6 @@ export function trackWord(track: string): string {
   return track === STATE_TRACK_NAME ? "State" : track;
 }
 
-/** Returns the minutes by which local time is ahead of UTC, typically minus Date's getTimezoneOffset. */
-export type ZoneOffset = (atMs: number) => number;
-
-export const localOffset: ZoneOffset = (atMs) => -new Date(atMs).getTimezoneOffset();
-
 /** Returns the place of a time in pixels: 0 for the window's begin, `width` for its end. Other times are outside. */
 export function placeOf(atMs: number, { fromMs, toMs }: TimeWindow, width: number): number {
   return ((atMs - fromMs) / (toMs - fromMs)) * width;
@@ -198,7 +195,7 @@ const FIRST_MONDAY_MS = 4 * DAY;
 
 export interface TimeTick {
   atMs: number;
-  /** The text of the tick, like `14:30`, `14:30:10` or `22 Nov`. */
+  /** The text of the tick, like `14:30`, `14:30:10` or `2026-11-22`. */
   text: string;
   /** true if the tick begins a day, while other ticks are within days. */
   isDay: boolean;
@@ -229,27 +226,19 @@ function momentOf(local: number, offset: ZoneOffset): number {
   return local - offset(guess) * MINUTE;
 }
 
-const MONTHS = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+/** The times of ticks are local already. */
+const UTC: ZoneOffset = () => 0;
 
 function tick(atMs: number, local: number, stepMs: number): TimeTick {
   const isMidnight = local % DAY === 0;
   const isDay = isMidnight && stepMs < DAY;
-  return { atMs, text: isMidnight ? dayText(local) : clockText(local, stepMs < MINUTE), isDay };
-}
-
-function dayText(local: number): string {
-  const date = new Date(local);
-  return `${date.getUTCDate()} ${MONTHS[date.getUTCMonth()]}`;
+  return {
+    atMs,
+    text: isMidnight ? absolute(local, UTC).slice(0, 10) : clockText(local, stepMs < MINUTE),
+    isDay,
+  };
 }
 
 function clockText(local: number, hasSeconds: boolean): string {
-  return new Date(local).toISOString().slice(11, hasSeconds ? 19 : 16);
-}
-
-/** Formats a time for a sentence: `22 Nov 14:03:09`, with the year if it is not the present year. */
-export function momentText(atMs: number, offset: ZoneOffset, nowMs: number): string {
-  const local = atMs + offset(atMs) * MINUTE;
-  const year = new Date(local).getUTCFullYear();
-  const isThisYear = year === new Date(nowMs + offset(nowMs) * MINUTE).getUTCFullYear();
-  return `${dayText(local)}${isThisYear ? "" : ` ${year}`} ${clockText(local, true)}`;
+  return absolute(local, UTC).slice(11, hasSeconds ? 19 : 16);
 }

@@ -34,7 +34,7 @@ export interface DrawnTimeline
 
 export const STATE_TRACK_NAME = "state";
 /** The status in the track `state` while the machine did not report. */
-const SILENT_STATUS = "silent";
+export const SILENT_STATUS = "silent";
 
 export function drawnTimeline(answer: TimelineAnswer): DrawnTimeline {
   const { since, until, knownSince, bands, marks, ...rest } = answer;
@@ -98,11 +98,24 @@ export function lookOf(track: string, status: string): BandLook {
   return isWell({ type: track, status }) ? "good" : "bad";
 }
 
+/** Returns true for a silence that began with a condition as it should not be: the band's text is `was True`. */
+export const wasBad = ({ track, status, text }: DrawnBand): boolean =>
+  status === SILENT_STATUS && text.startsWith(WAS) && lookOf(track, text.slice(WAS.length)) === "bad";
+const WAS = "was ";
+
+/** Returns the spans without reports that count, each with its look, in order. */
+export function uncounted(bands: readonly DrawnBand[]): (TimeWindow & { look: "silent" | "held" })[] {
+  return bands.flatMap(({ track, status, fromMs, toMs }) => {
+    if (track !== STATE_TRACK_NAME || !(status === SILENT_STATUS || status === "blocked")) return [];
+    return [{ fromMs, toMs, look: status === SILENT_STATUS ? ("silent" as const) : ("held" as const) }];
+  });
+}
+
 export const LOOK_WORDS: Readonly<Record<BandLook, string>> = {
   good: "good",
   bad: "bad",
   unknown: "unknown",
-  silent: "silent: no reports",
+  silent: "not reporting",
   held: "not written: cluster unreachable, or blocked",
   waiting: "waits for approval",
   off: "revoked",

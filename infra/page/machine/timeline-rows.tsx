@@ -1,19 +1,16 @@
 // Draws a timeline's rows: a band per track, signs of events above, the time below, and a text about the choice.
 import { type ReadonlySignal, type Signal, useSignal } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { shortDuration } from "../base/relative-time.ts";
+import { absolute, localOffset, shortDuration } from "../base/relative-time.ts";
 import {
   bandAt,
-  kindOf,
-  localOffset,
-  MARK_WORDS,
-  momentText,
+  LEAST_WIDTH,
   type PlacedBand,
   placedBands,
-  placedMarks,
   placeOf,
-  signOf,
+  statusWord,
   timeAt,
+  type TimeTick,
   timeTicks,
   trackWord,
 } from "./timeline-bands.ts";
@@ -26,13 +23,14 @@ import {
   type DrawnTimeline,
   LOOK_WORDS,
   tracksOf,
+  wasBad,
 } from "./timeline-data.ts";
+import { MarkLines, Marks } from "./timeline-marks.tsx";
 
 const ROW_HEIGHT = 22;
 const TICK_WIDTH = 84;
-const MARK_WIDTH = 26;
 
-/** The band or mark that the pointer is over, or that keys have chosen. */
+/** The band that the pointer is over, or that keys have chosen. */
 interface Pointed {
   track: string;
   band: PlacedBand;
@@ -70,6 +68,8 @@ export function TimelineRows({
         tabIndex={0}
         aria-label="Bands: the arrow keys go from one to the next. All of it is in the table below."
         onKeyDown={choose}
+        // The pointer gives no focus: otherwise the arrow keys would go through bands after a drag.
+        onMouseDown={(event) => event.preventDefault()}
         onBlur={() => (pointed.value = null)}
       >
         {rows.map(({ track, placed }) => (
@@ -126,37 +126,47 @@ function Row({ track, placed, known, pointed }: RowProps) {
       <span class="timeline-name" title={track}>
         {trackWord(track)}
       </span>
-      <svg
+      <div
         class="timeline-band"
-        width={width}
-        height={ROW_HEIGHT}
         aria-hidden="true"
         onPointerMove={point}
         onPointerDown={point}
         onPointerLeave={() => (pointed.value = null)}
       >
-        {to > from && (
-          <rect class="none" x={from} width={to - from} height={ROW_HEIGHT} fill="url(#timeline-none)" />
+        <svg width={width} height={ROW_HEIGHT}>
+          {to > from && (
+            <rect class="none" x={from} width={to - from} height={ROW_HEIGHT} fill="url(#timeline-none)" />
+          )}
+          {placed.map((each) => (
+            <Band key={keyOf(each.of[0])} {...each} />
+          ))}
+          <Outline track={track} pointed={pointed} />
+        </svg>
+        {placed.map(
+          ({ x, width, look, label, of }) =>
+            label && (
+              <span
+                key={keyOf(of[0])}
+                class={`label look-${look}`}
+                style={{ left: `${x + 4}px`, maxWidth: `${width - 8}px` }}
+              >
+                {label}
+              </span>
+            ),
         )}
-        {placed.map((each) => (
-          <Band key={keyOf(each.of[0])} {...each} />
-        ))}
-        <Outline track={track} pointed={pointed} />
-      </svg>
+      </div>
     </div>
   );
 }
 
 const keyOf = (band: DrawnBand | undefined) => `${band?.fromMs} ${band?.status}`;
 
-function Band({ x, width, look, label }: PlacedBand) {
+function Band({ x, width, look, of: [first] }: PlacedBand) {
   return (
     <>
       <rect class={`band look-${look}`} x={x} width={width} height={ROW_HEIGHT} fill={fillOf(look)} />
-      {label && (
-        <text class={`label look-${look}`} x={x + 7} y={ROW_HEIGHT / 2}>
-          {label}
-        </text>
+      {first && wasBad(first) && (
+        <rect class="band look-bad" x={x} width={Math.min(LEAST_WIDTH, width)} height={ROW_HEIGHT} />
       )}
     </>
   );
@@ -171,51 +181,6 @@ function Outline({ track, pointed }: Pick<RowProps, "track" | "pointed">) {
   );
 }
 
-interface MarksProps {
-  marks: readonly DrawnMark[];
-  pointed: Signal<readonly DrawnMark[] | null>;
-  onMark: (mark: DrawnMark) => void;
-}
-
-function Marks({ marks, pointed, onMark }: MarksProps) {
-  const { window, width, nowMs } = useBoard();
-  const placed = placedMarks(marks, window, { width, apartBy: MARK_WIDTH });
-  return (
-    <div class="timeline-row">
-      <span class="timeline-name">Happened</span>
-      <div class="timeline-marks" style={{ width: `${width}px` }}>
-        {placed.map((each) => {
-          const [first] = each.of;
-          if (!first) return null;
-          const kind = signOf(each);
-          const text = marksText(each.of, nowMs);
-          const point = () => (pointed.value = each.of);
-          const leave = () => (pointed.value = null);
-          const count = each.of.length > 99 ? "99+" : each.of.length > 1 ? `${each.of.length}` : "";
-          return (
-            <button
-              key={`${first.atMs} ${first.text}`}
-              type="button"
-              class={`timeline-mark mark-${kind}`}
-              style={{ left: `${each.x}px` }}
-              title={count ? text : undefined}
-              aria-label={count ? `${count} marks: ${text}` : text}
-              onPointerEnter={point}
-              onPointerLeave={leave}
-              onFocus={point}
-              onBlur={leave}
-              onClick={() => onMark(first)}
-            >
-              <MarkSign kind={kind} />
-              {count && <span class="count">{count}</span>}
-            </button>
-          );
-        })}
-      </div>
-    </div>
-  );
-}
-
 export function TimeAxis() {
   const { window, width } = useBoard();
   const ticks = timeTicks(window, Math.floor(width / TICK_WIDTH), localOffset);
@@ -223,34 +188,48 @@ export function TimeAxis() {
     <div class="timeline-row timeline-axis" aria-hidden="true">
       <span class="timeline-name" />
       <svg width={width} height="20">
-        {ticks.map(({ atMs, text, isDay }) => {
-          const x = placeOf(atMs, window, width);
-          const anchor = x < 20 ? "start" : x > width - 20 ? "end" : "middle";
-          return (
-            <g key={atMs} class={isDay ? "day" : ""}>
-              <path d={`M${x} 0V5`} />
-              <text x={x} y="17" text-anchor={anchor}>
-                {text}
-              </text>
-            </g>
-          );
-        })}
+        {ticks.map((tick) => (
+          <Tick key={tick.atMs} tick={tick} />
+        ))}
       </svg>
       <PointerTime />
     </div>
   );
 }
 
-const TIME_HALF = 56;
+/** Half of the width of the pointer's time, in pixels, as in the style sheet. */
+const TIME_HALF = 66;
+/** Half of the width of a character of a tick, in pixels, rounded up. */
+const HALF_CHARACTER = 3.5;
+
+/** Draws a tick. The text is left out where the edge, or the pointer's time, would cut it. */
+function Tick({ tick: { atMs, text, isDay } }: { tick: TimeTick }) {
+  const { window, width, pointerX } = useBoard();
+  const x = placeOf(atMs, window, width);
+  const half = text.length * HALF_CHARACTER;
+  const pointer = pointerX.value;
+  const isHidden = pointer !== null && Math.abs(timePlace(pointer, width) - x) < TIME_HALF + half;
+  return (
+    <g class={isDay ? "day" : ""}>
+      <path d={`M${x} 0V5`} />
+      {!isHidden && x >= half && x <= width - half && (
+        <text x={x} y="17" text-anchor="middle">
+          {text}
+        </text>
+      )}
+    </g>
+  );
+}
+
+const timePlace = (x: number, width: number) => Math.min(width - TIME_HALF, Math.max(TIME_HALF, x));
 
 function PointerTime() {
-  const { pointerX, window, width, gutter, nowMs } = useBoard();
+  const { pointerX, window, width, gutter } = useBoard();
   const x = pointerX.value;
   if (x === null) return null;
-  const place = Math.min(width - TIME_HALF, Math.max(TIME_HALF, x));
   return (
-    <span class="timeline-time" style={{ left: `${gutter + place}px` }}>
-      {momentText(timeAt(x, window, width), localOffset, nowMs)}
+    <span class="timeline-time" style={{ left: `${gutter + timePlace(x, width)}px` }}>
+      {absolute(timeAt(x, window, width))}
     </span>
   );
 }
@@ -261,20 +240,19 @@ interface PointedTextProps {
 }
 
 function PointedText({ pointed, marks }: PointedTextProps) {
-  const { nowMs } = useBoard();
   const at = pointed.value;
   const of = marks.value;
   if (of)
     return (
       <div class="timeline-pointed timeline-text">
-        <MarkLines of={of} nowMs={nowMs} />
+        <MarkLines of={of} />
       </div>
     );
   return (
     <div class="timeline-pointed timeline-text">
       <p aria-live="polite">
         {at ? (
-          <BandText track={at.track} of={at.band.of} nowMs={nowMs} />
+          <BandText track={at.track} of={at.band.of} />
         ) : (
           <span class="quiet">Point at a band or a mark to read it; drag over a range to zoom in.</span>
         )}
@@ -283,62 +261,31 @@ function PointedText({ pointed, marks }: PointedTextProps) {
   );
 }
 
-/** Draws the text of a mark. Screen readers skip it, because the mark's button has the text as its name. */
-function MarkLines({ of, nowMs }: { of: readonly DrawnMark[]; nowMs: number }) {
-  const [first, ...more] = of;
-  if (!first) return null;
-  return (
-    <p aria-hidden="true">
-      <strong>{momentText(first.atMs, localOffset, nowMs)}</strong> {markWords(first)}
-      {more.length > 0 && (
-        <span class="quiet">
-          {" "}
-          · {more.length === 1 ? "one more" : `${more.length} more`}, until{" "}
-          {momentText(more.at(-1)?.atMs ?? first.atMs, localOffset, nowMs)}
-        </span>
-      )}
-    </p>
-  );
-}
-
-const markWords = (mark: DrawnMark) => `${MARK_WORDS[kindOf(mark)] ?? mark.kind}: ${mark.text}`;
-
-const MOST_SAID = 8;
-
-/** Returns a line for each event of a mark. Events after the first MOST_SAID are only counted. */
-function marksText(marks: readonly DrawnMark[], nowMs: number): string {
-  const lines = marks
-    .slice(0, MOST_SAID)
-    .map((mark) => `${momentText(mark.atMs, localOffset, nowMs)}, ${markWords(mark)}`);
-  const more = marks.length - lines.length;
-  return [...lines, ...(more > 0 ? [`and ${more} more`] : [])].join("\n");
-}
-
-function BandText({ track, of, nowMs }: { track: string; of: readonly DrawnBand[]; nowMs: number }) {
+function BandText({ track, of }: { track: string; of: readonly DrawnBand[] }) {
   const [first] = of;
   const last = of.at(-1);
   if (!first || !last) return null;
   const text =
     of.length > 1
-      ? `${of.length} bands, too narrow to be drawn apart; the last: ${last.status}`
-      : first.status;
+      ? `${of.length} bands, too narrow to be drawn apart; the last: ${statusWord(track, last.status)}`
+      : statusWord(track, first.status);
   return (
     <>
       <strong>
         {trackWord(track)}: {text}
       </strong>{" "}
-      {bandSpan(first.fromMs, last, nowMs)}
+      {bandSpan(first.fromMs, last)}
       {last.text && <span class="quiet"> {last.text}</span>}
     </>
   );
 }
 
-/** Returns the span of a band, like `22 Nov 14:02:11 – 22 Nov 14:31:02 (28m)` or `since 22 Nov 14:02:11 (28m)`. */
-function bandSpan(fromMs: number, { toMs, isOpen }: DrawnBand, nowMs: number): string {
-  const from = momentText(fromMs, localOffset, nowMs);
+/** Returns the span of a band: `2026-11-22 14:02:11 – 14:31:02 (28m)`, or `since 2026-11-22 14:02:11 (28m)`. */
+function bandSpan(fromMs: number, { toMs, isOpen }: DrawnBand): string {
+  const from = absolute(fromMs);
   const lasts = shortDuration(toMs - fromMs);
   if (isOpen) return `since ${from} (${lasts})`;
-  return `${from} – ${withoutSameDay(momentText(toMs, localOffset, nowMs), from)} (${lasts})`;
+  return `${from} – ${withoutSameDay(absolute(toMs), from)} (${lasts})`;
 }
 
 const withoutSameDay = (to: string, from: string) => {
@@ -365,37 +312,6 @@ export function BandLegend({ looks }: { looks: ReadonlySet<BandLook> }) {
         no data
       </li>
     </ul>
-  );
-}
-
-/** The path of each kind of mark in a square of 16. Shapes differ, so that colour is never the only sign. */
-const SHAPES: Readonly<Record<string, string>> = {
-  // The shapes: person, arrow that turns back, diamond, bars, flag, hexagon, plus, key, clock, pin, cloud, chip.
-  operator:
-    "M8 1.500a3.200 3.200 0 1 1 0 6.400 3.200 3.200 0 0 1 0-6.400ZM2 14.500c0-3.500 2.600-5.500 6-5.500s6 2 6 5.500Z",
-  reboot: "M8 2.200V0l4.500 3.500L8 7V4.600a4.100 4.100 0 1 0 4.100 4.100h2.400A6.500 6.500 0 1 1 8 2.200Z",
-  version: "M8 1l7 7-7 7-7-7Z",
-  capacity: "M1.500 9h3.500v6H1.500Zm4.800-4h3.500v10H6.300ZM11 1h3.500v14H11Z",
-  phase: "M3 1h2v1h9l-2.500 3.500L14 9H5v6H3Z",
-  runtime: "M8 .8l6.300 3.600v7.200L8 15.200l-6.300-3.600V4.400Zm0 3.400L4.700 6v4L8 11.800l3.300-1.800V6Z",
-  registration: "M6.200 1h3.600v5.200H15v3.600H9.800V15H6.200V9.800H1V6.200h5.200Z",
-  identity:
-    "M5 4a4 4 0 0 1 3.800 2.800H15v2.600h-1.500V12H11V9.400H8.800A4 4 0 1 1 5 4Zm0 2.600a1.400 1.400 0 1 0 0 2.800 1.400 1.400 0 0 0 0-2.800Z",
-  clock: "M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm-1 2.500V9h4.500V7H9V3.500Z",
-  address: "M8 1a5 5 0 0 1 5 5c0 3.500-5 9-5 9S3 9.500 3 6a5 5 0 0 1 5-5Zm0 3a2 2 0 1 0 0 4 2 2 0 0 0 0-4Z",
-  cloud: "M4.500 13A3.500 3.500 0 0 1 4 6.100 4.200 4.200 0 0 1 12.100 6.500 3.300 3.300 0 0 1 12 13Z",
-  hardware:
-    "M3.500 3.500h9v9h-9Zm2-3h1.500v2H5.500Zm3.500 0h1.500v2H9Zm-3.500 13h1.500v2H5.500Zm3.500 0h1.500v2H9ZM.5 5.500h2V7h-2Zm0 3.500h2v1.500h-2Zm13-3.500h2V7h-2Zm0 3.500h2v1.500h-2Z",
-  apiserver: "M1 14.500 8 1l7 13.500Z",
-  condition: "M8 1a7 7 0 1 1 0 14A7 7 0 0 1 8 1Zm-1 3v5h2V4Zm0 6.200v2h2v-2Z",
-};
-const OTHER = "M8 4a4 4 0 1 1 0 8 4 4 0 0 1 0-8Z";
-
-function MarkSign({ kind }: { kind: string }) {
-  return (
-    <svg class="sign" viewBox="0 0 16 16" width="13" height="13" aria-hidden="true">
-      <path d={SHAPES[kind] ?? OTHER} fill="currentColor" fill-rule="evenodd" />
-    </svg>
   );
 }
 

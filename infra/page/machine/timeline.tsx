@@ -4,11 +4,11 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 import { amountText } from "../base/amounts.ts";
 import { machinePath } from "../base/api.ts";
-import { shortDuration } from "../base/relative-time.ts";
+import { absolute, shortDuration } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 import { useAnswer } from "../parts/answer.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
-import { type Column, Table } from "../parts/table.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
 import { lineSubjects, thinnedRows } from "./lines-data.ts";
 import { Lines } from "./lines.tsx";
 import {
@@ -21,7 +21,7 @@ import {
   useChosenRange,
   windowOf,
 } from "./range.tsx";
-import { kindOf, localOffset, MARK_WORDS, momentText, trackWord } from "./timeline-bands.ts";
+import { kindOf, MARK_WORDS, statusWord, trackWord } from "./timeline-bands.ts";
 import { TimelineBoard } from "./timeline-board.tsx";
 import {
   type DrawnMark,
@@ -47,7 +47,7 @@ export function MachineTimeline({ name }: { name: string }) {
       {fault && (
         <FaultNotice what={timeline ? STALE : "The timeline could not be read"} fault={fault} again={again} />
       )}
-      {timeline && <Odd timeline={timeline} fromMs={window.fromMs} nowMs={nowMs} />}
+      {timeline && <Odd timeline={timeline} fromMs={window.fromMs} />}
       <BandPatterns />
       <TimelineBoard window={window} nowMs={nowMs} isBusy={isLoading}>
         {timeline ? (
@@ -60,7 +60,7 @@ export function MachineTimeline({ name }: { name: string }) {
           <p class="quiet timeline-empty">{fault ? "Nothing to show." : "Loading the timeline …"}</p>
         )}
       </TimelineBoard>
-      {timeline && <TimelineTable timeline={timeline} nowMs={nowMs} wanted={wanted} />}
+      {timeline && <TimelineTable timeline={timeline} wanted={wanted} />}
     </div>
   );
 }
@@ -71,7 +71,7 @@ function Legend({ timeline: { bands } }: { timeline: DrawnTimeline }) {
 }
 
 /** Draws notes about spans that the drawing lacks. */
-function Odd({ timeline, fromMs, nowMs }: { timeline: DrawnTimeline; fromMs: number; nowMs: number }) {
+function Odd({ timeline, fromMs }: { timeline: DrawnTimeline; fromMs: number }) {
   const { knownSinceMs, isCut } = timeline;
   const isPartly = knownSinceMs !== null && knownSinceMs > fromMs;
   if (knownSinceMs === null) return <Notice kind="quiet">Nothing is known of this machine yet.</Notice>;
@@ -85,8 +85,8 @@ function Odd({ timeline, fromMs, nowMs }: { timeline: DrawnTimeline; fromMs: num
       )}
       {isPartly && (
         <p class="quiet timeline-since">
-          Nothing is known from before {momentText(knownSinceMs, localOffset, nowMs)}: the machine was
-          enrolled then, or older lines are not kept.
+          Nothing is known from before {absolute(knownSinceMs)}: the machine was enrolled then, or older lines
+          are not kept.
         </p>
       )}
     </>
@@ -133,11 +133,13 @@ function useTimeline(name: string, chosen: TimeRange | null) {
   return { timeline, range, window: window.current, nowMs, fault, isLoading, again };
 }
 
-/** Returns the chosen range, or the range that fits the first answer, so that the drawing does not jump later. */
+/** Returns the chosen range, or the range that fits the last answer: it grows with the time of a new machine. */
 function useFitting(chosen: TimeRange | null, answered: DrawnTimeline | null): TimeRange {
-  const fitting = useRef<TimeRange>(null);
-  if (answered) fitting.current ??= fittingRange(answered.knownSinceMs, answered.toMs);
-  return chosen ?? fitting.current ?? LAST_DAY;
+  const fitting = useMemo(
+    () => (answered ? fittingRange(answered.knownSinceMs, answered.toMs) : LAST_DAY),
+    [answered],
+  );
+  return chosen ?? fitting;
 }
 
 function covers(answered: DrawnTimeline, wanted: TimeWindow, hasEnd: boolean): boolean {
@@ -197,7 +199,7 @@ function linesOf({ bands, marks }: DrawnTimeline): Line[] {
     id: `${track}-${fromMs}`,
     fromMs,
     toMs: isOpen ? undefined : toMs,
-    what: `${trackWord(track)}: ${status}`,
+    what: `${trackWord(track)}: ${statusWord(track, status)}`,
     text,
     mark: null,
   }));
@@ -211,11 +213,10 @@ function linesOf({ bands, marks }: DrawnTimeline): Line[] {
 
 interface TableProps {
   timeline: DrawnTimeline;
-  nowMs: number;
   wanted: WantedLine | null;
 }
 
-function TimelineTable({ timeline, nowMs, wanted }: TableProps) {
+function TimelineTable({ timeline, wanted }: TableProps) {
   const [isOpen, setOpen] = useState(false);
   useEffect(() => {
     if (wanted) setOpen(true);
@@ -229,15 +230,15 @@ function TimelineTable({ timeline, nowMs, wanted }: TableProps) {
       <summary>As a table</summary>
       {isOpen && (
         <>
-          <LinesTable timeline={timeline} nowMs={nowMs} wanted={wanted} />
-          <Samples timeline={timeline} nowMs={nowMs} />
+          <LinesTable timeline={timeline} wanted={wanted} />
+          <Samples timeline={timeline} />
         </>
       )}
     </details>
   );
 }
 
-function LinesTable({ timeline, nowMs, wanted }: TableProps) {
+function LinesTable({ timeline, wanted }: TableProps) {
   const lines = useMemo(() => linesOf(timeline), [timeline.bands, timeline.marks]);
   useEffect(() => {
     // Marks are compared by value, because a later answer has other objects for them.
@@ -246,41 +247,39 @@ function LinesTable({ timeline, nowMs, wanted }: TableProps) {
     row?.scrollIntoView({ block: "center" });
     row?.focus({ preventScroll: true });
   }, [wanted]);
-  const moment = (ms: number) => momentText(ms, localOffset, nowMs);
   const columns: readonly Column<Line>[] = [
-    { head: "From", class: "when", cell: ({ fromMs }) => moment(fromMs) },
-    { head: "To", class: "when", cell: ({ fromMs, toMs }) => toText(fromMs, toMs, moment) },
-    { head: "What", cell: ({ what }) => what },
-    { head: "Text", class: "what", cell: ({ text }) => text },
+    { head: "From", class: "unbroken", cell: ({ fromMs }) => absolute(fromMs) },
+    { head: "To", class: "unbroken", cell: ({ fromMs, toMs }) => toText(fromMs, toMs) },
+    { head: "What", class: "unbroken", cell: ({ what }) => what },
+    { head: "Text", class: "what wrap", cell: ({ text }) => text },
   ];
   if (lines.length === 0) return <p class="quiet">Nothing is known of this time.</p>;
   return (
-    <div class="scroll" role="region" aria-label="Bands and marks" tabIndex={0}>
-      <Table
-        caption="What was so from when to when, and what happened; the oldest first"
-        rows={lines}
-        columns={columns}
-        keyOf={({ id }) => id}
-        rowId={({ id, mark }) => (mark ? `timeline-${id}` : undefined)}
-      />
-    </div>
+    <DataTable
+      label="Bands and marks"
+      caption="States with their begin and end, and events; the oldest first"
+      rows={lines}
+      columns={columns}
+      keyOf={({ id }) => id}
+      rowId={({ id, mark }) => (mark ? `timeline-${id}` : undefined)}
+    />
   );
 }
 
-function toText(fromMs: number, toMs: number | null | undefined, moment: (ms: number) => string): string {
+function toText(fromMs: number, toMs: number | null | undefined): string {
   if (toMs === null) return "–";
-  return toMs === undefined ? "still so" : `${moment(toMs)} (${shortDuration(toMs - fromMs)})`;
+  return toMs === undefined ? "still so" : `${absolute(toMs)} (${shortDuration(toMs - fromMs)})`;
 }
 
 const isSameMark = (a: DrawnMark, b: DrawnMark) => a.atMs === b.atMs && a.text === b.text;
 
-function Samples({ timeline: { samples }, nowMs }: Pick<TableProps, "timeline" | "nowMs">) {
+function Samples({ timeline: { samples } }: Pick<TableProps, "timeline">) {
   const subjects = lineSubjects(samples.signals, samples.values);
   const rows = thinnedRows(samples.at.length, MOST_SAMPLES);
   if (rows.length === 0) return null;
   const every = Math.ceil(samples.at.length / rows.length);
   const columns: readonly Column<number>[] = [
-    { head: "At", class: "when", cell: (row) => momentText(samples.at[row] ?? 0, localOffset, nowMs) },
+    { head: "At", class: "unbroken", cell: (row) => absolute(samples.at[row] ?? 0) },
     ...subjects.map(({ signal, title, unit }) => ({
       head: title,
       class: "number",
@@ -290,10 +289,15 @@ function Samples({ timeline: { samples }, nowMs }: Pick<TableProps, "timeline" |
       },
     })),
   ];
-  const caption = `What was left at the least, sampled${every > 1 ? ` (one of ${every} samples)` : ""}`;
+  const caption = `The least that was available, sampled${every > 1 ? ` (one of ${every} samples)` : ""}`;
   return (
-    <div class="scroll" role="region" aria-label="Samples" tabIndex={0}>
-      <Table caption={caption} rows={rows} columns={columns} keyOf={(row) => row} />
-    </div>
+    <DataTable
+      label="Samples"
+      caption={caption}
+      rows={rows}
+      columns={columns}
+      keyOf={(row) => row}
+      narrow="scrolls"
+    />
   );
 }

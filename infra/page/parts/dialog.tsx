@@ -8,6 +8,8 @@ interface DialogProps {
   children: ComponentChildren;
 }
 
+const FIELD = "form :is(input, select, textarea):not(:disabled)";
+
 /** Draws a dialog, which is open as long as it is mounted. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const dialog = useRef<HTMLDialogElement>(null);
@@ -15,6 +17,8 @@ export function Dialog({ title, onClose, children }: DialogProps) {
   useEffect(() => {
     const before = document.activeElement;
     dialog.current?.showModal();
+    // The browser focuses the first button, which closes the dialog. A form begins with its first field.
+    dialog.current?.querySelector<HTMLElement>(FIELD)?.focus();
     return () => {
       if (before instanceof HTMLElement) before.focus();
     };

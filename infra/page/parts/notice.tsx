@@ -1,6 +1,7 @@
 // Draws a box with a message: an error, a warning or a note.
 import type { ComponentChildren } from "preact";
 import type { RequestFault } from "../base/api.ts";
+import { sentenceOf } from "../base/words.ts";
 
 interface NoticeProps {
   kind: "fault" | "warning" | "quiet";
@@ -27,7 +28,7 @@ export function FaultNotice({ what, fault, again }: FaultNoticeProps) {
   return (
     <Notice kind="fault">
       <p>
-        <strong>{what}</strong>: {fault.message}.
+        <strong>{what}</strong>: {sentenceOf(fault.message)}
       </p>
       {again && (
         <button type="button" onClick={again}>

@@ -1,5 +1,6 @@
 // Draws a machine's state as a sign and a word, so that colour is never the only sign.
 import type { FleetState } from "../../../shared/fleet/state.ts";
+import { stateText } from "../base/words.ts";
 
 /** The shape of each state, as a path in a square of 16. */
 const SHAPES: Readonly<Record<FleetState, string>> = {
@@ -28,9 +29,9 @@ export function StateSign({ state }: { state: string }) {
 
 export function StateWord({ state }: { state: string }) {
   return (
-    <span class={`state state-${state}`}>
+    <span class={`state state-${state}`} title={`In a search: state:${state}`}>
       <StateSign state={state} />
-      {state}
+      {stateText(state)}
     </span>
   );
 }

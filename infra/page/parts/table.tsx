@@ -1,4 +1,4 @@
-// Draws tables, and a box that scrolls content wider than the screen.
+// Draws tables, which become cards on a phone, and a box that scrolls content wider than the screen.
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 
@@ -30,16 +30,19 @@ export function ScrollBox({ label, class: className = "", children }: ScrollBoxP
 }
 
 export interface Column<Row> {
+  /** The head of the column, and the name of the value in a card. */
   head: string;
-  hint?: string;
-  /** The class of the column's cells. The class `number` also aligns the head. */
-  class?: string;
+  hint?: string | undefined;
+  /** The class of the column's cells: `number` (which also aligns the head), `unbroken`, `wrap`, `mono`. */
+  class?: string | undefined;
   cell: (row: Row) => ComponentChildren;
   /** true if the cell is the heading of its row. */
   isRowHead?: true;
 }
 
 interface TableProps<Row> {
+  /** The name of the table for screen readers, like "Join tokens". */
+  label: string;
   rows: readonly Row[];
   columns: readonly Column<Row>[];
   keyOf: (row: Row) => string | number;
@@ -50,56 +53,70 @@ interface TableProps<Row> {
   caption?: ComponentChildren;
   /** Returns the ID of a row. A row with an ID can get the focus. */
   rowId?: (row: Row) => string | undefined;
+  /** Returns the group of a row. A line separates groups, whose rows are next to each other. */
+  groupOf?: (row: Row) => string;
+  /** `scrolls`: a narrow screen scrolls the table. Otherwise the rows become cards there. */
+  narrow?: "scrolls";
 }
 
-export function Table<Row>(props: TableProps<Row>) {
-  const { rows, columns, keyOf, rowClass, actions, class: className, caption, rowId } = props;
+/** Draws a table. On a phone each row is a card: the heading of the row, then a line for each value with its name. */
+export function DataTable<Row>(props: TableProps<Row>) {
+  const { label, rows, columns, actions, class: className = "", caption, groupOf, narrow } = props;
+  const groups = groupOf ? [...Map.groupBy(rows, groupOf)] : [["", rows] as const];
   return (
-    <table class={className}>
-      {caption && <caption>{caption}</caption>}
-      <thead>
-        <tr>
-          {columns.map(({ head, hint, class: of }) => (
-            <th key={head} scope="col" class={of === "number" ? of : undefined} title={hint}>
-              {head}
-            </th>
-          ))}
-          {actions && (
-            <th scope="col">
-              <span class="visually-hidden">Actions</span>
-            </th>
-          )}
-        </tr>
-      </thead>
-      <tbody>
-        {rows.map((row) => (
-          <tr
-            key={keyOf(row)}
-            class={rowClass?.(row)}
-            id={rowId?.(row)}
-            tabIndex={rowId?.(row) === undefined ? undefined : -1}
-          >
-            {columns.map(({ head, class: of, cell, isRowHead }) => {
-              const Cell = isRowHead ? "th" : "td";
-              return (
-                <Cell key={head} class={of} scope={isRowHead && "row"}>
-                  {cell(row)}
-                </Cell>
-              );
-            })}
-            {actions && <td>{actions(row)}</td>}
+    <ScrollBox label={label}>
+      <table class={`${className} ${narrow === "scrolls" ? "" : "cards"}`} aria-label={label}>
+        {caption && <caption>{caption}</caption>}
+        <thead>
+          <tr>
+            {columns.map(({ head, hint, class: of }) => (
+              <th key={head} scope="col" class={of === "number" ? of : undefined} title={hint}>
+                {head}
+              </th>
+            ))}
+            {actions && (
+              <th scope="col">
+                <span class="visually-hidden">Actions</span>
+              </th>
+            )}
           </tr>
+        </thead>
+        {groups.map(([group, of]) => (
+          <tbody key={group}>
+            {of.map((row) => (
+              <TableRow key={props.keyOf(row)} row={row} table={props} />
+            ))}
+          </tbody>
         ))}
-      </tbody>
-    </table>
+      </table>
+    </ScrollBox>
+  );
+}
+
+function TableRow<Row>({ row, table }: { row: Row; table: TableProps<Row> }) {
+  const { columns, rowClass, rowId, actions } = table;
+  const id = rowId?.(row);
+  const buttons = actions && actions(row);
+  return (
+    <tr class={rowClass?.(row)} id={id} tabIndex={id === undefined ? undefined : -1}>
+      {columns.map(({ head, class: of, cell, isRowHead }) => {
+        const Cell = isRowHead ? "th" : "td";
+        return (
+          <Cell key={head} class={of} scope={isRowHead && "row"} data-head={head}>
+            {cell(row)}
+          </Cell>
+        );
+      })}
+      {actions && <td class="acts">{buttons}</td>}
+    </tr>
   );
 }
 
 /** Draws a table in a card. */
-export function CardTable<Row>({ label, ...table }: TableProps<Row> & { label: string }) {
+export function CardTable<Row>(props: TableProps<Row>) {
   return (
-    <ScrollBox label={label} class="card flush">
-      <Table {...table} />
-    </ScrollBox>
+    <div class="card flush">
+      <DataTable {...props} />
+    </div>
   );
 }

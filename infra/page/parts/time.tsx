@@ -1,7 +1,7 @@
 // Draws a time: how long ago, with the exact time in the operator's zone as a tooltip.
 import { computed } from "@preact/signals";
 import { useMemo } from "preact/hooks";
-import { absolute, minutesDuration, relative, shortDuration } from "../base/relative-time.ts";
+import { absolute, minutesDuration, relative, shortDuration, zoneName } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 
 interface TimeProps {
@@ -28,7 +28,7 @@ export function Time({ at, form = "ago" }: TimeProps) {
   );
   if (!isKnown) return <span class="quiet">–</span>;
   return (
-    <time dateTime={new Date(atMs).toISOString()} title={absolute(atMs)}>
+    <time dateTime={new Date(atMs).toISOString()} title={`${absolute(atMs)} ${zoneName(atMs)}`}>
       {text}
     </time>
   );

@@ -3,6 +3,7 @@ import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { PendingAnswer, PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { ComponentChildren } from "preact";
+import { quantityWords } from "../base/amounts.ts";
 import { machinePath } from "../base/api.ts";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
@@ -10,7 +11,8 @@ import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { ConfirmButton } from "../parts/form.tsx";
 import { Link, PageLinks } from "../parts/link.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
-import { ScrollBox } from "../parts/table.tsx";
+import { Pairs } from "../parts/pairs.tsx";
+import { type Column, DataTable } from "../parts/table.tsx";
 import { StateWord } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
 
@@ -70,7 +72,7 @@ function Waiting({ machine }: { machine: PendingMachine }) {
       <p>{assessment.sentence}</p>
       <SideBySide machine={machine} assessment={assessment} />
       {session.isAdmin() ? (
-        <Decision machine={machine} />
+        <Decision machine={machine} assessment={assessment} />
       ) : (
         <p class="quiet">An operator with the role admin approves or rejects it.</p>
       )}
@@ -81,44 +83,51 @@ function Waiting({ machine }: { machine: PendingMachine }) {
 function SideBySide({ machine, assessment }: { machine: PendingMachine; assessment: PendingAssessment }) {
   const { name, pinned } = machine;
   const present = useAnswer<FleetMachine>(pinned ? machinePath(name, "/summary") : null).value;
+  const ids = IDS.map(([what, field, alike]): ComparedRow => {
+    const of = (text: string | undefined) => (text ? <span class="mono">{text}</span> : "–");
+    return {
+      what,
+      asks: of(machine[field]),
+      has: of(pinned?.[field]),
+      likeness: alike ? assessment[alike] : "unknown",
+    };
+  });
+  const others: readonly Omit<ComparedRow, "likeness">[] = [
+    { what: "When", asks: <Asked machine={machine} />, has: pinned ? <Since pinned={pinned} /> : "–" },
+    {
+      what: "State",
+      asks: "waits; it has reported nothing yet",
+      has: present ? <Present machine={present} /> : "–",
+    },
+    {
+      what: "Hardware",
+      asks: <span class="quiet">known once it reports</span>,
+      has: present ? hardwareOf(present) : "–",
+    },
+    {
+      what: "Join token",
+      asks: <span class="mono">{machine.token}</span>,
+      has: present?.key.token ? <span class="mono">{present.key.token}</span> : "–",
+    },
+  ];
   return (
-    <ScrollBox label="Both machines">
-      <table class="side-by-side">
-        <thead>
-          <tr>
-            <td />
-            <th scope="col">The machine that asks</th>
-            <th scope="col">The machine that has the name</th>
-            <th scope="col">
-              <span class="visually-hidden">Are they alike?</span>
-            </th>
-          </tr>
-        </thead>
-        <tbody>
-          {IDS.map(([what, field, alike]) => (
-            <tr key={what} class={`likeness-${alike ? assessment[alike] : "unknown"}`}>
-              <th scope="row">{what}</th>
-              <td class="mono wrap">{machine[field] || "–"}</td>
-              <td class="mono wrap">{pinned?.[field] || "–"}</td>
-              <td class="verdict">{alike && ALIKE[assessment[alike]]}</td>
-            </tr>
-          ))}
-          <Known what="When" other={pinned && <Since pinned={pinned} />}>
-            asked <Time at={machine.askedAt} />
-          </Known>
-          <Known what="State" other={present && <Present machine={present} />}>
-            waits; it has reported nothing yet
-          </Known>
-          <Known what="Hardware" other={present && hardwareOf(present)}>
-            <span class="quiet">known once it reports</span>
-          </Known>
-          <Known what="Join token" other={present?.key.token} class="mono">
-            {machine.token}
-          </Known>
-        </tbody>
-      </table>
-    </ScrollBox>
+    <DataTable
+      label="Both machines"
+      class="side-by-side"
+      rows={[...ids, ...others.map((row) => ({ ...row, likeness: "unknown" as const }))]}
+      columns={COMPARED}
+      keyOf={({ what }) => what}
+      rowClass={({ likeness }) => `likeness-${likeness}`}
+    />
   );
+}
+
+interface ComparedRow {
+  what: string;
+  /** The values of the machine that asks, and of the machine that has the name. */
+  asks: ComponentChildren;
+  has: ComponentChildren;
+  likeness: Likeness;
 }
 
 /** The IDs that are compared. Keys are not among them, because they always differ. */
@@ -130,24 +139,18 @@ const IDS = [
 ] as const;
 const ALIKE: Readonly<Record<Likeness, string>> = { equal: "= equal", different: "≠ different", unknown: "" };
 
-interface KnownProps {
-  what: string;
-  other: ComponentChildren;
-  class?: string;
-  /** The content about the machine that asks for the name. */
-  children: ComponentChildren;
-}
+const COMPARED: readonly Column<ComparedRow>[] = [
+  { head: "What", class: "unbroken", isRowHead: true, cell: ({ what }) => what },
+  { head: "Asks", hint: "The machine that asks for the name", class: "wrap", cell: ({ asks }) => asks },
+  { head: "Has the name", hint: "The machine that has the name", class: "wrap", cell: ({ has }) => has },
+  { head: "Alike?", class: "verdict", cell: ({ likeness }) => ALIKE[likeness] },
+];
 
-function Known({ what, other, class: className, children }: KnownProps) {
-  return (
-    <tr>
-      <th scope="row">{what}</th>
-      <td class={className}>{children}</td>
-      <td class={className}>{other ?? "–"}</td>
-      <td />
-    </tr>
-  );
-}
+const Asked = ({ machine }: { machine: PendingMachine }) => (
+  <>
+    asked <Time at={machine.askedAt} />
+  </>
+);
 
 function Since({ pinned }: { pinned: NonNullable<PendingMachine["pinned"]> }) {
   return (
@@ -171,12 +174,18 @@ function Present({ machine }: { machine: FleetMachine }) {
 
 function hardwareOf({ capacity, versions }: FleetMachine): string {
   const { cpu, memory } = capacity;
-  const parts = [cpu && `${cpu} CPUs`, memory && `${memory} of memory`, versions.architecture, versions.os];
+  const parts = [
+    cpu && `${cpu} CPUs`,
+    memory && `${quantityWords("memory", memory)} of memory`,
+    versions.architecture,
+    versions.os,
+  ];
   return parts.filter(Boolean).join(", ") || "–";
 }
 
-function Decision({ machine }: { machine: PendingMachine }) {
+function Decision({ machine, assessment }: { machine: PendingMachine; assessment: PendingAssessment }) {
   const { name, thumbprint, pinned } = machine;
+  const isSame = assessment.machineID === "equal" && assessment.systemUUID === "equal";
   return (
     <div class="row">
       <ConfirmButton
@@ -184,8 +193,17 @@ function Decision({ machine }: { machine: PendingMachine }) {
         title={`Give the name ${name} to the machine that asks?`}
         request={{ method: "POST", path: machinePath(name, "/approve"), body: { thumbprint } }}
         done={`${name}: the machine that asked has the name`}
-        isPrimary
+        isPrimary={isSame}
       >
+        <p>
+          <strong>{assessment.sentence}</strong>
+        </p>
+        <Pairs
+          pairs={[
+            ["Key that asks", <code key="asks">{thumbprint}</code>],
+            ["Key with the name", pinned ? <code key="has">{pinned.thumbprint}</code> : "none"],
+          ]}
+        />
         <p>
           The key that asks gets the name.{" "}
           {pinned &&

@@ -8,6 +8,7 @@ import { Field } from "../parts/form.tsx";
 import { Link } from "../parts/link.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
+import { auditWords, shortId } from "./audit-words.ts";
 
 const LOGS = [
   ["operators", "Operators’ actions"],
@@ -62,7 +63,7 @@ function Target({ target, onChange }: { target: string; onChange: (name: string)
   const [text, setText] = useState(target);
   return (
     <form
-      class="row"
+      class="row fields-end"
       role="search"
       onSubmit={(event) => {
         event.preventDefault();
@@ -76,9 +77,9 @@ function Target({ target, onChange }: { target: string; onChange: (name: string)
 }
 
 const COLUMNS: readonly Column<AuditEntry>[] = [
-  { head: "When", class: "unbroken", cell: ({ at }) => <Time at={at} /> },
-  { head: "Who", class: "wrap", cell: ({ who }) => who },
-  { head: "What", class: "unbroken", cell: ({ what }) => what },
+  { head: "When", class: "unbroken", cell: ({ at }) => <Time at={at} form="absolute" /> },
+  { head: "Who", class: "wrap", cell: ({ who }) => <Ids text={who} /> },
+  { head: "What", class: "unbroken", cell: ({ what }) => <span title={what}>{auditWords(what)}</span> },
   {
     head: "To what",
     class: "wrap",
@@ -86,11 +87,16 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
       what.startsWith("machine.") && target !== "" ? (
         <Link href={hrefOf({ machine: target })}>{target}</Link>
       ) : (
-        target
+        <span title={target}>{shortId(target)}</span>
       ),
   },
-  { head: "Detail", class: "wrap", cell: ({ detail }) => detail },
+  { head: "Detail", class: "wrap", cell: ({ detail }) => <Ids text={detail} /> },
 ];
+
+/** Draws a text with its IDs shortened. The tooltip has the whole text. */
+const Ids = ({ text }: { text: string }) => (
+  <span title={text}>{text.split(" ").map(shortId).join(" ")}</span>
+);
 
 function Entries({ entries }: { entries: readonly AuditEntry[] }) {
   if (entries.length === 0) return <p class="card">The log has no such entry.</p>;

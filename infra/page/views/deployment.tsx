@@ -1,13 +1,16 @@
 // Draws the deployment: its checks, settings, operators and sessions.
+import { useState } from "preact/hooks";
 import type {
   OperatorsAnswer,
   SessionsAnswer,
+  SettingInForce,
   SettingsAnswer,
 } from "../../../shared/protocol/administration-answers.ts";
 import type { ClusterHistoryAnswer, ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
+import { absolute, relative, type ZoneOffset } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 import { AnsweredSection, useAnswer } from "../parts/answer.tsx";
-import { ConfirmButton } from "../parts/form.tsx";
+import { Check, ConfirmButton } from "../parts/form.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
 
@@ -41,8 +44,8 @@ function Impact() {
   );
 }
 
-const SETTINGS: readonly Column<SettingsAnswer["settings"][number]>[] = [
-  { head: "Name", class: "mono", cell: ({ name }) => name },
+const SETTINGS: readonly Column<SettingInForce>[] = [
+  { head: "Name", class: "mono wrap", isRowHead: true, cell: ({ name }) => name },
   {
     head: "Value",
     class: "mono wrap",
@@ -52,24 +55,39 @@ const SETTINGS: readonly Column<SettingsAnswer["settings"][number]>[] = [
   { head: "State", cell: ({ state }) => <span class={`check-${state}`}>{state}</span> },
 ];
 
+/** Draws the settings that differ from their defaults, or are wrong. The others are one click away. */
 function Settings() {
   const answer = useAnswer<SettingsAnswer>("/v1/settings");
+  const [isAll, setAll] = useState(false);
   return (
-    <AnsweredSection
-      id="settings"
-      title="Active settings"
-      answer={answer}
-      what="The settings could not be read"
-    >
-      {({ settings }) => (
-        <CardTable label="Settings" rows={settings} columns={SETTINGS} keyOf={({ name }) => name} />
-      )}
+    <AnsweredSection id="settings" title="Settings" answer={answer} what="The settings could not be read">
+      {({ settings }) => {
+        const chosen = settings.filter(({ source, state }) => source !== "default" || state !== "ok");
+        const others = settings.length - chosen.length;
+        return (
+          <>
+            <CardTable
+              label="Settings"
+              rows={isAll ? settings : chosen}
+              columns={SETTINGS}
+              keyOf={({ name }) => name}
+            />
+            {others > 0 && (
+              <Check
+                label={`Also the ${others} settings with their defaults`}
+                value={isAll}
+                onChange={setAll}
+              />
+            )}
+          </>
+        );
+      }}
     </AnsweredSection>
   );
 }
 
 const OPERATORS: readonly Column<OperatorsAnswer["operators"][number]>[] = [
-  { head: "Name", cell: ({ name }) => name },
+  { head: "Name", class: "wrap", isRowHead: true, cell: ({ name }) => name },
   { head: "Role", cell: ({ role }) => role },
   { head: "State", cell: ({ state }) => state },
   { head: "Valid until", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
@@ -134,9 +152,6 @@ function ClusterLog() {
   );
 }
 
-const SIGNS: Readonly<Record<string, string>> = { ok: "✓", warning: "!", failed: "✕" };
-const URGENT_FIRST = ["failed", "warning"];
-
 function Readiness() {
   const answer = useAnswer<ReadinessAnswer>("/readyz", undefined, 503);
   const { value, again } = answer;
@@ -157,54 +172,76 @@ function Readiness() {
       answer={answer}
       what="The readiness could not be read"
     >
-      {({ checks }) => <Checks checks={checks} />}
+      {({ checks }) => (
+        <ul class="checks">
+          {shownChecks(checks).map((check) => (
+            <CheckCard key={check.check} {...check} />
+          ))}
+        </ul>
+      )}
     </AnsweredSection>
   );
 }
 
-/** Draws the checks. Passed checks are folded if another check has failed. */
-function Checks({ checks }: Pick<ReadinessAnswer, "checks">) {
-  const wrong = URGENT_FIRST.flatMap((state) => checks.filter((each) => each.state === state));
-  const others = checks.filter((each) => !wrong.includes(each));
-  if (wrong.length === 0) return <CheckList checks={others} />;
+type ShownCheck = ReadinessAnswer["checks"][number];
+
+const URGENT_FIRST = ["failed", "warning", "ok"];
+
+/** Returns the checks of running parts, and of wrong settings: the table of settings has the others. Urgent first. */
+export function shownChecks(checks: readonly ShownCheck[]): ShownCheck[] {
+  const isSetting = ({ check }: ShownCheck) => /^[A-Z][A-Z\d_]*$/.test(check);
+  const rank = ({ state }: ShownCheck) => URGENT_FIRST.indexOf(state);
+  return checks
+    .filter((each) => !isSetting(each) || each.state !== "ok")
+    .toSorted((a, b) => rank(a) - rank(b));
+}
+
+const SIGNS: Readonly<Record<string, string>> = { ok: "✓", warning: "!", failed: "✕" };
+const TITLES: Readonly<Record<string, string>> = {
+  token: "Token",
+  registry: "Registry",
+  clock: "Clock",
+  apiserver: "Apiserver",
+  watch: "Watch of Nodes",
+  state: "Stored state",
+  limits: "Shared limits",
+};
+
+function CheckCard({ check, state, message, cure, since }: ShownCheck) {
+  const { clock } = usePage();
   return (
-    <>
-      <CheckList checks={wrong} />
-      <details>
-        <summary>{others.length} passed checks</summary>
-        <CheckList checks={others} />
-      </details>
-    </>
+    <li class="card">
+      <h3>
+        <span class={`check-${state}`}>
+          <span aria-hidden="true">{SIGNS[state] ?? "?"}</span> {state}
+        </span>{" "}
+        {TITLES[check] ?? check}
+      </h3>
+      <p>{withAges(message, clock.value)}</p>
+      {state !== "ok" && (
+        <p class="quiet">
+          since <Time at={since} form="absolute" />
+        </p>
+      )}
+      {cure !== undefined && <p>What to do: {cure}</p>}
+    </li>
   );
 }
 
-function CheckList({ checks }: Pick<ReadinessAnswer, "checks">) {
-  return (
-    <ul class="card checks">
-      {checks.map(({ check, state, message, cure, since }) => (
-        <li key={check}>
-          <span class={`check-${state}`}>
-            <span aria-hidden="true">{SIGNS[state] ?? "?"}</span> {state}
-          </span>{" "}
-          <strong>{check}</strong>: {message}
-          {state !== "ok" && (
-            <>
-              {" "}
-              (since <Time at={since} />)
-            </>
-          )}
-          {cure !== undefined && <p class="cure">What to do: {cure}</p>}
-        </li>
-      ))}
-    </ul>
-  );
-}
+/** Returns the text with its RFC 3339 times in the page's form, and how far they are: `2026-11-22 14:03:09 (in 35d)`. */
+export const withAges = (text: string, nowMs: number, offset?: ZoneOffset): string =>
+  text.replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, (time) => {
+    const atMs = Date.parse(time);
+    return Number.isNaN(atMs) ? time : `${absolute(atMs, offset)} (${relative(atMs, nowMs)})`;
+  });
 
 type ListedSession = SessionsAnswer["sessions"][number];
 
 const SESSIONS: readonly Column<ListedSession>[] = [
   {
     head: "Who",
+    class: "wrap",
+    isRowHead: true,
     cell: ({ who, isThis }) => (
       <>
         {who} {isThis && <span class="tag">this one</span>}

@@ -12,6 +12,7 @@ import type {
 } from "../../../shared/protocol/receiver-answers.ts";
 import { nowMs } from "../base/clock.ts";
 import { shortDuration } from "../base/relative-time.ts";
+import { sentenceOf, stateText } from "../base/words.ts";
 import { usePage } from "../page.ts";
 import { Answered, AnsweredSection, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";
@@ -30,6 +31,7 @@ import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
+import { ReceiverDialog } from "./receiver-form.tsx";
 
 export function NotificationsView() {
   return (
@@ -52,7 +54,7 @@ function Receivers() {
       aside={
         session.isAdmin() && (
           <DialogButton label="New receiver">
-            {(close) => <NewReceiver onClose={close} onMade={again} />}
+            {(close) => <EditReceiver receiver={null} onClose={close} onSaved={again} />}
           </DialogButton>
         )
       }
@@ -73,7 +75,7 @@ function Receivers() {
 }
 
 const MUTES: readonly Column<ListedMute>[] = [
-  { head: "No alerts on", class: "wrap", cell: (mute) => alertsOn(mute) },
+  { head: "No alerts on", class: "wrap", isRowHead: true, cell: (mute) => alertsOn(mute) },
   { head: "From", cell: ({ from }) => <Time at={from} /> },
   { head: "Until", cell: ({ until }) => <Time at={until} /> },
   { head: "Why", class: "wrap", cell: ({ comment }) => comment || "–" },
@@ -143,15 +145,18 @@ function ReceiverCard({ receiver, again }: { receiver: ListedReceiver; again: ()
           ["Address", <span class="mono">{url}</span>],
           ["Alerts on", `${receiver.outagesOnly ? "outages only: " : ""}${alertsOn(receiver)}`],
           ["When", whenText(receiver)],
-          ["Deliveries", `${waiting} queued, ${dead} failed, ${dropped} dropped; ${firing} alerts fire`],
+          [
+            "Deliveries",
+            `${waiting} queued, ${dead} failed, ${dropped} dropped; ${firing} ${firing === 1 ? "alert fires" : "alerts fire"}`,
+          ],
         ]}
       />
       {error !== "" && (
         <Notice kind="warning">
-          The last {receiver.lastDelivery?.isTest ? "test" : "delivery"} failed: {error}.
+          The last {receiver.lastDelivery?.isTest ? "test" : "delivery"} failed: {sentenceOf(error)}
         </Notice>
       )}
-      {session.isAdmin() && <ReceiverActs name={name} again={again} />}
+      {session.isAdmin() && <ReceiverActs receiver={receiver} again={again} />}
       {waiting + dead > 0 && session.isAdmin() && <Deliveries name={name} again={again} />}
     </article>
   );
@@ -195,7 +200,8 @@ function whenText({ delaySeconds, repeatMinutes }: ListedReceiver): string {
   return `after ${shortDuration(delaySeconds * 1000)}${again}`;
 }
 
-function ReceiverActs({ name, again }: { name: string; again: () => void }) {
+function ReceiverActs({ receiver, again }: { receiver: ListedReceiver; again: () => void }) {
+  const { name } = receiver;
   const path = `/v1/receivers/${encodeURIComponent(name)}` as const;
   const { run, isActing, fault } = useAct();
   const [test, setTest] = useState<ReceiverTest | null>(null);
@@ -209,6 +215,9 @@ function ReceiverActs({ name, again }: { name: string; again: () => void }) {
         <button type="button" disabled={isActing} onClick={() => void sendTest()}>
           {isActing ? "Sending …" : "Send a test"}
         </button>
+        <DialogButton label="Edit">
+          {(close) => <EditReceiver receiver={receiver} onClose={close} onSaved={again} />}
+        </DialogButton>
         <ConfirmButton
           label="Remove"
           title={`Remove the receiver ${name}?`}
@@ -277,64 +286,22 @@ function DeliveryList({ name, again }: { name: string; again: () => void }) {
   );
 }
 
-const FORMATS = [
-  ["json", "JSON, signed as Standard Webhooks specify"],
-  ["slack", "Slack, or another receiver of its format"],
-  ["alertmanager", "Alertmanager"],
-] as const;
-
-const EMPTY = { name: "", url: "", format: "json", names: "", selector: "", authorization: "" };
-
-function NewReceiver({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
-  const { form, field } = useForm(EMPTY);
-  const [made, setMade] = useState<ChangedReceiver | null>(null);
-  const act = useAct();
-  const submit = async () => {
-    const { authorization, ...rest } = form;
-    const body = { ...rest, ...(authorization !== "" && { authorization }) };
-    const receiver = await act.run<ChangedReceiver>("POST", "/v1/receivers", body);
-    if (!receiver) return;
-    onMade();
-    if (receiver.secret === null) onClose();
-    else setMade(receiver);
+/** Draws the form of a receiver, and then the signing secret that the Worker has made, once. */
+function EditReceiver({ receiver, onClose, onSaved }: EditReceiverProps) {
+  const [saved, setSaved] = useState<ChangedReceiver | null>(null);
+  const taken = (answer: ChangedReceiver) => {
+    onSaved();
+    if (answer.secret === null) onClose();
+    else setSaved(answer);
   };
-  if (made) return <SigningSecret receiver={made} onClose={onClose} />;
-  return (
-    <FormDialog
-      title="New receiver"
-      label="Make the receiver"
-      failed="It was not made"
-      act={act}
-      onSubmit={submit}
-      onClose={onClose}
-    >
-      <Field label="Name" hint="Lower case letters, digits and hyphens." {...field("name")} />
-      <Field
-        label="Address"
-        hint="The webhook’s, with https."
-        placeholder="https://hooks.example.com/…"
-        {...field("url")}
-      />
-      <Choice label="Format" choices={FORMATS} {...field("format")} />
-      <details>
-        <summary>Of some machines only; authorization</summary>
-        <div class="stack">
-          <Field label="Names" hint="A name, or a pattern such as edge-*." {...field("names")} />
-          <Field
-            label="Labels"
-            hint="A selector, as kubectl takes it: site=berlin,tier!=gpu."
-            {...field("selector")}
-          />
-          <Field
-            label="Authorization"
-            hint="The header that the receiver asks for; it is never shown again."
-            {...field("authorization")}
-            isSecret
-          />
-        </div>
-      </details>
-    </FormDialog>
-  );
+  if (saved) return <SigningSecret receiver={saved} onClose={onClose} />;
+  return <ReceiverDialog receiver={receiver} onClose={onClose} onSaved={taken} />;
+}
+
+interface EditReceiverProps {
+  receiver: ListedReceiver | null;
+  onClose: () => void;
+  onSaved: () => void;
 }
 
 function SigningSecret({ receiver, onClose }: { receiver: ChangedReceiver; onClose: () => void }) {
@@ -403,7 +370,7 @@ function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () => void 
   );
 }
 
-/** Describes the alerts of a receiver or a mute, like `not-ready, silent of machines named edge-*`. */
+/** Describes the alerts of a receiver or a mute, like `not ready, not reporting of machines named edge-*`. */
 export function alertsOn({ states, ...scope }: Pick<ListedMute, "selector" | "names" | "states">): string {
-  return `${states.length === 0 ? "every state" : states.join(", ")} of ${machinesText(scope)}`;
+  return `${states.length === 0 ? "every state" : states.map((each) => stateText(each).toLowerCase()).join(", ")} of ${machinesText(scope)}`;
 }

@@ -58,6 +58,8 @@ export function TokensView() {
 const COLUMNS: readonly Column<ListedToken>[] = [
   {
     head: "Names",
+    class: "wrap",
+    isRowHead: true,
     cell: ({ names, rejoin, note }) => (
       <>
         <strong>{names}</strong>
@@ -75,9 +77,13 @@ const COLUMNS: readonly Column<ListedToken>[] = [
     head: "Used",
     hint: "Machines that enrolled with it, those that wait, and how many may",
     class: "number",
-    cell: ({ used, reserved, uses }) => `${used}${reserved > 0 ? `+${reserved}` : ""} of ${uses}`,
+    cell: ({ used, reserved, uses }) => usedText(used, reserved, uses),
   },
-  { head: "Valid until", cell: ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} /> },
+  {
+    head: "Valid until",
+    class: "unbroken",
+    cell: ({ revokedAt, expiresAt }) => <Time at={revokedAt ?? expiresAt} />,
+  },
   { head: "Labels and taints", class: "wrap", cell: (token) => gives(token) || "–" },
   {
     head: "Made",
@@ -89,6 +95,11 @@ const COLUMNS: readonly Column<ListedToken>[] = [
   },
   { head: "ID", class: "mono", cell: ({ id }) => <span title={id}>{id.slice(0, 8)}…</span> },
 ];
+
+/** Returns `200 of 400`, and the machines that wait for approval: `200 of 400, 1 waits`. */
+export function usedText(used: number, waiting: number, uses: number): string {
+  return `${used} of ${uses}${waiting > 0 ? `, ${waiting} ${waiting === 1 ? "waits" : "wait"}` : ""}`;
+}
 
 function TokenTable({ tokens, again }: { tokens: readonly ListedToken[]; again: () => void }) {
   const isAdmin = usePage().session.isAdmin();
@@ -162,8 +173,10 @@ function Minted({ token, onClose }: { token: MintedToken; onClose: () => void })
           </details>
         </div>
         <p class="quiet">
-          It cannot be shown again: the Worker stores only its public half. The machine appears in the fleet
-          once it has joined.
+          It cannot be shown again: the Worker stores only its public half. The machine joins under its host
+          name; if <strong>{token.names}</strong> does not match the host name, add{" "}
+          <code>--hostname-override NAME</code>. First install the package <code>rollcall-node-shim</code> on
+          the machine.
         </p>
       </div>
     </Dialog>

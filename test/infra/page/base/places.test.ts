@@ -5,6 +5,7 @@ import {
   type Places,
   placesOf,
   routeOf,
+  unknownView,
   withRest,
 } from "../../../../infra/page/base/places.ts";
 
@@ -169,4 +170,13 @@ describe("the URL of a place leads back to it", () => {
   it("a name is escaped", () => {
     expect(hrefOf({ machine: "a&view=tokens" })).toBe("/?machine=a%26view%3Dtokens");
   });
+});
+
+it.each([
+  ["", null],
+  ["?view=audit", null],
+  ["?view=audits", "audits"],
+  ["?machine=edge-1", null],
+])("%s → names the unknown view %s", (search, unknown) => {
+  expect(unknownView(search)).toBe(unknown);
 });

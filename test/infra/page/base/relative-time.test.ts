@@ -4,6 +4,7 @@ import {
   minutesDuration,
   relative,
   shortDuration,
+  zoneName,
 } from "../../../../infra/page/base/relative-time.ts";
 
 const SECOND = 1000;
@@ -11,14 +12,15 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 const DAY = 24 * HOUR;
 
-describe("a duration, as kubectl's AGE has it", () => {
+describe("a duration, in seconds below a minute and in minutes from there on", () => {
   it.each([
     [-5 * SECOND, "0s"],
     [999, "0s"],
     [42 * SECOND, "42s"],
-    [2 * MINUTE - 1, "119s"],
-    [2 * MINUTE, "2m"],
-    [5 * MINUTE + 10 * SECOND, "5m10s"],
+    [MINUTE - 1, "59s"],
+    [MINUTE, "1m"],
+    [2 * MINUTE - 1, "1m"],
+    [5 * MINUTE + 10 * SECOND, "5m"],
     [10 * MINUTE, "10m"],
     [3 * HOUR - 1, "179m"],
     [3 * HOUR, "3h"],
@@ -58,8 +60,10 @@ describe("how long ago", () => {
 });
 
 it.each([
-  ["UTC", "11/22/2026, 13:03:09 UTC"],
-  ["Europe/Berlin", "11/22/2026, 14:03:09 GMT+1"],
-])("when exactly, in one's own zone: %s", (zone, text) => {
-  expect(absolute(Date.parse("2026-11-22T13:03:09.500Z"), "en-US", zone)).toBe(text);
+  ["UTC", () => 0, "UTC", "2026-11-22 13:03:09"],
+  ["an hour ahead", () => 60, "GMT+1", "2026-11-22 14:03:09"],
+])("when exactly, in the zone %s → one form of dates", (_, offset, name, text) => {
+  const atMs = Date.parse("2026-11-22T13:03:09.500Z");
+  expect(absolute(atMs, offset)).toBe(text);
+  expect(zoneName(atMs, name === "UTC" ? "UTC" : "Europe/Berlin")).toBe(name);
 });

@@ -110,7 +110,7 @@ describe("by the machine's state", () => {
       "cloned",
       { state: "blocked", phase: "cloned" },
       {},
-      { severity: "bad", sentence: PHASE_EXPLANATIONS.cloned.means, acts: ["believe"], link: "clones" },
+      { severity: "warning", sentence: PHASE_EXPLANATIONS.cloned.means, acts: ["believe"], link: "clones" },
     ],
     ["two shims", { state: "blocked", phase: "two shims" }, {}, { sentence: /Two shims/, acts: ["believe"] }],
     [
@@ -241,6 +241,15 @@ describe("by the machine's state", () => {
       },
     ],
     [
+      "a source reports the message of the condition → no detail repeats it",
+      { state: "not-ready" },
+      {
+        ...notReady("container runtime is down"),
+        vitals: { errors: { runtime: ["container runtime is down"] } },
+      },
+      { sentence: "Not Ready: container runtime is down.", acts: ["runtime-none"], details: [] },
+    ],
+    [
       "the container runtime is gone, which is known to be so",
       { state: "not-ready" },
       { ...notReady("container runtime is down"), runtime: "none" },
@@ -320,12 +329,11 @@ describe("silent", () => {
     const said = diagnose(diagnosisInput({ live, whole }));
     expect(said?.details).toEqual([
       { name: "Last report", at: whole.lastReportAt },
-      { name: "Not reporting since", at: 5000 },
       { name: "Last reported", text: "MemoryPressure is True: short" },
       expect.objectContaining({ name: "Its Node" }),
     ]);
     expect(said?.warnings).toEqual([]);
-    expect(diagnose(diagnosisInput({ live }))?.details[2]?.text).toBe("no problem");
+    expect(diagnose(diagnosisInput({ live }))?.details[1]?.text).toBe("no problem");
     const byFeedAlone = diagnose(diagnosisInput({ live, whole: null }));
     expect(byFeedAlone?.details.map(({ name }) => name)).not.toContain("Last reported");
     const conditions = { MemoryPressure: "True", Ready: "Unknown" };

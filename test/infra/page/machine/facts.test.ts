@@ -42,7 +42,7 @@ it("no facts → what else is known, and nothing fails", () => {
 it("capacity and allocatable side by side: what each Node has first", () => {
   const node = {
     status: {
-      capacity: { "a.io/x": "2", pods: "110", memory: "1Gi", cpu: "4" },
+      capacity: { "a.io/x": "2", pods: "110", memory: "1Gi", cpu: "4", "hugepages-2Mi": "0" },
       allocatable: { cpu: "3800m" },
     },
   };

@@ -9,6 +9,7 @@ it("names in words, amounts with their units, each of several by what tells it a
     disks: [{ vendor: "WD", model: "Red", sizeBytes: 2 ** 40 }, { type: "nvme" }],
     gpus: [{ memoryMiB: 2048 }],
     networkCards: [],
+    board: {},
   };
   expect(hardwareTree(inventory)).toEqual([
     { name: "CPU", branches: [leaf("model", "i5"), leaf("physical cores", "4")] },

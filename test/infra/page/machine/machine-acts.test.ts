@@ -34,7 +34,7 @@ it("each says what becomes of Node, lease, key and pods, and whether it can be u
   }
 });
 
-it("the requests are those of the command line; what is lost for good is red, and forgetting asks for the name", () => {
+it("the requests are those of the command line; what cannot be undone is red, and asks for the name", () => {
   const said = ACT_NAMES.map((act) => {
     const { request, isDangerous, mustTypeName } = MACHINE_ACTS[act];
     return [
@@ -49,7 +49,7 @@ it("the requests are those of the command line; what is lost for good is red, an
     ["believe", 'POST /believe ""', false, false],
     ["runtime-none", 'PATCH  {"runtime":"none"}', false, false],
     ["runtime-auto", 'PATCH  {"runtime":"auto"}', false, false],
-    ["revoke", 'POST /revoke ""', true, false],
+    ["revoke", 'POST /revoke ""', true, true],
     ["forget", 'DELETE  ""', true, true],
   ]);
 });

@@ -224,12 +224,14 @@ it("each button's range is what it says", () => {
 });
 
 it.each([
-  ["for a minute", NOW - MINUTE, HOUR],
+  ["for a second", NOW - 1000, MINUTE],
+  ["for a minute", NOW - MINUTE, MINUTE],
+  ["for a little longer", NOW - MINUTE - 1, 2 * MINUTE],
   ["for an hour", NOW - HOUR, HOUR],
-  ["for a little longer", NOW - HOUR - 1, 6 * HOUR],
-  ["for ten hours", NOW - 10 * HOUR, DAY],
+  ["for a little longer than an hour", NOW - HOUR - 1, 2 * HOUR],
+  ["for ten hours", NOW - 10 * HOUR, 10 * HOUR],
   ["for a year", NOW - 365 * DAY, DAY],
-  ["by a clock that is ahead", NOW + MINUTE, HOUR],
+  ["by a clock that is ahead", NOW + MINUTE, MINUTE],
   ["not at all", null, DAY],
 ])("without a choice, of a machine that is known %s", (_, knownSinceMs, spanMs) => {
   expect(fittingRange(knownSinceMs, NOW)).toEqual(latest(spanMs));

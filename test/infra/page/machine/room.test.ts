@@ -1,5 +1,6 @@
 import { expect, it, test } from "vitest";
-import { quantityWords, roomRows } from "../../../../infra/page/machine/room.tsx";
+import { quantityWords } from "../../../../infra/page/base/amounts.ts";
+import { roomRows } from "../../../../infra/page/machine/room.tsx";
 
 const MIB = 2 ** 20;
 const vitals = (available: number, capacity: number) => ({

@@ -7,6 +7,8 @@ import {
   lookOf,
   silences,
   tracksOf,
+  uncounted,
+  wasBad,
 } from "../../../../infra/page/machine/timeline-data.ts";
 
 const at = (text: string) => Date.parse(`2026-11-23T${text}:00Z`);
@@ -71,6 +73,25 @@ describe("an answer, ready to be drawn", () => {
   it("says so where nothing is known", () => {
     expect(drawnTimeline({ ...ANSWER, knownSince: null }).knownSinceMs).toBeNull();
   });
+});
+
+it("a silence and a block → spans without reports that count", () => {
+  const bands = [band("state", "10:00", "11:00", "silent"), band("state", "11:00", "12:00", "blocked")];
+  const drawn = drawnTimeline({ ...ANSWER, bands: [...bands, band("Ready", "10:00", "11:00", "silent")] });
+  expect(uncounted(drawn.bands)).toEqual([
+    { fromMs: at("10:00"), toMs: at("11:00"), look: "silent" },
+    { fromMs: at("11:00"), toMs: at("12:00"), look: "held" },
+  ]);
+});
+
+it.each([
+  ["MemoryPressure", "silent", "was True", true],
+  ["MemoryPressure", "silent", "was False", false],
+  ["Ready", "silent", "was False", true],
+  ["Ready", "silent", "", false],
+  ["Ready", "False", "was False", false],
+])("%s %s, %j → began with a fault: %s", (track, status, text, isBad) => {
+  expect(wasBad({ track, status, text, fromMs: 0, toMs: 1, isOpen: false })).toBe(isBad);
 });
 
 it.each([

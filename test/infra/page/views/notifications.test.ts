@@ -3,10 +3,10 @@ import { alertsOn, deliverySign } from "../../../../infra/page/views/notificatio
 
 it.each([
   [{ selector: "", names: "", states: [] }, "every state of all machines"],
-  [{ selector: "", names: "edge-*", states: ["silent"] }, "silent of machines named edge-*"],
+  [{ selector: "", names: "edge-*", states: ["silent"] }, "not reporting of machines named edge-*"],
   [
     { selector: "site=berlin", names: "edge-*", states: ["silent", "blocked"] },
-    "silent, blocked of machines named edge-* and with site=berlin",
+    "not reporting, blocked of machines named edge-* and with site=berlin",
   ],
 ])("%j", (filter, words) => {
   expect(alertsOn(filter)).toBe(words);

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { tokenRequestSchema } from "../../../../shared/protocol/join-tokens.ts";
-import { type TokenForm, tokenRequest } from "../../../../infra/page/views/tokens.tsx";
+import { type TokenForm, tokenRequest, usedText } from "../../../../infra/page/views/tokens.tsx";
 
 const form: TokenForm = {
   names: "edge-*",
@@ -73,4 +73,12 @@ describe("what cannot be meant is said beside its field", () => {
   ])("%s", (_, change, field) => {
     expect(tokenRequest({ ...form, ...change })).toMatchObject({ ok: false, error: { field } });
   });
+});
+
+it.each([
+  [0, 0, 1, "0 of 1"],
+  [200, 1, 400, "200 of 400, 1 waits"],
+  [200, 2, 400, "200 of 400, 2 wait"],
+])("%d enrolled, %d waiting, of %d → %s", (used, waiting, uses, text) => {
+  expect(usedText(used, waiting, uses)).toBe(text);
 });

@@ -38,7 +38,7 @@ test.each<[situation: string, change: Partial<DiagnosisInput>, said: Partial<Dia
     { live: feedMachine({ isUnschedulable: true }) },
     { todo: "To allow pods again: `kubectl uncordon NAME`" },
   ],
-  ["a clock that is ahead", { live: feedMachine({ skewMs: 95_000 }) }, { text: "Its clock is 95s ahead." }],
+  ["a clock that is ahead", { live: feedMachine({ skewMs: 95_000 }) }, { text: "Its clock is 1m ahead." }],
   [
     "a clock that is behind",
     { live: null, whole: knownMachine({ isSkewed: true, skewMs: -600_000 }) },
