@@ -1,5 +1,6 @@
 // Reads the clocks and starts the timers of the shim. No other module does, so that a test replaces time in one place.
 import { uptime } from "node:os";
+import { servedPaths } from "./served-paths.ts";
 
 export interface Clock {
   /** Returns milliseconds since a fixed moment. Never goes back, and continues while the machine is suspended. */
@@ -114,9 +115,18 @@ export function suspendAwareNow({ monotonicMs, uptimeMs, wallMs }: ClockSources)
   };
 }
 
+/**
+ * Returns the uptime, which Node.js reads from /proc/uptime. If a program serves this file, it could block the process:
+ * the clock then counts no suspend.
+ */
+function uptimeMs(): number {
+  return isUptimeServed ? monotonicMs() : uptime() * 1000;
+}
+const isUptimeServed = servedPaths("/", ["/proc/uptime"]).length > 0;
+
 /** The machine's clock. */
 export const systemClock: Clock = {
-  nowMs: suspendAwareNow({ monotonicMs, uptimeMs: () => uptime() * 1000, wallMs }),
+  nowMs: suspendAwareNow({ monotonicMs, uptimeMs, wallMs }),
   timer: after,
 };
 

@@ -12,6 +12,7 @@ import {
   runningInUserNamespace,
 } from "../sources/kernel/machine.ts";
 import { bootID, machineID, osImage, systemUUID } from "../sources/kernel/names.ts";
+import type { ServedFilesCheck } from "../sources/kernel/served-files.ts";
 import type { FileSystemReader } from "../sources/kernel/storage.ts";
 
 export interface FactsOptions extends Omit<AddressSources, "hostname"> {
@@ -24,6 +25,8 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   /** The cgroups facts, read once, as the kubelet does; absent if unknown. */
   cgroups?: Facts["cgroups"];
   readFileSystem: FileSystemReader;
+  /** Checks the files of /proc and /sys that a program serves; absent if there are none. */
+  checkServed?: ServedFilesCheck;
   containerRuntime: RuntimeReader;
   /** Returns the facts on volumes. Typically a volumeScanner's function. */
   volumes: () => Promise<Facts["volumes"]>;
@@ -87,7 +90,10 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
       swapBytes: PROC_MEMINFO,
       hugePages: "/sys/kernel/mm/hugepages",
     },
-    read: ({ root, warn, note }) => gatherMachine(root, warn, note),
+    read: async ({ root, checkServed, warn, note }) => {
+      const hung = await checkServed?.();
+      return hung ? orWarn(hung, "memory", warn) : gatherMachine(root, warn, note);
+    },
   },
   versions: {
     what: "the versions of the kernel and the shim, and the operating system's name",

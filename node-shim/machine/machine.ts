@@ -14,6 +14,7 @@ import type { Configuration, LoadedConfiguration } from "../config/config.ts";
 import { runtimeErrors, type RuntimeReader } from "../sources/cri/monitor.ts";
 import { attachLimits } from "../sources/csi/attach-limits.ts";
 import { memoryAvailable, oomKills, pidAvailable } from "../sources/kernel/signals.ts";
+import type { ServedFilesCheck } from "../sources/kernel/served-files.ts";
 import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts";
 import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
@@ -178,6 +179,7 @@ interface VitalsOptions {
   /** The folder whose file system is nodefs. The folder need not exist. */
   nodefsPath: string;
   readFileSystem: FileSystemReader;
+  checkServed?: ServedFilesCheck;
   containerRuntime: RuntimeReader;
   warn: Warn;
 }
@@ -187,17 +189,20 @@ export async function gatherVitals({
   root,
   nodefsPath,
   readFileSystem,
+  checkServed,
   containerRuntime,
   warn,
 }: VitalsOptions): Promise<Vitals> {
   const runtime = containerRuntime();
   const nodefs = await readFileSystem(nodefsPath);
   const imagefs = runtime?.imageFsPath === undefined ? null : await readFileSystem(runtime.imageFsPath);
+  // The next reads block the process, so that nothing is awaited between the check and them.
+  const hung = await checkServed?.();
   const observations: [SignalName, Observation][] = [
-    ["memory.available", memoryAvailable(root)],
+    ["memory.available", hung ?? memoryAvailable(root)],
     ...fileSystemSignals("nodefs", nodefs),
     ...(imagefs ? fileSystemSignals("imagefs", imagefs) : []),
-    ["pid.available", pidAvailable(root)],
+    ["pid.available", hung ?? pidAvailable(root)],
   ];
   const signals: Vitals["signals"] = {};
   for (const [name, observation] of observations) {
@@ -246,7 +251,9 @@ async function requireReservations({
   settings,
   nodefsPath,
   readFileSystem,
-}: Pick<FactsOptions, "root" | "settings" | "nodefsPath" | "readFileSystem">): Promise<void> {
+  checkServed,
+}: Pick<FactsOptions, "root" | "settings" | "nodefsPath" | "readFileSystem" | "checkServed">): Promise<void> {
+  if (await checkServed?.()) return;
   const machine = await gatherMachine(root, () => undefined);
   if (machine === undefined) return;
   const fileSystem = await readFileSystem(nodefsPath);
