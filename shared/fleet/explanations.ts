@@ -42,6 +42,12 @@ export const STATE_EXPLANATIONS: Readonly<Record<FleetState, Explanation>> = {
   },
 };
 
+/** Explains the state `revoked` of a machine whose removal waits. */
+export const REMOVAL_EXPLANATION: Explanation = {
+  means: "The machine is being removed: the Worker refuses its keys, and has not deleted its Node yet.",
+  todo: "You need not repeat the removal: the Worker tries to delete the Node every five minutes, and the machine leaves the list once the apiserver has deleted the Node. `rollcall status` shows the problem of the apiserver.",
+};
+
 export const PHASE_EXPLANATIONS: Readonly<Record<Phase, Explanation>> = {
   registering: {
     means: "The Worker is creating the Node, or comparing it with an existing Node of this name.",

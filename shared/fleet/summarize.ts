@@ -4,7 +4,7 @@ import type { Phase } from "../protocol/answers.ts";
 import type { Facts } from "../protocol/facts.ts";
 import { type FleetState, fleetStateOf, isClusterAway } from "./state.ts";
 import type { MachineSummary, SummarizedCondition } from "./summary.ts";
-import { asUnknown, unreadyOf } from "./unready.ts";
+import { asUnknown, BEING_REMOVED, unreadyOf } from "./unready.ts";
 import { problemsText } from "./well-conditions.ts";
 
 type DecidedCondition = Omit<NodeCondition, "lastHeartbeatTime">;
@@ -114,8 +114,6 @@ function conditionsOf(machine: KnownMachine, sinceMs: number): SummarizedConditi
 
 /** Returns milliseconds since 1970; 0 if the time is not known. */
 const timeOf = (time: string | undefined): number => Date.parse(time ?? "") || 0;
-
-const BEING_REMOVED = "it is being removed, and the Worker tries again until its Node is deleted";
 
 const OF_PHASE: Partial<Record<Phase, string>> = {
   registering: "its Node is not registered yet",

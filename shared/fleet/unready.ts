@@ -41,6 +41,11 @@ export function unreadyOf({
   return phase === "cloned" ? UNREADY.cloned : null;
 }
 
+/** The begin of a summary's `why` while a machine's removal waits. */
+export const BEING_REMOVED = "it is being removed, and the Worker tries again until its Node is deleted";
+
+export const isBeingRemoved = (why: string): boolean => why.startsWith(BEING_REMOVED);
+
 interface RememberedCondition {
   type: string;
   status: string;

@@ -230,7 +230,8 @@ const SITUATIONS: Record<string, Situation> = {
     },
     state: "revoked",
     shows: [/being removed[^\n]*until its Node is deleted: the apiserver/],
-    never: [/Ready(=| is | +)True\b/, /\bready +yes/],
+    never: [/Ready(=| is | +)True\b/, /\bready +yes/, /rollcall forget/],
+    only: { "rollcall node": /tries to delete the Node every five minutes/ },
   },
   "ready under a lack of memory → MemoryPressure": {
     stage: ({ report }) => report(SHORT_OF_MEMORY),

@@ -1,6 +1,7 @@
 // Repairs the fleet index. If the index was lost, all machines' objects send everything again. Otherwise a daily check
 // of a sample makes the objects of differing rows do so. The alarm runs one portion at a time and stores the progress.
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
+import { isBeingRemoved } from "../../shared/fleet/unready.ts";
 import type { IndexCheck, IndexRepairing, IndexState } from "../../shared/protocol/fleet-answers.ts";
 import type { Timer } from "../clock.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
@@ -142,7 +143,7 @@ export class IndexRepair {
     const { page, missed } = REPAIR_LIMITS;
     const names = await this.#fromRegistry((registry) => registry.names(repair.after, page));
     const last = names.length < page ? null : (names.at(-1) ?? null);
-    const removed = await this.#removeUnknown(this.#rowsBetween(repair.after, last, names));
+    const removed = await this.#removeUnknown(this.#rowsBetween(repair.after, last, names), untilMs);
     const { asked, failed } = await this.#ask(names, untilMs);
     const isWhole = asked.length === names.length;
     const kept = [...repair.missed, ...failed].slice(0, missed);
@@ -183,10 +184,10 @@ export class IndexRepair {
     return { asked, failed };
   }
 
-  *#until<T>(untilMs: number, names: readonly string[], ask: (name: string) => T): Generator<T> {
-    for (const name of names) {
+  *#until<Item, T>(untilMs: number, items: readonly Item[], ask: (item: Item) => T): Generator<T> {
+    for (const item of items) {
       if (this.#with.nowMs() >= untilMs) return;
-      yield ask(name);
+      yield ask(item);
     }
   }
 
@@ -206,11 +207,11 @@ export class IndexRepair {
     const known = names.filter((name) => found.has(name)).slice(0, asked);
     const isOther = await Promise.all(known.map((name) => this.#differs(name)));
     const differing = known.filter((_, at) => isOther[at]);
-    await this.#ask([...absent, ...differing], untilMs);
     const rows = sql
       .exec<Row>("SELECT name, generation FROM machines ORDER BY RANDOM() LIMIT ?", sample)
       .toArray();
-    const removed = await this.#removeUnknown(rows);
+    const removed = await this.#removeUnknown(rows, untilMs);
+    await this.#ask([...absent, ...differing], untilMs);
     this.#keep("check", { atMs: nowMs(), compared: names.length, absent, differing, removed });
     for (const [what, some] of Object.entries({ "were not in the index": absent, differed: differing }))
       if (some.length > 0) this.#note(`check: ${some.length} of ${names.length} ${what}: ${some.join(", ")}`);
@@ -221,17 +222,30 @@ export class IndexRepair {
     return sent !== null && JSON.stringify(sent) !== JSON.stringify(this.#with.summary(name));
   }
 
-  /** Removes rows of machines that the registry lacks. A machine enrolled again has a newer generation and stays. */
-  async #removeUnknown(rows: readonly Row[]): Promise<string[]> {
+  /**
+   * Removes rows of machines that the registry lacks. A machine enrolled again has a newer generation and stays. A
+   * machine whose removal waits for the apiserver also stays, or a machine whose object does not answer.
+   */
+  async #removeUnknown(rows: readonly Row[], untilMs: number): Promise<string[]> {
     if (rows.length === 0) return [];
     const names = rows.map(({ name }) => name);
     const known = new Set(await this.#fromRegistry((registry) => registry.known(names)));
-    const unknown = rows.filter(({ name }) => !known.has(name));
+    const unknown: Row[] = [];
+    const ask = async (row: Row) => {
+      if (!(await this.#inTime(() => this.#isBeingRemoved(row.name), true))) unknown.push(row);
+    };
+    const candidates = rows.filter(({ name }) => !known.has(name));
+    await paced(this.#until(untilMs, candidates, ask), REPAIR_LIMITS, this.#with.pause);
     for (const { name, generation } of unknown) {
       this.#with.remove(name, generation, "the registry does not know it");
       this.#note(`removed ${name}: the registry does not know it`);
     }
     return unknown.map(({ name }) => name);
+  }
+
+  async #isBeingRemoved(name: string): Promise<boolean> {
+    if (!(await this.#with.sendAll(name))) return true;
+    return isBeingRemoved((await this.#with.sentSummary(name))?.why ?? "");
   }
 
   /** Returns the rows whose names come after `after`, up to `last` (null: to the end), except those in `names`. */

@@ -1,6 +1,11 @@
 // Renders the screen of one machine: state, reason and remedy, conditions, resources, facts, and latest history. Pure.
 import * as z from "zod/mini";
-import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
+import {
+  PHASE_EXPLANATIONS,
+  REMOVAL_EXPLANATION,
+  STATE_EXPLANATIONS,
+} from "../../../shared/fleet/explanations.ts";
+import { isBeingRemoved } from "../../../shared/fleet/unready.ts";
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { HistoryEntry, WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { ageOf } from "../render/age.ts";
@@ -82,7 +87,8 @@ function todoLines(node: WholeNode): Line[] {
   ];
 }
 
-function todoOf({ phase, isReady, silentSince, key }: WholeNode): string {
+function todoOf({ phase, isReady, silentSince, key, summary }: WholeNode): string {
+  if (isBeingRemoved(summary?.why ?? "")) return REMOVAL_EXPLANATION.todo;
   if (key.isRefused) return STATE_EXPLANATIONS.revoked.todo;
   if (silentSince) return STATE_EXPLANATIONS.silent.todo;
   if (phase === null)

@@ -3,12 +3,14 @@ import {
   CONDITION_EXPLANATIONS,
   type Explanation,
   PHASE_EXPLANATIONS,
+  REMOVAL_EXPLANATION,
   STATE_EXPLANATIONS,
 } from "../../../shared/fleet/explanations.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { fleetStateOf, isClusterAway } from "../../../shared/fleet/state.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
 import { FACTS_ONLY_TAINT } from "../../../shared/node/ownership.ts";
+import { isBeingRemoved } from "../../../shared/fleet/unready.ts";
 import { conditionText, problemsText } from "../../../shared/fleet/well-conditions.ts";
 import type { Phase } from "../../../shared/protocol/answers.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
@@ -131,7 +133,7 @@ function foundOf(facts: DiagnosisFacts, warnings: number): Found {
     case "silent":
       return silent(facts);
     case "revoked":
-      return { ...nothing, ...revoked(facts), severity: "off", acts: ["forget"] };
+      return { ...nothing, ...revoked(facts), severity: "off" };
     case "cluster-unreachable":
       return clusterUnreachable(facts);
     case "blocked":
@@ -154,9 +156,11 @@ function phaseWords(phase: string | null): { sentence: string; todo: string } | 
 }
 
 /** Returns the reason of the fleet index: an operator revoked the key, or the machine's removal waits. */
-function revoked({ why }: DiagnosisFacts): { sentence: string; todo: string } {
-  const words = STATE("revoked");
-  return why === "" ? words : { ...words, sentence: sentenceOf(why.charAt(0).toUpperCase() + why.slice(1)) };
+function revoked({ why }: DiagnosisFacts): Pick<Found, "sentence" | "todo" | "acts"> {
+  const isRemoval = isBeingRemoved(why);
+  const words = isRemoval ? wordsOf(REMOVAL_EXPLANATION) : STATE("revoked");
+  const own = why === "" ? {} : { sentence: sentenceOf(why.charAt(0).toUpperCase() + why.slice(1)) };
+  return { ...words, ...own, acts: isRemoval ? [] : ["forget"] };
 }
 
 function ready(warnings: number): Found {

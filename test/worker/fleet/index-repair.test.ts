@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { beforeEach, describe, expect, it, vi } from "vitest";
+import { BEING_REMOVED } from "../../../shared/fleet/unready.ts";
 import { IndexRepair, REPAIR_LIMITS } from "../../../worker/fleet/index-repair.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { FLEET_START_MS, machineName, summaryOf, updateOf } from "../support/made-up-fleet.ts";
@@ -283,13 +284,31 @@ describe("the daily check", () => {
     });
   });
 
+  it.each<
+    [situation: string, told: Partial<ReturnType<typeof summaryOf>> | null, deaf: number, isKept: boolean]
+  >([
+    ["its removal waits for the apiserver → stays", { why: `${BEING_REMOVED}: no answer` }, 0, true],
+    ["its object does not answer → stays until the next check", null, 1, true],
+    ["its object has no machine → removed", null, 0, false],
+    ["its object has a machine that nobody removes → removed", {}, 0, false],
+  ])("of a machine that the registry does not know: %s", (_, told, deaf, isKept) =>
+    withRepair({ indexed: [1, 9], registered: [1] }, async (world) => {
+      const name = machineName(9);
+      if (told) world.told.set(name, summaryOf(9, told));
+      world.deaf.set(name, deaf);
+      const { check } = await aDayLater(world);
+      expect(check?.removed).toEqual(isKept ? [] : [name]);
+      expect(world.names().includes(name)).toBe(isKept);
+    }),
+  );
+
   it("of a wrong index → machines that differ send again, unknown ones are removed, and the log has both", () =>
     withRepair({ indexed: [1, 2, 9], registered: [1, 2, 3] }, async (world) => {
       for (const index of [2, 3]) world.told.set(machineName(index), summaryOf(index, { state: "silent" }));
       const { check, log } = await aDayLater(world);
       const found = { absent: [machineName(3)], differing: [machineName(2)], removed: [machineName(9)] };
       expect(check).toMatchObject({ compared: 3, ...found });
-      expect(world.asked).toEqual([machineName(3), machineName(2)]);
+      expect(world.asked).toEqual([9, 3, 2].map(machineName));
       expect(world.names()).toEqual(world.registered);
       expect(log).toHaveLength(3);
     }));

@@ -2,7 +2,12 @@
 import { describe, expect, it, test } from "vitest";
 import { diagnose, type MachineDiagnosis } from "../../../../infra/page/machine/diagnosis.ts";
 import { type MachineNeighbours, neighboursOf } from "../../../../infra/page/machine/neighbours.ts";
-import { PHASE_EXPLANATIONS, STATE_EXPLANATIONS } from "../../../../shared/fleet/explanations.ts";
+import {
+  PHASE_EXPLANATIONS,
+  REMOVAL_EXPLANATION,
+  STATE_EXPLANATIONS,
+} from "../../../../shared/fleet/explanations.ts";
+import { BEING_REMOVED } from "../../../../shared/fleet/unready.ts";
 import { FLEET_STATES, fleetStateOf } from "../../../../shared/fleet/state.ts";
 import { FACTS_ONLY_TAINT } from "../../../../shared/node/ownership.ts";
 import { PHASES } from "../../../../shared/protocol/answers.ts";
@@ -61,10 +66,15 @@ describe("by the machine's state", () => {
       { severity: "off", sentence: STATE_EXPLANATIONS.revoked.means, acts: ["forget"] },
     ],
     [
-      "being removed",
-      { state: "revoked", why: "it is being removed" },
+      "being removed: a second removal would change nothing",
+      { state: "revoked", why: `${BEING_REMOVED}: the apiserver does not answer` },
       {},
-      { severity: "off", sentence: "It is being removed.", acts: ["forget"] },
+      {
+        severity: "off",
+        sentence: /^It is being removed.*: the apiserver does not answer\.$/,
+        todo: REMOVAL_EXPLANATION.todo,
+        acts: [],
+      },
     ],
     [
       "the apiserver does not answer",
