@@ -92,6 +92,11 @@ export function currentSenders(known: SeenSenders, nowMs: number): SeenSenders {
   return others;
 }
 
+/** Returns the time at which the phase `cloned` ends without a further turn; null if there is no such phase. */
+export function cloneEndsMs({ double }: SeenSenders): number | null {
+  return double?.phase === "cloned" ? double.lastTurnMs + OVER_AFTER_MS.cloned + 1 : null;
+}
+
 /** Returns true if the reports of this process count. No report of a clone counts. */
 export function isTrusted({ double }: SeenSenders, startId: string): boolean {
   return !double || (double.phase === "two shims" && double.believed === startId);

@@ -1,11 +1,11 @@
 // Makes the patch that sets a Node's Ready to Unknown, for a machine without a report that counts. The patch changes
 // no other condition, so that the last report's pressures stay on the Node.
-import type { Unready } from "../fleet/unready.ts";
+import { type Unready, UNREADY } from "../fleet/unready.ts";
 import type { JsonObject } from "../kubernetes/json.ts";
 import type { Node } from "../kubernetes/types.ts";
 import { readyConditionOf } from "./heartbeat.ts";
 
-/** The node controller's reason for a silent machine. The other reasons are more exact, so this one replaces none. */
+/** The node controller's reason for a silent machine. Of the more exact reasons, this one replaces a past clone's. */
 export const NODE_STATUS_UNKNOWN = "NodeStatusUnknown";
 
 /**
@@ -15,7 +15,8 @@ export const NODE_STATUS_UNKNOWN = "NodeStatusUnknown";
 export function unreadyPatch(node: Node, { reason, message }: Unready, nowMs: number): JsonObject | null {
   const ready = readyConditionOf(node);
   const isUnknown = ready?.status === "Unknown";
-  if (isUnknown && (ready.reason === reason || reason === NODE_STATUS_UNKNOWN)) return null;
+  const isExact = reason === NODE_STATUS_UNKNOWN && ready?.reason !== UNREADY.cloned.reason;
+  if (isUnknown && (ready.reason === reason || isExact)) return null;
   const since = isUnknown ? {} : { lastTransitionTime: `${new Date(nowMs).toISOString().slice(0, 19)}Z` };
   return { status: { conditions: [{ type: "Ready", status: "Unknown", reason, message, ...since }] } };
 }

@@ -2,7 +2,7 @@
 // must agree: kubectl, list, search, table, page, timeline and the command line.
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
-import { beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { nodeScreen } from "../../infra/operator/fleet/machine-screen.ts";
 import { PIPE } from "../../infra/operator/render/terminal.ts";
 import { conditionRows } from "../../infra/page/machine/condition-rows.ts";
@@ -28,6 +28,7 @@ import {
 } from "../worker/support/machine.ts";
 
 const START_MS = Date.UTC(2100, 5, 1, 12);
+const HOUR_MS = 3_600_000;
 const MIB = 2 ** 20;
 const GIB = 2 ** 30;
 const UNDER_PRESSURE: Vitals = {
@@ -196,6 +197,38 @@ describe("a clone", () => {
     expect(await kubectl(name)).toMatchObject({ status: "Unknown", ...UNREADY.cloned });
     await writesOf(name);
     await send();
+    await ringing(name);
+    expect(await writesOf(name)).toEqual([]);
+  });
+});
+
+describe("a clone whose machine is down", () => {
+  const { MARK_SILENT_NODES } = env;
+  beforeAll(() => void Object.assign(env, { MARK_SILENT_NODES: "on" }));
+  afterAll(() => void Object.assign(env, { MARK_SILENT_NODES }));
+
+  it.each<[when: string, name: string, end: (name: string) => Promise<unknown>]>([
+    ["an hour after its last turn", "unready-clone-over", async () => shift(HOUR_MS)],
+    [
+      "once an operator trusts the machine",
+      "unready-clone-trusted",
+      async (name) => expect((await operator("POST", `/v1/nodes/${name}/believe`)).status).toBe(204),
+    ],
+  ])("%s → the Node states that the machine is silent", async (_, name, end) => {
+    await cloned(name);
+    await isUnknown(name);
+    shift(41_000);
+    await ringing(name);
+    expect(await kubectl(name)).toMatchObject({ status: "Unknown", ...UNREADY.cloned });
+    await end(name);
+    await ringing(name);
+    const words = {
+      reason: "NodeStatusUnknown",
+      message: expect.stringMatching(/^The machine has not reported since/),
+    };
+    expect(await kubectl(name)).toMatchObject({ status: "Unknown", ...words });
+    expect(JSON.stringify(await faces(name))).not.toContain("Several machines");
+    await writesOf(name);
     await ringing(name);
     expect(await writesOf(name)).toEqual([]);
   });

@@ -3,6 +3,7 @@
 // phase.
 import type { WarningReason } from "../../shared/kubernetes/event-reasons.ts";
 import {
+  cloneEndsMs,
   currentSenders,
   type DuplicatePhase,
   isTrusted,
@@ -15,6 +16,7 @@ import type { ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import { machineIDsSchema } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import type { Stored } from "../storage/journal.ts";
+import { lastPhase, recordPhase } from "../tick/phase.ts";
 
 /** The phase of duplicate senders, and the message about it for the machine's operator. */
 export interface DuplicateNotice {
@@ -101,9 +103,11 @@ export class DuplicateSenders {
     const isSign = next.forks !== forks || next.waitingSinceMs !== waitingSinceMs;
     if (phase !== before || isSign) this.keep(nowMs);
     if (phase === before) return;
-    const { journal } = this.#stored;
+    const { records, journal } = this.#stored;
     if (phase) journal.warn(EVENTS[phase], description(next), nowMs, "identity");
     else journal.note("identity", `no longer ${before}: ${why}`, nowMs);
+    if (!phase && lastPhase(records) === "cloned")
+      recordPhase(this.#stored, records.get("registration")?.phase ?? "registering", nowMs);
   }
 
   /** Stores the senders, in the report's transaction, if the difference from the stored senders is worth a row. */
@@ -117,6 +121,11 @@ export class DuplicateSenders {
     const current = currentSenders(this.#seen, nowMs);
     if (current !== this.#seen) this.update(current, nowMs);
     return this.#seen.double && duplicateNotice(this.#seen.double.phase);
+  }
+
+  /** Returns the time at which the phase `cloned` ends without a further turn; null if there is no such phase. */
+  get cloneEndsMs(): number | null {
+    return cloneEndsMs(this.#seen);
   }
 
   /** Returns the notice about duplicate senders if this process is not trusted; undefined if its reports count. */

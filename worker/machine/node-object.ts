@@ -365,7 +365,10 @@ export class NodeObject extends StoredObject {
 
   /** Ends the phase of duplicate senders for an operator; returns false if there is no such phase. */
   believe(): boolean {
-    return this.#atOnce(this.#state.senders.end(currentMs()));
+    const isDone = this.#state.senders.end(currentMs());
+    // If the machine is silent, no report will replace the text about clones on its Node: the alarm does.
+    if (isDone) this.ctx.waitUntil(this.#state.alarm.atLatest(currentMs()));
+    return this.#atOnce(isDone);
   }
 
   /** Makes a machine with a socket report at once, so that the operator sees the effect of an action. */

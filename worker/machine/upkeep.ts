@@ -313,7 +313,7 @@ export class Upkeep {
       client: this.#env.KUBE_URL ? this.#kube() : null,
       nowMs,
     });
-    return next ?? this.#markSilent(nowMs);
+    return next ?? (await this.#markSilent(nowMs)) ?? senders.cloneEndsMs;
   }
 
   /** Sets Ready to Unknown if the machine is silent. Returns when to try again; null if nothing is left to write. */
