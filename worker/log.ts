@@ -54,6 +54,14 @@ export const LOG_LINES = {
     "the cluster object stores changes of Nodes, and sends them when the registry answers again",
     "if the line repeats, run `rollcall ready`",
   ],
+  "leases are not listed": [
+    "the apiserver refused the list of leases or did not answer; silence without a socket is noticed within minutes",
+    "apply the present `infra/rbac/rollcall.yaml`",
+  ],
+  "not told that its lease expired": [
+    "a machine's object did not answer the cluster object, which notifies it again",
+    "if the line repeats, run `rollcall ready`",
+  ],
   "not told of a change of its Node": [
     "a machine's object did not answer the cluster object, which notifies it again",
     "if the line repeats, run `rollcall ready`",

@@ -16,6 +16,8 @@ export interface WatchState {
   error?: ApiError;
   /** The time of the apiserver's last answer to the watch; absent while the apiserver answers. */
   unansweredSinceMs?: number;
+  /** Why the leases of machines without a socket cannot be listed; absent if they can. */
+  leasesError?: ApiError;
   /** The time at which the Worker last listed all Nodes. */
   listedAtMs?: number;
 }
@@ -30,11 +32,20 @@ export function checkWatch(watch: WatchState | null): CheckResult {
   if (state === "down") return { check, ...downFault(watch) };
   if (beyond > 0)
     return { check, ...warning(`${beyond} Nodes are too many for it: of them, ${LATER}`, SPLIT) };
+  if (state === "live" && watch.leasesError) return { check, ...leasesFault(watch.leasesError) };
   const words = { live: "live", paused: "there is no Node to watch", starting: "it begins" }[state];
   const counted = state === "live" ? `, ${nodes} Nodes, ${waiting} changes wait` : "";
   return { check, state: "ok", message: words + counted };
 }
 
+function leasesFault(error: ApiError) {
+  const late = "the silence of a machine without a socket is noticed within five minutes";
+  const message = `live, but leases cannot be listed: ${apiErrorText(error)}: ${late}`;
+  const cure = isForbidden(error) ? "kubectl apply -f infra/rbac/rollcall.yaml" : SEE_CLUSTER_LOG;
+  return warning(message, cure);
+}
+
+const SEE_CLUSTER_LOG = "see the Worker's log for `leases are not listed`";
 const SPLIT = "divide the machines among several deployments";
 
 function downFault({ downSinceMs = 0, error, listedAtMs }: WatchState) {

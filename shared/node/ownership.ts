@@ -9,6 +9,8 @@ export const OWNER_ANNOTATION = "rollcall.dev/owner";
 export const MACHINE_LABEL = "rollcall.dev/machine";
 /** The label with a copy of the owner, for selectors. Only the annotation decides about ownership. */
 export const DEPLOYMENT_LABEL = "rollcall.dev/deployment";
+/** The label of a lease that no gateway renews, with the deployment as value. The Worker lists these leases. */
+export const UNWATCHED_LABEL = "rollcall.dev/unwatched";
 /** The label that keeps a load balancer from sending traffic to a machine without a kubelet. */
 export const NO_LOAD_BALANCER_LABEL = "node.kubernetes.io/exclude-from-external-load-balancers";
 /** The annotation of a Node created unschedulable (NODE_UNSCHEDULABLE), which stays schedulable once uncordoned. */

@@ -3,10 +3,14 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import type { Event, NodeCondition } from "../../shared/kubernetes/types.ts";
+import type { Event, Lease, NodeCondition } from "../../shared/kubernetes/types.ts";
+import { UNWATCHED_LABEL } from "../../shared/node/ownership.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
+import { success } from "../../shared/result.ts";
+import { currentMs, pause } from "../../worker/clock.ts";
+import { ExpiredLeases } from "../../worker/cluster/expired-leases.ts";
 import { ClusterObject } from "../../worker/cluster/cluster-object.ts";
-import { shift } from "../worker/support/clock.ts";
+import { pass, shift } from "../worker/support/clock.ts";
 import {
   enrolled,
   facts,
@@ -101,6 +105,38 @@ describe("a machine falls silent", () => {
     await fallsSilent(name);
     expect(await kubectl(name)).toMatchObject(MARKED);
   });
+
+  it.each([
+    ["with a node controller", true],
+    ["without a node controller", false],
+  ])(
+    "%s, without a socket, and its object is evicted → the list of leases shows it within 45 s",
+    async (_, isSeen) => {
+      const name = `silent-http-${isSeen}`;
+      const status = { isWatched: true, isSilenceSeen: isSeen };
+      vi.spyOn(ClusterObject.prototype, "standing").mockResolvedValue(status);
+      turns();
+      await reporting(name);
+      await evictDurableObject(objectOf(name));
+      const path = `/apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?labelSelector=${UNWATCHED_LABEL}%3Drollcall`;
+      const leases = new ExpiredLeases({
+        list: async () => success(await kube<{ items: Lease[] }>("GET", path)),
+        notify: (each) => (each === name ? objectOf(name).leaseExpired() : Promise.resolve(true)),
+        log: () => undefined,
+        nowMs: currentMs,
+        pause,
+        timer: undefined,
+      });
+      const over = new AbortController();
+      const watching = leases.watch(over.signal);
+      for (let seconds = 0; seconds < 45 && (await kubectl(name)).status === "True"; seconds++)
+        await pass(1000);
+      over.abort();
+      await watching;
+      expect(await kubectl(name)).toMatchObject(MARKED);
+      expect(await statusWrites(name)).toBe(1);
+    },
+  );
 
   it("after a node controller has set Ready to Unknown → no second write", async () => {
     const name = "silent-controlled";

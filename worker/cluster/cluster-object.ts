@@ -1,7 +1,7 @@
 // The cluster object, one per deployment: renews the shared apiserver token, watches Nodes for the machines' objects.
 import type { CheckResult } from "../../shared/deployment/check-result.ts";
 import type { WatchState } from "../../shared/deployment/watch.ts";
-import { DEPLOYMENT_LABEL } from "../../shared/node/ownership.ts";
+import { DEPLOYMENT_LABEL, UNWATCHED_LABEL } from "../../shared/node/ownership.ts";
 import type { ObjectMeta } from "../../shared/kubernetes/types.ts";
 import type { ClusterEvent } from "../../shared/protocol/operator-answers.ts";
 import { currentMs, pause } from "../clock.ts";
@@ -19,6 +19,7 @@ import { prune } from "../storage/prune.ts";
 import { type Sealer, sealer } from "../storage/sealed-text.ts";
 import { shortened } from "../storage/shortened.ts";
 import { RATE_LIMITS, reserve, take, type TokenBucket } from "../storage/token-bucket.ts";
+import { ExpiredLeases } from "./expired-leases.ts";
 import { NodeWatch, NOT_WATCHED, WATCH_LIMITS, type WatchStatus, WELL_FOR_MS } from "./node-watch.ts";
 import { Notices } from "./notices.ts";
 import { type Pod, STRANDED_PODS, StrandedPods } from "./stranded-pods.ts";
@@ -66,6 +67,7 @@ export class ClusterObject extends StoredObject {
   readonly #watch: NodeWatch | null;
   /** null unless FAIL_STRANDED_PODS is on and the Nodes are watched. */
   readonly #pods: StrandedPods | null;
+  readonly #leases: ExpiredLeases;
   readonly #durations = new Durations(currentMs);
   readonly #apiserver: ApiserverProbe;
   readonly #alarm: LazyAlarm;
@@ -81,6 +83,16 @@ export class ClusterObject extends StoredObject {
     this.#history = clusterHistory(ctx.storage.sql);
     this.#watch = isNodeWatchOn(env) && env.KUBE_URL ? this.#openWatch() : null;
     this.#pods = this.#watch && failsStrandedPods(env) ? this.#openPods(this.#watch) : null;
+    this.#leases = new ExpiredLeases({
+      list: async () =>
+        (await this.#client(PAGE_WITHIN_MS)).listLeases(`${UNWATCHED_LABEL}=${env.DEPLOYMENT}`),
+      // The object of an earlier version of the Worker, as during a deploy, lacks the method.
+      notify: async (name) => env.NODES.getByName(name).leaseExpired(),
+      log: logNote,
+      nowMs: currentMs,
+      pause,
+      timer: env.timer,
+    });
   }
 
   /**
@@ -99,9 +111,13 @@ export class ClusterObject extends StoredObject {
     return (await this.#own()).tokens.status();
   }
 
-  /** Returns the watch's status; starts a stopped watch. The name stays, since older versions call it in a deploy. */
-  async standing(name: string): Promise<WatchStatus> {
+  /**
+   * Returns the watch's status; starts a stopped watch. `isListed`: the machine's lease has UNWATCHED_LABEL. The name
+   * stays, since older versions call it in a deploy.
+   */
+  async standing(name: string, isListed = false): Promise<WatchStatus> {
     if (!this.#watch) return NOT_WATCHED;
+    if (isListed) this.#leases.expect();
     await this.watchNodes();
     return this.#watch.statusOf(name);
   }
@@ -136,7 +152,8 @@ export class ClusterObject extends StoredObject {
 
   /** Returns the state of the watch, for operators. `state` is null where this deployment does not watch its Nodes. */
   watchState(): { state: WatchState | null } {
-    return { state: this.#watch?.state() ?? null };
+    const leasesError = this.#leases.error && { leasesError: this.#leases.error };
+    return { state: this.#watch && { ...this.#watch.state(), ...leasesError } };
   }
 
   /** Returns the samples for GET /metrics. Probes the apiserver, unless a recent result exists. */
@@ -160,18 +177,18 @@ export class ClusterObject extends StoredObject {
     for (const atMs of next) await this.#setAlarm(atMs);
   }
 
-  /** Runs one turn of the watch of Nodes. Stranded pods are watched as long. */
+  /** Runs one turn of the watch of Nodes. Stranded pods and expired leases are watched as long. */
   async #turn(watch: NodeWatch): Promise<number | null> {
     const over = new AbortController();
     const failed = (error: unknown) => {
       logFailure({ message: "alarm of the cluster failed", error: String(error) });
     };
-    const pods = this.#pods?.watch(over.signal).catch(failed);
+    const others = [this.#pods, this.#leases].map(async (each) => each?.watch(over.signal).catch(failed));
     try {
       return await watch.turn();
     } finally {
       over.abort();
-      await pods;
+      await Promise.all(others);
     }
   }
 

@@ -7,6 +7,7 @@ import { eventSchema, leaseSchema } from "../../shared/kubernetes/patch/object-s
 import type { StructSchema } from "../../shared/kubernetes/patch/schema.ts";
 import { patchWireForm, wireForm } from "../../shared/kubernetes/patch/wire-form.ts";
 import type { Event, Lease, Node, NodeList, ObjectMeta, Status } from "../../shared/kubernetes/types.ts";
+import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import { failure, success } from "../../shared/result.ts";
 import { withDeadline } from "./deadline.ts";
 import { notTheApiservers, retryAfterMsOf } from "./not-the-apiserver.ts";
@@ -55,6 +56,8 @@ export interface NodePage {
 
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
   listNodes: (page: NodePage) => Promise<ApiResult<NodeList>>;
+  /** Lists the leases of Nodes with this label from the apiserver's cache. */
+  listLeases: (labelSelector: string) => Promise<ApiResult<{ items: Lease[] }>>;
   /** Sends a strategic merge patch. The caller must add the preconditions to the patch. */
   patchNode: (original: Node, patch: JsonObject) => Promise<ApiResult<Node>>;
   /** Deletes the Node with this uid. If the Node has another uid, the result is a conflict. */
@@ -89,10 +92,10 @@ export function kubeClient(connection: KubeConnection): KubeClient {
       call<Node>("POST", NODES, object({ apiVersion: "v1", kind: "Node", ...node }, nodeSchema)),
     getNode: (name, fromCache = false) =>
       call<Node>("GET", `${NODES}/${name}${fromCache ? "?resourceVersion=0" : ""}`),
-    listNodes: ({ labelSelector, limit, continue: token = "" }) => {
-      const query = new URLSearchParams({ labelSelector, limit: String(limit) });
-      if (token !== "") query.set("continue", token);
-      return call<NodeList>("GET", `${NODES}?${query.toString()}`);
+    listNodes: (page) => call<NodeList>("GET", pathOfPage(page)),
+    listLeases: (labelSelector) => {
+      const query = new URLSearchParams({ labelSelector, resourceVersion: "0" });
+      return callLease("GET", `${LEASES}/${NODE_LEASE_NAMESPACE}/leases?${query.toString()}`);
     },
     patchNodeStatus: ({ metadata }, patch) =>
       patchNode(`${NODES}/${metadata?.name}/status`, withUid(patch, metadata?.uid)),
@@ -130,6 +133,12 @@ export function kubeClient(connection: KubeConnection): KubeClient {
         tokenRequest(secret, seconds),
       ),
   };
+}
+
+function pathOfPage({ labelSelector, limit, continue: token = "" }: NodePage): string {
+  const query = new URLSearchParams({ labelSelector, limit: String(limit) });
+  if (token !== "") query.set("continue", token);
+  return `${NODES}?${query.toString()}`;
 }
 
 function tokenRequest(secret: string, expirationSeconds: number): JsonObject {

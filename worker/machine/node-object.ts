@@ -127,9 +127,11 @@ export class NodeObject extends StoredObject {
     const checked = await this.#checked(request);
     if (!checked.ok) return checked;
     await this.#lending.withdraw();
+    const offered = () => (request.wantsSocket ? this.#registry.gateway() : null);
+    this.#upkeep.offersSocket = offered() !== null;
     const answer = await this.#handle(request, checked.value);
     this.#lending.noteHttp();
-    const number = request.wantsSocket ? this.#registry.gateway() : null;
+    const number = offered();
     const phase = answer.ok && "phase" in answer.value ? answer.value.phase : undefined;
     if (number === null || !OPENING_PHASES.has(phase)) return answer;
     await this.#upkeep.watchOpening();
@@ -159,6 +161,16 @@ export class NodeObject extends StoredObject {
     if (!name || !hasReported(records)) return;
     await this.#upkeep.watchForSilence(name);
     this.#index.update();
+  }
+
+  /** Checks for silence. Returns true if the machine is silent. The cluster object calls this method. */
+  async leaseExpired(): Promise<boolean> {
+    const { keys, records } = this.#state;
+    const name = keys.enrolled() && records.get("enrolment")?.name;
+    if (!name || records.get("isLeaving")) return false;
+    await this.#upkeep.betweenReports(name);
+    this.#index.update();
+    return (records.get("silentSinceMs") ?? null) !== null;
   }
 
   /** Records a fork, because a replaced socket sent a valid heartbeat. The gateway calls this method. */

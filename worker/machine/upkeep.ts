@@ -17,7 +17,7 @@ import { logFailure, machineLog } from "../log.ts";
 import { singleFlight } from "../paced.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
 import type { Enrolment, RequestsLeft } from "../storage/records.ts";
-import { lentLease } from "../tick/lease.ts";
+import { isUnwatched, lentLease } from "../tick/lease.ts";
 import type { TickMemory } from "../tick/memory.ts";
 import { nodeTurns } from "../tick/node-turn.ts";
 import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
@@ -49,6 +49,8 @@ const WATCH_KEPT_MS = 10_000;
 const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
 
 export class Upkeep {
+  /** true if the Worker offers the machine a socket in the answer to its report over HTTP. */
+  offersSocket = false;
   readonly #env: Environment;
   readonly #state: MachineState;
   readonly #token: HeldToken;
@@ -255,8 +257,8 @@ export class Upkeep {
       await this.flush(name);
       await this.#askWatch(name);
       const next = await this.#checkSilence(name);
-      const again = next ?? (outbox.isEmpty() ? null : inAWhile());
-      if (again !== null) await alarm.atLatest(outbox.isEmpty() ? again : Math.min(again, inAWhile()));
+      const again = Math.min(next ?? Infinity, outbox.isEmpty() ? Infinity : inAWhile());
+      if (again < Infinity) await alarm.atLatest(again);
     } catch (error) {
       logFailure({ node: name, message: "alarm failed", error: String(error) });
       await alarm.atLatest(inAWhile());
@@ -343,7 +345,9 @@ export class Upkeep {
   /** Asks the cluster object for the status of this Node's watch. */
   async #askWatch(name: string): Promise<boolean> {
     if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
-    const ask = () => clusterObject(this.#env).standing(name);
+    const isListed =
+      !this.offersSocket && isUnwatched(this.#state.records, this.#state.facts.leaseMs(), currentMs());
+    const ask = () => clusterObject(this.#env).standing(name, isListed);
     const asked = withDeadline<WatchStatus>(WATCH_WITHIN_MS, ask, NOT_WATCHED, this.#env.timer);
     this.#watch = await asked.catch(() => NOT_WATCHED);
     if (this.#watch.isWatched) this.#known.watchedAtMs = currentMs();

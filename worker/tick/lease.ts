@@ -5,7 +5,7 @@ import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import type { Lease, Node } from "../../shared/kubernetes/types.ts";
 import type { HeartbeatState } from "../../shared/node/heartbeat.ts";
 import { nextRenewTime, NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
-import { OWNER_ANNOTATION } from "../../shared/node/ownership.ts";
+import { OWNER_ANNOTATION, UNWATCHED_LABEL } from "../../shared/node/ownership.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { success } from "../../shared/result.ts";
@@ -77,7 +77,7 @@ export async function renewLease(
   deadlineMs: number,
   created?: Node, // the Node, if this tick has created it
 ): Promise<Renewal> {
-  const { facts, nowMs, records, requests } = machine;
+  const { facts, nowMs, records, requests, deployment } = machine;
   const uid = registeredUid(records);
   const inMemory = before.lease && isOwnedBy(before.lease, uid) ? before.lease : null;
   const isKnown = inMemory !== null || created !== undefined;
@@ -109,7 +109,10 @@ export async function renewLease(
       ...leaseSteps(machine, created),
       client: {
         getLease: firstAnswer(found, () => readLease(own, uid)),
-        ...leaseWriter(client, (lease) => withCarried(lease, status, budget, nowMs())),
+        ...leaseWriter(client, (lease) => {
+          const isListed = isUnwatched(records, durationMs, nowMs());
+          return withCarried(lease, { status, budget, listedBy: isListed ? deployment : null }, nowMs());
+        }),
       },
       readOwner: async () => (created ? success(created) : own.readNode()),
       maxUpdates: before.leaseBackOff ? 1 : MAX_UPDATES,
@@ -244,7 +247,7 @@ export function lentLease({
   if (!lease?.metadata?.resourceVersion || !isOwnedBy(lease, registeredUid(records))) return null;
   const { nodeLeaseDurationSeconds: leaseDurationSeconds } = facts.settings;
   const next = { ...lease, spec: { ...lease.spec, leaseDurationSeconds } };
-  return withCarried(next, status, budget, nowMs());
+  return withCarried(next, { status, budget, listedBy: null }, nowMs());
 }
 
 /** The annotation with the last status write, as `Unix milliseconds + shift`. A renewal stores it at no extra cost. */
@@ -252,13 +255,23 @@ const STATUS_REPORT_ANNOTATION = "rollcall.dev/status-report";
 /** The annotation with the text of the status budget. */
 const BUDGET_ANNOTATION = "rollcall.dev/status-budget";
 
-/** Adds annotations with data that an eviction would lose: the last status write, and the budget unless it is full. */
-function withCarried(
-  lease: Lease,
-  status: HeartbeatState | undefined,
-  budget: StatusBudget | undefined,
-  nowMs: number,
-): Lease {
+/** Returns true if neither a gateway nor an alarm notices the machine's silence when its lease expires. */
+export function isUnwatched(records: NodeRecordStore, leaseMs: number, nowMs: number): boolean {
+  return !records.get("lent") && (records.get("opening")?.untilMs ?? 0) - nowMs <= leaseMs;
+}
+
+interface Carried {
+  status: HeartbeatState | undefined;
+  budget: StatusBudget | undefined;
+  /** The deployment whose cluster object must notice the lease's end; null if a gateway or an alarm does. */
+  listedBy: string | null;
+}
+
+/**
+ * Adds annotations with data that an eviction would lose: the last status write, and the budget unless it is full.
+ * Adds or removes UNWATCHED_LABEL.
+ */
+function withCarried(lease: Lease, { status, budget, listedBy }: Carried, nowMs: number): Lease {
   const at = status?.lastStatusReportTimeMs ?? null;
   const {
     [STATUS_REPORT_ANNOTATION]: before,
@@ -272,7 +285,9 @@ function withCarried(
     ...(report !== undefined && { [STATUS_REPORT_ANNOTATION]: report }),
     ...(budget && !isFull(budget, nowMs) && { [BUDGET_ANNOTATION]: budgetText(budget) }),
   };
-  return { ...lease, metadata: { ...lease.metadata, annotations } };
+  const { [UNWATCHED_LABEL]: _listed, ...otherLabels } = lease.metadata?.labels ?? {};
+  const labels = { ...otherLabels, ...(listedBy !== null && { [UNWATCHED_LABEL]: listedBy }) };
+  return { ...lease, metadata: { ...lease.metadata, annotations, labels } };
 }
 
 /** Returns the status budget after an eviction: full if no lease exists, empty if the lease cannot be read. */

@@ -133,7 +133,7 @@ const denied: { situation: string; sent: Sent }[] = [
     situation: "send something through a Node",
     sent: { method: "POST", path: `${nodes}/m/proxy/run`, body: {} },
   },
-  { situation: "list leases", sent: { path: leases } },
+  { situation: "list leases of all namespaces", sent: { path: "/apis/coordination.k8s.io/v1/leases" } },
   { situation: "watch leases", sent: { path: `${leases}?watch=true` } },
   {
     situation: "patch a lease",
@@ -195,6 +195,7 @@ const granted = new Set([
   "nodes/status patch",
   "leases.coordination.k8s.io create kube-node-lease",
   "leases.coordination.k8s.io get kube-node-lease",
+  "leases.coordination.k8s.io list kube-node-lease",
   "leases.coordination.k8s.io update kube-node-lease",
   "leases.coordination.k8s.io delete kube-node-lease",
   "events create default",

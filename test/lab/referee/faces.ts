@@ -13,9 +13,9 @@
 // | a notification                   | firing: the machine has the state; resolved: the state has ended               |
 // | rollcall_cluster_reachable       | requests to the apiserver succeed                                              |
 //
-// Exceptions, which docs/cluster.md states: without a socket, silence is noticed within five minutes, or after the node
-// controller's grace period. On Nodes with pods only the node controller changes Ready. After a trouble the watch of the
-// Nodes must be live for a minute before the Worker writes Ready Unknown.
+// Exceptions, which docs/cluster.md states: without a socket and without the watch of the Nodes, silence is noticed within
+// five minutes. On Nodes with pods only the node controller changes Ready. After a trouble the watch of the Nodes must be
+// live for a minute before the Worker writes Ready Unknown.
 import type { MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
 import { LATE_MS, PRESSURES, type Pressure } from "./truth.ts";
 import type { LivingMachine, World } from "./world.ts";
@@ -35,7 +35,7 @@ export const lieOf =
   (sentence: string, truth: string | null): Lie[] =>
     truth === null ? [] : [{ face, about, sentence, truth }];
 
-/** The longest time until the Worker notices the silence of a machine without a socket (docs/cluster.md). */
+/** The longest time until the Worker notices the silence of a machine without a socket and a watch (docs/cluster.md). */
 const UNWATCHED_MS = 310_000;
 /** The node controller's grace period and period, and the time until the Worker's watch has the change. */
 const CONTROLLER_MS = 70_000;
@@ -52,8 +52,8 @@ const ago = (world: World, atMs: number) => `${Math.round((world.time.nowMs() - 
 /** Returns the time from a machine's last message within which the Worker must notice its silence. */
 function noticedWithin({ shape, alarmsLate, time }: World, { heard }: LivingMachine): number {
   const lateMs = alarmsLate.wasOn(time.nowMs()) ? ALARMS_LATE_MS : 0;
-  if (heard.watchedBy !== "nothing") return LATE_MS + lateMs;
-  return shape.hasController && shape.isWatched ? CONTROLLER_MS : UNWATCHED_MS;
+  if (heard.watchedBy !== "nothing" || shape.isWatched) return LATE_MS + lateMs;
+  return UNWATCHED_MS;
 }
 
 /** Judges a machine's state in the fleet index. Returns the truth if the state is untrue. */

@@ -54,7 +54,7 @@ const isLittle = ([available, capacity]: readonly [number, number]) => available
 
 /**
  * The part of the Worker that notices a machine's silence within 45 s. socket: its gateway. opening: its object, while
- * the machine opens an offered socket. nothing: none; an alarm or the node controller is later (docs/cluster.md).
+ * the machine opens an offered socket. nothing: only the cluster object, if it watches the Nodes (docs/cluster.md).
  */
 export type Watched = "socket" | "opening" | "nothing";
 

@@ -37,6 +37,20 @@ test.each<[situation: string, watch: WatchState | null, state: string, message: 
     /^down since 2026-01-01T00:00:01.000Z: .*forbidden.*last listed: 2026-01-01T00:00:00.000Z/,
     /kubectl apply .*NODE_WATCH/,
   ],
+  [
+    "may not list leases",
+    { ...WELL, leasesError: FORBIDDEN },
+    "warning",
+    /^live, but leases cannot be listed: .*forbidden: the silence of a machine without a socket/,
+    /^kubectl apply -f infra.rbac.rollcall.yaml$/,
+  ],
+  [
+    "gets no list of leases",
+    { ...WELL, leasesError: CUT },
+    "warning",
+    /^live, but leases cannot be listed/,
+    /the Worker's log/,
+  ],
   ["is cut off by a proxy", down(CUT), "warning", /the watch ended at once/, /lasts for minutes/],
   [
     "gets answers that are not an apiserver's",

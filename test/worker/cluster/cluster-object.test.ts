@@ -277,6 +277,8 @@ describe("the watch of the Nodes", () => {
   }
 
   const SELECTOR = "labelSelector=rollcall.dev/deployment=rollcall";
+  const LEASES =
+    "GET /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?labelSelector=rollcall.dev/unwatched=rollcall&resourceVersion=0";
   const LIST = `GET /api/v1/nodes?${SELECTOR}&limit=100`;
 
   it.each<[situation: string, variables: Partial<Environment>]>([
@@ -335,12 +337,13 @@ describe("the watch of the Nodes", () => {
       async (object, { storage }) => {
         await passing(object.alarm());
         expect(asked).toEqual([
+          LEASES,
           LIST,
           expect.stringMatching(
             /^GET \/api\/v1\/nodes\?watch=1&.*resourceVersion=9&allowWatchBookmarks=true/,
           ),
         ]);
-        expect(asked[1]).toContain(SELECTOR);
+        expect(asked[2]).toContain(SELECTOR);
         expect(told).toEqual([["edge-1", given("edge-1", "5")]]);
         expect(await storage.getAlarm()).toBe(START_MS + 1000);
         expect(object.watchState().state).toMatchObject({ state: "live", nodes: 1, waiting: 0 });

@@ -2,7 +2,9 @@
 import { env } from "cloudflare:workers";
 import { beforeAll, describe, expect, it, test } from "vitest";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
+import { UNWATCHED_LABEL } from "../../../shared/node/ownership.ts";
 import { fieldManagerOf } from "../../../worker/kube/connect.ts";
+import type { NodeRecords } from "../../../worker/storage/records.ts";
 import type { TickMemory } from "../../../worker/tick/memory.ts";
 import { budgetInLease, lastContact, lentLease, renewedAtOf } from "../../../worker/tick/lease.ts";
 import { emptyBudget, STATUS_BUDGET } from "../../../worker/tick/budgets.ts";
@@ -472,6 +474,33 @@ describe("a lent lease", () => {
       spec: { renewTime: spec?.renewTime, leaseDurationSeconds: 50 },
     });
     expect(lent?.metadata?.annotations).toHaveProperty("rollcall.dev/status-report");
+    expect(lent?.metadata?.labels).not.toHaveProperty(UNWATCHED_LABEL);
+  });
+});
+
+describe("the label of a renewed lease, for the cluster object's list", () => {
+  const lent = { gateway: 1, epochsTo: 1 };
+  test.each<[situation: string, records: (nowMs: number) => Partial<NodeRecords>, isListed: boolean]>([
+    ["no gateway and no alarm watches the machine → labelled", () => ({}), true],
+    ["a gateway has the lease → not", () => ({ lent }), false],
+    [
+      "the alarm watches for more than a lease duration → not",
+      (nowMs) => ({ opening: { untilMs: nowMs + LEASE_MS + 1 } }),
+      false,
+    ],
+    [
+      "the alarm watches for a lease duration, in which the next renewal may fail → labelled",
+      (nowMs) => ({ opening: { untilMs: nowMs + LEASE_MS } }),
+      true,
+    ],
+  ])("%s", async (_, records, isListed) => {
+    const machine = new SteppingMachine(steady);
+    for (const [key, value] of Object.entries(records(machine.nowMs)))
+      machine.records.put(key as keyof NodeRecords, value);
+    await renewLease(machine.context(), DEADLINE_MS);
+    expect(leaseOf(machine).metadata?.labels ?? {}).toEqual(
+      isListed ? { [UNWATCHED_LABEL]: env.DEPLOYMENT } : {},
+    );
   });
 });
 
