@@ -112,12 +112,12 @@ async function deployOnce(
   const configuration = writeConfiguration(program.root, program.tracked, order.settings);
   const uploaded = await upload(program, order, configuration, secrets);
   if (!uploaded.ok) return uploaded;
-  program.print("Deployed. Asking whether it is well …\n");
+  program.print("Deployed. Waiting until all checks of /readyz pass …\n");
   const connection = connectionTo(program, order.settings, adminSecret);
   if (!connection.ok) return connection;
   const ready = await untilReady(connection.value, program.patience);
   if (!ready.ok) return goBack(program, order, configuration, back, ready.error);
-  program.print(`It is well: ${connection.value.url}\n`);
+  program.print(`All checks pass: ${connection.value.url}\n`);
   return success(null);
 }
 
@@ -170,23 +170,23 @@ async function goBack(
   back: string | null,
   why: string,
 ): Promise<Result<null, OperatorFault>> {
-  const notWell = `the new version is not well:\n${why.trimEnd()}\n`;
+  const failing = `the new version fails its checks:\n${why.trimEnd()}\n`;
   if (back === null) {
     const stays =
       running === null
         ? "it stays deployed, since there was none before it"
         : `it stays deployed: Cloudflare rolls back over no migration of classes (${plan.migrations.join(", ")})`;
-    return fault("not-yet", `${notWell}${stays}; correct what is wrong, and deploy again`);
+    return fault("not-yet", `${failing}${stays}; correct what is wrong, and deploy again`);
   }
-  const message = `rollcall ${VERSION} was not well`;
+  const message = `rollcall ${VERSION} failed its checks`;
   const ended = await wrangler(["rollback", back, "--yes", "--message", message, "--config", configuration]);
   if (ended.code !== 0) {
     const { message } = wranglerFault("rolling back", ended);
-    return fault("failed", `${notWell}it stays deployed, since it could not be rolled back: ${message}`);
+    return fault("failed", `${failing}it stays deployed, since it could not be rolled back: ${message}`);
   }
   const former = back === plan.back ? plan.again : [];
   const secrets = former.length === 0 ? "" : `, with the former ${former.join(", ")}`;
-  return fault("not-yet", `${notWell}rolled back to version ${back}${secrets}`);
+  return fault("not-yet", `${failing}rolled back to version ${back}${secrets}`);
 }
 
 interface ReadinessPatience {

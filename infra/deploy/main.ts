@@ -74,7 +74,7 @@ async function deployByFile(): Promise<number> {
   }
   const put = secretsToPut(flags.put, settings.value);
   if (!put.ok) {
-    console.error(`${put.error}\nnpm run deploy -- --help says what there is`);
+    console.error(`${put.error}\nnpm run deploy -- --help lists the flags`);
     return EXIT_CODES.usage;
   }
   await writeStaticFiles();
@@ -105,7 +105,7 @@ function flagsOf() {
     const { "dry-run": isDryRun, "replace-dns": replacesDns, env: environment = null, put } = values;
     return { file, environment, isDryRun, replacesDns, put, waitSeconds };
   } catch (error) {
-    console.error(`${faultOf(error)}\nnpm run deploy -- --help says what there is`);
+    console.error(`${faultOf(error)}\nnpm run deploy -- --help lists the flags`);
     return null;
   }
 }

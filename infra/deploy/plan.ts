@@ -167,7 +167,7 @@ export function planText(told: PlanTold): string {
     "Steps:",
     ...steps(told).map((step, index) => `  ${index + 1}. ${step}`),
     "",
-    `If it does not become well: ${backText(plan, deployed)}`,
+    `If its checks fail: ${backText(plan, deployed)}`,
     ...keysText(told),
     "",
   ].join("\n");
@@ -202,12 +202,12 @@ function steps(told: PlanTold): string[] {
   const classes =
     migrations.length > 0 ? `, with the migrations ${migrations.join(", ")} of its classes` : "";
   const domains = customDomains(settings);
-  const asked = `ask ${settings.origins[0] ?? ""}/readyz until it is well, ${waitSeconds} s at most`;
+  const asked = `ask ${settings.origins[0] ?? ""}/readyz until all checks pass, ${waitSeconds} s at most`;
   return [
     `made already: the configuration ${at(configuration)}, the bundle ${at(bundle)}`,
     ...plan.missing.map((missing) => secretText(missing, told, at)),
     ...(migratesFirst
-      ? [`upload and deploy the Worker${classes}, and the variables as they are; ask whether it is well`]
+      ? [`upload and deploy the Worker${classes}, and the variables as they are; wait until all checks pass`]
       : []),
     `upload and deploy the Worker and the page${migratesFirst ? "" : classes}${kept}`,
     ...(domains.length > 0 ? [`let ${domains.join(", ")} lead to it, with DNS record and certificate`] : []),
@@ -245,7 +245,7 @@ function backText(
   if (back !== null) return `roll back to version ${back}`;
   if (deployed === null || typeof deployed === "string") return "it stays; there is nothing to roll back to";
   const tags = migrations.join(", ");
-  const forward = "What is wrong is put right by deploying again";
+  const forward = "Correct the fault, and deploy again";
   // The first of two uploads already sets the secrets, and a rollback does not undo that.
   const put = again.length === 0 ? "" : `; of ${again.join(", ")} what was put stays`;
   return migratesFirst

@@ -58,6 +58,6 @@ outliveReader(process.stdout, process.stderr);
 try {
   process.exitCode = await run();
 } catch (error) {
-  console.error(`nothing was removed: ${faultOf(error)}\nnpm run remove -- --help says what there is`);
+  console.error(`nothing was removed: ${faultOf(error)}\nnpm run remove -- --help lists the flags`);
   process.exitCode = EXIT_CODES.usage;
 }

@@ -192,7 +192,7 @@ const versionSchema = z.object({
 const INCOMPREHENSIBLE: OperatorFault = {
   reason: "failed",
   message:
-    "what wrangler says of the deployment cannot be understood\n  → npm ci, so that it is the version that the project has",
+    "wrangler's answer about the deployment has an unknown form\n  → npm ci installs the version of wrangler that the project needs",
 };
 
 /** Reads the deployed version with wrangler. `configuration` is the generated file, which names the Worker. */

@@ -8,7 +8,7 @@ import { textOf } from "./render/shown.ts";
 
 const HELP = `
 The prices are those of docs/costs.md, for machines that report every 10 s. Small fleets cost less over sockets than this sum.
-The sum has the $5 of the plan Workers Paid, and subtracts no amount that the plan includes. The apiserver is not in it.
+The sum has the $5 of the plan Workers Paid, and subtracts no amount that the plan includes. It omits the apiserver.
 
 Example:
   rollcall cost --machines 300`;

@@ -15,14 +15,14 @@ import { listOf, type Shown } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 
 const HELP = `
-Each Node of rollcall's is one more for all programs that count Nodes. This command reads the cluster with your own kubectl,
-and reports what they would do, before it happens: what breaks, what it costs, and what to do about it.
+Each Node of rollcall is one more for all programs that count Nodes. This command reads the cluster with your own kubectl,
+and reports in advance what would break, what costs more, and the remedies.
 
-It needs the right to get and list. What it may not read it names, and goes on. It creates one Node as a dry run
-(dryRun=All), which the apiserver checks and does not store: a policy that refuses such a Node is found by it. Without the
-right to create Nodes that step is left out.
+The command needs the right to get and list. It names the objects that it may not read, and continues. It creates one Node as
+a dry run (dryRun=All), which the apiserver checks and does not store, so that it finds a policy that refuses such a Node.
+Without the right to create Nodes the command omits this step.
 
---upgrade is for clusters that have such Nodes: it lists what selects them by labels that they no longer have.
+--upgrade is for clusters that have such Nodes: the command lists objects that select them by labels that they no longer have.
 
 Exit codes: 0 nothing breaks, 1 something breaks, 2 the command line or the kubeconfig is wrong, 4 the credentials are
 refused, 5 the cluster cannot be reached.

@@ -48,8 +48,8 @@ const receiverColumns = (nowMs: number): readonly TableColumn<ListedReceiver>[] 
     paint: (receiver) => (({ ok: "green", untried: undefined, failed: "red" }) as const)[stateOf(receiver)],
   },
   { head: "FIRING", of: ({ firing }) => String(firing), rank: 3 },
-  { head: "WAITING", of: ({ waiting }) => String(waiting), rank: 1 },
-  { head: "DEAD", of: ({ dead }) => String(dead), rank: 1 },
+  { head: "QUEUED", of: ({ waiting }) => String(waiting), rank: 1 },
+  { head: "FAILED", of: ({ dead }) => String(dead), rank: 1 },
   {
     head: "ERROR",
     of: ({ error, lastDelivery }) => lastDelivery?.error || error,

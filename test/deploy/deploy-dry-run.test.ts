@@ -103,7 +103,7 @@ it("prints the whole plan", () => {
     / set KUBE_ACCESS_CLIENT_ID from \S+\/kube-access-client-id$/m,
     / set KUBE_ACCESS_CLIENT_SECRET from \S+\/kube-access-client-secret$/m,
     / upload and deploy the Worker and the page, with the migrations v1, /m,
-    /\/readyz until it is well, 180 s at most$/m,
+    /\/readyz until all checks pass, 180 s at most$/m,
     /^Nothing was sent to Cloudflare: this was --dry-run\.$/m,
   ])
     expect(printed).toMatch(line);

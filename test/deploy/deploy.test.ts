@@ -133,7 +133,7 @@ it("the first deployment → secrets are made, the admin secret is kept in its f
   const [admin, keys] = [ADMIN_FILE, KEYS_FILE].map((file) => readFileSync(file, "utf8").trim());
   thisRun().secret("admin secret", admin!);
   thisRun().secret("MAC keys", keys!);
-  expect(first.stdout).toMatch(/^It is well: http/m);
+  expect(first.stdout).toMatch(/^All checks pass: http/m);
   expect(statSync(ADMIN_FILE).mode & 0o777).toBe(0o600);
   expect(keys).toBe(binding("KID_MAC_KEYS"));
   expect(binding("KUBE_TOKEN")).toBe(KUBE_TOKEN);

@@ -115,7 +115,7 @@ describe("the first deployment", () => {
     const { code, stdout, stderr } = await deploy();
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^Deployed now: nothing$/m);
-    expect(stdout).toMatch(/^It is well: http/m);
+    expect(stdout).toMatch(/^All checks pass: http/m);
     expect(statSync(adminFile()).mode & 0o777).toBe(0o600);
     expect(keptKeys()).toMatch(/^1:[\w-]{43}$/);
     expect(keptKeys()).toBe(binding("KID_MAC_KEYS"));
@@ -168,7 +168,7 @@ describe("a later deployment", () => {
     const before = deployedVersion();
     const { code, stdout, stderr } = await deploy({ more: broken });
     expect(code).toBe(6);
-    expect(stdout).toContain(`If it does not become well: roll back to version ${before?.id}`);
+    expect(stdout).toContain(`If its checks fail: roll back to version ${before?.id}`);
     expect(stderr).toMatch(
       /failed: variables\.NODE_ROLE: it is broken\n {2}→ mend it\nrolled back to version /,
     );
@@ -183,7 +183,7 @@ describe("a later deployment", () => {
     const { code, stdout, stderr } = await deploy({ more: broken });
     expect(code).toBe(6);
     expect(stdout).toMatch(/with the migrations v5 of its classes/);
-    expect(stdout).toMatch(/^If it does not become well: no way back: .*\(v5\)/m);
+    expect(stdout).toMatch(/^If its checks fail: no way back: .*\(v5\)/m);
     expect(stderr).toMatch(/it stays deployed: Cloudflare rolls back over no migration of classes \(v5\)/);
     expect(deployedVersion()?.migrationTag).toBe("v5");
   });
@@ -308,7 +308,11 @@ describe("the Worker is behind Cloudflare Access", () => {
 
   it("the first deployment, with the service token in the environment → it is well", async () => {
     const ran = await deploy({ environment: token });
-    expect(ran).toMatchObject({ code: 0, stderr: "", stdout: expect.stringMatching(/^It is well: http/m) });
+    expect(ran).toMatchObject({
+      code: 0,
+      stderr: "",
+      stdout: expect.stringMatching(/^All checks pass: http/m),
+    });
   });
 
   it("the first deployment, without it → it stays, and what is missing is named", async () => {

@@ -71,8 +71,8 @@ const asked = () => worker.asked.map(({ method, path, body }) => ({ method, path
 it("list → a table, and all settings where it is wide", async () => {
   const { stdout } = await run("list");
   expect(stdout.split("\n")).toEqual([
-    "NAME     FORMAT   TO                          MACHINES   STATE        FIRING   WAITING   DEAD   ERROR      LAST",
-    "site-b   slack    https://hooks.slack.com/…   site=b     failing 3h   3        2         1      HTTP 500   60m",
+    "NAME     FORMAT   TO                          MACHINES   STATE        FIRING   QUEUED   FAILED   ERROR      LAST",
+    "site-b   slack    https://hooks.slack.com/…   site=b     failing 3h   3        2        1        HTTP 500   60m",
     "",
   ]);
   expect((await run("list -o name")).stdout).toBe("site-b\n");
