@@ -20,7 +20,7 @@ export interface Started {
   ended: Promise<number | null>;
 }
 
-/** The program behind `npm start`, which runs as a single process without npm. */
+/** The program behind `npm start`, which runs as a single process without npm; or npm itself. */
 export interface Start extends Started {
   process: ChildProcess;
 }
@@ -47,12 +47,12 @@ export function startLocal(flags: string[], environment: { KUBEBUILDER_ASSETS?: 
 /**
  * Starts `npm start` itself in a process group of its own, because Ctrl-C in a terminal reaches the whole group.
  */
-export function startNpm(flags: string[]): Started {
+export function startNpm(flags: string[]): Start {
   const child = startProcess(["npm", "start", "--", ...flags], {}, true);
   const end = (signal: NodeJS.Signals) => {
     if (child.exitCode === null && child.signalCode === null) process.kill(-(child.pid as number), signal);
   };
-  return { ...startOf(child), end };
+  return { ...startOf(child), process: child, end };
 }
 
 function startProcess(

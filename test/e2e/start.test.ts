@@ -1,11 +1,13 @@
 // Tests npm start as a user runs it, from this machine's /proc to a Ready Node. The first block tests the whole
 // life of a state folder, the second a cluster of the user's own. test/cluster uses a real apiserver.
-import { spawn, spawnSync } from "node:child_process";
+import { execFile, spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { hostname, release } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { CoordinationV1Api, CoreV1Api, type V1Lease, type V1Node } from "@kubernetes/client-node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { mintToken } from "../../infra/local/admin.ts";
 import { type RunningApiserver, startApiserver } from "../../infra/local/apiserver/serve.ts";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { secretsOf } from "./leaks.ts";
@@ -15,6 +17,7 @@ import {
   isRunning,
   partOf,
   ROOT,
+  type Start,
   type Started,
   startLocal,
   startNpm,
@@ -145,9 +148,18 @@ describe("npm start", () => {
     const before = adminOf(state).getCurrentUser()?.token;
     start.end("SIGTERM");
     expect(await start.ended).toBe(143);
-    start = startLocal(["--fresh", ...flags]);
-    await start.printed(/^infra\/rbac applied/m);
+    start = startNpm(["--fresh", ...flags]);
+    await start.printed(/^The page: /m);
     expect(adminOf(state).getCurrentUser()?.token).not.toBe(before);
+  });
+
+  it("npm is killed → all parts end, and the printed command to continue keeps the data", async () => {
+    const pids = [...start.output().matchAll(/, pid (\d+); start it again/g)].map(([, pid]) => Number(pid));
+    expect(pids).toHaveLength(3);
+    (start as Start).process.kill("SIGKILL");
+    await start.ended;
+    expect(pids.filter(isRunning)).toEqual([]);
+    expect(start.output()).toMatch(/Continue, or start with no data:\n {2}npm start -- --state \S+ --config/);
   });
 });
 
@@ -184,16 +196,40 @@ describe("npm start --kubeconfig", () => {
     expect(start.output()).not.toContain("there already");
     expect(start.output()).not.toContain("apiserver, pid");
     expect(start.output()).toContain(`kubectl --kubeconfig ${file} get nodes`);
+    const box = await joinBox(join(folder.path, "state"));
+    expect(box.stderr).toContain("enrolled as box-1");
     start.end("SIGINT");
     expect(await start.ended).toBe(130);
 
     const removing = startHere([...flags, "--remove", "--yes"]);
     expect(await removing.ended).toBe(0);
     expect(removing.output()).toMatch(
-      new RegExp(`removed Node ${NODE}\n[^]*removed Namespace rollcall-system\n$`),
+      new RegExp(`removed Node ${NODE}\n[^]*removed Namespace rollcall-system\nOn box-1: end the shim`),
     );
+    expect(removing.output()).toContain("removed Node box-1\n");
+    const again = startHere([...flags, "--remove", "--yes"]);
+    expect([await again.ended, again.output()]).toEqual([
+      0,
+      `no objects of npm start are at ${apiserver.url}\n`,
+    ]);
   });
 });
+
+/** Joins the machine box-1, with a state folder of its own, to the Worker of `npm start` with this state folder. */
+async function joinBox(state: string) {
+  const { workerPort } = JSON.parse(readFileSync(join(state, "state.json"), "utf8")) as {
+    workerPort: number;
+  };
+  const url = `http://127.0.0.1:${workerPort}`;
+  const secret = readFileSync(join(state, "admin-secret"), "utf8").trim();
+  const token = await mintToken(url, secret, { names: "box-1", uses: 1, withoutFactsOnlyTaint: false });
+  const args = ["join", "--url", url, "--state", `${state}-of-box-1`, "--hostname-override", "box-1"];
+  const env = { ...process.env, ROLLCALL_JOIN_TOKEN: token };
+  const program = ["node-shim/bin/node-shim.cjs", ...args];
+  // The exit code is that of node-shim status: the apiserver may be slow.
+  const done = promisify(execFile)(process.execPath, program, { cwd: ROOT, env });
+  return done.catch((error: { stderr: string }) => error);
+}
 
 /** Runs a command that `npm start` printed. Returns a function that ends the command. */
 function runAgain(command: string): { stop: () => Promise<void> } {
