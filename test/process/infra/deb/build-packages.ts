@@ -15,17 +15,17 @@ export const CLI_DEB = `rollcall-cli_${shim.version}_all.deb`;
 export const DEB = `rollcall-node-shim_${shim.version}_all.deb`;
 
 /**
- * Builds the packages into `out`; resolves with the lines of SHA256SUMS. Packages that contain a Node.js take
- * minutes.
+ * Builds the packages into `out`. Packages that contain a Node.js take minutes. Resolves with the lines of SHA256SUMS,
+ * and with the lines about the steps.
  */
 export async function buildPackages(
   out: string,
   architectures = "all",
   flags: readonly string[] = [],
-): Promise<string> {
+): Promise<{ sums: string; steps: string }> {
   const project = copyOfProject();
   try {
-    const { stdout } = await promisify(execFile)(
+    const { stdout, stderr } = await promisify(execFile)(
       process.execPath,
       ["infra/deb/main.ts", "--architectures", architectures, "--out", out, ...flags],
       {
@@ -36,7 +36,7 @@ export async function buildPackages(
         },
       },
     );
-    return stdout;
+    return { sums: stdout, steps: stderr };
   } finally {
     project.remove();
   }

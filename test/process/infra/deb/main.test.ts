@@ -39,7 +39,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
   const out = join(folder.path, "first");
   const deb = join(out, DEB);
   const [root, cliRoot] = [join(folder.path, "root"), join(folder.path, "cli-root")];
-  let [sums, again] = ["", ""];
+  let [sums, steps, again] = ["", "", ""];
   beforeAll(async () => {
     const { privateKey } = await generateKey({ userIDs: [{ name: "packages" }] });
     const key = join(folder.path, "key.asc");
@@ -49,14 +49,23 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       .trim()
       .replace("npm run packages -- ", "")
       .split(" ");
-    [sums, again] = await Promise.all([
+    const [first, second] = await Promise.all([
       buildPackages(out),
       buildPackages(join(folder.path, "second"), "all", flags),
     ]);
+    ({ sums, steps } = first);
+    again = second.sums;
     execFileSync("dpkg", ["-x", deb, root]);
     execFileSync("dpkg", ["-x", join(out, CLI_DEB), cliRoot]);
   });
   afterAll(() => folder.remove());
+
+  it("prints the steps, the folder and the next commands, apart from the sums", () => {
+    const count = readdirSync(out).length;
+    expect(steps).toMatch(/^npm run packages: building .*\nnpm run packages: packing for all; .*\n\n/);
+    expect(steps).toContain(`${count} files are in ${out}; `);
+    expect(steps).toContain(`npm install -g ${join(out, `${CLI}.tgz`)}\n`);
+  });
 
   it("built again, in another folder → the same bytes", () => {
     expect(sums.replaceAll(/^[0-9a-f]{64}  /gm, "")).toBe(
