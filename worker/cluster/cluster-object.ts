@@ -124,14 +124,16 @@ export class ClusterObject extends StoredObject {
 
   /**
    * Returns 0 if a silent machine's object may write its Node now; else the milliseconds until the object may ask again.
-   * Returns null while the watch of the Nodes is down. Before a write the watch must have been live for a minute: the
-   * apiserver or its connection may fail.
+   * Returns null while no Node is watched. Before a write the watch must have been live for a minute: the apiserver or its
+   * connection may fail.
    */
   silentNodeTurn(): number | null {
     const nowMs = currentMs();
     const state = this.#watch?.state().state ?? "live";
-    // After a deployment the watch starts within seconds.
-    if (state !== "live" && state !== "starting") return null;
+    if (state === "paused") return null;
+    // Ask again when the watch may have been live for a minute.
+    if (state === "down") return Math.max(0, (this.#watch?.dueMs() ?? nowMs) - nowMs) + WELL_FOR_MS;
+    // After a deployment the watch starts within seconds, so that an object soon asks again.
     if (state === "live") {
       const leftMs = this.#watch ? WELL_FOR_MS - this.#watch.liveForMs() : 0;
       if (leftMs > 0) return leftMs;

@@ -4,6 +4,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ClusterObject } from "../../../worker/cluster/cluster-object.ts";
+import { WELL_FOR_MS } from "../../../worker/cluster/node-watch.ts";
 import type { Environment } from "../../../worker/env.ts";
 import { tokenChainId } from "../../../worker/kube/connect.ts";
 import { tokenOf } from "../support/account-tokens.ts";
@@ -464,6 +465,7 @@ describe("the watch of the Nodes", () => {
 });
 
 describe("the turns of silent machines' Nodes", () => {
+  const WATCHED = { NODE_WATCH: "on", KUBE_URL: "https://kube.test" };
   const server = apiserver();
 
   it("without a watch → 50 at once, then 50 a second; the others ask again one after another", async () => {
@@ -481,21 +483,20 @@ describe("the turns of silent machines' Nodes", () => {
   });
 
   it("with a watch that starts, as after a deployment → none, and a second's wait", async () => {
-    const watched = { NODE_WATCH: "on", KUBE_URL: "https://kube.test" };
     const turn = (object: ClusterObject) => Promise.resolve(object.silentNodeTurn());
-    expect(await within("silent-unwatched", server, turn, watched)).toBe(1000);
+    expect(await within("silent-unwatched", server, turn, WATCHED)).toBe(1000);
   });
 
-  it("with a watch that is down → none", async () => {
-    const watched = { NODE_WATCH: "on", KUBE_URL: "https://kube.test" };
+  it("with a watch that is down → again a minute after its next attempt", async () => {
     const failing = { fetch: () => Promise.reject(new Error("connection refused")) };
     const turn = async (object: ClusterObject) => {
-      for (let failures = 0; failures < 2; failures++) {
-        await passing(object.alarm());
-        shift(2000);
-      }
-      return object.silentNodeTurn();
+      await passing(object.alarm());
+      shift(2000);
+      await passing(object.alarm());
+      const inMs = object.silentNodeTurn() ?? NaN;
+      shift(30_000);
+      return [inMs > WELL_FOR_MS && inMs <= WELL_FOR_MS + 2000, object.silentNodeTurn()];
     };
-    expect(await within("silent-down", failing, turn, watched)).toBeNull();
+    expect(await within("silent-down", failing, turn, WATCHED)).toEqual([true, WELL_FOR_MS]);
   });
 });
