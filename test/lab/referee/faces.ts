@@ -14,8 +14,8 @@
 // | rollcall_cluster_reachable       | requests to the apiserver succeed                                              |
 //
 // Exceptions, which docs/cluster.md states: without a socket and without the watch of the Nodes, silence is noticed within
-// five minutes. On Nodes with pods only the node controller changes Ready. After a trouble the watch of the Nodes must be
-// live for a minute before the Worker writes Ready Unknown.
+// five minutes. On Nodes with pods only the node controller changes Ready. After a trouble the watch of the Nodes begins
+// within a minute, and must be live for a minute before the Worker writes Ready Unknown.
 import type { MachinesAnswer } from "../../../shared/protocol/fleet-answers.ts";
 import { LATE_MS, PRESSURES, type Pressure } from "./truth.ts";
 import type { LivingMachine, World } from "./world.ts";
@@ -122,13 +122,11 @@ export async function checkList(world: World): Promise<Lie[]> {
 
 /** Checks the Nodes as kubectl shows them. */
 export function checkNodes(world: World): Lie[] {
-  const nowMs = world.time.nowMs();
   return world.machines.flatMap((machine) => {
     const { name } = machine;
     const lie = lieOf("kubectl", name);
     const node = world.cluster.node(name);
-    if (!node)
-      return lie("no Node", machine.blocked.wasOn(nowMs) || isExcused(world, machine) ? null : "it reports");
+    if (!node) return lie("no Node", mayLackNode(world, machine) ? null : "it reports");
     return (node.status?.conditions ?? []).flatMap(({ type, status, reason, message }) =>
       lie(
         `${type} ${status} (${reason}: ${message})`,
@@ -138,6 +136,12 @@ export function checkNodes(world: World): Lie[] {
       ),
     );
   });
+}
+
+/** Returns true if the machine's Node may be absent. A deleted Node is registered again with a report (docs/cluster.md). */
+function mayLackNode(world: World, machine: LivingMachine): boolean {
+  const nowMs = world.time.nowMs();
+  return machine.blocked.wasOn(nowMs) || machine.heard.wasOutOfContact(nowMs) || isExcused(world, machine);
 }
 
 /** Returns true if the Worker cannot write the Node, or must not: a trouble, a block, or another writer's change. */
@@ -157,6 +161,8 @@ function judgeReady(world: World, machine: LivingMachine, status: string): strin
   if (isExcused(world, machine)) return null;
   if (status === "True") {
     const { hasController, isWatched } = world.shape;
+    // The watch may begin AGAIN_MS after a trouble.
+    if (world.kubeTrouble.wasOn(nowMs, LATE_MS + AGAIN_MS + WATCH_MS)) return null;
     // Without the watch, and for Nodes with pods, only the node controller changes Ready (docs/cluster.md).
     if (!hasController && (shape.isForPods || !isWatched)) return null;
     const withinMs = shape.isForPods || !isWatched ? CONTROLLER_MS : noticedWithin(world, machine);

@@ -109,7 +109,9 @@ function continues(world: World, { heard, isOut }: LivingMachine, state: string)
   const nowMs = world.time.nowMs();
   if (isOut) return null;
   const isHeard = heard.wasInContact(nowMs, 2 * LATE_MS);
-  if (state === "silent" && !isHeard) return `not heard of since ${world.seconds(heard.lastMs)} s`;
+  // While the apiserver is unreachable, no machine becomes silent (docs/outages.md).
+  if (state === "silent" && !isHeard && !world.kubeTrouble.wasOn(nowMs))
+    return `not heard of since ${world.seconds(heard.lastMs)} s`;
   if (state === "not-ready" && !heard.mayBeReady(nowMs) && isHeard) return "its last report states a fault";
   if (state === "cluster-unreachable" && !world.kubeGone.wasOff(nowMs, 2 * LATE_MS))
     return "the apiserver is away";
