@@ -211,12 +211,13 @@ class Soak {
     const beganMs = Date.now();
     if (trial !== "slowed") trouble?.(trial);
     const slowing = trial === "slowed" ? worker.slow(forMs, signal) : wait(forMs, undefined, { signal });
-    let answers = 0;
+    let [answers, refused] = [0, 0];
     const failures = new Map<string, number>();
     const take = async () => {
       await wait(TICK_MS, undefined, { signal });
       const report = fleet.take();
       answers += report.answersMs.length;
+      refused += report.failures.length;
       countFailures(failures, report.failures);
       output.show(`${trial}: ${report.onSocket} on sockets, ${report.answersMs.length} answers a second`);
       return report.onSocket;
@@ -227,7 +228,10 @@ class Soak {
     await Promise.all([slowing, watch()]);
     trouble?.(null);
     const endMs = Date.now();
-    output.say(`${trial} for ${forMs / 1000} s: ${(answers / (forMs / 1000)).toFixed(1)} answers a second`);
+    const aSecond = (count: number) => (count / (forMs / 1000)).toFixed(1);
+    output.say(
+      `${trial} for ${forMs / 1000} s: ${aSecond(answers - refused)} reports taken a second, ${aSecond(refused)} not`,
+    );
     let onSocket = 0;
     while (onSocket < plan.machines && Date.now() - endMs < RETURN_WITHIN_MS) onSocket = await take();
     sayFailures(output, failures);
