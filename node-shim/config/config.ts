@@ -14,6 +14,7 @@ import { withTrustedFile } from "../base/ownership.ts";
 import { featureGates } from "./feature-gates.ts";
 import { type FlagTexts, readFlags } from "./flags.ts";
 import { IGNORED_FIELDS, type IgnoredField, type IgnoredType, type IgnoredValues } from "./ignored-fields.ts";
+import type { IgnoredFault } from "./ignored-bounds.ts";
 import { ignoredFault } from "./ignored-rules.ts";
 import { nearestName } from "./nearest-name.ts";
 import {
@@ -155,11 +156,15 @@ function merge({ given, ignored, unread, source }: FileContent, flags: FlagTexts
   return { configuration, active, sources, ignored: Object.keys(ignored), unread };
 }
 
-/** Throws if a kubelet would refuse a field that has no effect on this machine. */
+/** Throws if the kubelets of both releases would refuse a field that has no effect on this machine. */
 function requireAccepted(ignored: IgnoredValues, active: KubeletConfiguration, source: string): void {
   const gates = featureGates(ignored.featureGates ?? {});
   if (!gates.ok) throw new Error(`${source}: featureGates: ${gates.error}`);
-  const fault = ignoredFault(ignored, gates.value, active);
+  let fault: IgnoredFault | null = null;
+  for (const isOn of gates.value) {
+    fault = ignoredFault(ignored, isOn, active);
+    if (fault === null) return;
+  }
   if (fault !== null) throw new Error(`${source}: ${fault.field}: ${fault.message}`);
 }
 

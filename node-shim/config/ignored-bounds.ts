@@ -56,8 +56,8 @@ const CHOICES: { readonly [Field in FieldsOf<string>]?: readonly string[] } = {
   memoryManagerPolicy: ["None", "Static"],
   memoryReservationPolicy: ["None", "TieredReservation"],
   tlsMinVersion: ["VersionTLS10", "VersionTLS11", "VersionTLS12", "VersionTLS13"],
-  // The release before v1.36, whose rules this file has.
-  showHiddenMetricsForVersion: ["1.35"],
+  // The releases before v1.36 and v1.37, whose rules this file has.
+  showHiddenMetricsForVersion: ["1.35", "1.36"],
 };
 
 /** Returns the first field that is outside its bounds, and the fault; null if there is none. */

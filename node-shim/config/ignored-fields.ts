@@ -1,4 +1,4 @@
-// Lists the fields of a KubeletConfiguration (v1beta1, v1.36.3) that have no effect on this machine, with their
+// Lists the fields of a KubeletConfiguration (v1beta1, v1.37.2) that have no effect on this machine, with their
 // types. Such fields configure pods, containers and other work of a kubelet. Source: k8s.io/kubelet/config/v1beta1
 // KubeletConfiguration.
 
@@ -104,6 +104,7 @@ export const IGNORED_FIELDS = {
   configMapAndSecretChangeDetectionStrategy: "string",
   showHiddenMetricsForVersion: "string",
   allowedUnsafeSysctls: ["string"],
+  defaultPodSysctls: { "*": "string" },
   volumePluginDir: "string",
   kernelMemcgNotification: "bool",
   logging: {

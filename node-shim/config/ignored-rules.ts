@@ -96,6 +96,12 @@ const RULES: readonly Rule[] = [
     "must be between 1s and 5m, and needs the feature gate KubeletCrashLoopBackOffMax",
   ),
   rule(
+    "defaultPodSysctls",
+    ({ defaultPodSysctls = {} }, isOn) =>
+      Object.keys(defaultPodSysctls).length > 0 && !isOn("DefaultPodSysctls"),
+    "requires the feature gate DefaultPodSysctls",
+  ),
+  rule(
     "memoryReservationPolicy",
     ({ memoryReservationPolicy: policy }, isOn) => policy === "TieredReservation" && !isOn("MemoryQoS"),
     "requires the feature gate MemoryQoS",
@@ -114,6 +120,7 @@ const RULES: readonly Rule[] = [
     "allowedUnsafeSysctls",
     (patterns) => patterns.map(sysctlFault).find((fault) => fault !== null) ?? null,
   ),
+  content("defaultPodSysctls", defaultSysctlsFault),
   content("authorization", ({ mode = "" }) => oneOf("mode", mode, ["AlwaysAllow", "Webhook"])),
   content("containerLogMaxSize", (size) =>
     size === "" || parseQuantity(size).ok ? null : `"${size}" is not a quantity such as 10Mi`,
@@ -288,20 +295,39 @@ function tracingFault({
 const MAX_LENGTH = 253;
 const PATTERN = /^(?:[a-z0-9](?:[-_a-z0-9]*[a-z0-9])?[./])*[a-z0-9*][-_a-z0-9*]*$/;
 const NAMESPACED = new Set([
+  "kernel.domainname",
   "kernel.sem",
   ...["all", "max", "mni", "_rmid_forced", ""].map((name) => `kernel.shm${name}`),
   ...["max", "mnb", "mni", ""].map((name) => `kernel.msg${name}`),
 ]);
-const NAMESPACED_FOLDERS = ["net.", "fs.mqueue."];
+const NAMESPACED_FOLDERS = ["net.", "fs.mqueue.", "user."];
 
 /** Returns a sysctl pattern's fault; null if namespaced, also by a prefix and an asterisk (upstream NewAllowlist). */
 function sysctlFault(pattern: string): string | null {
   if (pattern.length > MAX_LENGTH || !PATTERN.test(pattern) || !/^[^*]*\*?$/.test(pattern))
     return `"${pattern}" is no sysctl, and no pattern of some`;
-  const beginning = pattern.replaceAll("/", ".").replace("*", "");
+  const beginning = normalSysctl(pattern).replace("*", "");
   const isNamespaced =
     NAMESPACED.has(beginning) || NAMESPACED_FOLDERS.some((folder) => beginning.startsWith(folder));
   return isNamespaced ? null : `the sysctls "${pattern}" are not known to be namespaced`;
+}
+
+/** Returns a sysctl with points between its parts: `net/ipv4/ip_forward` is `net.ipv4.ip_forward` (NormalizeName). */
+function normalSysctl(name: string): string {
+  if (/[./]/.exec(name)?.[0] !== "/") return name;
+  return name.replaceAll(/[./]/g, (separator) => (separator === "/" ? "." : "/"));
+}
+
+/** Returns the fault of the first sysctl that Kubernetes 1.37 would not apply to pods, or null. */
+function defaultSysctlsFault(sysctls: Record<string, string>): string | null {
+  const seen = new Set<string>();
+  for (const name of Object.keys(sysctls)) {
+    const fault = name.includes("*") ? `"${name}" is no sysctl` : sysctlFault(name);
+    if (fault !== null) return fault;
+    if (seen.has(normalSysctl(name))) return `has ${normalSysctl(name)} twice`;
+    seen.add(normalSysctl(name));
+  }
+  return null;
 }
 
 const CBC_AND_GCM = ["AES_128_CBC_SHA", "AES_128_CBC_SHA256", "AES_128_GCM_SHA256", "AES_256_CBC_SHA"];

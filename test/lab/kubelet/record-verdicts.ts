@@ -1,6 +1,7 @@
-// Records in verdicts.json which of configurations.ts the kubelet of KUBEBUILDER_ASSETS accepts (`npm run
-// kubelet-verdicts`). Runs as root, with a containerd of its own; the computer is unchanged afterwards.
-import { type ChildProcess, spawn } from "node:child_process";
+// Records in verdicts.json which of configurations.ts the kubelet of KUBEBUILDER_ASSETS accepts, by the kubelet's release
+// (`npm run kubelet-verdicts -- [TEXT | --missing]`): all, those with TEXT in their name, or those without a verdict of the
+// release. Runs as root, with a containerd of its own; the computer is unchanged afterwards.
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,6 +13,9 @@ import { notePutBack } from "./put-back.ts";
 import { missingForKubelet } from "./real-kubelet.ts";
 
 const VERDICTS = join(import.meta.dirname, "verdicts.json");
+
+/** The verdicts on one configuration, by release: an error, or null if the release's kubelet accepts the configuration. */
+type Verdicts = Record<string, string | null>;
 
 /** The text that a kubelet logs once its whole configuration is active. */
 const STARTED = "Starting Kubelet Plugin Manager";
@@ -77,22 +81,28 @@ function errorOf(log: string): string {
 const assets = process.env["KUBEBUILDER_ASSETS"];
 const missing = missingForKubelet(assets);
 if (assets === undefined || missing !== null) throw new Error(missing ?? "no KUBEBUILDER_ASSETS");
-const only = process.argv[2];
+const kubelet = join(assets, "kubelet");
+const release = /v(\d+\.\d+)/.exec(execFileSync(kubelet, ["--version"], { encoding: "utf8" }))?.[1] ?? "";
+const recorded = JSON.parse(readFileSync(VERDICTS, "utf8")) as Record<string, Verdicts>;
+const only = process.argv[2] ?? "";
+const isChosen = ({ name }: Configuration) =>
+  only === "--missing" ? recorded[name]?.[release] === undefined : name.includes(only);
 const folder = mkdtempSync(join(tmpdir(), "verdicts-"));
 const putBack = notePutBack(folder);
 const runtime = containerd();
 try {
   runtime.network(true);
   await runtime.start();
-  const verdicts: Record<string, string | null> = {};
-  for (const configuration of CONFIGURATIONS.filter(
-    ({ name }) => only === undefined || name.includes(only),
-  )) {
-    const of = await verdict(configuration, join(assets, "kubelet"), folder, runtime.socketPath);
-    verdicts[configuration.name] = of?.replaceAll(folder, "FOLDER") ?? null;
+  for (const configuration of CONFIGURATIONS.filter(isChosen)) {
+    const of = await verdict(configuration, kubelet, folder, runtime.socketPath);
+    recorded[configuration.name] = {
+      ...recorded[configuration.name],
+      [release]: of?.replaceAll(folder, "FOLDER") ?? null,
+    };
     console.error(`${of === null ? "accepted" : `refused (${of.slice(0, 120)})`}: ${configuration.name}`);
   }
-  if (only === undefined) writeFileSync(VERDICTS, `${JSON.stringify(verdicts, null, 2)}\n`);
+  const inOrder = CONFIGURATIONS.map(({ name }) => [name, recorded[name]]);
+  writeFileSync(VERDICTS, `${JSON.stringify(Object.fromEntries(inOrder), null, 2)}\n`);
 } finally {
   await runtime.remove();
   putBack();

@@ -120,6 +120,61 @@ describe("a fault → one line that names the field", () => {
   });
 });
 
+const SYSCTLS = "featureGates: { DefaultPodSysctls: true }\ndefaultPodSysctls: ";
+
+describe("what one of the releases accepts → accepted; what both refuse → refused", () => {
+  it.each([
+    ["a field of 1.37 alone", `${SYSCTLS}{ net.ipv4.ip_forward: "1", kernel.domainname: example.com }`],
+    ["an empty field of 1.37, without its gate", "defaultPodSysctls: {}"],
+    ["a gate that 1.37 has turned on", "memoryReservationPolicy: TieredReservation"],
+    ["a gate that 1.37 has locked", "featureGates: { HostnameOverride: false }"],
+    ["a gate that 1.37 no longer has", "featureGates: { SidecarContainers: true }"],
+    ["a gate of 1.37 alone", "featureGates: { HugepageAwareEviction: false }"],
+    [
+      "gates of either release in one file",
+      "featureGates: { SidecarContainers: true, EmptyDirVolumeMode: true }",
+    ],
+    ["all of alpha, as with 1.36", "featureGates: { AllAlpha: true }"],
+    ["hidden metrics of the release before 1.36", 'showHiddenMetricsForVersion: "1.35"'],
+    ["hidden metrics of the release before 1.37", 'showHiddenMetricsForVersion: "1.36"'],
+    [
+      "a factor that 1.37 refuses without MemoryQoS",
+      "featureGates: { MemoryQoS: false }\nmemoryThrottlingFactor: 0.8",
+    ],
+    ["sysctls that are namespaced from 1.37 on", "allowedUnsafeSysctls: [kernel.domainname, user.*]"],
+    ["a sysctl with slashes", "allowedUnsafeSysctls: [net/ipv4/conf/eth0.100/rp_filter]"],
+  ])("%s", (_, fields) => {
+    expect(read(fields).active.maxPods).toBe(110);
+  });
+
+  it.each([
+    [
+      "no gate",
+      'defaultPodSysctls: { net.core.somaxconn: "1" }',
+      "requires the feature gate DefaultPodSysctls",
+    ],
+    ["a pattern", `${SYSCTLS}{ "net.*": "1" }`, '"net.*" is no sysctl'],
+    ["no name", `${SYSCTLS}{ Net.core: "1" }`, '"Net.core" is no sysctl, and no pattern of some'],
+    [
+      "of the whole machine",
+      `${SYSCTLS}{ vm.swappiness: "1" }`,
+      'the sysctls "vm.swappiness" are not known to be namespaced',
+    ],
+    [
+      "twice, in two notations",
+      `${SYSCTLS}{ net.ipv4.ip_forward: "1", net/ipv4/ip_forward: "1" }`,
+      "has net.ipv4.ip_forward twice",
+    ],
+    ["no text", `${SYSCTLS}{ net.ipv4.ip_forward: 1 }`, "must be a text"],
+  ])("defaultPodSysctls, %s → refused", (_, fields, message) => {
+    expect(() => read(fields)).toThrow(message);
+  });
+
+  it("hidden metrics of an earlier release → refused", () => {
+    expect(() => read('showHiddenMetricsForVersion: "1.34"')).toThrow("must be one of 1.35, 1.36, not");
+  });
+});
+
 describe("a file as a kubelet reads it", () => {
   it.each<[situation: string, fields: string, value: object]>([
     [
