@@ -3,17 +3,34 @@ import type { Page } from "playwright-core";
 import { type OpenPage, PHONE } from "./chromium.ts";
 
 /**
- * Lists the faults in the looks of the shown view, one in each line: axe's findings in either theme, elements wider
+ * Lists the faults in the looks of the shown view, one in each line: axe's findings in either theme, on a phone and of a stale page, elements wider
  * than the window or a phone, and moving elements. The window has a phone's size afterwards.
  */
 export async function faultsOfLooks({ page, accessibilityFaults }: OpenPage): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "light" });
   const faults = [...(await moving(page)), ...(await tooWide(page)), ...(await accessibilityFaults())];
   await page.emulateMedia({ colorScheme: "dark" });
-  // The dark theme differs only in colours, so axe checks only contrast.
+  // The dark theme and a stale page differ only in colours, so axe checks only contrast.
   for (const fault of await accessibilityFaults("color-contrast")) faults.push(`dark: ${fault}`);
+  for (const theme of ["dark", "light"] as const) {
+    await page.emulateMedia({ colorScheme: theme });
+    const connection = await setConnection(page, "stale");
+    for (const fault of await accessibilityFaults("color-contrast")) faults.push(`stale, ${theme}: ${fault}`);
+    await setConnection(page, connection);
+  }
   await page.setViewportSize(PHONE);
+  for (const fault of await accessibilityFaults()) faults.push(`phone: ${fault}`);
   return [...faults, ...(await tooWide(page))];
+}
+
+/** Gives the page the looks of another state of its connection; returns the state before. */
+function setConnection(page: Page, connection: string): Promise<string> {
+  return page.evaluate<string>(`(() => {
+    const { dataset } = document.querySelector(".frame");
+    const before = dataset.connection;
+    dataset.connection = ${JSON.stringify(connection)};
+    return before;
+  })()`);
 }
 
 /** Returns the computed value of a property of the first element that matches, such as `grayscale(1)`. */

@@ -22,6 +22,7 @@ interface View {
 
 const text = (pattern: RegExp) => (page: Page) => page.getByText(pattern).first().waitFor();
 const heading = (page: Page) => page.getByRole("main").getByRole("heading").first().waitFor();
+const bands = (page: Page) => page.locator(".timeline-row rect.band").first().waitFor();
 
 const VIEWS: readonly View[] = [
   {
@@ -31,8 +32,8 @@ const VIEWS: readonly View[] = [
     shown: (page) => page.getByRole("textbox").first().waitFor(),
   },
   { name: "fleet", path: "/", shown: text(/shop-hamburg-2/) },
-  { name: "machine", path: "/?machine=shop-berlin-1", shown: heading },
-  { name: "timeline", path: "/?machine=shop-berlin-2&range=2m", shown: text(/lately|available/i) },
+  { name: "machine", path: "/?machine=shop-berlin-1", shown: bands },
+  { name: "timeline", path: "/?machine=shop-berlin-2&range=2m", shown: bands },
   { name: "approvals", path: "/?view=approvals", shown: text(/shop-bremen-1/) },
   { name: "tokens", path: "/?view=tokens", shown: heading },
   { name: "audit", path: "/?view=audit", shown: heading },

@@ -45,8 +45,8 @@ const WORDS: Readonly<Record<string, string>> = {
 /** Returns the words of an action. The action of a newer Worker stays as it is. */
 export const auditWords = (what: string): string => WORDS[what] ?? what;
 
-/** A token, a session and a key have IDs of 43 characters. A Node's name has no capital letter and no underscore. */
-const ID = /^(?=.*[A-Z_])[\w-]{43}$/;
+/** Matches an ID of a session, a token or a key. A Node's name has no capital letter and no underscore. */
+const ID = /^(?=.*[A-Z_])[\w-]{24,43}$/;
 
 /** Returns the beginning of an ID: `tUGkXTK9…`. Another text stays as it is. */
 export const shortId = (text: string): string => (ID.test(text) ? `${text.slice(0, 8)}…` : text);

@@ -10,7 +10,7 @@ import { Check, Choice, Field } from "../../../../infra/page/parts/form.tsx";
 import { FaultNotice, Notice } from "../../../../infra/page/parts/notice.tsx";
 import { Pairs } from "../../../../infra/page/parts/pairs.tsx";
 import { StateWord } from "../../../../infra/page/parts/state-word.tsx";
-import { CardTable, type Column } from "../../../../infra/page/parts/table.tsx";
+import { CardTable, type Column, DataTable } from "../../../../infra/page/parts/table.tsx";
 import { Moment, Time } from "../../../../infra/page/parts/time.tsx";
 import { FLEET_STATES } from "../../../../shared/fleet/state.ts";
 
@@ -32,6 +32,10 @@ const COLUMNS: readonly Column<Row>[] = [
   { head: "Count", class: "number", cell: ({ count }) => count },
   { head: "When", class: "unbroken", cell: ({ atMs }) => <Time at={atMs} /> },
   { head: "Message", class: "wrap", cell: ({ text }) => text },
+];
+const PLAIN: readonly Column<Row>[] = [
+  { head: "When", class: "unbroken", cell: ({ atMs }) => <Time at={atMs} form="absolute" /> },
+  { head: "Labels and taints", class: "mono wrap", cell: ({ name }) => name },
 ];
 const LONG = "machine-with-a-name-of-63-characters-as-long-as-kubernetes-allow";
 const ROWS: readonly Row[] = [
@@ -142,6 +146,12 @@ const PARTS: readonly (readonly [title: string, part: ComponentChildren])[] = [
   ],
   ["A table", table("Many", ROWS)],
   ["A table with one row", table("One", ROWS.slice(0, 1))],
+  [
+    "A table without headings of rows, in a card with other content",
+    <div key="plain" class="card">
+      <DataTable label="Plain" rows={ROWS.slice(0, 2)} columns={PLAIN} keyOf={({ name }) => name} />
+    </div>,
+  ],
   [
     "Names and values",
     <>
