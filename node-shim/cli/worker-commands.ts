@@ -47,9 +47,11 @@ export function addWorkerCommands(program: Command): void {
         print(await join(withSet(flags), print, flags.installService));
       } catch (error) {
         if (!(error instanceof NotApproved) || !flags.installService) throw error;
+        print(error.message);
+        process.exitCode = 1;
         await installFrom(command, flags.state);
-        const next = "The service waits, and enrols this machine after the approval.";
-        throw new Error(`${error.message} ${next}`, { cause: error });
+        print("the service waits, and enrols this machine after the approval");
+        return;
       }
       if (flags.installService) await installFrom(command, flags.state);
       const given = givenFlags(command, ["installService", ...NOT_AFTER_JOIN]);
