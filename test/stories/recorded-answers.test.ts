@@ -152,7 +152,7 @@ const PLACEHOLDERS: readonly (readonly [RegExp, string])[] = [
   // The version varies: events are written after the answer, before or after the next write of the Node.
   [/(?<="resourceVersion":")\d+/g, "VERSION"],
   // In /readyz the check `state` reads the stored version of one random machine.
-  [/(?<=, index \d+, )[\w-]+ \d+/g, "MACHINE"],
+  [/(?<=, index v\d+, )[\w-]+ v\d+/g, "MACHINE"],
   [/[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g, "UUID"],
   // In CSV an apostrophe precedes a value that begins with a hyphen.
   [/(?:(?<=[,\n])')?(?<![\w-])(?!t{43})(?!A{43})[\w-]{43}(?![\w-])/g, "DIGEST"],
