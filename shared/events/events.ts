@@ -70,6 +70,14 @@ function isGone(error: ApiError): boolean {
   return error.kind === "status" && error.status.code === 404;
 }
 
+/**
+ * Returns an event's reference to a Node (upstream nodeRefWithUID). The name replaces the uid until the Node is known, since
+ * `kubectl describe node` finds events whose `uid` is the Node's uid or its name. `kubectl events` needs the version.
+ */
+export function nodeReference(name: string, uid = name): ObjectReference {
+  return { apiVersion: "v1", kind: "Node", name, uid };
+}
+
 interface StartEvent {
   type: string;
   reason: EventReason;

@@ -5,7 +5,7 @@ import type { NodeRecordStore } from "./records.ts";
 import { shortened } from "./shortened.ts";
 import type { Tables } from "./tables.ts";
 import { correlateEvent, type EventCorrelator, newEventCorrelator } from "../../shared/events/correlator.ts";
-import { makeEvent, recordEvent } from "../../shared/events/events.ts";
+import { makeEvent, nodeReference, recordEvent } from "../../shared/events/events.ts";
 import type { EventReason } from "../../shared/kubernetes/event-reasons.ts";
 import { type ApiError, isAlreadyExists } from "../../shared/kubernetes/api-error.ts";
 
@@ -69,7 +69,7 @@ export function eventOutbox(storage: DurableObjectStorage, tables: Tables, recor
     let failed: ApiError | null = null;
     for (const row of inTheirOrder(sql)) {
       const learnt = structuredClone(known);
-      failed = await send(client, knownNode(records, nodeName), row, learnt, nowMs() * 1000);
+      failed = await send(client, records, nodeName, row, learnt, nowMs() * 1000);
       if (failed) break;
       known = learnt;
       sent.push(row.id);
@@ -134,22 +134,17 @@ function* inTheirOrder(sql: SqlStorage): Generator<Row> {
   for (let row = after(0); row; row = after(row.id)) if (!sent.has(row.id)) yield row;
 }
 
-/** Returns the Node's name and uid. The name replaces the uid until the Node is known. */
-function knownNode(records: NodeRecordStore, name: string): { name: string; uid: string } {
-  return { name, uid: records.get("node")?.node.metadata?.uid ?? name };
-}
-
 /** Sends an event. Returns null if the event was sent, dropped as spam, or refused for good; otherwise the error. */
 async function send(
   client: KubeClient,
-  node: ReturnType<typeof knownNode>,
+  records: NodeRecordStore,
+  name: string,
   { at_micros, type, reason, message }: Row,
   learnt: EventCorrelator,
   nowMicros: number,
 ): Promise<ApiError | null> {
-  // `kubectl describe node` finds events whose `uid` is the Node's uid or its name; `kubectl events` needs the version.
-  const { name } = node;
-  const involvedObject = { apiVersion: "v1", kind: "Node", name, uid: BY_NAME.includes(reason) ? name : node.uid };
+  const uid = BY_NAME.includes(reason) ? undefined : records.get("node")?.node.metadata?.uid;
+  const involvedObject = nodeReference(name, uid);
   const source = { component: "rollcall", host: name };
   const eventName = () => `${name}.${at_micros}`;
   const event = makeEvent(involvedObject, source, type, reason, message, at_micros, eventName);

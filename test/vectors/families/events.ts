@@ -5,7 +5,7 @@ import {
   type EventCorrelator,
   newEventCorrelator,
 } from "../../../shared/events/correlator.ts";
-import { makeEvent, recordEvent } from "../../../shared/events/events.ts";
+import { makeEvent, nodeReference, recordEvent } from "../../../shared/events/events.ts";
 import type { EventClient } from "../../../shared/kubernetes/client.ts";
 import { parseMicroTime } from "../../../shared/kubernetes/micro-time.ts";
 import { createFakeApiserver } from "../fake-apiserver.ts";
@@ -53,4 +53,17 @@ function neverNamed(): never {
   throw new Error("these objects' names are good for events");
 }
 
-export const events: Record<string, Family> = { events: eventsFamily };
+/** Keeps the last known Node, as the Worker's record does. Upstream's reference has no uid before a Node is known. */
+const eventReference: Family = {
+  run({ nodeName, listers }) {
+    let uid: string | undefined;
+    const references = listers.map((node: Json) => {
+      uid = node?.metadata.uid ?? uid;
+      const { uid: named, ...reference } = nodeReference(nodeName, uid);
+      return uid === undefined ? reference : { ...reference, uid: named };
+    });
+    return { references };
+  },
+};
+
+export const events: Record<string, Family> = { events: eventsFamily, eventReference };

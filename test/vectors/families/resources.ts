@@ -6,10 +6,13 @@ import {
 } from "../upstream/resources.ts";
 import {
   capacityQuantities,
+  memoryBesideHugePages,
   nodeAllocatableReservation,
   parseReserved,
   validateNodeAllocatable,
 } from "../../../shared/resources/allocatable.ts";
+import { capacityOf } from "../../../shared/from-report/parsed-settings.ts";
+import { gatesOf } from "../../../node-shim/config/known-gates.ts";
 import {
   addQuantities,
   compareQuantities,
@@ -141,6 +144,23 @@ function allocatable(given: Json): Json {
   };
 }
 
+function hugePagesOf(capacity: Json): { pageSizeKiB: number; pages: number }[] {
+  return Object.entries(resourceListQuantities(capacity)).flatMap(([name, amount]) =>
+    isHugePageResourceName(name) ? { pageSizeKiB: 1, pages: Number(valueOf(amount)) / 1024 } : [],
+  );
+}
+
+function memoryAvailable({ availableBytes, capacity }: Json): Json {
+  const [left] = memoryBesideHugePages(Number(availableBytes), 0, hugePagesOf(capacity));
+  return { availableBytes: String(left) };
+}
+
+function featureGate({ release, name }: Json): Json {
+  const { gates, needs } = gatesOf(release);
+  const { stage, isOn, isLocked } = gates.get(name) ?? {};
+  return { stage, on: isOn, locked: isLocked, needs: [...(needs.get(name) ?? [])].sort() };
+}
+
 const taintOperations: Record<string, (given: Json) => Json> = {
   parseTaints({ spec }) {
     const parsed = parseTaints(spec);
@@ -198,6 +218,11 @@ const errorOrNot = (field: string, matches: (error: string) => boolean) => (outc
 };
 
 export const resources: Record<string, Family> = {
+  ephemeralStorage: {
+    run: ({ bytes }) => ({ capacity: resourceListText(capacityOf(undefined, Number(bytes), true)) }),
+  },
+  memoryAvailable: { run: memoryAvailable },
+  featureGates: { run: featureGate },
   quantity: operation(quantityOperations),
   capacityFromMachineInfo: { run: capacity },
   nodeAllocatable: { run: allocatable, comparable: errorOrNot("validateError", () => true) },
