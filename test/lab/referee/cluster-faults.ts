@@ -17,10 +17,9 @@ const onKube =
     const changed = () => {
       const all = [...cluster.faults];
       kubeTrouble.set(all.length > 0, time.nowMs());
-      kubeGone.set(
-        all.some((each) => !each.of && NO_ANSWERS.has(each.fault.kind)),
-        time.nowMs(),
-      );
+      // Of two faults of all requests, the earlier one counts.
+      const general = all.find(({ of }) => !of);
+      kubeGone.set(general !== undefined && NO_ANSWERS.has(general.fault.kind), time.nowMs());
     };
     cluster.faults.add(own);
     changed();
