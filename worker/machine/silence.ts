@@ -4,6 +4,7 @@ import { isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { silenceText } from "../../shared/fleet/history-lines.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
+import { readyConditionOf } from "../../shared/node/heartbeat.ts";
 import { NODE_LEASE_NAMESPACE } from "../../shared/node/lease.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { Phase } from "../../shared/protocol/answers.ts";
@@ -176,10 +177,18 @@ async function lastContact(
   const { renewTime } = found.value.spec ?? {};
   const renewedMs = renewTime === undefined ? 0 : parseMicroTime(renewTime) / 1000;
   const keptMs = records.get("contact")?.lastMs ?? 0;
-  const contact = contactSince(Math.max(renewedMs, lastReportMs ?? 0, keptMs), check);
+  const knownMs = Math.max(renewedMs, lastReportMs ?? 0, keptMs);
+  const isSilent = contactSince(knownMs, check).kind === "silent";
+  const contact = contactSince(isSilent ? Math.max(knownMs, await heartbeatMs(check)) : knownMs, check);
   if (contact.kind === "in contact" || !wasAway) return contact;
   const waitUntilMs = (backSinceMs ?? nowMs) + check.leaseDurationMs;
   return nowMs >= waitUntilMs ? contact : { kind: "unknown", askAgainMs: waitUntilMs, isWaiting: true };
+}
+
+/** Reads the time of the last heartbeat on the Node: a report that writes the whole status does not renew the lease. */
+async function heartbeatMs({ client, name }: SilenceCheck): Promise<number> {
+  const found = await client?.getNode(name);
+  return (found?.ok && Date.parse(readyConditionOf(found.value)?.lastHeartbeatTime ?? "")) || 0;
 }
 
 /**

@@ -30,9 +30,12 @@ async function checked(
     reportMs,
     renewedMs,
     unusedMs,
+    heartbeatMs,
     leaseDurationMs = LEASE_MS,
   }: {
     reportMs?: number;
+    /** Milliseconds since the last heartbeat on the Node; absent if the Node cannot be read. */
+    heartbeatMs?: number;
     renewedMs?: number | null | "fails" | "gone";
     unusedMs?: number;
     leaseDurationMs?: number;
@@ -45,13 +48,16 @@ async function checked(
   const answers = { fails: failure({}), gone: failure(notFound) };
   const answer = typeof renewedMs === "string" ? answers[renewedMs] : success({ spec });
   const getLease = vi.fn(() => Promise.resolve(answer));
+  const lastHeartbeatTime = new Date(NOW_MS - (heartbeatMs ?? 0)).toISOString();
+  const node = { status: { conditions: [{ type: "Ready", lastHeartbeatTime }] } };
+  const getNode = () => Promise.resolve(heartbeatMs === undefined ? failure({}) : success(node));
   const again = await checkSilence(state, {
     name: "edge-1",
     leaseDurationMs,
     everyMs: SILENCE_CHECK_MS,
     lastReportMs: reportMs === undefined ? undefined : NOW_MS - reportMs,
     unusedSinceMs: unusedMs === undefined ? null : NOW_MS - unusedMs,
-    client: { getLease } as never,
+    client: { getLease, getNode } as never,
     nowMs: NOW_MS,
   });
   const { kept, notes } = state;
@@ -127,6 +133,16 @@ describe("by the lease", () => {
     ],
   ] as const)("%s", async (_, before, renewedMs, expected) => {
     expect(await checked(before, { renewedMs })).toMatchObject({ ...expected, asked: 1 });
+  });
+});
+
+describe("by the Node, because a report that writes the whole status does not renew the lease", () => {
+  it.each([
+    ["a heartbeat as old as a lease lasts → in contact", LEASE_MS, IN_CONTACT],
+    ["older → silent since then", LEASE_MS + 1000, silentSince(LEASE_MS + 1000)],
+    ["older than the lease → silent since the lease's renewal", 60_000, silentSince(50_000)],
+  ] as const)("%s", async (_, heartbeatMs, expected) => {
+    expect(await checked(REGISTERED, { renewedMs: 50_000, heartbeatMs })).toMatchObject(expected);
   });
 });
 
