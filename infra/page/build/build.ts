@@ -1,8 +1,8 @@
 // Builds the page into static files of the Worker. File names contain a hash. The same sources give the same bytes.
-import { build, type Metafile } from "esbuild";
+import { build, type Metafile, type Plugin } from "esbuild";
 import { createHash } from "node:crypto";
 import { mkdirSync, readdirSync, readFileSync, rmSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";
 import { headersFile } from "./headers.ts";
 import { replaceFile } from "./replace-file.ts";
@@ -45,6 +45,7 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
     target: ["es2022", "chrome123", "firefox120", "safari17.5"],
     jsx: "automatic",
     jsxImportSource: "preact",
+    plugins: [oneSharedChunk(source)],
     // Pictures in the style sheet become files of their own, because the content security policy allows no data: URL.
     loader: { ".svg": "file" },
     entryNames: "page/[name]-[hash]",
@@ -63,6 +64,27 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
   });
   const index = builtFile("index.html", Buffer.from(filled(template, assets)), true);
   return [index, ...built, builtFile(iconPath, icon, false)].toSorted((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/**
+ * Lets each module that is loaded on demand import the entry. The entry's modules are then shared by all such modules,
+ * and esbuild puts them into one chunk. Without these imports, it makes a chunk for each set of modules that share code.
+ */
+function oneSharedChunk(source: string): Plugin {
+  const onDemand = Symbol("loaded on demand");
+  return {
+    name: "one-shared-chunk",
+    setup(builder) {
+      builder.onResolve({ filter: /^\.{1,2}\// }, ({ kind, path, resolveDir }) =>
+        kind === "dynamic-import" ? { path: join(resolveDir, path), pluginData: onDemand } : undefined,
+      );
+      builder.onLoad({ filter: /\.tsx?$/ }, ({ path, pluginData }) => {
+        if (pluginData !== onDemand) return undefined;
+        const contents = `${readFileSync(path, "utf8")}\nimport ${JSON.stringify(join(source, "main.tsx"))};`;
+        return { contents, loader: "tsx", resolveDir: dirname(path) };
+      });
+    },
+  };
 }
 
 /** Returns a hash with the number of characters of esbuild's hashes. */
