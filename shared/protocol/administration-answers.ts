@@ -149,6 +149,8 @@ export const sessionSchema = z.object({
   ),
   /** The configured ways to sign in: with an admin or view secret, and by Cloudflare Access. */
   ways: z.object({ secret: z.boolean(), access: z.boolean() }),
+  /** The deployment's name; absent without an operator. */
+  deployment: z.optional(z.string()),
 });
 export type SessionAnswer = z.infer<typeof sessionSchema>;
 

@@ -91,7 +91,11 @@ function noSession(c: Context<App>, reason: NoSession): Response | Promise<Respo
 serve(sessionRoutes, "GET /v1/session", async (c) => {
   const found = await findOperator(c);
   const answer = (operator: SessionAnswer["operator"]) =>
-    c.json({ operator, ways: waysIn(c.env) } satisfies SessionAnswer);
+    c.json({
+      operator,
+      ways: waysIn(c.env),
+      ...(operator && { deployment: c.env.DEPLOYMENT }),
+    } satisfies SessionAnswer);
   if (found.ok) {
     const refused = await refuseRole(c, found.value, true);
     return refused ?? answer(await shownOperator(c, found.value));

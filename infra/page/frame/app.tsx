@@ -9,6 +9,7 @@ import type { MutesAnswer } from "../../../shared/protocol/receiver-answers.ts";
 import { pressed } from "../base/keys.ts";
 import { zoneName } from "../base/relative-time.ts";
 import { hrefOf, scrollBack, type ViewName, VIEWS } from "../base/places.ts";
+import { useStuckHeight } from "../base/stuck-height.ts";
 import { FleetView } from "../fleet/fleet-view.tsx";
 import { THEMES, usePage } from "../page.ts";
 import { usePolled } from "../parts/answer.tsx";
@@ -76,15 +77,19 @@ function Frame() {
   });
   const current = route.value;
   const title = current.view === "machine" ? current.machine : VIEW_TITLES[current.view];
+  const deployment = useDeployment();
   useEffect(() => {
-    document.title = `${title} · rollcall`;
-  }, [title]);
+    document.title = [title, ...(deployment === PRODUCT ? [] : [deployment]), PRODUCT].join(" · ");
+  }, [title, deployment]);
+  const top = useRef<HTMLElement>(null);
+  useStuckHeight(top, "--top");
   return (
     <div class="frame" data-connection={connection.value.kind}>
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <header class="top">
+      <header ref={top} class="top">
+        <Identity deployment={deployment} />
         <Navigation />
         <div class="row">
           <ConnectionSign />
@@ -117,6 +122,24 @@ function Frame() {
 
 /** Names the time zone of all times on the page. */
 const ZoneNote = () => <footer class="quiet zone">Times are in {zoneName(usePage().clock.peek())}.</footer>;
+
+const PRODUCT = "rollcall";
+
+/** Returns the deployment's name: `rollcall` unless its configuration has another one. */
+function useDeployment(): string {
+  const state = usePage().session.session.value;
+  return (state.kind === "in" && state.deployment) || PRODUCT;
+}
+
+/** Draws the names of product and deployment: the pages of two deployments differ. Without a name, the host differs. */
+function Identity({ deployment }: { deployment: string }) {
+  return (
+    <span class="identity" title={`The deployment ${deployment} at ${location.host}`}>
+      <strong>{PRODUCT}</strong>{" "}
+      <span class="quiet">{deployment === PRODUCT ? location.host : deployment}</span>
+    </span>
+  );
+}
 
 function ThemeChoice() {
   const { preferences } = usePage();
@@ -240,7 +263,11 @@ function Navigation() {
   return (
     <nav ref={nav} aria-label="Views">
       {VIEWS.map((view) => (
-        <Link key={view} href={hrefOf({ view })} isCurrent={current === view}>
+        <Link
+          key={view}
+          href={hrefOf({ view })}
+          isCurrent={current === view || (current === "machine" && view === "fleet")}
+        >
           {VIEW_TITLES[view]}
           {view === "approvals" && pending > 0 && (
             <span class="badge" title={`${pending} wait`}>

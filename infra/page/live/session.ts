@@ -8,7 +8,12 @@ export type Session =
   | { kind: "asking" }
   | { kind: "unknown"; fault: RequestFault }
   | { kind: "out"; ways: SessionAnswer["ways"]; why: SessionEnd | null }
-  | { kind: "in"; operator: NonNullable<SessionAnswer["operator"]> };
+  | {
+      kind: "in";
+      operator: NonNullable<SessionAnswer["operator"]>;
+      /** The deployment's name. undefined if an earlier Worker answers. */
+      deployment: string | undefined;
+    };
 
 /** Why the page asks for signing in again. `left`: the operator signed out here. null: this page had no session. */
 export type SessionEnd = "left" | "expired" | "ended";
@@ -36,9 +41,9 @@ export function sessionStore(
       if (session.value.kind !== "in" || isRefused) session.value = { kind: "unknown", fault: answer.error };
       return;
     }
-    const { operator, ways } = answer.value;
+    const { operator, ways, deployment } = answer.value;
     const now: Session = operator
-      ? { kind: "in", operator }
+      ? { kind: "in", operator, deployment }
       : { kind: "out", ways, why: endAfter(session.value) };
     // If the session has not changed, nothing is drawn again.
     if (JSON.stringify(now) !== JSON.stringify(session.value)) session.value = now;

@@ -124,6 +124,7 @@ describe("a sign-in", () => {
     expect(sessionSchema.parse(await seen.json())).toEqual({
       operator: { ...expected, by: "session", expiresAt },
       ways: { secret: true, access: false },
+      deployment: env.DEPLOYMENT,
     });
     const changed = await withCookie(cookieIn(response), "DELETE", "/v1/tokens/nobody's");
     expect(changed.status).toBe(expected.role === "admin" ? 404 : 403);
