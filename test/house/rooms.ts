@@ -65,7 +65,7 @@ export const PARTS: readonly Part[] = [
   {
     path: "infra/page",
     above: ["shared"],
-    floors: ["base", "live", "parts", "fleet machine views", "frame"],
+    floors: ["base", "live", "parts", "machine", "fleet views", "frame"],
   },
   { path: "infra/page/build", above: [] },
   { path: "infra/local/apiserver", above: ["shared"] },

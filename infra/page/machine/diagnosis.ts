@@ -309,10 +309,11 @@ interface ReportedVitals {
   shuttingDown?: boolean;
 }
 
-function conditionWrong({ whole, why }: DiagnosisFacts, { status, message }: ConditionRow): Found {
+function conditionWrong({ live, whole, why }: DiagnosisFacts, { status, message }: ConditionRow): Found {
   const { errors = {}, shuttingDown } = (whole?.vitals ?? {}) as ReportedVitals;
-  const service = whole?.summary?.versions.runtime.split(" ")[0] || "containerd";
-  const isForRuntime = (errors["runtime"]?.length ?? 0) > 0 || /container runtime|PLEG/i.test(message);
+  const { runtime = "" } = (whole?.summary ?? live)?.versions ?? {};
+  const service = runtime.split(" ")[0] || "containerd";
+  const isForRuntime = (errors["runtime"]?.length ?? 0) > 0 || /container runtime|PLEG/i.test(message || why);
   const details = Object.entries(errors).flatMap(([source, texts = []]) =>
     texts
       // The sentence contains the message already.
