@@ -41,7 +41,7 @@ export const GROUPS: readonly Group[] = [
   },
   {
     text: "Operate a fleet",
-    pages: ["rollcall", "page", "notifications", "metrics", "prometheus", "upgrading-shims"],
+    pages: ["rollcall", "page", "search", "notifications", "metrics", "prometheus", "upgrading-shims"],
   },
   { text: "When something is wrong", pages: ["not-ready", "pending-pods", "operations", "outages"] },
   { text: "Security", pages: ["what-a-machine-can-do", "threat-model", "security"] },

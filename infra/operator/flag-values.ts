@@ -1,17 +1,8 @@
 // Parses values of flags: whole numbers, durations (`2h`, `3d4h`), and times, as a duration or in RFC 3339. Pure.
 import { InvalidArgumentError } from "commander";
-import { parseDuration } from "../../shared/go/duration.ts";
-import { valueOr } from "../../shared/result.ts";
+import { atTime, durationMs } from "../../shared/fleet/time-words.ts";
 
-const DAY_MS = 86_400_000;
-const MOST_TIMEOUT_MS = DAY_MS;
-
-/** Returns the milliseconds of `90m`, `7d` or `1d12h`, or NaN. Unlike in Go, a duration may have days. */
-export function durationMs(text: string): number {
-  const [, days, rest] = /^(?:(\d+)d)?(.*)$/.exec(text) ?? [];
-  const restMs = rest === "" && days !== undefined ? 0 : valueOr(parseDuration(rest ?? ""), Number.NaN);
-  return Number(days ?? 0) * DAY_MS + restMs;
-}
+const MOST_TIMEOUT_MS = 86_400_000;
 
 /** Parses a flag's value as a duration, and returns milliseconds. */
 export function positiveDuration(text: string): number {
@@ -47,14 +38,6 @@ export function laterText(text: string): string {
 }
 
 export const laterOf = (text: string, nowMs: number) => new Date(atTime(text, nowMs, 1)).toISOString();
-
-/** Returns milliseconds since 1970, or NaN. `direction`: -1 for a duration before now, 1 for one after now. */
-function atTime(text: string, nowMs: number, direction: 1 | -1 = -1): number {
-  const length = durationMs(text);
-  if (length >= 0) return nowMs + direction * length;
-  const isTime = /^\d{4}-\d{2}-\d{2}(T\d{2}:\d{2}(:\d{2}(\.\d+)?)?(Z|[+-]\d{2}:\d{2}))?$/.test(text);
-  return isTime ? Date.parse(text) : Number.NaN;
-}
 
 export function wholeNumber(text: string): number {
   const value = Number(text);

@@ -1,44 +1,28 @@
 // Defines the queries of the fleet index's routes; parses each parameter into a filter's term. Times are RFC 3339.
 import * as z from "zod/mini";
-import { parseLabelSelector } from "../kubernetes/label-selector.ts";
 import { MACHINE_FIELDS, MACHINE_SORTS } from "../fleet/machine-fields.ts";
-import { parseConditions, parseVersions } from "../fleet/search-filter.ts";
-import { addressRange } from "../fleet/sort-keys.ts";
-import { FLEET_STATES } from "../fleet/state.ts";
+import { FILTER_TERMS, type FilterTerm } from "../fleet/search-filter.ts";
 import { failure, success } from "../result.ts";
-import { PHASES } from "./answers.ts";
 import { FILTER_LIMITS, LIMITS } from "./limits.ts";
 import { HISTORY_KINDS } from "./operator-api.ts";
 import { entryID, listShape, parsed, textOf, time, words } from "./parameters.ts";
 
-const selector = parsed(FILTER_LIMITS.selectorLength, (text) => {
-  const requirements = parseLabelSelector(text);
-  if (!requirements.ok) return requirements;
-  const values = requirements.value.reduce((sum, each) => sum + each.values.length, 0);
-  return requirements.value.length > FILTER_LIMITS.terms || values > FILTER_LIMITS.labelValues
-    ? failure(`more than ${FILTER_LIMITS.terms} requirements, or ${FILTER_LIMITS.labelValues} values`)
-    : requirements;
-});
+const term = <T>({ maxLength, parse }: FilterTerm<T>) => parsed(maxLength, parse);
 
 /** The terms of a filter of machines, in the query of each route that takes a filter. */
 export const filterShape = {
-  state: words(FLEET_STATES),
-  phase: words(PHASES),
-  condition: parsed(LIMITS.textLength, parseConditions),
-  selector,
-  version: parsed(LIMITS.textLength, parseVersions),
-  address: parsed(LIMITS.idLength, (text) => {
-    const range = addressRange(text);
-    return range ? success(range) : failure("expected an IP address, or a range: 203.0.113.0/24");
-  }),
-  beside: textOf(LIMITS.nameLength),
-  token: textOf(LIMITS.idLength),
-  unused: parsed(LIMITS.idLength, (text) =>
-    text === "true" || text === "false" ? success(text === "true") : failure("expected true or false"),
-  ),
-  text: textOf(FILTER_LIMITS.textLength),
-  since: time,
-  until: time,
+  state: term(FILTER_TERMS.state),
+  phase: term(FILTER_TERMS.phase),
+  condition: term(FILTER_TERMS.condition),
+  selector: term(FILTER_TERMS.selector),
+  version: term(FILTER_TERMS.version),
+  address: term(FILTER_TERMS.address),
+  beside: term(FILTER_TERMS.beside),
+  token: term(FILTER_TERMS.token),
+  unused: term(FILTER_TERMS.unused),
+  text: term(FILTER_TERMS.text),
+  since: term(FILTER_TERMS.since),
+  until: term(FILTER_TERMS.until),
 };
 
 /** The query of GET /v1/machines. */

@@ -184,8 +184,10 @@ export const SHOWN_LIMITS = { events: 50 } as const;
 
 /** Limits of a filter of machines. A statement of SQL has at most 100 bindings. */
 export const FILTER_LIMITS = {
-  /** The most requirements of a selector, and the most terms for conditions or versions. */
+  /** The most requirements of a selector, terms for conditions or versions, and words. */
   terms: 12,
+  /** The most characters of a word with a `*`: the platform's SQLite refuses longer patterns. */
+  patternLength: 50,
   /** The most values in all requirements of a selector together. */
   labelValues: 32,
   /** The most characters of a label selector. */

@@ -7,8 +7,8 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
 import { workerAt } from "../e2e/own-worker.ts";
 import { pagesOfFile } from "./browser.ts";
-import { hasChromium } from "./chromium.ts";
-import { columnOf, styleOf } from "./page-looks.ts";
+import { DESKTOP, hasChromium, PHONE } from "./chromium.ts";
+import { columnOf, styleOf, tooWide } from "./page-looks.ts";
 import {
   madeUpFleet,
   type MadeUpFleet,
@@ -88,7 +88,8 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
       const fleetCounts = await counts(page);
       expect(fleetCounts).toMatchObject({ ready: MACHINES - SILENT, silent: SILENT });
       const filters = page.getByRole("group", { name: "Machines by state" });
-      for (const [state, count] of Object.entries(fleetCounts))
+      // The page hides states without machines.
+      for (const [state, count] of Object.entries(fleetCounts).filter(([, each]) => each > 0))
         await filters
           .getByRole(state === "pending" ? "link" : "button", {
             name: `${count.toLocaleString("en")} ${state}`,
@@ -113,12 +114,88 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
       expect(await head.getAttribute("aria-sort")).toBe("descending");
       expect((await names(page)).slice(0, 2)).toEqual(["machine-001999", "machine-001998"]);
       expect(new URL(page.url()).searchParams.get("sort")).toBe("-name");
-      await page.evaluate("document.querySelector('.fleet-scroll').scrollTo(0, 1e9)");
+      await page.evaluate("scrollTo(0, 1e9)");
       await row(page, "machine-000000").waitFor();
       expect((await names(page)).at(-1)).toBe("machine-000000");
       expect(await drawn(page)).toBeLessThan(MOST_ROWS_DRAWN);
       expect(await row(page, "machine-001999").count()).toBe(0);
       expect(await row(page, "machine-000000").getAttribute("aria-rowindex")).toBe(String(MACHINES + 1));
+    }));
+
+  it.each([
+    ["a desktop", DESKTOP],
+    ["a phone", PHONE],
+  ])("the first screen of %s → problems and the first rows, from three scripts at most", (_, viewport) =>
+    fleet(async (page) => {
+      const scripts: string[] = [];
+      page.on("request", (request) => {
+        if (request.resourceType() === "script") scripts.push(request.url());
+      });
+      await page.setViewportSize(viewport);
+      await page.reload();
+      await row(page, "machine-000000").waitFor();
+      await page.getByRole("heading", { name: "Needs attention" }).waitFor();
+      await page.waitForLoadState("networkidle");
+      const { y = Infinity, height = 0 } = (await row(page, "machine-000000").boundingBox()) ?? {};
+      expect(y + 2 * height).toBeLessThan(viewport.height);
+      expect(scripts.length).toBeLessThanOrEqual(3);
+      expect(await tooWide(page)).toEqual([]);
+      // The bar with the search stays, and the page alone scrolls.
+      await page.evaluate("scrollTo(0, 20_000)");
+      await expect.poll(() => row(page, "machine-000000").count()).toBe(0);
+      expect((await page.getByRole("searchbox").boundingBox())?.y).toBeLessThan(viewport.height / 3);
+      expect(await page.evaluate("document.querySelector('.fleet-scroll').scrollTop")).toBe(0);
+    }),
+  );
+
+  it("the problems above grow while the pointer rests on a row → the row stays below the pointer", () =>
+    fleet(async (page) => {
+      const at = async () => (await row(page, "machine-000001").boundingBox())?.y;
+      await row(page, "machine-000001").hover();
+      const before = await at();
+      await page.evaluate("document.querySelector('.needs-group > summary').click()");
+      await expect.poll(() => page.evaluate("scrollY")).toBeGreaterThan(20);
+      expect(Math.abs(((await at()) ?? 0) - (before ?? 0))).toBeLessThan(2);
+    }, "/?sort=name"));
+
+  it("words of a state find its machines; no machine matches → the terms to leave out; an unknown field → the field that is meant", () =>
+    fleet(async (page) => {
+      const field = page.getByRole("searchbox", { name: "Search machines" });
+      await field.fill("not reporting machine-0000*");
+      await said(page, "2 of 2,000 machines");
+      await field.fill("machine-0019* site:nowhere");
+      await page.getByRole("alert").getByText("no field has the name site").waitFor();
+      await field.fill("machine-0019* site=nowhere");
+      await page.getByText("No machine matches.").waitFor();
+      await page.getByRole("link", { name: "100 machines" }).click();
+      await said(page, "100 of 2,000 machines");
+      expect(await field.inputValue()).toBe("machine-0019*");
+    }));
+
+  it("a row is selected far below → its bar is on the screen; all that match by one click; stale → nothing can be begun", () =>
+    open({ url: wire.url }, async ({ page, expectFault }) => {
+      for (const fault of OUT_OF_REACH) expectFault(fault);
+      await made.fill(MACHINES);
+      await page.clock.install();
+      await signIn(page, worker.access.adminSecret);
+      await page.goto("/?sort=name&q=machine-00*");
+      await row(page, "machine-000000").waitFor();
+      const bar = page.getByRole("region", { name: "Acting on many machines" });
+      expect(await bar.count()).toBe(0);
+      await page.evaluate("scrollTo(0, 10_000)");
+      await page.getByRole("checkbox", { name: "Select machine-000280" }).click();
+      await bar.getByText("1 selected").waitFor();
+      const { y = Infinity, height = 0 } = (await bar.boundingBox()) ?? {};
+      expect(y + height).toBeLessThanOrEqual(DESKTOP.height);
+      await bar.getByRole("button", { name: "Select all 2,000" }).click();
+      await bar.getByText("2,000 selected").waitFor();
+      wire.cut();
+      await page.clock.fastForward(STALE_AFTER_MS);
+      await word(page, "stale");
+      expect(await bar.getByRole("button", { name: "Act on them …" }).isDisabled()).toBe(true);
+      wire.restore();
+      await word(page, "live");
+      expect(await bar.getByRole("button", { name: "Act on them …" }).isDisabled()).toBe(false);
     }));
 
   it("a search narrows; the URL has it, a reload and going back keep it; what cannot be read is said", () =>
@@ -147,22 +224,6 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
       expect((await names(page))[0]).toBe("machine-001990");
     }, "/?sort=name"));
 
-  it("numbered pages → a hundred rows each, the last one by its link, by the URL again", () =>
-    fleet(async (page) => {
-      await page.getByLabel("How to go through the rows").selectOption("pages");
-      const pages = page.getByRole("navigation", { name: "Pages of the table" });
-      await pages.getByRole("link", { name: "20", exact: true }).click();
-      await row(page, "machine-001999").waitFor();
-      expect(await names(page)).toHaveLength(100);
-      expect((await names(page))[0]).toBe("machine-001900");
-      await page.reload();
-      await row(page, "machine-001900").waitFor();
-      await pages.getByRole("link", { name: "Previous" }).click();
-      await row(page, "machine-001800").waitFor();
-      await page.goBack();
-      await row(page, "machine-001900").waitFor();
-    }, "/?sort=name"));
-
   it("some are searched for → as CSV a line for each, and the columns' names; on paper all of their rows, without gaps", () =>
     fleet(async (page) => {
       await said(page, "100 of 2,000 machines");
@@ -183,14 +244,14 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
       await page.emulateMedia({ media: "print" });
       await expect.poll(() => drawn(page)).toBe(100);
       expect(await page.locator(".fleet-gap").filter({ visible: true }).count()).toBe(0);
-      expect(await styleOf(page, ".fleet-scroll", "max-height")).toBe("none");
+      expect(await styleOf(page, ".fleet-bar", "position")).toBe("static");
     }, "/?q=machine-0010"));
 
   it("to the content, a row far below, its machine, and back → the machine has the focus, then its row, where it was", () =>
     fleet(
       async (page) => {
         const focused = () => page.evaluate<string>("document.activeElement.textContent.trim()");
-        const scrolled = () => page.evaluate<number>("document.querySelector('[data-scrolls]').scrollTop");
+        const scrolled = () => page.evaluate<number>("scrollY");
         // The first Tab reaches the link to the content.
         await page.keyboard.press("Tab");
         await page.keyboard.press("Enter");

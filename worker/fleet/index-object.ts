@@ -29,6 +29,7 @@ import {
   HISTORY_TOKENS_MIGRATION,
   MachineRows,
   readFleetHistory,
+  REASON_WORDS_MIGRATION,
 } from "./machine-rows.ts";
 import {
   type MachinePage,
@@ -412,4 +413,5 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
   { sql: SHARES_MIGRATION, usableFrom: 6 },
   { sql: LAST_DELIVERIES_MIGRATION, usableFrom: 6 },
   { sql: CATCH_UPS_MIGRATION, usableFrom: 6 },
+  { sql: REASON_WORDS_MIGRATION, usableFrom: 6 },
 ];

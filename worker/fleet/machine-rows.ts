@@ -63,6 +63,11 @@ export const HISTORY_TOKENS_MIGRATION = `
   ALTER TABLE history ADD COLUMN token TEXT NOT NULL DEFAULT '';
   UPDATE history SET token = machines.token FROM machines WHERE machines.name = history.name;`;
 
+/** Adds the reason to the words of machines that are not ready. A ready machine has no reason. */
+export const REASON_WORDS_MIGRATION = `
+  UPDATE machines SET own_words = own_words || char(10) || lower(summaries.summary ->> 'why')
+  FROM summaries WHERE summaries.name = machines.name AND state <> 'ready';`;
+
 /**
  * Deletes the lines above the limit, so that no token displaces other tokens' lines. Of each token, the machine with
  * the most lines loses its oldest line first. First go lines above a token's linesADayOfToken, then lines of the token
@@ -223,7 +228,7 @@ export function searchValues(
   summary: MachineSummary,
   sets: readonly number[],
 ): (string | number)[] {
-  const { state, sinceMs, phase, versions, address, addresses, key, labels } = summary;
+  const { state, sinceMs, phase, why, versions, address, addresses, key, labels } = summary;
   const own = Object.entries(labels).filter(([label]) => HOSTNAME_LABELS.includes(label));
   return [
     name,
@@ -237,7 +242,13 @@ export function searchValues(
     key.token,
     Number(!key.isUsed),
     pairsText(own),
-    wordsText([name, ...own.map(([, value]) => value), address, ...addresses.map((each) => each.address)]),
+    wordsText([
+      name,
+      ...own.map(([, value]) => value),
+      address,
+      ...addresses.map((each) => each.address),
+      why,
+    ]),
     ...sets,
   ];
 }

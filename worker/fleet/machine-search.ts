@@ -1,14 +1,21 @@
 // Searches machines in the fleet index: returns pages in any order, from any row on, and counts machines by state.
 import type { MachineSort } from "../../shared/fleet/machine-fields.ts";
-import type { ConditionTerm, MachineFilter, VersionTerm } from "../../shared/fleet/search-filter.ts";
+import {
+  type ConditionTerm,
+  isWordOfState,
+  type MachineFilter,
+  parseSearchWords,
+  type SearchWord,
+  type VersionTerm,
+} from "../../shared/fleet/search-filter.ts";
 import { type AddressRange, neighbourRange, versionKey } from "../../shared/fleet/sort-keys.ts";
-import { type FleetCounts, type FleetState, URGENCY } from "../../shared/fleet/state.ts";
+import { FLEET_STATES, type FleetCounts, type FleetState, URGENCY } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
 import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
-import type { Phase } from "../../shared/protocol/answers.ts";
+import { type Phase, PHASES } from "../../shared/protocol/answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
-import { failure, type Result, success } from "../../shared/result.ts";
+import { failure, type Result, success, valueOr } from "../../shared/result.ts";
 import type { Row } from "../storage/query.ts";
 import { EMPTY_SET, type MachineRows, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./machine-rows.ts";
 
@@ -67,18 +74,22 @@ const KEYS: Record<MachineSort, string> = {
 
 /** The table that is searched: `machines`, or the union of `machines` and the request's `others`. */
 interface Source {
-  with: string;
   machines: string;
-  bindings: string[];
+  /** The definition of that table for WITH, and the values of `others` as JSON; [] for `machines`. */
+  tables: readonly Table[];
 }
-const INDEX: Source = { with: "", machines: "machines", bindings: [] };
+interface Table {
+  definition: string;
+  binding: string;
+}
+const INDEX: Source = { machines: "machines", tables: [] };
 const BESIDE = SEARCH_COLUMNS.map((column, index) => `value ->> ${index} AS ${column}`).join();
-const WITH_OTHERS = `WITH all_machines AS (SELECT ${SEARCH_COLUMNS.join()} FROM machines
-  UNION ALL SELECT ${BESIDE} FROM json_each(?)) `;
+const ALL_MACHINES = `all_machines AS (SELECT ${SEARCH_COLUMNS.join()} FROM machines
+  UNION ALL SELECT ${BESIDE} FROM json_each(?))`;
 
 /** The share of matching machines from which reading in the order of names is faster than sorting. */
 const MOST = 7 / 8;
-type FoundWhere = Where & { isMost: boolean };
+type FoundWhere = Condition & { isMost: boolean };
 
 export class MachineSearch {
   readonly #sql: SqlStorage;
@@ -108,9 +119,11 @@ export class MachineSearch {
     const near = this.#near(filter);
     if (!near.ok) return near;
     const where = whereOf(filter, near.value);
-    const query = `SELECT name, state, NULLIF(phase, '') AS phase FROM machines ${conditionsOf([where.sql])}
+    const head = headOf(where.tables);
+    const query = `${head.sql}SELECT name, state, NULLIF(phase, '') AS phase FROM machines ${conditionsOf([where.sql])}
       ORDER BY +name LIMIT ?`;
-    return success(this.#sql.exec<Row<MachineStatus>>(query, ...where.bindings, limit).toArray());
+    const bindings = [...head.bindings, ...where.bindings, limit];
+    return success(this.#sql.exec<Row<MachineStatus>>(query, ...bindings).toArray());
   }
 
   /** Returns the range of addresses of the machine `beside` and its neighbours; undefined without `beside`. */
@@ -130,12 +143,13 @@ export class MachineSearch {
     const terms = [where.sql, after && (isByName ? `name ${behind} ?` : `(${key}, name) ${behind} (?, ?)`)];
     // If few machines match, the unary plus stops SQLite from reading the whole table by the index of names.
     const by = isByName ? (where.sql && !where.isMost ? "+name" : "name") : "key";
-    const query = `${source.with}SELECT name, key, summary FROM (
+    const head = headOf([...source.tables, ...where.tables]);
+    const query = `${head.sql}SELECT name, key, summary FROM (
         SELECT name, ${key} AS key FROM ${source.machines} ${conditionsOf(terms)}
         ORDER BY ${by} ${order}${isByName ? "" : `, name ${order}`} LIMIT ?
       ) LEFT JOIN summaries USING (name) ORDER BY key ${order}, name ${order}`;
     const position = after ? [...(isByName ? [] : [after.key]), after.id] : [];
-    const bindings = [...source.bindings, ...where.bindings, ...position, limit + 1];
+    const bindings = [...head.bindings, ...where.bindings, ...position, limit + 1];
     const othersById = new Map(others.map(({ id, summary }) => [id, summary]));
     const machines: FoundMachine[] = [];
     let last: SearchPosition | null = null;
@@ -150,12 +164,13 @@ export class MachineSearch {
     return { machines, next: null };
   }
 
-  #counts({ others }: MachineSearchRequest, source: Source, where: Where) {
+  #counts({ others }: MachineSearchRequest, source: Source, where: Condition) {
     const fleet = this.#rows.counts();
     for (const { summary } of others) fleet[summary.state] = (fleet[summary.state] ?? 0) + 1;
     if (where.sql === "") return { matching: fleet, fleet };
-    const query = `${source.with}SELECT state, COUNT(*) AS count FROM ${source.machines} ${conditionsOf([where.sql])} GROUP BY state`;
-    const rows = this.#sql.exec(query, ...source.bindings, ...where.bindings).raw<[FleetState, number]>();
+    const head = headOf([...source.tables, ...where.tables]);
+    const query = `${head.sql}SELECT state, COUNT(*) AS count FROM ${source.machines} ${conditionsOf([where.sql])} GROUP BY state`;
+    const rows = this.#sql.exec(query, ...head.bindings, ...where.bindings).raw<[FleetState, number]>();
     return { matching: Object.fromEntries(rows) as FleetCounts, fleet };
   }
 }
@@ -166,7 +181,14 @@ function sourceOf(others: readonly FoundMachine[]): Source {
   if (others.length === 0) return INDEX;
   const sets = SET_COLUMNS.map(() => EMPTY_SET);
   const values = others.map(({ id, summary }) => searchValues(id, summary, sets));
-  return { with: WITH_OTHERS, machines: "all_machines", bindings: [JSON.stringify(values)] };
+  const table = { definition: ALL_MACHINES, binding: JSON.stringify(values) };
+  return { machines: "all_machines", tables: [table] };
+}
+
+/** Returns the beginning of a query that uses the tables; "" without a table. */
+function headOf(tables: readonly Table[]): Where {
+  const definitions = tables.map(({ definition }) => definition).join();
+  return { sql: definitions && `WITH ${definitions} `, bindings: tables.map(({ binding }) => binding) };
 }
 
 function conditionsOf(terms: readonly (string | null)[]): string {
@@ -180,8 +202,13 @@ interface Where {
   bindings: (string | number)[];
 }
 
+/** A condition, and the tables that it uses. */
+interface Condition extends Where {
+  tables: Table[];
+}
+
 /** Translates a filter to SQL, where `near` takes the place of `beside`. Each text is passed as a binding. */
-function whereOf(filter: MachineFilter, near: AddressRange | undefined): Where {
+function whereOf(filter: MachineFilter, near: AddressRange | undefined): Condition {
   const { state, phase, condition, selector, version, address, token, unused, text, since, until } = filter;
   const terms: Where[] = [];
   const add = (sql: string, ...bindings: (string | number)[]) => terms.push({ sql, bindings });
@@ -198,12 +225,37 @@ function whereOf(filter: MachineFilter, near: AddressRange | undefined): Where {
   terms.push(...(selector ?? []).filter(isOwn).map((each) => labelTerm(each, "own_label")));
   const common = (selector ?? []).filter((each) => !isOwn(each)).map((each) => labelTerm(each, "text"));
   if (common.length > 0) terms.push(inSet("label_set", common));
-  if (text !== undefined) {
-    const word = text.toLowerCase();
-    const { sql, bindings } = inSet("word_set", [{ sql: "instr(text, ?) > 0", bindings: [word] }]);
-    add(`(instr(own_words, ?) > 0 OR ${sql})`, word, ...bindings);
-  }
-  return all(terms);
+  const words = valueOr(parseSearchWords(text ?? ""), []);
+  for (const [index, word] of words.entries()) add(wordTerm(word, index));
+  // All words are one binding, since a query has at most 100.
+  const tables =
+    words.length === 0
+      ? []
+      : [{ definition: WORDS, binding: JSON.stringify(words.map((word) => word.text)) }];
+  return { ...all(terms), tables };
+}
+
+const WORDS = "words AS MATERIALIZED (SELECT key, value FROM json_each(?))";
+
+/** Returns a condition for the word with this index in WORDS. SQLite evaluates each inner SELECT once. */
+function wordTerm({ text, isPattern }: SearchWord, index: number): string {
+  const word = `(SELECT value FROM words WHERE key = ${index})`;
+  if (isPattern) return `(name GLOB ${word} OR address GLOB ${word})`;
+  const named = (column: string, names: readonly string[]) =>
+    names.length === 0 ? [] : [`${column} IN (${names.map((name) => `'${name}'`).join()})`];
+  const ways = [
+    ...named(
+      "state",
+      FLEET_STATES.filter((state) => isWordOfState(state, text)),
+    ),
+    ...named(
+      "phase",
+      PHASES.filter((phase) => phase.toLowerCase().includes(text)),
+    ),
+    `instr(own_words, ${word}) > 0`,
+    inSet("word_set", [{ sql: `instr(text, ${word}) > 0`, bindings: [] }]).sql,
+  ];
+  return `(${ways.join(" OR ")})`;
 }
 
 function all(terms: readonly Where[]): Where {
@@ -226,7 +278,8 @@ function versionTerm({ operator, version }: VersionTerm): Where {
 }
 
 function conditionTerm({ type, status, isNegated }: ConditionTerm): Where {
-  return { sql: `instr(text, ?) ${isNegated ? "=" : ">"} 0`, bindings: [`\n${type}=${status}\n`] };
+  const sql = `instr(lower(text), ?) ${isNegated ? "=" : ">"} 0`;
+  return { sql, bindings: [`\n${type}=${status}\n`.toLowerCase()] };
 }
 
 /** Returns a condition on the labels in `column`. Mirrors apimachinery's Requirement.Matches. */

@@ -1,9 +1,11 @@
 // Defines flags that select machines. Each filter flag is a parameter of the Worker's search, and the Worker checks
 // its value. Scope flags set the machines and states that a receiver or a mute concerns.
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
+import { readSearch } from "../../../shared/fleet/search-language.ts";
 import { timeOf, timeText } from "../flag-values.ts";
 
 export interface FilterFlags {
+  search?: string;
   state?: string;
   phase?: string;
   condition?: string;
@@ -19,7 +21,10 @@ export interface FilterFlags {
 }
 
 const FLAGS: Readonly<
-  Record<keyof FilterFlags, { parameter: string; flags: string; help: string; isTime?: true }>
+  Record<
+    Exclude<keyof FilterFlags, "search">,
+    { parameter: string; flags: string; help: string; isTime?: true }
+  >
 > = {
   state: {
     parameter: "state",
@@ -64,7 +69,7 @@ const FLAGS: Readonly<
   text: {
     parameter: "text",
     flags: "--text <text>",
-    help: "only machines with this text in name, addresses, labels' values or versions",
+    help: "only machines with these words in name, state, reason, addresses, labels' values or versions",
   },
   unused: {
     parameter: "unused",
@@ -86,11 +91,21 @@ const FLAGS: Readonly<
 };
 
 export function withFilterFlags(command: Command): Command {
+  const help = "only machines that match this search, as on the page: 'not ready site=berlin since:2h'";
+  const search = new Option("--search <search>", help).argParser(searchText);
+  command.addOption(search.conflicts(Object.keys(FLAGS)));
   for (const { flags, help, isTime } of Object.values(FLAGS)) {
     const option = new Option(flags, help);
     command.addOption(isTime ? option.argParser(timeText) : option);
   }
   return command;
+}
+
+/** Checks a search, and returns the text unchanged. filterOf parses it later. */
+function searchText(text: string): string {
+  const read = readSearch(text, 0);
+  if (read.ok) return text;
+  throw new InvalidArgumentError(`${read.error.term} cannot be read: ${read.error.expected}`);
 }
 
 /** The flag of each search parameter, for error messages. */
@@ -99,9 +114,11 @@ export const TYPED_FILTER: Readonly<Record<string, string>> = Object.fromEntries
 );
 
 /** Returns the parameters of the search. Without a flag the result is {}, which selects every machine. */
-export function filterOf(flags: FilterFlags, nowMs: number): Record<string, string> {
+export function filterOf({ search, ...flags }: FilterFlags, nowMs: number): Record<string, string> {
+  const searched = search === undefined ? undefined : readSearch(search, nowMs);
+  if (searched?.ok) return { ...searched.value.parameters };
   const entries = Object.entries(FLAGS).flatMap(([name, { parameter, isTime }]) => {
-    const value = flags[name as keyof FilterFlags];
+    const value = flags[name as keyof typeof flags];
     if (value === undefined) return [];
     return [[parameter, isTime ? timeOf(String(value), nowMs) : String(value)]];
   });

@@ -45,10 +45,10 @@ export function withRest(route: PageRoute, changes: Readonly<Record<string, stri
   return hrefOf(place, { ...Object.fromEntries(route.rest), ...changes });
 }
 
-/** The state of a place at the time when the operator left it: scroll positions and focus. */
+/** The state of a place at the time when the operator left it: scroll position and focus. */
 export interface LeftPlace {
-  /** The scroll positions by the name of the scrolled element. `page` is the name of the page itself. */
-  scrolled: Readonly<Record<string, number>>;
+  /** The page's scroll position, in pixels. */
+  scrolled: number;
   /** The link that had the focus, or null. */
   link: string | null;
 }
@@ -78,7 +78,7 @@ interface PlacesSurroundings {
     pushState: (state: unknown, unused: string, href: string) => void;
     replaceState: (state: unknown, unused: string, href?: string) => void;
   };
-  /** Returns the scroll positions and focus that the screen has now. */
+  /** Returns the scroll position and focus that the screen has now. */
   readPlace: () => LeftPlace;
   onPopState: (act: () => void) => void;
 }
@@ -132,28 +132,20 @@ function numberOf(state: unknown): number | null {
   return typeof place === "number" ? place : null;
 }
 
-/** The selector of elements whose scroll position is restored. Each has a name, like `data-scrolls="machines"`. */
-const NAMED = "[data-scrolls]";
-
 export function leftPlace(): LeftPlace {
-  const scrolled: Record<string, number> = { page: scrollY };
-  for (const element of document.querySelectorAll<HTMLElement>(NAMED))
-    scrolled[element.dataset["scrolls"] ?? ""] = element.scrollTop;
   const link = document.activeElement?.closest("main a[href]") ?? null;
-  return { scrolled, link: link && link.getAttribute("href") };
+  return { scrolled: scrollY, link: link && link.getAttribute("href") };
 }
 
-/** Milliseconds during which scroll positions are restored again, because content may arrive late. */
+/** Milliseconds during which the scroll position is restored again, because content may arrive late. */
 const TRIED_FOR_MS = 3000;
 /** The events of an operator who scrolls, clicks or types. Any of these events ends the restoration. */
 const OWN_ACTS = ["wheel", "touchmove", "pointerdown", "keydown"] as const;
 
-/** Restores the scroll positions and the focus of a place. Returns a function that stops the restoration. */
+/** Restores the scroll position and the focus of a place. Returns a function that stops the restoration. */
 export function scrollBack(main: HTMLElement, left: LeftPlace): () => void {
   const attempt = () => {
-    for (const element of document.querySelectorAll<HTMLElement>(NAMED))
-      element.scrollTop = left.scrolled[element.dataset["scrolls"] ?? ""] ?? 0;
-    scrollTo(0, left.scrolled["page"] ?? 0);
+    scrollTo(0, left.scrolled);
     const link = [...main.querySelectorAll("a")].find((each) => each.getAttribute("href") === left.link);
     if (document.activeElement === main) link?.focus({ preventScroll: true });
   };

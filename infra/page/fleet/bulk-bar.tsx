@@ -1,26 +1,27 @@
-// Draws the bar below the table: actions for the selected or all matching machines, and running bulk actions.
+// Draws the bar of the selection: the number of selected machines, actions on them, and running bulk actions.
 import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { BulkProgress, BulksAnswer } from "../../../shared/protocol/administration-answers.ts";
+import { usePage } from "../page.ts";
 import { usePolled } from "../parts/answer.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import type { BulkDialogProps } from "./bulk-dialog.tsx";
 import { bulkTitle, nextLookMs, progressText, shownBulks } from "./bulk-words.ts";
-import type { FleetQuery } from "./fleet-query.ts";
-import { counted } from "./needs-words.ts";
 
-export interface BulkBarProps {
+interface BulkBarProps {
   /** The names of the machines that the operator has selected. */
   selected: ReadonlySignal<ReadonlySet<string>>;
   /** The names of all machines that match the query, in the table's order. */
   matching: readonly string[];
-  query: FleetQuery;
+  /** Selects all machines that match the query. */
+  onSelectAll: () => void;
   /** Called after an action, to clear the selection. */
   onDone: () => void;
 }
 
 const BulkDialog = lazyView<BulkDialogProps>(async () => (await import("./bulk-dialog.tsx")).BulkDialog);
 
-export function BulkActions({ selected, matching, query, onDone }: BulkBarProps) {
+/** Draws nothing without a selection and without an action. The bar stays on the screen, below the rows. */
+export function BulkBar({ selected, matching, onSelectAll, onDone }: BulkBarProps) {
   const opened = useSignal<BulkDialogProps["about"] | null>(null);
   const begunHere = useSignal<ReadonlySet<string>>(new Set());
   const { value, now } = usePolled<BulksAnswer>("/v1/bulk", ({ bulks }) => nextLookMs(bulks));
@@ -36,56 +37,66 @@ export function BulkActions({ selected, matching, query, onDone }: BulkBarProps)
   const putAway = (id: string) => {
     begunHere.value = new Set([...begunHere.value].filter((each) => each !== id));
   };
+  const bulks = shownBulks(value?.bulks ?? [], begunHere.value);
+  const isShown = selected.value.size > 0 || bulks.length > 0;
   return (
     <>
-      <Which
-        selected={selected}
-        matching={matching}
-        query={query}
-        onClear={onDone}
-        onAct={(names) => (opened.value = { names })}
-      />
-      {shownBulks(value?.bulks ?? [], begunHere.value).map((bulk) => (
-        <BulkLine
-          key={bulk.id}
-          bulk={bulk}
-          onShow={() => (opened.value = { id: bulk.id })}
-          onPutAway={() => putAway(bulk.id)}
-        />
-      ))}
+      {isShown && (
+        <section class="bulk-bar" aria-label="Acting on many machines">
+          <Selected
+            selected={selected}
+            matching={matching}
+            onSelectAll={onSelectAll}
+            onClear={onDone}
+            onAct={(names) => (opened.value = { names })}
+          />
+          {bulks.map((bulk) => (
+            <BulkLine
+              key={bulk.id}
+              bulk={bulk}
+              onShow={() => (opened.value = { id: bulk.id })}
+              onPutAway={() => putAway(bulk.id)}
+            />
+          ))}
+        </section>
+      )}
       {opened.value && <BulkDialog about={opened.value} onBegun={begun} onClose={close} />}
     </>
   );
 }
 
-interface WhichProps extends Omit<BulkBarProps, "onDone"> {
+interface SelectedProps extends Omit<BulkBarProps, "onDone"> {
   onClear: () => void;
   onAct: (names: string[]) => void;
 }
 
-function Which({ selected, matching, query, onClear, onAct }: WhichProps) {
+function Selected({ selected, matching, onSelectAll, onClear, onAct }: SelectedProps) {
+  const { live } = usePage();
+  const isLive = live.connection.value.kind === "live";
   const { size } = selected.value;
-  const isFiltered = query.text !== "" || query.states.size > 0 || query.outage !== null;
-  if (size > 0)
-    return (
-      <div class="bulk-which">
-        <span>
-          <strong>{size.toLocaleString("en")}</strong> selected
-        </span>
-        <button type="button" class="primary" onClick={() => onAct([...selected.value])}>
-          Act on {size === 1 ? "it" : "them"} …
-        </button>
-        <button type="button" class="plain" onClick={onClear}>
-          Clear
-        </button>
-      </div>
-    );
+  if (size === 0) return null;
+  const more = matching.filter((name) => !selected.value.has(name)).length;
   return (
     <div class="bulk-which">
-      <span class="quiet">None selected</span>
-      <button type="button" disabled={matching.length === 0} onClick={() => onAct([...matching])}>
-        Act on all {counted(matching.length, "machine")}
-        {isFiltered ? (matching.length === 1 ? " that matches" : " that match") : ""} …
+      <span>
+        <strong>{size.toLocaleString("en")}</strong> selected
+      </span>
+      <button
+        type="button"
+        class="primary"
+        disabled={!isLive}
+        title={isLive ? undefined : "The page is stale: the machines may have changed"}
+        onClick={() => onAct([...selected.value])}
+      >
+        Act on {size === 1 ? "it" : "them"} …
+      </button>
+      {more > 0 && (
+        <button type="button" onClick={onSelectAll}>
+          Select all {matching.length.toLocaleString("en")}
+        </button>
+      )}
+      <button type="button" class="plain" onClick={onClear}>
+        Clear
       </button>
     </div>
   );

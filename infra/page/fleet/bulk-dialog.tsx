@@ -30,6 +30,8 @@ import {
   progressText,
   type SortedPlan,
   sortedPlan,
+  statesText,
+  waitText,
 } from "./bulk-words.ts";
 import { counted } from "./needs-words.ts";
 
@@ -181,6 +183,11 @@ function BulkPlanned(props: BulkPlannedProps) {
         </strong>{" "}
         {plan.total > 0 && `Of each: ${choice.consequence}.`}
       </p>
+      {touched.length > 0 && (
+        <p>
+          Now: <strong>{statesText(touched)}</strong>. {waitText(choice.action, touched)}
+        </p>
+      )}
       {touched.length > 0 && <Touched touched={touched} />}
       <LeftOut leftOut={leftOut} />
       {plan.confirmation === null ? (

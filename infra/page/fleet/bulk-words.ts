@@ -66,14 +66,39 @@ export function sortedPlan({ matches, unknown }: Pick<BulkPlan, "matches" | "unk
   };
 }
 
-/** Returns a text like `120 of 400 done, 3 failed`. */
-export function progressText({ state, done, failed, total, remaining }: BulkProgress): string {
+/** The words for machines of which an action has ended, and what follows later. */
+const ENDED: Readonly<Record<string, { word: string; later?: string }>> = {
+  register: { word: "asked", later: "each registers its Node again with its next report" },
+  believe: { word: "asked", later: "each is trusted again with its next report" },
+  revoke: { word: "revoked" },
+  forget: { word: "forgotten" },
+};
+
+/** Returns a text like `120 of 400 machines done, 3 failed`. */
+export function progressText({ action, state, done, failed, total, remaining }: BulkProgress): string {
   const failures = failed > 0 ? `, ${failed.toLocaleString("en")} failed` : "";
   if (state === "running")
     return `${done.toLocaleString("en")} of ${counted(total, "machine")} done${failures}`;
   const left = remaining > 0 ? `, ${remaining.toLocaleString("en")} left as they were` : "";
   const stopped = state === "stopped" ? "stopped: " : "";
-  return `${stopped}${counted(done, "machine")} done${failures}${left}`;
+  const { word, later } = ENDED[action] ?? { word: "done" };
+  return `${stopped}${counted(done, "machine")} ${word}${failures}${left}${later && done > 0 ? `; ${later}` : ""}`;
+}
+
+/** Returns the numbers of machines by state, the largest number first: `197 ready, 3 silent`. */
+export function statesText(machines: readonly { state: string | null }[]): string {
+  const byState = [...Map.groupBy(machines, ({ state }) => state ?? "not known")];
+  return byState
+    .sort(([, a], [, b]) => b.length - a.length)
+    .map(([state, of]) => `${of.length.toLocaleString("en")} ${state}`)
+    .join(", ");
+}
+
+/** Returns a sentence about the silent ones among the machines of an action that waits for reports, or "". */
+export function waitText(action: ActionName, machines: readonly Pick<BulkMatch, "state">[]): string {
+  const silent = machines.filter(({ state }) => state === "silent").length;
+  if (silent === 0 || (action !== "register" && action !== "believe")) return "";
+  return `${counted(silent, "machine is", "machines are")} silent: nothing changes there before the next report.`;
 }
 
 /** Returns the running actions, and the actions that were started on this page. */

@@ -5,7 +5,7 @@ import { wrongConditions } from "../../../shared/fleet/well-conditions.ts";
 import { isRoleLabel } from "../../../shared/kubernetes/roles.ts";
 import { QUEUE_LABEL, QUEUE_REGION } from "../../../shared/node/ownership.ts";
 import { apiQuery, FLEET_SORTS, type FleetQuery, type FleetSort } from "./fleet-query.ts";
-import type { FleetSearch } from "./search-grammar.ts";
+import type { FleetSearch } from "../../../shared/fleet/search-language.ts";
 
 interface ColumnShape {
   title: string;

@@ -5,7 +5,7 @@ import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { type MachineTest, machineTest } from "./match-machine.ts";
-import type { FleetSearch } from "./search-grammar.ts";
+import type { FleetSearch } from "../../../shared/fleet/search-language.ts";
 
 /** The columns that the table can be sorted by. `state` sorts by urgency, and machines of one state by name. */
 export const FLEET_SORTS = [
@@ -27,9 +27,6 @@ export const FLEET_SORTS = [
 ] as const;
 export type FleetSort = (typeof FLEET_SORTS)[number];
 
-export const ROW_MODES = ["scroll", "pages"] as const;
-type RowMode = (typeof ROW_MODES)[number];
-
 export interface FleetQuery {
   text: string;
   /** The states to show. Empty for all states. */
@@ -38,9 +35,6 @@ export interface FleetQuery {
   outage: number | null;
   sort: FleetSort;
   isDescending: boolean;
-  mode: RowMode;
-  /** The number of the page, from 1, if the mode is `pages`. */
-  page: number;
 }
 
 /** Parses PageRoute.rest. Ignores invalid values. */
@@ -53,12 +47,10 @@ export function fleetQueryOf(rest: ReadonlyMap<string, string>): FleetQuery {
     outage: wholeNumber(rest.get("outage")),
     sort: FLEET_SORTS.find((each) => each === sort.replace(/^-/, "")) ?? "state",
     isDescending: sort.startsWith("-"),
-    mode: ROW_MODES.find((each) => each === rest.get("rows")) ?? "scroll",
-    page: wholeNumber(rest.get("page")) ?? 1,
   };
 }
 
-/** Returns the changes of the URL for withRest. A changed filter or order begins on the first page. */
+/** Returns the changes of the URL for withRest. */
 export function restOf(query: FleetQuery): Record<string, string | undefined> {
   const sort = `${query.isDescending ? "-" : ""}${query.sort}`;
   return {
@@ -66,8 +58,6 @@ export function restOf(query: FleetQuery): Record<string, string | undefined> {
     state: [...query.states].join() || undefined,
     outage: query.outage === null ? undefined : String(query.outage),
     sort: sort === "state" ? undefined : sort,
-    rows: query.mode === "scroll" ? undefined : query.mode,
-    page: query.page === 1 ? undefined : String(query.page),
   };
 }
 

@@ -3,6 +3,7 @@ import { type ReadonlySignal, useSignal } from "@preact/signals";
 import type { RefObject } from "preact";
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FeedMachine, FeedUpdate } from "../../../shared/fleet/feed-view.ts";
+import type { FleetSearch } from "../../../shared/fleet/search-language.ts";
 import { addressKey, versionKey } from "../../../shared/fleet/sort-keys.ts";
 import { URGENCY } from "../../../shared/fleet/state.ts";
 import { amountOf } from "../base/amounts.ts";
@@ -11,7 +12,6 @@ import type { LiveFleet } from "../live/live-fleet.ts";
 import { usePage } from "../page.ts";
 import { type FleetQuery, type FleetSort, fleetTest } from "./fleet-query.ts";
 import type { MachineTest } from "./match-machine.ts";
-import type { FleetSearch } from "./search-grammar.ts";
 
 /**
  * Returns the rows of the table. `matching` has all machines that match, in the current order. `shown` has the
@@ -98,7 +98,7 @@ export class FleetList {
       const machine = machines.get(name);
       if (before?.machine === machine) continue;
       if (before) removed.push(before);
-      const after = machine && this.#test(machine) ? this.#entryOf(machine) : undefined;
+      const after = machine && this.#test(machine) ? this.#order.entryOf(machine) : undefined;
       if (after) {
         added.push(after);
         this.#byName.set(name, after);
@@ -108,7 +108,7 @@ export class FleetList {
   }
 
   #begin(machines: ReadonlyMap<string, FeedMachine>): void {
-    const entries = [...machines.values()].filter(this.#test).map((machine) => this.#entryOf(machine));
+    const entries = [...machines.values()].filter(this.#test).map(this.#order.entryOf);
     this.#byName = new Map(entries.map((entry) => [entry.machine.name, entry]));
     this.#entries = entries.sort(this.#order.compare);
     this.#rows = entries.map(({ machine }) => machine);
@@ -146,10 +146,6 @@ export class FleetList {
     }
     return from;
   }
-
-  #entryOf(machine: FeedMachine): OrderedMachine {
-    return { machine, key: this.#order.keyOf(machine) };
-  }
 }
 
 /** Returns the machines that the table shows: the first MOST_ROWS, or the array itself if it is not longer. */
@@ -181,6 +177,10 @@ export function isSameOrder(shown: readonly FeedMachine[], now: readonly FeedMac
 
 type SortKey = string | number;
 
+/** Returns a key that sorts the numbers of names by their values: `edge-2` before `edge-10`. */
+export const nameKey = (name: string): string =>
+  name.replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, "").padStart(16, "0"));
+
 /** Returns the rank of a state by urgency. An unknown state, from a newer Worker, comes first. */
 const rankOf = (state: string) => (URGENCY as readonly string[]).indexOf(state);
 
@@ -189,7 +189,8 @@ const NOT_KNOWN = Number.POSITIVE_INFINITY;
 
 const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
   state: ({ state }) => rankOf(state),
-  name: ({ name }) => name,
+  // Machines with equal keys are in the order of their names.
+  name: () => "",
   since: ({ sinceMs }) => sinceMs,
   why: ({ why }) => why,
   version: ({ versions }) => versionKey(versions.shim),
@@ -209,6 +210,7 @@ const KEYS: Readonly<Record<FleetSort, (machine: FeedMachine) => SortKey>> = {
 interface OrderedMachine {
   machine: FeedMachine;
   key: SortKey;
+  nameKey: string;
 }
 
 type FleetOrder = ReturnType<typeof fleetOrder>;
@@ -217,15 +219,21 @@ type FleetOrder = ReturnType<typeof fleetOrder>;
 export function fleetOrder(sort: FleetSort, isDescending: boolean) {
   const sign = isDescending ? -1 : 1;
   return {
-    keyOf: KEYS[sort],
+    entryOf: (machine: FeedMachine): OrderedMachine => ({
+      machine,
+      key: KEYS[sort](machine),
+      nameKey: nameKey(machine.name),
+    }),
     compare: (a: OrderedMachine, b: OrderedMachine): number => {
       if (a.key !== b.key) {
         if (a.key === NOT_KNOWN || b.key === NOT_KNOWN) return a.key === NOT_KNOWN ? 1 : -1;
         return a.key < b.key ? -sign : sign;
       }
       if (a.machine.name === b.machine.name) return 0;
-      // Machines with equal keys are always in ascending order of their names.
-      return (a.machine.name < b.machine.name ? -1 : 1) * (sort === "name" ? sign : 1);
+      // Machines with equal keys are always in ascending order of their names. `edge-1` and `edge-01` have equal keys.
+      const [one, other] =
+        a.nameKey === b.nameKey ? [a.machine.name, b.machine.name] : [a.nameKey, b.nameKey];
+      return (one < other ? -1 : 1) * (sort === "name" ? sign : 1);
     },
   };
 }

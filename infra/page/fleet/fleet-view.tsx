@@ -1,8 +1,9 @@
-// Draws the fleet view: the problems, the number of machines in each state, and all machines in a table.
+// Draws the fleet view: the counts by state, the search, and the table of machines with the problems above it.
 import { useComputed } from "@preact/signals";
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useMemo, useRef } from "preact/hooks";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
-import { failure, type Result, success } from "../../../shared/result.ts";
+import { type FleetSearch, readSearch, type SearchFault } from "../../../shared/fleet/search-language.ts";
+import { type Result, success } from "../../../shared/result.ts";
 import { hrefOf, withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
@@ -11,9 +12,7 @@ import { StateSign } from "../parts/state-word.tsx";
 import { stateText } from "../base/words.ts";
 import { type FleetQuery, fleetQueryOf, restOf } from "./fleet-query.ts";
 import { MachineTable } from "./machine-table.tsx";
-import { NeedsAttention } from "./needs-attention.tsx";
 import { SearchField } from "./search-field.tsx";
-import type { FleetSearch, SearchFault } from "./search-grammar.ts";
 
 export function FleetView() {
   const { live } = usePage();
@@ -35,53 +34,46 @@ export function FleetView() {
   );
 }
 
-const EVERY: FleetSearch = { filter: {}, parameters: {} };
+const EVERY: FleetSearch = { filter: {}, parameters: {}, isRelative: false };
+const MINUTE_MS = 60_000;
 
 function Machines() {
   const { route } = usePage();
   const { rest } = route.value;
   const query = useMemo(() => fleetQueryOf(rest), [rest]);
-  const read = useRead(query.text);
+  const read = useSearch(query.text);
   // While the typed search is invalid, the table uses the last valid search.
   const good = useRef({ text: "", search: EVERY });
-  if (read?.ok && good.current.text !== query.text) good.current = { text: query.text, search: read.value };
+  if (read.ok && good.current.search !== read.value) good.current = { text: query.text, search: read.value };
   const { text, search } = good.current;
   const shown: FleetQuery = useMemo(() => ({ ...query, text }), [query, text]);
   return (
-    <div class="fleet">
-      <NeedsAttention />
-      <CountsFilter />
-      {read === null && good.current.text === "" ? (
-        // The table waits for the parser of the search: without it, all machines would be shown for a moment.
-        <p class="quiet">Loading the search …</p>
-      ) : (
-        <MachineTable
-          query={shown}
-          search={search}
-          field={<SearchField query={query} isFaulty={read?.ok === false} />}
-          fault={read?.ok === false ? read.error : null}
-        />
-      )}
-    </div>
+    <MachineTable
+      query={shown}
+      search={search}
+      filters={
+        <>
+          <CountsFilter />
+          <SearchField query={query} isFaulty={!read.ok} />
+        </>
+      }
+      fault={read.ok ? null : read.error}
+    />
   );
 }
 
-type SearchReader = (text: string) => Result<FleetSearch, SearchFault>;
-const NO_TERMS: ReturnType<SearchReader> = success(EVERY);
-
-/** Returns the parsed search, or null until its parser is loaded. The parser is loaded after the rows. */
-function useRead(text: string): ReturnType<SearchReader> | null {
-  const [reader, setReader] = useState<{ read: SearchReader } | null>(null);
-  useEffect(() => {
-    import("./search-grammar.ts").then(
-      ({ readSearch }) => setReader({ read: readSearch }),
-      () => setReader({ read: () => failure(NOT_LOADED) }),
-    );
-  }, []);
-  return useMemo(() => (text === "" ? NO_TERMS : (reader?.read(text) ?? null)), [text, reader]);
+/** Parses the text of the search, and again each minute if the text has a time such as `since:2h`. */
+function useSearch(text: string): Result<FleetSearch, SearchFault> {
+  const { clock } = usePage();
+  const isRelative = useRef(false);
+  const minute = useComputed(() => Math.floor(clock.value / MINUTE_MS));
+  const read = useMemo(
+    () => (text === "" ? success(EVERY) : readSearch(text, clock.peek())),
+    [text, isRelative.current && minute.value],
+  );
+  isRelative.current = read.ok && read.value.isRelative;
+  return read;
 }
-
-const NOT_LOADED: SearchFault = { term: "this search", expected: "it cannot be read: reload the page" };
 
 /** The states with a count. Machines that wait for an approval are not enrolled and have none. */
 const STATES = FLEET_STATES.filter((state) => state !== "pending");
@@ -92,7 +84,7 @@ function CountsFilter() {
   const counts = live.counts.value;
   const total = STATES.reduce((sum, state) => sum + (counts[state] ?? 0), 0);
   const show = (states: FleetQuery["states"]) =>
-    go(withRest(route.value, restOf({ ...query, states, page: 1 })), "replace");
+    go(withRest(route.value, restOf({ ...query, states })), "replace");
   return (
     <div class="counts" role="group" aria-label="Machines by state">
       <button

@@ -1,20 +1,22 @@
-// Draws the matching machines as a table: its tools, head and rows, and the selection.
+// Draws the matching machines as a table: its bar of tools, the problems, head and rows, and the selection.
 import { useSignal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useCallback, useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import type { FeedMachine, FeedUpdate } from "../../../shared/fleet/feed-view.ts";
+import type { FleetSearch, SearchFault } from "../../../shared/fleet/search-language.ts";
 import { withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
-import { lazyView } from "../parts/lazy-view.tsx";
-import type { BulkBarProps } from "./bulk-bar.tsx";
-import { columnsOf, columnsText, type FleetColumn } from "./columns.ts";
+import { useStuckHeight } from "../base/stuck-height.ts";
+import { BulkBar } from "./bulk-bar.tsx";
+import { columnsOf, columnsText, type FleetColumn, type FleetColumnName } from "./columns.ts";
 import { type FleetQuery, type FleetSort, restOf } from "./fleet-query.ts";
 import { useFleetRows, useIsPointedAt } from "./fleet-rows.ts";
 import { MachineRow } from "./machine-row.tsx";
-import { pageWindow, useRowWindow } from "./row-window.ts";
-import type { FleetSearch, SearchFault } from "./search-grammar.ts";
+import { NeedsAttention } from "./needs-attention.tsx";
+import { NoMatch } from "./no-match.tsx";
+import { useRowWindow } from "./row-window.ts";
 import { useTableKeys } from "./table-keys.ts";
-import { PagesLinks, TableStatus, TableTools } from "./table-tools.tsx";
+import { TableStatus, TableTools } from "./table-tools.tsx";
 
 interface MachineTableProps {
   /** The query with the last valid search. */
@@ -22,13 +24,16 @@ interface MachineTableProps {
   search: FleetSearch;
   /** The fault of the typed search. null if the search is valid. */
   fault: SearchFault | null;
-  field: ComponentChildren;
+  /** The counts and the search field. */
+  filters: ComponentChildren;
 }
 
-export function MachineTable({ query, search, fault, field }: MachineTableProps) {
+export function MachineTable({ query, search, fault, filters }: MachineTableProps) {
   const isAdmin = usePage().session.isAdmin();
   const { columns, choose } = useColumns();
   const body = useRef<HTMLTableSectionElement>(null);
+  const bar = useRef<HTMLDivElement>(null);
+  useStuckHeight(bar, "--bar");
   const { matching, shown, settle } = useFleetRows(query, search, useIsPointedAt(body));
   const { selected, select, selectAll } = useSelection(shown);
   const names = useMemo(() => (isAdmin ? matching.map(({ name }) => name) : []), [matching, isAdmin]);
@@ -36,24 +41,20 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
   const clear = useCallback(() => {
     selected.value = NOTHING_SELECTED;
   }, []);
-  const section = useSeen(query);
+  const all = useCallback((isChosen: boolean) => selectAll(names, isChosen), [names]);
   return (
-    <section ref={section} class="fleet-machines" aria-label="Machines">
-      <TableTools
-        field={field}
-        query={query}
-        search={search}
-        columns={columns}
-        onSort={sortBy}
-        onColumns={choose}
-      />
-      <TableStatus matching={matching.length} fault={fault} onSettle={settle} />
+    <div class="fleet">
+      <div ref={bar} class="fleet-bar">
+        {filters}
+        <TableTools query={query} search={search} columns={columns} onSort={sortBy} onColumns={choose} />
+        <TableStatus matching={matching.length} fault={fault} onSettle={settle} />
+      </div>
+      <NeedsAttention />
       {isAdmin && (
-        <section class="bulk-bar" aria-label="Acting on many machines">
-          <BulkActions selected={selected} matching={names} query={query} onDone={clear} />
-        </section>
+        <BulkBar selected={selected} matching={names} onSelectAll={() => all(true)} onDone={clear} />
       )}
       <MachineRows
+        section={useSeen(query)}
         body={body}
         query={query}
         columns={columns}
@@ -61,21 +62,21 @@ export function MachineTable({ query, search, fault, field }: MachineTableProps)
         selected={isAdmin ? selected.value : null}
         onSort={sortBy}
         onSelect={select}
-        onSelectAll={(isChosen) => selectAll(names, isChosen)}
+        onSelectAll={all}
       />
-      {query.mode === "pages" && <PagesLinks query={query} count={shown.length} />}
-    </section>
+      {matching.length === 0 && <NoMatch query={query} />}
+    </div>
   );
 }
 
-/** Returns a reference for the table. With a filter in the URL, the page scrolls to a table below the screen. */
-function useSeen({ text, states, outage }: FleetQuery) {
+/** Returns a reference for the table. With another filter or order, the page scrolls back to the table's first row. */
+function useSeen({ text, states, outage, sort, isDescending }: FleetQuery) {
   const section = useRef<HTMLElement>(null);
+  const isFirst = useRef(true);
   useEffect(() => {
-    const isFiltered = text !== "" || states.size > 0 || outage !== null;
-    const top = section.current?.getBoundingClientRect().top ?? 0;
-    if (isFiltered && top > innerHeight * 0.75) section.current?.scrollIntoView();
-  }, [text, states, outage]);
+    if (isFirst.current) isFirst.current = false;
+    else if ((section.current?.getBoundingClientRect().top ?? 0) < 0) section.current?.scrollIntoView();
+  }, [text, states, outage, sort, isDescending]);
   return section;
 }
 
@@ -98,7 +99,7 @@ function useSort(query: FleetQuery) {
   return useCallback(
     (sort: FleetSort) => {
       const isDescending = query.sort === sort && !query.isDescending;
-      go(withRest(route.peek(), restOf({ ...query, sort, isDescending, page: 1 })), "replace");
+      go(withRest(route.peek(), restOf({ ...query, sort, isDescending })), "replace");
     },
     [query],
   );
@@ -129,6 +130,7 @@ function useSelection(rows: readonly { name: string }[]) {
 }
 
 interface MachineRowsProps {
+  section: RefObject<HTMLElement | null>;
   body: RefObject<HTMLTableSectionElement | null>;
   query: FleetQuery;
   columns: readonly FleetColumn[];
@@ -144,59 +146,117 @@ interface MachineRowsProps {
 const SELECT_WIDTH = 2.5;
 const LEAST_REST_WIDTH = 14;
 
+/**
+ * Draws the head and the rows as two tables, which scroll sideways together. The head stays on the screen while the
+ * page scrolls. With one table, the box that scrolls sideways would also scroll up and down.
+ */
 function MachineRows(props: MachineRowsProps) {
-  const { body, query, columns, rows, selected, onSort, onSelect, onSelectAll } = props;
-  const scroller = useRef<HTMLDivElement>(null);
-  const { rowHeight, ...seen } = useRowWindow(body, scroller, rows.length);
-  const isPaged = query.mode === "pages";
-  const { from, to } = isPaged ? pageWindow(rows.length, query.page) : seen;
+  const { section, body, query, columns, rows, selected, onSort, onSelect, onSelectAll } = props;
+  const { rowHeight, from, to } = useRowWindow(body, rows.length);
   const canSelect = selected !== null;
   useTableKeys({
     body,
-    reach: isPaged ? { from, to } : { from: 0, to: rows.length },
+    count: rows.length,
     toggle: canSelect ? (index) => rows[index] && onSelect(rows[index].name, false) : undefined,
   });
-  const width = columns.reduce((sum, column) => sum + (column.width ?? LEAST_REST_WIDTH), SELECT_WIDTH);
+  const { head, scroller } = useScrolledTogether();
+  const { shape, columnWidths } = useTableShape(columns, rows, canSelect);
   return (
-    <div ref={scroller} data-scrolls="machines" class={`fleet-scroll${isPaged ? " fleet-paged" : ""}`}>
-      <table
-        role="table"
-        class="fleet-table"
-        aria-label="Machines"
-        aria-rowcount={rows.length + 1}
-        style={{ minWidth: `${width}rem` }}
-      >
-        <colgroup>
-          {canSelect && <col class="fleet-select" style={{ width: `${SELECT_WIDTH}rem` }} />}
-          {columns.map(({ name, width }) => (
-            <col key={name} style={width === undefined ? {} : { width: `${width}rem` }} />
-          ))}
-        </colgroup>
-        <MachineTableHead
-          columns={columns}
-          sort={query.sort}
-          isDescending={query.isDescending}
-          onSort={onSort}
-          selected={selected && howMany(selected, rows)}
-          onSelectAll={onSelectAll}
-        />
-        <tbody ref={body} role="rowgroup">
-          {!isPaged && from > 0 && <Gap key="above" height={from * rowHeight} />}
-          {rows.slice(from, to).map((machine, at) => (
-            <MachineRow
-              key={machine.name}
-              machine={machine}
-              index={from + at}
-              columns={columns}
-              isSelected={selected && selected.has(machine.name)}
-              onSelect={onSelect}
-            />
-          ))}
-          {!isPaged && to < rows.length && <Gap key="below" height={(rows.length - to) * rowHeight} />}
-        </tbody>
-      </table>
-    </div>
+    <section
+      ref={section}
+      role="table"
+      class="fleet-machines"
+      aria-label="Machines"
+      aria-rowcount={rows.length + 1}
+    >
+      <div ref={head} role="presentation" class="fleet-head">
+        <table {...shape}>
+          {columnWidths}
+          <MachineTableHead
+            columns={columns}
+            sort={query.sort}
+            isDescending={query.isDescending}
+            onSort={onSort}
+            selected={selected && howMany(selected, rows)}
+            onSelectAll={onSelectAll}
+          />
+        </table>
+      </div>
+      <div ref={scroller} role="presentation" class="fleet-scroll">
+        <table {...shape}>
+          {columnWidths}
+          <tbody ref={body} role="rowgroup">
+            {from > 0 && <Gap key="above" height={from * rowHeight} />}
+            {rows.slice(from, to).map((machine, at) => (
+              <MachineRow
+                key={machine.name}
+                machine={machine}
+                index={from + at}
+                columns={columns}
+                isSelected={selected && selected.has(machine.name)}
+                onSelect={onSelect}
+              />
+            ))}
+            {to < rows.length && <Gap key="below" height={(rows.length - to) * rowHeight} />}
+          </tbody>
+        </table>
+      </div>
+    </section>
   );
+}
+
+/** Returns the properties that the head's and the rows' table share, and their columns' widths. */
+function useTableShape(columns: readonly FleetColumn[], rows: readonly FeedMachine[], canSelect: boolean) {
+  const longest = useMemo(() => rows.reduce((most, { name }) => Math.max(most, name.length), 0), [rows]);
+  const widths = columns.map((column) => (column.name === "name" ? nameWidth(longest) : column.width));
+  const width = widths.reduce<number>(
+    (sum, each) => sum + Math.min(each ?? LEAST_REST_WIDTH, 20),
+    SELECT_WIDTH,
+  );
+  const shape = {
+    role: "presentation",
+    class: "fleet-table",
+    style: { minWidth: `${width}rem` },
+  } as const;
+  const columnWidths = (
+    <colgroup>
+      {canSelect && <col class="fleet-select" style={{ width: `${SELECT_WIDTH}rem` }} />}
+      {columns.map(({ name }, at) => (
+        <col key={name} style={widthOf(name, widths[at])} />
+      ))}
+    </colgroup>
+  );
+  return { shape, columnWidths };
+}
+
+/** Returns the width in rem for names with this number of characters. */
+const nameWidth = (characters: number) => Math.max(8, 1.6 + characters * 0.62);
+
+/** Returns the style of a column. Names have at most a fifth of the window, so that the reasons have room. */
+function widthOf(name: FleetColumnName, width: number | undefined): { width?: string } {
+  if (width === undefined) return {};
+  return { width: name === "name" ? `min(${width}rem, max(13.5rem, 20vw))` : `${width}rem` };
+}
+
+/** Returns references for two boxes: each scrolls sideways with the other. */
+function useScrolledTogether() {
+  const head = useRef<HTMLDivElement>(null);
+  const scroller = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const [one, other] = [head.current, scroller.current];
+    if (!one || !other) return undefined;
+    const follow = (to: HTMLElement, from: HTMLElement) => () => {
+      if (to.scrollLeft !== from.scrollLeft) to.scrollLeft = from.scrollLeft;
+    };
+    const [headFollows, rowsFollow] = [follow(one, other), follow(other, one)];
+    other.addEventListener("scroll", headFollows, { passive: true });
+    one.addEventListener("scroll", rowsFollow, { passive: true });
+    return () => {
+      other.removeEventListener("scroll", headFollows);
+      one.removeEventListener("scroll", rowsFollow);
+    };
+  }, []);
+  return { head, scroller };
 }
 
 /** Draws an empty row with the height of the rows that are not drawn. */
@@ -263,9 +323,6 @@ function MachineTableHead(props: MachineTableHeadProps) {
     </thead>
   );
 }
-
-/** The bulk actions. Operators need them only after the table, so their code is not in the page's first load. */
-const BulkActions = lazyView<BulkBarProps>(async () => (await import("./bulk-bar.tsx")).BulkActions);
 
 /** The names of the selected machines. */
 type Selection = ReadonlySet<string>;

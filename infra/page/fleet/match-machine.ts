@@ -1,7 +1,14 @@
 // Tests if a machine of the feed matches a filter, like the search of the fleet index (worker/fleet). The results
 // differ in one case: the feed does not contain Node addresses of type Hostname.
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
-import type { ConditionTerm, MachineFilter, VersionTerm } from "../../../shared/fleet/search-filter.ts";
+import {
+  type ConditionTerm,
+  isWordOfState,
+  type MachineFilter,
+  parseSearchWords,
+  type SearchWord,
+  type VersionTerm,
+} from "../../../shared/fleet/search-filter.ts";
 import {
   addressKey,
   type AddressRange,
@@ -9,6 +16,7 @@ import {
   versionKey,
 } from "../../../shared/fleet/sort-keys.ts";
 import { matchesLabels } from "../../../shared/kubernetes/label-match.ts";
+import { valueOr } from "../../../shared/result.ts";
 
 export type MachineTest = (machine: FeedMachine) => boolean;
 
@@ -34,8 +42,8 @@ export function machineTest(
   for (const term of version ?? []) tests.push(hasVersion(term));
   for (const term of condition ?? []) tests.push(hasCondition(term));
   if (selector) tests.push(({ labels }) => matchesLabels(selector, labels));
-  // The most expensive test comes last, so that it seldom runs.
-  if (text !== undefined) tests.push(hasText(text.toLowerCase()));
+  // The most expensive tests come last, so that they seldom run.
+  tests.push(...valueOr(parseSearchWords(text ?? ""), []).map(hasWord));
   return (machine) => tests.every((test) => test(machine));
 }
 
@@ -60,15 +68,38 @@ function hasVersion({ operator, version }: VersionTerm): MachineTest {
 }
 
 function hasCondition({ type, status, isNegated }: ConditionTerm): MachineTest {
-  return ({ conditions }) => (Object.hasOwn(conditions, type) && conditions[type] === status) !== isNegated;
+  const wanted = type.toLowerCase();
+  return ({ conditions }) =>
+    Object.entries(conditions).some(([of, is]) => is === status && of.toLowerCase() === wanted) !== isNegated;
 }
 
-function hasText(text: string): MachineTest {
+function hasWord({ text, isPattern }: SearchWord): MachineTest {
   const has = (of: string) => of.toLowerCase().includes(text);
-  return ({ name, address, addresses, labels, versions }) =>
+  if (isPattern) {
+    const pieces = text.split("*");
+    return ({ name, address }) => hasPieces(name, pieces) || hasPieces(address, pieces);
+  }
+  return ({ name, state, phase, why, address, addresses, labels, versions }) =>
     has(name) ||
+    isWordOfState(state, text) ||
+    has(why) ||
+    has(phase ?? "") ||
     has(address) ||
     addresses.some((each) => has(each.slice(each.indexOf("=") + 1))) ||
     Object.values(labels).some(has) ||
     Object.values(versions).some(has);
+}
+
+/** Returns true if the text consists of the pieces, with any text between two of them. Takes linear time. */
+function hasPieces(text: string, [first = "", ...more]: readonly string[]): boolean {
+  const last = more.pop() ?? "";
+  const end = text.length - last.length;
+  if (!text.startsWith(first) || !text.endsWith(last)) return false;
+  let at = first.length;
+  for (const piece of more) {
+    const found = text.indexOf(piece, at);
+    if (found < 0) return false;
+    at = found + piece.length;
+  }
+  return at <= end;
 }

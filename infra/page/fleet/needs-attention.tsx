@@ -26,12 +26,12 @@ import {
   sinceOf,
   unlessSame,
   type Unwritten,
-  withFirstFolds,
 } from "./needs-list.ts";
 import { OutageEntry, OutageLine, TableLink } from "./needs-outage.tsx";
 import type { TodoTextProps } from "./needs-todo.tsx";
 import {
   counted,
+  digestOf,
   NEEDS_HEADINGS,
   NEEDS_MEANINGS,
   pendingText,
@@ -69,7 +69,7 @@ function Groups() {
     shown.current = unlessSame(shown.current, needsList(fleet, held.value));
     return shown.current;
   });
-  const { areOpen, choose } = useFolds(groups.value);
+  const { areOpen, choose } = useFolds();
   if (groups.value.length === 0) return <Calm />;
   const hold = () => {
     if (held.value === NOTHING_HELD) held.value = heldPlaces(groups.value);
@@ -96,7 +96,7 @@ function Groups() {
           <GroupSection
             key={group.kind}
             group={group}
-            isOpen={areOpen.get(group.kind) ?? true}
+            isOpen={areOpen.get(group.kind) ?? false}
             onFold={(isOpen) => choose(group.kind, isOpen)}
           />
         ))}
@@ -109,27 +109,26 @@ const KINDS = Object.keys(NEEDS_HEADINGS) as NeedsKind[];
 const KEPT = "needs";
 
 /** Returns the open groups, and a function that opens or closes one. The browser stores the operator's choices. */
-function useFolds(groups: readonly NeedsGroup[]) {
+function useFolds() {
   const { preferences } = usePage();
   const chosen = useSignal<Folds>(foldsOf(preferences.get(KEPT) ?? "", KINDS));
-  const decided = useRef<Folds>(chosen.value);
-  decided.current = withFirstFolds(groups, new Map([...decided.current, ...chosen.value]));
   const choose = (kind: NeedsKind, isOpen: boolean) => {
-    if (decided.current.get(kind) === isOpen) return;
+    if ((chosen.value.get(kind) ?? false) === isOpen) return;
     chosen.value = new Map([...chosen.value, [kind, isOpen]]);
     preferences.set(KEPT, foldsText(chosen.value));
   };
-  return { areOpen: decided.current, choose };
+  return { areOpen: chosen.value, choose };
 }
 
 function Calm() {
   const { live } = usePage();
   const ready = live.counts.value["ready"] ?? 0;
+  const isAll = ready === live.machines().size;
+  const machines = counted(ready, "machine is", "machines are");
   return (
     <p class="needs-calm">
       <StateSign state="ready" />
-      Nothing needs attention.
-      <span class="quiet">{counted(ready, "machine is ready", "machines are ready")}</span>
+      {isAll && ready > 1 ? `All ${machines} ready.` : `Nothing needs attention: ${machines} ready.`}
     </p>
   );
 }
@@ -167,11 +166,34 @@ function GroupSection({ group, isOpen, onFold }: GroupSectionProps) {
           <GroupSign kind={kind} />
           {NEEDS_HEADINGS[kind]} <span class="needs-count">{count.toLocaleString("en")}</span>
         </h3>
+        {!isOpen && <Digest group={group} />}
       </summary>
       <Entries group={group} />
     </details>
   );
 }
+
+/** Draws the reasons of a closed group in one line, and when its latest problem began. */
+function Digest({ group }: { group: NeedsGroup }) {
+  const text = digestOf(group);
+  const latest =
+    group.kind === "cluster-unreachable" ? group.sinceMs : group.entries[0] && sinceOf(group.entries[0]);
+  return (
+    <>
+      <span class="needs-digest" title={text}>
+        <MarkedText text={text} isOfMachine />
+      </span>
+      {latest !== undefined && !HAS_NO_TIME.has(group.kind) && (
+        <span class="needs-since quiet">
+          <Time at={latest} form="since" />
+        </span>
+      )}
+    </>
+  );
+}
+
+/** The groups of ready machines: the index does not know when their problems began. */
+const HAS_NO_TIME: ReadonlySet<NeedsKind> = new Set(["conditions", "skewed"]);
 
 function GroupSign({ kind }: { kind: NeedsKind }) {
   if (kind === "skewed") return <span class="needs-clock" aria-hidden="true" />;

@@ -9,8 +9,8 @@ import type { Outage } from "../../../shared/protocol/outages.ts";
 /** The number of entries that a group lists. Further entries are only counted. */
 export const NEEDS_LISTED = 10;
 
-/** Groups of machines by urgency. `conditions`: ready, under pressure. `skewed`: only a wrong clock. */
-const MACHINE_GROUPS = ["blocked", "not-ready", "silent", "conditions", "skewed"] as const;
+/** Groups of machines by urgency, as in URGENCY. `conditions`: ready, under pressure. `skewed`: only a wrong clock. */
+const MACHINE_GROUPS = ["silent", "not-ready", "blocked", "conditions", "skewed"] as const;
 export type MachineGroup = (typeof MACHINE_GROUPS)[number];
 
 export interface OpenOutage {
@@ -63,9 +63,9 @@ export function needsList(
   const open = openOutages(outages);
   const unwritten: FeedMachine[] = [];
   const single: Record<MachineGroup, FeedMachine[]> = {
-    blocked: [],
-    "not-ready": [],
     silent: [],
+    "not-ready": [],
+    blocked: [],
     conditions: [],
     skewed: [],
   };
@@ -80,9 +80,9 @@ export function needsList(
   }
   for (const { machines } of open) machines.sort((a, b) => (a.name < b.name ? -1 : 1));
   const groups: NeedsGroup[] = [
-    { kind: "outage", ...listed("outage", open, held) },
     { kind: "cluster-unreachable", ...unwrittenOf(unwritten) },
-    ...(["blocked", "not-ready", "silent"] as const).map((kind) => ({
+    { kind: "outage", ...listed("outage", open, held) },
+    ...(["silent", "not-ready", "blocked"] as const).map((kind) => ({
       kind,
       ...listed(kind, single[kind], held),
     })),
@@ -221,25 +221,8 @@ function isSame(a: unknown, b: unknown): boolean {
   );
 }
 
+/** The groups that the operator has opened or closed. Other groups are closed. */
 export type Folds = ReadonlyMap<NeedsKind, boolean>;
-
-/** The number of open lines above which further groups begin closed, so that the table is not far below. */
-const LINES_AT_FIRST = 12;
-
-/** Decides whether new groups begin open. Earlier decisions stay. */
-export function withFirstFolds(groups: readonly NeedsGroup[], decided: Folds): Folds {
-  if (groups.every(({ kind }) => decided.has(kind))) return decided;
-  const all = new Map(decided);
-  let lines = 0;
-  for (const group of groups) {
-    const before = lines;
-    lines += linesOf(group);
-    if (!all.has(group.kind)) all.set(group.kind, before === 0 || lines <= LINES_AT_FIRST);
-  }
-  return all;
-}
-
-const linesOf = (group: NeedsGroup) => ("entries" in group ? group.entries.length : 1);
 
 /** Formats the operator's choices for the browser's storage, like `blocked=open silent=closed`. */
 export function foldsText(folds: Folds): string {

@@ -4,16 +4,16 @@ import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
 import { shortDuration } from "../base/relative-time.ts";
-import type { MachineGroup, NeedsKind } from "./needs-list.ts";
+import type { MachineGroup, NeedsGroup, NeedsKind } from "./needs-list.ts";
 
 export const NEEDS_HEADINGS: Readonly<Record<NeedsKind, string>> = {
-  outage: "Outages",
   "cluster-unreachable": "Cluster unreachable",
-  blocked: "Blocked",
-  "not-ready": "Not ready",
+  outage: "Sites down",
   silent: "Not reporting",
+  "not-ready": "Not ready",
+  blocked: "Blocked",
   pending: "Waiting for approval",
-  conditions: "Ready, with a condition",
+  conditions: "Under pressure",
   skewed: "Clock is wrong",
 };
 
@@ -45,6 +45,41 @@ export function whyOf(group: MachineGroup, machine: FeedMachine): string {
   const [wrong] = wrongs;
   if (group === "not-ready" && wrong) return `${wrong.type} is ${wrong.status}`;
   return group === "silent" ? "it does not report" : `its state is ${machine.state}`;
+}
+
+/** The number of reasons in the line of a closed group. */
+const REASONS = 3;
+
+/** Returns the reasons of a group in one line, those of most entries first: `the disk is full (2) · PLEG is not healthy`. */
+export function digestOf(group: NeedsGroup): string {
+  if (group.kind === "cluster-unreachable")
+    return counts(
+      group.phases.map(({ phase, why, count }) => ({ text: [phase, why].filter(Boolean).join(": "), count })),
+    );
+  if (group.kind === "outage")
+    return counts(
+      group.entries.map(({ outage }) => ({
+        text: `${outageCount(outage)} behind ${outage.network}`,
+        count: 1,
+      })),
+    );
+  const texts =
+    group.kind === "pending"
+      ? group.entries.map(({ name }) => name)
+      : group.entries.map((machine) => reasonOf(group.kind, machine));
+  const byText = [...Map.groupBy(texts, (text) => text)].map(([text, of]) => ({ text, count: of.length }));
+  return counts(byText, group.count > group.entries.length);
+}
+
+const reasonOf = (kind: MachineGroup, machine: FeedMachine) =>
+  kind === "blocked" && machine.phase !== null ? machine.phase : whyOf(kind, machine);
+
+function counts(reasons: readonly { text: string; count: number }[], isMore = false): string {
+  const first = reasons.toSorted((a, b) => b.count - a.count).slice(0, REASONS);
+  const texts = first.map(({ text, count }) =>
+    count > 1 ? `${text} (${count.toLocaleString("en")})` : text,
+  );
+  return [...texts, ...(isMore || reasons.length > REASONS ? ["…"] : [])].join(" · ");
 }
 
 /** Returns a text like `its clock is 3m20s ahead`. */

@@ -45,39 +45,16 @@ export function paperWindow(count: number): RowWindow {
   return { from: 0, to: Math.min(count, PAPER_ROWS) };
 }
 
-/** The number of rows on a numbered page. */
-export const PAGE_ROWS = 100;
-
-export function pageCount(count: number): number {
-  return Math.max(1, Math.ceil(count / PAGE_ROWS));
-}
-
-/** Returns the rows of a page, which counts from 1. If the number is too high, returns the rows of the last page. */
-export function pageWindow(count: number, page: number): RowWindow {
-  const shown = within(page, 1, pageCount(count));
-  return { from: (shown - 1) * PAGE_ROWS, to: Math.min(count, shown * PAGE_ROWS) };
-}
-
-/** Returns the page numbers to link: the first, the last, and some around `page`. null: omitted numbers. */
-export function pageNumbers(count: number, page: number): (number | null)[] {
-  const last = pageCount(count);
-  const current = within(page, 1, last);
-  const near = [1, current - 1, current, current + 1, last].filter((each) => each >= 1 && each <= last);
-  const numbers = [...new Set(near)].sort((a, b) => a - b);
-  return numbers.flatMap((number, at) => {
-    const before = numbers[at - 1];
-    return before !== undefined && number > before + 1 ? [null, number] : [number];
-  });
-}
-
 /** The assumed height of a row in pixels, until a row is measured. USUAL_VIEW is the assumed height of the screen. */
 const USUAL_ROW = 36;
 const USUAL_VIEW = 900;
 
-/** Returns the rows to draw in `body`, updated on scrolling of the page and of `scroller`, which is around `body`. */
+/**
+ * Returns the rows to draw in `body`, updated while the page scrolls. If content above the rows grows while the pointer
+ * is on them, the page scrolls by that height: the row below the pointer stays the same.
+ */
 export function useRowWindow(
   body: RefObject<HTMLElement | null>,
-  scroller: RefObject<HTMLElement | null>,
   count: number,
 ): RowWindow & { rowHeight: number } {
   const seen = useRef({ above: 0, visible: USUAL_VIEW, rowHeight: USUAL_ROW });
@@ -88,12 +65,16 @@ export function useRowWindow(
   const windowOf = (count: number): RowWindow =>
     isPaper.current ? paperWindow(count) : rowWindow({ count, ...seen.current });
   useLayoutEffect(() => {
+    let place: number | undefined;
     const measure = () => {
-      if (!body.current || !scroller.current) return;
+      if (!body.current) return;
+      const now = body.current.getBoundingClientRect().top + scrollY;
+      const moved = now - (place ?? now);
+      if (Math.abs(moved) > 0.5 && body.current.matches(":hover")) scrollBy(0, moved);
+      place = now;
       const list = body.current.getBoundingClientRect();
-      const around = scroller.current.getBoundingClientRect();
-      const top = Math.max(0, around.top);
-      const visible = Math.max(0, Math.min(innerHeight, around.bottom) - top);
+      const top = Math.max(0, list.top);
+      const visible = Math.max(0, Math.min(innerHeight, list.bottom) - top);
       const row = body.current.querySelector("tr[data-index]")?.getBoundingClientRect().height;
       seen.current = { above: top - list.top, visible, rowHeight: row ?? seen.current.rowHeight };
       const next = windowOf(rows.current);
@@ -104,9 +85,8 @@ export function useRowWindow(
     measure();
     // The document is observed, because content above the table also moves the table.
     const sizes = new ResizeObserver(measure);
-    if (scroller.current) sizes.observe(scroller.current);
     sizes.observe(document.documentElement);
-    addEventListener("scroll", measure, { capture: true, passive: true });
+    addEventListener("scroll", measure, { passive: true });
     addEventListener("resize", measure);
     const stopWatching = watchPaper((is) => {
       isPaper.current = is;
@@ -114,7 +94,7 @@ export function useRowWindow(
     });
     return () => {
       sizes.disconnect();
-      removeEventListener("scroll", measure, { capture: true });
+      removeEventListener("scroll", measure);
       removeEventListener("resize", measure);
       stopWatching();
     };

@@ -1,11 +1,11 @@
 // Draws the search field. Its text goes into the URL a moment after the last key.
 import { useEffect, useRef } from "preact/hooks";
+import { SEARCH_EXAMPLES } from "../../../shared/fleet/search-language.ts";
 import { later } from "../base/clock.ts";
 import { withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { type FleetQuery, restOf } from "./fleet-query.ts";
 import { FleetMenu } from "./fleet-menu.tsx";
-import { EXAMPLES } from "./search-fields.ts";
 
 /** Milliseconds from the last key until the URL changes. Browsers allow few changes of the URL in a short time. */
 const TYPED_MS = 150;
@@ -23,7 +23,7 @@ export function SearchField({ query, isFaulty }: { query: FleetQuery; isFaulty: 
     const text = field.current?.value ?? "";
     if (text === sent.current) return;
     sent.current = text;
-    go(withRest(route.peek(), restOf({ ...query, text, page: 1 })), "replace");
+    go(withRest(route.peek(), restOf({ ...query, text })), "replace");
   };
   // The field follows the URL when the operator goes back.
   useEffect(() => {
@@ -54,7 +54,7 @@ export function SearchField({ query, isFaulty }: { query: FleetQuery; isFaulty: 
         id={SEARCH_ID}
         type="search"
         defaultValue={query.text}
-        placeholder="Search: berlin, site=berlin, version:<0.2.0"
+        placeholder="Search: not ready, berlin, site=berlin"
         autocomplete="off"
         spellcheck={false}
         aria-invalid={isFaulty}
@@ -68,23 +68,26 @@ export function SearchField({ query, isFaulty }: { query: FleetQuery; isFaulty: 
 }
 
 const HELP: readonly [example: string, finds: string][] = [
-  [EXAMPLES.text, "somewhere in name, addresses, labels’ values or versions"],
-  [EXAMPLES.selector, "by labels, as with kubectl -l; also zone in (a,b), !gpu, slots>4"],
-  [EXAMPLES.state, "in one of these states"],
-  [EXAMPLES.condition, "True; also !Ready, Ready=Unknown"],
-  [EXAMPLES.version, "of the shim; also >=0.1.0,!=0.1.3"],
-  [EXAMPLES.address, "reporting from there"],
-  [EXAMPLES.beside, "reporting from the same address as this machine"],
-  [EXAMPLES.phase, "by the last answer to it"],
-  [EXAMPLES.token, "enrolled with this join token"],
-  [EXAMPLES.unused, "that never reported with their key"],
-  [EXAMPLES.since, "in their state since after then; until: before"],
+  [
+    SEARCH_EXAMPLES.text,
+    "words in name, state, reason, addresses, labels’ values or versions; * for any text in a whole name or address",
+  ],
+  [SEARCH_EXAMPLES.selector, "by labels, as with kubectl -l; also zone in (a,b), !gpu, slots>4"],
+  [SEARCH_EXAMPLES.state, "in one of these states"],
+  [SEARCH_EXAMPLES.condition, "True; also !Ready, Ready=Unknown"],
+  [SEARCH_EXAMPLES.version, "of the shim; also >=0.1.0,!=0.1.3"],
+  [SEARCH_EXAMPLES.address, "reporting from there"],
+  [SEARCH_EXAMPLES.beside, "reporting from the same address as this machine"],
+  [SEARCH_EXAMPLES.phase, "by the last answer to it"],
+  [SEARCH_EXAMPLES.token, "enrolled with this join token"],
+  [SEARCH_EXAMPLES.unused, "that never reported with their key"],
+  [SEARCH_EXAMPLES.since, "in their state for at most 2 hours; also a time; until: for longer"],
 ];
 
 function SearchHelp() {
   return (
     <FleetMenu title="How to search" word="?">
-      <p>All terms have to hold. Several words are looked for as they stand.</p>
+      <p>A machine must match all words and terms.</p>
       <dl class="fleet-examples">
         {HELP.map(([example, finds]) => (
           <div key={example}>

@@ -4,21 +4,20 @@ import { useLayoutEffect, useRef } from "preact/hooks";
 import type { KeyBinding } from "../base/keys.ts";
 import { usePage } from "../page.ts";
 import { SEARCH_ID } from "./search-field.tsx";
-import type { RowWindow } from "./row-window.ts";
 
 interface TableKeys {
   body: RefObject<HTMLElement | null>;
-  /** The rows that shortcuts can reach, as indexes among all rows. */
-  reach: RowWindow;
+  /** The number of rows. */
+  count: number;
   /** Selects a row. undefined if rows cannot be selected. */
   toggle: ((index: number) => void) | undefined;
 }
 
-export function useTableKeys({ body, reach, toggle }: TableKeys): void {
+export function useTableKeys({ body, count, toggle }: TableKeys): void {
   const { viewKeys } = usePage();
   const wanted = useRef<number>(null);
-  const current = useRef({ reach, toggle });
-  current.current = { reach, toggle };
+  const current = useRef({ count, toggle });
+  current.current = { count, toggle };
   const linkOf = (index: number) =>
     body.current?.querySelector<HTMLElement>(`tr[data-index="${index}"] .fleet-link`);
   /** A distant row has no link until the table has scrolled to it; the link then gets the focus. */
@@ -31,9 +30,8 @@ export function useTableKeys({ body, reach, toggle }: TableKeys): void {
   useLayoutEffect(focusWanted);
   useLayoutEffect(() => {
     const goTo = (index: number) => {
-      const { from, to } = current.current.reach;
-      wanted.current = Math.min(to - 1, Math.max(from, index));
-      if (!linkOf(wanted.current)) body.current?.scrollIntoView({ block: index <= from ? "start" : "end" });
+      wanted.current = Math.min(current.current.count - 1, Math.max(0, index));
+      if (!linkOf(wanted.current)) body.current?.scrollIntoView({ block: index <= 0 ? "start" : "end" });
       focusWanted();
     };
     const step = (by: number) => {
@@ -48,8 +46,8 @@ export function useTableKeys({ body, reach, toggle }: TableKeys): void {
       { key: "/", does: "to the search", run: () => document.getElementById(SEARCH_ID)?.focus() },
       { key: "j", does: "to the next row", run: () => step(1) },
       { key: "k", does: "to the row before", run: () => step(-1) },
-      { key: "g", does: "to the first row", run: () => goTo(current.current.reach.from) },
-      { key: "G", does: "to the last row", run: () => goTo(current.current.reach.to - 1) },
+      { key: "g", does: "to the first row", run: () => goTo(0) },
+      { key: "G", does: "to the last row", run: () => goTo(current.current.count - 1) },
       {
         key: "o",
         does: "opens the row’s machine, as Enter does",
@@ -73,10 +71,10 @@ function rowAt(element: Element | null): number | null {
   return index === undefined ? null : Number(index);
 }
 
-/** Returns the index of the first row on the screen. */
+/** Returns the index of the first row on the screen, below the table's head. */
 function firstSeen(body: HTMLElement | null): number {
-  const top = Math.max(0, body?.parentElement?.parentElement?.getBoundingClientRect().top ?? 0);
+  const top = document.querySelector(".fleet-head")?.getBoundingClientRect().bottom ?? 0;
   const rows = [...(body?.querySelectorAll<HTMLElement>("tr[data-index]") ?? [])];
-  const first = rows.find((row) => row.getBoundingClientRect().top >= top);
+  const first = rows.find((row) => row.getBoundingClientRect().top >= top - 1);
   return rowAt(first ?? null) ?? 0;
 }

@@ -1,19 +1,14 @@
-// Draws the tools above the table (search, order, columns, mode, CSV, number of machines), and page links below.
+// Draws the tools above the table: order, columns, CSV, and the number of machines.
 import { useComputed } from "@preact/signals";
-import type { ComponentChildren } from "preact";
-import { withRest } from "../base/places.ts";
+import type { FleetSearch, SearchFault } from "../../../shared/fleet/search-language.ts";
 import { usePage } from "../page.ts";
-import { Link } from "../parts/link.tsx";
 import { columnToggled, csvPath, FLEET_COLUMNS, type FleetColumn } from "./columns.ts";
 import { FleetMenu } from "./fleet-menu.tsx";
-import { FLEET_SORTS, type FleetQuery, type FleetSort, restOf, ROW_MODES } from "./fleet-query.ts";
+import { FLEET_SORTS, type FleetQuery, type FleetSort } from "./fleet-query.ts";
 import { countText } from "./fleet-rows.ts";
-import { pageCount, pageNumbers } from "./row-window.ts";
 import { SEARCH_FAULT_ID } from "./search-field.tsx";
-import type { FleetSearch, SearchFault } from "./search-grammar.ts";
 
 interface TableToolsProps {
-  field: ComponentChildren;
   query: FleetQuery;
   search: FleetSearch;
   columns: readonly FleetColumn[];
@@ -21,14 +16,12 @@ interface TableToolsProps {
   onColumns: (columns: readonly FleetColumn[]) => void;
 }
 
-export function TableTools({ field, query, search, columns, onSort, onColumns }: TableToolsProps) {
+export function TableTools({ query, search, columns, onSort, onColumns }: TableToolsProps) {
   const path = csvPath(query, search, columns);
   return (
     <div class="fleet-tools">
-      {field}
       <OrderChoice query={query} onSort={onSort} />
       <ColumnsMenu columns={columns} onChoose={onColumns} />
-      <RowsChoice query={query} />
       {path === null ? (
         <span
           class="fleet-csv quiet"
@@ -73,30 +66,6 @@ function OrderChoice({ query, onSort }: { query: FleetQuery; onSort: (sort: Flee
   );
 }
 
-const MODE_WORDS = { scroll: "Scroll", pages: "Pages" } as const;
-
-function RowsChoice({ query }: { query: FleetQuery }) {
-  const { go, route } = usePage();
-  const choose = ({ currentTarget }: { currentTarget: HTMLSelectElement }) => {
-    const mode = ROW_MODES.find((each) => each === currentTarget.value) ?? "scroll";
-    go(withRest(route.peek(), restOf({ ...query, mode, page: 1 })), "replace");
-  };
-  return (
-    <select
-      aria-label="How to go through the rows"
-      title="How to go through the rows"
-      value={query.mode}
-      onChange={choose}
-    >
-      {ROW_MODES.map((mode) => (
-        <option key={mode} value={mode}>
-          {MODE_WORDS[mode]}
-        </option>
-      ))}
-    </select>
-  );
-}
-
 interface ColumnsMenuProps {
   columns: readonly FleetColumn[];
   onChoose: (columns: readonly FleetColumn[]) => void;
@@ -123,9 +92,6 @@ function ColumnsMenu({ columns, onChoose }: ColumnsMenuProps) {
   );
 }
 
-/** The parameters of the URL that a link without filters removes. The order stays. */
-const EVERYTHING = { q: undefined, state: undefined, outage: undefined, page: undefined };
-
 interface TableStatusProps {
   matching: number;
   fault: SearchFault | null;
@@ -134,64 +100,27 @@ interface TableStatusProps {
 }
 
 export function TableStatus({ matching, fault, onSettle }: TableStatusProps) {
-  const { live, route } = usePage();
+  const { live } = usePage();
   const all = useComputed(() => {
     void live.revision.value;
     return live.machines().size;
   });
   return (
     <div class="fleet-status">
+      {onSettle && (
+        <button type="button" title="The order has changed" onClick={onSettle}>
+          Apply the new order
+        </button>
+      )}
       {fault ? (
         <p id={SEARCH_FAULT_ID} class="fleet-fault" role="alert">
-          <code>{fault.term}</code> cannot be read: {fault.expected}. Shown is what was searched before.
+          <code>{fault.term}</code> cannot be read: {fault.expected}. The table shows the search before.
         </p>
       ) : (
         <p class="quiet" role="status">
           {countText(matching, all.value)}
-          {matching === 0 && (
-            <>
-              {" "}
-              <Link href={withRest(route.value, EVERYTHING)}>Show all</Link>
-            </>
-          )}
-        </p>
-      )}
-      {onSettle && (
-        <p>
-          The order has changed.{" "}
-          <button type="button" onClick={onSettle}>
-            Apply
-          </button>
         </p>
       )}
     </div>
-  );
-}
-
-export function PagesLinks({ query, count }: { query: FleetQuery; count: number }) {
-  const { route } = usePage();
-  const last = pageCount(count);
-  const current = Math.min(query.page, last);
-  const hrefOfPage = (page: number) => withRest(route.value, restOf({ ...query, page }));
-  return (
-    <nav class="fleet-pages" aria-label="Pages of the table">
-      {current > 1 ? (
-        <Link href={hrefOfPage(current - 1)}>Previous</Link>
-      ) : (
-        <span class="quiet">Previous</span>
-      )}
-      {pageNumbers(count, current).map((page, at) =>
-        page === null ? (
-          <span key={`gap-${at}`} class="quiet">
-            …
-          </span>
-        ) : (
-          <Link key={page} href={hrefOfPage(page)} isCurrent={page === current}>
-            {page}
-          </Link>
-        ),
-      )}
-      {current < last ? <Link href={hrefOfPage(current + 1)}>Next</Link> : <span class="quiet">Next</span>}
-    </nav>
   );
 }

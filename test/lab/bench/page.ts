@@ -118,10 +118,9 @@ async function whileWatched(
 
 /** Scrolls by SCROLLED_PX in each of a number of frames, through rows that were not drawn before. */
 const SCROLL = `new Promise((done) => {
-  const rows = document.querySelector('[data-scrolls="machines"]');
   let frames = 0;
   requestAnimationFrame(function next() {
-    rows.scrollTop += ${SCROLLED_PX};
+    scrollBy(0, ${SCROLLED_PX});
     frames += 1;
     if (frames < ${SCROLLED_FRAMES}) requestAnimationFrame(next);
     else requestAnimationFrame(() => done(frames));

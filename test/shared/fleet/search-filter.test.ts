@@ -1,6 +1,13 @@
 // Tests the syntax of a filter's terms.
 import { describe, expect, it } from "vitest";
-import { parseConditions, parseVersions, parseWords } from "../../../shared/fleet/search-filter.ts";
+import {
+  isWordOfState,
+  parseConditions,
+  parseSearchWords,
+  parseTime,
+  parseVersions,
+  parseWords,
+} from "../../../shared/fleet/search-filter.ts";
 import { PHASES } from "../../../shared/protocol/answers.ts";
 import { FILTER_LIMITS } from "../../../shared/protocol/limits.ts";
 
@@ -14,11 +21,13 @@ describe("conditions", () => {
     ["Ready=False", "Ready", "False", false],
     [" Ready!=Unknown ", "Ready", "Unknown", true],
     ["example.com/Disk", "example.com/Disk", "True", false],
+    ["Ready=true", "Ready", "True", false],
+    ["Ready=UNKNOWN", "Ready", "Unknown", false],
   ])("%j", (text, type, status, isNegated) => {
     expect(parseConditions(text)).toEqual({ ok: true, value: [{ type, status, isNegated }] });
   });
 
-  it.each(["", "!", "Ready=", "Ready=true", "!Ready=True", "Ready,,Disk", "a b", times("Ready", terms + 1)])(
+  it.each(["", "!", "Ready=", "Ready=yes", "!Ready=True", "Ready,,Disk", "a b", times("Ready", terms + 1)])(
     "%j → refused",
     (text) => {
       expect(parseConditions(text).ok).toBe(false);
@@ -48,15 +57,58 @@ describe("versions", () => {
 
 describe("words", () => {
   it("each known word, once", () => {
-    expect(parseWords("two shims, cloned,two shims", PHASES)).toEqual({
+    expect(parseWords("two shims, Cloned,two shims", PHASES)).toEqual({
       ok: true,
       value: ["two shims", "cloned"],
     });
   });
-  it.each(["", "cloned,", "Cloned"])("%j → refused, with the known words", (text) => {
+  it.each(["", "cloned,", "clones"])("%j → refused, with the known words", (text) => {
     expect(parseWords(text, PHASES)).toMatchObject({
       ok: false,
       error: expect.stringContaining("two shims"),
     });
   });
+});
+
+describe("words of a search", () => {
+  const word = (text: string) => ({ text, isPattern: false });
+  const pattern = (text: string) => ({ text, isPattern: true });
+  it.each([
+    ["", []],
+    ['""', []],
+    ["Not  READY", [word("not"), word("ready")]],
+    ['edge "is Full"', [word("edge"), word("is full")]],
+    ['edge "is full', [word("edge"), word("is full")]],
+    ["edge-1*", [pattern("edge-1*")]],
+    ["*.berlin 10.0.*", [pattern("*.berlin"), pattern("10.0.*")]],
+    ['"edge-1*"', [word("edge-1*")]],
+    ["[a]*", [word("[a]*")]],
+  ])("%j", (text, words) => {
+    expect(parseSearchWords(text)).toEqual({ ok: true, value: words });
+  });
+
+  it.each([
+    ["not-ready", "not", true],
+    ["not-ready", "not ready", true],
+    ["not-ready", "ready", true],
+    ["ready", "not", false],
+    ["silent", "not reporting", true],
+    ["silent", "report", true],
+    ["cluster-unreachable", "cluster unreach", true],
+    ["blocked", "reporting", false],
+  ])("a machine that is %s, searched with %j → %s", (state, text, isFound) => {
+    expect(isWordOfState(state, text)).toBe(isFound);
+  });
+});
+
+describe("times", () => {
+  it.each(["2026-01-31T12:00:00Z", "2026-01-31T12:00:00.000Z", "2026-01-31T13:00+01:00"])("%s", (text) => {
+    expect(parseTime(text)).toEqual({ ok: true, value: Date.UTC(2026, 0, 31, 12) });
+  });
+  it.each(["", "2026-01-31", "2026-02-30T12:00:00Z", "2026-13-01T12:00:00Z", "2026-01-31T25:00:00Z", "noon"])(
+    "%j → refused",
+    (text) => {
+      expect(parseTime(text).ok).toBe(false);
+    },
+  );
 });

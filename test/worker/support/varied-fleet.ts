@@ -27,6 +27,7 @@ export function varied(index: number): FoundMachine {
     ...base,
     state: of(FLEET_STATES, 1),
     phase: of([null, ...PHASES], 2),
+    why: of(["", "the disk is full", "PLEG is not healthy"], 11),
     sinceMs: FLEET_START_MS + (index % 50) * 1000,
     versions: { ...base.versions, shim: of(VERSIONS, 3) },
     address: of(ADDRESSES, 5),
@@ -50,10 +51,15 @@ export function varied(index: number): FoundMachine {
  */
 export function isFound({ id, summary }: FoundMachine, filter: MachineFilter, beside?: string): boolean {
   const { conditions, versions, key, address, sinceMs } = summary;
-  const statusOf = (type: string) => conditions.find((each) => each.type === type)?.status;
+  const statusOf = (type: string) => conditions.find((each) => each.type.toLowerCase() === type)?.status;
   const rank = (version: string) => VERSIONS.slice(0, 6).indexOf(version);
   const words = [
     id,
+    summary.state,
+    summary.state.replace("-", " "),
+    summary.state === "silent" ? "not reporting" : "",
+    summary.phase ?? "",
+    summary.why,
     address,
     ...summary.addresses.map((each) => each.address),
     ...Object.values(summary.labels),
@@ -62,7 +68,7 @@ export function isFound({ id, summary }: FoundMachine, filter: MachineFilter, be
     !filter.state || filter.state.includes(summary.state),
     !filter.phase || (summary.phase !== null && filter.phase.includes(summary.phase)),
     (filter.condition ?? []).every(
-      ({ type, status, isNegated }) => (statusOf(type) === status) !== isNegated,
+      ({ type, status, isNegated }) => (statusOf(type.toLowerCase()) === status) !== isNegated,
     ),
     matchesLabels(filter.selector ?? [], summary.labels),
     (filter.version ?? []).every(({ operator, version }) => {
@@ -76,15 +82,22 @@ export function isFound({ id, summary }: FoundMachine, filter: MachineFilter, be
     }),
     !filter.token || key.token === filter.token,
     filter.unused === undefined || key.isUsed !== filter.unused,
-    !filter.text ||
-      [...words, ...Object.values(versions)].some((word) =>
-        word.toLowerCase().includes(filter.text!.toLowerCase()),
-      ),
+    wordsOf(filter.text ?? "").every((wanted) =>
+      wanted.includes("*")
+        ? [id, address].some((each) => matchesGlob(each, wanted))
+        : [...words, ...Object.values(versions)].some((word) => word.toLowerCase().includes(wanted)),
+    ),
     filter.since === undefined || sinceMs > filter.since,
     filter.until === undefined || sinceMs <= filter.until,
     beside === undefined || isBeside(address, beside),
   ].every(Boolean);
 }
+
+const wordsOf = (text: string) =>
+  (text.toLowerCase().match(/"[^"]*"?|[^\s"]+/g) ?? []).map((word) => word.replaceAll('"', ""));
+
+const matchesGlob = (text: string, glob: string) =>
+  new RegExp(`^${glob.replaceAll(".", String.raw`\.`).replaceAll("*", ".*")}$`).test(text);
 
 function isBeside(one: string, other: string): boolean {
   const [a, b] = [parseIp(one), parseIp(other)];

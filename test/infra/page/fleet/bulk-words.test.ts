@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { BulkProgress } from "../../../../shared/protocol/administration-answers.ts";
+import type { ActionName } from "../../../../shared/fleet/action-words.ts";
 import { bulkRequestSchema } from "../../../../shared/protocol/administration-api.ts";
 import {
   BULK_CHOICES,
@@ -10,7 +11,9 @@ import {
   progressText,
   shownBulks,
   sortedPlan,
+  statesText,
   TYPED_ABOVE,
+  waitText,
 } from "../../../../infra/page/fleet/bulk-words.ts";
 
 const bulk = (change: Partial<BulkProgress>): BulkProgress => ({
@@ -95,16 +98,48 @@ describe("a dry run", () => {
   });
 });
 
+describe("the machines that it would change", () => {
+  const machines = [...Array.from({ length: 3 }, () => "ready"), "silent", "silent", null].map((state) => ({
+    state,
+  }));
+  it("→ how many are in which state", () => {
+    expect(statesText(machines)).toBe("3 ready, 2 silent, 1 not known");
+  });
+  it.each<[ActionName, string]>([
+    ["register", "2 machines are silent: nothing changes there before the next report."],
+    ["believe", "2 machines are silent: nothing changes there before the next report."],
+    ["revoke", ""],
+    ["forget", ""],
+  ])("%s → what has to wait: %s", (action, text) => {
+    expect(waitText(action, machines)).toBe(text);
+    expect(waitText(action, machines.slice(0, 1))).toBe("");
+  });
+});
+
 describe("how far it is", () => {
   it.each<[string, Partial<BulkProgress>, string]>([
     ["just begun", {}, "0 of 400 machines done"],
     ["under way", { done: 120, failed: 3, remaining: 277 }, "120 of 400 machines done, 3 failed"],
-    ["done", { state: "done", done: 400, remaining: 0 }, "400 machines done"],
-    ["done with failures", { state: "done", done: 1, failed: 2, remaining: 0 }, "1 machine done, 2 failed"],
+    ["done", { state: "done", done: 400, remaining: 0 }, "400 machines revoked"],
+    [
+      "done with failures",
+      { state: "done", done: 1, failed: 2, remaining: 0 },
+      "1 machine revoked, 2 failed",
+    ],
     [
       "stopped",
       { state: "stopped", done: 120, remaining: 280 },
-      "stopped: 120 machines done, 280 left as they were",
+      "stopped: 120 machines revoked, 280 left as they were",
+    ],
+    [
+      "done, and to be seen with the next report",
+      { action: "register", state: "done", done: 3, remaining: 0 },
+      "3 machines asked; each registers its Node again with its next report",
+    ],
+    [
+      "an action of the deployment",
+      { action: "remove-node", state: "done", done: 3, remaining: 0 },
+      "3 machines done",
     ],
   ])("%s", (_, change, text) => {
     expect(progressText(bulk(change))).toBe(text);

@@ -12,7 +12,7 @@ import {
   rolesOf,
 } from "../../../../infra/page/fleet/columns.ts";
 import { fleetQueryOf } from "../../../../infra/page/fleet/fleet-query.ts";
-import { readSearch } from "../../../../infra/page/fleet/search-grammar.ts";
+import { readSearch } from "../../../../shared/fleet/search-language.ts";
 import { MACHINE_FIELDS } from "../../../../shared/fleet/machine-fields.ts";
 import { machinesQuerySchema } from "../../../../shared/protocol/fleet-api.ts";
 
@@ -82,7 +82,7 @@ it("roles, as kubectl has them", () => {
 
 function pathOf(search: string, columns = columnsOf("name,state,cpu")): string | null {
   const query = fleetQueryOf(routeOf(search).rest);
-  const read = readSearch(query.text);
+  const read = readSearch(query.text, 0);
   return read.ok ? csvPath(query, read.value, columns) : "unread";
 }
 const ENROLLED = "ready,not-ready,silent,cluster-unreachable,blocked,revoked";

@@ -13,9 +13,8 @@ import {
   fleetQueryOf,
   fleetTest,
   restOf,
-  ROW_MODES,
 } from "../../../../infra/page/fleet/fleet-query.ts";
-import { readSearch } from "../../../../infra/page/fleet/search-grammar.ts";
+import { readSearch } from "../../../../shared/fleet/search-language.ts";
 import { FLEET_START_MS } from "../../../worker/support/made-up-fleet.ts";
 import { feedMachine } from "../support/feed-machine.ts";
 
@@ -32,8 +31,6 @@ describe("the URL → what is shown", () => {
         outage: null,
         sort: "state",
         isDescending: false,
-        mode: "scroll",
-        page: 1,
       },
     ],
     ["?q=site%3Db+x", { text: "site=b x" }],
@@ -45,8 +42,6 @@ describe("the URL → what is shown", () => {
     ["?sort=-since", { sort: "since", isDescending: true }],
     ["?sort=-state", { sort: "state", isDescending: true }],
     ["?sort=beauty", { sort: "state", isDescending: false }],
-    ["?rows=pages&page=3", { mode: "pages", page: 3 }],
-    ["?rows=pages&page=0", { page: 1 }],
   ])("%s", (search, expected) => {
     expect(queryOf(search)).toMatchObject(expected);
   });
@@ -58,8 +53,6 @@ describe("the URL → what is shown", () => {
       outage: fc.option(fc.integer({ min: 1, max: 999_999 })),
       sort: fc.constantFrom(...FLEET_SORTS),
       isDescending: fc.boolean(),
-      mode: fc.constantFrom(...ROW_MODES),
-      page: fc.integer({ min: 1, max: 1000 }),
     });
     fc.assert(
       fc.property(query, (given) => {
@@ -84,7 +77,7 @@ describe("the same machines, as the API is asked for them", () => {
     ["?outage=4", null],
   ])("%s", (search, expected) => {
     const query = queryOf(search);
-    const read = readSearch(query.text);
+    const read = readSearch(query.text, FLEET_START_MS);
     const parameters = read.ok ? apiQuery(query, read.value) : "unread";
     expect(parameters).toEqual(expected);
     if (parameters !== null) expect(machinesQuerySchema.safeParse(parameters).success).toBe(true);
@@ -126,7 +119,7 @@ describe("is it shown?", () => {
     ["an outage that nobody knows", "?outage=5", silent(FLEET_START_MS), false],
   ])("%s", (_, search, change, is) => {
     const query = queryOf(search);
-    const read = readSearch(query.text);
+    const read = readSearch(query.text, FLEET_START_MS);
     if (!read.ok) throw new Error(read.error.expected);
     const outageOf = (id: number) => (id === OUTAGE.id ? OUTAGE : undefined);
     const test = fleetTest(query, read.value, { addressOf: () => undefined, outageOf });
@@ -137,7 +130,7 @@ describe("is it shown?", () => {
     const outageOf = () => ({ ...OUTAGE, endedAt: OUTAGE.startedAt });
     const test = fleetTest(
       { ...USUAL, outage: 4 },
-      { filter: {}, parameters: {} },
+      { filter: {}, parameters: {}, isRelative: false },
       { addressOf: () => undefined, outageOf },
     );
     expect(["edge-0", "edge-1"].map((name) => test(feedMachine(name)))).toEqual([true, false]);

@@ -126,14 +126,39 @@ it.each([
 
 const { versions } = summaryOf(1);
 const names = (machines: readonly FeedMachine[], sort: FleetSort, isDescending = false) => {
-  const { keyOf, compare } = fleetOrder(sort, isDescending);
+  const { entryOf, compare } = fleetOrder(sort, isDescending);
   return machines
-    .map((machine) => ({ machine, key: keyOf(machine) }))
+    .map(entryOf)
     .sort(compare)
     .map(({ machine }) => machine.name);
 };
 const aBC = (change: (name: string) => Partial<MachineSummary>) =>
   ["c", "a", "b"].map((name) => feedMachine(name, change(name)));
+
+it.each([
+  [
+    ["edge-10", "edge-2", "edge-1", "edge-100"],
+    ["edge-1", "edge-2", "edge-10", "edge-100"],
+  ],
+  [
+    ["a-2-b-10", "a-2-b-9", "a-10-b-1"],
+    ["a-2-b-9", "a-2-b-10", "a-10-b-1"],
+  ],
+  [
+    ["edge-1", "edge-01", "edge-001"],
+    ["edge-001", "edge-01", "edge-1"],
+  ],
+  [
+    ["b", "10", "9", "a"],
+    ["9", "10", "a", "b"],
+  ],
+])("names by their numbers: %j", (given, expected) => {
+  const machines = given.map((name) => feedMachine(name));
+  expect(names(machines, "name")).toEqual(expected);
+  expect(names(machines, "name", true)).toEqual(expected.toReversed());
+  // Machines of one state are in the order of their names too.
+  expect(names(machines, "state")).toEqual(expected);
+});
 
 it("by state: what has to be looked at first, each by name; a state that nobody knows before all", () => {
   const machines = URGENCY.flatMap((state) =>

@@ -1,5 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { URGENCY } from "../../../../shared/fleet/state.ts";
 import {
   type Folds,
   foldsOf,
@@ -12,7 +13,6 @@ import {
   needsList,
   sinceOf,
   unlessSame,
-  withFirstFolds,
 } from "../../../../infra/page/fleet/needs-list.ts";
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
 import { OUTAGE_SPAN_MS } from "../../../../shared/fleet/outages.ts";
@@ -169,14 +169,20 @@ describe("the order", () => {
       skewed: ["a"],
     });
     expect(needsList(all).map(({ kind }) => kind)).toEqual([
-      "outage",
       "cluster-unreachable",
-      "blocked",
-      "not-ready",
+      "outage",
       "silent",
+      "not-ready",
+      "blocked",
       "pending",
       "skewed",
     ]);
+  });
+
+  it("of groups is that of the table by state", () => {
+    const states = URGENCY.filter((state) => state !== "pending" && state !== "revoked" && state !== "ready");
+    const machines = states.map((state) => feedMachine(state, { state })).toReversed();
+    expect(needsList(fleetOf(machines)).map(({ kind }) => kind)).toEqual(states);
   });
 
   it("in a group is by what began last, and of the same time by name", () => {
@@ -326,38 +332,7 @@ describe("of any fleet", () => {
   });
 });
 
-const groupsOf = (counts: { blocked?: number; "not-ready"?: number; pending?: number }) => {
-  const { pending = 0, ...machines } = counts;
-  return needsList({
-    machines: Object.entries(machines).flatMap(([state, count]) =>
-      Array.from({ length: count }, (_, at) => feedMachine(`${state}-${at}`, { state })),
-    ),
-    outages: [],
-    pending: Array.from({ length: pending }, (_, at) => pendingMachine(`p-${at}`)),
-  });
-};
 const NOTHING: Folds = new Map();
-
-describe("which groups begin open", () => {
-  it.each<[string, Parameters<typeof groupsOf>[0], Record<string, boolean>]>([
-    ["the first one, however long", { "not-ready": 900 }, { "not-ready": true }],
-    ["as many as have room", { blocked: 4, "not-ready": 8 }, { blocked: true, "not-ready": true }],
-    ["one line over", { blocked: 5, "not-ready": 8 }, { blocked: true, "not-ready": false }],
-    [
-      "behind a closed one none: what is more urgent is seen first",
-      { blocked: 5, "not-ready": 10, pending: 1 },
-      { blocked: true, "not-ready": false, pending: false },
-    ],
-  ])("%s", (_, counts, folds) => {
-    expect(Object.fromEntries(withFirstFolds(groupsOf(counts), NOTHING))).toEqual(folds);
-  });
-
-  it("what was decided stays, however many there are by now", () => {
-    const first = withFirstFolds(groupsOf({ blocked: 1, "not-ready": 1 }), NOTHING);
-    const later = withFirstFolds(groupsOf({ blocked: 90, "not-ready": 90, pending: 1 }), first);
-    expect(Object.fromEntries(later)).toEqual({ blocked: true, "not-ready": true, pending: false });
-  });
-});
 
 describe("what somebody has chosen is kept as a text", () => {
   const kinds: NeedsKind[] = ["blocked", "silent"];

@@ -1,9 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { FeedMachine } from "../../../../shared/fleet/feed-view.ts";
-import type { MachineGroup } from "../../../../infra/page/fleet/needs-list.ts";
+import { type MachineGroup, needsList } from "../../../../infra/page/fleet/needs-list.ts";
 import {
   clockText,
   counted,
+  digestOf,
   outageCount,
   pendingText,
   skewText,
@@ -94,5 +95,40 @@ describe("other words", () => {
     } = pendingMachine("edge-1");
     const pinned = hasReported === null ? null : { ...shown, pinnedAt: "", hasReported };
     expect(pendingText(pendingMachine("edge-1", { pinned }))).toMatch(text);
+  });
+});
+
+describe("a closed group in one line", () => {
+  const digest = (machines: FeedMachine[], pending: string[] = []) => {
+    const [group] = needsList({
+      machines,
+      outages: [],
+      pending: pending.map((name) => pendingMachine(name)),
+    });
+    return group && digestOf(group);
+  };
+  const notReady = (why: string, index: number) => feedMachine(`m-${index}`, { state: "not-ready", why });
+  it.each([
+    ["one reason", ["the disk is full"], "the disk is full"],
+    ["the most frequent reason first", ["a", "b", "b"], "b (2) · a"],
+    ["three reasons", ["a", "b", "c"], "a · b · c"],
+    ["more than three", ["a", "b", "c", "d"], "a · b · c · …"],
+    ["more machines than a group lists", Array.from({ length: 11 }, () => "a"), "a (10) · …"],
+  ])("%s", (_, reasons, text) => {
+    expect(digest(reasons.map(notReady))).toBe(text);
+  });
+
+  it("blocked machines → their phases; machines that wait → their names", () => {
+    expect(digest([feedMachine("a", { state: "blocked", phase: "cloned", why: "two report" })])).toBe(
+      "cloned",
+    );
+    expect(digest([], ["edge-1", "edge-2"])).toBe("edge-1 · edge-2");
+  });
+
+  it("an unwritten cluster → each phase with its reason, and how many machines", () => {
+    const away = { state: "cluster-unreachable", phase: "apiserver refuses", why: "the token has expired" };
+    expect(digest([feedMachine("a", away), feedMachine("b", away)])).toBe(
+      "apiserver refuses: the token has expired (2)",
+    );
   });
 });

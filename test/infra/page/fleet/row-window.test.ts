@@ -1,13 +1,6 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import {
-  PAGE_ROWS,
-  pageCount,
-  pageNumbers,
-  pageWindow,
-  paperWindow,
-  rowWindow,
-} from "../../../../infra/page/fleet/row-window.ts";
+import { paperWindow, rowWindow } from "../../../../infra/page/fleet/row-window.ts";
 
 describe("which rows are drawn", () => {
   it.each([
@@ -48,37 +41,6 @@ describe("which rows are drawn", () => {
         expect(to - from).toBeLessThanOrEqual(Math.ceil(given.visible / given.rowHeight) + 50);
       }),
     );
-  });
-});
-
-describe("numbered pages", () => {
-  it.each([
-    [0, 1, { from: 0, to: 0 }],
-    [PAGE_ROWS, 1, { from: 0, to: PAGE_ROWS }],
-    [PAGE_ROWS, 2, { from: 0, to: PAGE_ROWS }],
-    [PAGE_ROWS + 1, 2, { from: PAGE_ROWS, to: PAGE_ROWS + 1 }],
-    [1000, 10, { from: 900, to: 1000 }],
-    [1000, 99, { from: 900, to: 1000 }],
-  ])("of %d rows, page %d", (count, page, expected) => {
-    expect(pageWindow(count, page)).toEqual(expected);
-  });
-
-  it.each([
-    [0, 1],
-    [PAGE_ROWS, 1],
-    [PAGE_ROWS + 1, 2],
-  ])("%d rows → %d pages", (count, pages) => {
-    expect(pageCount(count)).toBe(pages);
-  });
-
-  it.each([
-    [1, 1, [1]],
-    [3, 1, [1, 2, 3]],
-    [10, 1, [1, 2, null, 10]],
-    [10, 5, [1, null, 4, 5, 6, null, 10]],
-    [10, 10, [1, null, 9, 10]],
-  ])("%d pages, on page %d", (pages, page, expected) => {
-    expect(pageNumbers(pages * PAGE_ROWS, page)).toEqual(expected);
   });
 });
 

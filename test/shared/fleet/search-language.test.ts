@@ -1,8 +1,10 @@
 import * as fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { FILTER_LIMITS } from "../../../../shared/protocol/limits.ts";
-import { EXAMPLES } from "../../../../infra/page/fleet/search-fields.ts";
-import { MAX_SEARCH, readSearch } from "../../../../infra/page/fleet/search-grammar.ts";
+import { MAX_SEARCH, readSearch as read, SEARCH_EXAMPLES } from "../../../shared/fleet/search-language.ts";
+import { FILTER_LIMITS } from "../../../shared/protocol/limits.ts";
+
+const NOW_MS = Date.parse("2026-11-23T06:00:00Z");
+const readSearch = (text: string) => read(text, NOW_MS);
 
 describe("what is typed → the parameters of GET /v1/machines", () => {
   it.each<[string, Record<string, string>]>([
@@ -12,10 +14,16 @@ describe("what is typed → the parameters of GET /v1/machines", () => {
     ["edge-7", { text: "edge-7" }],
     ["in the rack", { text: "in the rack" }],
     ["edge   berlin", { text: "edge berlin" }],
-    ['"two  spaces"', { text: "two  spaces" }],
-    ['"zone=eu"', { text: "zone=eu" }],
+    ['"two  spaces"', { text: '"two  spaces"' }],
+    ['"zone=eu"', { text: '"zone=eu"' }],
+    ['not "is full', { text: 'not "is full' }],
+    ['edge ""', { text: "edge" }],
+    ["edge-1*", { text: "edge-1*" }],
     ["2001:db8::1", { text: "2001:db8::1" }],
+    ["beef::1", { text: "beef::1" }],
     ["registry.local:5000", { text: "registry.local:5000" }],
+    ["containerd://2.1", { text: "containerd://2.1" }],
+    ['"foo:bar"', { text: '"foo:bar"' }],
     ["zone=eu", { selector: "zone=eu" }],
     ["zone==eu", { selector: "zone==eu" }],
     ["zone = eu", { selector: "zone = eu" }],
@@ -46,6 +54,10 @@ describe("what is typed → the parameters of GET /v1/machines", () => {
     ["beside:edge-7", { beside: "edge-7" }],
     ["token:abc unused:true", { token: "abc", unused: "true" }],
     ["since:2026-11-23T04:00:00Z", { since: "2026-11-23T04:00:00Z" }],
+    ["since:2h", { since: "2026-11-23T04:00:00.000Z" }],
+    ["until:1d6h", { until: "2026-11-22T00:00:00.000Z" }],
+    ["State:Silent,NOT-READY", { state: "Silent,NOT-READY" }],
+    ["condition:memorypressure=true", { condition: "memorypressure=true" }],
     [
       "berlin state:silent site=b version:0.1.0",
       { text: "berlin", state: "silent", selector: "site=b", version: "0.1.0" },
@@ -55,7 +67,7 @@ describe("what is typed → the parameters of GET /v1/machines", () => {
     expect(read.ok && read.value.parameters).toEqual(parameters);
   });
 
-  it.each(Object.entries(EXAMPLES))("the example of %s", (parameter, example) => {
+  it.each(Object.entries(SEARCH_EXAMPLES))("the example of %s", (parameter, example) => {
     const read = readSearch(example);
     expect(read.ok && Object.keys(read.value.parameters)).toEqual([parameter]);
   });
@@ -74,6 +86,21 @@ describe("what cannot be read → the term, and what was expected", () => {
     ["condition:!Ready=True", "condition:!Ready=True", "expected a condition"],
     ["unused:maybe", "unused:maybe", "expected true or false"],
     ["since:yesterday", "since:yesterday", "expected a time"],
+    ["since:99999999999999d", "since:99999999999999d", "expected a time"],
+    ["since:2026-02-30T00:00:00Z", "since:2026-02-30T00:00:00Z", "expected a time"],
+    ["foo:bar", "foo:bar", "no field has the name foo; the fields are state:, phase:, condition:"],
+    ["edge stat:silent", "stat:silent", "no field has the name stat; did you mean state:?"],
+    ["phsae:cloned", "phsae:cloned", "did you mean phase:?"],
+    ["versoin:1", "versoin:1", "did you mean version:?"],
+    ["adress:10.0.0.1", "adress:10.0.0.1", "did you mean address:?"],
+    ["name:edge-1", "name:edge-1", "did you mean a name without a field, as in edge-*?"],
+    ["label:site=b", "label:site=b", "did you mean site=berlin,tier!=edge?"],
+    [
+      `${"x".repeat(FILTER_LIMITS.patternLength)}*`,
+      `${"x".repeat(FILTER_LIMITS.patternLength)}*`,
+      "expected at most 50",
+    ],
+    ["w ".repeat(FILTER_LIMITS.terms + 1), "w ".repeat(FILTER_LIMITS.terms + 1).trim(), "more than 12 words"],
     ["state:silent state:ready", "state:ready", "there is one state: already"],
     ["x".repeat(FILTER_LIMITS.textLength + 1), "x".repeat(FILTER_LIMITS.textLength + 1), "it is too long"],
     [many, many.replaceAll(" ", ","), `more than ${FILTER_LIMITS.terms} requirements`],
@@ -88,6 +115,16 @@ it("at the limit → is read", () => {
   expect(readSearch("x".repeat(FILTER_LIMITS.textLength)).ok).toBe(true);
   const terms = Array.from({ length: FILTER_LIMITS.terms }, (_, at) => `k${at}=v`);
   expect(readSearch(terms.join(" ")).ok).toBe(true);
+  expect(readSearch("w ".repeat(FILTER_LIMITS.terms)).ok).toBe(true);
+  expect(readSearch(`${"x".repeat(FILTER_LIMITS.patternLength - 1)}*`).ok).toBe(true);
+});
+
+it.each([
+  ["state:silent", false],
+  ["since:2026-11-23T04:00:00Z", false],
+  ["berlin since:2h", true],
+])("%s → has a time before now: %s", (text, isRelative) => {
+  expect(readSearch(text)).toMatchObject({ ok: true, value: { isRelative } });
 });
 
 it("whatever is typed → is read or refused, and never thrown at", () => {
@@ -105,6 +142,9 @@ it("whatever is typed → is read or refused, and never thrown at", () => {
     '"',
     ":",
     "state:",
+    "since:",
+    "9d",
+    "*",
     "<",
     "version:",
     "\t",
