@@ -13,7 +13,7 @@ import {
   type HistoryEntry,
   historySchema,
 } from "../../shared/protocol/operator-answers.ts";
-import { HISTORY_KINDS } from "../../shared/protocol/operator-api.ts";
+import { HISTORY_KINDS } from "../../shared/protocol/history-kinds.ts";
 import { success } from "../../shared/result.ts";
 import { connect, fail, print } from "./answer.ts";
 import { ask, newList, nodePath, noMachine, readAnswer } from "./client.ts";

@@ -1,7 +1,7 @@
 // Defines a machine's summary in the fleet index, and the node object's updates. The summary and the updates are
 // RPC values and stored JSON: fields are added, and never change their meaning. Times are milliseconds since 1970.
 import type { Phase } from "../protocol/answers.ts";
-import type { HistoryKind } from "../protocol/operator-api.ts";
+import type { HistoryKind } from "../protocol/history-kinds.ts";
 import type { FleetState } from "./state.ts";
 
 export interface SummarizedCondition {

@@ -4,7 +4,7 @@ import { MACHINE_FIELDS, MACHINE_SORTS } from "../fleet/machine-fields.ts";
 import { FILTER_TERMS, type FilterTerm } from "../fleet/search-filter.ts";
 import { failure, success } from "../result.ts";
 import { FILTER_LIMITS, LIMITS } from "./limits.ts";
-import { HISTORY_KINDS } from "./operator-api.ts";
+import { HISTORY_KINDS } from "./history-kinds.ts";
 import { entryID, listShape, parsed, textOf, time, words } from "./parameters.ts";
 
 const term = <T>({ maxLength, parse }: FilterTerm<T>) => parsed(maxLength, parse);

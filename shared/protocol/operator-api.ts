@@ -1,5 +1,6 @@
 // Defines the queries and bodies of operators' requests (answers: operator-answers.ts). Times are RFC 3339.
 import * as z from "zod/mini";
+import { HISTORY_KINDS } from "./history-kinds.ts";
 import { LIMITS } from "./limits.ts";
 import { afterRow, entryID, listShape, time, words } from "./parameters.ts";
 
@@ -45,25 +46,6 @@ export const clusterHistoryQuerySchema = z.strictObject({
   before: entryID,
   ...listShape,
 });
-
-export const HISTORY_KINDS = [
-  "registration",
-  "identity",
-  "phase",
-  "condition",
-  "reboot",
-  "version",
-  "capacity",
-  "address",
-  "runtime",
-  "cloud",
-  "hardware",
-  "silence",
-  "apiserver",
-  "clock",
-  "state",
-] as const;
-export type HistoryKind = (typeof HISTORY_KINDS)[number];
 
 /** The query of GET /v1/nodes/{name}/history. */
 export const historyQuerySchema = z.strictObject({

@@ -6,7 +6,7 @@ import { afterEach, describe, expect, it, vi } from "vitest";
 import type { MachineSummary, MachineUpdate } from "../../shared/fleet/summary.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { FleetMachine, IndexState } from "../../shared/protocol/fleet-answers.ts";
-import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import type { HistoryKind } from "../../shared/protocol/history-kinds.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { fleetIndex } from "../../worker/env.ts";
 import { IndexObject } from "../../worker/fleet/index-object.ts";

@@ -6,7 +6,7 @@ import type { MachineSummary, MachineUpdate, UpdateEntry, UpdatedUntil } from ".
 import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
 import type { FleetHistoryEntry } from "../../shared/protocol/fleet-answers.ts";
 import type { FleetHistoryQuery } from "../../shared/protocol/fleet-api.ts";
-import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import type { HistoryKind } from "../../shared/protocol/history-kinds.ts";
 import { cell, column, hasRow } from "../storage/query.ts";
 import { HeldBack } from "./shares.ts";
 

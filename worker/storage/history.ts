@@ -1,6 +1,6 @@
 // Stores a machine's history: a line for each change. Each entry, each day and the whole history are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
-import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import type { HistoryKind } from "../../shared/protocol/history-kinds.ts";
 import { BY_OTHERS, NO_ANSWER } from "../../shared/fleet/history-lines.ts";
 import {
   FULL_DAY,

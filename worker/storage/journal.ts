@@ -5,7 +5,7 @@ import { decidedConditions } from "../../shared/node/decided.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import { SHIM_STARTED } from "../../shared/fleet/timeline.ts";
-import type { HistoryKind } from "../../shared/protocol/operator-api.ts";
+import type { HistoryKind } from "../../shared/protocol/history-kinds.ts";
 import type { History } from "./history.ts";
 import type { NodeRecords, NodeRecordStore } from "./records.ts";
 import type { OccurredEvent, Outbox } from "./outbox.ts";

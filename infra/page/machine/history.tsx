@@ -1,7 +1,7 @@
 // Draws the machine's history by day, newest first, with a filter by kind and a search. The URL has the filter.
 import { useEffect, useState } from "preact/hooks";
 import type { HistoryAnswer, HistoryEntry } from "../../../shared/protocol/operator-answers.ts";
-import { HISTORY_KINDS } from "../../../shared/protocol/operator-api.ts";
+import { HISTORY_KINDS } from "../../../shared/protocol/history-kinds.ts";
 import { type RequestFault, machinePath } from "../base/api.ts";
 import { later } from "../base/clock.ts";
 import { withRest } from "../base/places.ts";

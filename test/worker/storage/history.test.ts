@@ -2,7 +2,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
-import type { HistoryKind } from "../../../shared/protocol/operator-api.ts";
+import type { HistoryKind } from "../../../shared/protocol/history-kinds.ts";
 import { HISTORY_LIMITS, machineHistory } from "../../../worker/storage/history.ts";
 import { nodeTables } from "../../../worker/storage/tables.ts";
 

@@ -14,7 +14,7 @@ import {
 } from "../../../../infra/page/machine/timeline-bands.ts";
 import type { ZoneOffset } from "../../../../infra/page/base/relative-time.ts";
 import type { DrawnBand, DrawnMark } from "../../../../infra/page/machine/timeline-data.ts";
-import { HISTORY_KINDS } from "../../../../shared/protocol/operator-api.ts";
+import { HISTORY_KINDS } from "../../../../shared/protocol/history-kinds.ts";
 
 const WIDTH = 1000;
 const WINDOW = { fromMs: 0, toMs: 10_000 };
