@@ -1,6 +1,7 @@
 // Defines the texts of bulk actions: consequences, plans and outcomes.
 import type { BulkMatch, BulkPlan, BulkProgress } from "../../../shared/protocol/administration-answers.ts";
 import { ACTION_WORDS, type ActionName } from "../../../shared/fleet/action-words.ts";
+import { stateText } from "../base/words.ts";
 import { counted } from "./needs-words.ts";
 
 export interface BulkChoice {
@@ -23,7 +24,7 @@ export const BULK_CHOICES: readonly BulkChoice[] = [
   choice("register", "Register again"),
   choice("believe", "Trust again"),
   choice("revoke", "Revoke"),
-  choice("forget", "Forget"),
+  choice("forget", "Delete"),
 ];
 
 /** Returns the title of an action, also of `remove-node`, which the deployment starts by itself. */
@@ -71,7 +72,7 @@ const ENDED: Readonly<Record<string, { word: string; later?: string }>> = {
   register: { word: "asked", later: "each registers its Node again with its next report" },
   believe: { word: "asked", later: "each is trusted again with its next report" },
   revoke: { word: "revoked" },
-  forget: { word: "forgotten" },
+  forget: { word: "deleted" },
 };
 
 /** Returns a text like `120 of 400 machines done, 3 failed`. */
@@ -85,12 +86,12 @@ export function progressText({ action, state, done, failed, total, remaining }: 
   return `${stopped}${counted(done, "machine")} ${word}${failures}${left}${later && done > 0 ? `; ${later}` : ""}`;
 }
 
-/** Returns the numbers of machines by state, the largest number first: `197 ready, 3 silent`. */
+/** Returns the numbers of machines by state, the largest number first: `197 Ready, 3 Not reporting`. */
 export function statesText(machines: readonly { state: string | null }[]): string {
   const byState = [...Map.groupBy(machines, ({ state }) => state ?? "not known")];
   return byState
     .sort(([, a], [, b]) => b.length - a.length)
-    .map(([state, of]) => `${of.length.toLocaleString("en")} ${state}`)
+    .map(([state, of]) => `${of.length.toLocaleString("en")} ${stateText(state)}`)
     .join(", ");
 }
 
@@ -98,7 +99,7 @@ export function statesText(machines: readonly { state: string | null }[]): strin
 export function waitText(action: ActionName, machines: readonly Pick<BulkMatch, "state">[]): string {
   const silent = machines.filter(({ state }) => state === "silent").length;
   if (silent === 0 || (action !== "register" && action !== "believe")) return "";
-  return `${counted(silent, "machine is", "machines are")} silent: nothing changes there before the next report.`;
+  return `${counted(silent, "machine does", "machines do")} not report: nothing changes there before the next report.`;
 }
 
 /** Returns the running actions, and the actions that were started on this page. */

@@ -45,7 +45,7 @@ describe("what can be done", () => {
   });
 
   it.each([
-    ["forget", "Forget"],
+    ["forget", "Delete"],
     ["remove-node", "Remove Nodes of machines that have not reported for long"],
     ["an action of a newer Worker", "an action of a newer Worker"],
   ])("the title of %s", (action, title) => {
@@ -103,11 +103,11 @@ describe("the machines that it would change", () => {
     state,
   }));
   it("→ how many are in which state", () => {
-    expect(statesText(machines)).toBe("3 ready, 2 silent, 1 not known");
+    expect(statesText(machines)).toBe("3 Ready, 2 Not reporting, 1 not known");
   });
   it.each<[ActionName, string]>([
-    ["register", "2 machines are silent: nothing changes there before the next report."],
-    ["believe", "2 machines are silent: nothing changes there before the next report."],
+    ["register", "2 machines do not report: nothing changes there before the next report."],
+    ["believe", "2 machines do not report: nothing changes there before the next report."],
     ["revoke", ""],
     ["forget", ""],
   ])("%s → what has to wait: %s", (action, text) => {
