@@ -1,6 +1,6 @@
-// Draws a button that opens a small box below it. Escape, or the focus or a click elsewhere, closes the box.
+// Draws a button that opens a small box below it. Escape, a link in the box, or the focus or a click elsewhere closes it.
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 
 interface FleetMenuProps {
   title: string;
@@ -11,6 +11,10 @@ interface FleetMenuProps {
 
 export function FleetMenu({ title, word, children }: FleetMenuProps) {
   const menu = useRef<HTMLDetailsElement>(null);
+  const [isOpen, setOpen] = useState(false);
+  const closeAfterLink = ({ target }: Event) => {
+    if (menu.current && target instanceof Element && target.closest("a")) menu.current.open = false;
+  };
   useEffect(() => {
     const close = ({ target }: Event) => {
       if (menu.current && !(target instanceof Node && menu.current.contains(target)))
@@ -31,14 +35,16 @@ export function FleetMenu({ title, word, children }: FleetMenuProps) {
     };
   }, []);
   return (
-    <details ref={menu} class="fleet-menu">
+    <details ref={menu} class="fleet-menu" onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
       <summary
         aria-label={word === undefined ? undefined : title}
         title={word === undefined ? undefined : title}
       >
         {word ?? title}
       </summary>
-      <div class="fleet-menu-box">{children}</div>
+      <div class="fleet-menu-box" onClick={closeAfterLink}>
+        {isOpen && children}
+      </div>
     </details>
   );
 }

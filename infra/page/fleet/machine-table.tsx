@@ -7,10 +7,12 @@ import type { FleetSearch, SearchFault } from "../../../shared/fleet/search-lang
 import { withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { useStuckHeight } from "../base/stuck-height.ts";
+import { lazyView } from "../parts/lazy-view.tsx";
 import { BulkBar } from "./bulk-bar.tsx";
 import { columnsOf, columnsText, type FleetColumn, type FleetColumnName } from "./columns.ts";
 import { type FleetQuery, type FleetSort, restOf } from "./fleet-query.ts";
 import { useFleetRows, useIsPointedAt } from "./fleet-rows.ts";
+import type { GroupTableProps } from "./group-table.tsx";
 import { MachineRow } from "./machine-row.tsx";
 import { NeedsAttention } from "./needs-attention.tsx";
 import { NoMatch } from "./no-match.tsx";
@@ -29,7 +31,8 @@ interface MachineTableProps {
 }
 
 export function MachineTable({ query, search, fault, filters }: MachineTableProps) {
-  const isAdmin = usePage().session.isAdmin();
+  const { session, route } = usePage();
+  const isAdmin = session.isAdmin();
   const { columns, choose } = useColumns();
   const body = useRef<HTMLTableSectionElement>(null);
   const bar = useRef<HTMLDivElement>(null);
@@ -50,6 +53,7 @@ export function MachineTable({ query, search, fault, filters }: MachineTableProp
         <TableStatus matching={matching.length} fault={fault} onSettle={settle} />
       </div>
       <NeedsAttention />
+      {route.value.rest.has("group") && <GroupTable machines={matching} />}
       {isAdmin && (
         <BulkBar selected={selected} matching={names} onSelectAll={() => all(true)} onDone={clear} />
       )}
@@ -68,6 +72,8 @@ export function MachineTable({ query, search, fault, filters }: MachineTableProp
     </div>
   );
 }
+
+const GroupTable = lazyView<GroupTableProps>(async () => (await import("./group-table.tsx")).GroupTable);
 
 /** Returns a reference for the table. With another filter or order, the page scrolls back to the table's first row. */
 function useSeen({ text, states, outage, sort, isDescending }: FleetQuery) {

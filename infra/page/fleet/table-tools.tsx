@@ -2,6 +2,7 @@
 import { useComputed } from "@preact/signals";
 import type { FleetSearch, SearchFault } from "../../../shared/fleet/search-language.ts";
 import { usePage } from "../page.ts";
+import { lazyView } from "../parts/lazy-view.tsx";
 import { columnToggled, csvPath, FLEET_COLUMNS, type FleetColumn } from "./columns.ts";
 import { FleetMenu } from "./fleet-menu.tsx";
 import { FLEET_SORTS, type FleetQuery, type FleetSort } from "./fleet-query.ts";
@@ -21,6 +22,9 @@ export function TableTools({ query, search, columns, onSort, onColumns }: TableT
   return (
     <div class="fleet-tools">
       <OrderChoice query={query} onSort={onSort} />
+      <FleetMenu title="Groups">
+        <GroupChoices />
+      </FleetMenu>
       <ColumnsMenu columns={columns} onChoose={onColumns} />
       {path === null ? (
         <span
@@ -37,6 +41,8 @@ export function TableTools({ query, search, columns, onSort, onColumns }: TableT
     </div>
   );
 }
+
+const GroupChoices = lazyView(async () => (await import("./group-table.tsx")).GroupChoices);
 
 /** Draws a choice of the order for a phone, where the table has no head. */
 function OrderChoice({ query, onSort }: { query: FleetQuery; onSort: (sort: FleetSort) => void }) {
