@@ -4,6 +4,7 @@ import { text } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import type { FeedMessage } from "../../shared/protocol/feed.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { stateText } from "../../infra/page/base/words.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
 import { workerAt } from "../e2e/own-worker.ts";
 import { pagesOfFile } from "./browser.ts";
@@ -92,7 +93,7 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
       for (const [state, count] of Object.entries(fleetCounts).filter(([, each]) => each > 0))
         await filters
           .getByRole(state === "pending" ? "link" : "button", {
-            name: `${count.toLocaleString("en")} ${state}`,
+            name: `${count.toLocaleString("en")} ${stateText(state)}`,
             exact: true,
           })
           .waitFor();

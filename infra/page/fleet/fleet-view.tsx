@@ -146,7 +146,7 @@ function PendingCount() {
       title="Machines that wait for an approval"
     >
       <StateSign state="pending" />
-      <span class="counts-number">{count.toLocaleString("en")}</span> pending
+      <span class="counts-number">{count.toLocaleString("en")}</span> {stateText("pending")}
     </Link>
   );
 }
