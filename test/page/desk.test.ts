@@ -141,8 +141,12 @@ describe.skipIf(!hasChromium)("the desk", () => {
     open({ url: worker.url }, async ({ page, accessibilityFaults }) => {
       await signIn(page, worker.adminSecret);
       await page.goto("/?view=notifications");
+      const mutes = page.getByRole("heading", { name: "Mutes" });
+      await page.getByText("Nothing is muted.").waitFor();
+      const before = await mutes.boundingBox();
       await page.getByRole("button", { name: "New receiver" }).click();
       const form = page.getByRole("dialog");
+      expect(await mutes.boundingBox()).toEqual(before);
       expect(await focused(page)).toBe("input Name");
       await form.getByLabel("Name", { exact: true }).fill("chat");
       await form.getByLabel("Address").fill("http://127.0.0.1:9/");
