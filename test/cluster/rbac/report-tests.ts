@@ -171,8 +171,9 @@ async function register(
     },
     () => reported.facts.devices?.recorded === false,
   );
-  expect(registered).toMatchObject(success({ node: { metadata: { name: reported.name } } }));
-  return registered.ok ? registered.value.node : null;
+  if (!registered.ok) throw new Error(JSON.stringify(registered.error));
+  expect(registered.value).toMatchObject({ node: { metadata: { name: reported.name } } });
+  return registered.value.node;
 }
 
 function taken<T>(answer: ApiResult<T>): T {

@@ -8,12 +8,13 @@ import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 import { compareNodes, comparisonText, type NodeJson } from "./compare.ts";
 
 const READY = "kubelet is posting ready status";
+const CAPACITY = { cpu: "2", "ephemeral-storage": "264212084Ki" };
 /** A shortened Node of a kubelet. */
 const KUBELET = {
   metadata: { name: "edge-1", uid: "1", resourceVersion: "2", labels: { "kubernetes.io/os": "linux" } },
   spec: { taints: [{ key: "node.kubernetes.io/not-ready", effect: "NoSchedule" }] },
   status: {
-    capacity: { cpu: "2" },
+    capacity: CAPACITY,
     conditions: [
       {
         type: "Ready",
@@ -44,10 +45,10 @@ describe("compareNodes", () => {
   const [address, hostname] = KUBELET.status.addresses;
   test.each<[situation: string, ours: NodeJson, paths: string[]]>([
     ["the same", KUBELET, []],
-    ["another capacity", status({ capacity: { cpu: "3" } }), ["status.capacity.cpu"]],
+    ["another capacity", status({ capacity: { ...CAPACITY, cpu: "3" } }), ["status.capacity.cpu"]],
     [
       "a resource too many",
-      status({ capacity: { cpu: "2", "a.example/b": "1" } }),
+      status({ capacity: { ...CAPACITY, "a.example/b": "1" } }),
       ["status.capacity[a.example/b]"],
     ],
     ["a label too few", { ...KUBELET, metadata: { name: "edge-1" } }, ["metadata.labels[kubernetes.io/os]"]],
@@ -109,6 +110,17 @@ describe("compareNodes", () => {
       labelled({ "rollcall.dev/os": "linux", "node.kubernetes.io/exclude-disruption": "" }),
       [],
     ],
+    [
+      "ephemeral storage in the notation of 1.37",
+      status({ capacity: { ...CAPACITY, "ephemeral-storage": "270553174016" } }),
+      [],
+    ],
+    [
+      "other ephemeral storage",
+      status({ capacity: { ...CAPACITY, "ephemeral-storage": "270553174017" } }),
+      ["status.capacity.ephemeral-storage"],
+    ],
+    ["a field that kubelets have since 1.37", info({ runningInUserNamespace: false }), []],
     ["another value of one", labelled({ "rollcall.dev/os": "plan9" }), ["metadata.labels[kubernetes.io/os]"]],
     ["a message with the word machine", ready("machine is posting ready status"), []],
     ["a message with another meaning", ready("machine is well"), ["status.conditions[Ready].message"]],
@@ -143,7 +155,7 @@ describe("compareNodes", () => {
 
   it("as text → both values, the reasons, the sum", () => {
     const text = comparisonText(
-      compareNodes(KUBELET, status({ capacity: { cpu: "3" }, daemonEndpoints: {} })),
+      compareNodes(KUBELET, status({ capacity: { ...CAPACITY, cpu: "3" }, daemonEndpoints: {} })),
     );
     expect(text).toMatch(
       /^differs: status\.capacity\.cpu\n {2}kubelet {2}"2"\n {2}shim {5}"3"\nmay differ: .*kubelet server\n/,

@@ -1,4 +1,6 @@
 // Compares a kubelet's Node with the shim's, field by field. Pure: two Nodes in, differences out.
+import { compareQuantities } from "../../../shared/kubernetes/quantity/arithmetic.ts";
+import { parseQuantity } from "../../../shared/kubernetes/quantity/parse.ts";
 import { movedTo } from "../../../shared/node/ownership.ts";
 import { inMachineWords } from "../../../shared/setters/machine-words.ts";
 
@@ -19,6 +21,7 @@ const SERVER = "the apiserver's";
 const HEARTBEAT = "when it was looked at";
 const NO_RUNTIME = "the shim was told of no container runtime";
 const OWN = "rollcall's own";
+const OF_1_37 = "as a kubelet of Kubernetes 1.37 has it";
 const FACTS_ONLY = "a machine without a kubelet is given no pods";
 
 /** The allowed differences, by path. The first that matches counts. */
@@ -78,7 +81,8 @@ export function compareNodes(
       const [theirValue, ourValue] = [theirs.get(path), own.get(path)];
       const words = saysMachine(path, theirValue, ourValue) ? "no kubelet is there to speak of" : null;
       const held = heldBack(path, theirValue, ourValue, own, allocatable);
-      const why = held ?? allowed.find(([pattern]) => pattern.test(path))?.[1] ?? words;
+      const newer = isOf137(path, theirValue, ourValue) ? OF_1_37 : null;
+      const why = held ?? newer ?? allowed.find(([pattern]) => pattern.test(path))?.[1] ?? words;
       return { path, kubelet: theirValue, ours: ourValue, why };
     });
   return { same: paths.length - differences.length, differences };
@@ -100,7 +104,20 @@ function heldBack(
   if (ours === undefined && moved !== undefined)
     return own.get(childPath("metadata.labels", moved)) === kubelet ? `as ${moved}` : null;
   const resource = /^status\.allocatable(?:\.|\[)([^\]]+)\]?$/.exec(path)?.[1] ?? "";
-  return ours === "0" && kubelet !== undefined && allocatable[resource] === kubelet ? FACTS_ONLY : null;
+  const held = allocatable[resource];
+  const isHeld = held === kubelet || isOf137(path, kubelet, held);
+  return ours === "0" && kubelet !== undefined && isHeld ? FACTS_ONLY : null;
+}
+
+/**
+ * Returns true if a kubelet of Kubernetes 1.36 shows `kubelet` where one of 1.37 shows `ours`: 1.37 has another notation of
+ * ephemeral storage, and a new field.
+ */
+function isOf137(path: string, kubelet: unknown, ours: unknown): boolean {
+  if (path === "status.nodeInfo.runningInUserNamespace") return kubelet === undefined;
+  if (!/^status\.(capacity|allocatable)\.ephemeral-storage$/.test(path)) return false;
+  const [theirs, own] = [kubelet, ours].map((value) => parseQuantity(String(value)));
+  return theirs?.ok === true && own?.ok === true && compareQuantities(theirs.value, own.value) === 0;
 }
 
 /** Returns true if `ours` is the kubelet's message of a condition, in the words that rollcall uses for a machine. */
