@@ -81,30 +81,12 @@ function Frame() {
   useEffect(() => {
     document.title = [title, ...(deployment === PRODUCT ? [] : [deployment]), PRODUCT].join(" · ");
   }, [title, deployment]);
-  const top = useRef<HTMLElement>(null);
-  useStuckHeight(top, "--top");
   return (
     <div class="frame" data-connection={connection.value.kind}>
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <header ref={top} class="top">
-        <Identity deployment={deployment} />
-        <Navigation />
-        <div class="row">
-          <ConnectionSign />
-          <ThemeChoice />
-          <button
-            type="button"
-            class="plain keys-button"
-            aria-label="Keys"
-            onClick={() => (isHelpOpen.value = true)}
-          >
-            ?
-          </button>
-          <SignedIn />
-        </div>
-      </header>
+      <Top deployment={deployment} onHelp={() => (isHelpOpen.value = true)} />
       <ConnectionBanner />
       <ApiserverBanner />
       <MutesBanner />
@@ -117,6 +99,26 @@ function Frame() {
       <Messages />
       {isHelpOpen.value && <KeysHelp onClose={() => (isHelpOpen.value = false)} />}
     </div>
+  );
+}
+
+/** Draws the page's head, which stays on the screen. */
+function Top({ deployment, onHelp }: { deployment: string; onHelp: () => void }) {
+  const top = useRef<HTMLElement>(null);
+  useStuckHeight(top, "--top");
+  return (
+    <header ref={top} class="top">
+      <Identity deployment={deployment} />
+      <Navigation />
+      <div class="row">
+        <ConnectionSign />
+        <ThemeChoice />
+        <button type="button" class="plain keys-button" aria-label="Keys" onClick={onHelp}>
+          ?
+        </button>
+        <SignedIn />
+      </div>
+    </header>
   );
 }
 
