@@ -91,8 +91,10 @@ export function storedContactMs(
 /** The time between two stored times of reports while the apiserver is away. Each costs a row. */
 export const CONTACT_EVERY_MS = 30_000;
 
-/** Returns true if the apiserver did not accept the writes for the machine's last report. */
-export const isAway = (records: NodeRecordStore): boolean => AWAY.has(lastPhase(records));
+/** Removes the stored time of a report, because another report came; not while the apiserver is away: keepContact does. */
+export function forgetContact(records: NodeRecordStore): void {
+  if (!AWAY.has(lastPhase(records))) records.remove("contact");
+}
 
 /**
  * Stores the time of an applied report that did not renew the lease, because an eviction would lose the time. While the

@@ -31,7 +31,7 @@ import type { LatestOfMachine } from "./shown-node.ts";
 import {
   checkEveryMs,
   checkSilence,
-  isAway,
+  forgetContact,
   keepContact,
   noteOpening,
   SILENCE_CHECK_MS,
@@ -81,9 +81,7 @@ export class Upkeep {
 
   /** The request budget, created at first use: in the constructor, an invalid variable would make each alarm fail. */
   get #requests(): RequestBudget {
-    return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), () =>
-      currentMs(),
-    ));
+    return (this.#budget ??= new RequestBudget(this.#state.records, machineRequests(this.#env), currentMs));
   }
 
   /** true if no tick is in progress that could write to the apiserver. */
@@ -113,8 +111,7 @@ export class Upkeep {
   /** Notes the time of a report that need not be applied. `atMs`: undefined if only the lease has the time. */
   noteContact(atMs: number | undefined): void {
     this.#lastReportMs = atMs;
-    const { records } = this.#state;
-    if (atMs !== undefined && !isAway(records)) records.remove("contact");
+    if (atMs !== undefined) forgetContact(this.#state.records);
   }
 
   /** Writes Ready Unknown on the machine's Node if no report of the machine counts. Safe to repeat. */
@@ -393,9 +390,8 @@ export class Upkeep {
     if (!this.#env.KUBE_URL) return;
     const [state, requests, { nodeVersion }] = [this.#state, this.#requests, this.#memory];
     const client = (mayAsk: (what: RequestKind) => boolean) => this.connector(mayAsk)(ALARM_WITHIN_MS);
-    const flush = (name: string) => this.flush(name);
-    const node = { deployment: this.#env.DEPLOYMENT, nodeVersion };
-    this.#memory.nodeVersion = await keepUnready({ state, requests, client, flush, ...node }, unready);
+    const node = { deployment: this.#env.DEPLOYMENT, nodeVersion, flush: (name: string) => this.flush(name) };
+    this.#memory.nodeVersion = await keepUnready({ state, requests, client, ...node }, unready);
     requests.keep();
   }
 
