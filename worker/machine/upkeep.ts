@@ -20,7 +20,7 @@ import type { Enrolment, RequestsLeft } from "../storage/records.ts";
 import { isUnwatched, lentLease } from "../tick/lease.ts";
 import type { TickMemory } from "../tick/memory.ts";
 import { nodeTurns } from "../tick/node-turn.ts";
-import { isReady, lastPhase, recordPhase } from "../tick/phase.ts";
+import { FLUSHING_PHASES, isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
 import { tick, type TickInput, tickOnNotice, type TickOutcome } from "../tick/tick.ts";
 import { hasReported } from "./contact.ts";
@@ -45,8 +45,6 @@ const ALARM_WITHIN_MS = 2000;
 const WATCH_WITHIN_MS = 1000;
 /** The time for which an answer that the watch of Nodes is live counts for all objects of the isolate. */
 const WATCH_KEPT_MS = 10_000;
-/** The phases in which the apiserver answers, so that events can be sent. */
-const FLUSHING_PHASES = new Set<TickOutcome["phase"]>(["registered", "name taken", "node deleted"]);
 
 export class Upkeep {
   /** true if the Worker offers the machine a socket in the answer to its report over HTTP. */
@@ -61,8 +59,7 @@ export class Upkeep {
   #budget: RequestBudget | undefined;
   #memory: TickMemory = {};
   #latest: Report | undefined;
-  /** The time at which the latest report came. */
-  #latestMs = 0;
+  #latestAtMs = 0;
   /** The report that the last tick applied. */
   #applied: Report | undefined;
   #seen: { node: Node | null } | undefined;
@@ -103,7 +100,7 @@ export class Upkeep {
     // The report is kept without its facts, because SQLite stores the facts already.
     const { facts: _, ...latest } = report;
     this.#latest = latest;
-    this.#latestMs = nowMs;
+    this.#latestAtMs = nowMs;
     this.noteContact(nowMs);
     return this.#singleTick();
   }
@@ -165,7 +162,7 @@ export class Upkeep {
     const { lease: _, ...tick } = this.#memory;
     return {
       tick,
-      latestMs: this.#latestMs,
+      latestMs: this.#latestAtMs,
       requests: this.#requests.left,
       ...(this.#latest && { latest: this.#latest }),
       ...(this.#lastReportMs !== undefined && { lastReportMs: this.#lastReportMs }),
@@ -183,7 +180,7 @@ export class Upkeep {
     this.#latest = latest;
     // During a loan the gateway forwards each report with a change, so the report before the loan needs no tick.
     this.#applied = latest;
-    this.#latestMs = latestMs;
+    this.#latestAtMs = latestMs;
     this.#lastReportMs = lastReportMs;
     this.#watch = standing;
     this.#between = between;
@@ -212,7 +209,7 @@ export class Upkeep {
   get latest(): LatestOfMachine {
     return {
       report: this.#latest,
-      reportMs: this.#latestMs,
+      reportMs: this.#latestAtMs,
       contactMs: this.#lastReportMs,
       renewedMs: this.#memory.renewedAtMs,
       statusMs: this.#memory.status?.lastStatusReportTimeMs,
@@ -342,8 +339,8 @@ export class Upkeep {
   /** Asks the cluster object for the status of this Node's watch. */
   async #askWatch(name: string): Promise<boolean> {
     if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
-    const isListed =
-      !this.offersSocket && isUnwatched(this.#state.records, this.#state.facts.leaseMs(), currentMs());
+    const { records, facts } = this.#state;
+    const isListed = !this.offersSocket && isUnwatched(records, facts.leaseMs(), currentMs());
     const ask = () => clusterObject(this.#env).standing(name, isListed);
     const asked = withDeadline<WatchStatus>(WATCH_WITHIN_MS, ask, NOT_WATCHED, this.#env.timer);
     this.#watch = await asked.catch(() => NOT_WATCHED);
@@ -399,7 +396,7 @@ export class Upkeep {
   async #actOn(node: Node | null, enrolment: Enrolment, last: Report | undefined): Promise<void> {
     const { facts, senders } = this.#state;
     const nowMs = currentMs();
-    const isRecent = nowMs - this.#latestMs <= facts.leaseMs();
+    const isRecent = nowMs - this.#latestAtMs <= facts.leaseMs();
     const isSuspended = last !== undefined && senders.suspension(last.startId, nowMs) !== undefined;
     const left = tokensAt(this.#between, RATE_LIMITS.statusBetweenReports, nowMs);
     const report = isRecent && !isSuspended && left >= 1 ? last : undefined;

@@ -6,6 +6,9 @@ import type { Phase } from "../../shared/protocol/answers.ts";
 import { fromTo } from "../storage/from-to.ts";
 import type { Stored } from "../storage/journal.ts";
 
+/** The phases in which the apiserver answers, so that events can be sent. */
+export const FLUSHING_PHASES = new Set<Phase>(["registered", "name taken", "node deleted"]);
+
 /** Returns the phase after a failed request. A conflict keeps the phase, since a machine can cause conflicts alone. */
 export function phaseAfter(error: ApiError, records: Stored["records"]): Phase {
   if (isConflict(error))
