@@ -20,7 +20,8 @@ interface View {
   shown: (page: Page) => Promise<unknown>;
 }
 
-const text = (pattern: RegExp) => (page: Page) => page.getByText(pattern).first().waitFor();
+const text = (pattern: RegExp) => (page: Page) =>
+  page.getByText(pattern).filter({ visible: true }).first().waitFor();
 const heading = (page: Page) => page.getByRole("main").getByRole("heading").first().waitFor();
 const bands = (page: Page) => page.locator(".timeline-row rect.band").first().waitFor();
 
