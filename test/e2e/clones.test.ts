@@ -101,7 +101,7 @@ it("a state folder is copied to another machine → both are cloned, until one e
   await eventually(async () => (await turns()) > seenTurns + 4);
   expect(await renewTime()).toBe(renewedAt);
   const { stdout } = await rollcall(["node", "clones", NAME]);
-  expect(stdout).toMatch(/^cloned since .*\n\nMACHINE-ID +BOOT-ID +PROCESS +SINCE +TRUSTED\n/);
+  expect(stdout).toMatch(/^cloned since .*\n\nMACHINE-ID +BOOT-ID +PROCESS +ADDRESS +SINCE +TRUSTED\n/);
   expect(stdout).toContain("boot-a");
   expect(stdout).toContain("boot-b");
   const { items } = await place.admin

@@ -4,8 +4,8 @@
 //
 // The recording is as commit 41dc790 answered, except for settings that operators have had since: /readyz and
 // /v1/settings list NODE_TOPOLOGY_LABELS, NODE_HINTS and NODE_UNSCHEDULABLE, and a Node (/v1/machines,
-// /v1/nodes/{name}) has other labels and no allocatable CPU. /v1/tokens and /v1/pending answer in pages, and the
-// registry's stored state has a later version.
+// /v1/nodes/{name}) has other labels, no allocatable CPU, and ephemeral storage in the notation of Kubernetes 1.37.
+// /v1/tokens and /v1/pending answer in pages, /v1/session names the deployment, and the stored state has later versions.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";
