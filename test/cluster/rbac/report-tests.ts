@@ -14,13 +14,13 @@ import { labelValue } from "../../../shared/protocol/schema.ts";
 import { validateNodeLabels } from "../../../shared/kubernetes/labels.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { LIMITS } from "../../../shared/protocol/limits.ts";
-import { asKubelets, ownSetters } from "../../../shared/node/bystander.ts";
+import { asKubelets, bystander, kubeletsView, ownSetters } from "../../../shared/node/bystander.ts";
 import { OWNER_ANNOTATION, ownershipFault } from "../../../shared/node/ownership.ts";
 import { type Grant, tokenRequestSchema } from "../../../shared/protocol/join-tokens.ts";
 import type { ApiResult } from "../../../shared/kubernetes/api-error.ts";
 import { createNodeStatusPatch } from "../../../shared/kubernetes/patch/node-status-patch.ts";
 import type { Node } from "../../../shared/kubernetes/types.ts";
-import { tryRegister } from "../../../shared/node/registration.ts";
+import { tryRegister, updateDefaultLabels } from "../../../shared/node/registration.ts";
 import { NOTHING_REMEMBERED, type ReportedStatus } from "../../../shared/from-report/reported-status.ts";
 import { setNodeStatus, updateNode } from "../../../shared/node/update-node.ts";
 import { kubeClient } from "../../../worker/kube/kube-client.ts";
@@ -170,6 +170,13 @@ async function register(
       return Promise.resolve(message === null ? success(existing) : failure({ reason: "not ours", message }));
     },
     () => reported.facts.devices?.recorded === false,
+    (existing, reconciled) => {
+      // The existing Node keeps its taints, and with them the form of its labels: see worker/tick/registration.ts.
+      reconciled.metadata.labels = { ...existing.metadata?.labels };
+      asKubelets(reconciled);
+      updateDefaultLabels(kubeletsView(node), reconciled);
+      bystander(grant.withoutFactsOnlyTaint, "moved", existing)(reconciled);
+    },
   );
   if (!registered.ok) throw new Error(JSON.stringify(registered.error));
   expect(registered.value).toMatchObject({ node: { metadata: { name: reported.name } } });
