@@ -125,7 +125,7 @@ const KNOWN: readonly KnownFault[] = [
     cure: "run npm run deploy again: it makes those that are missing",
   },
   {
-    is: /\[code: (10013|10002)\]|50\d|Internal (Server )?Error/,
+    is: /\[code: (10013|10002)\]|-> 50\d\b|\b50\d (Internal|Bad|Service|Gateway)|Internal (Server )?Error/,
     reason: "failed",
     cure: "the fault is Cloudflare's: try again in some minutes, and see cloudflarestatus.com",
   },

@@ -37,6 +37,20 @@ test.each<[situation: string, stderr: string, reason: string, words: RegExp, cur
     /CLOUDFLARE_API_TOKEN/,
   ],
   [
+    "a gateway of Cloudflare that fails",
+    "✘ [ERROR] Received a malformed response from the API\n\n  <html>\n\n  GET /accounts/a -> 502 Bad Gateway\n",
+    "failed",
+    /malformed response/,
+    /the fault is Cloudflare's/,
+  ],
+  [
+    "no network, and a log whose name has the millisecond 503",
+    '✘ [ERROR] fetch failed\n\n🪵  Logs were written to "/root/wrangler-2026-11-27_15-02-15_503.log"',
+    "unreachable",
+    /doing: fetch failed\n/,
+    /the network or the proxy/,
+  ],
+  [
     "no network",
     "✘ [ERROR] fetch failed\n\n🪵  Logs were written to x",
     "unreachable",
