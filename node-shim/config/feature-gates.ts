@@ -12,13 +12,12 @@ const STAGES: ReadonlyMap<string, string> = new Map([
   ["AllBeta", "beta"],
 ]);
 
+const BY_RELEASE = RELEASES.map(gatesOf);
 /** The gates of each release, with the gates that only another release has. */
-const VIEWS: readonly ReleaseGates[] = RELEASES.map((release) => {
-  const own = gatesOf(release);
-  const others = RELEASES.map(gatesOf);
-  const foreign = others.flatMap(({ needs }) => [...needs].filter(([name]) => !own.gates.has(name)));
+const VIEWS: readonly ReleaseGates[] = BY_RELEASE.map((own) => {
+  const foreign = BY_RELEASE.flatMap(({ needs }) => [...needs].filter(([name]) => !own.gates.has(name)));
   return {
-    gates: new Map([...others.flatMap(({ gates }) => [...gates]), ...own.gates]),
+    gates: new Map([...BY_RELEASE.flatMap(({ gates }) => [...gates]), ...own.gates]),
     needs: new Map([...foreign, ...own.needs]),
   };
 });
@@ -38,7 +37,7 @@ export function featureGates(set: Readonly<Record<string, boolean>>): Result<Fea
   return accepted.length > 0 ? success(accepted) : failure(fault);
 }
 
-/** Returns the gates that `set` turns on, or a fault, like the compiled-in version's featureGate.SetFromMap. */
+/** Returns the gates that `set` turns on in this view, or a fault, like featureGate.SetFromMap. */
 function featureGatesOf(
   { gates, needs }: ReleaseGates,
   set: Readonly<Record<string, boolean>>,

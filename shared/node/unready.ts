@@ -15,8 +15,8 @@ export const NODE_STATUS_UNKNOWN = "NodeStatusUnknown";
 export function unreadyPatch(node: Node, { reason, message }: Unready, nowMs: number): JsonObject | null {
   const ready = readyConditionOf(node);
   const isUnknown = ready?.status === "Unknown";
-  const isExact = reason === NODE_STATUS_UNKNOWN && ready?.reason !== UNREADY.cloned.reason;
-  if (isUnknown && (ready.reason === reason || isExact)) return null;
+  const isLessExact = reason === NODE_STATUS_UNKNOWN && ready?.reason !== UNREADY.cloned.reason;
+  if (isUnknown && (ready.reason === reason || isLessExact)) return null;
   const since = isUnknown ? {} : { lastTransitionTime: `${new Date(nowMs).toISOString().slice(0, 19)}Z` };
   return { status: { conditions: [{ type: "Ready", status: "Unknown", reason, message, ...since }] } };
 }

@@ -2,10 +2,9 @@
 // compares the status, headers and body. In the recording, times, random IDs and secrets are placeholders. Record
 // again with `vitest -u`.
 //
-// The recording is as commit 41dc790 answered, except for settings that operators have had since: /readyz and
-// /v1/settings list NODE_TOPOLOGY_LABELS, NODE_HINTS and NODE_UNSCHEDULABLE, and a Node (/v1/machines,
-// /v1/nodes/{name}) has other labels, no allocatable CPU, and ephemeral storage in the notation of Kubernetes 1.37.
-// /v1/tokens and /v1/pending answer in pages, /v1/session names the deployment, and the stored state has later versions.
+// The recording has the answers of commit 41dc790, except for later changes. /readyz and /v1/settings list newer settings.
+// A Node (/v1/machines, /v1/nodes/{name}) has other labels, no allocatable CPU, and storage as Kubernetes 1.37 writes it.
+// /v1/tokens and /v1/pending answer in pages, /v1/session names the deployment, and stored state has later versions.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";

@@ -387,8 +387,9 @@ export class Upkeep {
     if (!this.#env.KUBE_URL) return;
     const [state, requests, { nodeVersion }] = [this.#state, this.#requests, this.#memory];
     const client = (mayAsk: (what: RequestKind) => boolean) => this.connector(mayAsk)(ALARM_WITHIN_MS);
-    const node = { deployment: this.#env.DEPLOYMENT, nodeVersion, flush: (name: string) => this.flush(name) };
-    this.#memory.nodeVersion = await keepUnready({ state, requests, client, ...node }, unready);
+    const flush = (name: string) => this.flush(name);
+    const node = { deployment: this.#env.DEPLOYMENT, nodeVersion };
+    this.#memory.nodeVersion = await keepUnready({ state, requests, client, flush, ...node }, unready);
     requests.keep();
   }
 

@@ -290,7 +290,7 @@ describe("the daily check", () => {
     ["its removal waits for the apiserver → stays", { why: `${BEING_REMOVED}: no answer` }, 0, true],
     ["its object does not answer → stays until the next check", null, 1, true],
     ["its object has no machine → removed", null, 0, false],
-    ["its object has a machine that nobody removes → removed", {}, 0, false],
+    ["its object has a machine that is not being removed → removed", {}, 0, false],
   ])("of a machine that the registry does not know: %s", (_, told, deaf, isKept) =>
     withRepair({ indexed: [1, 9], registered: [1] }, async (world) => {
       const name = machineName(9);

@@ -16,6 +16,28 @@ interface FoundMachine {
 
 /** The versions of shims, rising; the last two are invalid. */
 export const VERSIONS = ["0.0.9", "0.1.0-rc.2", "0.1.0-rc.10", "0.1.0", "0.2.0", "0.10.0", "dev", ""];
+/** Words and patterns that match many, few or none of the machines. */
+export const WORDS = [
+  "BER",
+  "machine-0001",
+  "203.0.113.",
+  "2001:db8",
+  "0.1.0",
+  "bookworm",
+  "%",
+  "nowhere",
+  "not ready",
+  '"not ready"',
+  "Not reporting",
+  "cloned",
+  "two shims",
+  "DISK full",
+  "machine-0001*",
+  "*-00012*",
+  "203.0.113.*",
+  "*",
+  '"machine-0001',
+];
 export const ADDRESSES = ["9.1.1.1", "203.0.113.7", "203.0.113.200", "2001:db8::1", "2001:db8:0:1::1", ""];
 const SITES = ["berlin", "Bern", "7", "10"];
 
