@@ -5,7 +5,7 @@ import { type Phase, PHASES } from "../protocol/answers.ts";
 import { FILTER_LIMITS, LIMITS } from "../protocol/limits.ts";
 import { failure, type Result, success } from "../result.ts";
 import { addressRange, type AddressRange, versionKey } from "./sort-keys.ts";
-import { FLEET_STATES, type FleetState } from "./state.ts";
+import { FLEET_STATES, type FleetState, stateText } from "./state.ts";
 
 export interface ConditionTerm {
   type: string;
@@ -121,10 +121,8 @@ export function parseSearchWords(text: string): Result<SearchWord[]> {
 }
 
 /** Returns true if a word is a part of the state, as the API or as the page names it: `not-ready`, `not reporting`. */
-export function isWordOfState(state: string, word: string): boolean {
-  const names = [state, state.replace("-", " "), ...(state === "silent" ? ["not reporting"] : [])];
-  return names.some((name) => name.includes(word));
-}
+export const isWordOfState = (state: string, word: string): boolean =>
+  [state, stateText(state).toLowerCase()].some((name) => name.includes(word));
 
 const TIME = /^(\d{4}-\d{2}-\d{2})T\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:\d{2})$/;
 

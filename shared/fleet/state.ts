@@ -1,4 +1,4 @@
-// Decides the state of a machine. API, command line, feed, metrics and page use the same words.
+// Decides the state of a machine. API, command line, feed and metrics use the same words; the page has words for people.
 import type { Phase } from "../protocol/answers.ts";
 
 export const FLEET_STATES = [
@@ -88,3 +88,17 @@ export function parseStateChange(text: string): FleetState | null {
   const to = text.split(" → ").at(-1);
   return FLEET_STATES.find((state) => state === to) ?? null;
 }
+
+const WORDS: Readonly<Record<FleetState, string>> = {
+  ready: "Ready",
+  "not-ready": "Not ready",
+  silent: "Not reporting",
+  "cluster-unreachable": "Cluster unreachable",
+  blocked: "Blocked",
+  pending: "Pending",
+  revoked: "Revoked",
+};
+
+/** Returns the words of a state for people. The state of a newer Worker stays as it is. */
+export const stateText = (state: string): string =>
+  (WORDS as Record<string, string | undefined>)[state] ?? state;

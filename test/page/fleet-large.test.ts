@@ -1,10 +1,10 @@
 // Tests a large fleet in a browser, on a Worker of its own: rows, search, order, pages, CSV, the way to a machine
 // and back; and a page that cannot reach its Worker. In the first test, the Worker has no machine yet.
+import { stateText } from "../../shared/fleet/state.ts";
 import { text } from "node:stream/consumers";
 import type { Page } from "playwright-core";
 import type { FeedMessage } from "../../shared/protocol/feed.ts";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { stateText } from "../../infra/page/base/words.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
 import { workerAt } from "../e2e/own-worker.ts";
 import { pagesOfFile } from "./browser.ts";

@@ -1,7 +1,7 @@
 // Defines the texts of bulk actions: consequences, plans and outcomes.
+import { stateText } from "../../../shared/fleet/state.ts";
 import type { BulkMatch, BulkPlan, BulkProgress } from "../../../shared/protocol/administration-answers.ts";
 import { ACTION_WORDS, type ActionName } from "../../../shared/fleet/action-words.ts";
-import { stateText } from "../base/words.ts";
 import { counted } from "./needs-words.ts";
 
 export interface BulkChoice {

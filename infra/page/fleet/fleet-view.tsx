@@ -1,7 +1,7 @@
 // Draws the fleet view: the counts by state, the search, and the table of machines with the problems above it.
 import { useComputed } from "@preact/signals";
 import { useMemo, useRef } from "preact/hooks";
-import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
+import { FLEET_STATES, type FleetState, stateText } from "../../../shared/fleet/state.ts";
 import { type FleetSearch, readSearch, type SearchFault } from "../../../shared/fleet/search-language.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import { hrefOf, withRest } from "../base/places.ts";
@@ -9,7 +9,6 @@ import { usePage } from "../page.ts";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
 import { StateSign } from "../parts/state-word.tsx";
-import { stateText } from "../base/words.ts";
 import { type FleetQuery, fleetQueryOf, restOf } from "./fleet-query.ts";
 import { MachineTable } from "./machine-table.tsx";
 import { SearchField } from "./search-field.tsx";

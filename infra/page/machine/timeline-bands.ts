@@ -1,6 +1,6 @@
 // Places bands, marks and ticks on a time axis of a given width, and draws too narrow ones together.
+import { stateText } from "../../../shared/fleet/state.ts";
 import { absolute, type ZoneOffset } from "../base/relative-time.ts";
-import { stateText } from "../base/words.ts";
 import {
   type BandLook,
   type DrawnBand,

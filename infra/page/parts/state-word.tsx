@@ -1,6 +1,5 @@
 // Draws a machine's state as a sign and a word, so that colour is never the only sign.
-import type { FleetState } from "../../../shared/fleet/state.ts";
-import { stateText } from "../base/words.ts";
+import { type FleetState, stateText } from "../../../shared/fleet/state.ts";
 
 /** The shape of each state, as a path in a square of 16. */
 const SHAPES: Readonly<Record<FleetState, string>> = {

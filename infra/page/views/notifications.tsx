@@ -1,4 +1,5 @@
 // Draws the notifications: receivers, their waiting and failed deliveries, and mutes.
+import { stateText } from "../../../shared/fleet/state.ts";
 import { useState } from "preact/hooks";
 import { machinesText } from "../../../shared/fleet/active-mutes.ts";
 import type {
@@ -12,7 +13,7 @@ import type {
 } from "../../../shared/protocol/receiver-answers.ts";
 import { nowMs } from "../base/clock.ts";
 import { shortDuration } from "../base/relative-time.ts";
-import { sentenceOf, stateText } from "../base/words.ts";
+import { sentenceOf } from "../base/words.ts";
 import { usePage } from "../page.ts";
 import { Answered, AnsweredSection, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";

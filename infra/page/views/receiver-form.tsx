@@ -1,11 +1,10 @@
 // Draws the form of a receiver of notifications, for a new receiver and for changes, with the fault of each field.
 import { useState } from "preact/hooks";
-import { FLEET_STATES } from "../../../shared/fleet/state.ts";
+import { FLEET_STATES, stateText } from "../../../shared/fleet/state.ts";
 import type { ChangedReceiver, ListedReceiver } from "../../../shared/protocol/receiver-answers.ts";
 import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { usePage } from "../page.ts";
 import { Check, Choice, Field, type FieldProps, FormDialog, useAct, useForm } from "../parts/form.tsx";
-import { stateText } from "../base/words.ts";
 
 const FORMATS = [
   ["json", "JSON, signed as Standard Webhooks specify"],
