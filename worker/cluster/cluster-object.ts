@@ -131,20 +131,20 @@ export class ClusterObject extends StoredObject {
     const nowMs = currentMs();
     const state = this.#watch?.state().state ?? "live";
     if (state === "paused") return null;
-    // Ask again when the watch may have been live for a minute.
-    if (state === "down") return Math.max(0, (this.#watch?.dueMs() ?? nowMs) - nowMs) + WELL_FOR_MS;
+    // Objects that must wait ask again one after another, also when the watch has been live for a minute.
+    const again = (leastMs: number) => {
+      const { waitMs, bucket } = reserve(this.#silentNodesAgain, RATE_LIMITS.silentNodes, 1, nowMs);
+      this.#silentNodesAgain = bucket;
+      return leastMs + waitMs;
+    };
+    if (state === "down") return again(Math.max(0, (this.#watch?.dueMs() ?? nowMs) - nowMs) + WELL_FOR_MS);
     // After a deployment the watch starts within seconds, so that an object soon asks again.
-    if (state === "live") {
-      const leftMs = this.#watch ? WELL_FOR_MS - this.#watch.liveForMs() : 0;
-      if (leftMs > 0) return leftMs;
-      const { isTaken, bucket } = take(this.#silentNodes, RATE_LIMITS.silentNodes, nowMs);
-      this.#silentNodes = bucket;
-      if (isTaken) return 0;
-    }
-    // Objects that must wait ask again one after another.
-    const again = reserve(this.#silentNodesAgain, RATE_LIMITS.silentNodes, 1, nowMs);
-    this.#silentNodesAgain = again.bucket;
-    return Math.max(LEAST_WAIT_MS, again.waitMs);
+    if (state !== "live") return again(LEAST_WAIT_MS);
+    const leftMs = this.#watch ? WELL_FOR_MS - this.#watch.liveForMs() : 0;
+    if (leftMs > 0) return again(leftMs);
+    const { isTaken, bucket } = take(this.#silentNodes, RATE_LIMITS.silentNodes, nowMs);
+    this.#silentNodes = bucket;
+    return isTaken ? 0 : again(LEAST_WAIT_MS);
   }
 
   /** Sets the alarm that runs the watch, if none is set. */

@@ -15,6 +15,8 @@ export const EXPIRED_LEASE_LIMITS = {
   leases: 10_000,
   /** The notices of one renewal: the object of a blocked machine finds at each notice that the machine reports. */
   notices: 3,
+  /** The most notices of one `watch`, thus of one alarm: the platform allows 10,000 subrequests, lists included. */
+  aTurn: 5000,
 } as const;
 /** The time between two lists. A lease of 40 s has at least 30 s left in a list if its machine reports on time. */
 const LIST_EVERY_MS = 25_000;
@@ -57,6 +59,8 @@ export class ExpiredLeases {
   #listedAtMs = 0;
   #expectedUntilMs = 0;
   #failures = 0;
+  /** The number of notices that this `watch` may still send. */
+  #left = 0;
   #wake: () => void = () => undefined;
   /** Why the last two lists or more have failed; undefined if they have not. */
   error: ApiError | undefined;
@@ -77,9 +81,11 @@ export class ExpiredLeases {
   /** Lists and notifies until `signal` aborts. */
   async watch(signal: AbortSignal): Promise<void> {
     const { nowMs, timer } = this.#with;
+    this.#left = EXPIRED_LEASE_LIMITS.aTurn;
     signal.addEventListener("abort", () => this.#wake());
     while (!signal.aborted) {
-      const waitMs = Math.min(this.#listAtMs, this.#due[0]?.endsMs ?? Infinity) - nowMs();
+      const dueMs = this.#left > 0 ? (this.#due[0]?.endsMs ?? Infinity) : Infinity;
+      const waitMs = Math.min(this.#listAtMs, dueMs) - nowMs();
       const woken = new Promise<void>((wake) => (this.#wake = wake));
       if (waitMs > 0) await withDeadline<void>(waitMs, () => woken, undefined, timer);
       else if (this.#listAtMs <= nowMs()) await this.#list();
@@ -135,8 +141,12 @@ export class ExpiredLeases {
 
   *#notices(signal: AbortSignal): Generator<Promise<void>> {
     const { nowMs } = this.#with;
-    while ((this.#due[0]?.endsMs ?? Infinity) <= nowMs() && !signal.aborted)
+    const isDue = () => (this.#due[0]?.endsMs ?? Infinity) <= nowMs();
+    // A late list would find leases whose end was not expected.
+    while (isDue() && nowMs() < this.#listAtMs && this.#left > 0 && !signal.aborted) {
+      this.#left--;
       yield this.#notify(this.#due.shift()!);
+    }
   }
 
   async #notify(seen: Seen): Promise<void> {

@@ -34,8 +34,8 @@ export const RATE_LIMITS = {
   nodeBytes: { atOnce: 2 * 1024 * 1024, everyMs: 60_000 / (512 * 1024) },
   /** Enrolments of all machines, whose first reports are the costliest: 3,000 machines need 70 seconds. */
   enrolments: { atOnce: 200, everyMs: 25 },
-  /** Silent machines of the deployment whose Nodes get Ready Unknown. */
-  silentNodes: { atOnce: 50, everyMs: 20 },
+  /** Silent machines of the deployment whose Nodes get Ready Unknown. Fifty at once would delay other requests. */
+  silentNodes: { atOnce: 5, everyMs: 20 },
   /** Alerts' deliveries to one receiver that are about machines with one join token. */
   deliveries: { atOnce: 6, everyMs: 60_000 },
   socketUpgrades: {

@@ -120,6 +120,25 @@ it("the apiserver was away, and all leases have expired → only machines that s
   await end();
 });
 
+describe("a site dies", () => {
+  const { aTurn } = EXPIRED_LEASE_LIMITS;
+  const NAMES = Array.from({ length: aTurn + 1 }, (_, at) => `m-${at}`);
+
+  it(`with ${aTurn + 1} machines → ${aTurn} notices in this turn of the alarm; the next turn continues`, async () => {
+    const renewedS = (nowS: number) => Object.fromEntries(NAMES.map((name) => [name, Math.min(nowS, 50)]));
+    const { leases, notices, passS, end } = watching({ renewedS });
+    await passS(400);
+    expect(notices).toHaveLength(aTurn);
+    await end();
+    const over = new AbortController();
+    const next = leases.watch(over.signal);
+    await passS(30);
+    expect(new Set(notices.map(([name]) => name))).toEqual(new Set(NAMES));
+    over.abort();
+    await next;
+  });
+});
+
 describe("the lists", () => {
   test.each<[situation: string, renewedS: (nowS: number) => Record<string, number>, lists: number[]]>([
     ["while no lease has the label → each 5 min", () => ({}), [0, 300, 600]],

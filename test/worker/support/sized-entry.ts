@@ -7,7 +7,7 @@ import worker, { NodeObject as RealNodeObject } from "../../../worker/index.ts";
 
 export { ClusterObject, GatewayObject, IndexObject, RegistryObject } from "../../../worker/index.ts";
 
-Object.assign(FLEET_HISTORY_LIMITS, { lines: 300, prunedEvery: 50, linesADayOfToken: 100 });
+Object.assign(FLEET_HISTORY_LIMITS, { lines: 700, prunedEvery: 50, linesADayOfToken: 200 });
 
 export class NodeObject extends RealNodeObject {
   databaseBytes(): number {
