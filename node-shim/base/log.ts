@@ -96,7 +96,7 @@ export const LOG_LINES = {
     "another process, such as a kubelet, uses the socket now; all devices are unhealthy",
     "stop that process, or remove `--device-plugins`; then restart the shim",
   ],
-  "device plugins: FOLDER cannot be written to (FAULT): make room": [
+  "device plugins: FAULT: the shim reports, and stores its record later": [
     "the shim cannot store the names of the plugins' resources, and would not have them after a restart",
     "free disk space for the state folder",
   ],

@@ -1,6 +1,5 @@
 // Reads the small files that facts come from, below a root folder. Warns about unreadable files.
 import { readdirSync, readFileSync } from "node:fs";
-import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Failure, failure, type Result, type Success, success } from "../../shared/result.ts";
 import type { WarningSource } from "./log.ts";
@@ -37,15 +36,6 @@ export function readKernelFile(root: string, path: string): Reading<string> {
 export function listKernelFolder(root: string, path: string): Reading<string[]> {
   try {
     return success(readdirSync(join(root, path)).sort());
-  } catch (error) {
-    return unread(error);
-  }
-}
-
-/** Reads a file on a disk, asynchronously, since a disk may be slow. */
-export async function readDiskFile(root: string, path: string): Promise<Reading<string>> {
-  try {
-    return success(await readFile(join(root, path), "utf8"));
   } catch (error) {
     return unread(error);
   }

@@ -13,16 +13,20 @@ import {
   writeFileSync,
   writeSync,
 } from "node:fs";
-import { open } from "node:fs/promises";
+import { open, rename, rm, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { after } from "./clock.ts";
-import { codeOf } from "./fault.ts";
+import { codeOf, faultOf } from "./fault.ts";
+import { oneAtATime } from "./one-at-a-time.ts";
 import { folderFault, type Opened, openTrusted, ownershipFault } from "./ownership.ts";
 
 /** Open flags for a read: follows no symbolic link, and does not wait for a writer if the file is a pipe. */
 const FOR_READING = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Open flags for a write: fails if the file exists already, also as a symbolic link. */
 const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+
+/** Open flags for a replacement: also writes a file that a crash has left. */
+const FOR_REPLACING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
 
 /** Throws, with the remedy, if users other than root and the current user can change the folder. */
 export function requireTrusted(stateFolder: string): void {
@@ -137,6 +141,86 @@ function inFolder<T>(folder: string, use: (opened: Opened) => T): T {
     return use(opened);
   } finally {
     opened.close();
+  }
+}
+
+/** How a running shim replaces a file. */
+export interface Replacement {
+  mode: number;
+  /** The longest wait for one write, in milliseconds. A write that hangs longer keeps one of libuv's threads. */
+  giveUpMs: number;
+  /** The mode of a missing folder, which the first write makes. Absent: the folder must exist. */
+  makeMode?: number;
+  /** true: a power cut leaves the old or the new file. */
+  durably?: boolean;
+}
+
+/**
+ * Returns functions that replace and remove one file in libuv's threads, so that a file system that hangs delays no
+ * report. `write` returns the fault; null if the file is written.
+ */
+export function replacedFile(path: string, replacement: Replacement) {
+  const { giveUpMs, makeMode } = replacement;
+  // Opens the folder only once, since opening blocks.
+  let folder = makeMode === undefined ? openedFolder(path) : null;
+  const replaceIn = oneAtATime(
+    "write of",
+    async (text: string) => (typeof folder === "string" ? folder : replace(folder, path, text, replacement)),
+    giveUpMs,
+  );
+  return {
+    async write(text: string): Promise<string | null> {
+      folder ??= openedFolder(path, makeMode);
+      const written = await replaceIn(text);
+      return written.ok ? written.value : `${path} cannot be written within ${giveUpMs / 1000} s`;
+    },
+    remove: () => unlink(path).catch(() => undefined),
+  };
+}
+
+/** Replaces the file, so that readers get the old or the new text. Returns the fault; null if the file is written. */
+async function replace(
+  folder: Opened | null,
+  path: string,
+  text: string,
+  { mode, durably = false }: Replacement,
+): Promise<string | null> {
+  if (folder === null) return `${path} cannot be written (ENOENT)`;
+  const beside = folder.at(`${basename(path)}.new`);
+  try {
+    // Another user may have planted or opened the file before the folder's mode was corrected.
+    if (durably) await rm(beside, { force: true });
+    const file = await open(beside, FOR_REPLACING, mode);
+    try {
+      await file.chmod(mode);
+      await file.writeFile(text);
+      if (durably) await file.sync();
+    } finally {
+      await file.close();
+    }
+    await rename(beside, folder.at(basename(path)));
+    if (durably) await syncFolder(folder);
+    return null;
+  } catch (error) {
+    return `${path} cannot be written (${codeOf(error)})`;
+  }
+}
+
+async function syncFolder({ at }: Opened): Promise<void> {
+  const folder = await open(at("."), "r");
+  try {
+    await folder.sync();
+  } finally {
+    await folder.close();
+  }
+}
+
+/** Opens the folder of the file, or returns the reason why it is not trusted; null if it cannot be opened yet. */
+function openedFolder(path: string, makeMode?: number): Opened | string | null {
+  try {
+    return openState(dirname(path), makeMode);
+  } catch (error) {
+    return hasCode(error) ? null : faultOf(error);
   }
 }
 

@@ -1,7 +1,7 @@
 // Enrols this machine once, and stores its key, its enrolment and the Worker's URL: `node-shim join`.
 import { monotonicMs, pause } from "../base/clock.ts";
 import type { LogMessage } from "../base/log.ts";
-import { gatherMachine } from "../machine/fact-groups.ts";
+import { valueOr } from "../../shared/result.ts";
 import {
   loadEnrolment,
   loadKey,
@@ -13,6 +13,8 @@ import {
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type MachineFlags, machineSettings } from "../machine/settings.ts";
+import { machineID, systemUUID } from "../sources/kernel/names.ts";
+import { diskReader } from "../sources/kernel/served-files.ts";
 import { findOrigin } from "../worker-link/origin.ts";
 import { type Outbound, outboundTo } from "../worker-link/outbound.ts";
 import type { RequestFault } from "../worker-link/exchange.ts";
@@ -80,11 +82,15 @@ async function enrolOnce(
   warn: (message: LogMessage) => void,
 ): ReturnType<typeof enrol> {
   const endMs = monotonicMs() + TURN_WITHIN_MS;
-  const { machineID = "", systemUUID = "" } = (await gatherMachine("/", () => undefined)) ?? {};
+  const read = diskReader("/");
+  const ids = {
+    machineID: valueOr(await machineID(read), ""),
+    systemUUID: valueOr(await systemUUID(read), ""),
+  };
   const { send, close } = httpTransport(origin, DEADLINE_MS, outbound);
   try {
     for (let attempt = 1; ;) {
-      const outcome = await enrol(send, key, { name, origin, joinToken, machineID, systemUUID });
+      const outcome = await enrol(send, key, { name, origin, joinToken, ...ids });
       if (outcome.ok) return outcome;
       const fault = outcome.error;
       const detail = monotonicMs() < endMs && turnOf(fault);

@@ -12,7 +12,7 @@ import {
   runningInUserNamespace,
 } from "../sources/kernel/machine.ts";
 import { bootID, machineID, osImage, systemUUID } from "../sources/kernel/names.ts";
-import type { ServedFilesCheck } from "../sources/kernel/served-files.ts";
+import type { DiskReader, ServedFilesCheck } from "../sources/kernel/served-files.ts";
 import type { FileSystemReader } from "../sources/kernel/storage.ts";
 
 export interface FactsOptions extends Omit<AddressSources, "hostname"> {
@@ -25,8 +25,9 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   /** The cgroups facts, read once, as the kubelet does; absent if unknown. */
   cgroups?: Facts["cgroups"];
   readFileSystem: FileSystemReader;
-  /** Checks the files of /proc and /sys that a program serves; absent if there are none. */
+  /** Checks the files of /proc and /sys that are not the kernel's own; absent if there are none. */
   checkServed?: ServedFilesCheck;
+  readDisk: DiskReader;
   containerRuntime: RuntimeReader;
   /** Returns the facts on volumes. Typically a volumeScanner's function. */
   volumes: () => Promise<Facts["volumes"]>;
@@ -90,10 +91,7 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
       swapBytes: PROC_MEMINFO,
       hugePages: "/sys/kernel/mm/hugepages",
     },
-    read: async ({ root, checkServed, warn, note }) => {
-      const hung = await checkServed?.();
-      return hung ? orWarn(hung, "memory", warn) : gatherMachine(root, warn, note);
-    },
+    read: (options) => gatherMachine(options, options.warn, options.note),
   },
   versions: {
     what: "the versions of the kernel and the shim, and the operating system's name",
@@ -204,8 +202,8 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
   },
 };
 
-async function readVersions({ root, kernel, warn, note }: FactsOptions) {
-  const image = noted(await osImage(root), "/versions/osImage", note);
+async function readVersions({ readDisk, kernel, warn, note }: FactsOptions) {
+  const image = noted(await osImage(readDisk), "/versions/osImage", note);
   // cAdvisor's ContainerOsVersion also defaults to "Unknown".
   return { kernel, osImage: orWarn(image, "OS image", warn) ?? "Unknown", shim: VERSION };
 }
@@ -220,9 +218,16 @@ async function readStorage({ nodefsPath, readFileSystem, warn }: FactsOptions) {
 export type Note = (pointer: string, source: string) => void;
 
 /** Reads the whole group; undefined after a warning: an unreadable file must not result in a capacity of zero. */
-export async function gatherMachine(root: string, warn: Warn, note?: Note): Promise<Facts["machine"]> {
-  const id = noted(await machineID(root), "/machine/machineID", note);
-  const uuid = noted(await systemUUID(root), "/machine/systemUUID", note);
+export async function gatherMachine(
+  { root, readDisk, checkServed }: Pick<FactsOptions, "root" | "readDisk" | "checkServed">,
+  warn: Warn,
+  note?: Note,
+): Promise<Facts["machine"]> {
+  const id = noted(await machineID(readDisk), "/machine/machineID", note);
+  const uuid = noted(await systemUUID(readDisk), "/machine/systemUUID", note);
+  // The next reads block the process, so that nothing is awaited between the check and them.
+  const hung = await checkServed?.();
+  if (hung) return orWarn(hung, "memory", warn);
   const cores = orWarn(noted(logicalCores(root), "/machine/cores", note), "cores", warn);
   const total = orWarn(memory(root), "memory", warn);
   const pages = orWarn(hugePages(root), "huge pages", warn);

@@ -209,7 +209,7 @@ export async function gatherVitals({
     const signal = orWarn(observation, name, warn);
     if (signal !== undefined) signals[name] = signal;
   }
-  const kills = orWarn(oomKills(root), "OOM kills", warn);
+  const kills = orWarn(hung ?? oomKills(root), "OOM kills", warn);
   return { signals, ...(kills !== undefined && { oomKills: kills }), ...runtimeErrors(runtime) };
 }
 
@@ -246,18 +246,17 @@ export async function requireOwnReservations(flags: MachineFlags): Promise<void>
  * Throws, with the setting to change, if this machine has less than its configuration reserves, like the kubelet's
  * container manager at its start. Skips unreadable facts: gathering warns about them.
  */
-async function requireReservations({
-  root,
-  settings,
-  nodefsPath,
-  readFileSystem,
-  checkServed,
-}: Pick<FactsOptions, "root" | "settings" | "nodefsPath" | "readFileSystem" | "checkServed">): Promise<void> {
-  if (await checkServed?.()) return;
-  const machine = await gatherMachine(root, () => undefined);
-  if (machine === undefined) return;
+async function requireReservations(
+  options: Pick<
+    FactsOptions,
+    "root" | "settings" | "nodefsPath" | "readFileSystem" | "readDisk" | "checkServed"
+  >,
+): Promise<void> {
+  const { root, settings, nodefsPath, readFileSystem } = options;
   const fileSystem = await readFileSystem(nodefsPath);
   const nodefs = fileSystem.ok ? fileSystem.value.bytes : fileSystem;
+  const machine = await gatherMachine(options, () => undefined);
+  if (machine === undefined) return;
   const pids = pidAvailable(root);
   const fault = reservationFault(
     settings,

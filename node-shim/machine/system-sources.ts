@@ -8,7 +8,7 @@ import { monotonicMs } from "../base/clock.ts";
 import { addressLookup } from "../sources/kernel/addresses.ts";
 import { withDownInterfaces } from "../sources/kernel/interfaces.ts";
 import { cgroups } from "../sources/kernel/machine.ts";
-import { servedFilesCheck } from "../sources/kernel/served-files.ts";
+import { diskReader, servedFilesCheck } from "../sources/kernel/served-files.ts";
 import { fileSystemReader } from "../sources/kernel/storage.ts";
 import type { FactsOptions } from "./fact-groups.ts";
 
@@ -25,6 +25,7 @@ type SystemSources = Pick<
   | "lookup"
   | "readFileSystem"
   | "checkServed"
+  | "readDisk"
 >;
 
 /** Returns the sources for facts and vitals. Call only once in a process: the sources remember a call that hangs. */
@@ -43,6 +44,7 @@ export function systemSources(
     lookup: inBackground(addressLookup((name) => lookup(name, { all: true, verbatim: true }))),
     readFileSystem: fileSystemReader((path) => statfs(path)),
     checkServed: servedFilesCheck("/"),
+    readDisk: diskReader("/"),
   };
 }
 

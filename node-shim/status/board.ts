@@ -1,7 +1,5 @@
 // Writes the running shim's status to a file after each report. Never fsyncs; the file's faults stay out of the loop.
-import { constants } from "node:fs";
-import { open, rename, unlink } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { resolve } from "node:path";
 import { nodeOf } from "../machine/preview-node.ts";
 import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
@@ -12,20 +10,16 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { DEFAULT_SETTINGS } from "../../shared/protocol/settings.ts";
 import { type EvictionState, NO_PRESSURE, synchronizeEviction } from "../../shared/resources/eviction.ts";
 import { VERSION } from "../../shared/version.ts";
-import { codeOf, faultOf } from "../base/fault.ts";
 import type { Log } from "../base/log.ts";
-import { oneAtATime } from "../base/one-at-a-time.ts";
 import { thisProcess } from "../base/process-id.ts";
-import type { Opened } from "../base/ownership.ts";
-import { hasCode, openState } from "../base/state-file.ts";
+import { type Replacement, replacedFile } from "../base/state-file.ts";
 import type { Reported } from "../loop/loop.ts";
 import type { TransportInUse } from "../worker-link/link.ts";
 import type { ReportOutcome } from "../worker-link/reporter.ts";
 import { sparePath, type StatusFile, statusPath } from "./status-file.ts";
 
-/** The file's mode: every user who may enter the folder can read the file, which has no secret. */
-const MODE = 0o644;
-const FOR_WRITING = constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC | constants.O_NOFOLLOW;
+/** Every user who may enter the folder can read the file, which has no secret. */
+const STATUS_FILE: Replacement = { mode: 0o644, giveUpMs: 5000 };
 
 type Noted = Partial<Pick<StatusFile, "thumbprint" | "waiting" | "ended">>;
 
@@ -159,9 +153,6 @@ function shortTexts<T>(file: T): T {
   return JSON.parse(text) as T;
 }
 
-/** The longest wait for one write, so that a file system that hangs soon has another place for the status. */
-const WRITE_GIVE_UP_MS = 5000;
-
 /**
  * Returns a writer that writes one text at a time, to the first path that can be written. While the file system is slow,
  * only the latest text waits.
@@ -173,8 +164,8 @@ function latestFile(
   let waiting: string | null = null;
   let writing: Promise<void> | null = null;
   let isFailing = false;
-  const first = placeFor(path);
-  const second = placeFor(spare, 0o755);
+  const first = replacedFile(path, STATUS_FILE);
+  const second = replacedFile(spare, { ...STATUS_FILE, makeMode: 0o755 });
 
   async function writeAll(): Promise<void> {
     for (let text = waiting; text !== null; text = waiting) {
@@ -201,56 +192,6 @@ function latestFile(
     },
     done: async () => writing ?? undefined,
   };
-}
-
-/**
- * Returns functions that replace and remove one file. `write` returns the fault; null if the file is written. With
- * `makeMode`, the first write makes the folder.
- */
-function placeFor(path: string, makeMode?: number) {
-  // Opens the folder only once, so that a hung file system delays no report.
-  let folder = makeMode === undefined ? openedFolder(path) : null;
-  const replaceIn = oneAtATime(
-    "write of",
-    async (text: string) => (typeof folder === "string" ? folder : replace(folder, path, text)),
-    WRITE_GIVE_UP_MS,
-  );
-  return {
-    async write(text: string): Promise<string | null> {
-      folder ??= openedFolder(path, makeMode);
-      const written = await replaceIn(text);
-      return written.ok ? written.value : `${path} cannot be written within ${WRITE_GIVE_UP_MS / 1000} s`;
-    },
-    remove: () => unlink(path).catch(() => undefined),
-  };
-}
-
-/** Replaces the file, so that readers get the old or the new text. Returns the fault; null if the file is written. */
-async function replace(folder: Opened | null, path: string, text: string): Promise<string | null> {
-  if (folder === null) return `${path} cannot be written (ENOENT)`;
-  const beside = folder.at(`${basename(path)}.new`);
-  try {
-    const file = await open(beside, FOR_WRITING, MODE);
-    try {
-      await file.chmod(MODE);
-      await file.writeFile(text);
-    } finally {
-      await file.close();
-    }
-    await rename(beside, folder.at(basename(path)));
-    return null;
-  } catch (error) {
-    return `${path} cannot be written (${codeOf(error)})`;
-  }
-}
-
-/** Opens the folder of the file, or returns the reason why it is not trusted; null if it cannot be opened yet. */
-function openedFolder(path: string, makeMode?: number): Opened | string | null {
-  try {
-    return openState(dirname(path), makeMode);
-  } catch (error) {
-    return hasCode(error) ? null : faultOf(error);
-  }
 }
 
 /** Runs the Worker's setters on own facts to find why the Node is not Ready; undefined if Ready or without answer. */

@@ -21,6 +21,7 @@ import type { DraftNode } from "../../shared/setters/setter.ts";
 import { updateNode } from "../../shared/node/update-node.ts";
 import { fakeClock } from "./base/fake-clock.ts";
 import { rootWith } from "./sources/kernel/tree.ts";
+import { diskReader } from "../../node-shim/sources/kernel/served-files.ts";
 import { place } from "./wire/grpc/socket.ts";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
@@ -109,6 +110,7 @@ async function runningMachine() {
   };
   const options = {
     root: sources.root,
+    readDisk: diskReader(sources.root),
     settings,
     nodeName: "shop-7",
     nodeIPs: [],

@@ -7,7 +7,7 @@ import { FACTS_LIMITS } from "../../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 import { faultOf } from "../../base/fault.ts";
 import type { Log, LogMessage } from "../../base/log.ts";
-import { parseJson, readIfThere, writeDurably } from "../../base/state-file.ts";
+import { parseJson, readIfThere, replacedFile } from "../../base/state-file.ts";
 import { grpcClient } from "../../wire/grpc/client.ts";
 import type { ProtoMessage } from "../../wire/grpc/schema.ts";
 import { serve } from "../../wire/grpc/server.ts";
@@ -59,7 +59,8 @@ export async function startDeviceManager(options: DeviceManagerOptions): Promise
         log("warn", `device plugins: ${faultOf(error)}; restart the shim once it may have it again`);
         stopServing(serving);
       }
-      return { ...resources.counts(), recorded: keepRecord() };
+      const counts = resources.counts();
+      return { ...counts, recorded: await keepRecord() };
     },
     async close() {
       stopServing(serving);
@@ -72,7 +73,7 @@ interface Serving extends DeviceManagerOptions {
   resources: DeviceResources;
   /** The connected plugins of each resource, by their endpoints. */
   plugins: Map<string, Map<string, Plugin>>;
-  keepRecord: () => boolean;
+  keepRecord: () => Promise<boolean>;
   /** true while plugins are served. Once false, never true again. */
   open: boolean;
 }
@@ -117,7 +118,7 @@ async function addPlugin(
     sleep,
     onList(devices) {
       resources.listed(resourceName, devices);
-      keepRecord();
+      void keepRecord();
     },
     onLost(why) {
       const others = serving.plugins.get(resourceName);
@@ -170,30 +171,33 @@ function registrationFault({
   return null;
 }
 
+/** The longest wait for the write of the record. */
+const RECORD_GIVE_UP_MS = 2000;
+
+/** Returns the file of the record, which upstream calls a checkpoint. */
+export const recordFile = (stateFolder: string) =>
+  replacedFile(pathOf(stateFolder), { mode: 0o600, giveUpMs: RECORD_GIVE_UP_MS, durably: true });
+
 /** Returns a function that writes the record if the resources changed, and returns whether a record exists. */
 function recordKeeper(
   stateFolder: string,
   before: KnownResources | null,
   resources: DeviceResources,
   log: Log,
-): () => boolean {
+): () => Promise<boolean> {
+  const file = recordFile(stateFolder);
   let kept = before === null ? null : JSON.stringify(before);
   let failed = false;
-  return () => {
+  return async () => {
     const known = resources.known();
     const text = JSON.stringify(known);
     const isNothing = known.registered.length + known.removed.length === 0;
     // No record is made for a machine that never had devices, as in upstream.
     if (text === kept || (kept === null && isNothing)) return kept !== null;
-    try {
-      writeRecord(stateFolder, known);
-      kept = text;
-      failed = false;
-    } catch (error) {
-      if (!failed)
-        log("warn", `device plugins: ${stateFolder} cannot be written to (${faultOf(error)}): make room`);
-      failed = true;
-    }
+    const fault = await file.write(text);
+    if (fault === null) kept = text;
+    else if (!failed) log("warn", `device plugins: ${fault}: the shim reports, and stores its record later`);
+    failed = fault !== null;
     return kept !== null;
   };
 }
@@ -275,7 +279,7 @@ const names = z
 const recordSchema = z.strictObject({ registered: names, removed: names });
 
 /**
- * Reads the record of the resources that device plugins have announced, which upstream calls a checkpoint. Returns
+ * Reads the record of the resources that device plugins have announced. Returns
  * null without a record, or for a damaged record. Reading it as an empty record would leave a removed plugin's
  * resource in the Node for ever. Throws, with the remedy, if the file is unreadable or not trusted.
  */
@@ -290,11 +294,6 @@ export function readRecord(
   if (parsed.success) return parsed.data;
   warn(`${path} is damaged: the Node's extended resources are 0 until their device plugins register`);
   return null;
-}
-
-/** Writes the record. Throws if the folder is not writable. */
-export function writeRecord(stateFolder: string, known: KnownResources): void {
-  writeDurably(pathOf(stateFolder), JSON.stringify(known));
 }
 
 function pathOf(stateFolder: string): string {

@@ -4,6 +4,8 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { after } from "../../base/clock.ts";
 import { codeOf } from "../../base/fault.ts";
+import { oneAtATime } from "../../base/one-at-a-time.ts";
+import { valueOr } from "../../../shared/result.ts";
 import { type Opened, openTrusted, type OpenTrusted } from "../../base/ownership.ts";
 import { grpcServer, type Served } from "../../wire/grpc/server.ts";
 
@@ -16,6 +18,8 @@ const CHECKPOINT = "kubelet_internal_checkpoint";
 export const SOCKET_PATH_BYTES = 107;
 /** The longest wait to connect. No answer counts as taken: a stopped process keeps its socket but does not accept. */
 const CONNECT_GIVE_UP_MS = 2000;
+/** The longest wait for the socket's file: its file system may hang. */
+const OWNER_GIVE_UP_MS = 2000;
 
 export interface RegistrationSocket {
   /** Returns the present owner of the socket file. */
@@ -53,7 +57,9 @@ export async function takeRegistrationSocket(
     };
     let ended: Promise<void> | undefined;
     // Plugins find the socket by its path, which may lead to another folder by now.
-    return { owner: () => ownerOf(path, ino), close: () => (ended ??= end()) };
+    const owner = oneAtATime("the check of", (file) => ownerOf(file, ino), OWNER_GIVE_UP_MS);
+    // A folder that does not answer shows no other owner.
+    return { owner: async () => valueOr(await owner(path), "us"), close: () => (ended ??= end()) };
   } catch (error) {
     await server.close();
     opened?.close();

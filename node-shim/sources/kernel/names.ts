@@ -1,7 +1,8 @@
 // Reads this machine's name, its IDs, the ID of its boot, and the name of its operating system.
 import { getHostname } from "../../../shared/node/node-name.ts";
 import type { Result } from "../../../shared/result.ts";
-import { readDiskFile, type Reading, readKernelFile } from "../../base/reading.ts";
+import { type Reading, readKernelFile } from "../../base/reading.ts";
+import type { DiskReader } from "./served-files.ts";
 
 /** Returns the override or, if it is empty, the machine's own name; trimmed and in lower case. */
 export function hostname(
@@ -21,24 +22,24 @@ export function bootID(root: string): Reading<string> {
 }
 
 /** Reads the machine ID: the first readable file counts, even an empty one (cAdvisor `machine_id_file`). */
-export async function machineID(root: string): Promise<Reading<string>> {
-  const systemd = await readDiskFile(root, MACHINE_ID);
+export async function machineID(read: DiskReader): Promise<Reading<string>> {
+  const systemd = await read(MACHINE_ID);
   if (systemd.ok) return trimmed(systemd, MACHINE_ID);
-  const dbus = await readDiskFile(root, DBUS_MACHINE_ID);
+  const dbus = await read(DBUS_MACHINE_ID);
   return dbus.ok ? trimmed(dbus, DBUS_MACHINE_ID) : systemd;
 }
 
 /** Reads the system UUID: from DMI (root only), else POWER's device tree, else the machine ID (sysfs.GetSystemUUID). */
-export async function systemUUID(root: string): Promise<Reading<string>> {
+export async function systemUUID(read: DiskReader): Promise<Reading<string>> {
   for (const path of [
     "/sys/class/dmi/id/product_uuid",
     "/proc/device-tree/system-id",
     "/proc/device-tree/vm,uuid",
   ]) {
-    const file = readKernelFile(root, path);
+    const file = await read(path);
     if (file.ok) return trimmed(file, path);
   }
-  return trimmed(await readDiskFile(root, MACHINE_ID), MACHINE_ID);
+  return trimmed(await read(MACHINE_ID), MACHINE_ID);
 }
 
 /** Removes white space from a file's text, and the NUL at the end of a text in a device tree. */
@@ -48,12 +49,12 @@ function trimmed(file: Reading<string>, source: string): Reading<string> {
 }
 
 /** Returns the first PRETTY_NAME without its quotes; `Linux` if there is none (cAdvisor getOperatingSystem). */
-export async function osImage(root: string): Promise<Reading<string>> {
+export async function osImage(read: DiskReader): Promise<Reading<string>> {
   let source = "/etc/os-release";
-  let file = await readDiskFile(root, source);
+  let file = await read(source);
   if (!file.ok && file.error.reason === "missing") {
     source = "/usr/lib/os-release";
-    file = await readDiskFile(root, source);
+    file = await read(source);
   }
   if (!file.ok) return file;
   const name = /PRETTY_NAME=([^\n]*)/.exec(file.value)?.[1];

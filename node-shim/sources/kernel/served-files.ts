@@ -1,4 +1,4 @@
-// Reads the files of /proc and /sys that a program serves (lxcfs) in a thread, before the process itself reads them.
+// Reads files whose server may hang in a thread: those of /proc and /sys that are not the kernel's, and files on disks.
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { oneAtATime } from "../../base/one-at-a-time.ts";
@@ -7,10 +7,18 @@ import { servedPaths } from "../../base/served-paths.ts";
 
 /** The longest wait for such a file. A program that hangs causes this delay once; later checks fail at once. */
 const GIVE_UP_MS = 2000;
-/** The files that the shim reads and that lxcfs may serve. */
-const FILES = ["/proc/meminfo", "/proc/loadavg", "/sys/devices/system/cpu/online"];
+/** The files that the shim reads and that lxcfs, or a mount, often replaces. */
+const FILES = [
+  "/proc/meminfo",
+  "/proc/loadavg",
+  "/proc/vmstat",
+  "/proc/sys/kernel/pid_max",
+  "/proc/sys/kernel/threads-max",
+  "/proc/sys/kernel/random/boot_id",
+  "/sys/devices/system/cpu/online",
+];
 
-/** Returns the failed reading of a file whose program hangs; null if each program answers, or if there is none. */
+/** Returns the failed reading of a file whose server hangs; null if each file is read, or is the kernel's own. */
 export type ServedFilesCheck = () => Promise<Extract<Reading<never>, { ok: false }> | null>;
 
 /** Makes the check. Must be called once in a process, since the check remembers a read that hangs. */
@@ -24,4 +32,12 @@ export function servedFilesCheck(root: string, giveUpMs: number = GIVE_UP_MS): S
     }
     return null;
   };
+}
+
+/** Reads a text file of a disk. */
+export type DiskReader = (path: string) => Promise<Reading<string>>;
+
+/** Makes the reader. Must be called once in a process, since the reader remembers a read that hangs. */
+export function diskReader(root: string, giveUpMs: number = GIVE_UP_MS): DiskReader {
+  return oneAtATime("the read of", (path) => readFile(join(root, path), "utf8"), giveUpMs);
 }

@@ -1,4 +1,4 @@
-// Tests which files of /proc and /sys count as served by a program, by the mounts.
+// Tests which files of /proc and /sys are not the kernel's own, by the mounts.
 import { expect, it } from "vitest";
 import { servedPaths } from "../../../node-shim/base/served-paths.ts";
 import { rootOf, rootWith } from "../sources/kernel/tree.ts";
@@ -19,6 +19,10 @@ it.each<[mountinfo: string, paths: string[]]>([
   [mounted("/proc", "fuse"), ["/proc/meminfo"]],
   [mounted("/sys/devices/system/cpu", "fuse.lxcfs"), ["/sys/devices/system/cpu/online"]],
   [mounted("/sys/devices/system/cp", "fuse.lxcfs"), []],
+  [mounted("/", "nfs4") + mounted("/proc", "proc"), []],
+  [mounted("/proc/meminfo", "nfs4"), ["/proc/meminfo"]],
+  [mounted("/proc", "proc") + mounted("/proc/meminfo", "tmpfs"), ["/proc/meminfo"]],
+  [mounted("/proc/meminfo", "tmpfs") + mounted("/proc/meminfo", "proc"), []],
 ])("mountinfo is %j → served: %j", (mountinfo, paths) => {
   const root = rootWith("vm", { "/proc/self/mountinfo": mountinfo });
   expect(servedPaths(root, PATHS)).toEqual(paths);

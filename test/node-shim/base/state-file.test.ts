@@ -14,7 +14,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
-import { readRecord, writeRecord } from "../../../node-shim/sources/devices/manager.ts";
+import { readRecord } from "../../../node-shim/sources/devices/manager.ts";
+import { writeRecord } from "../sources/devices/plugin.ts";
 import {
   loadEnrolment,
   loadKey,

@@ -14,6 +14,7 @@ import { systemSources } from "../../../../node-shim/machine/system-sources.ts";
 import { warnOncePerSource } from "../../../../node-shim/base/reading.ts";
 import { type Facts, factsSchema } from "../../../../shared/protocol/facts.ts";
 import { reportSchema, type Vitals } from "../../../../shared/protocol/report.ts";
+import { diskReader } from "../../../../node-shim/sources/kernel/served-files.ts";
 import { rootOf, rootWith, type Machine } from "../../sources/kernel/tree.ts";
 
 const settings: Facts["settings"] = {
@@ -30,6 +31,7 @@ function options(root: string, changes: Partial<FactsOptions> = {}): FactsOption
   const said: string[] = [];
   return {
     root,
+    readDisk: diskReader(root),
     settings,
     nodeName: "shop-7",
     nodeIPs: [],

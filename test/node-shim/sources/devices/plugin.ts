@@ -3,7 +3,12 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
-import { type DeviceManager, startDeviceManager } from "../../../../node-shim/sources/devices/manager.ts";
+import {
+  type DeviceManager,
+  recordFile,
+  startDeviceManager,
+} from "../../../../node-shim/sources/devices/manager.ts";
+import type { KnownResources } from "../../../../node-shim/sources/devices/resources.ts";
 import { eventually } from "../../base/eventually.ts";
 import { type VendorPlugin, vendorPlugin } from "./vendor-plugin.ts";
 
@@ -53,6 +58,12 @@ export function machine(): Machine {
       return running;
     },
   };
+}
+
+/** Writes the record of the devices. Throws if it cannot be written. */
+export async function writeRecord(stateFolder: string, known: KnownResources): Promise<void> {
+  const fault = await recordFile(stateFolder).write(JSON.stringify(known));
+  if (fault !== null) throw new Error(fault);
 }
 
 export const GPU = "example.com/gpu";

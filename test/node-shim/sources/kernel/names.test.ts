@@ -8,6 +8,7 @@ import {
   osImage,
   systemUUID,
 } from "../../../../node-shim/sources/kernel/names.ts";
+import { diskReader } from "../../../../node-shim/sources/kernel/served-files.ts";
 import { rootWith, type Machine } from "./tree.ts";
 
 const missing = unreadable(expect.any(String) as string, "missing");
@@ -39,7 +40,7 @@ test.each<Row>([
   ["an empty file → empty, as cAdvisor leaves it", "vm", { "/etc/machine-id": "\n" }, success("")],
   ["neither → error", "vm", { "/etc/machine-id": null, "/var/lib/dbus/machine-id": null }, missing],
 ])("machine ID: %s", async (_, machine, changes, outcome) => {
-  expect(await machineID(rootWith(machine, changes))).toMatchObject(outcome);
+  expect(await machineID(diskReader(rootWith(machine, changes)))).toMatchObject(outcome);
 });
 
 test.each<Row>([
@@ -76,7 +77,7 @@ test.each<Row>([
     missing,
   ],
 ])("system UUID: %s", async (_, machine, changes, outcome) => {
-  expect(await systemUUID(rootWith(machine, changes))).toMatchObject(outcome);
+  expect(await systemUUID(diskReader(rootWith(machine, changes)))).toMatchObject(outcome);
 });
 
 test.each<Row>([
@@ -97,12 +98,12 @@ test.each<Row>([
   ["an empty name → empty", "vm", { "/etc/os-release": 'PRETTY_NAME=""\n' }, success("")],
   ["neither file → error", "vm", { "/etc/os-release": null }, missing],
 ])("OS image: %s", async (_, machine, changes, outcome) => {
-  expect(await osImage(rootWith(machine, changes))).toMatchObject(outcome);
+  expect(await osImage(diskReader(rootWith(machine, changes)))).toMatchObject(outcome);
 });
 
 test("OS image: /etc/os-release that is there but unreadable → error, not the other file", async () => {
   const root = rootWith("arm-board", { "/etc/os-release/folder": "" });
-  expect(await osImage(root)).toEqual(unreadable(expect.stringContaining("EISDIR") as string));
+  expect(await osImage(diskReader(root))).toEqual(unreadable(expect.stringContaining("EISDIR") as string));
 });
 
 test.each([

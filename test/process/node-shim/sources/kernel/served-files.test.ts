@@ -7,7 +7,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { gatherFacts, gatherVitals } from "../../../../../node-shim/machine/machine.ts";
 import type { FactsOptions } from "../../../../../node-shim/machine/fact-groups.ts";
 import { systemSources } from "../../../../../node-shim/machine/system-sources.ts";
-import { servedFilesCheck } from "../../../../../node-shim/sources/kernel/served-files.ts";
+import { diskReader, servedFilesCheck } from "../../../../../node-shim/sources/kernel/served-files.ts";
 import { rootOf, rootWith } from "../../../../node-shim/sources/kernel/tree.ts";
 
 const GIVE_UP_MS = 20;
@@ -30,26 +30,33 @@ function withHung(...files: string[]): { root: string; end: () => void } {
   return { root, end };
 }
 
+/** Returns the options of a machine with this root, and the warnings. */
+function machineAt(root: string): { options: FactsOptions; warnings: string[] } {
+  const warnings: string[] = [];
+  const options: FactsOptions = {
+    ...systemSources("/"),
+    root,
+    checkServed: servedFilesCheck(root, GIVE_UP_MS),
+    readDisk: diskReader(root, GIVE_UP_MS),
+    settings: { hostname: "m" } as FactsOptions["settings"],
+    nodeName: "m",
+    nodeIPs: [],
+    lookup: () => Promise.resolve({ ok: true, value: [] }),
+    containerRuntime: () => null,
+    volumes: () => Promise.resolve({ synced: true, inUse: [] }),
+    attachLimits: () => Promise.resolve(undefined),
+    warn: (source, message) => void warnings.push(`${source}: ${message}`),
+  };
+  return { options, warnings };
+}
+
 describe("lxcfs hangs", () => {
-  it.each(["/proc/meminfo", "/proc/loadavg"])(
+  it.each(["/proc/meminfo", "/proc/loadavg", "/proc/vmstat", "/proc/sys/kernel/random/boot_id"])(
     "in %s → vitals and facts without memory and processes, and a warning names the file",
     async (file) => {
       const { root, end } = withHung(file);
       onTestFinished(end);
-      const warnings: string[] = [];
-      const options: FactsOptions = {
-        ...systemSources("/"),
-        root,
-        checkServed: servedFilesCheck(root, GIVE_UP_MS),
-        settings: { hostname: "m" } as FactsOptions["settings"],
-        nodeName: "m",
-        nodeIPs: [],
-        lookup: () => Promise.resolve({ ok: true, value: [] }),
-        containerRuntime: () => null,
-        volumes: () => Promise.resolve({ synced: true, inUse: [] }),
-        attachLimits: () => Promise.resolve(undefined),
-        warn: (source, message) => void warnings.push(`${source}: ${message}`),
-      };
+      const { options, warnings } = machineAt(root);
       const [facts, vitals] = [await gatherFacts(options), await gatherVitals(options)];
       expect(facts).not.toHaveProperty("machine");
       expect(Object.keys(vitals.signals).sort()).toEqual(["nodefs.available", "nodefs.inodesFree"]);
@@ -68,6 +75,17 @@ describe("lxcfs hangs", () => {
     closeSync(writer);
     while ((await check()) !== null) await new Promise((turn) => void setImmediate(turn));
   });
+});
+
+it.each<[file: string, warning: string, facts: object]>([
+  ["/etc/os-release", "OS image", { versions: { osImage: "Unknown" }, machine: { cores: 2 } }],
+  ["/etc/machine-id", "machine ID", { machine: { machineID: "", cores: 2 } }],
+])("a read of %s hangs → the other facts, and a warning of the %s", async (file, warning, facts) => {
+  const { root, end } = withHung(file);
+  onTestFinished(end);
+  const { options, warnings } = machineAt(root);
+  expect(await gatherFacts(options)).toMatchObject(facts);
+  expect(warnings).toContain(`${warning}: the read of ${file} has not returned within ${GIVE_UP_MS} ms`);
 });
 
 it("no program serves a file → nothing is read beforehand", async () => {
