@@ -44,20 +44,27 @@ export function updateNode(
   errors.push(...setNodeStatus(node, setters));
   // All labels are compared, because rollcall's setters set labels. Upstream compares only the required labels.
   const labelsChanged = !isSameMap(original.metadata?.labels ?? {}, node.metadata.labels ?? {});
-  const compared = withoutDroppedField(original.status ?? {}, node.status);
+  const compared = withoutDroppedFields(original.status ?? {}, node.status);
   const changed = podCIDRChanged || nodeStatusHasChanged(original.status ?? {}, compared) || labelsChanged;
   return { node, changed, errors };
 }
 
 /**
- * Returns the status without runningInUserNamespace if the apiserver's Node lacks it: an apiserver before 1.37 drops the
- * field, so that each report would write the status. Each periodic write still has the field, for newer apiservers.
+ * Returns the status without the fields that an apiserver may drop, if its Node lacks them: each report would write the
+ * status again. Apiservers drop `runtimeHandlers` before 1.31, `swap` and `features` before 1.33, and
+ * `runningInUserNamespace` before 1.37. Each periodic write still has the fields, for newer apiservers.
  */
-function withoutDroppedField(original: NodeStatus, status: DraftNode["status"]): NodeStatus {
-  const isDropped = original.nodeInfo?.runningInUserNamespace === undefined;
-  if (!isDropped || status.nodeInfo?.runningInUserNamespace === undefined) return status;
-  const { runningInUserNamespace: _, ...nodeInfo } = status.nodeInfo;
-  return { ...status, nodeInfo };
+function withoutDroppedFields(original: NodeStatus, status: DraftNode["status"]): NodeStatus {
+  const compared = { ...status };
+  if (!original.features) delete compared.features;
+  if (!original.runtimeHandlers?.length) delete compared.runtimeHandlers;
+  if (compared.nodeInfo) {
+    const nodeInfo = { ...compared.nodeInfo };
+    if (!original.nodeInfo?.swap) delete nodeInfo.swap;
+    if (original.nodeInfo?.runningInUserNamespace === undefined) delete nodeInfo.runningInUserNamespace;
+    compared.nodeInfo = nodeInfo;
+  }
+  return compared;
 }
 
 /** Returns a copy of the Node that shares no part which setters change. */

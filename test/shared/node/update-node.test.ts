@@ -58,33 +58,47 @@ describe("required labels", () => {
   });
 });
 
-describe("runningInUserNamespace", () => {
-  const setterOf =
-    (isInside: boolean | undefined, phase: string): Setter =>
-    (node) => {
-      const { runningInUserNamespace: _, ...info } = node.status.nodeInfo ?? nodeInfo({});
-      node.status.nodeInfo = isInside === undefined ? info : { ...info, runningInUserNamespace: isInside };
-      node.status.phase = phase;
-      return null;
-    };
-  test.each<[situation: string, was: boolean | undefined, is: boolean | undefined, phase: string, boolean]>([
+describe("a field that an older apiserver drops", () => {
+  type Fields = Pick<NodeStatus, "features" | "runtimeHandlers"> & {
+    info?: Pick<NonNullable<NodeStatus["nodeInfo"]>, "swap" | "runningInUserNamespace">;
+  };
+  const statusOf = ({ info, ...fields }: Fields, phase = ""): NodeStatus => ({
+    phase,
+    nodeInfo: { ...nodeInfo({}), ...info },
+    ...fields,
+  });
+  const FIELDS: [name: string, one: Fields, another: Fields][] = [
     [
-      "the apiserver's Node lacks it → no change, because an apiserver may drop it",
-      undefined,
-      false,
-      "",
-      false,
+      "runningInUserNamespace",
+      { info: { runningInUserNamespace: false } },
+      { info: { runningInUserNamespace: true } },
     ],
-    ["another part has changed → the write has it as well", undefined, false, "Running", true],
-    ["the apiserver keeps it, equal → no change", false, false, "", false],
-    ["the apiserver keeps it, another value → changed", false, true, "", true],
-    ["an older shim does not send it → removed", false, undefined, "", true],
-  ])("%s", (_, was, is, phase, changed) => {
-    const before = nodeInfo(was === undefined ? {} : { runningInUserNamespace: was });
-    const original: Node = { metadata: { labels }, status: { phase: "", nodeInfo: before } };
-    const update = updateNode(original, unchanged, "linux", "amd64", [setterOf(is, phase)]);
-    expect(update.changed).toBe(changed);
-    expect(update.node.status.nodeInfo?.runningInUserNamespace).toBe(is);
+    ["swap", { info: { swap: { capacity: 1 } } }, { info: { swap: { capacity: 2 } } }],
+    [
+      "features",
+      { features: { supplementalGroupsPolicy: true } },
+      { features: { supplementalGroupsPolicy: false } },
+    ],
+    ["runtimeHandlers", { runtimeHandlers: [{ name: "runc" }] }, { runtimeHandlers: [{ name: "kata" }] }],
+  ];
+  describe.each(FIELDS)("%s", (_name, one, another) => {
+    test.each<[situation: string, was: Fields, is: Fields, phase: string, changed: boolean]>([
+      ["the apiserver's Node lacks it → no change, because an apiserver may drop it", {}, one, "", false],
+      ["another part has changed → the write has it as well", {}, one, "Running", true],
+      ["the apiserver keeps it, equal → no change", one, one, "", false],
+      ["the apiserver keeps it, another value → changed", one, another, "", true],
+      ["an older shim does not send it → removed", one, {}, "", true],
+    ])("%s", (_situation, was, is, phase, changed) => {
+      const status = statusOf(is, phase);
+      const setter: Setter = (node) => {
+        node.status = status;
+        return null;
+      };
+      const original: Node = { metadata: { labels }, status: statusOf(was) };
+      const update = updateNode(original, unchanged, "linux", "amd64", [setter]);
+      expect(update.changed).toBe(changed);
+      expect(update.node.status).toEqual(status);
+    });
   });
 });
 
