@@ -1,4 +1,5 @@
 // Groups machines of one network whose silences began within a minute into an outage, and decides how it ended.
+import { isInMaintenance } from "../kubernetes/lifecycle-conditions.ts";
 import { networkOf } from "./sort-keys.ts";
 import type { MachineSummary } from "./summary.ts";
 
@@ -30,9 +31,9 @@ export interface Silence {
   sinceMs: number;
 }
 
-/** Returns the machine's silence; null if the machine is not silent, or its address is not known. */
+/** Returns the machine's silence; null if the machine is not silent, is in maintenance, or has no known address. */
 export function silenceOf(summary: MachineSummary | null): Silence | null {
-  if (summary?.state !== "silent") return null;
+  if (summary?.state !== "silent" || isInMaintenance(summary.conditions)) return null;
   const network = networkOf(summary.address);
   return network === "" ? null : { network, sinceMs: summary.silentSinceMs ?? summary.sinceMs };
 }

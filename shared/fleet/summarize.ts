@@ -1,4 +1,5 @@
 // Makes a machine's summary for the fleet index, from fields that do not change with every report.
+import { isOfOperators } from "../kubernetes/lifecycle-conditions.ts";
 import type { Node, NodeCondition } from "../kubernetes/types.ts";
 import type { Phase } from "../protocol/answers.ts";
 import type { Facts } from "../protocol/facts.ts";
@@ -81,20 +82,25 @@ export function summarize(
 
 const isReady = ({ type }: { type: string }) => type === "Ready";
 
+/** Reports whether an operator or a controller has set the Node's condition after the decision `own`. */
+const isByOperator = ({ type, lastTransitionTime }: DecidedCondition, own: DecidedCondition) =>
+  isOfOperators(type) && timeOf(lastTransitionTime) > timeOf(own.lastTransitionTime);
+
 /**
  * Returns the Node's last conditions, replaced by later decisions. A Ready that the node controller has set to Unknown
  * stays Unknown. The controller's other Unknown conditions do not replace the last report's, which may have the cause.
- * While the cluster cannot be written, a reported Ready of False stays False: that fault is the machine's own.
+ * While the cluster cannot be written, a reported Ready of False stays False: that fault is the machine's own. A
+ * condition that operators set is the newer one of Node and decision.
  */
 function conditionsOf(machine: KnownMachine, sinceMs: number): SummarizedCondition[] {
   const { node, decided } = machine;
   const known = node?.status?.conditions ?? [];
   const isFalse = isClusterAway(machine.phase) && hasFault(machine);
-  const merged = known.map((condition) =>
-    isReady(condition) && condition.status === "Unknown" && !isFalse
-      ? condition
-      : (decided.find(({ type }) => type === condition.type) ?? condition),
-  );
+  const merged = known.map((condition) => {
+    const own = decided.find(({ type }) => type === condition.type) ?? condition;
+    const isMarked = isReady(condition) && condition.status === "Unknown" && !isFalse;
+    return isMarked || isByOperator(condition, own) ? condition : own;
+  });
   const more = decided.filter(({ type }) => !known.some((condition) => condition.type === type));
   const all: readonly DecidedCondition[] = [...merged, ...more];
   const ordered = [

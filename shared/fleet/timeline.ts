@@ -1,4 +1,5 @@
 // Turns a machine's history into bands (a state or status from one time to another) and marks (events).
+import { isOfOperators } from "../kubernetes/lifecycle-conditions.ts";
 import {
   GONE,
   type NoticedSilence,
@@ -61,6 +62,8 @@ export function timelineOf(
   enrolledMs: number,
 ): { bands: TimelineBand[]; marks: TimelineLine[] } {
   const tracks = new Tracks();
+  // No silence, clone or restart of the machine changes the conditions that operators set.
+  const ofOperators = new Tracks();
   const marks: TimelineLine[] = [];
   let isEnrolled = false;
   for (const line of lines) {
@@ -68,11 +71,13 @@ export function timelineOf(
       tracks.endConditions(enrolledMs);
       isEnrolled = true;
     }
-    if (!tracks.take(line) && line.atMs >= sinceMs && line.atMs <= untilMs) marks.push(line);
+    if (line.text === FULL_DAY) ofOperators.take(line);
+    const isTaken = (isAboutOperators(line) ? ofOperators : tracks).take(line);
+    if (!isTaken && line.atMs >= sinceMs && line.atMs <= untilMs) marks.push(line);
   }
   if (!isEnrolled) tracks.endConditions(enrolledMs);
-  const bands = tracks
-    .bandsUntil(untilMs)
+  const bands = [...tracks.bandsUntil(untilMs), ...ofOperators.bandsUntil(untilMs)]
+    .toSorted((a, b) => a.fromMs - b.fromMs)
     .map((band) => ({
       ...band,
       fromMs: Math.max(band.fromMs, sinceMs),
@@ -81,6 +86,9 @@ export function timelineOf(
     .filter(({ fromMs, toMs }) => fromMs < toMs);
   return { bands, marks };
 }
+
+const isAboutOperators = ({ kind, text }: TimelineLine) =>
+  kind === "condition" && isOfOperators(parseTransition(text)?.type ?? "");
 
 class Tracks {
   #bands: TimelineBand[] = [];
@@ -120,7 +128,7 @@ class Tracks {
     if (this.#confirmedMs !== undefined) this.#endUnconfirmed();
     for (const track of this.#open.keys())
       this.#end(track, track === STATE_TRACK ? (this.#returnedMs ?? untilMs) : untilMs);
-    return this.#bands.toSorted((a, b) => a.fromMs - b.fromMs);
+    return this.#bands;
   }
 
   /** Ends the bands of all conditions, because the conditions are no longer decided, or their decision is not known. */
@@ -130,7 +138,7 @@ class Tracks {
   }
 
   #takeTransition(read: ReadTransition | null, atMs: number): boolean {
-    if (!read || read.isByOthers || read.type === STATE_TRACK) return false;
+    if (!read || read.type === STATE_TRACK || (read.isByOthers && !isOfOperators(read.type))) return false;
     const { type, to, text } = read;
     if (!this.#decided.has(type) && this.#decided.size >= MAX_TRACKS) return false;
     this.#contactMs = atMs;

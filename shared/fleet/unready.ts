@@ -1,4 +1,5 @@
 // Describes machines whose reports do not count: Ready on their Nodes, and what a view shows of their conditions.
+import { isOfOperators } from "../kubernetes/lifecycle-conditions.ts";
 import type { Phase } from "../protocol/answers.ts";
 
 /** The reason and the message of the condition Ready. */
@@ -54,7 +55,10 @@ interface RememberedCondition {
   lastTransitionTime?: string;
 }
 
-/** Returns remembered conditions as what they are now: Unknown. A message keeps the last report's status and text. */
+/**
+ * Returns remembered conditions as what they are now: Unknown. A message keeps the last report's status and text.
+ * Conditions that operators set do not depend on reports.
+ */
 export function asUnknown<Condition extends RememberedCondition>(
   conditions: readonly Condition[],
   { reason, message }: Unready,
@@ -63,6 +67,7 @@ export function asUnknown<Condition extends RememberedCondition>(
   const lastTransitionTime = new Date(sinceMs).toISOString();
   return conditions.map((condition) => {
     const { type, status, message: text = "" } = condition;
+    if (isOfOperators(type)) return condition;
     const remembered = `${status} in its last report${text && `: ${text}`}`;
     const now = { status: "Unknown", reason, lastTransitionTime };
     return { ...condition, ...now, message: type === "Ready" ? message : remembered };

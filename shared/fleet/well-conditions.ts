@@ -1,13 +1,15 @@
 // Decides whether the status of a Node's condition is good, and describes conditions that are not.
 
-/** Returns true for a condition without a problem: Ready is True, any other condition is False. */
-export const isWell = ({ type, status }: { type: string; status: string }): boolean =>
-  status === wellStatus(type);
-const wellStatus = (type: string) => (type === "Ready" ? "True" : "False");
+import { isLifecycle } from "../kubernetes/lifecycle-conditions.ts";
+
+/** Returns true for a condition without a problem: Ready is True, any other is False. A lifecycle condition has none. */
+export const isWell = ({ type, status }: { type: string; status: string }): boolean => isWellAs(type, status);
+const isWellAs = (type: string, status: string | undefined) =>
+  status === (type === "Ready" ? "True" : "False") || isLifecycle(type);
 
 /** Returns true if any condition's status is not good. Allocates nothing, since it runs often for all machines. */
 export function hasWrongCondition(conditions: Readonly<Record<string, string>>): boolean {
-  for (const type of Object.keys(conditions)) if (conditions[type] !== wellStatus(type)) return true;
+  for (const type of Object.keys(conditions)) if (!isWellAs(type, conditions[type])) return true;
   return false;
 }
 

@@ -1,5 +1,6 @@
 // Decides which states of a machine concern a receiver, when the receiver is notified, and what the alert contains.
 import type { AlertState, Alert } from "../../shared/fleet/alert.ts";
+import { isInMaintenance } from "../../shared/kubernetes/lifecycle-conditions.ts";
 import type { FleetState } from "../../shared/fleet/state.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { NOTIFICATION_LIMITS as LIMIT } from "../../shared/protocol/limits.ts";
@@ -53,14 +54,15 @@ export interface KnownOutage {
   sinceMs: number;
 }
 
-/** Returns the machine's state if the state concerns the receiver; null otherwise. */
+/** Returns the machine's state if the state concerns the receiver; null otherwise, and during maintenance. */
 export function concernOf(
   { settings }: KeptReceiver,
   name: string,
   summary: MachineSummary | null,
 ): AlertState | null {
   const state = summary && alertState(summary.state);
-  return summary && state && filterMatches(settings, name, state, summary) ? state : null;
+  if (!summary || !state || isInMaintenance(summary.conditions)) return null;
+  return filterMatches(settings, name, state, summary) ? state : null;
 }
 
 /** The evidence for deciding whether the whole cluster cannot be written, or only single Nodes. */
@@ -145,6 +147,11 @@ export function overAlert(firing: Alert, untilMs: number, now: MachineSummary | 
     status: "resolved",
     isRepeated: false,
     untilMs: Math.max(untilMs, firing.sinceMs),
-    why: firing.kind === "machine" ? (now?.state ?? "gone") : "",
+    why: firing.kind === "machine" ? stateNow(now) : "",
   };
+}
+
+function stateNow(now: MachineSummary | null): string {
+  if (!now) return "gone";
+  return isInMaintenance(now.conditions) ? "in maintenance" : now.state;
 }

@@ -1,7 +1,9 @@
 // Computes the fleet index's samples for GET /metrics, from columns and from counters that each change updates.
 import { FLEET_STATES } from "../../shared/fleet/state.ts";
+import { isInMaintenance, MAINTENANCE_IN_PROGRESS } from "../../shared/kubernetes/lifecycle-conditions.ts";
 import type { Measured } from "../metrics/metrics.ts";
-import type { FleetChange, MachineRows } from "./machine-rows.ts";
+import { column } from "../storage/query.ts";
+import { type FleetChange, type MachineRows, pairsText } from "./machine-rows.ts";
 import type { Notifications } from "./notifications.ts";
 import type { Outages } from "./outages.ts";
 import type { Rollouts } from "./rollouts.ts";
@@ -13,6 +15,8 @@ export const MOST_COUNTED = 300;
 export const COUNTED_FOR_MS = 24 * 3600_000;
 /** The pair that counts the transitions of all pairs without a counter of their own. */
 const OTHERS = { type: "other", status: "" };
+/** The state in these metrics of a machine in maintenance, so that no alert about another state fires. */
+const MAINTENANCE = "maintenance";
 /** The conditions that every Node has. Their counters start at 0, as a rate needs a first value, and always stay. */
 const OF_EVERY_NODE = JSON.stringify(["Ready", "MemoryPressure", "DiskPressure", "PIDPressure"]);
 
@@ -42,10 +46,14 @@ export class FleetMetrics {
     this.#in = parts;
   }
 
-  /** Counts a change's condition transitions and stores the clock skew. Call noteChange in the change's transaction. */
+  /**
+   * Counts a change's condition transitions, except during maintenance, and stores the clock skew. Call noteChange in
+   * the change's transaction.
+   */
   noteChange({ name, before, after }: FleetChange, nowMs: number): void {
     const statusBefore = new Map(before?.conditions.map(({ type, status }) => [type, status]));
-    for (const { type, status } of after?.conditions ?? [])
+    const counted = after && !isInMaintenance(after.conditions) ? after.conditions : [];
+    for (const { type, status } of counted)
       if ((statusBefore.get(type) ?? status) !== status) this.#count({ type, status }, nowMs);
     const skewMs = after?.skewMs ?? 0;
     if (skewMs === (before?.skewMs ?? 0)) return;
@@ -59,9 +67,17 @@ export class FleetMetrics {
     const receivers = this.#in.notifications.list();
     // The registry, not the fleet index, reports the number of machines that wait for approval.
     const states = FLEET_STATES.filter((state) => state !== "pending");
+    const sets = this.#setsInMaintenance();
+    const away = this.#countIn(sets);
     return {
-      rollcall_machines: states.map((state) => ({ labels: { state }, value: counts[state] ?? 0 })),
-      ...(isEach && this.#eachMachine()),
+      rollcall_machines: [
+        ...states.map((state) => ({
+          labels: { state },
+          value: (counts[state] ?? 0) - (away.get(state) ?? 0),
+        })),
+        { labels: { state: MAINTENANCE }, value: [...away.values()].reduce((sum, count) => sum + count, 0) },
+      ],
+      ...(isEach && this.#eachMachine(sets)),
       rollcall_outage_machines: this.#in.outages.silent().map(({ network, silent }) => {
         return { labels: { network }, value: silent };
       }),
@@ -127,13 +143,30 @@ export class FleetMetrics {
     return this.#sql.exec(gone, untilMs, OTHERS.status, OF_EVERY_NODE).toArray().length > 0;
   }
 
+  /** Returns the numbers of the sets of conditions that a machine in maintenance has. */
+  #setsInMaintenance(): number[] {
+    const pair = pairsText([[MAINTENANCE_IN_PROGRESS, "True"]]);
+    return column(this.#sql, "SELECT id FROM sets WHERE instr(text, ?) > 0", pair);
+  }
+
+  /** Returns the number of machines with one of these sets of conditions, by state. */
+  #countIn(sets: readonly number[]): Map<string, number> {
+    if (sets.length === 0) return new Map();
+    const query = `SELECT state, COUNT(*) FROM machines
+      WHERE condition_set IN (SELECT value FROM json_each(?)) GROUP BY state`;
+    return new Map(this.#sql.exec(query, JSON.stringify(sets)).raw<[string, number]>());
+  }
+
   /** Writes the lines of each machine as text. No escaping is needed in a Node's name or a state. */
-  #eachMachine(): Measured {
+  #eachMachine(sets: readonly number[]): Measured {
     const states: string[] = [];
     const times: string[] = [];
-    const rows = this.#sql.exec("SELECT name, state, since_ms FROM machines").raw<[string, string, number]>();
-    for (const [name, state, sinceMs] of rows) {
+    const query = "SELECT name, state, since_ms, condition_set FROM machines";
+    const rows = this.#sql.exec(query).raw<[string, string, number, number]>();
+    for (const [name, known, sinceMs, set] of rows) {
+      const state = sets.includes(set) ? MAINTENANCE : known;
       states.push(`rollcall_machine_state{machine="${name}",state="${state}"} 1\n`);
+      if (state === MAINTENANCE) continue;
       const seconds = Math.floor(sinceMs / 1000);
       times.push(`rollcall_machine_state_since_timestamp_seconds{machine="${name}"} ${seconds}\n`);
     }

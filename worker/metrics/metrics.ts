@@ -17,13 +17,17 @@ export const METRICS = {
   ],
   rollcall_machines: [
     "gauge",
-    "The number of machines in each state. Machines with the state pending wait for an approval.",
+    "The number of machines in each state. Machines with the state pending wait for an approval; a machine in maintenance has only the state maintenance.",
     ["state"],
   ],
-  rollcall_machine_state: ["gauge", "1 for the machine's present state.", ["machine", "state"]],
+  rollcall_machine_state: [
+    "gauge",
+    "1 for the machine's present state; maintenance during maintenance.",
+    ["machine", "state"],
+  ],
   rollcall_machine_state_since_timestamp_seconds: [
     "gauge",
-    "The time when the machine's present state began.",
+    "The time when the machine's present state began; absent during maintenance.",
     ["machine"],
   ],
   rollcall_outage_machines: [

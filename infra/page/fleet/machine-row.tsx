@@ -1,6 +1,7 @@
 // Draws the row of one machine in the table. A row is drawn again only if its machine, place or selection changes.
 import { Component, type ComponentChildren } from "preact";
 import { CONDITION_EXPLANATIONS } from "../../../shared/fleet/explanations.ts";
+import { MAINTENANCE_IN_PROGRESS } from "../../../shared/kubernetes/lifecycle-conditions.ts";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { amountOf, bytesText } from "../base/amounts.ts";
 import { hrefOf } from "../base/places.ts";
@@ -90,9 +91,15 @@ const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => Componen
       {name}
     </Link>
   ),
-  state: ({ state, isUnschedulable }) => (
+  state: ({ state, isUnschedulable, conditions }) => (
     <>
       <StateWord state={state} />
+      {conditions[MAINTENANCE_IN_PROGRESS] === "True" && (
+        <span class="quiet" title="An operator works on the machine: it causes no alert">
+          {" "}
+          in maintenance
+        </span>
+      )}
       {isUnschedulable && (
         <span class="quiet" title="The Node is cordoned: no new pods are scheduled onto it">
           {" "}

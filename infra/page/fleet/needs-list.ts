@@ -2,6 +2,7 @@
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { networkOf } from "../../../shared/fleet/sort-keys.ts";
 import { OUTAGE_MACHINES, OUTAGE_SPAN_MS } from "../../../shared/fleet/outages.ts";
+import { isLifecycle, MAINTENANCE_IN_PROGRESS } from "../../../shared/kubernetes/lifecycle-conditions.ts";
 import { hasWrongCondition } from "../../../shared/fleet/well-conditions.ts";
 import type { PendingMachine } from "../../../shared/protocol/operator-answers.ts";
 import type { Outage } from "../../../shared/protocol/outages.ts";
@@ -70,11 +71,12 @@ export function needsList(
     skewed: [],
   };
   for (const machine of machines) {
-    const outage = machine.state === "silent" ? outageOf(machine, open) : undefined;
+    const isQuiet = machine.conditions[MAINTENANCE_IN_PROGRESS] === "True";
+    const outage = machine.state === "silent" && !isQuiet ? outageOf(machine, open) : undefined;
     if (outage) outage.machines.push(machine);
     else {
       if (machine.state === "cluster-unreachable") unwritten.push(machine);
-      const group = groupOf(machine);
+      const group = isQuiet ? null : groupOf(machine);
       if (group) single[group].push(machine);
     }
   }
@@ -102,7 +104,9 @@ function groupOf({ state, skewMs, conditions }: FeedMachine): MachineGroup | nul
       return skewMs === 0 ? null : "skewed";
     // Only a report sets a condition to such a status. Unknown is the status of the node controller.
     case "cluster-unreachable":
-      return Object.entries(conditions).some(([type, status]) => type !== "Ready" && status === "True")
+      return Object.entries(conditions).some(
+        ([type, status]) => type !== "Ready" && status === "True" && !isLifecycle(type),
+      )
         ? "conditions"
         : null;
     // A machine with a revoked key has no remedy here, and pending machines are listed by their keys elsewhere.

@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { endOfSilence, silenceOf, whatOutageWas } from "../../../shared/fleet/outages.ts";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
-import { summaryOf } from "../../worker/support/made-up-fleet.ts";
+import { IN_MAINTENANCE, summaryOf } from "../../worker/support/made-up-fleet.ts";
 
 const SILENT = { state: "silent", sinceMs: 90_000, silentSinceMs: 50_000, address: "203.0.113.7" } as const;
 
@@ -16,6 +16,7 @@ describe("a silence", () => {
     ],
     ["at an unknown address", { ...SILENT, address: "" }, null],
     ["of a machine that was revoked", { ...SILENT, state: "revoked" }, null],
+    ["during maintenance", { ...SILENT, conditions: [IN_MAINTENANCE] }, null],
     ["of nobody", null, null],
   ];
   it.each(cases)("%s", (_, change, silence) => {

@@ -68,6 +68,25 @@ describe("conditions", () => {
       },
       ["MemoryPressure=True", "Ready=Unknown"],
     ],
+    [
+      "an operator's, changed on the Node after the decision → as on the Node",
+      {
+        node: node({
+          ...condition("MaintenanceInProgress", "False"),
+          lastTransitionTime: "2026-01-01T00:00:01Z",
+        }),
+        decided: [condition("MaintenanceInProgress", "True")],
+      },
+      ["MaintenanceInProgress=False"],
+    ],
+    [
+      "an operator's, ordered and not written yet → as ordered",
+      {
+        node: node(condition("MaintenanceInProgress", "False")),
+        decided: [condition("MaintenanceInProgress", "True")],
+      },
+      ["MaintenanceInProgress=True"],
+    ],
     ["without a Node → the decided ones", { node: undefined, decided: [READY] }, ["Ready=True"]],
     [
       "more decided ones → before Ready, which is the last",

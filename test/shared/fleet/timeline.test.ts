@@ -77,6 +77,23 @@ describe("bands, from when to when", () => {
       ["MemoryPressure 0–20 False", "MemoryPressure 20–30 True", "MemoryPressure 30–100 False"],
     ],
     [
+      "maintenance, while the machine is silent, back after a restart, and its shim starts → one band",
+      [
+        condition(0, "MaintenanceInProgress", "True"),
+        silent(15, 10),
+        back(20, 10, ran("b2", "p2")),
+        started(21),
+        condition(22, "MaintenanceInProgress", "True"),
+        condition(40, "MaintenanceInProgress", "False", "True"),
+      ],
+      ["MaintenanceInProgress 0–40 True", "MaintenanceInProgress 40–100 False", "state 10–20 silent"],
+    ],
+    [
+      "a drain by another writer → a band",
+      [line(10, "condition", byOthers("DrainInProgress: True (AdminRequested: )"))],
+      ["DrainInProgress 10–100 True"],
+    ],
+    [
       "before the range, and within → the status at the range's start",
       [condition(-50, "Ready", "False"), condition(10, "Ready", "True", "False")],
       ["Ready 0–10 False", "Ready 10–100 True"],

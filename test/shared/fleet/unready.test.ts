@@ -14,10 +14,11 @@ test.each([
   expect(unreadyOf({ isLeaving: false, ...machine })).toBe(unready);
 });
 
-it("conditions of the last report → Unknown since then; Ready has our words, others quote the report", () => {
+it("conditions of the last report → Unknown since then; Ready has our words, others quote the report, maintenance stays", () => {
   const before = [
     { type: "MemoryPressure", status: "True", reason: "KubeletHasInsufficientMemory", message: "no memory" },
     { type: "RaidDegraded", status: "False" },
+    { type: "MaintenanceInProgress", status: "True" },
     { type: "Ready", status: "True", reason: "KubeletReady", message: "posting" },
   ];
   const { reason, message } = UNREADY.cloned;
@@ -25,6 +26,7 @@ it("conditions of the last report → Unknown since then; Ready has our words, o
   expect(asUnknown(before, UNREADY.cloned, 1000)).toEqual([
     { type: "MemoryPressure", ...now, message: "True in its last report: no memory" },
     { type: "RaidDegraded", ...now, message: "False in its last report" },
+    { type: "MaintenanceInProgress", status: "True" },
     { type: "Ready", ...now, message },
   ]);
 });

@@ -10,6 +10,9 @@ test.each([
   ["FanBroken", "True", false],
   ["FanBroken", "Unknown", false],
   ["toString", "False", true],
+  ["MaintenanceInProgress", "True", true],
+  ["Drained", "Unknown", true],
+  ["GracefulNodeShutdownInProgress", "True", true],
 ])("%s=%s → well: %s", (type, status, expected) => {
   expect(isWell({ type, status })).toBe(expected);
 });
@@ -17,6 +20,7 @@ test.each([
 it.each<[Record<string, string>, string]>([
   [{}, ""],
   [{ Ready: "True", MemoryPressure: "False" }, ""],
+  [{ Ready: "True", DrainInProgress: "True", MaintenancePlanned: "True" }, ""],
   [{ MemoryPressure: "True", Ready: "False" }, "Ready MemoryPressure"],
   [{ RaidDegraded: "Unknown", MemoryPressure: "True", Ready: "True" }, "MemoryPressure RaidDegraded"],
 ])("%j → wrong: %s", (conditions, types) => {

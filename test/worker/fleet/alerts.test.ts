@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { receiverChangeSchema } from "../../../shared/protocol/receiver-api.ts";
-import { FLEET_START_MS, machineName } from "../support/made-up-fleet.ts";
+import { FLEET_START_MS, IN_MAINTENANCE, machineName } from "../support/made-up-fleet.ts";
 import { alertsOf, type NotifiedFleet, withFleet } from "../support/notified-fleet.ts";
 
 const SECOND = 1000;
@@ -90,6 +90,43 @@ it("the only due machine is muted → no delivery is counted", () =>
     await pass(MINUTE);
     expect([delivered(), sql.exec("SELECT * FROM delivery_shares").toArray()]).toEqual([[], []]);
   }));
+
+describe("maintenance of a machine", () => {
+  const conditions = [IN_MAINTENANCE];
+  const NAME = machineName(1);
+
+  it("begins, and the machine falls silent → no alert until the maintenance ends, and then at once", () =>
+    withFleet(async ({ add, goes, pass, delivered }) => {
+      await add({ delaySeconds: 60 });
+      goes(1, "silent", { conditions });
+      await pass(HOUR);
+      expect(delivered()).toEqual([]);
+      goes(1, "silent", { sinceMs: FLEET_START_MS });
+      await pass(SECOND);
+      expect(delivered()).toEqual([`firing ${NAME} silent`]);
+    }));
+
+  it("begins while an alert is open → the alert ends, and says why", () =>
+    withFleet(async ({ add, goes, pass, deliveries }) => {
+      await add({ delaySeconds: 0 });
+      goes(1, "silent");
+      await pass(MINUTE);
+      goes(1, "silent", { conditions, sinceMs: FLEET_START_MS });
+      await pass(MINUTE);
+      expect(deliveries.flatMap(alertsOf).map(({ status, why }) => `${status} ${why}`)).toEqual([
+        "firing ",
+        "resolved in maintenance",
+      ]);
+    }));
+
+  it("of both machines of a site, which fall silent → no outage", () =>
+    withFleet(async ({ add, goes, pass, delivered, outages }) => {
+      await add({ delaySeconds: 0 });
+      for (const index of [1, 2]) goes(index, "silent", { conditions, address: "203.0.113.1" });
+      await pass(MINUTE);
+      expect([delivered(), outages.silent()]).toEqual([[], []]);
+    }));
+});
 
 describe("an open alert about the cluster", () => {
   it.each<[string, (fleet: NotifiedFleet, minute: number) => void]>([

@@ -10,7 +10,13 @@ import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import type { Held } from "../../../worker/fleet/shares.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import type { Measured } from "../../../worker/metrics/metrics.ts";
-import { FLEET_START_MS, machineName, summaryOf, updateOf } from "../support/made-up-fleet.ts";
+import {
+  FLEET_START_MS,
+  IN_MAINTENANCE,
+  machineName,
+  summaryOf,
+  updateOf,
+} from "../support/made-up-fleet.ts";
 import { withKnownLabels } from "../support/metric-labels.ts";
 
 let objects = 0;
@@ -100,10 +106,25 @@ rollcall_machine_state{machine="machine-000003",state="ready"} 1
           ["cluster-unreachable", 0],
           ["blocked", 0],
           ["revoked", 0],
+          ["maintenance", 0],
         ].map(([state, value]) => ({ labels: { state }, value })),
       );
       expect(measure(false)).toEqual(more);
       expect(more.rollcall_index_changes_total).toEqual([{ labels: {}, value: 3 }]);
+    }));
+
+  it("in maintenance → this is its only state, without a time, and its conditions' changes do not count", () =>
+    inIndex(({ tell, measure }) => {
+      tell(1, 1, { state: "ready", conditions: [IN_MAINTENANCE, ...withReady("True").conditions] });
+      tell(1, 2, { state: "silent", conditions: [IN_MAINTENANCE, ...withReady("Unknown").conditions] });
+      const { rollcall_machine_state, rollcall_machine_state_since_timestamp_seconds, ...more } = measure();
+      expect([rollcall_machine_state, rollcall_machine_state_since_timestamp_seconds]).toEqual([
+        'rollcall_machine_state{machine="machine-000001",state="maintenance"} 1\n',
+        "",
+      ]);
+      expect(more.rollcall_machines).toContainEqual({ labels: { state: "maintenance" }, value: 1 });
+      expect(more.rollcall_machines).toContainEqual({ labels: { state: "silent" }, value: 0 });
+      expect(counted(measure())).toEqual({});
     }));
 
   it("in an outage → those that are still silent; a single silent machine has no line", () =>

@@ -7,6 +7,14 @@ import type { PendingMachine } from "../../../shared/protocol/operator-answers.t
 export const FLEET_START_MS = Date.UTC(2026, 0, 1);
 
 /** Returns the summary of a machine without a fault. `change` replaces fields. */
+export const IN_MAINTENANCE = {
+  type: "MaintenanceInProgress",
+  status: "True",
+  reason: "AdminRequested",
+  message: "until 2026-01-01T04:00:00Z, by alice: new disk",
+  sinceMs: FLEET_START_MS,
+};
+
 export function summaryOf(index: number, change: Partial<MachineSummary> = {}): MachineSummary {
   const site = `site-${index % 40}`;
   const sinceMs = FLEET_START_MS + index;

@@ -54,6 +54,8 @@ const fleetOf = (machines: FeedMachine[], outages: Outage[] = [], pending: Pendi
   pending,
 });
 
+const MAINTAINED = { Ready: "True", MaintenanceInProgress: "True" };
+
 describe("in which group a machine is", () => {
   const one = (change: Partial<FeedMachine>) =>
     Object.keys(placesIn(needsList(fleetOf([feedMachine("edge-1", change)]))));
@@ -95,6 +97,18 @@ describe("in which group a machine is", () => {
     [
       "the cluster cannot be written, and the node controller has set the conditions to Unknown",
       { state: "cluster-unreachable", conditions: { Ready: "Unknown", MemoryPressure: "Unknown" } },
+      ["cluster-unreachable"],
+    ],
+    ["silent, in maintenance", { state: "silent", conditions: MAINTAINED }, []],
+    ["ready, under pressure, in maintenance", { conditions: { ...MAINTAINED, DiskPressure: "True" } }, []],
+    [
+      "ready, and its maintenance is planned",
+      { conditions: { Ready: "True", MaintenancePlanned: "True" } },
+      [],
+    ],
+    [
+      "the cluster cannot be written, and the machine is drained",
+      { state: "cluster-unreachable", conditions: { Ready: "True", Drained: "True" } },
       ["cluster-unreachable"],
     ],
     ["revoked: nothing is to be done", { state: "revoked" }, []],
