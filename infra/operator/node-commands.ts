@@ -17,6 +17,7 @@ import { answer, connect, done, fail, print, shown } from "./answer.ts";
 import { ask, nodePath, noMachine, type OperatorRequest, readAnswer } from "./client.ts";
 import { nodeScreen } from "./fleet/machine-screen.ts";
 import { pendingCommands } from "./key-commands.ts";
+import { maintenanceCommand } from "./maintenance-command.ts";
 import { type LogFlags, machineHistory, withLogFlags } from "./log-commands.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, type Shown } from "./render/shown.ts";
@@ -26,7 +27,8 @@ const HELP = `
 Examples:
   rollcall node edge-7
   rollcall node history edge-7
-  rollcall node set edge-7 --runtime none`;
+  rollcall node set edge-7 --runtime none
+  rollcall node maintenance edge-7 begin --until 4h`;
 
 export function nodeCommands(program: OperatorProgram): void {
   const node = program
@@ -48,6 +50,7 @@ export function nodeCommands(program: OperatorProgram): void {
   actionCommands(program, node);
   senderCommands(program, node);
   setCommand(program, node);
+  maintenanceCommand(program, node);
   historyCommand(program, node);
   pendingCommands(program, program, "approvals");
 }

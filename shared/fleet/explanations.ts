@@ -129,4 +129,8 @@ export const CONDITION_EXPLANATIONS: Readonly<Record<string, Explanation>> = {
       "True: the machine's network is not set up. rollcall sets the condition once, if the shim has --network-unavailable; later the network plugin changes it.",
     todo: "Check the cluster's network plugin, which must set the condition to False.",
   },
+  MaintenanceInProgress: {
+    means: "True: an operator works on the machine. The machine causes no alert.",
+    todo: "Nothing. `rollcall node maintenance NAME end` ends it before its time.",
+  },
 };

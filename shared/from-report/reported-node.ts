@@ -25,6 +25,7 @@ import { factAnnotations } from "../setters/fact-annotations.ts";
 import { factConditions } from "../setters/fact-conditions.ts";
 import { factLabels, nodeLabels } from "../setters/fact-labels.ts";
 import { factResources } from "../setters/fact-resources.ts";
+import { gracefulShutdown } from "../setters/graceful-shutdown.ts";
 import { imageFilesystemEvent } from "../setters/image-filesystem-event.ts";
 import { permanentLabels } from "../setters/listed-labels.ts";
 import { machineWords } from "../setters/machine-words.ts";
@@ -48,7 +49,9 @@ import { parsedSettings } from "./parsed-settings.ts";
 /** Returns all setters in their order. The report is their source. */
 export function reportedSetters(reported: ReportedStatus): Setter[] {
   const setters = nodeStatusSetters(reportedSources(reported), customSetters);
-  setters.push(unmeasuredConditions(reported.vitals.signals), machineWords, ...factSetters(reported));
+  const { signals, shuttingDown = false } = reported.vitals;
+  const shutdown = gracefulShutdown(timestamp(reported.nowMs), shuttingDown);
+  setters.push(unmeasuredConditions(signals), machineWords, ...factSetters(reported), shutdown);
   return reported.facts.runtime === null ? [...setters, withoutContainerRuntime] : setters;
 }
 

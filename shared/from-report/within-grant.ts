@@ -13,6 +13,7 @@ import {
 } from "../kubernetes/ip.ts";
 import { ownValue } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL } from "../kubernetes/labels.ts";
+import { isLifecycle } from "../kubernetes/lifecycle-conditions.ts";
 import { fieldOwners, otherOwner } from "../kubernetes/managed-fields.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { isRoleLabel } from "../kubernetes/roles.ts";
@@ -159,7 +160,7 @@ function conditionsWithin(
     const exists = was.some((condition) => condition.type === type);
     if (exists && !isOurs(type)) return false;
     if (ownerOf(type) !== null) return false;
-    return isAllowed(grant.mayCondition, type);
+    return mayReport(type);
   };
   const left = [...new Set(types)].filter((type) => !mayChange(type));
   if (left.length === 0) return [];
@@ -172,7 +173,14 @@ function conditionsWithin(
 
   /** Returns true if rollcall added a condition that the grant no longer allows, to be removed instead of restored. */
   function isGone(type: string): boolean {
-    return listed.includes(type) && !isAllowed(grant.mayCondition, type);
+    return listed.includes(type) && !mayReport(type);
+  }
+
+  /** Returns true if the grant allows the condition. A lifecycle condition must be named, because it silences alerts. */
+  function mayReport(type: string): boolean {
+    return isLifecycle(type)
+      ? (grant.mayCondition?.includes(type) ?? false)
+      : isAllowed(grant.mayCondition, type);
   }
 }
 

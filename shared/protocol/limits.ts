@@ -224,6 +224,13 @@ export const FEED_LIMITS = {
   ticketsOfOperator: 100,
 } as const;
 
+/** Limits of a machine's maintenance. */
+export const MAINTENANCE_LIMITS = {
+  /** The most days from now until the end of a plan or a maintenance. */
+  days: 30,
+  commentLength: 256,
+} as const;
+
 /** Limits of receivers, mutes and deliveries, [least, most]. */
 export const NOTIFICATION_LIMITS = {
   receivers: 20,

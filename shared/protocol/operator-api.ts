@@ -1,8 +1,9 @@
 // Defines the queries and bodies of operators' requests (answers: operator-answers.ts). Times are RFC 3339.
 import * as z from "zod/mini";
 import { HISTORY_KINDS } from "./history-kinds.ts";
-import { LIMITS } from "./limits.ts";
+import { LIMITS, MAINTENANCE_LIMITS } from "./limits.ts";
 import { afterRow, entryID, listShape, time, words } from "./parameters.ts";
+import { plainText } from "./schema.ts";
 
 /** The body of an approval or a rejection, with the key's thumbprint (RFC 7638, SHA-256). */
 export const thumbprintSchema = z.strictObject({
@@ -15,8 +16,29 @@ export const thumbprintSchema = z.strictObject({
 export const RUNTIME_NEEDS = ["none", "auto"] as const;
 export type RuntimeNeed = (typeof RUNTIME_NEEDS)[number];
 
-/** The body of PATCH /v1/nodes/{name}. */
-export const nodeChangeSchema = z.strictObject({ runtime: z.enum(RUNTIME_NEEDS) });
+/** The stages of a maintenance, in their order. */
+export const MAINTENANCE_STAGES = ["plan", "begin", "end"] as const;
+
+const maintenance = z
+  .strictObject({
+    stage: z.enum(MAINTENANCE_STAGES),
+    /** When the plan or the maintenance ends by itself. Absent for the stage `end`. */
+    until: z.optional(z.iso.datetime({ offset: true })),
+    /** The reason, for other operators. */
+    comment: z._default(plainText(MAINTENANCE_LIMITS.commentLength), ""),
+  })
+  .check(
+    z.refine(({ stage, until }) => (stage === "end") === (until === undefined), {
+      path: ["until"],
+      error: "must be present, except for the stage `end`",
+    }),
+  );
+
+/** The body of PATCH /v1/nodes/{name}, with one field. */
+export const nodeChangeSchema = z
+  .strictObject({ runtime: z.optional(z.enum(RUNTIME_NEEDS)), maintenance: z.optional(maintenance) })
+  .check(z.refine((change) => Object.keys(change).length === 1, "must have one field"));
+export type NodeChange = z.infer<typeof nodeChangeSchema>;
 
 /** The query of GET /v1/audit. */
 export const auditQuerySchema = z.strictObject({

@@ -1,6 +1,11 @@
 // Lists which parts of a Node belong to rollcall, for docs/cluster.md: each part's source, and the reaction if
 // another writer removes or changes the part, or if no source sets it any more. test/stories/owned-parts.test.ts
 // asserts each row.
+import {
+  MAINTENANCE_IN_PROGRESS,
+  MAINTENANCE_PLANNED,
+  SHUTDOWN_IN_PROGRESS,
+} from "../../shared/kubernetes/lifecycle-conditions.ts";
 import { DROP_INS_CONDITION, isDropInLabel } from "../../shared/protocol/drop-ins.ts";
 import { isInventoryLabel } from "../../shared/protocol/inventory.ts";
 import { isRoleLabel } from "../../shared/kubernetes/roles.ts";
@@ -237,6 +242,20 @@ export const OWNED_PARTS: readonly OwnedPart[] = [
     "machine",
     "`--network-unavailable`",
     AT_CREATION,
+  ),
+  condition(
+    `${MAINTENANCE_PLANNED}, ${MAINTENANCE_IN_PROGRESS}`,
+    oneOf(MAINTENANCE_PLANNED, MAINTENANCE_IN_PROGRESS),
+    "operator",
+    "`rollcall node maintenance`",
+    { ...ALWAYS, unset: "it stays" },
+  ),
+  condition(
+    SHUTDOWN_IN_PROGRESS,
+    oneOf(SHUTDOWN_IN_PROGRESS),
+    "machine",
+    "an orderly shutdown of the machine",
+    { ...ALWAYS, unset: "it stays" },
   ),
   condition(DROP_INS_CONDITION, oneOf(DROP_INS_CONDITION), "drop-in", "the state of the drop-ins", LIST),
   condition(others("condition"), () => true, "drop-in", "`conditions` of a drop-in", WHILE_SET),

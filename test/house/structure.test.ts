@@ -127,7 +127,6 @@ describe("a file below 40 lines has two readers", () => {
   /** The files and folders that may stand alone although they are small, each with the reason. */
   const REASONS: Readonly<Record<string, string>> = {
     "shared/setters/": "one file for each of upstream's setters",
-    "shared/kubernetes/conditions.ts": "custom setters import it: docs/custom-setters.md",
     "shared/kubernetes/time.ts": "a part of Kubernetes' API types",
     "shared/kubernetes/version.ts": "a part of Kubernetes' API machinery",
     "shared/deployment/settings-in-force.ts": "pure, with a table of situations",

@@ -3,7 +3,9 @@
 import { describe, expect, it } from "vitest";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { OWNED_PARTS, type PartKind, rowsOf } from "../house/owned-parts.ts";
+import { maintenanceAfter } from "../../shared/node/maintenance.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Vitals } from "../../shared/protocol/report.ts";
 import { HEALTHY } from "../worker/support/facts.ts";
 import { tickingMachine } from "../worker/support/kube-in-between.ts";
 import { facts, kube } from "../worker/support/machine.ts";
@@ -29,9 +31,9 @@ function machineNamed(name: string) {
       settings: { ...facts(name).settings, nodeStatusReportFrequencyMs: 10_000, ...settings },
       ...more,
     });
-  const report = (startId = "start-1") => {
+  const report = (startId = "start-1", vitals: Partial<Vitals> = {}) => {
     machine.nowMs += 10_000;
-    return machine.report({ ...HEALTHY, remainingSeconds: { RaidDegraded: 300 } }, startId);
+    return machine.report({ ...HEALTHY, remainingSeconds: { RaidDegraded: 300 }, ...vitals }, startId);
   };
   say();
   return Object.assign(machine, { history, say, next: report });
@@ -60,6 +62,7 @@ const cloud = (zone: string): Partial<Facts> => ({
 });
 
 const CONDITION = { type: "RaidDegraded", status: "False", reason: "Well", message: "md0" } as const;
+const BEGUN = { stage: "begin", untilMs: Date.UTC(2200, 0, 1), who: "alice", comment: "" } as const;
 const FOR_PODS = "of a Node for pods";
 /** Settings and facts of machines. Each entry makes parts of a Node that no other entry makes. */
 const EVERYTHING: Readonly<Record<string, [settings: Partial<Facts["settings"]>, more: Partial<Facts>]>> = {
@@ -130,7 +133,9 @@ describe("the table", () => {
   it("has each part of a Node that rollcall makes, and no other", async () => {
     const parts: [PartKind, string][] = [];
     for (const [index, what] of all.entries()) {
-      await withEverything(`owned-all-${index}`, what, true);
+      const machine = await withEverything(`owned-all-${index}`, what, true);
+      machine.records.put("maintenance", maintenanceAfter([], BEGUN, machine.nowMs));
+      await machine.next("start-1", { shuttingDown: true });
       parts.push(...partsOf(await getNode(`owned-all-${index}`)));
     }
     const rows = parts.map(([kind, key]) => ({ key, rows: rowsOf(kind, key) }));

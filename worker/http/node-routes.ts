@@ -6,9 +6,16 @@ import type {
   BulkProgress,
   BulksAnswer,
 } from "../../shared/protocol/administration-answers.ts";
+import type { MaintenanceOrder } from "../../shared/node/maintenance.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
-import { BULK_LIMITS, PAGE_LIMITS, TIMELINE_LIMITS } from "../../shared/protocol/limits.ts";
+import {
+  BULK_LIMITS,
+  MAINTENANCE_LIMITS,
+  PAGE_LIMITS,
+  TIMELINE_LIMITS,
+} from "../../shared/protocol/limits.ts";
 import type { HistoryAnswer, ListedSenders, WholeNode } from "../../shared/protocol/operator-answers.ts";
+import type { NodeChange } from "../../shared/protocol/operator-api.ts";
 import type { TimelineAnswer } from "../../shared/protocol/timeline.ts";
 import { success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
@@ -88,11 +95,35 @@ serve(nodeRoutes, "POST /v1/nodes/{name}/revoke", async (c) => {
 
 serve(nodeRoutes, "PATCH /v1/nodes/{name}", async (c, { body }) => {
   const name = c.req.param("name");
-  const { runtime } = body;
-  const what = { what: "node.set", target: name, detail: `runtime ${runtime}` } as const;
-  if (!(await registry(c.env).noteAbout({ who: c.var.operator.who, ...what })).ok) return refuse("not-found");
-  return done(c, await c.env.NODES.getByName(name).setNeededRuntime(runtime));
+  const { runtime, maintenance } = body;
+  const { who } = c.var.operator;
+  const order = maintenance && orderOf(maintenance, who, currentMs());
+  if (order === null) return refuse("invalid-body", { detail: UNTIL, pointer: "/maintenance/until" });
+  const record = { who, what: "node.set", target: name, detail: changeText(body) } as const;
+  if (!(await registry(c.env).noteAbout(record)).ok) return refuse("not-found");
+  const node = c.env.NODES.getByName(name);
+  return done(c, await (order ? node.orderMaintenance(order) : node.setNeededRuntime(runtime ?? "auto")));
 });
+
+const UNTIL = `The end must be after now, and within ${MAINTENANCE_LIMITS.days} days.`;
+
+/** Returns the order; null if its end has come already, or is too far away. */
+function orderOf(
+  { stage, until, comment }: NonNullable<NodeChange["maintenance"]>,
+  who: string,
+  nowMs: number,
+): MaintenanceOrder | null {
+  const untilMs = until === undefined ? null : Date.parse(until);
+  const leftMs = (untilMs ?? nowMs + 1) - nowMs;
+  return leftMs > 0 && leftMs <= MAINTENANCE_LIMITS.days * DAY_MS ? { stage, untilMs, who, comment } : null;
+}
+
+/** Returns the detail for the audit log: `runtime none`, `maintenance begin until 2026-01-31T12:00:00Z: new disk`. */
+function changeText({ runtime, maintenance }: NodeChange): string {
+  if (!maintenance) return `runtime ${runtime}`;
+  const { stage, until, comment } = maintenance;
+  return `maintenance ${stage}${until ? ` until ${until}` : ""}${comment && `: ${comment}`}`;
+}
 
 /** Forgets a machine. Safe to repeat: a repeated request completes the unfinished steps. */
 serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {

@@ -5,6 +5,7 @@ import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import type { TimelineRange } from "../../shared/fleet/timeline.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { noteFork } from "../../shared/node/duplicate-senders.ts";
+import type { MaintenanceOrder } from "../../shared/node/maintenance.ts";
 import type { LeaveAnswer, Phase, UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { upgradeSchema } from "../../shared/protocol/claims.ts";
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
@@ -33,6 +34,7 @@ import { IndexUpdates, UPDATE_LIMITS } from "./index-updates.ts";
 import { setNeededRuntime } from "./known-facts.ts";
 import type { ReturnedLoan, SocketAnswer, SocketReport } from "./lease-loan.ts";
 import { Lending } from "./lease-holder.ts";
+import { checkMaintenance, orderMaintenance } from "./maintenance.ts";
 import { type MachineState, openMachineState } from "./machine-state.ts";
 import { parseBody, type ParsedReport, parseReport, parseRotation } from "./parse-body.ts";
 import type { Enrolled, SignedRequest, VerifiedRequest } from "./pinned-keys.ts";
@@ -298,12 +300,13 @@ export class NodeObject extends StoredObject {
     this.#index.update();
   }
 
-  /** Sends waiting events, records silence, or continues a removal. */
+  /** Sends waiting events, records silence, ends a maintenance, or continues a removal. */
   override async alarm(): Promise<void> {
     const { records, alarm, keys } = this.#state;
     alarm.rang();
     const name = records.get("enrolment")?.name;
     if (name === undefined) return;
+    await checkMaintenance(this.#state, currentMs());
     await this.#lending.finish(name);
     if (records.get("isLeaving")) return this.#removal.resume(name);
     if (keys.enrolled()) {
@@ -341,6 +344,13 @@ export class NodeObject extends StoredObject {
     const { samples } = this.#state;
     const known = { ...this.#state, samples: lent ? withLentSamples(samples, lent) : samples };
     return shownTimeline(known, range, currentMs());
+  }
+
+  /** Plans, begins or ends the machine's maintenance; returns false if no machine is enrolled. */
+  async orderMaintenance(order: MaintenanceOrder): Promise<boolean> {
+    const isDone = await orderMaintenance(this.#state, order, currentMs());
+    this.#index.update();
+    return isDone;
   }
 
   /** Makes the next report register even a deleted Node; returns false if the machine has never registered. */

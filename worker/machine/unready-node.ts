@@ -1,5 +1,5 @@
 // Keeps Ready Unknown on the Node of a machine whose reports do not count: of a clone, of a machine with a revoked
-// key, and of a removed machine whose Node cannot be deleted.
+// key, and of a removed machine whose Node cannot be deleted. Also writes the conditions of a maintenance.
 import { type Unready, unreadyOf } from "../../shared/fleet/unready.ts";
 import { currentMs } from "../clock.ts";
 import type { KubeClient, RequestKind } from "../kube/kube-client.ts";
@@ -33,10 +33,10 @@ interface Keeping {
   flush: (name: string) => Promise<void>;
 }
 
-/** Writes Ready Unknown, and returns the Node's version afterwards. The alarm repeats a failed write. */
+/** Writes the conditions, and returns the Node's version afterwards. The alarm repeats a failed write. */
 export async function keepUnready(
   { state, requests, client, flush, ...node }: Keeping,
-  unready: Unready,
+  unready: Unready | null, // null if Ready stays
 ): Promise<string | undefined> {
   const { records, journal, alarm, outbox, keys } = state;
   const enrolment = records.get("enrolment");

@@ -25,6 +25,7 @@ import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
 import { tick, type TickInput, tickOnNotice, type TickOutcome } from "../tick/tick.ts";
 import { hasReported } from "./contact.ts";
 import type { UpkeepMemory } from "./lease-loan.ts";
+import { isMaintenanceDue } from "./maintenance.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import type { LatestOfMachine } from "./shown-node.ts";
@@ -111,9 +112,9 @@ export class Upkeep {
     if (atMs !== undefined) forgetContact(this.#state.records);
   }
 
-  /** Writes Ready Unknown on the machine's Node if no report of the machine counts. Safe to repeat. */
+  /** Writes the conditions that no report sets: Ready Unknown if no report counts, maintenance. Safe to repeat. */
   async giveUp(): Promise<void> {
-    if (unreadyIn(this.#state)) await this.#singleTick();
+    if (unreadyIn(this.#state) || isMaintenanceDue(this.#state)) await this.#singleTick();
   }
 
   /** Starts `giveUp`, for which an answer does not wait. The alarm repeats it if an eviction interrupts it. */
@@ -358,7 +359,8 @@ export class Upkeep {
     // The tick with the new report follows, and also makes the write that the notice requires.
     if (seen) await this.#actOn(seen.node, enrolment, report === this.#applied ? report : undefined);
     const unready = unreadyIn(this.#state) ?? silentReady(this.#env, records);
-    if (unready) await this.keepUnready(unready);
+    if (unready || (report === this.#applied && isMaintenanceDue(this.#state)))
+      await this.keepUnready(unready);
     if (!keys.enrolled()) return { phase: "node deleted", ready: false };
     if (report === this.#applied)
       return { phase: lastPhase(records) ?? "registering", ready: this.isReady() };
@@ -382,8 +384,8 @@ export class Upkeep {
     return outcome;
   }
 
-  /** Writes Ready Unknown. Call it while no tick is in progress. */
-  async keepUnready(unready: Unready): Promise<void> {
+  /** Writes the conditions that no report sets. Call it while no tick is in progress. */
+  async keepUnready(unready: Unready | null): Promise<void> {
     if (!this.#env.KUBE_URL) return;
     const [state, requests, { nodeVersion }] = [this.#state, this.#requests, this.#memory];
     const client = (mayAsk: (what: RequestKind) => boolean) => this.connector(mayAsk)(ALARM_WITHIN_MS);

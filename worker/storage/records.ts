@@ -2,6 +2,7 @@
 import type { FleetState } from "../../shared/fleet/state.ts";
 import type { SeenSenders } from "../../shared/node/duplicate-senders.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
+import type { Maintenance } from "../../shared/node/maintenance.ts";
 import type { EventCorrelator } from "../../shared/events/correlator.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import type { OthersParts, WrittenParts } from "../../shared/node/parts.ts";
@@ -176,6 +177,8 @@ export interface NodeRecords {
   podCIDRs: string;
   /** The shim's process in the history, with token buckets for new processes: registrations, fresh event counts. */
   process: { startId: string; registrations?: TokenBucket; freshEvents?: TokenBucket };
+  /** The maintenance that an operator has ordered; absent without one, and once the Node shows its end. */
+  maintenance: Maintenance;
   /** The conditions that were decided last, whether or not the apiserver has them. */
   decided: DecidedCondition[];
   /** The memory of the events' correlation, which counts and combines repeated events. */

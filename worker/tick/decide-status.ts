@@ -12,6 +12,7 @@ import {
   ownSetters,
 } from "../../shared/node/bystander.ts";
 import { overDecisions } from "../../shared/node/decided.ts";
+import { maintained } from "../../shared/node/maintenance.ts";
 import type { NodeMarks } from "../../shared/node/own-labels.ts";
 import {
   type HeldBack,
@@ -29,6 +30,7 @@ import { fieldManagerOf } from "../kube/connect.ts";
 import type { Stored } from "../storage/journal.ts";
 import type { OccurredEvent } from "../storage/outbox.ts";
 import type { Enrolment, NodeRecordStore } from "../storage/records.ts";
+import { maintenanceFor } from "./maintenance.ts";
 import type { TickMemory } from "./memory.ts";
 import {
   grantHolder,
@@ -139,6 +141,7 @@ export function decideStatus(
     asKubelets,
     ...setters,
     bound,
+    maintained(maintenanceFor(records, original)),
     ...ownSetters(machine, holder.fieldManager, form, original),
     leave,
   ]);

@@ -1,18 +1,21 @@
-// Sets Ready of a machine's Node to Unknown between reports: no report that counts can do that. The lease is not
-// renewed, and no other part of the Node is written.
+// Writes conditions of a machine's Node without a report: Ready Unknown, which no report that counts can set, and those
+// of a maintenance. The lease is not renewed, and no other part of the Node is written.
 import { type ApiError, isConflict } from "../../shared/kubernetes/api-error.ts";
 import { transitions } from "../../shared/fleet/history-lines.ts";
 import type { Unready } from "../../shared/fleet/unready.ts";
+import { isOfOperators } from "../../shared/kubernetes/lifecycle-conditions.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import { isBystander } from "../../shared/node/bystander.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
-import { unreadyPatch } from "../../shared/node/unready.ts";
+import { type ConditionChange, conditionsPatch, missingConditions } from "../../shared/node/maintenance.ts";
+import { unreadyCondition } from "../../shared/node/unready.ts";
 import { recordNodeStatusEvent } from "../../shared/setters/record-node-status-event.ts";
 import type { KubeClient } from "../kube/kube-client.ts";
 import type { MachineLog } from "../log.ts";
 import type { Stored } from "../storage/journal.ts";
 import type { Enrolment } from "../storage/records.ts";
+import { maintenanceFor } from "./maintenance.ts";
 import { distrustKnownNode, isNodeMissing, OwnReader } from "./own-node.ts";
 import { isReady } from "./phase.ts";
 import { ofVersion } from "./status.ts";
@@ -30,7 +33,7 @@ export interface UnreadyMachine extends Stored {
 }
 
 export type UnreadyOutcome =
-  /** Ready is Unknown. `nodeVersion`: the Node's version after a write or a read. */
+  /** The Node has the conditions. `nodeVersion`: the Node's version after a write or a read. */
   | { kind: "done"; nodeVersion?: string | undefined }
   /** The Node runs pods, and Ready is not Unknown yet. The node controller must make that change itself. */
   | { kind: "waits" }
@@ -39,10 +42,13 @@ export type UnreadyOutcome =
   | { kind: "failed"; error: ApiError };
 
 /**
- * Writes Ready Unknown by one request, with the known version as a precondition: another writer may have the Node by
- * now. After a conflict the Node is read and written once more.
+ * Writes the conditions by one request, with the known version as a precondition: another writer may have the Node by
+ * now. After a conflict the Node is read and written once more. `unready`: null if Ready stays.
  */
-export async function writeUnready(machine: UnreadyMachine, unready: Unready): Promise<UnreadyOutcome> {
+export async function writeUnready(
+  machine: UnreadyMachine,
+  unready: Unready | null,
+): Promise<UnreadyOutcome> {
   const { records, nodeVersion } = machine;
   const known = records.get("registration")?.phase === "registered" ? records.get("node")?.node : undefined;
   if (!known) return { kind: "no Node" };
@@ -65,32 +71,48 @@ async function patch(
   client: KubeClient,
   original: Node,
   version: string | undefined,
-  unready: Unready,
+  unready: Unready | null,
 ): Promise<UnreadyOutcome> {
   const { name, records, journal, enrolment, nowMs } = machine;
-  const wanted = unreadyPatch(original, unready, nowMs());
-  if (!wanted) {
+  const ready = unready && unreadyCondition(original, unready, nowMs());
+  // When the node controller itself makes this change, it also marks the Node's pods as not ready.
+  const isForPods = !isBystander(original, enrolment.withoutFactsOnlyTaint);
+  const waits = ready !== null && isForPods && readyConditionOf(original)?.status !== "Unknown";
+  const missing = missingConditions(maintenanceFor(records, original), original);
+  const wanted: ConditionChange[] = [
+    ...missing.map((each) => ({ ...each })),
+    ...(ready && !waits ? [ready] : []),
+  ];
+  if (wanted.length === 0) {
+    if (waits) return { kind: "waits" };
     store(machine, original);
     return { kind: "done", nodeVersion: version };
   }
-  // When the node controller itself makes this change, it also marks the Node's pods as not ready.
-  const isForPods = !isBystander(original, enrolment.withoutFactsOnlyTaint);
-  if (isForPods && readyConditionOf(original)?.status !== "Unknown") return { kind: "waits" };
   const before = decidedConditions(original);
-  const sent = before.map((each) => (each.type === "Ready" ? { ...each, status: "Unknown" } : each));
+  const sent = [
+    ...before
+      .filter(({ type }) => missing.every((each) => each.type !== type))
+      .map((each) => (ready && !waits && each.type === "Ready" ? { ...each, status: "Unknown" } : each)),
+    ...missing,
+  ];
   const known = records.get("node");
   // After an eviction, the object recognises its own write by `sent`.
   if (known) records.put("node", { ...known, node: original, readAgain: true, sent });
-  const patched = await client.patchNodeStatus(original, ofVersion(wanted, version));
+  const patched = await client.patchNodeStatus(
+    original,
+    ofVersion(conditionsPatch(original, wanted), version),
+  );
   if (!patched.ok) return isNodeMissing(patched.error, name) ? lost(machine) : failed(patched.error);
   const node = patched.value;
   store(machine, node);
-  for (const text of transitions(before, decidedConditions(node)))
+  // The history has the lines about a maintenance since its order.
+  const after = decidedConditions(node).filter(({ type }) => !isOfOperators(type));
+  for (const text of transitions(before, after))
     journal.note("condition", `by the Worker, without a report: ${text}`, nowMs());
   const recordEvent = recordNodeStatusEvent(name, (type, reason, message) =>
     journal.tell({ type, reason, message }, nowMs()),
   );
-  if (isReady(original)) recordEvent("Normal", "NodeNotReady");
+  if (isReady(original) && !isReady(node)) recordEvent("Normal", "NodeNotReady");
   return { kind: "done", nodeVersion: node.metadata?.resourceVersion };
 }
 

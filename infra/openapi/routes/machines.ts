@@ -95,7 +95,7 @@ export const MACHINES_DESCRIPTIONS = {
     },
     "PATCH /v1/nodes/{name}": {
       id: "changeNode",
-      what: "Set whether a machine needs a container runtime",
+      what: "Set whether a machine needs a container runtime, or plan, begin or end its maintenance",
     },
     "DELETE /v1/nodes/{name}": {
       id: "forgetMachine",

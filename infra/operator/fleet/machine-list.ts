@@ -1,6 +1,7 @@
 // Renders machines as a list, the most urgent first, below a line of counts. Pure.
 import { isWell, problemsText } from "../../../shared/fleet/well-conditions.ts";
 import { FLEET_STATES, type FleetState } from "../../../shared/fleet/state.ts";
+import { isInMaintenance, MAINTENANCE_IN_PROGRESS } from "../../../shared/kubernetes/lifecycle-conditions.ts";
 import type { FleetMachine } from "../../../shared/protocol/fleet-answers.ts";
 import { ageOf } from "../render/age.ts";
 import { painted, type Paint, type TerminalScreen } from "../render/terminal.ts";
@@ -48,9 +49,20 @@ const offConditions = ({ conditions = [] }: PartialMachine, isOld: boolean) =>
     })
     .join(",");
 
-/** Returns the reason; of a ready machine, its conditions that are not well: `MemoryPressure is True: …`. */
-const whyOf = ({ why = "", state, conditions = [] }: PartialMachine) =>
-  why || (state === "ready" ? problemsText(conditions) : "");
+/** Returns the maintenance, and the reason; of a ready machine, its conditions that are not well. */
+const whyOf = ({ why = "", state, conditions = [] }: PartialMachine) => {
+  const problems = why || (state === "ready" ? problemsText(conditions) : "");
+  return [maintenanceText(conditions), problems].filter((text) => text !== "").join("; ");
+};
+
+/** Returns `in maintenance until 2026-01-31T12:00:00Z, by alice: new disk`; "" if the machine is in no maintenance. */
+export function maintenanceText(
+  conditions: readonly { type: string; status: string; message?: string | undefined }[],
+) {
+  if (!isInMaintenance(conditions)) return "";
+  const message = conditions.find(({ type }) => type === MAINTENANCE_IN_PROGRESS)?.message;
+  return `in maintenance${message ? ` ${message}` : ""}`;
+}
 
 const wideColumns = (nowMs: number): readonly MachineColumn[] => [
   { field: "phase", head: "PHASE", of: ({ phase }) => phase ?? "", rank: 5, isWide: true },

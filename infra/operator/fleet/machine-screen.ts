@@ -12,7 +12,7 @@ import { ageOf } from "../render/age.ts";
 import { type Shown, textOf } from "../render/shown.ts";
 import { pairs } from "../render/table.ts";
 import { type Paint, widthOf } from "../render/terminal.ts";
-import { paintOf } from "./machine-list.ts";
+import { maintenanceText, paintOf } from "./machine-list.ts";
 
 type Line = readonly [name: string, text: string, paint?: Paint | undefined];
 
@@ -64,6 +64,7 @@ function stateLines(node: WholeNode, nowMs: number): Line[] {
       ? ["ready", lastReadyText(node), "red"]
       : ["ready", isReady ? "yes" : "no", isReady ? "green" : "red"],
     ...(silentSince ? [["silent since", withAge(silentSince, nowMs)] as const] : []),
+    ["maintenance", maintenanceText(node.conditions)],
     ...(isUnschedulable ? [["cordoned", "yes"] as const] : []),
     ...(node.node === null && phase !== null ? [["Node", "none known"] as const] : []),
   ];

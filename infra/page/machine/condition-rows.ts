@@ -1,4 +1,5 @@
 // Joins a machine's conditions from the Worker's last decision and from the Node of the apiserver.
+import { isInMaintenance, MAINTENANCE_IN_PROGRESS } from "../../../shared/kubernetes/lifecycle-conditions.ts";
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
@@ -47,3 +48,17 @@ function conditionsOfNode(node: object | null): Known[] {
 }
 
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
+
+/** Returns the diagnosis, which names the maintenance first if one is in progress. */
+export function maintained<Found extends { severity: string; sentence: string }>(
+  found: Found,
+  conditions: readonly ConditionRow[],
+): Found {
+  if (!isInMaintenance(conditions)) return found;
+  const message = conditions.find(({ type }) => type === MAINTENANCE_IN_PROGRESS)?.message ?? "";
+  return {
+    ...found,
+    severity: "off",
+    sentence: `In maintenance${message && ` ${message}`}. ${found.sentence}`,
+  };
+}

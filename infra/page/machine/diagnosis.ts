@@ -16,7 +16,7 @@ import type { Phase } from "../../../shared/protocol/answers.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { shortDuration } from "../base/relative-time.ts";
 import { sentenceOf } from "../base/words.ts";
-import { type ConditionRow, conditionRows } from "./condition-rows.ts";
+import { type ConditionRow, conditionRows, maintained } from "./condition-rows.ts";
 import type { ActName } from "./machine-acts.ts";
 import type { MachineNeighbours } from "./neighbours.ts";
 
@@ -85,7 +85,7 @@ export function diagnose(input: DiagnosisInput): MachineDiagnosis | null {
   const facts = factsOf(input);
   if (!facts) return null;
   const warnings = warningsOf(facts);
-  const found = foundOf(facts, warnings.length);
+  const found = maintained(foundOf(facts, warnings.length), facts.conditions);
   const isConditionWrong = facts.conditions.some(({ isWell }) => !isWell);
   return { state: facts.state, ...found, warnings, isConditionWrong };
 }

@@ -25,7 +25,16 @@ export interface PlacedBand {
 /** The least width of a rectangle in pixels, so that a second stays visible. Narrower bands are drawn together. */
 export const LEAST_WIDTH = 3;
 /** The looks from worst to best. A rectangle of several bands has the worst band's look. */
-const WORST_FIRST: readonly BandLook[] = ["bad", "silent", "held", "unknown", "off", "waiting", "good"];
+const WORST_FIRST: readonly BandLook[] = [
+  "bad",
+  "silent",
+  "held",
+  "unknown",
+  "off",
+  "waiting",
+  "maintained",
+  "good",
+];
 /** The least width of a rectangle with a label, in pixels: some characters, and the ellipsis of a longer text. */
 const LABEL_FROM = 44;
 

@@ -1,4 +1,9 @@
 // Converts the Worker's timeline of a machine for drawing: times in milliseconds, sorted, and the look of each status.
+import {
+  isLifecycle,
+  MAINTENANCE_IN_PROGRESS,
+  MAINTENANCE_PLANNED,
+} from "../../../shared/kubernetes/lifecycle-conditions.ts";
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 
@@ -64,7 +69,15 @@ export function heldUntil(timeline: DrawnTimeline, nowMs: number): DrawnTimeline
   return { ...timeline, toMs: nowMs, bands };
 }
 
-const FIRST_TRACKS = [STATE_TRACK_NAME, "Ready", "MemoryPressure", "DiskPressure", "PIDPressure"];
+const FIRST_TRACKS = [
+  STATE_TRACK_NAME,
+  MAINTENANCE_IN_PROGRESS,
+  MAINTENANCE_PLANNED,
+  "Ready",
+  "MemoryPressure",
+  "DiskPressure",
+  "PIDPressure",
+];
 
 /** Returns the tracks: those of all machines in a fixed order, so that no row jumps, then others by name. */
 export function tracksOf(bands: readonly { track: string }[]): string[] {
@@ -79,7 +92,16 @@ export function silences(bands: readonly DrawnBand[]): TimeWindow[] {
 }
 
 /** The looks of a status. A look shows the status' meaning for an operator. */
-export const BAND_LOOKS = ["good", "bad", "unknown", "silent", "held", "waiting", "off"] as const;
+export const BAND_LOOKS = [
+  "good",
+  "bad",
+  "unknown",
+  "silent",
+  "held",
+  "waiting",
+  "off",
+  "maintained",
+] as const;
 export type BandLook = (typeof BAND_LOOKS)[number];
 
 const LOOK_OF_STATE: Readonly<Record<string, BandLook>> = {
@@ -95,6 +117,7 @@ export function lookOf(track: string, status: string): BandLook {
   if (status === SILENT_STATUS) return "silent";
   if (track === STATE_TRACK_NAME) return LOOK_OF_STATE[status] ?? "unknown";
   if (status !== "True" && status !== "False") return "unknown";
+  if (isLifecycle(track)) return status === "True" ? "maintained" : "good";
   return isWell({ type: track, status }) ? "good" : "bad";
 }
 
@@ -119,4 +142,5 @@ export const LOOK_WORDS: Readonly<Record<BandLook, string>> = {
   held: "not written: cluster unreachable, or blocked",
   waiting: "waits for approval",
   off: "revoked",
+  maintained: "maintenance, drain or shutdown",
 };

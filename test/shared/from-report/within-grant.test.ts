@@ -217,6 +217,19 @@ it("a drop-in's condition beyond the token → the other conditions stay", () =>
   expect(types(facts(NAME, dropIns({ conditions: [CONDITION] })))).toEqual(without);
 });
 
+it.each([
+  ["any condition", undefined, false],
+  ["all conditions by a pattern", ["*"], false],
+  ["it by its name", ["MaintenanceInProgress"], true],
+])(
+  "a drop-in's lifecycle condition, and the token allows %s → on the Node: %3$s",
+  (_, mayCondition, isThere) => {
+    const what = facts(NAME, dropIns({ conditions: [{ ...CONDITION, type: "MaintenanceInProgress" }] }));
+    const { node } = created(what, { ...NOTHING, ...(mayCondition && { mayCondition }) });
+    expect(node.status?.conditions?.some(({ type }) => type === "MaintenanceInProgress")).toBe(isThere);
+  },
+);
+
 it("a drop-in's condition within the token changes → the Node's changes", () => {
   const grant = { ...NOTHING, mayCondition: [CONDITION.type] };
   const { node: before } = created(facts(NAME, dropIns({ conditions: [CONDITION] })), grant);

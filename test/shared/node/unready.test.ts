@@ -1,8 +1,8 @@
-// Tests the patch that sets Ready to Unknown: when it is made, and which fields it has.
+// Tests the condition that sets Ready to Unknown: when it is made, and which fields it has.
 import { expect, test } from "vitest";
 import type { NodeCondition } from "../../../shared/kubernetes/types.ts";
 import { UNREADY } from "../../../shared/fleet/unready.ts";
-import { NODE_STATUS_UNKNOWN, unreadyPatch } from "../../../shared/node/unready.ts";
+import { NODE_STATUS_UNKNOWN, unreadyCondition } from "../../../shared/node/unready.ts";
 
 const NOW_MS = Date.parse("2026-02-03T04:05:06.789Z");
 const NOW = "2026-02-03T04:05:06Z";
@@ -10,7 +10,10 @@ const KEY_REVOKED = UNREADY.revoked;
 const SILENT = { reason: NODE_STATUS_UNKNOWN, message: "silent" };
 const ready = (status: string, reason: string): NodeCondition => ({ type: "Ready", status, reason });
 const patched = (unready: object, since?: object) => ({
-  status: { conditions: [{ type: "Ready", status: "Unknown", ...unready, ...since }] },
+  type: "Ready",
+  status: "Unknown",
+  ...unready,
+  ...since,
 });
 
 test.each([
@@ -28,5 +31,5 @@ test.each([
   ],
 ])("Ready is %s", (_, before, unready, since) => {
   const node = { status: { conditions: before ? [before] : [] } };
-  expect(unreadyPatch(node, unready, NOW_MS)).toEqual(since && patched(unready, since));
+  expect(unreadyCondition(node, unready, NOW_MS)).toEqual(since && patched(unready, since));
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { conditionRows } from "../../../../infra/page/machine/condition-rows.ts";
+import { conditionRows, maintained } from "../../../../infra/page/machine/condition-rows.ts";
 import { conditionText } from "../../../../shared/fleet/well-conditions.ts";
 
 const SINCE = "2026-01-01T11:00:00Z";
@@ -41,4 +41,13 @@ it("set by others on the Node alone → shown as well", () => {
   const [row] = conditionRows({ conditions: [], summary: null, node: node(written) });
   expect(row).toMatchObject({ type: "NetworkUnavailable", message: "no route", isWell: false });
   expect(row && conditionText(row)).toBe("NetworkUnavailable is True: no route");
+});
+
+it.each([
+  ["True", { severity: "off", sentence: "In maintenance until 16:00, by alice. Not reporting." }],
+  ["False", { severity: "bad", sentence: "Not reporting." }],
+])("MaintenanceInProgress is %s → the diagnosis is %j", (status, expected) => {
+  const row = { type: "MaintenanceInProgress", status, message: "until 16:00, by alice" };
+  const rows = conditionRows({ conditions: [row], summary: null, node: null });
+  expect(maintained({ severity: "bad", sentence: "Not reporting." }, rows)).toEqual(expected);
 });

@@ -121,6 +121,8 @@ describe("how a status looks", () => {
     ["RaidDegraded", "True", "bad"],
     ["RaidDegraded", "Unknown", "unknown"],
     ["RaidDegraded", "whatever", "unknown"],
+    ["MaintenanceInProgress", "True", "maintained"],
+    ["MaintenanceInProgress", "False", "good"],
     ["state", "ready", "good"],
     ["state", "not-ready", "bad"],
     ["state", "silent", "silent"],

@@ -206,6 +206,7 @@ const KUBELETS_CONDITIONS = new Set([
   "DiskPressure",
   "PIDPressure",
   "DropInsFailed",
+  "GracefulNodeShutdownInProgress",
 ]);
 /** Conditions that no machine may have: a network or a cloud sets the first, and old kubelets set the second. */
 const NEVER = new Set(["NetworkUnavailable", "OutOfDisk"]);

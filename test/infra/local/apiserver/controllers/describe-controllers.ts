@@ -5,7 +5,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { PERIODS, type TestCluster } from "./test-cluster.ts";
 import { UNREADY } from "../../../../../shared/fleet/unready.ts";
 import type { Node } from "../../../../../shared/kubernetes/types.ts";
-import { unreadyPatch } from "../../../../../shared/node/unready.ts";
+import { unreadyCondition } from "../../../../../shared/node/unready.ts";
 import { viewOf } from "../../../../../infra/local/apiserver/controllers/node-view.ts";
 import { listOf, fieldsOf, textOf } from "../../../../../infra/local/apiserver/object.ts";
 import { type Received, type Sent, send } from "../test-server.ts";
@@ -163,7 +163,7 @@ export function describeControllers(start: () => Promise<TestCluster>, timeoutMs
     test("a Ready that the Worker has set to Unknown keeps reason and message, and so do the others", async () => {
       await register("refused", allWell);
       const node = (await ask({ path: `${nodes}/refused` })).body as Node;
-      const body = unreadyPatch(node, UNREADY.revoked, cluster.now())!;
+      const body = { status: { conditions: [unreadyCondition(node, UNREADY.revoked, cluster.now())!] } };
       await must({ method: "PATCH", path: `${nodes}/refused/status`, type: "strategic", body });
       const conditions = [...allWell.slice(0, -1), condition("Ready", "Unknown", UNREADY.revoked)];
       const refused = {
