@@ -29,6 +29,7 @@ export const GROUPS: readonly Group[] = [
     text: "Run the deployment",
     pages: [
       "cluster",
+      "node-readiness",
       "deploy",
       "apiserver",
       "two-clusters",
@@ -41,7 +42,16 @@ export const GROUPS: readonly Group[] = [
   },
   {
     text: "Operate a fleet",
-    pages: ["rollcall", "page", "search", "notifications", "metrics", "prometheus", "upgrading-shims"],
+    pages: [
+      "rollcall",
+      "page",
+      "search",
+      "notifications",
+      "maintenance",
+      "metrics",
+      "prometheus",
+      "upgrading-shims",
+    ],
   },
   { text: "When something is wrong", pages: ["not-ready", "pending-pods", "operations", "outages"] },
   { text: "Security", pages: ["what-a-machine-can-do", "threat-model", "security"] },

@@ -125,8 +125,13 @@ export async function indexIsUpdated(name: string): Promise<void> {
 }
 
 /** Sends a request as an administrator of the apiserver, and returns the answer. */
-export async function kube<T = Node>(method: string, path: string, body?: unknown): Promise<T> {
-  const headers = { authorization: `Bearer ${KUBE_TOKEN}`, "content-type": "application/json" };
+export async function kube<T = Node>(
+  method: string,
+  path: string,
+  body?: unknown,
+  contentType = "application/json",
+): Promise<T> {
+  const headers = { authorization: `Bearer ${KUBE_TOKEN}`, "content-type": contentType };
   const init = { method, headers, ...(body === undefined ? {} : { body: JSON.stringify(body) }) };
   return (await bound.KUBE.fetch(KUBE_URL + path, init)).json<T>();
 }
