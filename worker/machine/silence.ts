@@ -19,6 +19,7 @@ export const WATCHED_SILENCE_CHECK_MS = 3600_000;
 /** The time between two checks for silence if neither lease nor frequent reports show contact. One costs four rows. */
 export const UNSEEN_SILENCE_CHECK_MS = 20 * 60_000;
 
+const SECOND_MS = 1000;
 /** The longest report interval that keeps a node object awake. */
 const AWAKE_MS = 10_000;
 
@@ -147,7 +148,10 @@ export async function checkSilence(
       : contactSince(Math.max(unusedSinceMs, check.lastReportMs ?? 0), check);
   if (contact.kind === "in contact") {
     records.remove("apiserverBackSinceMs");
-    return check.everyMs === null ? contact.lastMs + check.leaseDurationMs + 1 : nowMs + check.everyMs;
+    const { everyMs, leaseDurationMs } = check;
+    // No gateway or cluster object watches the rest of a contact that is longer than the lease.
+    const isLate = nowMs - contact.lastMs > leaseDurationMs / 2;
+    return everyMs === null || isLate ? contact.lastMs + leaseDurationMs + 1 : nowMs + everyMs;
   }
   if (contact.kind === "unknown") {
     if (contact.isWaiting) records.put("apiserverBackSinceMs", backSinceMs ?? nowMs);
@@ -175,22 +179,28 @@ async function lastContact(
   const found = await client?.getLease(NODE_LEASE_NAMESPACE, name);
   if (!found?.ok && !(found && isNotFound(found.error))) return unreadable(check);
   if (!found.ok || !isRenewed) return contactWithoutLease(check, backSinceMs);
-  const wasAway = phase !== "registered";
   const { renewTime } = found.value.spec ?? {};
   const renewedMs = renewTime === undefined ? 0 : parseMicroTime(renewTime) / 1000;
   const keptMs = records.get("contact")?.lastMs ?? 0;
   const knownMs = Math.max(renewedMs, lastReportMs ?? 0, keptMs);
-  const isSilent = contactSince(knownMs, check).kind === "silent";
-  const contact = contactSince(isSilent ? Math.max(knownMs, await heartbeatMs(check)) : knownMs, check);
-  if (contact.kind === "in contact" || !wasAway) return contact;
+  const byLease = contactSince(knownMs, check);
+  const beatMs = byLease.kind === "silent" ? await heartbeatMs(check) : 0;
+  if (beatMs === null) return unreadable(check);
+  const contact = contactSince(Math.max(knownMs, beatMs), check);
+  if (contact.kind === "in contact" || !isAway) return contact;
   const waitUntilMs = (backSinceMs ?? nowMs) + check.leaseDurationMs;
   return nowMs >= waitUntilMs ? contact : { kind: "unknown", askAgainMs: waitUntilMs, isWaiting: true };
 }
 
-/** Reads the time of the last heartbeat on the Node: a report that writes the whole status does not renew the lease. */
-async function heartbeatMs({ client, name }: SilenceCheck): Promise<number> {
+/**
+ * Reads the time of the last heartbeat on the Node: a report that writes the whole status does not renew the lease.
+ * Returns the end of the stored second; 0 if the Node has no heartbeat; null if the Node cannot be read.
+ */
+async function heartbeatMs({ client, name }: SilenceCheck): Promise<number | null> {
   const found = await client?.getNode(name);
-  return (found?.ok && Date.parse(readyConditionOf(found.value)?.lastHeartbeatTime ?? "")) || 0;
+  if (!found?.ok) return found && isNotFound(found.error) ? 0 : null;
+  const beatMs = Date.parse(readyConditionOf(found.value)?.lastHeartbeatTime ?? "");
+  return beatMs ? beatMs + SECOND_MS - 1 : 0;
 }
 
 /**

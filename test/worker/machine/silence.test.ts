@@ -16,6 +16,7 @@ import { keptRecords } from "../support/kept-records.ts";
 const NOW_MS = Date.UTC(2026, 0, 1, 12);
 const LEASE_MS = 40_000;
 const REGISTERED = { registration: { phase: "registered" }, phase: "registered" };
+const REGISTERING = { registration: { phase: "registered" }, phase: "registering" };
 const AWAY = { registration: { phase: "registered" }, phase: "apiserver unreachable" };
 const LATER = NOW_MS + SILENCE_CHECK_MS;
 
@@ -34,8 +35,8 @@ async function checked(
     leaseDurationMs = LEASE_MS,
   }: {
     reportMs?: number;
-    /** Milliseconds since the last heartbeat on the Node; absent if the Node cannot be read. */
-    heartbeatMs?: number;
+    /** Milliseconds since the last heartbeat on the Node; absent if the Node is gone. */
+    heartbeatMs?: number | "fails";
     renewedMs?: number | null | "fails" | "gone";
     unusedMs?: number;
     leaseDurationMs?: number;
@@ -48,9 +49,16 @@ async function checked(
   const answers = { fails: failure({}), gone: failure(notFound) };
   const answer = typeof renewedMs === "string" ? answers[renewedMs] : success({ spec });
   const getLease = vi.fn(() => Promise.resolve(answer));
-  const lastHeartbeatTime = new Date(NOW_MS - (heartbeatMs ?? 0)).toISOString();
-  const node = { status: { conditions: [{ type: "Ready", lastHeartbeatTime }] } };
-  const getNode = () => Promise.resolve(heartbeatMs === undefined ? failure({}) : success(node));
+  const nodeOf = (agoMs: number) => {
+    const lastHeartbeatTime = new Date(NOW_MS - agoMs).toISOString().replace(/\.\d+/, "");
+    return { status: { conditions: [{ type: "Ready", lastHeartbeatTime }] } };
+  };
+  const { gone, fails } = answers;
+  const nodeAnswers = { undefined: gone, fails };
+  const getNode = () =>
+    Promise.resolve(
+      typeof heartbeatMs === "number" ? success(nodeOf(heartbeatMs)) : nodeAnswers[`${heartbeatMs}`],
+    );
   const again = await checkSilence(state, {
     name: "edge-1",
     leaseDurationMs,
@@ -67,10 +75,14 @@ async function checked(
 
 const silentSince = (agoMs: number) => ({ again: null, silentSinceMs: NOW_MS - agoMs, noted: 1 });
 const IN_CONTACT = { again: LATER, silentSinceMs: undefined, noted: 0 };
+/** In contact, but late: the next check is at the end of the contact, `leftMs` from now. */
+const lateFor = (leftMs: number) => ({ ...IN_CONTACT, again: NOW_MS + leftMs + 1 });
 
 describe("by the last report", () => {
   it.each([
-    ["as old as the lease lasts → in contact", LEASE_MS, IN_CONTACT],
+    ["as old as half the lease → in contact", LEASE_MS / 2, IN_CONTACT],
+    ["older → late, and checked at the end of the contact", LEASE_MS / 2 + 1, lateFor(LEASE_MS / 2 - 1)],
+    ["as old as the lease lasts → late", LEASE_MS, lateFor(0)],
     ["older → silent since then", LEASE_MS + 1, silentSince(LEASE_MS + 1)],
   ])("%s, without a request", async (_, reportMs, expected) => {
     expect(await checked(REGISTERED, { reportMs })).toMatchObject({ ...expected, asked: 0 });
@@ -79,7 +91,13 @@ describe("by the last report", () => {
 
 describe("by the lease", () => {
   it.each([
-    ["as old as it lasts → in contact", REGISTERED, LEASE_MS, IN_CONTACT],
+    ["as old as it lasts → in contact", REGISTERED, LEASE_MS, lateFor(0)],
+    [
+      "older, and the shim has restarted without a registration → the same",
+      REGISTERING,
+      LEASE_MS + 1,
+      silentSince(LEASE_MS + 1),
+    ],
     ["older → silent since then", REGISTERED, LEASE_MS + 1, silentSince(LEASE_MS + 1)],
     ["that was never renewed → silent since ever", REGISTERED, null, { again: null, silentSinceMs: 0 }],
     [
@@ -106,7 +124,7 @@ describe("by the lease", () => {
       "gone",
       silentSince(LEASE_MS),
     ],
-    ["in time, of an apiserver that was away → in contact", AWAY, LEASE_MS, IN_CONTACT],
+    ["in time, of an apiserver that was away → in contact", AWAY, LEASE_MS, lateFor(0)],
     [
       "too old, of an apiserver that was away until now → asked again when a lease would have ended",
       AWAY,
@@ -136,11 +154,14 @@ describe("by the lease", () => {
   });
 });
 
+const WAITS_FOR_NODE = { again: NOW_MS + LEASE_MS, noted: 0, silentSinceMs: undefined };
+
 describe("by the Node, because a report that writes the whole status does not renew the lease", () => {
   it.each([
-    ["a heartbeat as old as a lease lasts → in contact", LEASE_MS, IN_CONTACT],
-    ["older → silent since then", LEASE_MS + 1000, silentSince(LEASE_MS + 1000)],
+    ["a heartbeat in the second that is as old as a lease lasts → in contact", LEASE_MS, lateFor(999)],
+    ["older → silent since the end of that second", LEASE_MS + 1000, silentSince(LEASE_MS + 1)],
     ["older than the lease → silent since the lease's renewal", 60_000, silentSince(50_000)],
+    ["a Node that cannot be read → asked again after a lease's duration", "fails", WAITS_FOR_NODE],
   ] as const)("%s", async (_, heartbeatMs, expected) => {
     expect(await checked(REGISTERED, { renewedMs: 50_000, heartbeatMs })).toMatchObject(expected);
   });
@@ -156,7 +177,7 @@ describe("where no lease decides", () => {
       { reportMs: LEASE_MS + 1 },
       silentSince(LEASE_MS + 1),
     ],
-    ["one that reports → in contact", "name taken", { reportMs: LEASE_MS }, { ...IN_CONTACT, asked: 0 }],
+    ["one that reports → in contact", "name taken", { reportMs: LEASE_MS }, { ...lateFor(0), asked: 0 }],
     ["its object evicted → a report is waited for", "name taken", {}, WAITS],
     ["the Node deleted → the same", "node deleted", {}, WAITS],
   ] as const)("%s", async (_, phase, last, expected) => {
@@ -173,7 +194,7 @@ describe("where no lease decides", () => {
   });
 
   it.each([
-    ["less than a lease ago → in contact", LEASE_MS, IN_CONTACT],
+    ["less than a lease ago → in contact", LEASE_MS, lateFor(0)],
     ["longer ago → silent since then", LEASE_MS + 1, silentSince(LEASE_MS + 1)],
   ])("enrolled and never reported, %s", async (_, unusedMs, expected) => {
     // The record of a registration is from the machine that had the name before.
