@@ -403,10 +403,8 @@ export class Upkeep {
     const isSuspended = last !== undefined && senders.suspension(last.startId, nowMs) !== undefined;
     const left = tokensAt(this.#between, RATE_LIMITS.statusBetweenReports, nowMs);
     const report = isRecent && !isSuspended && left >= 1 ? last : undefined;
-    const writtenMs = this.#memory.status?.lastStatusReportTimeMs;
     const noticed = await tickOnNotice({ ...this.#surroundings(enrolment), report }, node);
-    if (this.#memory.status?.lastStatusReportTimeMs !== writtenMs)
-      this.#between = { left: left - 1, atMs: nowMs };
+    if ("isWritten" in noticed && noticed.isWritten) this.#between = { left: left - 1, atMs: nowMs };
     this.#requests.keep();
     if (noticed.kind === "lost") recordPhase(this.#state, noticed.phase, currentMs());
     if (noticed.kind === "taken" && noticed.isGivenUp) await this.watchForSilence(enrolment.name);

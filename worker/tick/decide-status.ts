@@ -54,6 +54,8 @@ export interface DecidingMachine extends FormingMachine {
   name: string;
   facts: Facts;
   report: Pick<Report, "vitals">;
+  /** Present if another writer's change causes the decision: the machine may have stopped since its last report. */
+  isBetweenReports?: true;
 }
 
 /** The starting point of a decision: the last known Node, or the result of the previous decision. */
@@ -144,8 +146,22 @@ export function decideStatus(
     maintained(maintenanceFor(records, original)),
     ...ownSetters(machine, holder.fieldManager, form, original),
     leave,
+    ...(machine.isBetweenReports ? [keepHeartbeats(original)] : []),
   ]);
   return { original, memory, update, events, leftOut, nowMs, others, writtenBefore, held };
+}
+
+/** Returns a setter that keeps the times of the last heartbeats, because only a report is a heartbeat. */
+function keepHeartbeats({ status }: Node): Setter {
+  const known = new Map(status?.conditions?.map(({ type, lastHeartbeatTime }) => [type, lastHeartbeatTime]));
+  return (node) => {
+    const { conditions = [] } = node.status;
+    node.status.conditions = conditions.map((condition) => {
+      const lastHeartbeatTime = known.get(condition.type);
+      return lastHeartbeatTime === undefined ? condition : { ...condition, lastHeartbeatTime };
+    });
+    return null;
+  };
 }
 
 /** Stores the decision and returns the memory for the next decision. Call it before acting on the decision. */

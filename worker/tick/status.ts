@@ -57,6 +57,7 @@ type StatusMemory = Omit<TickMemory, "lease" | "renewedAtMs" | "registrationDela
 export interface StatusWrite {
   /** The apiserver's error; null if the status is written, unchanged, or must wait. */
   error: ApiError | null;
+  isWritten: boolean;
   /** Present if another writer has the Node. */
   lost?: Loss;
   memory: StatusMemory;
@@ -105,7 +106,7 @@ class OneWrite {
   }
 
   async run(): Promise<StatusWrite> {
-    const { records, requests, facts, log, random } = this.#machine;
+    const { records, requests, facts, log, random, isBetweenReports } = this.#machine;
     const nowMs = this.#machine.nowMs();
     const { state, period, isDue } = dueStatus({ records, memory: this.#memory, facts }, nowMs);
     // A watched Node needs no read before a periodic write, because the known version has other writers' changes. But the
@@ -121,6 +122,8 @@ class OneWrite {
         updateNode: (original) => this.#decide(original),
         patchNodeStatus: (original, patch) => this.#patch(original, patch),
         ...period,
+        // A write between reports has no heartbeat, so that it neither is nor delays the periodic write.
+        ...(isBetweenReports && { now: () => state.lastStatusReportTimeMs ?? nowMs }),
         mayWrite: (original, node) => this.#mayWrite(original, node),
         random,
         tries: leaseBackOff || statusBackOff ? 1 : requests.tries(),
@@ -138,7 +141,8 @@ class OneWrite {
     this.#memory.statusBackOff = backOffAfter(statusBackOff, error, this.#machine);
     if (written.ok) this.#recordHeartbeat(written.value, state);
     else this.#recordFailure(written.error);
-    return { error, ...(this.#own.lost && { lost: this.#own.lost }), memory: this.#memory };
+    const isWritten = written.ok && written.value.outcome === "patched";
+    return { error, isWritten, ...(this.#own.lost && { lost: this.#own.lost }), memory: this.#memory };
   }
 
   /** Returns the outcome of the write if the apiserver must not be asked now; undefined if a request may be sent. */
@@ -148,7 +152,7 @@ class OneWrite {
     if (!error && mayAsk) return undefined;
     if (!error) this.#withhold(ASKS_TOO_OFTEN);
     this.#decide(this.#known.node);
-    return { error, memory: this.#memory };
+    return { error, isWritten: false, memory: this.#memory };
   }
 
   #decide(original: Node): NodeUpdate {

@@ -182,12 +182,11 @@ async function write(
   contact: ReturnType<typeof lastContact>,
   deadlineMs: number,
 ) {
-  const reportedMs = memory.status?.lastStatusReportTimeMs;
   // The status write gets no `lease` and `renewedAtMs` to return, since both may change while the status is written.
   const { lease: _lease, renewedAtMs: _at, ...known } = memory;
   const status = await writeStatus(machine, known, contact, deadlineMs);
   Object.assign(memory, status.memory);
-  return { ...status, isWritten: memory.status?.lastStatusReportTimeMs !== reportedMs };
+  return status;
 }
 
 function contactNow({ facts, nowMs }: Pick<TickingMachine, "facts" | "nowMs">, { renewedAtMs }: TickMemory) {
@@ -197,9 +196,10 @@ function contactNow({ facts, nowMs }: Pick<TickingMachine, "facts" | "nowMs">, {
 /** The input of a notice. `report`: undefined, so that nothing is written, if the last is too old or limits forbid. */
 export type NoticeInput = Omit<TickInput, "report"> & { report: Report | undefined };
 
-/** The result for a Node that another writer has changed. */
+/** The result for a Node that another writer has changed. `isWritten`: the status was written. */
 export type NoticeOutcome =
-  Exclude<Noticed, { kind: "lost" }> | { kind: "lost"; phase: LostPhase | "waiting for Node" };
+  | (Exclude<Noticed, { kind: "lost" }> & { isWritten?: boolean })
+  | { kind: "lost"; phase: LostPhase | "waiting for Node" };
 
 /** Handles another writer's change between reports: puts back the status. Only fresh reports renew the lease. */
 export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promise<NoticeOutcome> {
@@ -222,9 +222,9 @@ export async function tickOnNotice(input: NoticeInput, seen: Node | null): Promi
   // A process of the shim that has not registered yet must only register.
   const isRegistered = report?.startId === registration.startId;
   if (!report || !isRegistered || memory.renewedAtMs === undefined) return noticed;
-  const ticking = { ...machine, report };
-  const { lost } = await write(ticking, memory, contactNow(machine, memory), STATUS_DEADLINE_MS);
-  return lost ? { kind: "lost", phase: lose(ticking, memory, lost).phase } : noticed;
+  const ticking = { ...machine, report, isBetweenReports: true as const };
+  const { lost, isWritten } = await write(ticking, memory, contactNow(machine, memory), STATUS_DEADLINE_MS);
+  return lost ? { kind: "lost", phase: lose(ticking, memory, lost).phase } : { ...noticed, isWritten };
 }
 
 /** Returns the surroundings that a step needs in addition to the tick's input. */

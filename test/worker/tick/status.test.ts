@@ -59,6 +59,26 @@ const all =
   (machine: Machine) =>
     steps.forEach((step) => step(machine));
 
+describe("a status between two reports, because another writer has changed the Node", () => {
+  const between = { isBetweenReports: true } as const;
+  const beatOf = ({ apiserver }: Machine) => apiserver.node?.status?.conditions?.at(-1)?.lastHeartbeatTime;
+
+  it("that has changed → written without a heartbeat, which only a report is", async () => {
+    const machine = new SteppingMachine(steady);
+    const [beat, due] = [beatOf(machine), machine.memory.status?.lastStatusReportTimeMs];
+    const { asked } = await written(machine, DOWN, between);
+    expect([asked, readyOf(machine), beatOf(machine)]).toEqual([[WRITTEN], "False", beat]);
+    expect(machine.memory.status?.lastStatusReportTimeMs).toBe(due);
+  });
+
+  it("whose time has come → waits for the next report", async () => {
+    const machine = new SteppingMachine(steady);
+    machine.nowMs += EVERY_MS;
+    machine.isWatched = true;
+    expect((await written(machine, HEALTHY, between)).asked).toEqual([]);
+  });
+});
+
 describe("a status", () => {
   const nothing = () => undefined;
   const watched = (machine: Machine) => void (machine.isWatched = true);
