@@ -143,9 +143,11 @@ export class Endings {
 
   /** Notifies the node object that the socket has ended; returns false on failure. Sends the loan only once. */
   async #notify(name: string, gateway: number, returned: ReturnedLoan | null): Promise<boolean> {
-    const { node, log, timer } = this.#in;
+    const { node, log, timer, held, nowMs } = this.#in;
     try {
-      const notify = () => node(name).socketEnded(gateway, returned);
+      const heardMs = held.heardMs(name);
+      const heardAgoMs = heardMs === undefined ? undefined : Math.max(0, nowMs() - heardMs);
+      const notify = () => node(name).socketEnded(gateway, returned, heardAgoMs);
       await inTime(NOTIFY_WITHIN_MS, notify, undefined, timer);
       return true;
     } catch (error) {

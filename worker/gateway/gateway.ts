@@ -86,8 +86,8 @@ export class Gateway {
     const known = held.of(socket);
     known.closedMs ??= this.#in.nowMs();
     held.hangUp(socket, "");
-    held.forget(socket);
     await this.#endings.end(known.attachment.name);
+    held.forget(socket);
   }
 
   async noteMember(name: string, gateway: number): Promise<true> {

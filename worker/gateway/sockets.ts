@@ -152,6 +152,13 @@ export class HeldSockets {
     return this.open(name).find(({ attachment }) => attachment.beatMs !== null);
   }
 
+  /** Returns the machine's last contact over a socket, also over one that has just closed; undefined if unknown. */
+  heardMs(name: string): number | undefined {
+    const of = [...this.#known.values()].filter(({ attachment }) => attachment.name === name);
+    const heard = of.flatMap(({ attachment }) => (attachment.beatMs === null ? [] : attachment.heardMs));
+    return heard.length === 0 ? undefined : Math.max(...heard);
+  }
+
   /** Records the last contact in the attachment: after an eviction, the alarm must still detect silent machines. */
   hear(held: HeldSocket, beatMs = held.attachment.beatMs): void {
     held.attachment = { ...held.attachment, beatMs, heardMs: this.#nowMs() };

@@ -183,14 +183,16 @@ export class Lending {
   }
 
   /** Ends the loan because the machine's socket has closed or missed its heartbeats. */
-  async socketEnded(gateway: number, returned: ReturnedLoan | null): Promise<void> {
-    const { state, nowMs } = this.#with;
+  async socketEnded(gateway: number, returned: ReturnedLoan | null, heardAgoMs?: number): Promise<void> {
+    const { state, upkeep, nowMs } = this.#with;
     this.#endings++;
     if (this.#lent()?.gateway !== gateway) return;
     // The gateway's call may come late, when the node object has already made a later loan.
     const isEarlier = returned !== null && typeof this.#epoch === "number" && returned.epoch < this.#epoch;
     if (isEarlier) return;
     this.#restore(returned);
+    // The lease is older than the last contact if its renewals failed, or if a report wrote the whole status instead.
+    if (!returned && heardAgoMs !== undefined) upkeep.noteContact(nowMs() - heardAgoMs);
     state.records.remove("lent");
     this.#epoch = null;
     this.#withoutSocketMs = nowMs();

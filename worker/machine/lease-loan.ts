@@ -99,8 +99,11 @@ export interface SocketAnswer {
 /** The methods that a gateway calls on a node object. */
 export interface LeaseLender {
   reportBySocket: (report: SocketReport) => Promise<SocketAnswer>;
-  /** Reports that the socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan. */
-  socketEnded: (gateway: number, returned: ReturnedLoan | null) => Promise<void>;
+  /**
+   * Reports that the socket has closed, or has missed its heartbeats. `returned`: null if this gateway has no loan.
+   * `heardAgoMs`: milliseconds since the last heartbeat or report; absent if the gateway has lost the socket as well.
+   */
+  socketEnded: (gateway: number, returned: ReturnedLoan | null, heardAgoMs?: number) => Promise<void>;
   /** Reports a valid heartbeat over a replaced socket: two processes use the machine's session. */
   noteReplacedBeat: () => Promise<void>;
 }

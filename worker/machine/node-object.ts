@@ -155,8 +155,8 @@ export class NodeObject extends StoredObject {
   }
 
   /** Acts on the end of the machine's socket, or on missed heartbeats. The gateway calls this method. */
-  async socketEnded(number: number, returned: ReturnedLoan | null): Promise<void> {
-    await this.#lending.socketEnded(number, returned);
+  async socketEnded(number: number, returned: ReturnedLoan | null, heardAgoMs?: number): Promise<void> {
+    await this.#lending.socketEnded(number, returned, heardAgoMs);
     const { keys, records } = this.#state;
     const name = keys.enrolled() && records.get("enrolment")?.name;
     // A machine that has not reported had no socket: the socket belonged to the name's former machine.

@@ -860,6 +860,16 @@ describe("a socket closes", () => {
       expect(made.members).toEqual([]);
     }));
 
+  it("after an eviction → the object learns when the machine was heard last", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      await made.beat(socket);
+      made.evict();
+      made.nowMs += 1000;
+      await made.lose(socket);
+      expect(made.asked[1]).toMatchObject({ what: "ended", returned: null, heardAgoMs: 1000 });
+    }));
+
   it("during its report → the loan that arrives is returned", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");

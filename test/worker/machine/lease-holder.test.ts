@@ -278,14 +278,36 @@ describe("a report over HTTP and one over a socket at the same time", () => {
 
 describe("the end of a socket", () => {
   it.each<
-    [situation: string, gateway: number, returned: ReturnedLoan | null, done: string[], isLent: boolean]
+    [
+      situation: string,
+      gateway: number,
+      returned: ReturnedLoan | null,
+      heardAgoMs: number | undefined,
+      done: string[],
+      isLent: boolean,
+    ]
   >([
-    ["of the gateway that has the lease → taken back", GATEWAY, returnedLoan(), TAKEN_BACK, false],
-    ["of that gateway, which has lost the loan → forgotten", GATEWAY, null, ["forget what was lent"], false],
-    ["of another gateway → nothing", GATEWAY + 1, returnedLoan(), [], true],
-  ])("%s", async (_, gateway, returned, done, isLent) => {
+    ["of the gateway that has the lease → taken back", GATEWAY, returnedLoan(), 3000, TAKEN_BACK, false],
+    [
+      "of that gateway, which has lost the loan → forgotten, except the last contact",
+      GATEWAY,
+      null,
+      3000,
+      ["forget what was lent", "contact -3000"],
+      false,
+    ],
+    [
+      "of that gateway, which has lost loan and socket → forgotten",
+      GATEWAY,
+      null,
+      undefined,
+      ["forget what was lent"],
+      false,
+    ],
+    ["of another gateway → nothing", GATEWAY + 1, null, 3000, [], true],
+  ])("%s", async (_, gateway, returned, heardAgoMs, done, isLent) => {
     const ended = lendingIn({ kept: { lent: LENT } });
-    await ended.lending.socketEnded(gateway, returned);
+    await ended.lending.socketEnded(gateway, returned, heardAgoMs);
     expect(ended.done).toEqual(done);
     expect(ended.kept.has("lent")).toBe(isLent);
   });

@@ -73,7 +73,7 @@ const APPLIED = { phase: "registered", ready: true, ticket: "t", reportInMs: INT
 /** A call that the gateway makes to a node object. */
 export type Asked =
   | { name: string; what: "report"; returned: ReturnedLoan | null; floor: number }
-  | { name: string; what: "ended"; returned: ReturnedLoan | null }
+  | { name: string; what: "ended"; returned: ReturnedLoan | null; heardAgoMs: number | undefined }
   | { name: string; what: "replaced beat" };
 
 /** A machine with its end of a socket. */
@@ -213,8 +213,8 @@ export class MadeUpGateway {
         this.asked.push({ name, what: "report", returned: report.returned, floor: report.floor });
         return this.onReport?.(report) ?? Promise.resolve(this.lent(name));
       },
-      socketEnded: async (_, returned) => {
-        this.asked.push({ name, what: "ended", returned });
+      socketEnded: async (_, returned, heardAgoMs) => {
+        this.asked.push({ name, what: "ended", returned, heardAgoMs });
         await this.onEnded?.(name);
       },
       noteReplacedBeat: async () => void this.asked.push({ name, what: "replaced beat" }),
