@@ -160,12 +160,14 @@ function judgeReady(world: World, machine: LivingMachine, status: string): strin
   const nowMs = world.time.nowMs();
   if (isExcused(world, machine)) return null;
   if (status === "True") {
-    const { hasController, isWatched } = world.shape;
+    const { isWatched } = world.shape;
     // The watch may begin AGAIN_MS after a trouble.
     if (world.kubeTrouble.wasOn(nowMs, LATE_MS + AGAIN_MS + WATCH_MS)) return null;
     // Without the watch, and for Nodes with pods, only the node controller changes Ready (docs/cluster.md).
-    if (!hasController && (shape.isForPods || !isWatched)) return null;
-    const withinMs = shape.isForPods || !isWatched ? CONTROLLER_MS : noticedWithin(world, machine);
+    // A controller that starts gives each Node its grace period.
+    const isControllers = shape.isForPods || !isWatched;
+    if (isControllers && world.controllerAway.wasOn(nowMs, CONTROLLER_MS)) return null;
+    const withinMs = isControllers ? CONTROLLER_MS : noticedWithin(world, machine);
     if (!heard.wasInContact(nowMs, withinMs)) return `not heard of for ${ago(world, heard.lastMs)}`;
     return heard.mayBeReady(nowMs) ? null : `not ready since ${ago(world, heard.notReady.sinceMs)}`;
   }

@@ -236,6 +236,8 @@ export class World {
   readonly kubeGone: Flag;
   /** Alarms ring late. */
   readonly alarmsLate: Flag;
+  /** No node controller runs. */
+  readonly controllerAway: Flag;
   stopController: (() => Promise<void>) | null = null;
 
   #events = 0;
@@ -256,6 +258,7 @@ export class World {
     this.kubeTrouble = new Flag(false, longAgoMs);
     this.kubeGone = new Flag(false, longAgoMs);
     this.alarmsLate = new Flag(false, longAgoMs);
+    this.controllerAway = new Flag(!shape.hasController, longAgoMs);
     globalThis.fetch = (...asked) => this.#receive(new Request(...asked));
   }
 
@@ -293,11 +296,13 @@ export class World {
 
   startController(): void {
     this.stopController ??= this.cluster.startController();
+    this.controllerAway.set(false, this.time.nowMs());
   }
 
   async endController(): Promise<void> {
     await this.stopController?.();
     this.stopController = null;
+    this.controllerAway.set(true, this.time.nowMs());
   }
 
   /** Lets virtual time pass until the work ends. */
