@@ -29,13 +29,13 @@ interface MaintenanceFlags extends FilterFlags {
 }
 
 export function maintenanceCommand(program: OperatorProgram, node: Command): void {
-  const words = new Argument(
-    "<words...>",
+  const names = new Argument(
+    "<name...>",
     "names, unless filters select the machines; then plan, begin or end",
   );
   const command = node
     .command("maintenance")
-    .addArgument(words)
+    .addArgument(names)
     .description("Plan, begin or end the maintenance of machines. Asks first if there are several.");
   withFilterFlags(command)
     .option(
