@@ -48,13 +48,19 @@ function rowsOf({ file, isRunning }: SeenStatus, nowMs: number, stateFault: stri
   const { answer, report, dropIns } = file;
   const at = (time: string) => `${time.slice(0, 19)}Z (${distance(Date.parse(time) - nowMs)})`;
   const [pid] = file.process.split(" ");
+  // The Node may have changed since an answer that is not the last report's.
+  const isPresent = isRunning && answer?.at === report?.at;
   const rows: [string, string | undefined | null | false][] = [
     ["Worker", file.origin],
-    ["phase", answer && `${answer.phase}, node ${answer.ready ? "Ready" : "not Ready"}`],
-    ["pressure", file.pressures?.join(", ")],
+    [
+      "phase",
+      answer &&
+        `${answer.phase}, node ${answer.ready ? "Ready" : "not Ready"}${isPresent ? "" : " at the last answer"}`,
+    ],
+    ["pressure", file.pressures && `${file.pressures.join(", ")}${isRunning ? "" : " at the last report"}`],
     ["last report", report && `${at(report.at)}, ${report.fault ? "not taken" : "taken"}`],
     ["last answer", answer && answer.at !== report?.at && at(answer.at)],
-    ["transport", file.transport && transportText(file.transport, at)],
+    ["transport", isRunning && file.transport && transportText(file.transport, at)],
     ["next report", isRunning && file.nextReportAt !== undefined && at(file.nextReportAt)],
     ["key", file.thumbprint],
     ["runtime", file.runtime === null ? "none" : file.runtime],

@@ -46,12 +46,16 @@ state folder  /var/lib/rollcall
       /^last report {3}2026-01-01T09:59:59Z \(1 s ago\), not taken\nlast answer {3}.*\(3 s ago\)\n/m,
     );
     expect(text).toMatch(/^drop-ins {6}1 working; ups fails: did not end within 10 s$/m);
+    expect(text).toMatch(/^phase {9}registered, node Ready at the last answer$/m);
   });
 
-  it("the shim has ended → a line about that, and no next report", () => {
-    const text = screen({ ...running(), isRunning: false });
+  it("the shim has ended → a line about that, only remembered conditions, no transport, no next report", () => {
+    const transport = { via: "socket", since: at(-300), choice: "auto" } as const;
+    const text = screen({ ...running({ pressures: ["MemoryPressure"], transport }), isRunning: false });
     expect(text).toMatch(/^shim {10}0\.1\.0, process 4711 \(gone\)/m);
-    expect(text).not.toMatch(/^next report/m);
+    expect(text).toMatch(/^phase {9}registered, node Ready at the last answer$/m);
+    expect(text).toMatch(/^pressure {6}MemoryPressure at the last report$/m);
+    expect(text).not.toMatch(/^(next report|transport)/m);
   });
 
   it("no status file → only the verdict and the advice", () => {
