@@ -28,7 +28,7 @@ export interface Isolate {
    */
   joinTokens: { ids: Set<string> | null; askedMs: number };
   /** The time since which each check of GET /readyz has its state. */
-  since: Map<string, { state: string; sinceMs: number }>;
+  since: Map<string, { state: string; sinceMs: number; okAtMs: number }>;
 }
 
 export function newIsolate(

@@ -43,21 +43,26 @@ export interface CheckedAt extends CheckResult {
 type Since = Isolate["since"];
 
 export function readiness(found: readonly CheckedAt[], since: Since, nowMs: number): ReadinessAnswer {
-  const checks = found.map(({ atMs = nowMs, failedSinceMs = atMs, ...finding }) => ({
-    ...finding,
-    checkedAt: textOf(atMs),
-    since: textOf(Math.min(sinceOf(since, finding, atMs), failedSinceMs)),
-  }));
+  const checks = found.map(({ atMs = nowMs, failedSinceMs = atMs, ...finding }) => {
+    const { sinceMs, okAtMs } = noted(since, finding, atMs);
+    // An object may have had no answer for a while when the last check was still ok.
+    const failingMs = Math.max(Math.min(sinceMs, failedSinceMs), okAtMs);
+    const stateMs = finding.state === "ok" ? sinceMs : failingMs;
+    return { ...finding, checkedAt: textOf(atMs), since: textOf(stateMs) };
+  });
   const states = new Set(checks.map(({ state }) => state));
   const state = (["failed", "warning"] as const).find((each) => states.has(each)) ?? "ok";
   return { state, version: VERSION, checks };
 }
 
-function sinceOf(since: Since, { check, state }: CheckResult, atMs: number): number {
+/** Stores a check's result, and returns since when the check has its state and when it was last ok. */
+function noted(since: Since, { check, state }: CheckResult, atMs: number) {
   const known = since.get(check);
-  if (known?.state === state) return known.sinceMs;
-  since.set(check, { state, sinceMs: atMs });
-  return atMs;
+  const sinceMs = known?.state === state ? known.sinceMs : atMs;
+  const okAtMs = state === "ok" ? atMs : (known?.okAtMs ?? 0);
+  const next = { state, sinceMs, okAtMs };
+  since.set(check, next);
+  return next;
 }
 
 const textOf = (ms: number) => new Date(ms).toISOString();

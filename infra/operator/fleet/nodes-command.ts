@@ -121,7 +121,7 @@ async function apiserverNotice(program: OperatorProgram, connection: WorkerConne
   const age = ageOf(fault.since, viewOf(program).nowMs);
   return noticeText(program, [
     `Since ${fault.since} (${age} ago), the apiserver ${fault.text}.`,
-    "The states and counts below are from then: rollcall ready shows the remedy.",
+    "The states and counts below may be from then: rollcall ready shows the remedy.",
   ]);
 }
 

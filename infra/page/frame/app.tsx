@@ -324,7 +324,7 @@ function ConnectionBanner() {
 /** Milliseconds between two checks of the apiserver. The Worker checks it at most every ten seconds. */
 const CHECK_EVERY_MS = 30_000;
 
-/** Draws the apiserver's fault: without the apiserver, the shown states and counts of machines are old. */
+/** Draws the apiserver's fault: without the apiserver, the shown states and counts of machines may be old. */
 function ApiserverBanner() {
   const { value } = usePolled<ReadinessAnswer>("/readyz", () => CHECK_EVERY_MS, 503);
   const fault = value && apiserverFault(value);
@@ -332,7 +332,8 @@ function ApiserverBanner() {
   return (
     <div class="notice notice-warning banner" role="alert">
       Since <Time at={fault.since} form="absolute" />, <strong>the apiserver {fault.text}</strong>. The
-      machines’ states and counts are from then. <Link href={hrefOf({ view: "deployment" })}>What to do</Link>
+      machines’ states and counts may be from then.{" "}
+      <Link href={hrefOf({ view: "deployment" })}>What to do</Link>
     </div>
   );
 }

@@ -151,7 +151,7 @@ it("conditions that are off → a column of the wide table", async () => {
 describe("the apiserver", () => {
   const NOTICE = [
     "Since 2026-01-01T11:45:00Z (15m ago), the apiserver does not answer: �[2Jno answer in time.",
-    "The states and counts below are from then: rollcall ready shows the remedy.",
+    "The states and counts below may be from then: rollcall ready shows the remedy.",
     "",
   ];
   const linesOf = async (args: string[]) => (await nodes(args)).stdout.split("\n");

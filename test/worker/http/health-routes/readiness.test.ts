@@ -36,6 +36,13 @@ describe("the age of a check", () => {
     ]);
   });
 
+  it("failed since a time when this isolate found it ok → since the last ok", () => {
+    const since = new Map();
+    readiness([found("apiserver", "ok", NOW - 10_000)], since, NOW - 10_000);
+    const failing = { ...found("apiserver", "failed", NOW), failedSinceMs: NOW - 35_000 };
+    expect(readiness([failing], since, NOW).checks).toMatchObject([{ since: at(NOW - 10_000) }]);
+  });
+
   it("unchanged → since the first result; changed → since the change", () => {
     const since = new Map();
     const ages = ([state, nowMs]: [CheckResult["state"], number]) =>

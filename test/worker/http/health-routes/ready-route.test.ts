@@ -2,13 +2,14 @@
 import { createExecutionContext, evictDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { SignJWT } from "jose";
-import { afterEach, beforeEach, describe, expect, it, test, vi } from "vitest";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished, test, vi } from "vitest";
 import type { WatchState } from "../../../../shared/deployment/watch.ts";
 import type { ReadinessAnswer } from "../../../../shared/protocol/operator-answers.ts";
 import { registry } from "../../../../worker/env.ts";
 import { checkClock } from "../../../../worker/http/health-routes.ts";
 import worker from "../../../../worker/index.ts";
 import { PROBED_NODE } from "../../../../worker/kube/probe.ts";
+import { shift, stopClock } from "../../support/clock.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../../support/constants.ts";
 import type { Fault } from "../../support/fault.ts";
 import { requestsAbout, setFault } from "../../support/machine.ts";
@@ -230,8 +231,12 @@ describe("a fault", () => {
     ],
     ["it answers the probe → no check has that time", "", []],
   ])("the apiserver does not answer the watch: %s", async (_, fault, expected) => {
+    stopClock();
+    onTestFinished(() => void vi.useRealTimers());
+    await ask();
+    const unansweredSinceMs = Date.now() + 1000;
+    shift(60_000);
     await setFault(PROBED_NODE, fault);
-    const unansweredSinceMs = Date.UTC(2026, 0, 1);
     const { text } = await ask(watched(() => Promise.resolve({ state: { ...LIVE, unansweredSinceMs } })));
     const { checks } = JSON.parse(text) as ReadinessAnswer;
     const since = new Date(unansweredSinceMs).toISOString();
