@@ -14,6 +14,7 @@ If a state begins during a mute and still lasts at its end, receivers are notifi
 
 Examples:
   rollcall mutes add -l site=b --until 4h --comment 'new power supply'
+  rollcall mutes add --names edge-1,edge-2 --until 1h
   rollcall mutes add --names 'edge-*' --from 2026-01-31T22:00:00Z --until 2026-02-01T02:00:00Z
   rollcall mutes add --all-machines --until 1h --comment 'the data centre moves'
   rollcall mutes remove 3`;

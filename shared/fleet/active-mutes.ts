@@ -8,9 +8,15 @@ interface Scope {
   names: string;
 }
 
+/** The most names in the description of a scope. */
+const NAMES_SHOWN = 3;
+
 /** Describes the machines of a scope, like `machines named edge-* and with site=berlin`, or `all machines`. */
 export function machinesText({ selector, names }: Scope): string {
-  const limits = [names !== "" && `named ${names}`, selector !== "" && `with ${selector}`].filter(Boolean);
+  const all = names.split(",");
+  const more = all.length > NAMES_SHOWN ? ` and ${all.length - NAMES_SHOWN} more` : "";
+  const named = `${all.slice(0, NAMES_SHOWN).join(", ")}${more}`;
+  const limits = [names !== "" && `named ${named}`, selector !== "" && `with ${selector}`].filter(Boolean);
   return limits.length === 0 ? "all machines" : `machines ${limits.join(" and ")}`;
 }
 

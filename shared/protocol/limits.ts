@@ -235,6 +235,8 @@ export const MAINTENANCE_LIMITS = {
 export const NOTIFICATION_LIMITS = {
   receivers: 20,
   mutes: 100,
+  /** The most characters of a mute's names and commas. */
+  muteNamesLength: 8192,
   /** The most days from now until the end of a mute. */
   muteDays: 30,
   delaySeconds: [0, 86_400],

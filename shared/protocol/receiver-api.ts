@@ -67,11 +67,22 @@ export type ReceiverChange = z.infer<typeof receiverChangeSchema>;
 
 const time = z.iso.datetime({ offset: true });
 
+/** Names and patterns, separated by commas. */
+const muteNames = z
+  .string()
+  .check(
+    z.maxLength(LIMIT.muteNamesLength),
+    z.regex(
+      /^[-.*a-z\d]*(,[-.*a-z\d]+)*$/,
+      "must be names, or patterns such as edge-*, with commas between them",
+    ),
+  );
+
 /** The body of POST /v1/mutes. A mute without a limit to some machines needs `allMachines`. */
 export const newMuteSchema = z
   .strictObject({
     selector: z.optional(selector),
-    names: z.optional(names),
+    names: z.optional(muteNames),
     /** true to mute all machines. */
     allMachines: z.optional(z.boolean()),
     /** The muted states. If absent, all states. */

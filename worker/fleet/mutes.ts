@@ -43,10 +43,12 @@ type MuteRow = {
   who: string;
 };
 
+type ParsedMute = MuteRow & { parsed: AlertFilter; isNamed: (name: string) => boolean };
+
 export class Mutes {
   readonly #sql: SqlStorage;
   /** The cached rows, with their filters parsed; undefined until the first read. */
-  #known: (MuteRow & { parsed: AlertFilter })[] | undefined;
+  #known: ParsedMute[] | undefined;
 
   constructor(sql: SqlStorage) {
     this.#sql = sql;
@@ -60,8 +62,11 @@ export class Mutes {
     nowMs: number,
   ): number | null {
     const first = this.#all().find(
-      ({ from_ms, until_ms, parsed }) =>
-        from_ms <= nowMs && nowMs < until_ms && filterMatches(parsed, name, state, summary),
+      ({ from_ms, until_ms, parsed, isNamed }) =>
+        from_ms <= nowMs &&
+        nowMs < until_ms &&
+        isNamed(name) &&
+        filterMatches({ ...parsed, names: "" }, name, state, summary),
     );
     return first?.until_ms ?? null;
   }
@@ -104,12 +109,25 @@ export class Mutes {
   }
 
   /** Returns all mutes, sorted by their end, latest first: the first match is then the mute that ends last. */
-  #all(): (MuteRow & { parsed: AlertFilter })[] {
+  #all(): ParsedMute[] {
     return (this.#known ??= this.#sql
       .exec<MuteRow>("SELECT * FROM mutes ORDER BY until_ms DESC, id")
       .toArray()
-      .map((row) => ({ ...row, parsed: JSON.parse(row.filter) as AlertFilter })));
+      .map((row) => {
+        const parsed = JSON.parse(row.filter) as AlertFilter;
+        return { ...row, parsed, isNamed: nameTest(parsed.names) };
+      }));
   }
+}
+
+/** Returns a function that tests a name for a mute's names and patterns, which commas separate; "" matches all names. */
+function nameTest(text: string): (name: string) => boolean {
+  if (text === "") return () => true;
+  // A mute may have hundreds of names, and each change of a machine's state is tested.
+  const all = text.split(",");
+  const names = new Set(all);
+  const patterns = all.filter((each) => each.includes("*"));
+  return (name) => names.has(name) || patterns.some((pattern) => nameMatches(pattern, name));
 }
 
 function shownMute({

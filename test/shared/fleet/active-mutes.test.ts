@@ -30,6 +30,8 @@ it.each([
   ["ends in a millisecond", { until: at(1) }, "machines named edge-*"],
   ["of all machines", { names: "" }, "all machines"],
   ["of a selector and a name", { selector: "site=b" }, "machines named edge-* and with site=b"],
+  ["of three names", { names: "a,b,c" }, "machines named a, b, c"],
+  ["of five names", { names: "a,b,c,d,e" }, "machines named a, b, c and 2 more"],
   ["of two states", { states: ["silent", "blocked"] }, "silent, blocked of machines named edge-*"],
 ])("a mute that is on: %s → described", (_, more, what) => {
   const given = mute(more);

@@ -14,6 +14,19 @@ describe("a mute", () => {
 
   it.each<[string, Record<string, unknown>, (fleet: NotifiedFleet) => Promise<void> | void, string[]]>([
     ["over all → nothing", {}, ({ goes }) => goes(1, "silent"), []],
+    [
+      "for several names, with this one → nothing",
+      { names: `gpu-1,${ONE}` },
+      ({ goes }) => goes(1, "silent"),
+      [],
+    ],
+    ["for several patterns → nothing", { names: "gpu-*,machine-*" }, ({ goes }) => goes(1, "silent"), []],
+    [
+      "for several others → alert",
+      { names: `gpu-1,${ONE}0` },
+      ({ goes }) => goes(1, "silent"),
+      [`firing ${ONE} silent`],
+    ],
     ["for others → alert", { names: "gpu-*" }, ({ goes }) => goes(1, "silent"), [`firing ${ONE} silent`]],
     [
       "for other labels → alert",
