@@ -12,7 +12,15 @@ import * as gateways from "./gateway/gateway-object.ts";
 import { administrationRoutes } from "./http/administration-routes.ts";
 import { backupRoutes } from "./http/backup-routes.ts";
 import { nodeRoutes } from "./http/node-routes.ts";
-import { type App, refuse, refuseLate, refuseMethod, refuseUnconfigured } from "./http/responses.ts";
+import {
+  type App,
+  isNavigation,
+  noSuchPage,
+  refuse,
+  refuseLate,
+  refuseMethod,
+  refuseUnconfigured,
+} from "./http/responses.ts";
 import { fleetRoutes } from "./http/fleet-routes.ts";
 import { feedRoutes } from "./http/feed-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
@@ -58,7 +66,9 @@ app.use(async (c, next) => {
 app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));
 app.notFound(({ req }) => {
   const allowed = methodsOf(req.path);
-  return allowed.length > 0 ? refuseMethod(allowed) : refuse("not-found");
+  if (allowed.length > 0) return refuseMethod(allowed);
+  // A browser that opens a mistyped address gets a link to the page.
+  return isNavigation(req) ? noSuchPage() : refuse("not-found");
 });
 app.onError((error, c) => {
   logFailure({ message: "request failed", error: error.stack ?? String(error) });

@@ -53,6 +53,16 @@ it.each([
   }
 });
 
+it.each([
+  ["a browser opens it", { "sec-fetch-mode": "navigate" }, "text/html; charset=utf-8"],
+  ["a script asks for it", { "sec-fetch-mode": "cors" }, "application/problem+json"],
+  ["a program asks for it", {}, "application/problem+json"],
+])("an unknown path: %s → 404 as %3$s", async (_, headers, type) => {
+  const response = await send("/flet", { headers });
+  expect([response.status, response.headers.get("content-type")]).toEqual([404, type]);
+  expect((await response.text()).includes('<a href="/">')).toBe(type.startsWith("text/html"));
+});
+
 it.each(["/v1/machines?format=csv", "/v1/session", "/v1/nobody's"])(
   "%s → a browser keeps no copy, and takes no text of a machine's for a page",
   async (path) => {

@@ -1,5 +1,5 @@
 // Defines what all routes share: the application's type, refusals, bodies, bearer tokens and MAC keys.
-import type { Context } from "hono";
+import type { Context, HonoRequest } from "hono";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import type { Environment } from "../env.ts";
@@ -26,6 +26,25 @@ function problemResponse(body: Problem): Response {
   if (body.retryAfterSeconds) headers["retry-after"] = String(body.retryAfterSeconds);
   return new Response(JSON.stringify(body), { status: body.status, headers });
 }
+
+/** Reports whether a browser opens the address, and no script asks for it. */
+export const isNavigation = (request: HonoRequest) =>
+  request.method === "GET" && request.header("sec-fetch-mode") === "navigate";
+
+const NO_SUCH_PAGE = `<!doctype html><html lang="en"><meta charset="utf-8"><title>Not found · rollcall</title>
+<p>There is nothing at this address. <a href="/">The fleet</a> is at the beginning of the path.</p></html>`;
+
+/** Refuses a browser's navigation to an unknown path, in words. */
+export const noSuchPage = () =>
+  new Response(NO_SUCH_PAGE, {
+    status: 404,
+    headers: {
+      "content-type": "text/html; charset=utf-8",
+      "cache-control": "no-store",
+      "content-security-policy": "default-src 'none'; frame-ancestors 'none'",
+      "x-content-type-options": "nosniff",
+    },
+  });
 
 /** Answers a change: 204, or 404 if the thing to change does not exist. */
 export const done = (c: Context, isFound: boolean) => (isFound ? c.body(null, 204) : refuse("not-found"));
