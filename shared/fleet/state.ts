@@ -89,6 +89,12 @@ export function parseStateChange(text: string): FleetState | null {
   return FLEET_STATES.find((state) => state === to) ?? null;
 }
 
+/** Returns the former state in a line of stateChangeText; null for a machine's first line and for any other line. */
+export function parseStateBefore(text: string): FleetState | null {
+  const [from, ...to] = text.split(" → ");
+  return to.length === 0 ? null : (FLEET_STATES.find((state) => state === from) ?? null);
+}
+
 const WORDS: Readonly<Record<FleetState, string>> = {
   ready: "Ready",
   "not-ready": "Not ready",

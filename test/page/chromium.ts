@@ -51,6 +51,7 @@ export const TEST_OUTPUT = join(ROOT, "test-output");
 /** The size of the window, unless the test sets another one. */
 export const DESKTOP = { width: 1280, height: 800 };
 export const PHONE = { width: 360, height: 740 };
+export const WIDE = { width: 2560, height: 1440 };
 
 /** The time limit for a change of the page, in milliseconds. Long, so that it only ends a test that hangs. */
 const PATIENCE_MS = 60_000;

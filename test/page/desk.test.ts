@@ -6,7 +6,7 @@ import { faultsOfLooks, focused } from "./page-looks.ts";
 import type { PageWorker } from "./page-worker.ts";
 import { signIn } from "./sign-in.ts";
 
-const VIEWS = ["approvals", "tokens", "audit", "notifications", "deployment"];
+const VIEWS = ["approvals", "tokens", "audit", "notifications", "deployment", "day", "rollout"];
 
 describe.skipIf(!hasChromium)("the desk", () => {
   const open = pagesOfFile();
@@ -185,6 +185,57 @@ describe.skipIf(!hasChromium)("the desk", () => {
       await receiver.getByRole("button", { name: "Remove" }).click();
       await page.getByRole("dialog").getByRole("button", { name: "Remove" }).click();
       await receiver.waitFor({ state: "detached" });
+    }));
+
+  it("a rollout begins, shows its progress and the reason of its stop, goes on and ends", () =>
+    open({ url: worker.url }, async ({ page, accessibilityFaults }) => {
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?view=rollout");
+      await page.getByText("There is no rollout.").waitFor();
+      await page
+        .getByRole("row", { name: /not reporting|ready/ })
+        .first()
+        .waitFor();
+      await page.getByRole("button", { name: "New rollout" }).click();
+      const form = page.getByRole("dialog");
+      await form.getByLabel("Version").fill("latest");
+      await form.getByText("Expected: a version such as 0.2.0").waitFor();
+      await form.getByLabel("Version").fill("9.9.9");
+      await form.getByLabel("Labels").fill("site=nowhere");
+      await form.getByText("0 machines match.").waitFor();
+      expect(await accessibilityFaults()).toEqual([]);
+      await form.getByRole("button", { name: "Give it to about 0 machines" }).click();
+      const rollout = page.getByRole("article", { name: "Rollout of 9.9.9" });
+      await rollout.getByText("1% of machines with site=nowhere").waitFor();
+      await rollout.getByRole("button", { name: "Stop" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Stop" }).click();
+      await rollout.getByText(/Stopped .* stopped it\. No further machine/).waitFor();
+      expect(await accessibilityFaults()).toEqual([]);
+      await rollout.getByRole("button", { name: "Continue or change …" }).click();
+      await form.getByLabel("Percent").fill("50");
+      await form.getByRole("button", { name: "Give it to about 0 machines" }).click();
+      await rollout.getByText("✓ running").waitFor();
+      const { stdout } = await worker.rollcall(["rollout", "show", "-o", "json"]);
+      expect(JSON.parse(stdout)).toMatchObject({ rollout: { version: "9.9.9", percent: 50, stopped: null } });
+      await rollout.getByRole("button", { name: "End" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+      await page.getByText("There is no rollout.").waitFor();
+    }));
+
+  it("the last day has an hour with machines that were not ready → its number opens what changed then", () =>
+    open({ url: worker.url }, async ({ page, accessibilityFaults }) => {
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?view=day&group=architecture&q=edge-approve");
+      await page.getByText("Only machines that match").waitFor();
+      const all = page.getByRole("row", { name: /^All 1\b/ });
+      await all.waitFor();
+      await page.getByText("→ Ready").first().waitFor();
+      await all.getByRole("link").last().click();
+      await page.getByRole("heading", { name: /^What changed from \d\d:00 to \d\d:00$/ }).waitFor();
+      expect(new URL(page.url()).searchParams.get("hour")).toMatch(/:00:00.000Z$/);
+      await page.getByRole("link", { name: "edge-approve" }).nth(1).waitFor();
+      expect(await page.getByRole("link", { name: "edge-reject" }).count()).toBe(0);
+      expect(await accessibilityFaults()).toEqual([]);
     }));
 
   it("a list that cannot be asked again says so, and keeps what it showed", () =>

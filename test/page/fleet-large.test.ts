@@ -204,6 +204,48 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
       expect(await bar.getByRole("button", { name: "Act on them …" }).isDisabled()).toBe(false);
     }));
 
+  it("a view is saved → its link restores search, groups and columns, also after a reload; deleted → gone", () =>
+    fleet(async (page) => {
+      const menu = (title: string) => page.locator(".fleet-menu > summary", { hasText: title });
+      await menu("Columns").click();
+      await page.getByLabel("Kernel").check();
+      await menu("Views").click();
+      await page.getByLabel("Name of the present view").fill("Silent by kernel");
+      await page.getByRole("button", { name: "Save" }).click();
+      await page.getByRole("link", { name: "Silent by kernel" }).waitFor();
+      await menu("Columns").click();
+      await page.getByLabel("Kernel").uncheck();
+      await page.goto("/");
+      await said(page, "2,000 machines");
+      expect(await page.getByRole("columnheader", { name: "Kernel" }).count()).toBe(0);
+      await menu("Views").click();
+      await page.getByRole("link", { name: "Silent by kernel" }).click();
+      await said(page, `${SILENT} of 2,000 machines`);
+      await page.getByRole("columnheader", { name: "Kernel" }).first().waitFor();
+      await page.getByRole("region", { name: "Machines by Kernel" }).waitFor();
+      await menu("Views").click();
+      await page.getByRole("button", { name: "Delete the view Silent by kernel" }).click();
+      expect(await page.getByRole("link", { name: "Silent by kernel" }).count()).toBe(0);
+    }, "/?q=state:silent&group=kernel"));
+
+  it("two machines are selected and muted → the mute has their names, and each view states it", () =>
+    fleet(async (page) => {
+      for (const name of ["machine-000000", "machine-000002"])
+        await page.getByRole("checkbox", { name: `Select ${name}` }).click();
+      await page.getByRole("button", { name: "Mute …" }).click();
+      const dialog = page.getByRole("dialog", { name: "Mute 2 machines" });
+      await dialog.getByLabel("Why").fill("new switch");
+      await dialog.getByRole("button", { name: "Mute" }).click();
+      await dialog.waitFor({ state: "detached" });
+      await page.reload();
+      await page.getByText("machines named machine-000000, machine-000002 until").waitFor();
+      await page.goto("/?view=notifications");
+      const mute = page.getByRole("row", { name: /new switch/ });
+      await mute.getByRole("button", { name: "End" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "End" }).click();
+      await mute.waitFor({ state: "detached" });
+    }, "/?sort=name"));
+
   it("a search narrows; the URL has it, a reload and going back keep it; what cannot be read is said", () =>
     fleet(async (page) => {
       const field = page.getByRole("searchbox", { name: "Search machines" });

@@ -1,10 +1,10 @@
 // Reads the looks of a page for its tests, as the browser has computed them.
 import type { Page } from "playwright-core";
-import { type OpenPage, PHONE } from "./chromium.ts";
+import { type OpenPage, PHONE, WIDE } from "./chromium.ts";
 
 /**
- * Lists the faults in the looks of the shown view, one in each line: axe's findings in either theme, on a phone and of a stale page, elements wider
- * than the window or a phone, and moving elements. The window has a phone's size afterwards.
+ * Lists the faults in the looks of the shown view, one in each line: axe's findings in either theme, on a phone, on a
+ * wide screen and of a stale page, elements wider than the window, and moving elements. The window has a phone's size afterwards.
  */
 export async function faultsOfLooks({ page, accessibilityFaults }: OpenPage): Promise<string[]> {
   await page.emulateMedia({ colorScheme: "light" });
@@ -18,6 +18,12 @@ export async function faultsOfLooks({ page, accessibilityFaults }: OpenPage): Pr
     for (const fault of await accessibilityFaults("color-contrast")) faults.push(`stale, ${theme}: ${fault}`);
     await setConnection(page, connection);
   }
+  // On a wide screen and in the dark theme, all rules.
+  await page.setViewportSize(WIDE);
+  await page.emulateMedia({ colorScheme: "dark" });
+  for (const fault of await accessibilityFaults()) faults.push(`wide and dark: ${fault}`);
+  faults.push(...(await tooWide(page)));
+  await page.emulateMedia({ colorScheme: "light" });
   await page.setViewportSize(PHONE);
   for (const fault of await accessibilityFaults()) faults.push(`phone: ${fault}`);
   return [...faults, ...(await tooWide(page))];

@@ -6,7 +6,15 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import type { FleetState } from "../../shared/fleet/state.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
-import { CHROMIUM_IS_MISSING, hasChromium, launchChromium, onPage, PHONE, TEST_OUTPUT } from "./chromium.ts";
+import {
+  CHROMIUM_IS_MISSING,
+  hasChromium,
+  launchChromium,
+  onPage,
+  PHONE,
+  TEST_OUTPUT,
+  WIDE,
+} from "./chromium.ts";
 import { type PageWorker, pageWorker, startClusterWorker } from "./page-worker.ts";
 import { signIn } from "./sign-in.ts";
 
@@ -35,6 +43,8 @@ const VIEWS: readonly View[] = [
   { name: "fleet", path: "/", shown: text(/shop-hamburg-2/) },
   { name: "machine", path: "/?machine=shop-berlin-1", shown: bands },
   { name: "timeline", path: "/?machine=shop-berlin-2&range=2m", shown: bands },
+  { name: "day", path: "/?view=day&group=architecture", shown: text(/^All/) },
+  { name: "rollout", path: "/?view=rollout", shown: heading },
   { name: "approvals", path: "/?view=approvals", shown: text(/shop-bremen-1/) },
   { name: "tokens", path: "/?view=tokens", shown: heading },
   { name: "audit", path: "/?view=audit", shown: heading },
@@ -44,7 +54,7 @@ const VIEWS: readonly View[] = [
 
 /** The settings of the browser for each look. */
 const PHONE_SCREEN = { viewport: PHONE, hasTouch: true, isMobile: true };
-const WIDE_SCREEN = { viewport: { width: 2560, height: 1440 } };
+const WIDE_SCREEN = { viewport: WIDE };
 const LOOKS = {
   light: { colorScheme: "light" },
   dark: { colorScheme: "dark" },

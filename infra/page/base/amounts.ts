@@ -61,3 +61,8 @@ export function quantityWords(resource: string, quantity: string): string {
   const bytes = amountOf(quantity);
   return bytes === null ? quantity : bytesText(bytes);
 }
+
+/** Returns true for the text of a whole number within [least, most]. */
+export function isWholeWithin(text: string, [least, most]: readonly [number, number]): boolean {
+  return /^\d+$/.test(text.trim()) && Number(text) >= least && Number(text) <= most;
+}

@@ -2,7 +2,16 @@
 import { type ReadonlySignal, signal } from "@preact/signals";
 import { later } from "./clock.ts";
 
-export const VIEWS = ["fleet", "approvals", "tokens", "audit", "notifications", "deployment"] as const;
+export const VIEWS = [
+  "fleet",
+  "day",
+  "approvals",
+  "tokens",
+  "rollout",
+  "audit",
+  "notifications",
+  "deployment",
+] as const;
 export type ViewName = (typeof VIEWS)[number];
 
 /** The view that the URL names. `rest` has the view's own parameters, such as a search or an order. */

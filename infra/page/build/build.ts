@@ -69,6 +69,7 @@ export async function buildPage(source: string): Promise<BuiltFile[]> {
 /**
  * Lets each module that is loaded on demand import the entry. The entry's modules are then shared by all such modules,
  * and esbuild puts them into one chunk. Without these imports, it makes a chunk for each set of modules that share code.
+ * No module may be imported in both ways: an import that is not on demand would load it without the entry.
  */
 function oneSharedChunk(source: string): Plugin {
   const onDemand = Symbol("loaded on demand");

@@ -4,6 +4,7 @@ import type { BulkProgress, BulksAnswer } from "../../../shared/protocol/adminis
 import { usePage } from "../page.ts";
 import { usePolled } from "../parts/answer.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
+import { MuteDialog } from "../parts/mute.tsx";
 import type { BulkDialogProps } from "./bulk-dialog.tsx";
 import { bulkTitle, nextLookMs, progressText, shownBulks } from "./bulk-words.ts";
 
@@ -19,7 +20,6 @@ interface BulkBarProps {
 }
 
 const BulkDialog = lazyView<BulkDialogProps>(async () => (await import("./bulk-dialog.tsx")).BulkDialog);
-
 /** Draws nothing without a selection and without an action. The bar stays on the screen, below the rows. */
 export function BulkBar({ selected, matching, onSelectAll, onDone }: BulkBarProps) {
   const opened = useSignal<BulkDialogProps["about"] | null>(null);
@@ -73,6 +73,7 @@ interface SelectedProps extends Omit<BulkBarProps, "onDone"> {
 function Selected({ selected, matching, onSelectAll, onClear, onAct }: SelectedProps) {
   const { live } = usePage();
   const isLive = live.connection.value.kind === "live";
+  const isMuting = useSignal(false);
   const { size } = selected.value;
   if (size === 0) return null;
   const more = matching.filter((name) => !selected.value.has(name)).length;
@@ -90,6 +91,12 @@ function Selected({ selected, matching, onSelectAll, onClear, onAct }: SelectedP
       >
         Act on {size === 1 ? "it" : "them"} …
       </button>
+      <button type="button" disabled={!isLive} onClick={() => (isMuting.value = true)}>
+        Mute …
+      </button>
+      {isMuting.value && (
+        <MuteDialog machines={[...selected.value]} onClose={() => (isMuting.value = false)} />
+      )}
       {more > 0 && (
         <button type="button" onClick={onSelectAll}>
           Select all {matching.length.toLocaleString("en")}

@@ -70,7 +70,8 @@ export interface FleetGroup {
   kernels: readonly (readonly [kernel: string, machines: number])[];
 }
 
-function valueOf({ labels, versions }: FeedMachine, by: GroupBy): string {
+/** Returns the value by which a machine is grouped; "" for a machine without a value. */
+export function groupValue({ labels, versions }: FeedMachine, by: GroupBy): string {
   if (by === "role") return rolesOf(labels).join(", ");
   if (by.startsWith("label:")) return labels[by.slice("label:".length)] ?? "";
   return by === "version" ? versions.shim : versions[by as Exclude<Fact, "version">];
@@ -78,7 +79,7 @@ function valueOf({ labels, versions }: FeedMachine, by: GroupBy): string {
 
 /** Returns the groups: those with most machines that are not ready first, and then the largest. */
 export function groupsOf(machines: Iterable<FeedMachine>, by: GroupBy): FleetGroup[] {
-  const groups = Map.groupBy(machines, (machine) => valueOf(machine, by));
+  const groups = Map.groupBy(machines, (machine) => groupValue(machine, by));
   return [...groups]
     .map(([value, of]) => sumOf(value, of))
     .sort((a, b) => b.notReady - a.notReady || b.machines - a.machines || (a.value < b.value ? -1 : 1));

@@ -8,7 +8,6 @@ import { addressKey, versionKey } from "../../../shared/fleet/sort-keys.ts";
 import { URGENCY } from "../../../shared/fleet/state.ts";
 import { amountOf } from "../base/amounts.ts";
 import { later } from "../base/clock.ts";
-import type { LiveFleet } from "../live/live-fleet.ts";
 import { usePage } from "../page.ts";
 import { type FleetQuery, type FleetSort, fleetTest } from "./fleet-query.ts";
 import type { MachineTest } from "./match-machine.ts";
@@ -20,7 +19,7 @@ import type { MachineTest } from "./match-machine.ts";
  */
 export function useFleetRows(query: FleetQuery, search: FleetSearch, isHeld: ReadonlySignal<boolean>) {
   const { live } = usePage();
-  const { matching, key } = useMatching(live, query, search);
+  const { matching, key } = useMatching(query, search);
   const [, drawAgain] = useState(0);
   const held = useRef<{ key: string; matching: readonly FeedMachine[]; rows: readonly FeedMachine[] }>(null);
   const now = useMemo(() => firstRows(matching), [matching]);
@@ -40,7 +39,8 @@ export function useFleetRows(query: FleetQuery, search: FleetSearch, isHeld: Rea
 }
 
 /** Returns the matching machines: a new list for another query, changed with each message of the feed. */
-function useMatching(live: LiveFleet, query: FleetQuery, search: FleetSearch) {
+export function useMatching(query: FleetQuery, search: FleetSearch) {
+  const { live } = usePage();
   const revision = live.revision.value;
   const kept = useRef<{ key: string; revision: number; list: FleetList }>(null);
   const known = {

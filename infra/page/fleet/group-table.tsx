@@ -2,7 +2,7 @@
 import { useMemo } from "preact/hooks";
 import type { FeedMachine } from "../../../shared/fleet/feed-view.ts";
 import { bytesText, digits } from "../base/amounts.ts";
-import { withRest } from "../base/places.ts";
+import { hrefOf, withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { Link } from "../parts/link.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
@@ -17,9 +17,10 @@ import {
   sumOf,
 } from "./fleet-groups.ts";
 
-export function GroupChoices() {
+/** Draws the choices of groupings as links. `always`: the grouping without a choice, if machines are always grouped. */
+export function GroupChoices({ always }: { always?: GroupBy | undefined }) {
   const { live, route } = usePage();
-  const chosen = groupByOf(route.value.rest.get("group"));
+  const chosen = groupByOf(route.value.rest.get("group")) ?? always;
   const choices = useMemo(() => groupChoices(live.machines().values()), [live.revision.value]);
   return (
     <ul class="fleet-choices">
@@ -30,7 +31,7 @@ export function GroupChoices() {
           </Link>
         </li>
       ))}
-      {chosen && (
+      {chosen && !always && (
         <li>
           <Link href={withRest(route.value, { group: undefined })}>No groups</Link>
         </li>
@@ -80,6 +81,11 @@ function Groups({ by, machines }: GroupTableProps & { by: GroupBy }) {
         columns={columns}
         keyOf={(group) => rows.indexOf(group)}
       />
+      <p>
+        <Link href={hrefOf({ view: "day" }, { q: text || undefined, group: by })}>
+          The last day by {title}
+        </Link>
+      </p>
       {groups.length > MOST_GROUPS && (
         <p class="quiet">
           {groups.length.toLocaleString("en")} groups: here are the first {MOST_GROUPS}.

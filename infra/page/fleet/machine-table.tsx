@@ -86,15 +86,17 @@ function useSeen({ text, states, outage, sort, isDescending }: FleetQuery) {
   return section;
 }
 
-/** Returns the shown columns, and functions that change them. The browser keeps the choice. */
+/** Returns the shown columns, and a function that changes them. The browser keeps the choice; a link may have its own. */
 function useColumns() {
-  const { preferences } = usePage();
+  const { preferences, route, go } = usePage();
   const [kept, keep] = useState(() => preferences.get("columns"));
-  const columns = useMemo(() => columnsOf(kept), [kept]);
+  const text = route.value.rest.get("columns") ?? kept;
+  const columns = useMemo(() => columnsOf(text), [text]);
   const choose = useCallback((chosen: readonly FleetColumn[]) => {
     const text = columnsText(chosen);
     preferences.set("columns", text);
     keep(text);
+    if (route.peek().rest.has("columns")) go(withRest(route.peek(), { columns: undefined }), "replace");
   }, []);
   return { columns, choose };
 }

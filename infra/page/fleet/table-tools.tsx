@@ -25,6 +25,9 @@ export function TableTools({ query, search, columns, onSort, onColumns }: TableT
       <FleetMenu title="Groups">
         <GroupChoices />
       </FleetMenu>
+      <FleetMenu title="Views">
+        <SavedViews columns={columns} />
+      </FleetMenu>
       <ColumnsMenu columns={columns} onChoose={onColumns} />
       {path === null ? (
         <span
@@ -42,6 +45,9 @@ export function TableTools({ query, search, columns, onSort, onColumns }: TableT
   );
 }
 
+const SavedViews = lazyView<{ columns: readonly FleetColumn[] }>(
+  async () => (await import("./saved-views.tsx")).SavedViews,
+);
 const GroupChoices = lazyView(async () => (await import("./group-table.tsx")).GroupChoices);
 
 /** Draws a choice of the order for a phone, where the table has no head. */

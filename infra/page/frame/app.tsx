@@ -209,8 +209,10 @@ function Messages() {
 /** The component of each view. Only the fleet's code is in the page's first load. */
 const COMPONENTS: Readonly<Record<ViewName, ComponentType>> = {
   fleet: FleetView,
+  day: lazyView(async () => (await import("../fleet/day.tsx")).DayView),
   approvals: lazyView(async () => (await import("../views/approvals.tsx")).ApprovalsView),
   tokens: lazyView(async () => (await import("../views/tokens.tsx")).TokensView),
+  rollout: lazyView(async () => (await import("../views/rollout.tsx")).RolloutView),
   audit: lazyView(async () => (await import("../views/audit.tsx")).AuditView),
   notifications: lazyView(async () => (await import("../views/notifications.tsx")).NotificationsView),
   deployment: lazyView(async () => (await import("../views/deployment.tsx")).DeploymentView),
@@ -247,8 +249,10 @@ function View() {
 
 const VIEW_TITLES: Readonly<Record<ViewName, string>> = {
   fleet: "Fleet",
+  day: "Last day",
   approvals: "Approvals",
   tokens: "Tokens",
+  rollout: "Rollout",
   audit: "Audit",
   notifications: "Notifications",
   deployment: "Deployment",

@@ -6,6 +6,7 @@ import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { MarkedText } from "../parts/command.tsx";
 import { DialogButton, Field, FormDialog, useAct } from "../parts/form.tsx";
+import { MuteDialog } from "../parts/mute.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { Senders } from "./key.tsx";
 import { ACT_NAMES, type ActName, MACHINE_ACTS } from "./machine-acts.ts";
@@ -27,6 +28,14 @@ export function ActionsSection({ machine, whole }: ActionsProps) {
   const others = ACT_NAMES.filter((act) => !first.includes(act));
   return (
     <Section id="actions">
+      <ul class="machine-acts">
+        <li>
+          <DialogButton label="Mute …">
+            {(close) => <MuteDialog machines={[machine.name]} onClose={close} />}
+          </DialogButton>
+          <p>No alerts on this machine for a time. Its state is still shown.</p>
+        </li>
+      </ul>
       <Acts acts={first} machine={machine} whole={whole} />
       <Fold title={`Others (${others.length})`}>
         <Acts acts={others} machine={machine} whole={whole} />

@@ -171,7 +171,7 @@ function drawAround(chart: uPlot, content: ChartContent, isNarrow: boolean): voi
     ctx.lineTo(right, y);
     ctx.stroke();
     ctx.textAlign = "right";
-    haloed(ctx, text, { x: labelRight - 4 * ratio, y: y - 2 * ratio, ground: ink.ground });
+    haloed(ctx, text, { x: labelRight - 4 * ratio, y: y - 4 * ratio, ground: ink.ground });
     // The next threshold's text is drawn further to the left, because both thresholds may be at one height.
     labelRight -= ctx.measureText(text).width + 12 * ratio;
   }

@@ -2,12 +2,25 @@
 import { useEffect, useState } from "preact/hooks";
 import type { stringify } from "yaml";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
-import { CopyButton } from "../parts/command.tsx";
+import { CopyButton, MarkedText } from "../parts/command.tsx";
 import { Fold, Nothing, Section } from "./section.tsx";
 
-export function YamlSection({ whole: { node } }: { whole: WholeNode }) {
+/** What the page does not show of a Node: its pods. */
+const COMMANDS = [
+  "`kubectl describe node NAME`",
+  "`kubectl get pods -A -o wide --field-selector spec.nodeName=NAME`",
+];
+
+export function YamlSection({ whole: { name, node } }: { whole: WholeNode }) {
   return (
     <Section id="yaml">
+      {node && (
+        <p class="row">
+          {COMMANDS.map((command) => (
+            <MarkedText key={command} text={command} name={name} />
+          ))}
+        </p>
+      )}
       {node ? (
         <Fold title="As the Worker read or wrote it last, without managedFields">
           <Yaml node={node} />

@@ -11,24 +11,15 @@ import type {
   ReceiversAnswer,
   ReceiverTest,
 } from "../../../shared/protocol/receiver-answers.ts";
-import { nowMs } from "../base/clock.ts";
 import { shortDuration } from "../base/relative-time.ts";
 import { sentenceOf } from "../base/words.ts";
 import { usePage } from "../page.ts";
 import { Answered, AnsweredSection, useAnswer } from "../parts/answer.tsx";
 import { CopyButton } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
-import {
-  Check,
-  Choice,
-  ConfirmButton,
-  DialogButton,
-  Field,
-  FormDialog,
-  useAct,
-  useForm,
-} from "../parts/form.tsx";
+import { ConfirmButton, DialogButton, useAct } from "../parts/form.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
+import { MuteDialog } from "../parts/mute.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -105,7 +96,7 @@ function Mutes() {
       aside={
         isAdmin && (
           <DialogButton label="New mute">
-            {(close) => <NewMute onClose={close} onMade={again} />}
+            {(close) => <MuteDialog onClose={close} onMade={again} />}
           </DialogButton>
         )
       }
@@ -318,56 +309,6 @@ function SigningSecret({ receiver, onClose }: { receiver: ChangedReceiver; onClo
         <CopyButton text={secret} of="the signing secret" />
       </div>
     </Dialog>
-  );
-}
-
-const HOUR_MS = 3_600_000;
-const DURATIONS = [
-  ["1", "1 hour"],
-  ["4", "4 hours"],
-  ["24", "1 day"],
-  ["168", "7 days"],
-] as const;
-
-function NewMute({ onClose, onMade }: { onClose: () => void; onMade: () => void }) {
-  const { live } = usePage();
-  const { form, field } = useForm({ names: "", selector: "", allMachines: false, comment: "", hours: "1" });
-  const act = useAct();
-  const { hours, names, selector, allMachines, comment } = form;
-  const count = live.machines().size;
-  const submit = async () => {
-    const until = new Date(nowMs() + Number(hours) * HOUR_MS).toISOString();
-    const whose = allMachines ? { allMachines } : { names: names.trim(), selector: selector.trim() };
-    if ((await act.run("POST", "/v1/mutes", { ...whose, comment, until })) === null) return;
-    onMade();
-    onClose();
-  };
-  return (
-    <FormDialog
-      title="New mute"
-      label={allMachines ? "Mute all machines" : "Mute"}
-      failed="It was not made"
-      act={act}
-      isDangerous={allMachines}
-      isIncomplete={!allMachines && names.trim() === "" && selector.trim() === ""}
-      onSubmit={submit}
-      onClose={onClose}
-    >
-      <p>Receivers get no alerts on these machines while it lasts. The page still shows their state.</p>
-      <Field
-        label="Names"
-        hint="A name, or a pattern such as edge-*."
-        isDisabled={allMachines}
-        {...field("names")}
-      />
-      <Field label="Labels" hint="A selector: site=berlin." isDisabled={allMachines} {...field("selector")} />
-      <Check
-        label={`All machines (${count.toLocaleString("en")} now), in place of names and labels`}
-        {...field("allMachines")}
-      />
-      <Choice label="For" choices={DURATIONS} {...field("hours")} />
-      <Field label="Why" {...field("comment")} />
-    </FormDialog>
   );
 }
 

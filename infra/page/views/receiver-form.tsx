@@ -3,6 +3,7 @@ import { useState } from "preact/hooks";
 import { FLEET_STATES, stateText } from "../../../shared/fleet/state.ts";
 import type { ChangedReceiver, ListedReceiver } from "../../../shared/protocol/receiver-answers.ts";
 import { NOTIFICATION_LIMITS } from "../../../shared/protocol/limits.ts";
+import { isWholeWithin } from "../base/amounts.ts";
 import { usePage } from "../page.ts";
 import { Check, Choice, Field, type FieldProps, FormDialog, useAct, useForm } from "../parts/form.tsx";
 
@@ -77,16 +78,14 @@ export function receiverFaults(form: ReceiverForm, isNew: boolean): Faults {
     ...(!isUrl && { url: "an address that begins with https://" }),
     ...(!NAMES.test(form.names) && { names: "a name, or a pattern such as edge-*" }),
     ...(form.states.length === 0 && { states: "at least one state" }),
-    ...(!isWithin(form.delaySeconds, NOTIFICATION_LIMITS.delaySeconds) && {
+    ...(!isWholeWithin(form.delaySeconds, NOTIFICATION_LIMITS.delaySeconds) && {
       delaySeconds: "whole seconds, at most a day (86400)",
     }),
     ...(!["", "0"].includes(repeat) &&
-      !isWithin(repeat, [least, most]) && { repeatMinutes: `0 for never, or ${least} to ${most} minutes` }),
+      !isWholeWithin(repeat, [least, most]) && {
+        repeatMinutes: `0 for never, or ${least} to ${most} minutes`,
+      }),
   };
-}
-
-function isWithin(text: string, [least, most]: readonly [number, number]): boolean {
-  return /^\d+$/.test(text.trim()) && Number(text) >= least && Number(text) <= most;
 }
 
 /** Returns the body of the request. */

@@ -4,6 +4,7 @@ import {
   fleetStateOf,
   type StandingOfMachine,
   FLEET_STATES,
+  parseStateBefore,
   parseStateChange,
   stateChangeText,
 } from "../../../shared/fleet/state.ts";
@@ -62,7 +63,10 @@ it.each([
 
 it("each line of history about a state is read as it was written", () => {
   for (const from of [null, ...FLEET_STATES])
-    for (const to of FLEET_STATES) expect(parseStateChange(stateChangeText(from, to))).toBe(to);
+    for (const to of FLEET_STATES) {
+      expect(parseStateChange(stateChangeText(from, to))).toBe(to);
+      expect(parseStateBefore(stateChangeText(from, to))).toBe(from);
+    }
 });
 
 it.each(["", "ready → asleep", "ready → ", "registered"])("%j → no state", (text) =>
