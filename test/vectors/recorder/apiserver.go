@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 	"strings"
+	"time"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/strategicpatch"
@@ -25,9 +26,14 @@ type server struct {
 	uids     int
 	// brief leaves the bodies of successful answers out of the calls.
 	brief bool
+	// lastAt is the time of the last request or taking; sleeps has the waits before requests, in simulated time.
+	lastAt time.Time
+	sleeps []any
 }
 
-func newServer() *server { return &server{objects: map[string]object{}, version: 100} }
+func newServer() *server {
+	return &server{objects: map[string]object{}, version: 100, lastAt: time.Now(), sleeps: []any{}}
+}
 
 // client returns a client without a limit of its own requests.
 func (s *server) client() *kubernetes.Clientset {
@@ -43,6 +49,13 @@ func (s *server) takeCalls() []any {
 		return []any{}
 	}
 	return calls
+}
+
+// takeSleeps returns the waits before the requests since the last call, in milliseconds.
+func (s *server) takeSleeps() []any {
+	sleeps := s.sleeps
+	s.lastAt, s.sleeps = time.Now(), []any{}
+	return sleeps
 }
 
 // put stores an object as another client's write does, without a new version.
@@ -89,6 +102,10 @@ func parsed(of *http.Request) request {
 // RoundTrip answers one request.
 func (s *server) RoundTrip(of *http.Request) (*http.Response, error) {
 	asked := parsed(of)
+	if waited := time.Since(s.lastAt).Milliseconds(); waited > 0 {
+		s.sleeps = append(s.sleeps, waited)
+	}
+	s.lastAt = time.Now()
 	noted := object{
 		"verb": asked.verb, "resource": asked.resource, "name": asked.name, "subresource": asked.subresource,
 	}

@@ -37,6 +37,8 @@ try {
     `-modfile=${modfile}`,
     `-tags=${tag}`,
     "-trimpath",
+    // The recorder replaces the random numbers of math/rand, and uses the simulated time of testing/synctest.
+    "-ldflags=-checklinkname=0",
     "-o",
     program,
     ".",
