@@ -29,6 +29,7 @@ import { recordedCosts } from "../lab/bench/cost/recorded.ts";
 import { LOG_LINES as WORKER_LOG_LINES } from "../../worker/log.ts";
 import { METRICS } from "../../worker/metrics/metrics.ts";
 import { COUNTS, outcomeOf, READ, type Row, ROWS } from "../neighbours/rows.ts";
+import { compatibilityTable, recordedResults } from "../lab/compatibility/checks.ts";
 import { DISAGREEMENTS } from "../lab/kubelet/disagreements.ts";
 import { apiTables } from "./api-tables.ts";
 import { operatorCommands, operatorFlags, shimCommands, shimFlags } from "./command-tables.ts";
@@ -41,7 +42,7 @@ import { OWNED_PARTS } from "./owned-parts.ts";
  */
 const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>>> = {
   "docs/api.md": apiTables,
-  "docs/cluster.md": { parts },
+  "docs/cluster.md": { parts, releases: () => compatibilityTable(recordedResults()) },
   "docs/configuration.md": { fields, flags, disagreements, words },
   "docs/costs.md": {
     bills,

@@ -37,6 +37,11 @@ export const TOOLS: readonly Tool[] = [
     what: "breaks the Worker's sources in one place at a time: does a test fail?",
   },
   {
+    name: "compatibility",
+    file: "compatibility/main.ts",
+    what: "runs contract, rights, controllers, e2e tests and a fleet on releases of Kubernetes",
+  },
+  {
     name: "compare-kubelet",
     file: "kubelet/main.ts",
     what: "a kubelet's Node and events next to the shim's, field by field",
