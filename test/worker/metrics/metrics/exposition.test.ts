@@ -26,11 +26,11 @@ describe("a text", () => {
 # HELP rollcall_build 1, with the Worker's version and its deployment as labels.
 rollcall_build_info{version="0.1.0"} 1
 # TYPE rollcall_machines gauge
-# HELP rollcall_machines The number of machines in each state. Machines with the state pending wait for an approval.
+# HELP rollcall_machines The number of machines in each state. Machines with the state pending wait for an approval; a machine in maintenance has only the state maintenance.
 rollcall_machines{state="ready"} 2
 rollcall_machines{state="pending"} 1
 # TYPE rollcall_machine_state gauge
-# HELP rollcall_machine_state 1 for the machine's present state.
+# HELP rollcall_machine_state 1 for the machine's present state; maintenance during maintenance.
 rollcall_machine_state{machine="a",state="ready"} 1
 # TYPE rollcall_clock_skew_seconds gauge
 # HELP rollcall_clock_skew_seconds The lead of the machine's clock, negative if the clock is behind. Absent below one minute.
