@@ -207,21 +207,22 @@ describe.skipIf(!hasChromium)("a large fleet", () => {
   it("a view is saved → its link restores search, groups and columns, also after a reload; deleted → gone", () =>
     fleet(async (page) => {
       const menu = (title: string) => page.locator(".fleet-menu > summary", { hasText: title });
+      const kernels = page.locator(".fleet-head").getByRole("columnheader", { name: "Kernel" });
       await menu("Columns").click();
-      await page.getByLabel("Kernel").check();
+      await page.getByRole("checkbox", { name: "Kernel" }).check();
       await menu("Views").click();
       await page.getByLabel("Name of the present view").fill("Silent by kernel");
       await page.getByRole("button", { name: "Save" }).click();
       await page.getByRole("link", { name: "Silent by kernel" }).waitFor();
       await menu("Columns").click();
-      await page.getByLabel("Kernel").uncheck();
+      await page.getByRole("checkbox", { name: "Kernel" }).uncheck();
       await page.goto("/");
       await said(page, "2,000 machines");
-      expect(await page.getByRole("columnheader", { name: "Kernel" }).count()).toBe(0);
+      expect(await kernels.count()).toBe(0);
       await menu("Views").click();
       await page.getByRole("link", { name: "Silent by kernel" }).click();
       await said(page, `${SILENT} of 2,000 machines`);
-      await page.getByRole("columnheader", { name: "Kernel" }).first().waitFor();
+      await kernels.waitFor();
       await page.getByRole("region", { name: "Machines by Kernel" }).waitFor();
       await menu("Views").click();
       await page.getByRole("button", { name: "Delete the view Silent by kernel" }).click();
