@@ -245,6 +245,20 @@ describe("run", () => {
   });
 });
 
+it("a command whose thread hangs in a file system → its output, and its exit code a second later", async () => {
+  const pipe = join(folder.path, "pipe");
+  execFileSync("mkfifo", [pipe]);
+  const hanging = join(folder.path, "hang.mjs");
+  writeFileSync(
+    hanging,
+    `import { readFile } from "node:fs/promises"; void readFile(${JSON.stringify(pipe)});`,
+  );
+  const { ended } = start(["status", "--state", join(folder.path, "none")], {
+    NODE_OPTIONS: `--import=${hanging}`,
+  });
+  expect(await ended).toMatchObject({ code: 1, stdout: expect.stringContaining("is not enrolled") });
+});
+
 describe("a state folder that does not answer", () => {
   /** Delays each open of the key until SIGUSR2, and ends the wait of three seconds at once. */
   const DELAY = `
