@@ -62,6 +62,8 @@ const UNAUTHENTICATED_WAIT_MS = 60_000;
 const FIRST_BACKOFF_MS = 1000;
 /** The least wait after any answer: a kubelet that starts checks its status no more often. */
 const LEAST_WAIT_MS = 100;
+/** The upper limit of the waits while the Worker is busy, in report intervals: all machines together must ask it less. */
+const LONGEST_BUSY = 2;
 /** The longest time in which the Node counts as starting: upstream nodeReadyGracePeriod. */
 const STARTING_MS = 120_000;
 export function startLoop(dependencies: LoopDependencies): Loop {
@@ -161,8 +163,10 @@ function waitAfterError(
   }
   // Requests that follow soon would keep a busy Worker busy.
   const isBusy = fault.reason === "failed" ? fault.isLate : fault.problem.reason === "busy";
-  const firstMs = isBusy ? intervalMs / 2 : FIRST_BACKOFF_MS;
-  return Math.max(fault.retryAfterMs ?? 0, random() * backOff(failures, firstMs, intervalMs));
+  const [firstMs, longestMs] = isBusy
+    ? [intervalMs / 2, LONGEST_BUSY * intervalMs]
+    : [FIRST_BACKOFF_MS, intervalMs];
+  return Math.max(fault.retryAfterMs ?? 0, random() * backOff(failures, firstMs, longestMs));
 }
 
 /** Returns a function that logs an outcome if its text differs from the last logged text. */

@@ -9,6 +9,7 @@ import type { Log } from "../log.ts";
 import type { LeaseLender, ReturnedLoan } from "../machine/lease-loan.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { GatewayCounters } from "./counters.ts";
+import type { Lateness } from "./lateness.ts";
 import { endLoan, type PutLease, returnedLoan } from "./lease.ts";
 import type { Member, Members } from "./members.ts";
 import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
@@ -34,6 +35,8 @@ export interface GatewaySurroundings {
   /** Returns the value of GATEWAY_SIZE: the most machines that may have a socket. */
   size: () => number;
   counters: GatewayCounters;
+  /** The lateness of the isolate, which its gateways measure together. */
+  lateness: Pick<Lateness, "note" | "ms">;
   /** The timer of the gateway's deadlines. Typically the object's timer. */
   timer: Timer;
   /** Returns the current time in milliseconds. Typically currentMs. */

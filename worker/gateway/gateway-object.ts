@@ -9,6 +9,7 @@ import { migrate, StoredObject } from "../storage/migrations.ts";
 import { GatewayCounters } from "./counters.ts";
 import { Gateway } from "./gateway.ts";
 import { GATEWAY_MIGRATIONS } from "./members.ts";
+import { Lateness } from "./lateness.ts";
 import { leasePutter } from "./lease.ts";
 import type { OpenedSocket } from "./sockets.ts";
 import { logFailure } from "../log.ts";
@@ -31,6 +32,9 @@ export async function moveMachine(
   if (other !== null && other !== from) await env.NODES.getByName(name).assignGateway(other);
 }
 
+/** All gateways of an isolate have one thread. */
+const lateness = new Lateness(currentMs);
+
 export class GatewayObject extends StoredObject implements LeaseHolder {
   readonly #durations = new Durations(currentMs);
   readonly #counters = new GatewayCounters(currentMs());
@@ -52,6 +56,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
       alarm: new LazyAlarm(ctx.storage, currentMs),
       size: () => gatewaySize(env),
       counters: this.#counters,
+      lateness,
       timer,
       nowMs: currentMs,
       random: Math.random,

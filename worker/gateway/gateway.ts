@@ -183,8 +183,14 @@ export class Gateway {
     // If the clock was put back, a last contact in the future would delay the detection of silence.
     if (socket.attachment.heardMs > nowMs) this.#in.held.hear(socket);
     if (isUnacceptedTooLong(socket, nowMs)) return this.#closeUnaccepted(socket);
-    const isSilent = socket.attachment.beatMs !== null && socket.reporting === 0 && dueMs(socket) <= nowMs;
+    const isAccepted = socket.attachment.beatMs !== null;
+    const isSilent = isAccepted && socket.reporting === 0 && this.#silentFromMs(socket) <= nowMs;
     if (isSilent) this.#endings.hangUp(socket, "silent", 0);
+  }
+
+  /** Returns when the socket's machine counts as silent. A busy isolate reads its last heartbeats late. */
+  #silentFromMs(socket: HeldSocket): number {
+    return dueMs(socket) + this.#in.lateness.ms;
   }
 
   /** Closes a socket without an accepted report. A busy Worker causes such sockets, so their machines spread. */
@@ -206,7 +212,7 @@ export class Gateway {
   #nextMs(nowMs: number, isMore: boolean): number | null {
     const { held, members } = this.#in;
     const due = held.open().map((socket) => {
-      const atMs = socket.attachment.beatMs === null ? acceptedByMs(socket) : dueMs(socket);
+      const atMs = socket.attachment.beatMs === null ? acceptedByMs(socket) : this.#silentFromMs(socket);
       return Math.max(atMs, nowMs + WATCH_LIMITS.turnMs);
     });
     if (isMore) due.push(nowMs + WATCH_LIMITS.turnMs);

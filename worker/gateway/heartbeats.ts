@@ -16,6 +16,7 @@ import type { Capacity } from "./capacity.ts";
 import type { GatewayStatus } from "./counters.ts";
 import { type Endings, type GatewayParts, NOTIFY_WITHIN_MS } from "./endings.ts";
 import { endLoan, type HeldLoan, isOver, lastRenewalMs, noteBeat } from "./lease.ts";
+import { LATENESS_FROM, WHILE_BUSY } from "./lateness.ts";
 import { Renewals } from "./renewals.ts";
 import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
 
@@ -34,6 +35,8 @@ export interface BeatSituation {
   isReporting: boolean;
   /** true if a request to the apiserver may begin. */
   mayAsk: boolean;
+  /** How late the isolate reads heartbeats; 0 if it is not busy. */
+  lateMs: number;
   nowMs: number;
 }
 
@@ -57,13 +60,15 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   const isLate = sinceAnswerMs > held.loan.leaseMs;
   if (!situation.isAuthentic || heartbeat.n !== session.n + 1 || isLate) return again("not fresh");
   if (situation.isReporting) return again("over");
-  if (isOver(held, nowMs)) return again("over");
+  if (isOver(held, nowMs, situation.lateMs > 0)) return again("over");
   const vitals = expanded(heartbeat, held.loan.vitals);
   const skewMs = heartbeat.at - nowMs;
   // This check precedes `early`: a machine sends a changed value at once, and the gateway must not drop that value.
   if (!isQuiet(held.loan.quiet, vitals, skewMs)) return again("not quiet");
   if (sinceAnswerMs >= 0 && sinceAnswerMs < session.nextInMs / 2) return { kind: "early" };
-  const isTooSoon = held.askedMs !== null && nowMs - held.askedMs < LEAST_RENEWAL_MS;
+  const isTooSoon =
+    held.stopWaiting !== null ||
+    (held.askedMs !== null && nowMs - held.askedMs < leastRenewalMs(held, situation.lateMs));
   const renewal = isTooSoon
     ? "recent"
     : isPastUse(held, skewMs, nowMs)
@@ -74,13 +79,30 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   return { kind: "take", vitals, skewMs, renewal };
 }
 
+/** Returns the time between two heartbeats: a busy isolate asks for fewer, so that it can answer all. */
+function beatEveryMs({ loan: { intervalMs, leaseMs } }: HeldLoan, lateMs: number): number {
+  const { putOff, heartbeat } = WHILE_BUSY;
+  return Math.max(intervalMs, Math.min(intervalMs + putOff * lateMs, heartbeat * leaseMs));
+}
+
+/** Returns the least time between two renewals. A busy isolate renews no lease that lasts until the next heartbeat. */
+function leastRenewalMs(held: HeldLoan, lateMs: number): number {
+  if (lateMs === 0) return LEAST_RENEWAL_MS;
+  const mostMs = WHILE_BUSY.renewal * held.loan.leaseMs;
+  return Math.max(LEAST_RENEWAL_MS, mostMs - beatEveryMs(held, lateMs) - lateMs);
+}
+
 /**
  * Returns true if the heartbeat has waited too long in a busy isolate: its machine no longer waits for the answer.
  * A PUT would delay the heartbeats behind it. The lease must last until the next heartbeat has renewed it.
  */
 function isPastUse(held: HeldLoan, skewMs: number, nowMs: number): boolean {
-  const delayMs = (held.fastestSkewMs ?? skewMs) - skewMs;
-  return delayMs > ANSWER_WITHIN_MS && !isNextTooLate(held, nowMs);
+  return delayMs(held, skewMs) > ANSWER_WITHIN_MS && !isNextTooLate(held, nowMs);
+}
+
+/** Returns the delay of a heartbeat against the fastest heartbeat of its machine. */
+function delayMs(held: HeldLoan, skewMs: number): number {
+  return Math.max(0, (held.fastestSkewMs ?? skewMs) - skewMs);
 }
 
 /** Returns true if the next heartbeat could only renew the lease when half of its duration is over. */
@@ -155,12 +177,13 @@ export class Heartbeats {
       isAuthentic,
       isReporting: socket.reporting > 0,
       mayAsk: this.#renewals.suspension.mayAsk(nowMs),
+      lateMs: this.#in.lateness.ms,
       nowMs,
     });
   }
 
   async #execute(socket: HeldSocket, session: HeldSession, step: BeatStep): Promise<void> {
-    const { counters, held, nowMs } = this.#in;
+    const { counters, held, lateness, members, nowMs } = this.#in;
     if (step.kind === "again" && step.reason === "not fresh") return this.#again(socket, step.reason);
     // Nothing was awaited since the check of the MAC, so that only one of two equal heartbeats is fresh.
     session.n++;
@@ -173,10 +196,17 @@ export class Heartbeats {
     }
     counters.quiet();
     noteBeat(session.held, step, nowMs());
+    if (members.count >= LATENESS_FROM) lateness.note(delayMs(session.held, step.skewMs));
     const isDue = step.renewal === "due";
-    const memberOf = () => this.#in.members.of(socket.attachment.name);
+    const memberOf = () => members.of(socket.attachment.name);
     if (step.renewal === "late") counters.renewal("late");
-    const renewed = isDue ? await this.#renewals.renew(memberOf(), session.held) : step.renewal;
+    const renewing = isDue ? this.#renewals.renew(memberOf(), session.held) : step.renewal;
+    if (isDue && lateness.ms > 0) {
+      // The PUT takes longer than the machine waits. The next heartbeat finds an ended loan.
+      void Promise.resolve(renewing).then((how) => how === "lost" && endLoan(session.held));
+      return this.#answer(socket, session);
+    }
+    const renewed = await renewing;
     if (renewed === "lost") return this.#again(socket, "lease");
     if (renewed === "over" || (renewed === "late" && isNextTooLate(session.held, nowMs())))
       return this.#again(socket, "over");
@@ -198,16 +228,16 @@ export class Heartbeats {
 
   /** Answers a heartbeat. `missed`: why the lease was not renewed; null after a renewal or an early heartbeat. */
   #answer(socket: HeldSocket, session: HeldSession, missed: Missed | null = null): void {
-    const { held, nonce, nowMs, random } = this.#in;
+    const { held, lateness, nonce, nowMs, random } = this.#in;
     // A report has begun another session during the PUT.
     if (socket.session !== session) return;
     session.nonce = nonce();
     session.answeredMs = nowMs();
     const { loan, heardMs } = session.held;
     session.nextInMs =
-      missed && heardMs !== null
+      missed && heardMs !== null && lateness.ms === 0
         ? soonerBeatInMs(loan.intervalMs, missed, session.answeredMs - heardMs, random)
-        : nextBeatInMs(loan.intervalMs, random);
+        : nextBeatInMs(beatEveryMs(session.held, lateness.ms), random);
     const { n, nextInMs } = session;
     held.send(socket, { type: "answer", n, nonce: session.nonce, nextInMs });
   }

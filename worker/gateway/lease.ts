@@ -23,6 +23,7 @@ import type { HeldToken } from "../kube/token.ts";
 import { retryAfterMsOf } from "../kube/not-the-apiserver.ts";
 import type { ReturnedLoan, LeaseLoan } from "../machine/lease-loan.ts";
 import type { Durations } from "../metrics/metrics.ts";
+import { WHILE_BUSY } from "./lateness.ts";
 
 /** A loan in the gateway's memory. Times are milliseconds since 1970. */
 export interface HeldLoan {
@@ -84,11 +85,17 @@ export function lastRenewalMs({ renewedMs, receivedMs }: HeldLoan): number {
   return renewedMs ?? receivedMs;
 }
 
-/** Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured. */
-export function isOver(held: HeldLoan, nowMs: number): boolean {
+/**
+ * Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured.
+ * `isBusy`: true if the isolate is busy.
+ */
+export function isOver(held: HeldLoan, nowMs: number, isBusy: boolean): boolean {
   const { loan, receivedMs, askedMs, heardMs } = held;
   if (held.isEnded || nowMs < Math.max(receivedMs, askedMs ?? 0, heardMs ?? 0)) return true;
-  return nowMs - receivedMs >= loan.quietForMs || nowMs - lastRenewalMs(held) >= loan.leaseMs;
+  const { leases, quiet } = isBusy ? WHILE_BUSY : { leases: 1, quiet: 1 };
+  // A drop-in's condition expires on time.
+  const longestMs = (loan.quiet.remaining ? 1 : quiet) * loan.quietForMs;
+  return nowMs - receivedMs >= longestMs || nowMs - lastRenewalMs(held) >= leases * loan.leaseMs;
 }
 
 /** Records an accepted heartbeat in the loan: its time, vitals, skew and sample. */
@@ -199,8 +206,8 @@ export type LeasePut =
   /** `isAnswered`: the apiserver answered; nothing was written. `isRefused`: the apiserver refuses this lease alone. */
   | { kind: "failed"; isAnswered: boolean; isRefused?: true; retryAfterMs: number };
 
-/** PUTs a lease. Calls `onRequest` before each request. Never rejects. */
-export type PutLease = (lease: Lease, onRequest: () => void) => Promise<LeasePut>;
+/** PUTs a lease. Calls `onRequest` before each request. `withinMs`: by default PUT_WITHIN_MS. Never rejects. */
+export type PutLease = (lease: Lease, onRequest: () => void, withinMs?: number) => Promise<LeasePut>;
 
 /** Returns the function that PUTs a lease once. Repeats only a request with the answer 401, with another token. */
 export function leasePutter(
@@ -211,7 +218,7 @@ export function leasePutter(
 ): PutLease {
   let isStart = true;
   const { url, fetch } = pathTo(env);
-  return async (lease, onRequest) => {
+  return async (lease, onRequest, withinMs = PUT_WITHIN_MS) => {
     let retryAfterMs = 0;
     // The Retry-After is removed, so that the client does not retry: the suspension waits for all machines together.
     const once = async (to: string, init: RequestInit) => {
@@ -239,7 +246,7 @@ export function leasePutter(
     // The PUT uses the current token, and does not wait until another token arrives.
     const refreshed = token.refresh(isStart);
     isStart = false;
-    const result = await connect(PUT_WITHIN_MS).updateLease(lease);
+    const result = await connect(withinMs).updateLease(lease);
     await refreshed;
     return outcomeOf(result, retryAfterMs);
   };

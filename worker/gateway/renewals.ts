@@ -2,7 +2,16 @@
 import { nextRenewTime } from "../../shared/node/lease.ts";
 import type { Timer } from "../clock.ts";
 import type { GatewayCounters } from "./counters.ts";
-import { type HeldLoan, isOver, lastRenewalMs, type LeasePut, type PutLease, Suspension } from "./lease.ts";
+import { WHILE_BUSY } from "./lateness.ts";
+import {
+  type HeldLoan,
+  isOver,
+  lastRenewalMs,
+  type LeasePut,
+  PUT_WITHIN_MS,
+  type PutLease,
+  Suspension,
+} from "./lease.ts";
 
 /** The most PUTs at a time. An object has six connections (Cloudflare's limit), and one is for its other requests. */
 export const PUTS_AT_ONCE = 5;
@@ -21,6 +30,8 @@ interface RenewalDependencies {
   counters: GatewayCounters;
   /** Measures the PUTs. */
   capacity: { note: (tookMs: number, intervalMs: number) => void; noteLate: () => void };
+  /** The lateness of the isolate. The PUTs of a busy isolate show nothing about the apiserver. */
+  lateness: { readonly ms: number };
   /** Typically the object's timer. */
   timer: Timer;
   /** Returns the current time in milliseconds. Typically currentMs. */
@@ -64,7 +75,7 @@ export class Renewals {
       return "late";
     }
     try {
-      if (isOver(loan, nowMs())) return "over";
+      if (isOver(loan, nowMs(), this.#isBusy)) return "over";
       if (!this.suspension.mayAsk(nowMs())) return "suspended";
       const putting = this.#put(loan);
       const renewing = putting.then(() => undefined);
@@ -76,6 +87,10 @@ export class Renewals {
     } finally {
       this.#next();
     }
+  }
+
+  get #isBusy(): boolean {
+    return this.#in.lateness.ms > 0;
   }
 
   /** Resolves to true with a free slot; to false if the loan has ended, or the wait was too long. */
@@ -93,7 +108,8 @@ export class Renewals {
       },
     };
     const drop = () => waiting.settle(false);
-    const stop = timer(Math.min(PUT_WAITS_MS, loan.loan.leaseMs * SHARE_OF_LEASE), drop);
+    const waitMs = Math.min(PUT_WAITS_MS, loan.loan.leaseMs * SHARE_OF_LEASE);
+    const stop = timer(this.#isBusy ? WHILE_BUSY.putMs : waitMs, drop);
     loan.stopWaiting = drop;
     this.#waiting.add(waiting);
     return promise;
@@ -115,10 +131,11 @@ export class Renewals {
     const renewed = { ...lease, spec: { ...lease.spec, renewTime: nextRenewTime(beganMs * 1000, lease) } };
     loan.askedMs = beganMs;
     const asked = this.suspension.begin();
-    const put = await putLease(renewed, () => loan.requests++).catch(() => NO_ANSWER);
+    const withinMs = this.#isBusy ? WHILE_BUSY.putMs : PUT_WITHIN_MS;
+    const put = await putLease(renewed, () => loan.requests++, withinMs).catch(() => NO_ANSWER);
     if (put.kind === "failed") {
       // Neither a refused lease nor a lease that fails repeatedly while others are renewed may suspend other renewals.
-      if (put.isRefused) this.suspension.succeeded(asked);
+      if (put.isRefused || (!put.isAnswered && this.#isBusy)) this.suspension.succeeded(asked);
       else if (asked.isProbe || !loan.isFailing || put.retryAfterMs > 0)
         this.suspension.failed(asked, nowMs(), put.retryAfterMs);
       loan.isFailing = true;

@@ -125,8 +125,11 @@ export class Reports {
 }
 
 /** Returns the time at which the machine has missed three heartbeats. */
-export function dueMs({ attachment: { heardMs, beatMs } }: HeldSocket): number {
-  return heardMs + GATEWAY_LIMITS.missedBeats * (beatMs ?? LEAST_BEAT_MS);
+export function dueMs({ attachment: { heardMs, beatMs }, session }: HeldSocket): number {
+  const everyMs = beatMs ?? LEAST_BEAT_MS;
+  // A busy gateway asks for the next heartbeat later than usual. The first heartbeat after a report may be later too.
+  const laterMs = session && session.n > 0 ? Math.max(0, session.nextInMs - everyMs) : 0;
+  return heardMs + GATEWAY_LIMITS.missedBeats * everyMs + laterMs;
 }
 
 const INTERNAL = { ok: false, error: { reason: "internal" } } as const;

@@ -208,7 +208,7 @@ class Soak {
   async #try(trial: Trial): Promise<void> {
     const { plan, output, worker, fleet, signal, trouble } = this.#in;
     const forMs = trial === "slowed" ? TRIAL_MS.slowed : TRIAL_MS.apiserver;
-    const beganMs = Date.now();
+    const [beganMs, cpuBefore] = [Date.now(), worker.cpuSeconds()];
     if (trial !== "slowed") trouble?.(trial);
     const slowing = trial === "slowed" ? worker.slow(forMs, signal) : wait(forMs, undefined, { signal });
     let [answers, refused] = [0, 0];
@@ -229,8 +229,11 @@ class Soak {
     trouble?.(null);
     const endMs = Date.now();
     const aSecond = (count: number) => (count / (forMs / 1000)).toFixed(1);
+    const { workerCpuSeconds, answers: steadyAnswers } = this.#steady;
+    const possible = ((worker.cpuSeconds() - cpuBefore) * steadyAnswers) / workerCpuSeconds;
     output.say(
-      `${trial} for ${forMs / 1000} s: ${aSecond(answers - refused)} reports taken a second, ${aSecond(refused)} not`,
+      `${trial} for ${forMs / 1000} s: ${aSecond(answers - refused)} reports taken a second, ${aSecond(refused)} not; ` +
+        `the CPU time of workerd was enough for ${aSecond(possible)}`,
     );
     let onSocket = 0;
     while (onSocket < plan.machines && Date.now() - endMs < RETURN_WITHIN_MS) onSocket = await take();

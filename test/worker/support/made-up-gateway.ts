@@ -8,6 +8,7 @@ import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import type { Quiet } from "../../../shared/quiet/quiet.ts";
 import { GatewayCounters } from "../../../worker/gateway/counters.ts";
+import { Lateness } from "../../../worker/gateway/lateness.ts";
 import { Gateway } from "../../../worker/gateway/gateway.ts";
 import type { GatewaySurroundings } from "../../../worker/gateway/endings.ts";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
@@ -198,6 +199,7 @@ export class MadeUpGateway {
       },
       size: () => this.size,
       counters: this.counters,
+      lateness: new Lateness(() => this.nowMs),
       timer: after,
       nowMs: () => this.nowMs,
       random: () => this.random(),

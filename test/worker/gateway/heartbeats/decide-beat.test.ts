@@ -38,6 +38,7 @@ const SITUATION: BeatSituation = {
   isAuthentic: true,
   isReporting: false,
   mayAsk: true,
+  lateMs: 0,
   nowMs: NOW,
 };
 const RENEW = { kind: "take", vitals: VITALS, skewMs: 0, renewal: "due" };

@@ -1,0 +1,139 @@
+// Tests when an isolate counts as busy, and what its gateways do then: answer all machines, renew leases as they can,
+// and blame neither the apiserver nor a machine.
+import { describe, expect, it, test } from "vitest";
+import { Lateness, LATENESS_FROM, WHILE_BUSY } from "../../../worker/gateway/lateness.ts";
+import type { LeasePut } from "../../../worker/gateway/lease.ts";
+import {
+  INTERVAL_MS,
+  inGateway,
+  LEASE_MS,
+  type MachineSocket,
+  type MadeUpGateway,
+  QUIET,
+  START_MS,
+  until,
+} from "../support/made-up-gateway.ts";
+
+/** Returns the lateness after heartbeats with these delays, and after `laterMs`. */
+function latenessAfter(delaysMs: readonly number[], laterMs = 0): number {
+  let nowMs = START_MS;
+  const lateness = new Lateness(() => nowMs);
+  for (const delayMs of delaysMs) lateness.note(delayMs);
+  nowMs += laterMs;
+  return Math.round(lateness.ms);
+}
+
+const of = (count: number, delayMs: number) => Array.from({ length: count }, () => delayMs);
+
+test.each<[situation: string, latenessMs: number, delaysMs: number[], laterMs?: number]>([
+  ["no heartbeat", 0, []],
+  ["too few heartbeats", 0, of(20, 5000)],
+  ["heartbeats on time", 0, of(100, 50)],
+  ["at the limit", 1000, of(100, 1000)],
+  ["just below the limit", 0, of(100, 999)],
+  ["all late", 4000, of(21, 4000)],
+  ["ten of 21 late, as of machines with wrong clocks", 0, [...of(11, 0), ...of(10, 20_000)]],
+  ["late until 21 heartbeats ago", 4000, [...of(21, 4000), ...of(21, 0)]],
+  ["late until ten seconds ago", 2000, of(21, 4000), 10_000],
+  ["late until twenty-one seconds ago", 0, of(21, 4000), 21_000],
+  ["the clock was put back meanwhile", 2000, of(21, 4000), -10_000],
+])("%s → a lateness of %d ms", (_, latenessMs, delaysMs, laterMs) => {
+  expect(latenessAfter(delaysMs, laterMs)).toBe(latenessMs);
+});
+
+test.each([
+  ["fewer machines than the limit", LATENESS_FROM - 1, 0],
+  ["as many machines as the limit", LATENESS_FROM, 1],
+])("a gateway with %s → notes the delays of heartbeats: %#", (_, count, times) =>
+  inGateway(async (made) => {
+    const noted: number[] = [];
+    made.live({ lateness: { ms: 0, note: (delayMs) => void noted.push(delayMs) } });
+    const sockets: MachineSocket[] = [];
+    for (let at = 0; at < count; at++) sockets.push(await made.connected(`edge-${at}`));
+    await made.beat(sockets[0]!);
+    expect(noted).toEqual(Array.from({ length: times }, () => 0));
+  }),
+);
+
+const LATE_MS = 4000;
+const busy = (made: MadeUpGateway) => made.live({ lateness: { ms: LATE_MS, note: () => undefined } });
+const nextInMs = ({ last }: MachineSocket) => (last?.type === "answer" ? last.nextInMs : last?.type);
+const LONGEST_MS = WHILE_BUSY.heartbeat * LEASE_MS;
+
+describe("a busy isolate", () => {
+  it("answers a heartbeat before its PUT ends, and asks for the next one later", () =>
+    inGateway(async (made) => {
+      busy(made);
+      made.onPut = () => new Promise(() => undefined);
+      const socket = await made.connected("edge-1");
+      expect([await made.beat(socket), nextInMs(socket)]).toEqual(["answer", 0.96 * LONGEST_MS]);
+      expect(made.puts).toEqual(["edge-1"]);
+    }));
+
+  it("renews no lease that lasts until the heartbeat after the next one", () =>
+    inGateway(async (made) => {
+      const socket = await made.connected("edge-1");
+      await made.beat(socket);
+      made.live({ lateness: { ms: 1000, note: () => undefined } });
+      await made.report(socket);
+      for (const afterMs of [INTERVAL_MS, INTERVAL_MS, INTERVAL_MS]) await made.beat(socket, { afterMs });
+      expect(made.puts).toHaveLength(3);
+    }));
+
+  it("gets no answer to a PUT in time → PUTs of other machines go on", () =>
+    inGateway(async (made) => {
+      busy(made);
+      made.onPut = () => Promise.resolve<LeasePut>({ kind: "failed", isAnswered: false, retryAfterMs: 0 });
+      const [one, other] = [await made.connected("edge-1"), await made.connected("edge-2")];
+      await made.beat(one);
+      await made.beat(other, { afterMs: 0 });
+      expect([made.puts, nextInMs(other)]).toEqual([["edge-1", "edge-2"], 0.96 * LONGEST_MS]);
+    }));
+
+  it("a PUT finds that another writer has the lease → the next heartbeat is answered with again", () =>
+    inGateway(async (made) => {
+      busy(made);
+      made.onPut = () => Promise.resolve<LeasePut>({ kind: "lost" });
+      const socket = await made.connected("edge-1");
+      await made.beat(socket);
+      await until(() => made.puts.length === 1);
+      expect(await made.beat(socket, { afterMs: LONGEST_MS })).toBe("again over");
+    }));
+
+  it.each([
+    ["for less than three of its durations → another heartbeat is taken", 2.9, "answer"],
+    ["for longer → a report", 3, "again over"],
+  ])("cannot renew a lease %s", (_, leases, expected) =>
+    inGateway(async (made) => {
+      busy(made);
+      made.onPut = () => new Promise(() => undefined);
+      const socket = await made.connected("edge-1");
+      const beats = Math.ceil((leases * LEASE_MS) / LONGEST_MS);
+      for (let at = 1; at < beats; at++) await made.beat(socket, { afterMs: LONGEST_MS });
+      const leftMs = leases * LEASE_MS - (beats - 1) * LONGEST_MS;
+      expect(await made.beat(socket, { afterMs: leftMs })).toBe(expected);
+    }),
+  );
+
+  it.each([
+    ["after its longest duration → a heartbeat is still taken", undefined, "answer"],
+    ["with a drop-in's condition that expires → a report", ["Backup"], "again over"],
+  ])("has a loan %s", (_, remaining, expected) =>
+    inGateway(async (made) => {
+      busy(made);
+      made.loan = { quietForMs: INTERVAL_MS, quiet: { ...QUIET, ...(remaining && { remaining }) } };
+      expect(await made.beat(await made.connected("edge-1"))).toBe(expected);
+    }),
+  );
+
+  it("a machine sends nothing more → silent three intervals after its next heartbeat's time, and the lateness", () =>
+    inGateway(async (made) => {
+      busy(made);
+      const socket = await made.connected("edge-1");
+      await made.beat(socket);
+      await made.pass(0.96 * LONGEST_MS + 2 * INTERVAL_MS + LATE_MS - 1);
+      expect(made.woken).toEqual(["edge-1 report"]);
+      await made.pass(1000);
+      expect(made.woken).toEqual(["edge-1 report", "edge-1 ended"]);
+    }));
+});

@@ -1,0 +1,59 @@
+// Measures how late this isolate reads heartbeats. The requests and timers of a busy isolate are as late, so that its
+// gateways must not mistake this lateness for a fault of the apiserver or of a machine.
+
+/** The number of heartbeats whose median counts. One machine, whose clock may be wrong on purpose, moves no median. */
+const HEARTBEATS = 21;
+/** The least number of a gateway's machines from which it measures, since one machine sends few of HEARTBEATS then. */
+export const LATENESS_FROM = 20;
+/** The least lateness that counts: a slow network delays heartbeats by less. */
+const LEAST_MS = 1000;
+/** An isolate that was busy counts as busy for some time, since the machines send less meanwhile. */
+const HALVED_MS = 10_000;
+
+/** What a busy isolate does. It thus answers all machines, and renews leases as fast as it can. */
+export const WHILE_BUSY = {
+  /** The lateness of which each second puts off the next heartbeat by this many seconds. */
+  putOff: 9,
+  /** The share of the lease duration that at most passes between two heartbeats. */
+  heartbeat: 0.7,
+  /** The share of the lease duration after which a lease must be renewed. */
+  renewal: 0.8,
+  /** The lease durations without a renewal after which a loan ends: a report would make the isolate busier. */
+  leases: 3,
+  /** The factor of the longest duration of a loan, whose end is a periodic report. */
+  quiet: 2,
+  /** The time limit of a PUT, whose answer the isolate reads late. */
+  putMs: 20_000,
+} as const;
+
+export class Lateness {
+  readonly #nowMs: () => number;
+  readonly #delays: number[] = [];
+  /** The largest median, halved in each HALVED_MS. */
+  #peakMs = 0;
+  #notedMs = 0;
+
+  constructor(nowMs: () => number /* typically currentMs */) {
+    this.#nowMs = nowMs;
+  }
+
+  /** Notes the delay of a heartbeat against the fastest heartbeat of its machine. */
+  note(delayMs: number): void {
+    this.#delays.push(delayMs);
+    if (this.#delays.length < HEARTBEATS) return;
+    const [median = 0] = this.#delays.toSorted((a, b) => a - b).slice(HEARTBEATS >> 1);
+    this.#delays.shift();
+    this.#peakMs = Math.max(median, this.#leftMs());
+    this.#notedMs = this.#nowMs();
+  }
+
+  /** The lateness in milliseconds; 0 if the isolate is not busy. */
+  get ms(): number {
+    const leftMs = this.#leftMs();
+    return leftMs >= LEAST_MS ? leftMs : 0;
+  }
+
+  #leftMs(): number {
+    return this.#peakMs * 0.5 ** (Math.abs(this.#nowMs() - this.#notedMs) / HALVED_MS);
+  }
+}
