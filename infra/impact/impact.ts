@@ -1,6 +1,6 @@
 // Assesses how more Nodes of rollcall's would affect a cluster, for rollcall impact. Reads the cluster, runs each
 // check, and creates a Node in a dry run. docs/rollcall.md has a table of the checks.
-import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
+import { kubeletVersion, minorOf } from "../../shared/from-report/kubelet-version.ts";
 import { QUEUE_REGION } from "../../shared/node/ownership.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { policies, webhooks } from "./checks/admission.ts";
@@ -46,7 +46,7 @@ export async function assessImpact(
   if (!read.ok) return read;
   const cluster = read.value;
   const node = plannedNode(cluster, wish.labels);
-  const tried = await tryNode(reader, node);
+  const tried = await tryNode(reader, node, cluster.version);
   const checks = wish.isUpgrade ? [...CHECKS, ...UPGRADE_CHECKS] : CHECKS;
   const plan = { machines: wish.machines, node };
   const found = checks.flatMap(({ name, find }) =>
@@ -84,8 +84,9 @@ const NO_DRY_RUN = /does not support dry run/;
 async function tryNode(
   reader: ClusterReader,
   node: MachineNode,
+  version: string | null, // the apiserver's version; null if it is not known
 ): Promise<Pick<ImpactReport, "findings" | "unread">> {
-  const tried = await reader.tryNode(nodeToCreate(node, KUBELET_VERSION));
+  const tried = await reader.tryNode(nodeToCreate(node, kubeletVersion(minorOf(version ?? ""))));
   if (tried.ok) return { findings: [], unread: [] };
   const { reason, message } = tried.error;
   const what = "a dry run of a Node";

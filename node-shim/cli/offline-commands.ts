@@ -1,7 +1,6 @@
 // Defines the commands that read only this machine, without a Worker: preview, config, facts, version.
 import type { Command } from "commander";
 import { stringify } from "yaml";
-import { KUBELET_VERSION } from "../../shared/from-report/reported-status.ts";
 import { defaultLabels } from "../../shared/node/initial-node.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
@@ -50,14 +49,10 @@ export function addOfflineCommands(program: Command): void {
 
   program
     .command("version")
-    .description(
-      "Print the versions of the shim and of Node.js, and the kubelet version that its Node shows.",
-    )
+    .description("Print the versions of the shim and of Node.js.")
     .action(() => {
       const { node } = process.versions;
-      process.stdout.write(
-        `node-shim ${VERSION}\nkubelet ${KUBELET_VERSION}\nnode v${node} ${process.platform}/${process.arch}\n`,
-      );
+      process.stdout.write(`node-shim ${VERSION}\nnode v${node} ${process.platform}/${process.arch}\n`);
     });
 }
 

@@ -28,12 +28,9 @@ import type { ShutdownState } from "../setters/shutdown-event.ts";
 import type { OomState } from "../setters/system-oom-event.ts";
 import { validateNodeIP } from "../setters/validate-node-ip.ts";
 import type { VolumeLimits } from "../setters/volume-limits.ts";
-import { VERSION } from "../version.ts";
+import { kubeletVersion } from "./kubelet-version.ts";
 import { missingRuntime, type RuntimeMemory } from "./missing-runtime.ts";
 import { capacityOf, parsedSettings } from "./parsed-settings.ts";
-
-/** The kubelet version in the Node. Clients parse the version, so it has the form of a semantic version. */
-export const KUBELET_VERSION = `v1.36.0-rollcall-v${VERSION}`;
 
 /** The setters' memory between two runs. Plain JSON, since it is stored. */
 export interface ReportedMemory {
@@ -65,12 +62,14 @@ export interface ReportedStatus {
   memory: ReportedMemory;
   /** The stored knowledge about the machine's container runtime; absent if there is none. */
   runtimeMemory?: RuntimeMemory;
+  /** The cluster's minor version; absent if it is not known. */
+  clusterMinor?: number | undefined;
   recordEvent: RecordAnyEvent;
 }
 
 /** Returns the sources for nodeStatusSetters. This function and the setters update `memory`. */
 export function reportedSources(reported: ReportedStatus): StatusSources {
-  const { name, facts, nowMs, memory, recordEvent } = reported;
+  const { name, facts, nowMs, memory, recordEvent, clusterMinor } = reported;
   const { settings, platform, runtime, devices } = facts;
   const { localStorageCapacityIsolation = DEFAULT_SETTINGS.localStorageCapacityIsolation } = settings;
   const pressure = updatePressure(reported);
@@ -102,7 +101,7 @@ export function reportedSources(reported: ReportedStatus): StatusSources {
       facts.versions
         ? success({ kernelVersion: facts.versions.kernel, osImage: facts.versions.osImage })
         : failure("versions are missing"),
-    kubeletVersion: KUBELET_VERSION,
+    kubeletVersion: kubeletVersion(clusterMinor),
     daemonEndpoints: { kubeletEndpoint: { Port: 0 } },
     nodeStatusMaxImages: settings.nodeStatusMaxImages ?? DEFAULT_SETTINGS.nodeStatusMaxImages,
     images: () => imagesOf(facts),

@@ -19,8 +19,9 @@ import { prune } from "../storage/prune.ts";
 import { type Sealer, sealer } from "../storage/sealed-text.ts";
 import { shortened } from "../storage/shortened.ts";
 import { RATE_LIMITS, reserve, take, type TokenBucket } from "../storage/token-bucket.ts";
+import { ClusterVersion, minorStore } from "./cluster-version.ts";
 import { ExpiredLeases } from "./expired-leases.ts";
-import { NodeWatch, NOT_WATCHED, WATCH_LIMITS, type WatchStatus, WELL_FOR_MS } from "./node-watch.ts";
+import { NodeWatch, NOT_WATCHED, type Standing, WATCH_LIMITS, WELL_FOR_MS } from "./node-watch.ts";
 import { Notices } from "./notices.ts";
 import { type Pod, STRANDED_PODS, StrandedPods } from "./stranded-pods.ts";
 import {
@@ -51,6 +52,7 @@ const CLUSTER_MIGRATIONS: readonly Migration[] = [
   `CREATE TABLE watched_nodes (name TEXT PRIMARY KEY, seen TEXT NOT NULL, told TEXT NOT NULL) WITHOUT ROWID;
    CREATE TABLE history (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
   { sql: "CREATE TABLE watch_well (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL);", usableFrom: 2 },
+  { sql: "CREATE TABLE cluster_version (id INTEGER PRIMARY KEY, minor INTEGER NOT NULL);", usableFrom: 2 },
 ];
 
 /** The number of stored token chains: a Worker version with an earlier secret, as in a rollback, finds its chain. */
@@ -68,6 +70,7 @@ export class ClusterObject extends StoredObject {
   /** null unless FAIL_STRANDED_PODS is on and the Nodes are watched. */
   readonly #pods: StrandedPods | null;
   readonly #leases: ExpiredLeases;
+  readonly #version: ClusterVersion;
   readonly #durations = new Durations(currentMs);
   readonly #apiserver: ApiserverProbe;
   readonly #alarm: LazyAlarm;
@@ -81,6 +84,12 @@ export class ClusterObject extends StoredObject {
     this.#apiserver = new ApiserverProbe(ask, currentMs);
     this.#alarm = new LazyAlarm(ctx.storage, currentMs);
     this.#history = clusterHistory(ctx.storage.sql);
+    this.#version = new ClusterVersion({
+      ask: async () => (await this.#client(WITHIN_MS)).getVersion(),
+      store: minorStore(ctx.storage.sql),
+      note: this.#note,
+      nowMs: currentMs,
+    });
     this.#watch = isNodeWatchOn(env) && env.KUBE_URL ? this.#openWatch() : null;
     this.#pods = this.#watch && failsStrandedPods(env) ? this.#openPods(this.#watch) : null;
     this.#leases = new ExpiredLeases({
@@ -112,14 +121,15 @@ export class ClusterObject extends StoredObject {
   }
 
   /**
-   * Returns the watch's status; starts a stopped watch. `isListed`: the machine's lease has UNWATCHED_LABEL. The name
-   * stays, since older versions call it in a deploy.
+   * Returns the watch's status and the cluster's minor version; starts a stopped watch. `isListed`: the machine's lease
+   * has UNWATCHED_LABEL. The name stays, since older versions call it in a deploy.
    */
-  async standing(name: string, isListed = false): Promise<WatchStatus> {
-    if (!this.#watch) return NOT_WATCHED;
-    if (isListed) this.#leases.expect();
+  async standing(name: string, isListed = false): Promise<Standing> {
+    if (!this.env.KUBE_URL) return NOT_WATCHED;
+    if (isListed && this.#watch) this.#leases.expect();
     await this.watchNodes();
-    return this.#watch.statusOf(name);
+    const clusterMinor = await this.#version.minor();
+    return { ...(this.#watch?.statusOf(name) ?? NOT_WATCHED), clusterMinor };
   }
 
   /**
@@ -208,6 +218,12 @@ export class ClusterObject extends StoredObject {
     if (atMs !== null && this.env.KUBE_URL) await this.#alarm.atLatest(atMs);
   }
 
+  /** Stores and logs a line for operators. */
+  readonly #note = (text: string): void => {
+    this.#history.add(text, currentMs());
+    logClusterLine(text);
+  };
+
   #openWatch(): NodeWatch {
     const { env, ctx } = this;
     const labelSelector = `${DEPLOYMENT_LABEL}=${env.DEPLOYMENT}`;
@@ -230,10 +246,7 @@ export class ClusterObject extends StoredObject {
       rows,
       well: wellTime(ctx.storage.sql),
       notices,
-      note: (text) => {
-        this.#history.add(text, currentMs());
-        logClusterLine(text);
-      },
+      note: this.#note,
       nowMs: currentMs,
       random: Math.random,
     });

@@ -47,6 +47,12 @@ export interface WatchStatus {
   isSilenceSeen: boolean;
 }
 
+/** The cluster object's answer to a machine's object. */
+export interface Standing extends WatchStatus {
+  /** The cluster's minor version; absent if it is not known, or if an earlier version answers. */
+  clusterMinor?: number | undefined;
+}
+
 export const NOT_WATCHED: WatchStatus = { isWatched: false, isSilenceSeen: false };
 
 export interface ListPage {

@@ -54,7 +54,14 @@ export interface NodePage {
   continue: string | undefined;
 }
 
+/** The part of the apiserver's own version that is used. */
+export interface ServerVersion {
+  /** For example v1.36.3-gke.1. */
+  gitVersion: string;
+}
+
 export interface KubeClient extends NodeClient, LeaseClient, EventClient {
+  getVersion: () => Promise<ApiResult<ServerVersion>>;
   listNodes: (page: NodePage) => Promise<ApiResult<NodeList>>;
   /** Lists the leases of Nodes with this label from the apiserver's cache. */
   listLeases: (labelSelector: string) => Promise<ApiResult<{ items: Lease[] }>>;
@@ -88,6 +95,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
   const patchNode = (path: string, patch: JsonObject) =>
     call<Node>("PATCH", path, patchWireForm(patch, nodeSchema), STRATEGIC_MERGE_PATCH);
   return {
+    getVersion: () => call<ServerVersion>("GET", "/version"),
     createNode: (node) =>
       call<Node>("POST", NODES, object({ apiVersion: "v1", kind: "Node", ...node }, nodeSchema)),
     getNode: (name, fromCache = false) =>
@@ -270,7 +278,9 @@ function answerOf<T>(method: string, response: Response, text: string): ApiResul
   const ok = code >= 200 && code < 300;
   // The apiserver answers a DELETE with a Status if the object is removed at once.
   const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
-  if (ok && isExpected && typeof body?.["metadata"] === "object") return success(body as T);
+  // Each object of the apiserver has metadata; only its version has none.
+  const isObject = typeof body?.["metadata"] === "object" || typeof body?.["gitVersion"] === "string";
+  if (ok && isExpected && isObject) return success(body as T);
   if (!ok && body?.["kind"] === "Status")
     return failure({ kind: "status", status: { ...(body as Status), code } });
   return failure(notTheApiservers(response, text));

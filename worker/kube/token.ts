@@ -86,6 +86,10 @@ export interface KnownCluster {
   token: KnownToken;
   /** The time at which an object last learned that the watch of Nodes is live; absent if none has. */
   watchedAtMs?: number;
+  /** The time of an object's last request about the watch and the version; absent before the first request. */
+  askedAtMs?: number;
+  /** The cluster's minor version; absent until an object has learned it. */
+  minor?: number;
 }
 
 interface HeldTokenDependencies {

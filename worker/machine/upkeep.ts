@@ -6,12 +6,10 @@ import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { currentMs } from "../clock.ts";
-import { NOT_WATCHED, type WatchStatus } from "../cluster/node-watch.ts";
 import { othersParts } from "../cluster/watched-nodes.ts";
-import { clusterObject, type Environment, isNodeWatchOn, machineRequests, nodeMarks } from "../env.ts";
-import { heldToken, knownCluster, kubeConnector } from "../kube/connect.ts";
-import { withDeadline } from "../kube/deadline.ts";
-import type { HeldToken, KnownCluster } from "../kube/token.ts";
+import { type Environment, machineRequests, nodeMarks } from "../env.ts";
+import { heldToken, kubeConnector } from "../kube/connect.ts";
+import type { HeldToken } from "../kube/token.ts";
 import type { KubeClient, RequestKind } from "../kube/kube-client.ts";
 import { logFailure, machineLog } from "../log.ts";
 import { singleFlight } from "../paced.ts";
@@ -23,6 +21,7 @@ import { nodeTurns } from "../tick/node-turn.ts";
 import { FLUSHING_PHASES, isReady, lastPhase, recordPhase } from "../tick/phase.ts";
 import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
 import { tick, type TickInput, tickOnNotice, type TickOutcome } from "../tick/tick.ts";
+import { ClusterStanding } from "./cluster-standing.ts";
 import { hasReported } from "./contact.ts";
 import type { UpkeepMemory } from "./lease-loan.ts";
 import { isMaintenanceDue } from "./maintenance.ts";
@@ -43,9 +42,6 @@ import { keepUnready, UNREADY_AGAIN_MS, unreadyIn } from "./unready-node.ts";
 
 /** The time limit for sending events, and for an alarm's requests to the apiserver. */
 const ALARM_WITHIN_MS = 2000;
-const WATCH_WITHIN_MS = 1000;
-/** The time for which an answer that the watch of Nodes is live counts for all objects of the isolate. */
-const WATCH_KEPT_MS = 10_000;
 
 export class Upkeep {
   /** true if the Worker offers the machine a socket in the answer to its report over HTTP. */
@@ -53,7 +49,7 @@ export class Upkeep {
   readonly #env: Environment;
   readonly #state: MachineState;
   readonly #token: HeldToken;
-  readonly #known: KnownCluster;
+  readonly #cluster: ClusterStanding;
   readonly #oneTick = singleFlight(() => this.#tick());
   #ticks = 0;
   #marks: NodeMarks | undefined;
@@ -64,7 +60,6 @@ export class Upkeep {
   /** The report that the last tick applied. */
   #applied: Report | undefined;
   #seen: { node: Node | null } | undefined;
-  #watch: WatchStatus | undefined;
   #between: TokenBucket | undefined;
   #lastReportMs: number | undefined;
   /** The work that continues after a registration was answered. */
@@ -74,7 +69,7 @@ export class Upkeep {
     this.#env = env;
     this.#state = state;
     this.#token = heldToken(env);
-    this.#known = knownCluster(env);
+    this.#cluster = new ClusterStanding(env);
   }
 
   /** The request budget, created at first use: in the constructor, an invalid variable would make each alarm fail. */
@@ -167,7 +162,7 @@ export class Upkeep {
       requests: this.#requests.left,
       ...(this.#latest && { latest: this.#latest }),
       ...(this.#lastReportMs !== undefined && { lastReportMs: this.#lastReportMs }),
-      ...(this.#watch && { standing: this.#watch }),
+      ...(this.#cluster.watch && { standing: this.#cluster.watch }),
       ...(this.#between && { between: this.#between }),
     };
   }
@@ -183,7 +178,7 @@ export class Upkeep {
     this.#applied = latest;
     this.#latestAtMs = latestMs;
     this.#lastReportMs = lastReportMs;
-    this.#watch = standing;
+    this.#cluster.watch = standing;
     this.#between = between;
   }
 
@@ -236,7 +231,7 @@ export class Upkeep {
     const sent = this.flush(name).catch((error: unknown) =>
       logFailure({ node: name, message: "events failed", error: String(error) }),
     );
-    this.#inBackground(Promise.all([sent, this.#askWatch(name)]));
+    this.#inBackground(Promise.all([sent, this.#cluster.ask(name, this.#isListed())]));
   }
 
   #inBackground(work: Promise<unknown>): void {
@@ -250,7 +245,7 @@ export class Upkeep {
     try {
       await this.giveUp();
       await this.flush(name);
-      await this.#askWatch(name);
+      await this.#cluster.ask(name, this.#isListed());
       const next = await this.#checkSilence(name);
       const again = Math.min(next ?? Infinity, outbox.isEmpty() ? Infinity : inAWhile());
       if (again < Infinity) await alarm.atLatest(again);
@@ -263,7 +258,8 @@ export class Upkeep {
   /** Sets the alarm for the next check for silence, or for the waiting events. Call `setAlarm` with each report. */
   setAlarm(nowMs: number): Promise<void> {
     const { alarm, outbox } = this.#state;
-    if (this.#watch === undefined && outbox.isEmpty()) return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
+    if (this.#cluster.watch === undefined && outbox.isEmpty())
+      return alarm.unlessSet(nowMs + SILENCE_CHECK_MS);
     const everyMs = this.#checkEveryMs() ?? this.#state.facts.leaseMs() + 1;
     return alarm.atLatest(nowMs + (outbox.isEmpty() ? everyMs : Math.min(everyMs, SILENCE_CHECK_MS)));
   }
@@ -291,7 +287,7 @@ export class Upkeep {
     this.#seen = { node };
     await this.#singleTick();
     // The Node may have left the watch, so the cluster object is asked again.
-    this.#watch &&= { ...this.#watch, isWatched: false };
+    this.#cluster.watch &&= { ...this.#cluster.watch, isWatched: false };
   }
 
   /** Checks for silence; returns when to check again, or null. Clones are silent once no clone reports. */
@@ -325,28 +321,13 @@ export class Upkeep {
   #checkEveryMs(): number | null {
     const { records, facts } = this.#state;
     const intervalMs = reportIntervalMs(facts.timing());
-    return checkEveryMs(records, intervalMs, this.#watch?.isSilenceSeen ?? false, currentMs());
+    return checkEveryMs(records, intervalMs, this.#cluster.watch?.isSilenceSeen ?? false, currentMs());
   }
 
-  /**
-   * Returns true if the cluster object notifies this object of each change of the Node by another writer. While the
-   * watch is live, the last answer about this Node holds: a Node that leaves the watch causes a notice.
-   */
-  #isWatched(name: string): Promise<boolean> {
-    const sinceMs = Math.abs(currentMs() - (this.#known.watchedAtMs ?? Infinity));
-    return this.#watch?.isWatched && sinceMs < WATCH_KEPT_MS ? Promise.resolve(true) : this.#askWatch(name);
-  }
-
-  /** Asks the cluster object for the status of this Node's watch. */
-  async #askWatch(name: string): Promise<boolean> {
-    if (!isNodeWatchOn(this.#env) || !this.#env.KUBE_URL) return false;
+  /** Reports whether the cluster object must list the machine's lease to notice the machine's silence. */
+  #isListed(): boolean {
     const { records, facts } = this.#state;
-    const isListed = !this.offersSocket && isUnwatched(records, facts.leaseMs(), currentMs());
-    const ask = () => clusterObject(this.#env).standing(name, isListed);
-    const asked = withDeadline<WatchStatus>(WATCH_WITHIN_MS, ask, NOT_WATCHED, this.#env.timer);
-    this.#watch = await asked.catch(() => NOT_WATCHED);
-    if (this.#watch.isWatched) this.#known.watchedAtMs = currentMs();
-    return this.#watch.isWatched;
+    return !this.offersSocket && isUnwatched(records, facts.leaseMs(), currentMs());
   }
 
   async #tick(): Promise<TickOutcome> {
@@ -372,6 +353,9 @@ export class Upkeep {
     const wasRegistered = records.get("registration")?.startId === report.startId;
     // The tick uses the current token, and does not wait until another token arrives.
     const refreshed = this.#env.KUBE_URL ? this.#token.refresh(!wasRegistered) : undefined;
+    // A new Node must not be newer than the cluster, even for its first minutes.
+    if (!wasRegistered && this.#cluster.minor === undefined)
+      await this.#cluster.ask(enrolment.name, this.#isListed());
     const outcome = await tick({ ...this.#surroundings(enrolment), report });
     await refreshed;
     this.#requests.keep();
@@ -435,7 +419,8 @@ export class Upkeep {
       journal,
       memory: this.#memory,
       requests: this.#requests,
-      isWatched: () => this.#isWatched(enrolment.name),
+      isWatched: () => this.#cluster.isWatched(enrolment.name, this.#isListed()),
+      clusterMinor: () => this.#cluster.minor,
       nodeTurn: nodeTurns(this.#env, enrolment.token),
       nowMs: currentMs,
       random: Math.random,

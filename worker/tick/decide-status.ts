@@ -1,5 +1,6 @@
 // Decides the status of a Node: runs the setters over the Node, with the machine's last report as their source.
 import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
+import { writtenMinor } from "../../shared/from-report/kubelet-version.ts";
 import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
@@ -56,6 +57,8 @@ export interface DecidingMachine extends FormingMachine {
   report: Pick<Report, "vitals">;
   /** Present if another writer's change causes the decision: the machine may have stopped since its last report. */
   isBetweenReports?: true;
+  /** The cluster's minor version for the Node; absent if the Node keeps the version that it has. */
+  newMinor?: number | undefined;
 }
 
 /** The starting point of a decision: the last known Node, or the result of the previous decision. */
@@ -107,8 +110,9 @@ export function decideStatus(
   const { heartbeatMs = 0, status } = remembered;
   const writtenMs = Math.max(heartbeatMs, status?.lastStatusReportTimeMs ?? 0);
   const nowMs = Math.max(machine.nowMs(), writtenMs, lastHeartbeatMs(original));
-  const runtimeMemory = records.get("runtime") ?? {};
-  const reported = { name, facts, vitals: report.vitals, nowMs, memory, runtimeMemory, recordEvent };
+  const clusterMinor = machine.newMinor ?? writtenMinor(original);
+  const known = { name, facts, nowMs, clusterMinor, runtimeMemory: records.get("runtime") ?? {} };
+  const reported = { ...known, vitals: report.vitals, memory, recordEvent };
   const leftOut: string[] = [];
   const form = formNow(machine, original);
   const holder = grantHolder(machine);

@@ -1,6 +1,7 @@
 // Registers the Node once per shim process, with one attempt per report. After a failure the machine reports sooner.
 import { startEvents } from "../../shared/events/events.ts";
 import { reportedInitialNode } from "../../shared/from-report/reported-node.ts";
+import { writtenMinor } from "../../shared/from-report/kubelet-version.ts";
 import { NOTHING_REMEMBERED } from "../../shared/from-report/reported-status.ts";
 import { withinGrant } from "../../shared/from-report/within-grant.ts";
 import type { Node, Taint } from "../../shared/kubernetes/types.ts";
@@ -66,6 +67,8 @@ export interface RegisteringMachine extends FormingMachine, Stored, TurningMachi
   report: Pick<Report, "startId" | "vitals">;
   registerAgain: RegisterAgain;
   requests: Pick<RequestBudget, "allows" | "aMinute">;
+  /** Returns the cluster's minor version; undefined if it is not known. */
+  clusterMinor: () => number | undefined;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
 }
@@ -380,6 +383,7 @@ function initialNode(machine: RegisteringMachine, nowMs: number): Result<Initial
     nowMs,
     memory,
     runtimeMemory: records.get("runtime") ?? {},
+    clusterMinor: machine.clusterMinor() ?? writtenMinor(records.get("node")?.node ?? {}),
     recordEvent: (type: string, reason: string, message: string) =>
       void events.push({ type, reason, message }),
   };

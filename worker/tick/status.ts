@@ -48,6 +48,8 @@ export interface WritingMachine extends DecidingMachine, Stored, TurningMachine 
   requests: Pick<RequestBudget, "allows" | "tries">;
   /** Returns true if the cluster object reports each change of the Node by another writer. Never rejects. */
   isWatched: () => Promise<boolean>;
+  /** Returns the cluster's minor version; undefined if it is not known. */
+  clusterMinor: () => number | undefined;
   client: (withinMs: number) => KubeClient;
   log: MachineLog;
 }
@@ -86,6 +88,7 @@ class OneWrite {
   readonly #own: OwnReader;
   readonly #isSound: boolean;
   #isKnownEnough = false;
+  #newMinor: number | undefined;
   #last: DecisionBasis | StatusDecision;
   #memory: StatusMemory;
 
@@ -113,6 +116,8 @@ class OneWrite {
     // watch does not report the removal of a label whose value another writer has kept.
     const isUpToDate = async () => (await this.#machine.isWatched()) && records.get("others") === undefined;
     this.#isKnownEnough = this.#isSound && (!isDue || (await isUpToDate()));
+    // A change of the cluster's version waits for the periodic write: all machines learn of it at the same time.
+    if (isDue) this.#newMinor = this.#machine.clusterMinor();
     const unasked = this.#withoutAsking(nowMs);
     if (unasked) return unasked;
     const { leaseBackOff, statusBackOff } = this.#memory;
@@ -156,7 +161,8 @@ class OneWrite {
   }
 
   #decide(original: Node): NodeUpdate {
-    const decision = decideStatus(this.#machine, this.#memory, original, this.#last);
+    const machine = { ...this.#machine, newMinor: this.#newMinor };
+    const decision = decideStatus(machine, this.#memory, original, this.#last);
     Object.assign(this.#memory, recordDecision(this.#machine, decision));
     this.#last = decision;
     return decision.update;

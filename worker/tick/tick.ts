@@ -39,6 +39,8 @@ export interface TickInput extends Stored, Pick<TurningMachine, "nodeTurn"> {
   requests: RequestBudget;
   /** Asks the cluster object whether it reports each change of the Node by another writer. Never rejects. */
   isWatched: () => Promise<boolean>;
+  /** Returns the cluster's minor version as last learned by an object of this isolate; undefined if none has. */
+  clusterMinor: () => number | undefined;
   /** Returns the current time in milliseconds. Typically currentMs. */
   nowMs: () => number;
   /** Returns a random number below 1. Typically Math.random. */

@@ -1,6 +1,6 @@
 // Finds programs that read all Nodes of a cluster or compare their versions: scheduler, version checks, upgrade plans.
 import type { V1LabelSelector } from "@kubernetes/client-node";
-import { KUBELET_VERSION } from "../../../shared/from-report/reported-status.ts";
+import { COMPARED_MINORS, kubeletVersion, minorOf } from "../../../shared/from-report/kubelet-version.ts";
 import { type Check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
 import { matchesTerm } from "../scheduling.ts";
@@ -50,29 +50,21 @@ const SKEW = 3;
 export const versionSkew: Check = {
   name: "version-skew",
   reads: "the apiserver's version",
-  follows:
-    "checks before an upgrade of the cluster report that the Nodes' kubelet version is too new or too old",
+  follows: "checks before an upgrade of the cluster report that the Nodes' kubelet version is too old",
   find: ({ version }) => {
-    const [server, ours] = [minorOf(version ?? ""), minorOf(KUBELET_VERSION)];
-    if (server === null || ours === null || (ours <= server && server - ours <= SKEW)) return [];
-    const difference = ours > server ? "newer than the apiserver" : `more than ${SKEW} minor versions older`;
+    const server = minorOf(version ?? "");
+    if (server === undefined || server - COMPARED_MINORS.newest <= SKEW) return [];
     return [
       {
         severity: "note",
         object: "Nodes",
-        consequence: `They report kubelet ${KUBELET_VERSION}, the apiserver is ${version}: ${difference}. Checks such as kubeadm's refuse that.`,
-        remedy: "Leave Nodes with the label rollcall.dev/machine out of such checks.",
+        consequence: `They report kubelet ${kubeletVersion(server)}, the apiserver is ${version}: more than ${SKEW} minor versions newer. Checks such as kubeadm's refuse that.`,
+        remedy: "Upgrade the Worker: a later version was compared with a later Kubernetes.",
         link: "https://kubernetes.io/releases/version-skew-policy/",
       },
     ];
   },
 };
-
-/** Returns the minor version: 36 for `v1.36.3-gke.1`. null if `version` cannot be parsed. */
-function minorOf(version: string): number | null {
-  const minor = /^v?1\.(\d+)/.exec(version)?.[1];
-  return minor === undefined ? null : Number(minor);
-}
 
 const HOSTNAME = "kubernetes.io/hostname";
 

@@ -282,23 +282,27 @@ describe("the watch of the Nodes", () => {
     "GET /apis/coordination.k8s.io/v1/namespaces/kube-node-lease/leases?labelSelector=rollcall.dev/unwatched=rollcall&resourceVersion=0";
   const LIST = `GET /api/v1/nodes?${SELECTOR}&limit=100`;
 
-  it.each<[situation: string, variables: Partial<Environment>]>([
-    ["is off", { NODE_WATCH: "off" }],
-    ["has no apiserver", { KUBE_URL: "" }],
-  ])("that %s → nobody relies on it, no alarm, not a request", async (situation, variables) => {
-    const { kube, more, asked } = surroundings();
-    await within(
-      `watch-${situation}`,
-      kube,
-      async (object, { storage }) => {
-        expect(await object.standing("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
-        await object.watchNodes();
-        await passing(object.alarm());
-        expect([object.watchState(), await storage.getAlarm(), asked]).toEqual([{ state: null }, null, []]);
-      },
-      { ...more, ...variables, KUBE_TOKEN: "no-jwt" },
-    );
-  });
+  it.each<[situation: string, variables: Partial<Environment>, requests: string[]]>([
+    ["is off", { NODE_WATCH: "off" }, ["GET /version"]],
+    ["has no apiserver", { KUBE_URL: "" }, []],
+  ])(
+    "that %s → nobody relies on it, no alarm, no request about Nodes",
+    async (situation, variables, requests) => {
+      const { kube, more, asked } = surroundings();
+      await within(
+        `watch-${situation}`,
+        kube,
+        async (object, { storage }) => {
+          expect(await object.standing("edge-1")).toEqual({ isWatched: false, isSilenceSeen: false });
+          await object.watchNodes();
+          await passing(object.alarm());
+          expect([object.watchState(), await storage.getAlarm()]).toEqual([{ state: null }, null]);
+          expect(asked).toEqual(requests);
+        },
+        { ...more, ...variables, KUBE_TOKEN: "no-jwt" },
+      );
+    },
+  );
 
   it("any request starts it: the alarm is set for now, and is set again only if it was lost", async () => {
     const { kube, more } = surroundings();
@@ -496,4 +500,26 @@ describe("the turns of silent machines' Nodes", () => {
     };
     expect(await within("silent-down", failing, turn, WATCHED)).toEqual([true, WELL_FOR_MS]);
   });
+});
+
+it("the cluster's version → asked with the first question of a machine's object, and stored", async () => {
+  const asked: string[] = [];
+  const answering = (body: object, status = 200) => ({
+    fetch: (url: string) => {
+      asked.push(url);
+      return Promise.resolve(Response.json(body, { status }));
+    },
+  });
+  const minorOf = (kube: ReturnType<typeof answering>) =>
+    within("cluster-version", kube, async (object) => [
+      (await object.standing("edge-1")).clusterMinor,
+      (await object.standing("edge-2")).clusterMinor,
+      object.history({ limit: 1 })[0]?.text,
+    ]);
+  const line = expect.stringContaining("Kubernetes 1.35") as string;
+  expect(await minorOf(answering({ major: "1", gitVersion: "v1.35.4" }))).toEqual([35, 35, line]);
+  expect(asked).toEqual(["https://kube.test/version"]);
+  // After an eviction, an apiserver that does not allow the request.
+  const forbidden = { kind: "Status", code: 403, reason: "Forbidden" };
+  expect(await minorOf(answering(forbidden, 403))).toEqual([35, 35, line]);
 });

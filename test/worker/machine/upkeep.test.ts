@@ -9,6 +9,7 @@ import {
   WATCHED_SILENCE_CHECK_MS,
 } from "../../../worker/machine/silence.ts";
 import { Upkeep } from "../../../worker/machine/upkeep.ts";
+import type { Environment } from "../../../worker/env.ts";
 import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
 import {
   enrolled,
@@ -193,9 +194,30 @@ describe("a registration", () => {
     Object.assign(env, before);
   });
 
+  /** Sets the cluster's minor version as the objects of this isolate know it; undefined: they do not know it. */
+  const setMinor = (name: string, minor: number | undefined) =>
+    runInDurableObject(env.NODES.getByName(name), (object) => {
+      const { knownCluster } = (object as unknown as { env: Environment }).env;
+      Object.assign(knownCluster?.(env.KUBE_TOKEN) ?? {}, { minor });
+    });
+
+  it("in a cluster whose version is not known → waits for it: no Node is newer than its cluster", async () => {
+    const name = "registered-in-35";
+    const machine = await enrolled(name);
+    const standing = () => Promise.resolve({ isWatched: false, isSilenceSeen: false, clusterMinor: 35 });
+    await setMinor(name, undefined);
+    Object.assign(env, { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ standing }) } });
+    await shimOf(machine)(facts(name), HEALTHY);
+    const { status } = await kube("GET", `/api/v1/nodes/${name}`);
+    expect(status?.nodeInfo?.kubeletVersion).toMatch(/^v1\.35\.0-rollcall-v/);
+    Object.assign(env, before);
+    await setMinor(name, undefined);
+  });
+
   it("is answered before the cluster object's answer about its watch, which is requested", async () => {
     const name = "registered-unwatched";
     const machine = await enrolled(name);
+    await setMinor(name, 36);
     const asked: string[] = [];
     const standing = (watched: string) => {
       asked.push(watched);

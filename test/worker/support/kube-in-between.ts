@@ -144,6 +144,7 @@ export function tickingMachine(name: string, requestsAMinute = 1_000_000) {
         memory: machine.memory,
         requests,
         isWatched: () => Promise.resolve(machine.isWatched),
+        clusterMinor: () => undefined,
         nodeTurn: () => Promise.resolve({ waitMs: 0, isGranted: true, limit: "" }),
         nowMs: () => machine.nowMs,
         random: () => 0.5,

@@ -141,6 +141,7 @@ export class LentMachine {
       memory: this.#memory,
       requests: new RequestBudget(records, 1_000_000, () => nowMs),
       isWatched: () => Promise.resolve(true),
+      clusterMinor: () => undefined,
       nodeTurn: () => Promise.resolve({ waitMs: 0, isGranted: true, limit: "" }),
       nowMs: () => nowMs,
       random: () => 0.5,

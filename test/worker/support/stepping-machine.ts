@@ -86,6 +86,8 @@ export class SteppingMachine {
   /** The seconds without an answer that the next report states. */
   noAnswerSeconds: number | undefined;
   isWatched = false;
+  /** The cluster's minor version, as the isolate has learned it. */
+  clusterMinor: number | undefined;
   /** The milliseconds until the machine's turn, as the fleet index answers; null if the fleet index does not answer. */
   formTurnMs: number | null = 0;
   /** The answer of the fleet index about a turn for a new or larger Node; null if there is no answer. */
@@ -188,6 +190,7 @@ export class SteppingMachine {
       memory: this.memory,
       requests,
       isWatched: () => Promise.resolve(this.isWatched),
+      clusterMinor: () => this.clusterMinor,
       formTurn: () => Promise.resolve(this.formTurnMs),
       nodeTurn: (load) => {
         this.loads.push(load);

@@ -47,6 +47,7 @@ async function written(machine: Machine, vitals = HEALTHY, more: Partial<StepCon
   return { outcome, asked: machine.take(), context };
 }
 
+const versionOf = ({ apiserver }: Machine) => apiserver.node?.status?.nodeInfo?.kubeletVersion;
 const readyOf = ({ apiserver }: Machine) =>
   apiserver.node?.status?.conditions?.find(({ type }) => type === "Ready")?.status;
 const due = (machine: Machine) => void (machine.nowMs += EVERY_MS);
@@ -493,5 +494,31 @@ describe("the precondition of a patch", () => {
     });
     expect(ofVersion({ status: {} }, "7")).toEqual({ metadata: { resourceVersion: "7" }, status: {} });
     expect(ofVersion(patch, undefined)).toBe(patch);
+  });
+});
+
+describe("the version that the Node reports, after the cluster's has changed", () => {
+  test.each<[situation: string, before: number | undefined, minor: number | undefined, due: string]>([
+    ["higher → with the next periodic write", 36, 37, "v1.37.0"],
+    ["lower → with the next periodic write", 37, 36, "v1.36.0"],
+    ["above the newest compared version → that version", 36, 99, "v1.37.0"],
+    ["an object that does not know it, as after an eviction → unchanged", 37, undefined, "v1.37.0"],
+    ["never known → the oldest compared version", undefined, undefined, "v1.36.0"],
+  ])("%s", async (_, before, minor, atLast) => {
+    const machine = new SteppingMachine(steady);
+    machine.isWatched = true;
+    machine.clusterMinor = before;
+    due(machine);
+    await written(machine);
+    const first = versionOf(machine);
+    machine.clusterMinor = minor;
+    machine.nowMs += 10_000;
+    expect((await written(machine)).asked).toEqual([]);
+    // A change of the machine is written at once, but still with the former version.
+    await written(machine, DOWN);
+    expect(versionOf(machine)).toBe(first);
+    due(machine);
+    expect((await written(machine, DOWN)).asked).toEqual([WRITTEN]);
+    expect(versionOf(machine)).toMatch(new RegExp(`^${atLast}-rollcall-v`));
   });
 });

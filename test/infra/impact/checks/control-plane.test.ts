@@ -22,9 +22,9 @@ test.each<[situation: string, others: number, machines: number, says: RegExp]>([
 
 test.each<[version: string | null, findings: string[]]>([
   ["v1.36.3", []],
-  ["v1.39.0-gke.1", []],
-  ["v1.40.0", ["note Nodes"]],
-  ["v1.35.9", ["note Nodes"]],
+  ["v1.30.9", []],
+  ["v1.40.0-gke.1", []],
+  ["v1.41.0", ["note Nodes"]],
   [null, []],
   ["unknown", []],
 ])("an apiserver of %s → %j", (version, findings) => {
