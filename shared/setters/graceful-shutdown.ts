@@ -10,7 +10,7 @@ export function gracefulShutdown(
 ): Setter {
   return ({ status }) => {
     const known = status.conditions?.find(({ type }) => type === SHUTDOWN_IN_PROGRESS);
-    if (!isShuttingDown && known?.status !== "True") return null;
+    if (!isShuttingDown && !known) return null;
     setCondition(status, now, {
       type: SHUTDOWN_IN_PROGRESS,
       status: isShuttingDown ? "True" : "False",

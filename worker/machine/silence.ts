@@ -2,6 +2,7 @@
 // both times, waits one lease duration for a report. The node object's alarm checks every few minutes.
 import { isNotFound } from "../../shared/kubernetes/api-error.ts";
 import { silenceText } from "../../shared/fleet/history-lines.ts";
+import { isWell } from "../../shared/fleet/well-conditions.ts";
 import type { DecidedCondition } from "../../shared/node/decided.ts";
 import { parseMicroTime } from "../../shared/kubernetes/micro-time.ts";
 import { readyConditionOf } from "../../shared/node/heartbeat.ts";
@@ -150,7 +151,7 @@ export async function checkSilence(
     records.remove("apiserverBackSinceMs");
     const { everyMs, leaseDurationMs } = check;
     // No gateway or cluster object watches the rest of a contact that is longer than the lease.
-    const isLate = nowMs - contact.lastMs > leaseDurationMs / 2;
+    const isLate = unusedSinceMs === null && nowMs - contact.lastMs > leaseDurationMs / 2;
     return everyMs === null || isLate ? contact.lastMs + leaseDurationMs + 1 : nowMs + everyMs;
   }
   if (contact.kind === "unknown") {
@@ -234,7 +235,7 @@ function contactSince(
 
 /** Returns the last conditions as a text for the history, for example `Ready False: node is shutting down`. */
 function lastConditions(decided: readonly DecidedCondition[]): string {
-  const notable = decided.filter(({ type, status }) => type === "Ready" || status !== "False");
+  const notable = decided.filter((condition) => condition.type === "Ready" || !isWell(condition));
   if (notable.length === 0) return "it never said anything";
   return notable.map(({ type, status, message }) => `${type} ${status}: ${message ?? ""}`).join("; ");
 }

@@ -2,6 +2,7 @@
 // facts are made up; their connections are real.
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import type { KubeConfig } from "@kubernetes/client-node";
 import { mintToken } from "../../../infra/local/admin.ts";
 import { startApiserver } from "../../../infra/local/apiserver/serve.ts";
@@ -174,7 +175,13 @@ async function enrolledMachine(
   thisRun().secret("machine key", String(key.jwk.d));
   const { send, close } = httpTransport(origin, WITHIN_MS);
   const asking = { name, origin, joinToken, machineID: name, systemUUID: name };
-  const outcome = await enrol(send, key, asking).finally(close);
+  let outcome = await enrol(send, key, asking);
+  // A busy local Worker asks a machine to wait, as `node-shim join` does.
+  while (!outcome.ok && outcome.error.reason === "refused" && outcome.error.problem.reason === "busy") {
+    await wait(outcome.error.retryAfterMs ?? 1000);
+    outcome = await enrol(send, key, asking);
+  }
+  close();
   if (!outcome.ok) throw new Error(`${name} could not enrol: ${JSON.stringify(outcome.error)}`);
   const { kid, ticket } = outcome.value;
   return { machine: { name, origin, key, kid }, ticket };

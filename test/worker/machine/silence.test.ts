@@ -194,7 +194,7 @@ describe("where no lease decides", () => {
   });
 
   it.each([
-    ["less than a lease ago → in contact", LEASE_MS, lateFor(0)],
+    ["less than a lease ago → in contact", LEASE_MS, IN_CONTACT],
     ["longer ago → silent since then", LEASE_MS + 1, silentSince(LEASE_MS + 1)],
   ])("enrolled and never reported, %s", async (_, unusedMs, expected) => {
     // The record of a registration is from the machine that had the name before.

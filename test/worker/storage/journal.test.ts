@@ -268,7 +268,8 @@ describe("events", () => {
       "EvictionThresholdMet",
       "NodeHasInsufficientMemory",
     ]);
-    expect(await textsOf(name, "condition")).toHaveLength(4 + 5);
+    // The four conditions of a new Node, five changes of them, and four of GracefulNodeShutdownInProgress.
+    expect(await textsOf(name, "condition")).toHaveLength(4 + 5 + 4);
   });
 
   it("of an object that is evicted before they are sent → sent later", async () => {

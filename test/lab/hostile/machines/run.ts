@@ -33,6 +33,8 @@ import { watch } from "./watch.ts";
 
 const ENTRY = fileURLToPath(new URL("../../../worker/support/sized-entry.ts", import.meta.url));
 const HOUR_MS = 3_600_000;
+/** The path of the cluster's version, for which the cluster object asks. */
+const VERSION = "/version";
 /** The share of the run before the attack: in this time, at most a minute, the baseline is measured. */
 const BEFORE = 1 / 5;
 const MAX_BEFORE_MS = 60_000;
@@ -149,7 +151,7 @@ async function attack(attacked: Attacked): Promise<Outcomes> {
   // The machines' share of etcd's bytes equals their share of the objects' JSON. The rest belongs to the operator,
   // who writes whole Nodes as well.
   const share = ofMachines / (ofMachines + keptIn(operating.marked.filter(since)) || 1);
-  const elsewhere = door.requests.filter(({ kind }) => kind === "elsewhere");
+  const elsewhere = door.requests.filter(({ kind, path }) => kind === "elsewhere" && path !== VERSION);
   return {
     plan,
     apiserver: cluster.title,
