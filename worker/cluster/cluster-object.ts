@@ -132,6 +132,11 @@ export class ClusterObject extends StoredObject {
     return { ...(this.#watch?.statusOf(name) ?? NOT_WATCHED), clusterMinor };
   }
 
+  /** Returns the cluster's minor version, and starts no watch; undefined if no apiserver has answered. */
+  minor(): Promise<number | undefined> {
+    return this.#version.minor();
+  }
+
   /**
    * Returns 0 if a silent machine's object may write its Node now; else the milliseconds until the object may ask again.
    * Returns null while no Node is watched. Before a write the watch must have been live for a minute: the apiserver or its

@@ -38,6 +38,16 @@ export class ClusterStanding {
     return isKept || this.ask(name, isListed);
   }
 
+  /** Asks for the cluster's version alone: a watch that starts before the first Node exists pauses. Never rejects. */
+  async learnMinor(): Promise<void> {
+    const [env, known] = [this.#env, this.#known];
+    if (!env.KUBE_URL || known.minor !== undefined) return;
+    const ask = async () => clusterObject(env).minor();
+    const asked = withDeadline<number | undefined>(ASK_WITHIN_MS, ask, undefined, env.timer);
+    const minor = await asked.catch(() => undefined);
+    if (minor !== undefined) known.minor = minor;
+  }
+
   /** Asks the cluster object. `isListed`: the machine's lease has UNWATCHED_LABEL. Never rejects. */
   async ask(name: string, isListed: boolean): Promise<boolean> {
     const [env, known, isOn] = [this.#env, this.#known, isNodeWatchOn(this.#env)];

@@ -354,8 +354,7 @@ export class Upkeep {
     // The tick uses the current token, and does not wait until another token arrives.
     const refreshed = this.#env.KUBE_URL ? this.#token.refresh(!wasRegistered) : undefined;
     // A new Node must not be newer than the cluster, even for its first minutes.
-    if (!wasRegistered && this.#cluster.minor === undefined)
-      await this.#cluster.ask(enrolment.name, this.#isListed());
+    if (!wasRegistered) await this.#cluster.learnMinor();
     const outcome = await tick({ ...this.#surroundings(enrolment), report });
     await refreshed;
     this.#requests.keep();
