@@ -25,7 +25,7 @@ describe("gracefulShutdown", () => {
       [now(known("True", DOWN), BEFORE)],
     ],
     ["back, or cancelled → False", [known("True", DOWN)], false, [now(known("False", UP))]],
-    ["long back → unchanged", [known("False", UP)], false, [known("False", UP)]],
+    ["long back → False since then", [known("False", UP)], false, [now(known("False", UP), BEFORE)]],
   ])("%s", (_, before, isShuttingDown, conditions) => {
     const outcome = runSetter(() => gracefulShutdown(NOW, isShuttingDown), {
       status: { conditions: before },
