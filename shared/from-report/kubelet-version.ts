@@ -14,7 +14,7 @@ export function kubeletVersion(clusterMinor: number = COMPARED_MINORS.oldest): s
   return `v1.${Math.min(clusterMinor, COMPARED_MINORS.newest)}.0-rollcall-v${VERSION}`;
 }
 
-/** Returns the minor version that rollcall last wrote into the Node; undefined if a kubelet wrote it, or nobody. */
+/** Returns the minor version of the Node's kubelet version; undefined if rollcall did not write that version. */
 export function writtenMinor({ status }: Pick<Node, "status">): number | undefined {
   const version = status?.nodeInfo?.kubeletVersion ?? "";
   return version.includes("-rollcall-") ? minorOf(version) : undefined;

@@ -98,7 +98,7 @@ describe.skipIf(assets === "")("an administrator who follows the pages", () => {
     // The Worker must notice the deletion before `node register`: otherwise it would treat the deletion as later
     // than the command.
     const register = "npm run --silent rollcall -- node register";
-    const noticed = `until npm run --silent rollcall -- node ${name} | grep 'node deleted' >&2; do :; done`;
+    const noticed = `for _ in $(seq 30); do npm run --silent rollcall -- node ${name} | grep 'node deleted' >&2 && break; done`;
     const own = { [register]: `${noticed}\n${register}`, "edge-7": name };
     await run(PAGE, "What of a Node is rollcall's", { own });
     await eventually(

@@ -5,6 +5,8 @@
 // The recording has the answers of commit 41dc790, except for later changes. /readyz and /v1/settings list newer settings.
 // A Node (/v1/machines, /v1/nodes/{name}) has other labels, no allocatable CPU, and storage as Kubernetes 1.37 writes it.
 // /v1/tokens and /v1/pending answer in pages, /v1/session names the deployment, and stored state has later versions.
+// /metrics counts machines in maintenance, the cluster's history names its version, and PATCH /v1/nodes/{name} refuses a
+// body with other words.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect, it, vi } from "vitest";

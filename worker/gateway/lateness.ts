@@ -7,6 +7,8 @@ const HEARTBEATS = 21;
 export const LATENESS_FROM = 20;
 /** The least lateness that counts: a slow network delays heartbeats by less. */
 const LEAST_MS = 1000;
+/** The most that a delay counts. Without this limit, many machines with wrong clocks could put off a silence for ever. */
+const MOST_MS = 20_000;
 /** An isolate that was busy counts as busy for some time, since the machines send less meanwhile. */
 const HALVED_MS = 10_000;
 
@@ -33,13 +35,15 @@ export class Lateness {
   #peakMs = 0;
   #notedMs = 0;
 
-  constructor(nowMs: () => number /* typically currentMs */) {
+  constructor(
+    nowMs: () => number, // typically currentMs
+  ) {
     this.#nowMs = nowMs;
   }
 
   /** Notes the delay of a heartbeat against the fastest heartbeat of its machine. */
   note(delayMs: number): void {
-    this.#delays.push(delayMs);
+    this.#delays.push(Math.min(delayMs, MOST_MS));
     if (this.#delays.length < HEARTBEATS) return;
     const [median = 0] = this.#delays.toSorted((a, b) => a - b).slice(HEARTBEATS >> 1);
     this.#delays.shift();

@@ -60,7 +60,13 @@ interface Heat {
 /** Returns a row for all machines, and then for each group: the row with most machines not ready first. */
 export function heatRows(machines: readonly FeedMachine[], by: GroupBy, heat: Heat): HeatRow[] {
   const groups = Map.groupBy(machines, (machine) => groupValue(machine, by));
-  const rows = [...groups].map(([value, of]) => ({ row: heatRow(value, of, heat), share: 0 }));
+  const valueOf = new Map(machines.map((machine) => [machine.name, groupValue(machine, by)]));
+  // Each group goes through its own changes only: a label may have hundreds of values.
+  const changesOf = Map.groupBy(heat.changes, ({ name }) => valueOf.get(name));
+  const rows = [...groups].map(([value, of]) => {
+    const changes = changesOf.get(value) ?? [];
+    return { row: heatRow(value, of, { ...heat, changes }), share: 0 };
+  });
   for (const each of rows)
     each.share = each.row.cells.reduce<number>((sum, cell) => sum + (cell ?? 0), 0) / each.row.machines;
   rows.sort((a, b) => b.share - a.share || ((a.row.value ?? "") < (b.row.value ?? "") ? -1 : 1));

@@ -32,6 +32,8 @@ test.each<[situation: string, latenessMs: number, delaysMs: number[], laterMs?: 
   ["at the limit", 1000, of(100, 1000)],
   ["just below the limit", 0, of(100, 999)],
   ["all late", 4000, of(21, 4000)],
+  ["at the most that counts", 20_000, of(21, 20_000)],
+  ["all later than that, as of many machines with wrong clocks", 20_000, of(21, 20_001)],
   ["ten of 21 late, as of machines with wrong clocks", 0, [...of(11, 0), ...of(10, 20_000)]],
   ["late until 21 heartbeats ago", 4000, [...of(21, 4000), ...of(21, 0)]],
   ["late until ten seconds ago", 2000, of(21, 4000), 10_000],

@@ -1,6 +1,6 @@
 // Makes the names of a run's machines.
 
-/** As many that a run of a minute has a hundred of their reports: of less, the 99th percentile is the longest. */
+/** Enough for more than 100 reports in a minute: of fewer reports, the 99th percentile is the longest time. */
 export const HONEST = Array.from({ length: 10 }, (_, at) => `honest-${at}`);
 /** The second kubelet has a name of several labels, as a hostile machine may report. */
 export const KUBELETS = ["kubelet-0", "kubelet-1.shop.example.com"] as const;
