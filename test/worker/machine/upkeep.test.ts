@@ -9,7 +9,6 @@ import {
   WATCHED_SILENCE_CHECK_MS,
 } from "../../../worker/machine/silence.ts";
 import { Upkeep } from "../../../worker/machine/upkeep.ts";
-import type { Environment } from "../../../worker/env.ts";
 import { RATE_LIMITS } from "../../../worker/storage/token-bucket.ts";
 import {
   enrolled,
@@ -19,6 +18,7 @@ import {
   operator,
   requestsAbout,
   setFault,
+  setKnownCluster,
   shimOf,
 } from "../support/machine.ts";
 import { keptRecords } from "../support/kept-records.ts";
@@ -194,32 +194,25 @@ describe("a registration", () => {
     Object.assign(env, before);
   });
 
-  /** Sets the cluster's minor version as the objects of this isolate know it; undefined: they do not know it. */
-  const setMinor = (name: string, minor: number | undefined) =>
-    runInDurableObject(env.NODES.getByName(name), (object) => {
-      const { knownCluster } = (object as unknown as { env: Environment }).env;
-      Object.assign(knownCluster?.(env.KUBE_TOKEN) ?? {}, { minor });
-    });
-
   it("in a cluster whose version is not known → waits for it: no Node is newer than its cluster", async () => {
     const name = "registered-in-35";
     const machine = await enrolled(name);
     const standing = vi.fn(() => Promise.resolve({ isWatched: false, isSilenceSeen: false }));
     // Without a Node the watch would pause, so that only the answer to the registration may ask for the watch.
     const minor = () => Promise.resolve(standing.mock.calls.length === 0 ? 35 : undefined);
-    await setMinor(name, undefined);
+    await setKnownCluster(name, {});
     Object.assign(env, { NODE_WATCH: "on", CLUSTER: { getByName: () => ({ standing, minor }) } });
     await shimOf(machine)(facts(name), HEALTHY);
     const { status } = await kube("GET", `/api/v1/nodes/${name}`);
     expect(status?.nodeInfo?.kubeletVersion).toMatch(/^v1\.35\.0-rollcall-v/);
     Object.assign(env, before);
-    await setMinor(name, undefined);
+    await setKnownCluster(name, {});
   });
 
   it("is answered before the cluster object's answer about its watch, which is requested", async () => {
     const name = "registered-unwatched";
     const machine = await enrolled(name);
-    await setMinor(name, 36);
+    await setKnownCluster(name, { minor: 36 });
     const asked: string[] = [];
     const standing = (watched: string) => {
       asked.push(watched);

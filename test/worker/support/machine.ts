@@ -1,7 +1,10 @@
 // Defines a machine and an operator for the Worker's tests, with real keys and real requests of any content.
+import { runInDurableObject } from "cloudflare:test";
 import { exports, env } from "cloudflare:workers";
 import { expect } from "vitest";
 import type { Node } from "../../../shared/kubernetes/types.ts";
+import type { Environment } from "../../../worker/env.ts";
+import type { KnownCluster } from "../../../worker/kube/token.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { type Transport, type TransportRequest } from "../../../node-shim/worker-link/exchange.ts";
@@ -196,4 +199,13 @@ export async function withoutDeadlines(name: string, act: () => Promise<unknown>
 export async function requestsAbout(name: string): Promise<string[]> {
   const query = new URLSearchParams({ name }).toString();
   return (await bound.KUBE.fetch(`${KUBE_URL}${REQUESTS_PATH}?${query}`)).json<string[]>();
+}
+
+/** Sets what the objects of this isolate know about the cluster. They share it with the objects of other tests. */
+export function setKnownCluster(name: string, known: Omit<KnownCluster, "token">): Promise<void> {
+  return runInDurableObject(env.NODES.getByName(name), (object) => {
+    const { knownCluster } = (object as unknown as { env: Environment }).env;
+    const unknown = { watchedAtMs: undefined, askedAtMs: undefined, minor: undefined };
+    Object.assign(knownCluster!(env.KUBE_TOKEN), { ...unknown, ...known });
+  });
 }
