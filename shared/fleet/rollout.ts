@@ -3,6 +3,7 @@ import { sha256 } from "@noble/hashes/sha2.js";
 import { utf8ToBytes } from "@noble/hashes/utils.js";
 import { matchesLabels } from "../kubernetes/label-match.ts";
 import { parseLabelSelector } from "../kubernetes/label-selector.ts";
+import { isInMaintenance } from "../kubernetes/lifecycle-conditions.ts";
 import type { ReasonToStay, UpgradeAnswer } from "../protocol/answers.ts";
 import type { NewRollout } from "../protocol/administration-api.ts";
 import { valueOr } from "../result.ts";
@@ -67,11 +68,16 @@ export function shareOf(name: string, version: string): number {
 export function statusAfter(
   version: string,
   before: RolloutStatus,
-  summary: Pick<MachineSummary, "state" | "versions"> | null,
+  summary: Pick<MachineSummary, "state" | "versions" | "conditions"> | null,
 ): RolloutStatus | null {
   if (!summary) return null;
-  // Every silent machine counts: the Worker cannot distinguish a site without power from a version that does not run.
-  if (summary.state === "silent") return before === "accepted" ? "accepted" : "silent";
+  if (summary.state === "silent") {
+    // An operator has announced this silence. It counts if it lasts longer than the maintenance.
+    if (isInMaintenance(summary.conditions)) return before === "silent" ? "underway" : before;
+    // Every other silent machine counts: the Worker cannot distinguish a site without power from a version that does not
+    // run.
+    return before === "accepted" ? "accepted" : "silent";
+  }
   const { shim } = summary.versions;
   return shim !== "" && !isBehind(shim, version) ? "upgraded" : "underway";
 }

@@ -66,6 +66,24 @@ function messageOf({ untilMs, who, comment }: MaintenanceOrder): string {
   return `${when} by ${who ?? "its time"}${comment && `: ${comment}`}`;
 }
 
+/**
+ * Returns the order whose condition and message the Node has; undefined without one. A machine whose object was lost gets
+ * its order back from its Node.
+ */
+export function statedMaintenance({ status }: Node): (Maintenance & { untilMs: number }) | undefined {
+  for (const { type, status: is, reason, message, lastTransitionTime } of status?.conditions ?? []) {
+    const untilMs = Date.parse(/^until (\S+Z), by /.exec(message ?? "")?.[1] ?? "");
+    const isOrdered = is === "True" && [MAINTENANCE_PLANNED, MAINTENANCE_IN_PROGRESS].includes(type);
+    if (!isOrdered || Number.isNaN(untilMs) || !reason || !message || !lastTransitionTime) continue;
+    return {
+      conditions: [{ type, status: is, reason, message, lastTransitionTime }],
+      untilMs,
+      isWritten: true,
+    };
+  }
+  return undefined;
+}
+
 /** Returns the conditions of the maintenance that the Node does not have yet. */
 export function missingConditions(
   maintenance: Maintenance | undefined,

@@ -1,11 +1,13 @@
 // Tests a machine whose object has lost its data: with the data of the registry and the machine, it continues
 // without an operator.
-import { runInDurableObject } from "cloudflare:test";
+import { runDurableObjectAlarm, runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
+import { currentMs } from "../../worker/clock.ts";
+import { shift } from "../worker/support/clock.ts";
 import { ORIGIN } from "../worker/support/constants.ts";
 import {
   enrolled,
@@ -114,6 +116,25 @@ describe("a machine whose object lost its data", () => {
     expect(await statusOf({ ...machine, key: await makeMachineKey() })).toBe("unauthenticated");
     expect(await tablesOf(machine.name)).toBe(0);
     expect(await statusOf(machine)).toBe("registered");
+  });
+
+  it("in maintenance → the maintenance stays, and ends by itself", async () => {
+    const name = "lost-maintained";
+    const machine = await enrolled(name);
+    expect(await statusOf(machine)).toBe("registered");
+    const until = new Date(currentMs() + 3_600_000).toISOString();
+    await operator("PATCH", `/v1/nodes/${name}`, { maintenance: { stage: "begin", until } });
+    await runDurableObjectAlarm(objectOf(name));
+    await lose(name);
+    expect(await statusOf(machine)).toBe("registered");
+    const isInMaintenance = async () =>
+      (await kube("GET", `/api/v1/nodes/${name}`)).status?.conditions?.find(
+        ({ type }) => type === "MaintenanceInProgress",
+      )?.status;
+    expect(await isInMaintenance()).toBe("True");
+    shift(3_601_000);
+    await runDurableObjectAlarm(objectOf(name));
+    expect(await isInMaintenance()).toBe("False");
   });
 
   it("leaves as usual", async () => {

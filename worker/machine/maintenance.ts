@@ -5,6 +5,7 @@ import {
   type MaintenanceOrder,
   maintenanceAfter,
   missingConditions,
+  statedMaintenance,
 } from "../../shared/node/maintenance.ts";
 import { decidedConditions } from "../../shared/node/decided.ts";
 import { draftOf } from "../../shared/node/update-node.ts";
@@ -36,6 +37,14 @@ export async function checkMaintenance(state: Stored, nowMs: number): Promise<vo
   if (untilMs === null) return;
   if (nowMs < untilMs) return state.alarm.atLatest(untilMs);
   apply(state, ITS_END, nowMs);
+}
+
+/** Restores the order, with its end, that the registered Node states: the object or the deployment was lost. */
+export async function restoreMaintenance({ records, alarm }: Stored): Promise<void> {
+  const stated = records.get("maintenance") ? undefined : statedMaintenance(records.get("node")?.node ?? {});
+  if (!stated) return;
+  records.put("maintenance", stated);
+  await alarm.atLatest(stated.untilMs);
 }
 
 function apply({ records, journal }: Stored, order: MaintenanceOrder, nowMs: number): void {

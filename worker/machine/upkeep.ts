@@ -24,7 +24,7 @@ import { tick, type TickInput, tickOnNotice, type TickOutcome } from "../tick/ti
 import { ClusterStanding } from "./cluster-standing.ts";
 import { hasReported } from "./contact.ts";
 import type { UpkeepMemory } from "./lease-loan.ts";
-import { isMaintenanceDue } from "./maintenance.ts";
+import { isMaintenanceDue, restoreMaintenance } from "./maintenance.ts";
 import type { MachineState } from "./machine-state.ts";
 import { firstReportInMs } from "./report-interval.ts";
 import type { LatestOfMachine } from "./shown-node.ts";
@@ -360,6 +360,7 @@ export class Upkeep {
     this.#requests.keep();
     keepContact(records, outcome.phase, this.latest);
     if (!wasRegistered && outcome.phase === "registered") {
+      await restoreMaintenance(this.#state);
       this.#follow(enrolment.name);
       return { reportInMs: firstReportInMs(facts.timing(), Math.random), ...outcome };
     }

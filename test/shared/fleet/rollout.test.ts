@@ -79,7 +79,17 @@ describe("the status of a machine that got 0.2.0", () => {
     ["it reports no version", "underway", "ready", "", "underway"],
   ])("%s", (_, before, state, shim, status) => {
     const versions = { shim, kernel: "", os: "", runtime: "", architecture: "" };
-    expect(statusAfter("0.2.0", before, { state, versions })).toBe(status);
+    expect(statusAfter("0.2.0", before, { state, versions, conditions: [] })).toBe(status);
+  });
+
+  it.each<[situation: string, before: RolloutStatus, state: FleetState, status: string]>([
+    ["it falls silent", "underway", "silent", "underway"],
+    ["it reports with the version", "underway", "ready", "upgraded"],
+    ["it was silent before the maintenance began", "silent", "silent", "underway"],
+  ])("in maintenance: %s", (_, before, state, status) => {
+    const versions = { shim: "0.2.0", kernel: "", os: "", runtime: "", architecture: "" };
+    const conditions = [{ type: "MaintenanceInProgress", status: "True", reason: "", message: "" }];
+    expect(statusAfter("0.2.0", before, { state, versions, conditions } as never)).toBe(status);
   });
 
   it("it leaves → its status is dropped", () => {

@@ -7,6 +7,7 @@ import {
   maintenanceAfter,
   type MaintenanceOrder,
   missingConditions,
+  statedMaintenance,
 } from "../../../shared/node/maintenance.ts";
 import { draftOf } from "../../../shared/node/update-node.ts";
 
@@ -91,5 +92,25 @@ describe("a Node", () => {
         conditions: begun.conditions,
       },
     });
+  });
+});
+
+describe("the order that a Node states", () => {
+  const begun = maintenanceAfter([PLANNED], order("begin", "new disk"), NOW_MS);
+  const inProgress = begun.conditions.at(-1)!;
+
+  it.each([
+    ["begun after a plan", begun.conditions, UNTIL_MS],
+    ["planned", maintenanceAfter([], order("plan"), NOW_MS).conditions, UNTIL_MS],
+    ["ended", maintenanceAfter([IN_PROGRESS], order("end"), NOW_MS).conditions, undefined],
+    ["set by another writer", [{ ...inProgress, message: "rack 7" }], undefined],
+    ["of another type", [{ ...inProgress, type: "DiskDegraded" }], undefined],
+    ["with an end that is no time", [{ ...inProgress, message: "until laterZ, by alice" }], undefined],
+    ["without conditions", [], undefined],
+  ])("%s", (_, conditions, untilMs) => {
+    const stated = statedMaintenance({ status: { conditions } });
+    expect(stated?.untilMs).toBe(untilMs);
+    // The Node has its conditions.
+    expect(missingConditions(stated, { status: { conditions } })).toEqual([]);
   });
 });
