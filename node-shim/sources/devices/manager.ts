@@ -81,8 +81,10 @@ interface Serving extends DeviceManagerOptions {
 function stopServing(serving: Serving): void {
   serving.open = false;
   for (const [name, plugins] of serving.plugins) {
-    for (const plugin of plugins.values()) plugin.close();
-    serving.resources.lost(name);
+    for (const [endpoint, plugin] of plugins) {
+      plugin.close();
+      serving.resources.lost(name, endpoint);
+    }
   }
   serving.plugins.clear();
 }
@@ -102,10 +104,7 @@ async function register(
   return fault("Unknown", wrong);
 }
 
-/**
- * Connects to a plugin and counts its devices from then on. Returns the reason if that fails, else null. The last list of
- * any plugin of the resource counts. A resource stays healthy until its last plugin is gone, as from Kubernetes 1.37 on.
- */
+/** Connects to a plugin and counts its devices from then on. Returns the reason if that fails, else null. */
 async function addPlugin(
   { endpoint, resourceName }: ProtoMessage<typeof REGISTER.request>,
   serving: Serving,
@@ -121,12 +120,11 @@ async function addPlugin(
       void keepRecord();
     },
     onLost(why) {
-      const others = serving.plugins.get(resourceName);
-      others?.delete(endpoint);
+      serving.plugins.get(resourceName)?.delete(endpoint);
       const gone = `device plugin for ${resourceName} is gone: ${why}` as const;
-      if (others && others.size > 0) return log("warn", `${gone}; another plugin serves the resource`);
+      if (!resources.lost(resourceName, endpoint))
+        return log("warn", `${gone}; another plugin serves the resource`);
       serving.plugins.delete(resourceName);
-      resources.lost(resourceName);
       log("warn", `${gone}; its devices are unhealthy, and 0 in 5 minutes`);
     },
   });
@@ -141,7 +139,7 @@ async function addPlugin(
   plugins.get(endpoint)?.close();
   plugins.set(endpoint, plugin.value);
   serving.plugins.set(resourceName, plugins);
-  resources.connected(resourceName);
+  resources.connected(resourceName, endpoint);
   plugin.value.watch();
   return null;
 }

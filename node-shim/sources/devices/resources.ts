@@ -15,23 +15,29 @@ export interface KnownResources {
 }
 
 interface Resource {
-  /** false until the plugin has sent its first list. Without a list, the Node does not change. */
-  announced: boolean;
-  healthy: number;
-  unhealthy: number;
+  /** null until a plugin has sent a list. */
+  healthy: number | null;
+  /** null until a plugin has sent a list, or was lost. */
+  unhealthy: number | null;
   /** The number of distinct device IDs. */
   distinct: number;
   /** The time when the connection to the plugin was lost; null while it is connected. */
   stoppedAtMs: number | null;
 }
 
-const NONE = { announced: false, healthy: 0, unhealthy: 0, distinct: 0 };
+const NONE: Resource = { healthy: null, unhealthy: null, distinct: 0, stoppedAtMs: null };
 
 export interface DeviceResources {
   hasRoomFor: (resource: string) => boolean;
-  connected: (resource: string) => void;
+  /** Notes a plugin of the resource at this socket. */
+  connected: (resource: string, socket: string) => void;
+  /** Counts the devices of a list. The last list of any plugin of the resource counts. */
   listed: (resource: string, devices: readonly { ID: string; health: string }[]) => void;
-  lost: (resource: string) => void;
+  /**
+   * Notes that the connection to a plugin is lost. Returns true if it was the resource's last plugin. Until then the
+   * devices stay healthy, as from Kubernetes 1.37 on.
+   */
+  lost: (resource: string, socket: string) => boolean;
   /** Returns each resource's amounts (upstream GetCapacity). `removed` stays: the Worker may have missed a report. */
   counts: () => Omit<NonNullable<Facts["devices"]>, "recorded">;
   known: () => KnownResources;
@@ -42,40 +48,51 @@ export function deviceResources(
   before: KnownResources,
   nowMs: () => number, // monotonic: typically monotonicMs
 ): DeviceResources {
-  const resources = new Map(before.registered.map((name) => [name, stopped(0, nowMs())]));
+  const empty = () => stopped({ ...NONE, healthy: 0 }, nowMs());
+  const resources = new Map(before.registered.map((name) => [name, empty()]));
   const removed = new Set(before.removed);
-  const announced = () => [...resources].filter(([, resource]) => resource.announced);
-  const each = (count: (resource: Resource) => number) =>
-    Object.fromEntries(announced().map(([name, resource]) => [name, count(resource)]));
+  /** The sockets of the connected plugins, by the resource. */
+  const plugins = new Map<string, Set<string>>();
+  const each = (count: (resource: Resource) => number | null) =>
+    Object.fromEntries(
+      [...resources].flatMap(([name, resource]) => {
+        const counted = count(resource);
+        return counted === null ? [] : [[name, counted]];
+      }),
+    );
 
   return {
     hasRoomFor: (name) => resources.has(name) || resources.size < FACTS_LIMITS.extendedResources,
-    connected(name) {
+    connected(name, socket) {
       resources.set(name, { ...(resources.get(name) ?? NONE), stoppedAtMs: null });
+      plugins.set(name, (plugins.get(name) ?? new Set()).add(socket));
       removed.delete(name);
     },
     listed(name, devices) {
       const { stoppedAtMs = null } = resources.get(name) ?? {};
       resources.set(name, { ...counted(devices), stoppedAtMs });
     },
-    lost(name) {
-      const resource = resources.get(name);
-      if (resource) resources.set(name, stopped(resource.distinct, nowMs()));
+    lost(name, socket) {
+      const sockets = plugins.get(name);
+      if (!sockets?.delete(socket) || sockets.size > 0) return false;
+      plugins.delete(name);
+      resources.set(name, stopped(resources.get(name) ?? NONE, nowMs()));
+      return true;
     },
     counts() {
       expire(resources, removed, nowMs());
       return {
-        capacity: each(({ healthy, unhealthy }) => healthy + unhealthy),
+        capacity: each(({ healthy, unhealthy }) => (unhealthy === null ? null : (healthy ?? 0) + unhealthy)),
         allocatable: each(({ healthy }) => healthy),
         removed: [...removed],
       };
     },
-    known: () => ({ registered: announced().map(([name]) => name), removed: [...removed] }),
+    known: () => ({ registered: Object.keys(each(({ healthy }) => healthy)), removed: [...removed] }),
   };
 }
 
-function stopped(distinct: number, stoppedAtMs: number): Resource {
-  return { announced: true, healthy: 0, unhealthy: distinct, distinct, stoppedAtMs };
+function stopped({ healthy, distinct }: Resource, stoppedAtMs: number): Resource {
+  return { healthy: healthy === null ? null : 0, unhealthy: distinct, distinct, stoppedAtMs };
 }
 
 /** Counts the devices of a list. As in upstream, an ID with two entries can count as healthy and as unhealthy. */
@@ -84,7 +101,7 @@ function counted(devices: readonly { ID: string; health: string }[]): Omit<Resou
     new Set(devices.flatMap(({ ID, health }) => ((health === HEALTHY) === wanted ? ID : [])));
   const [healthy, unhealthy] = [ids(true), ids(false)];
   const distinct = new Set([...healthy, ...unhealthy]).size;
-  return { announced: true, healthy: healthy.size, unhealthy: unhealthy.size, distinct };
+  return { healthy: healthy.size, unhealthy: unhealthy.size, distinct };
 }
 
 function expire(resources: Map<string, Resource>, removed: Set<string>, nowMs: number): void {

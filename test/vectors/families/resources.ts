@@ -12,6 +12,7 @@ import {
   validateNodeAllocatable,
 } from "../../../shared/resources/allocatable.ts";
 import { capacityOf } from "../../../shared/from-report/parsed-settings.ts";
+import { deviceResources } from "../../../node-shim/sources/devices/resources.ts";
 import { gatesOf } from "../../../node-shim/config/known-gates.ts";
 import {
   addQuantities,
@@ -161,6 +162,28 @@ function featureGate({ release, name }: Json): Json {
   return { stage, on: isOn, locked: isLocked, needs: [...(needs.get(name) ?? [])].sort() };
 }
 
+/** Runs the shim's counts of device plugins. They list a deleted resource in each report, the recording only once. */
+function devices({ steps }: Json): Json {
+  let nowMs = 0;
+  let resources = deviceResources({ registered: [], removed: [] }, () => nowMs);
+  let removedBefore: readonly string[] = [];
+  return steps.map(({ op, resource, socket, devices: list, ms }: Json) => {
+    if (op === "connect") resources.connected(resource, socket);
+    if (op === "list")
+      resources.listed(
+        resource,
+        list.map(([ID, health]: [string, string]) => ({ ID, health })),
+      );
+    if (op === "disconnect") resources.lost(resource, socket);
+    if (op === "pass") nowMs += ms;
+    if (op === "restart") resources = deviceResources(resources.known(), () => nowMs);
+    const { capacity, allocatable, removed } = resources.counts();
+    const deleted = removed.filter((name) => !removedBefore.includes(name)).sort();
+    removedBefore = removed;
+    return { capacity, allocatable, deleted };
+  });
+}
+
 const taintOperations: Record<string, (given: Json) => Json> = {
   parseTaints({ spec }) {
     const parsed = parseTaints(spec);
@@ -221,6 +244,7 @@ export const resources: Record<string, Family> = {
   ephemeralStorage: {
     run: ({ bytes }) => ({ capacity: resourceListText(capacityOf(undefined, Number(bytes), true)) }),
   },
+  devices: { run: devices },
   memoryAvailable: { run: memoryAvailable },
   featureGates: { run: featureGate },
   quantity: operation(quantityOperations),

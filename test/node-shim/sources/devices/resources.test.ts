@@ -20,30 +20,26 @@ test.each<[situation: string, list: { ID: string; health: string }[], counts: nu
     const { capacity, allocatable } = resources.counts();
     return [capacity["x.io/y"], allocatable["x.io/y"]];
   };
-  resources.connected("x.io/y");
+  resources.connected("x.io/y", "a.sock");
   expect(resources.counts()).toEqual({ capacity: {}, allocatable: {}, removed: [] });
   resources.listed("x.io/y", list);
   expect(seen()).toEqual(counts);
-  resources.lost("x.io/y");
+  resources.lost("x.io/y", "a.sock");
   expect(seen()).toEqual([lost, 0]);
   // The plugin connects again, and has not sent its list yet.
-  resources.connected("x.io/y");
+  resources.connected("x.io/y", "a.sock");
   expect(seen()).toEqual([lost, 0]);
 });
 
 test("lost before it sent its list → 0, then removed; connects again → no longer removed", () => {
   let nowMs = 0;
   const resources = deviceResources(EMPTY, () => nowMs);
-  resources.connected("x.io/y");
-  resources.lost("x.io/y");
-  expect(resources.counts()).toEqual({
-    capacity: { "x.io/y": 0 },
-    allocatable: { "x.io/y": 0 },
-    removed: [],
-  });
+  resources.connected("x.io/y", "a.sock");
+  resources.lost("x.io/y", "a.sock");
+  expect(resources.counts()).toEqual({ capacity: { "x.io/y": 0 }, allocatable: {}, removed: [] });
   nowMs = STOP_GRACE_MS + 1;
   expect(resources.counts()).toEqual({ capacity: {}, allocatable: {}, removed: ["x.io/y"] });
-  resources.connected("x.io/y");
+  resources.connected("x.io/y", "a.sock");
   expect(resources.counts()).toEqual({ capacity: {}, allocatable: {}, removed: [] });
 });
 
@@ -67,9 +63,10 @@ test.each([
 
 test("as many resources as the facts can contain → no room for another, except for one of them", () => {
   const resources = deviceResources(EMPTY, () => 0);
-  for (let index = 1; index < FACTS_LIMITS.extendedResources; index++) resources.connected(`x.io/r${index}`);
+  for (let index = 1; index < FACTS_LIMITS.extendedResources; index++)
+    resources.connected(`x.io/r${index}`, "a.sock");
   expect(resources.hasRoomFor("x.io/new")).toBe(true);
-  resources.connected("x.io/new");
+  resources.connected("x.io/new", "a.sock");
   expect(resources.hasRoomFor("x.io/other")).toBe(false);
   expect(resources.hasRoomFor("x.io/new")).toBe(true);
 });
