@@ -69,7 +69,7 @@ describe("the action", () => {
 
 it("the apiserver of the workflows has a minor version that the Nodes report", () => {
   const script = readFileSync(join(root, ".ci/envtest"), "utf8");
-  expect(script).toContain(` use 1.${COMPARED_MINORS.oldest}.x `);
+  expect(script).toContain(` use "\${1:-1.${COMPARED_MINORS.oldest}}.x" `);
 });
 
 describe.each(files)("%s", (file) => {
