@@ -7,8 +7,10 @@ import {
   RbacAuthorizationV1Api,
   type V1Node,
   type V1OwnerReference,
+  VersionApi,
 } from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { COMPARED_MINORS } from "../../shared/from-report/kubelet-version.ts";
 import type { ClusterHistoryAnswer, HistoryAnswer } from "../../shared/protocol/operator-answers.ts";
 import { eventually, ROOT } from "../e2e/local-cluster.ts";
 import { daemonSets } from "./daemon-sets.ts";
@@ -49,6 +51,14 @@ describe.skipIf(assets === "")("the Nodes are watched", () => {
   const getNode = (name: string) => core.readNode({ name });
   const hasLabel = (name: string, label: string, sinceMs: number) =>
     watched.nodeWrites(name, sinceMs).some((write) => label in labelsOf(write));
+
+  it("the Nodes report the apiserver's minor version, at most the newest compared one", async () => {
+    const { minor } = await watched.place.admin.makeApiClient(VersionApi).getCode();
+    const reported = Math.min(parseInt(minor, 10), COMPARED_MINORS.newest);
+    const { items } = await core.listNode({ labelSelector: MACHINE_LABEL });
+    const versions = items.map(({ status }) => status?.nodeInfo?.kubeletVersion.replace(/0-rollcall-.*/, ""));
+    expect(versions).toEqual(Array.from({ length: MACHINES }, () => `v1.${reported}.`));
+  });
 
   describe.concurrent("changed by other writers", () => {
     it.skipIf(!hasControllerManager)(

@@ -75,10 +75,10 @@ const reasons = new Map([
   ["Too", "FieldValueTooLong"],
 ]);
 
-/** Returns the expected 422 for an object of a kind ("Lease.coordination.k8s.io") with all causes. */
+/** Returns the expected 422 for an object of a kind ("Lease.coordination.k8s.io") with all causes, each once. */
 export function invalid(qualifiedKind: string, name: string, ...causes: Cause[]) {
   const [kind = "", ...group] = qualifiedKind.split(".");
-  const texts = [...new Set(causes.map(([field, message]) => `${field}: ${message}`))];
+  const texts = causes.map(([field, message]) => `${field}: ${message}`);
   const all = texts.length > 1 ? `[${texts.join(", ")}]` : (texts[0] ?? "");
   return failure(422, "Invalid", `${qualifiedKind} "${name}" is invalid: ${all}`, {
     ...(name !== "" && { name }),
@@ -143,5 +143,13 @@ export async function runCase(server: TestServer, each: Case, name: string): Pro
     expect(last.code, last.text).toBeLessThan(300);
   }
   const answer = await send(server, each.request(name, last));
-  expect(answer).toMatchObject(each.outcome(name, last));
+  expect(withoutRepeats(answer)).toMatchObject(each.outcome(name, last));
+}
+
+/** Returns the answer with each cause once. Releases before 1.37 list some causes several times. */
+function withoutRepeats(answer: Received): Received {
+  const { details } = answer.body as { details?: { causes?: object[] } };
+  if (!details?.causes) return answer;
+  const causes = [...new Map(details.causes.map((cause) => [JSON.stringify(cause), cause])).values()];
+  return { ...answer, body: { ...answer.body, details: { ...details, causes } } };
 }

@@ -61,7 +61,7 @@ const finalizers: Case[] = [
         "Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers " +
           '[]string{"example.com/y"}',
       ];
-      return invalid("Node", name, cause, cause);
+      return invalid("Node", name, cause);
     },
   },
   {

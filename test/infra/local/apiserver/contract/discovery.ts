@@ -88,11 +88,6 @@ const others: Case[] = [
     request: () => ({ path: "/api" }),
     outcome: () => ({ code: 200, body: { kind: "APIVersions", versions: ["v1"] } }),
   },
-  {
-    situation: "/version",
-    request: () => ({ path: "/version" }),
-    outcome: () => ({ code: 200, body: { major: "1", minor: "36" } }),
-  },
   ...["/healthz", "/livez", "/readyz"].map((path): Case => ({
     situation: path,
     request: () => ({ path }),

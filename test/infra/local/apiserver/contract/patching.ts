@@ -68,7 +68,7 @@ export const patching: Case[] = [
       body: {
         reason: "Invalid",
         message: `Node "${name}" is invalid: metadata.uid: Invalid value: "other": field is immutable`,
-        details: { causes: [{ field: "metadata.uid" }, { field: "metadata.uid" }] },
+        details: { causes: [{ field: "metadata.uid" }] },
       },
     }),
   },

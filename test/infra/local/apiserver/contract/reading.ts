@@ -99,7 +99,7 @@ export const reading: Case[] = [
   {
     situation: "anybody may ask for the version",
     request: () => ({ path: "/version", token: "" }),
-    outcome: () => ({ code: 200, body: { major: "1", minor: "36", gitVersion: "v1.36.3" } }),
+    outcome: () => ({ code: 200, body: { major: "1", gitVersion: expect.stringMatching(/^v1\.\d+\./) } }),
   },
   {
     situation: "anybody may ask for readiness",

@@ -97,7 +97,7 @@ const systemFields: Case[] = [
         "metadata.deletionTimestamp",
         invalidValue("2001-01-01T00:00:00Z", "field is immutable"),
       ];
-      return invalid("Node", name, cause, cause);
+      return invalid("Node", name, cause);
     },
   },
   {
@@ -110,7 +110,7 @@ const systemFields: Case[] = [
         "metadata.finalizers[0]",
         invalidValue("bad", "name is neither a standard finalizer name nor is it fully qualified"),
       ];
-      return invalid("Node", name, label, label, label, finalizer, label, finalizer);
+      return invalid("Node", name, label, finalizer);
     },
   },
   {
