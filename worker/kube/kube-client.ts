@@ -81,6 +81,7 @@ export interface KubeClient extends NodeClient, LeaseClient, EventClient {
 const STRATEGIC_MERGE_PATCH = "application/strategic-merge-patch+json";
 const LEASES = "/apis/coordination.k8s.io/v1/namespaces";
 const NODES = "/api/v1/nodes";
+const VERSION = "/version";
 const podPath = ({ namespace, name }: ObjectMeta) => `/api/v1/namespaces/${namespace}/pods/${name}`;
 const eventsOf = ({ metadata }: Event) => `/api/v1/namespaces/${metadata.namespace}/events`;
 
@@ -95,7 +96,7 @@ export function kubeClient(connection: KubeConnection): KubeClient {
   const patchNode = (path: string, patch: JsonObject) =>
     call<Node>("PATCH", path, patchWireForm(patch, nodeSchema), STRATEGIC_MERGE_PATCH);
   return {
-    getVersion: () => call<ServerVersion>("GET", "/version"),
+    getVersion: () => call<ServerVersion>("GET", VERSION),
     createNode: (node) =>
       call<Node>("POST", NODES, object({ apiVersion: "v1", kind: "Node", ...node }, nodeSchema)),
     getNode: (name, fromCache = false) =>
@@ -263,7 +264,7 @@ async function request<T>(
       ...(body === undefined ? {} : { body: JSON.stringify(body) }),
     });
     const retryAfterMs = retryAfterMsOf(response);
-    const answer = answerOf<T>(method, response, await response.text());
+    const answer = answerOf<T>({ method, path }, response, await response.text());
     return { ...answer, ...(retryAfterMs !== undefined && { retryAfterMs }) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
@@ -272,14 +273,19 @@ async function request<T>(
 }
 
 /** Returns the apiserver's object, or its Status as error; the error `unanswered` if another server answered. */
-function answerOf<T>(method: string, response: Response, text: string): ApiResult<T> {
+function answerOf<T>(
+  { method, path }: Pick<Call, "method" | "path">,
+  response: Response,
+  text: string,
+): ApiResult<T> {
   const code = response.status;
   const body = parseObject(text);
   const ok = code >= 200 && code < 300;
   // The apiserver answers a DELETE with a Status if the object is removed at once.
   const isExpected = method === "DELETE" || body?.["kind"] !== "Status";
   // Each object of the apiserver has metadata; only its version has none.
-  const isObject = typeof body?.["metadata"] === "object" || typeof body?.["gitVersion"] === "string";
+  const isObject =
+    path === VERSION ? typeof body?.["gitVersion"] === "string" : isJsonObject(body?.["metadata"]);
   if (ok && isExpected && isObject) return success(body as T);
   if (!ok && body?.["kind"] === "Status")
     return failure({ kind: "status", status: { ...(body as Status), code } });

@@ -124,6 +124,8 @@ describe("an answer", () => {
     ["a redirect", new Response(null, { status: 302, headers: { location: "/" } }), byAnother(302)],
     ["an object without metadata", json({ kind: "Node" }), withoutObject(200)],
     ["an object whose metadata is a text", json({ kind: "Node", metadata: "x" }), withoutObject(200)],
+    ["an object whose metadata is null", json({ kind: "Node", metadata: null }), withoutObject(200)],
+    ["the version", json({ gitVersion: "v1.36.3" }), withoutObject(200)],
     ["a page", new Response("<html>"), withoutObject(200)],
     ["null", json(null), withoutObject(200)],
     ["a number", json(7), withoutObject(200)],
@@ -139,6 +141,15 @@ describe("an answer", () => {
   ])("of %s", async (_, answer, outcome) => {
     const { client } = clientOf([answer]);
     expect(await client.getNode("edge-1")).toEqual(outcome);
+  });
+
+  it.each([
+    ["the version", json({ gitVersion: "v1.36.3" }), { ok: true, value: { gitVersion: "v1.36.3" } }],
+    ["an object", json(node), withoutObject(200)],
+    ["a version that is a number", json({ gitVersion: 1 }), withoutObject(200)],
+  ])("to the question for the version, of %s", async (_, answer, outcome) => {
+    const { client } = clientOf([answer]);
+    expect(await client.getVersion()).toEqual(outcome);
   });
 
   it("of a DELETE is a Status", async () => {
