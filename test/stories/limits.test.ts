@@ -6,7 +6,8 @@ import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
 import { TICKET_PROTOCOL } from "../../shared/protocol/feed-names.ts";
 import { FAILURE_LIMIT } from "../../worker/http/failure-limits.ts";
-import { REQUEST_LIMIT, requestRate } from "../../worker/machine/fresh-requests.ts";
+import { requestLimit, requestRate } from "../../worker/machine/fresh-requests.ts";
+import { RATE_LIMITS } from "../../worker/storage/token-bucket.ts";
 import { ADMIN_SECRET, ORIGIN } from "../worker/support/constants.ts";
 import { enrolmentBody, enrolmentPath } from "../worker/support/enrolling.ts";
 import { type EnrolledMachine, enrolled, mintToken, requestsAbout } from "../worker/support/machine.ts";
@@ -18,6 +19,7 @@ afterEach(() => {
   vi.restoreAllMocks();
 });
 
+const { requests: LIMIT } = RATE_LIMITS;
 const PERIOD_MS = FAILURE_LIMIT.seconds * 1000;
 type Attempt = (address: string) => Promise<Response>;
 
@@ -178,21 +180,21 @@ describe("a machine with too many requests", () => {
   it("at the limit → answered; just over → 429, nothing written; soon after → answered", async () => {
     const { post, later } = await chatty("limit-chatty");
     let n = 0;
-    while (n < REQUEST_LIMIT.atOnce) expect((await post(++n)).status).toBe(200);
+    while (n < LIMIT.atOnce) expect((await post(++n)).status).toBe(200);
     await requestsAbout("limit-chatty");
     const refused = await post(++n);
     expect(refused.headers.get("retry-after")).toBe("1");
     expect(await reasonOf(refused)).toEqual([429, "rate-limited"]);
     expect(await reasonOf(await post(n))).toEqual([429, "rate-limited"]);
     expect(await requestsAbout("limit-chatty")).toEqual([]);
-    later(1000 / REQUEST_LIMIT.perSecond);
+    later(LIMIT.everyMs);
     expect((await post(++n)).status).toBe(200);
     expect((await post(++n)).status).toBe(429);
   });
 
   it("whose requests were recorded and are replayed → still has its own budget", async () => {
     const { post } = await chatty("limit-replayed");
-    for (let replays = 0; replays <= REQUEST_LIMIT.atOnce; replays++) {
+    for (let replays = 0; replays <= LIMIT.atOnce; replays++) {
       expect((await post(1, "an old ticket")).status).toBe(409);
     }
     expect((await post(1)).status).toBe(200);
@@ -202,24 +204,37 @@ describe("a machine with too many requests", () => {
 describe("traffic of one machine → the answered part", () => {
   const every = (periodMs: number, forMs: number) =>
     Array.from({ length: forMs / periodMs }, (_, index) => index * periodMs);
-  it.each<[string, number[], "all" | number]>([
-    ["every 100 ms for two minutes, as until the first Ready", every(100, 120_000), "all"],
-    ["every second, and two flips in each", [...every(1000, 600_000), ...every(500, 600_000)], "all"],
-    ["the shortest interval that a lease asks for", every(250, 600_000), "all"],
-    ["as many at once as it may", Array.from({ length: REQUEST_LIMIT.atOnce }, () => 0), "all"],
+  const minutes = (count: number) => count * 60_000;
+  it.each<[string, leaseSeconds: number, number[], "all" | number]>([
     [
-      "a hundred a second for a minute",
-      every(10, 60_000),
-      REQUEST_LIMIT.atOnce + 60 * REQUEST_LIMIT.perSecond,
+      "a report a second, and five changes of Ready a minute",
+      40,
+      [...every(1000, minutes(10)), ...every(12_000, minutes(1))],
+      "all",
     ],
-  ])("%s", (_, timesMs, expected) => {
-    const mayAsk = requestRate();
+    [
+      "a service that ends at once, and is started every 10 s, with a retry",
+      40,
+      [...every(10_000, minutes(30)), ...every(10_000, minutes(30))],
+      "all",
+    ],
+    ["the shortest interval that a lease asks for", 1, every(250, minutes(10)), "all"],
+    ["as many at once as it may", 40, Array.from({ length: LIMIT.atOnce }, () => 0), "all"],
+    ["ten a second for a minute", 40, every(100, minutes(1)), LIMIT.atOnce + 60],
+    [
+      "a hundred a second for a minute, with the shortest lease",
+      1,
+      every(10, minutes(1)),
+      LIMIT.atOnce + 8 * 60,
+    ],
+  ])("%s", (_, leaseSeconds, timesMs, expected) => {
+    const mayAsk = requestRate(() => requestLimit(leaseSeconds * 1000));
     const times = timesMs.toSorted((a, b) => a - b);
     const answered = times.filter((atMs) => mayAsk(atMs));
     if (expected === "all") expect(answered).toEqual(times);
     else expect(Math.abs(answered.length - expected)).toBeLessThan(2);
     // Only answered reports renew the machine's lease, so the gaps between them must be short.
-    const gaps = answered.map((atMs, index) => atMs - (answered[index - 1] ?? 0));
-    expect(Math.max(...gaps)).toBeLessThanOrEqual(1000);
+    const gaps = (all: number[]) => all.slice(1).map((atMs, index) => atMs - all[index]!);
+    expect(Math.max(...gaps(answered))).toBeLessThanOrEqual(Math.max(1000, ...gaps(times)));
   });
 });

@@ -5,32 +5,28 @@
 // request at a time, under the ticket of the last answer that it read. Once a process has used a ticket, it waits no
 // longer for a request under an earlier ticket: such a request is late. The network may delay a late request, but then
 // no process uses the ticket in its answer. If a process uses that ticket, the process runs in two places (a fork).
-import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import { failure } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
+import { RATE_LIMITS, type RateLimit, take, type TokenBucket } from "../storage/token-bucket.ts";
 import type { MachineAnswer } from "./answers.ts";
 
-interface RequestLimit {
-  atOnce: number;
-  perSecond: number;
+/** The Retry-After, in seconds, of a machine whose token bucket is empty: until the bucket has a token again. */
+const RETRY_AFTER_SECONDS = RATE_LIMITS.requests.everyMs / 1000;
+
+/** Returns the limit of a machine's requests: two for each report interval, of which a lease has at least four. */
+export function requestLimit(leaseMs: number): RateLimit {
+  const { atOnce, everyMs } = RATE_LIMITS.requests;
+  return { atOnce, everyMs: Math.min(everyMs, leaseMs / 8) };
 }
 
-/**
- * The token bucket of a machine's requests. A shim that waits for its first Ready reports at most every 100 ms (the
- * kubelet's fastNodeStatusUpdate). A steady shim reports at most once a second, apart from changes of Ready.
- */
-export const REQUEST_LIMIT = { atOnce: 100, perSecond: 10 } as const;
-/** The Retry-After, in seconds, of a machine whose token bucket is empty. */
-const RETRY_AFTER_SECONDS = 1;
-
 /** Returns a function that takes one request from a token bucket, and returns false if the bucket is empty. */
-export function requestRate({ atOnce, perSecond }: RequestLimit = REQUEST_LIMIT): (nowMs: number) => boolean {
+export function requestRate(limit: () => RateLimit): (nowMs: number) => boolean {
   let bucket: TokenBucket | undefined;
   return (nowMs) => {
-    const taken = tryAccept(bucket, nowMs * 1000, atOnce, perSecond);
-    bucket = taken ?? bucket;
-    return taken !== null;
+    const taken = take(bucket, limit(), nowMs);
+    bucket = taken.bucket;
+    return taken.isTaken;
   };
 }
 
@@ -46,12 +42,13 @@ export const RATE_LIMITED = failure({
 
 export class FreshRequests {
   readonly #leaseMs: () => number;
-  readonly #mayAsk = requestRate();
+  readonly #mayAsk: (nowMs: number) => boolean;
   #tickets: Tickets<Promise<MachineAnswer>> = {};
 
   /** `leaseMs` returns for how many milliseconds a ticket is valid: one lease duration. */
   constructor(leaseMs: () => number) {
     this.#leaseMs = leaseMs;
+    this.#mayAsk = requestRate(() => requestLimit(leaseMs()));
   }
 
   /** Checks the ticket; a fresh ticket takes a token from the bucket. Callers must verify the signature before. */

@@ -403,7 +403,7 @@ export class NodeObject extends StoredObject {
 
 const ASK_WITHIN_MS = 3000;
 /** The token bucket of a machine's upgrade questions. The shim asks once in one or two hours; one index answers all. */
-const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, perSecond: 1 / 60 };
+const LIMIT = { atOnce: ROLLOUT_LIMITS.questionsAtOnce, everyMs: 60_000 };
 /** The answer if the fleet index does not answer in time, or fails. The machine asks again in one or two hours. */
 const NOT_KNOWN = { version: null, why: "not known" } as const;
 
@@ -411,7 +411,7 @@ export class UpgradeQuestions {
   readonly #index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> };
   readonly #nowMs: () => number;
   readonly #timer: Timer | undefined;
-  readonly #mayAsk = requestRate(LIMIT);
+  readonly #mayAsk = requestRate(() => LIMIT);
 
   constructor(
     index: () => { upgrade: (name: string, version: string) => Promise<UpgradeAnswer> }, // returns the fleet index

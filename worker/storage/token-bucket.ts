@@ -8,6 +8,11 @@ export interface RateLimit {
 
 /** The limits of one machine's actions that token buckets enforce. */
 export const RATE_LIMITS = {
+  /**
+   * Fresh requests of one machine; each costs the Worker some 12 ms. A steady shim reports at most once a second, apart
+   * from a few changes of Ready. A machine with a short lease may send more (requestLimit).
+   */
+  requests: { atOnce: 100, everyMs: 1000 },
   /** Registrations of new processes of the shim. Each registration may write the Node. */
   registrations: { atOnce: 6, everyMs: 60_000 },
   /**

@@ -10,7 +10,8 @@ import { machineFacts, machineVitals } from "./machine.ts";
 import { enrolledMachine, type RunningWorker } from "./workerd.ts";
 
 const AT_ONCE = 32;
-const MACHINES = 2 * AT_ONCE;
+/** Enough for all rounds: one machine would exceed the Worker's limit for a machine (RATE_LIMITS.requests). */
+const MACHINES = 8 * AT_ONCE;
 /**
  * The number of attempts for a round. An object forgets its ticket after 10 s without a request, and a very busy
  * computer may take longer to sign a round.

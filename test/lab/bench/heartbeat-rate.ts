@@ -15,7 +15,7 @@ const WARM_UP_ROUNDS = 12;
  * lasts for some dozens of the kernel's CPU ticks.
  */
 const ROUNDS = 31;
-const REPORTS_EACH = 4;
+const REPORTS_EACH = 1;
 
 export interface HeartbeatRounds {
   rate: Round[];

@@ -1,8 +1,8 @@
-// Plays a hostile machine: enrolled, with a key of its own, it acts ten times a second, which is the Worker's limit
-// for a machine.
+// Plays a hostile machine: enrolled, with a key of its own, it acts as often as the Worker's limit for a machine allows.
 import { machineKey, type MachineKey } from "../../../../node-shim/identity/identity.ts";
 import type { Transport } from "../../../../node-shim/worker-link/exchange.ts";
 import { enrol, leave, rotate } from "../../../../node-shim/worker-link/requests.ts";
+import { RATE_LIMITS, reserve, type TokenBucket } from "../../../../worker/storage/token-bucket.ts";
 import { seededKey } from "../jwt.ts";
 import type { Random } from "../random.ts";
 import { actOf } from "./acts.ts";
@@ -43,18 +43,26 @@ export interface Run {
   note: (index: number, outcome: Outcome) => void;
 }
 
-/** Milliseconds between two acts: REQUEST_LIMIT allows ten requests a second. */
-export const ACT_EVERY_MS = 100;
+/** The least milliseconds between two acts. */
+const ACT_EVERY_MS = 100;
+const { requests: LIMIT } = RATE_LIMITS;
+
+/** Returns how long a machine needs for its acts: after LIMIT.atOnce acts, the Worker takes one in LIMIT.everyMs. */
+export const actsLastMs = (acts: number): number =>
+  acts * ACT_EVERY_MS + Math.max(0, acts - LIMIT.atOnce) * (LIMIT.everyMs - ACT_EVERY_MS);
 
 export async function runHostileMachine(machine: HostileMachine, run: Run): Promise<void> {
   const identity = new Identity(machine, run);
   await identity.enrolAnew();
+  let bucket: TokenBucket | undefined;
   for (let index = 0; index < run.acts && !run.isOver(); index++) {
     const startedMs = performance.now();
     const act = actOf(run.seed, machine.number, index, identity.at());
     const outcome = await identity.perform(act, streamOf(run.seed, machine.number, "tricks", index));
     run.note(index, outcome);
-    await run.wait(Math.max(0, startedMs + ACT_EVERY_MS - performance.now()));
+    const next = reserve(bucket, LIMIT, 1, startedMs);
+    ({ bucket } = next);
+    await run.wait(Math.max(0, startedMs + Math.max(ACT_EVERY_MS, next.waitMs) - performance.now()));
   }
 }
 

@@ -19,7 +19,7 @@ import {
 } from "./alerts.ts";
 import { type Cluster, startCluster } from "./cluster.ts";
 import { type Findings, findings } from "./findings.ts";
-import { ACT_EVERY_MS } from "./hostile-machine.ts";
+import { actsLastMs } from "./hostile-machine.ts";
 import { type Honest, startHonest } from "./honest.ts";
 import { type KubeDoor, openKubeDoor } from "./kube-door.ts";
 import { HONEST, isHostile, KUBELETS, PATIENT } from "./names.ts";
@@ -70,8 +70,7 @@ export async function runMachines(
     const choice = { entry: ENTRY, variables };
     worker = await startBenchWorker({ url: door.url, token: cluster.workersToken }, "honest-*", choice);
     await addKubelets(cluster.admin, KUBELETS);
-    const totalMs =
-      plan.acts === undefined ? plan.minutes * 60_000 : (plan.acts * ACT_EVERY_MS) / (1 - BEFORE);
+    const totalMs = plan.acts === undefined ? plan.minutes * 60_000 : actsLastMs(plan.acts) / (1 - BEFORE);
     const everyMs = Math.min(HONEST_EVERY_MS, Math.max(HONEST_LEAST_MS, totalMs / HONEST_REPORTS));
     honest = await startHonest(worker, HONEST, everyMs);
     receivers = await startReceivers(worker.operator);
