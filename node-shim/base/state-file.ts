@@ -8,12 +8,10 @@ import {
   openSync,
   readFileSync,
   renameSync,
-  statfsSync,
   unlinkSync,
   writeFileSync,
-  writeSync,
 } from "node:fs";
-import { open, rename, rm, unlink } from "node:fs/promises";
+import { open, rename, rm, statfs, unlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { after } from "./clock.ts";
 import { codeOf, faultOf } from "./fault.ts";
@@ -91,6 +89,9 @@ export function writeDurably(path: string, text: string): void {
 /** The codes of a file system without room for a write, or one that refuses or does not complete writes. */
 const UNWRITABLE: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EROFS", "EIO", "ETIMEDOUT", "ESTALE"]);
 
+/** The code of a write that does not end. */
+export const WRITE_HANGS = "ETIMEDOUT";
+
 /** Returns the code of an error of a file system that cannot be written; null for any other error. */
 export function unwritableCode(error: unknown): string | null {
   const { cause } = error as Error;
@@ -103,16 +104,28 @@ const UNNAMED = 0o20000000 | constants.O_DIRECTORY | constants.O_WRONLY;
 const PROBE = Buffer.alloc(4096);
 
 /**
- * Writes a file without a name, which no one sees, into a folder. Returns the code if the file system cannot be
- * written; null if it can, or if this user may not write there.
+ * Returns a function that writes a file without a name, which no one sees, into the folder. It resolves to the code if
+ * the file system cannot be written; to WRITE_HANGS if a write has not ended for LATE_MS; to null if the file system can
+ * be written, or if this user may not write there. A write that never ends keeps one of libuv's threads, and not the
+ * whole process, as the synchronous functions of this file would.
  */
-export function writeFault(folder: string): string | null {
+export function writeProbe(folder: string, giveUpMs: number = LATE_MS): () => Promise<string | null> {
+  const probe = oneAtATime("a write to", faultOfWrite, giveUpMs);
+  return async () => {
+    const written = await probe(folder);
+    if (written.ok) return written.value;
+    return written.error.reason === "late" ? WRITE_HANGS : null;
+  };
+}
+
+async function faultOfWrite(folder: string): Promise<string | null> {
   try {
-    const file = openSync(folder, UNNAMED, 0o600);
+    const file = await open(folder, UNNAMED, 0o600);
     try {
-      writeSync(file, PROBE);
+      await file.write(PROBE);
+      await file.sync();
     } finally {
-      closeSync(file);
+      await file.close();
     }
     return null;
   } catch (error) {
@@ -122,10 +135,14 @@ export function writeFault(folder: string): string | null {
   }
 }
 
-function spaceFault(folder: string): string | null {
-  const { bfree, files, ffree } = statfsSync(folder);
+async function spaceFault(folder: string): Promise<string | null> {
+  const { bfree, files, ffree } = await statfs(folder);
   return bfree === 0 || (files > 0 && ffree === 0) ? "ENOSPC" : null;
 }
+
+/** Resolves once the folder's file system has answered a removal: never while its writes hang. */
+export const whenRemoving = (folder: string): Promise<void> =>
+  unlink(join(folder, "none")).catch(() => undefined);
 
 /** Removes files of the state folder by their names, in this order. A missing file or folder is no error. */
 export function removeFiles(stateFolder: string, names: readonly string[]): void {

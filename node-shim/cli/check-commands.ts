@@ -14,8 +14,8 @@ export function addCheckCommands(program: Command): void {
     )
     .option("--json", "print the status as JSON")
     .addHelpText("after", STATUS_HELP)
-    .action((flags: StatusFlags) => {
-      const { text, exitCode } = statusCommand(flags, screenOf(process.stdout, process.env));
+    .action(async (flags: StatusFlags) => {
+      const { text, exitCode } = await statusCommand(flags, screenOf(process.stdout, process.env));
       process.stdout.write(text);
       process.exitCode = exitCode;
     });
@@ -63,9 +63,12 @@ interface StatusFlags {
 }
 
 /** Returns the text to print and the exit code. Throws if the state folder is unreadable. */
-function statusCommand({ state, json }: StatusFlags, screen: Screen): { text: string; exitCode: number } {
+async function statusCommand(
+  { state, json }: StatusFlags,
+  screen: Screen,
+): Promise<{ text: string; exitCode: number }> {
   const nowMs = wallMs();
-  const { seen, diagnosis, stateFault } = statusOf(state, nowMs);
+  const { seen, diagnosis, stateFault } = await statusOf(state, nowMs);
   const { exitCode } = diagnosis;
   if (!json) return { text: statusScreen(diagnosis, seen, nowMs, screen, stateFault), exitCode };
   const { kind, text, cure } = diagnosis;

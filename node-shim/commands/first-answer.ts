@@ -27,8 +27,9 @@ export async function firstAnswer(
   progress: (text: string) => void,
 ): Promise<FirstAnswer> {
   const status = () => statusOf(flags.state, wallMs());
-  if (isServiceStarted || status().seen?.isRunning === true) {
-    const diagnosis = await settled(() => status().diagnosis, { nowMs: monotonicMs, sleep: pause }, progress);
+  if (isServiceStarted || (await status()).seen?.isRunning === true) {
+    const read = async () => (await status()).diagnosis;
+    const diagnosis = await settled(read, { nowMs: monotonicMs, sleep: pause }, progress);
     return { diagnosis, isLast: false };
   }
   return { diagnosis: await reportOnce(flags, progress), isLast: true };
@@ -36,13 +37,13 @@ export async function firstAnswer(
 
 /** Returns the first diagnosis that does not pass by itself, or the diagnosis after ANSWER_MS. */
 export async function settled(
-  read: () => Diagnosis,
+  read: () => Diagnosis | Promise<Diagnosis>,
   { nowMs, sleep }: Pick<Clock, "nowMs"> & { sleep: (ms: number) => Promise<void> },
   progress: (text: string) => void,
 ): Promise<Diagnosis> {
   const untilMs = nowMs() + ANSWER_MS;
   for (;;) {
-    const diagnosis = read();
+    const diagnosis = await read();
     if (!diagnosis.passes || nowMs() >= untilMs) return diagnosis;
     progress(diagnosis.text);
     await sleep(READ_EVERY_MS);
@@ -55,7 +56,7 @@ async function reportOnce(flags: AnswerFlags, progress: (text: string) => void):
   const stop = () => stopping.abort();
   const cancel = after(ANSWER_MS, stop);
   process.once("SIGINT", stop);
-  let last = statusOf(flags.state, wallMs()).diagnosis;
+  let last = (await statusOf(flags.state, wallMs())).diagnosis;
   // The log writes nothing, because the diagnosis repeats the loop's lines.
   const log: Log = () => undefined;
   const warn = (source: string, message: string) => console.error(`node-shim: ${source}: ${message}`);

@@ -1,17 +1,19 @@
 // Loads the key, enrols if needed, and reports until a signal stops the process: `node-shim run`.
 import { randomBytes } from "node:crypto";
 import { startDevices } from "../sources/devices/manager.ts";
-import { enrolMachine, storeOr } from "../worker-link/enrol.ts";
+import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 import { valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause, systemClock, timestamp, wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import type { Warn } from "../base/reading.ts";
+import { WRITE_HANGS, whenRemoving } from "../base/state-file.ts";
 import { type StatusBoard, statusBoard } from "../status/board.ts";
 import type { StatusFile } from "../status/status-file.ts";
-import { adoptNextKey, loadEnrolment, loadOrMakeKey, pinnedNextKey } from "../identity/identity.ts";
+import { adoptNextKey, loadEnrolment, loadKey, loadOrMakeKey, pinnedNextKey } from "../identity/identity.ts";
 import { bootID } from "../sources/kernel/names.ts";
+import { type DueWrites, dueWrites } from "../identity/due-writes.ts";
 import { lockFolder } from "../identity/lock.ts";
 import { type Log, type LogFormat, stderrLog } from "../base/log.ts";
 import { reportUntilAsked } from "../loop/until-asked.ts";
@@ -84,7 +86,7 @@ export async function reportUntilStopped(
   const outbound = outboundTo(origin, flags, process.env);
   const machine = await thisMachine(flags, warn);
   const due = dueWrites(flags.state, warn);
-  const release = lockNowOrLater(flags.state, due);
+  const release = await lockNowOrLater(flags.state, due);
   const asked = new Promise<void>((resolve) => {
     if (stop.aborted) resolve();
     stop.addEventListener("abort", () => resolve(), { once: true });
@@ -133,8 +135,9 @@ export async function reportUntilStopped(
     machine.close();
     const closed = Promise.all(closings.map((end) => end())).then(() => board.written());
     // A file system that hangs must not delay the end of the process.
-    await Promise.race([closed, pause(CLOSE_MS, { ref: false })]);
-    release();
+    const late = pause(CLOSE_MS, { ref: false });
+    await Promise.race([closed, late]);
+    await Promise.race([whenRemoving(flags.state).then(release), late]);
   }
 }
 
@@ -164,7 +167,8 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   const { flags, machine, origin, send, close, stop, log, board, closings, due } = beginning;
   const { name } = machine;
   const next = await pinnedNextKey(flags.state, name);
-  const key = next?.key ?? (await loadOrMakeKey(flags.state));
+  const key =
+    next?.key ?? (await loadKey(flags.state)) ?? (await due.required(() => loadOrMakeKey(flags.state)));
   board.note({ thumbprint: key.thumbprint });
   let link: Link | undefined;
   const pace = gatewayPace(systemClock.nowMs, reportIntervalMs(machine.settings));
@@ -191,7 +195,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
   await machine.setUp().catch(failed);
   const enrolment =
     known ??
-    (await enrolMachine({ flags, machine, key, origin, send, log: logAndNote, stop, storeLater: due.later }));
+    (await enrolMachine({ flags, machine, key, origin, send, log: logAndNote, stop, store: due.now }));
   if (enrolment === null) return null;
   report ??= reporterFor(enrolment);
   const devices = startDevices(machine.gather, flags.devicePlugins, {
@@ -247,46 +251,16 @@ function onAccepted(report: LoopDependencies["report"], accepted: () => void): L
   };
 }
 
-/** Locks the state folder, later if its file system cannot be written. Returns the function that ends the lock. */
-function lockNowOrLater(state: string, due: DueWrites): () => void {
+/** Locks the state folder, later if its file system cannot be written. Resolves to the function that ends the lock. */
+async function lockNowOrLater(state: string, due: DueWrites): Promise<() => void> {
   const takeLock = () => {
     const { release } = lock;
     lock = lockFolder(state);
     release();
   };
-  let lock = lockFolder(state, (code) => due.later(takeLock, code));
+  const hangs = (await due.fault()) === WRITE_HANGS;
+  let lock = lockFolder(state, (code) => due.later(takeLock, code), hangs);
   return () => lock.release();
-}
-
-interface DueWrites {
-  /** Adds work to do after the next accepted report. */
-  afterReport: (work: () => void) => void;
-  /** Adds work that has just failed, because the file system cannot be written, and warns of it. */
-  later: (work: () => void, code: string) => void;
-  /** Does the due work. Work that fails for lack of room stays due. */
-  write: () => void;
-}
-
-/** Returns the writes to the state folder that are due. A full disk delays them, and ends no process. */
-function dueWrites(state: string, warn: Warn): DueWrites {
-  const due = new Set<() => void>();
-  let isWarned = false;
-  const later = (work: () => void, code: string) => {
-    due.add(work);
-    if (!isWarned)
-      warn(
-        "state folder",
-        `${state} cannot be written (${code}): the shim reports, and stores its state later`,
-      );
-    isWarned = true;
-  };
-  const write = () => {
-    const present = [...due];
-    due.clear();
-    for (const work of present) storeOr(work, later);
-    if (due.size === 0) isWarned = false;
-  };
-  return { afterReport: (work) => void due.add(work), later, write };
 }
 
 /** Reports a failed setup to the Worker once per process; a restarted shim reports it again, as a kubelet does. */

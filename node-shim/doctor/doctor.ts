@@ -37,7 +37,7 @@ export async function examine(
     return [...worker, ...node];
   }
   const identity = await checkIdentity(flags, name, environment);
-  return [...worker, ...identity, ...checkShim(flags.state, wallMs()), ...node];
+  return [...worker, ...identity, ...(await checkShim(flags.state, wallMs())), ...node];
 }
 
 async function checkUrl(
@@ -70,10 +70,10 @@ export async function doctor(flags: DoctorFlags): Promise<{ text: string; exitCo
 const NEEDS_OPERATOR: ReadonlySet<Kind> = new Set(["refused", "wrong origin", "node deleted"]);
 
 /** Checks the shim's status file. Not enrolled or unreadable state folder: no finding, as other checks report that. */
-function checkShim(state: string, nowMs: number): Finding[] {
-  let found: ReturnType<typeof statusOf>;
+async function checkShim(state: string, nowMs: number): Promise<Finding[]> {
+  let found: Awaited<ReturnType<typeof statusOf>>;
   try {
-    found = statusOf(state, nowMs);
+    found = await statusOf(state, nowMs);
   } catch {
     return [];
   }

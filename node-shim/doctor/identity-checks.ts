@@ -5,7 +5,7 @@ import { codeOf, faultOf } from "../base/fault.ts";
 import { loadEnrolment, loadKey } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
 import { joinTokenFault } from "../identity/join-token.ts";
-import { readIfThere, requireTrusted, writeFault } from "../base/state-file.ts";
+import { readIfThere, requireTrusted, writeProbe } from "../base/state-file.ts";
 import { fail, type Finding, ok, warn } from "./finding.ts";
 
 export interface IdentityFlags {
@@ -18,7 +18,7 @@ export async function checkIdentity(
   name: string,
   environment: NodeJS.ProcessEnv,
 ): Promise<Finding[]> {
-  const folder = checkFolder(flags.state);
+  const folder = await checkFolder(flags.state);
   const enrolment = await checkEnrolment(flags.state, name);
   return [
     await checkToken(flags, environment, enrolment.level === "ok"),
@@ -54,7 +54,7 @@ async function checkToken(
 const TRUST = "first check its files: a user who may write there may have put another machine's key there";
 
 /** Checks that no other user can read the state folder: its key and enrolment suffice to report as this machine. */
-function checkFolder(folder: string): Finding {
+async function checkFolder(folder: string): Promise<Finding> {
   try {
     requireTrusted(folder);
   } catch (error) {
@@ -76,7 +76,7 @@ function checkFolder(folder: string): Finding {
   try {
     accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK);
   } catch (error) {
-    if (writeFault(folder) !== null) return unwritable(folder, codeOf(error));
+    if ((await writeProbe(folder)()) !== null) return unwritable(folder, codeOf(error));
     return fail(
       "state folder",
       `${folder} cannot be written (${codeOf(error)})`,
@@ -92,7 +92,7 @@ function checkFolder(folder: string): Finding {
         `chmod go= ${path}; if another user may have read the key: leave, and join again`,
       );
   }
-  const fault = writeFault(folder);
+  const fault = await writeProbe(folder)();
   return fault === null ? ok("state folder", `${folder}${holderOf(folder)}`) : unwritable(folder, fault);
 }
 

@@ -4,20 +4,33 @@ import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { cgroupsOf, isAlive, processWith, thisProcess } from "../base/process-id.ts";
 import type { Opened } from "../base/ownership.ts";
-import { hasCode, openState, readIfThere, unwritableCode, writeNew } from "../base/state-file.ts";
+import {
+  hasCode,
+  openState,
+  readIfThere,
+  unwritableCode,
+  WRITE_HANGS,
+  writeNew,
+} from "../base/state-file.ts";
 
 const LOCK = "lock";
 
 /**
  * Makes and locks the folder; an ended holder does not count. Throws with the holder's process ID and the remedy. With
  * `unlocked`, calls it if the folder exists but its file system cannot be written, unless another shim uses the folder.
+ * With `hangs`, does not attempt the write, which would not end.
  */
-export function lockFolder(folder: string, unlocked?: (code: string) => void): { release: () => void } {
+export function lockFolder(
+  folder: string,
+  unlocked?: (code: string) => void,
+  hangs = false,
+): { release: () => void } {
   const path = join(folder, LOCK);
   const mine = thisProcess();
   let opened: Opened | undefined;
   try {
     opened = openState(folder, 0o700);
+    if (hangs) throw Object.assign(new Error(WRITE_HANGS), { code: WRITE_HANGS });
     for (let attempt = 0; attempt < 3; attempt++) {
       if (take(opened, mine)) return { release: releaser(opened, path, mine) };
       const holder = readIfThere(path) ?? "";

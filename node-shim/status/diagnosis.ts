@@ -1,7 +1,7 @@
 // Diagnoses the status of this machine's shim: one line of text, its remedy and an exit code.
 import { valueOr } from "../../shared/result.ts";
 import { existsSync } from "node:fs";
-import { writeFault } from "../base/state-file.ts";
+import { writeProbe } from "../base/state-file.ts";
 import { storedEnrolment } from "../identity/identity.ts";
 import { bootID } from "../sources/kernel/names.ts";
 import { DIAGNOSES, type DiagnosisCode, type Entry, type Kind, NOT_READY_CURES } from "./diagnoses.ts";
@@ -107,10 +107,10 @@ interface MachineStatus {
 }
 
 /** Reads and diagnoses the status. Throws, with the remedy, if this user may read neither status nor state folder. */
-export function statusOf(state: string, nowMs: number): MachineStatus {
+export async function statusOf(state: string, nowMs: number): Promise<MachineStatus> {
   const seen = readStatus(state, thisReader(valueOr(bootID("/"), "")));
   const name = seen === null ? (storedEnrolment(state)?.name ?? null) : seen.file.name;
-  const stateFault = existsSync(state) ? writeFault(state) : null;
+  const stateFault = existsSync(state) ? await writeProbe(state)() : null;
   const diagnosed = diagnose(seen, name, nowMs);
   const fault = stateFault === null ? null : `${state} cannot be written (${stateFault})`;
   return { seen, stateFault, diagnosis: fault === null ? diagnosed : withoutStatus(diagnosed, seen, fault) };

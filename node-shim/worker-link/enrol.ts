@@ -4,7 +4,6 @@ import { backOff } from "../../shared/back-off.ts";
 import { pause } from "../base/clock.ts";
 import type { Log, LogMessage } from "../base/log.ts";
 import { type MachineKey, storedPending, storeEnrolment } from "../identity/identity.ts";
-import { unwritableCode } from "../base/state-file.ts";
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
 import type { Machine } from "../machine/machine.ts";
 import type { RequestFault, Transport } from "./exchange.ts";
@@ -18,8 +17,8 @@ interface Enrolling {
   send: Transport;
   log: Log;
   stop: AbortSignal;
-  /** Called, instead of a failure, with the work that remains if the state folder cannot be written. */
-  storeLater: (store: () => void, code: string) => void;
+  /** Stores the enrolment now, or later if the state folder cannot be written. */
+  store: (store: () => void) => Promise<void>;
 }
 
 /**
@@ -34,7 +33,7 @@ export async function enrolMachine({
   send,
   log,
   stop,
-  storeLater,
+  store,
 }: Enrolling): Promise<EnrolmentAnswer | null> {
   // The token of `join --install-service`, which has asked for this name and was told to wait.
   const pending = { ROLLCALL_JOIN_TOKEN: storedPending(flags.state)?.joinToken };
@@ -49,8 +48,7 @@ export async function enrolMachine({
     if (outcome.ok) {
       const { name } = machine;
       const { kid } = outcome.value;
-      const store = () => storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin });
-      storeOr(store, storeLater);
+      await store(() => storeEnrolment(flags.state, { name, thumbprint: key.thumbprint, kid, origin }));
       log("info", `enrolled as ${name} at ${origin}, key ${key.thumbprint}`);
       return outcome.value;
     }
@@ -61,17 +59,6 @@ export async function enrolMachine({
     await pause(next.waitMs, { signal: stop });
   }
   return null;
-}
-
-/** Calls `store`, or `later` if the file system cannot be written. */
-export function storeOr(store: () => void, later: (store: () => void, code: string) => void): void {
-  try {
-    store();
-  } catch (error) {
-    const code = unwritableCode(error);
-    if (code === null) throw error;
-    later(store, code);
-  }
 }
 
 /** Returns the text about the machines that are ahead; null if the fault is another one. */

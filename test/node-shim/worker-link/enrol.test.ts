@@ -5,7 +5,7 @@ import { decodeJwt } from "jose";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { makeMachineKey, storedEnrolment } from "../../../node-shim/identity/identity.ts";
 import type { Machine } from "../../../node-shim/machine/machine.ts";
-import { afterEnrolment, atItsTurn, enrolMachine, storeOr } from "../../../node-shim/worker-link/enrol.ts";
+import { afterEnrolment, atItsTurn, enrolMachine } from "../../../node-shim/worker-link/enrol.ts";
 import type { Reason } from "../../../shared/protocol/answers.ts";
 import { failure, success } from "../../../shared/result.ts";
 import { problem } from "../../../worker/problems.ts";
@@ -124,7 +124,7 @@ describe("a machine without an enrolment", () => {
       },
       log: (level, message) => lines.push(`${level} ${message}`),
       stop: stopping.signal,
-      storeLater: () => lines.push("stored later"),
+      store: (store) => Promise.resolve(store()),
     });
     return { enrolled, state, key, stopping, lines, proofs };
   }
@@ -200,27 +200,5 @@ describe("a machine without an enrolment", () => {
   it("refused → the error names the token", async () => {
     const { enrolled } = await enrolling([{ status: 403, body: { reason: "token-refused", title: "No" } }]);
     await expect(enrolled).rejects.toThrow(/^enrolment refused: No\. {2}Join token: [\w-]{43}$/);
-  });
-});
-
-describe("an enrolment that is to be stored", () => {
-  const failing = (code: string) => () => {
-    throw Object.assign(new Error(code), { code });
-  };
-  const stored = (store: () => void) => {
-    const later: string[] = [];
-    storeOr(store, (work, code) => later.push(`${work === store} ${code}`));
-    return later;
-  };
-
-  it.each([
-    ["on a file system with room → at once", () => undefined, []],
-    ["on a full file system → later", failing("ENOSPC"), ["true ENOSPC"]],
-  ])("%s", (_, store, later) => {
-    expect(stored(store)).toEqual(later);
-  });
-
-  it("in a folder of another user → an error", () => {
-    expect(() => stored(failing("EACCES"))).toThrow("EACCES");
   });
 });

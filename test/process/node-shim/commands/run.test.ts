@@ -1,5 +1,6 @@
 // Tests a shim whose state folder cannot be written: no space, no inodes, read-only. In a mount namespace of root's.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
+import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ROOT } from "../../../node-shim/base/temporary-folder.ts";
@@ -22,6 +23,12 @@ const mayMount = (() => {
     return false;
   }
 })();
+
+/** Whether this machine can mount an image, and stop the writes of its file system. */
+const mayFreeze =
+  mayMount &&
+  existsSync("/dev/loop0") &&
+  ["mkfs.ext4", "fsfreeze"].every((name) => existsSync(`/usr/sbin/${name}`));
 
 let folder: MachineFolder;
 let child: ChildProcess | undefined;
@@ -50,13 +57,13 @@ function worker(reported: (count: number) => void): Promise<string> {
  * Runs an enrolled shim whose state folder is a file system of its own that `spoil` has spoilt. After some reports, runs
  * the commands, and then ends the shim. Returns all output.
  */
-async function spoilt(spoil: string, commands: string, more = ""): Promise<string> {
+async function spoilt(spoil: string, commands: string, more = "", disk = SMALL): Promise<string> {
   await folder.enrol("edge-1");
   const { state, path } = folder;
   const url = await worker((count) => count === 5 && child?.stdin?.end());
   const script = `
     mount -t tmpfs none /run
-    mkdir ${path}/disk && mount -t tmpfs -o size=64k,nr_inodes=12,mode=700 none ${path}/disk
+    mkdir ${path}/disk && ${disk} ${path}/disk && chmod 700 ${path}/disk
     cp ${state}/* ${path}/disk && chmod 600 ${path}/disk/* && STATE=${path}/disk
     ${spoil}
     ${SHIM} run --url ${url} --state $STATE ${MINE} --log-format text --transport http 2> ${path}/log & PID=$!
@@ -75,8 +82,13 @@ async function spoilt(spoil: string, commands: string, more = ""): Promise<strin
   return text;
 }
 
+const SMALL = "mount -t tmpfs -o size=64k,nr_inodes=12 none";
 const FULL = "dd if=/dev/zero of=$STATE/fill bs=4096 2> /dev/null";
 const NO_INODES = "i=0; while touch $STATE/fill-$i 2> /dev/null; do i=$((i + 1)); done";
+/** Stops writes until the file system is thawed, which another process does if the shell ends without doing so. */
+const FROZEN = `
+  sh -c 'exec 9< $1; while kill -0 $0; do sleep 1; done; fsfreeze -u /dev/fd/9' $$ $STATE < /dev/null > /dev/null 2>&1 &
+  fsfreeze -f $STATE`;
 const READ_ONLY = "mount -o remount,ro $STATE";
 
 describe.skipIf(!mayMount)("a state folder", () => {
@@ -117,6 +129,25 @@ describe.skipIf(!mayMount)("a state folder", () => {
       /^enrolment.json\nkey.json\nlock\nstatus.json\n(status.json.new\n)?node-shim: .*disk is in use by process \d+/,
     );
   });
+
+  it.skipIf(!mayFreeze)(
+    "whose writes hang → the shim starts and reports; takes the lock once they end",
+    async () => {
+      const image = join(folder.path, "image");
+      const said = await spoilt(
+        FROZEN,
+        // The kernel does not end a process with a write in a frozen file system.
+        `until ls /run/rollcall-node-shim/*.json > /dev/null 2>&1; do sleep 0.1; done
+         ${SHIM} status --state $STATE > $STATE.said & until grep "is Ready" $STATE.said; do sleep 0.1; done
+         ls $STATE; fsfreeze -u $STATE; until [ -e $STATE/lock ]; do sleep 0.1; done`,
+        "",
+        `truncate -s 4M ${image} && mkfs.ext4 -q ${image} && mount -o loop ${image}`,
+      );
+      expect(said).toMatch(/^edge-1 is Ready\n/);
+      expect(said).toContain("\nenrolment.json\nkey.json\nlost+found\nthe shim ended with 0\n");
+      expect(said).toMatch(/warn state folder: .*disk cannot be written \(ETIMEDOUT\): the shim reports/);
+    },
+  );
 
   it("without space, and a second shim on it → refused with the first one's process", async () => {
     const said = await spoilt(
