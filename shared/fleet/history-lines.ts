@@ -82,8 +82,10 @@ interface LineCondition {
 
 /** The word in place of a status if the Node lacks the condition now. */
 export const GONE = "gone";
-/** The end of a line about a change that another writer made. */
-export const BY_OTHERS = ", by somebody else";
+/** The end of an earlier version's line about a change that another writer made. */
+export const EARLIER_BY_OTHERS = ", by somebody else";
+/** The subject of a line about a change by a writer whose field manager is not known. */
+const ANOTHER_WRITER = "another writer";
 
 /** Writes a line for each changed condition: `Ready: True → False (KubeletNotReady: node is shutting down)`. */
 export function transitions(before: readonly LineCondition[], after: readonly LineCondition[]): string[] {
@@ -101,8 +103,13 @@ export function departures(before: readonly LineCondition[], after: readonly Lin
     .map(({ type, status }) => `${type}: ${status} → ${GONE}`);
 }
 
-export function byOthers(text: string): string {
-  return text + BY_OTHERS;
+/**
+ * Writes the line of a transition that another writer has made: `kubectl-edit set Ready: True → False (R: m)`. The words
+ * stand before the condition's type, so that an earlier Worker does not take the line for a decision of the machine.
+ */
+export function byOthers(transition: string, fieldManager: string | null): string {
+  const isWord = fieldManager !== null && /^[^\s:]+$/.test(fieldManager);
+  return `${isWord ? fieldManager : ANOTHER_WRITER} set ${transition}`;
 }
 
 export interface ReadTransition {
@@ -117,12 +124,14 @@ export interface ReadTransition {
   isByOthers: boolean;
 }
 
+const SET_BY = new RegExp(`^(?:${ANOTHER_WRITER}|[^\\s:]+) set `);
 const TRANSITION = /^([^\s:]+): (?:(\w+) → )?(\w+)(?: \((.*))?$/s;
 
-/** Parses a line of transitions() or departures(). Returns null for any other line. */
+/** Parses a line of transitions(), departures() or byOthers(). Returns null for any other line. */
 export function parseTransition(line: string): ReadTransition | null {
-  const isByOthers = line.endsWith(`)${BY_OTHERS}`);
-  const own = isByOthers ? line.slice(0, -BY_OTHERS.length) : line;
+  const isEarlier = line.endsWith(`)${EARLIER_BY_OTHERS}`);
+  const own = isEarlier ? line.slice(0, -EARLIER_BY_OTHERS.length) : line.replace(SET_BY, "");
+  const isByOthers = own !== line;
   const [, type, from = null, to, rest = ""] = TRANSITION.exec(own) ?? [];
   if (type === undefined || to === undefined) return null;
   // The reason and the message of a condition may be empty, and leave a colon without text.

@@ -154,7 +154,7 @@ describe("a watched Node", () => {
     await kube("PUT", `${nodePath(name)}/status?fieldManager=kube-controller-manager`, { ...node, status });
     await whileWatched(async () => {
       const { entries } = (await operator<{ entries: object[] }>("GET", `/v1/nodes/${name}/history`)).body;
-      expect(JSON.stringify(entries)).toContain("by somebody else");
+      expect(JSON.stringify(entries)).toContain("kube-controller-manager set Ready: True → Unknown");
     });
     // The call resolves after all effects of the notice.
     await runInDurableObject(env.NODES.getByName(name), (object) => object.noticeNode(node));

@@ -1,7 +1,7 @@
 // Stores a machine's history: a line for each change. Each entry, each day and the whole history are limited.
 import type { HistoryEntry } from "../../shared/protocol/operator-answers.ts";
 import type { HistoryKind } from "../../shared/protocol/history-kinds.ts";
-import { BY_OTHERS, NO_ANSWER } from "../../shared/fleet/history-lines.ts";
+import { EARLIER_BY_OTHERS, NO_ANSWER } from "../../shared/fleet/history-lines.ts";
 import {
   FULL_DAY,
   SHIM_STARTED,
@@ -67,10 +67,14 @@ const DAY_ROWS = (3 * HISTORY_LIMITS.dayLength) / HISTORY_LIMITS.entryShare;
 const DAY_LENGTH = `SELECT IFNULL(SUM(LENGTH(text) + ${HISTORY_LIMITS.entryShare}), 0) AS length FROM history
   WHERE id > (SELECT MAX(id) FROM history) - ${DAY_ROWS} AND at_ms >= ? AND (kind = 'identity') = ?`;
 
-/** Selects the last lines before a range: each condition, state, silence, start of the shim, full day, clones. */
+/**
+ * Selects the last lines before a range: each condition, state, silence, start of the shim, full day, clones. A line
+ * about a condition that another writer has set has a blank before its first colon, or an earlier version's ending.
+ */
 const AT_BEGIN = `SELECT MAX(id) AS id, at_ms, kind, text FROM history
   WHERE at_ms < ?1 AND kind <> 'identity' AND (text IN (?2, ?3) OR kind = 'state' OR kind = 'silence' AND text NOT LIKE '${NO_ANSWER}%'
-    OR kind = 'condition' AND text NOT LIKE '%)${BY_OTHERS}' OR kind IN ('phase', 'apiserver') AND text LIKE '%cloned%')
+    OR kind = 'condition' AND substr(text, 1, instr(text, ':')) NOT LIKE '% %' AND text NOT LIKE '%)${EARLIER_BY_OTHERS}'
+    OR kind IN ('phase', 'apiserver') AND text LIKE '%cloned%')
   GROUP BY CASE WHEN kind = 'condition' THEN substr(text, 1, instr(text, ':')) WHEN text IN (?2, ?3) THEN text ELSE kind END
   ORDER BY id DESC LIMIT ?4`;
 /** The number of lines that AT_BEGIN selects, above the number of conditions of one Node. */

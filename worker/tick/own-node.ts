@@ -245,7 +245,7 @@ export async function takeNotice(
 }
 
 function take(
-  { records, journal, nowMs }: NodeOwner & Stored,
+  { deployment, records, journal, nowMs }: NodeOwner & Stored,
   known: NodeRecords["node"],
   node: Node,
 ): Noticed {
@@ -253,8 +253,12 @@ function take(
   const isOurs = ({ type, status }: NodeCondition) =>
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));
-  const changed = transitions(conditionsOf(known.node), others);
-  for (const text of changed) journal.note("condition", byOthers(text), nowMs());
+  for (const condition of others) {
+    const status = ["f:status", "f:conditions", `k:{"type":${JSON.stringify(condition.type)}}`, "f:status"];
+    const writer = otherOwner(node.metadata, status, fieldManagerOf(deployment));
+    for (const text of transitions(conditionsOf(known.node), [condition]))
+      journal.note("condition", byOthers(text, writer), nowMs());
+  }
   // While the Node was read, a report may have recorded in this row that the lease has expired.
   records.put("node", { ...(records.get("node") ?? known), node });
   const isGivenUp = readyConditionOf(node)?.status === "Unknown";

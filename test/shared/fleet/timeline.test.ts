@@ -90,7 +90,7 @@ describe("bands, from when to when", () => {
     ],
     [
       "a drain by another writer → a band",
-      [line(10, "condition", byOthers("DrainInProgress: True (AdminRequested: )"))],
+      [line(10, "condition", byOthers("DrainInProgress: True (AdminRequested: )", null))],
       ["DrainInProgress 10–100 True"],
     ],
     [
@@ -314,7 +314,7 @@ describe("marks", () => {
     [
       "a condition that another writer has set",
       "condition",
-      byOthers("Ready: True → Unknown (NodeStatusUnknown: m)"),
+      byOthers("Ready: True → Unknown (NodeStatusUnknown: m)", "kube-controller-manager"),
     ],
     ["a text of an earlier version", "condition", "Ready became False: node is shutting down"],
     ["a state of a newer version", "state", "ready → asleep"],

@@ -150,10 +150,11 @@ describe("around a range", () => {
       ["DiskPressure: False (R: m)", "Ready: True → False (R: m)"],
     ],
     [
-      "but for what somebody else has set",
+      "but for what another writer has set, also in an earlier version's words",
       [
         ["condition", READY, -9],
         ["condition", "Ready: True → Unknown (R: m), by somebody else", -8],
+        ["condition", "kube-controller-manager set Ready: True → Unknown (R: m)", -7],
       ],
       [READY],
     ],

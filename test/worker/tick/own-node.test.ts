@@ -15,7 +15,7 @@ interface More {
   owner?: string | null;
   ready?: string;
   heartbeat?: string;
-  /** The writer of the Node's heartbeat. */
+  /** The writer of the condition Ready. */
   manager?: string;
   cordoned?: boolean;
 }
@@ -28,7 +28,7 @@ function nodeOf(version: string | undefined, more: More = {}): Node {
     heartbeat = HEARTBEAT,
     manager = "rollcall.test",
   } = more;
-  const written = { "f:conditions": { 'k:{"type":"Ready"}': { "f:lastHeartbeatTime": {} } } };
+  const written = { "f:conditions": { 'k:{"type":"Ready"}': { "f:lastHeartbeatTime": {}, "f:status": {} } } };
   return {
     metadata: {
       name: "edge-1",
@@ -209,7 +209,7 @@ describe("what is stored", () => {
   test("of a Node that the node controller set to Unknown: its lease had expired, and the history has the writer", async () => {
     const { marks, notes } = await noticed(nodeOf("11", { ready: "Unknown", manager: "kcm" }));
     expect(marks).toMatchObject({ readAgain: true, hasLapsed: true });
-    expect(notes).toEqual([expect.stringMatching(/^condition: .*Ready.*Unknown.*, by somebody else$/)]);
+    expect(notes).toEqual([expect.stringMatching(/^condition: kcm set Ready: True → Unknown /)]);
   });
 
   test("of one that is read while a report ends a silence: its lease had expired", async () => {
@@ -220,14 +220,14 @@ describe("what is stored", () => {
 
   test.each<[situation: string, sent: string | undefined, isOthers: boolean]>([
     ["that we had sent, and its answer was lost → nothing", "False", false],
-    ["other than what we had sent → somebody else's", "True", true],
-    ["that nobody here had sent → somebody else's", undefined, true],
+    ["other than what we had sent → another writer's", "True", true],
+    ["that nobody here had sent → another writer's", undefined, true],
   ])("of a status %s in history", async (_, sent, isOthers) => {
     const { notes } = await noticed(nodeOf("11", { ready: "False" }), {
       ...(sent !== undefined && { sent: [{ type: "Ready", status: sent }] }),
     });
     expect(notes).toEqual(
-      isOthers ? [expect.stringMatching(/Ready: True → False .*, by somebody else$/)] : [],
+      isOthers ? [expect.stringMatching(/^condition: another writer set Ready: True → False /)] : [],
     );
   });
 

@@ -19,15 +19,22 @@ const anyCondition = fc.record({
   reason: fc.constantFrom("A", "KubeletReady"),
   message: fc.string({ unit: "grapheme", minLength: 1 }),
 });
+/** The wordings of a line: the machine's own, and those of other writers in this version and in earlier ones. */
+const anyWording = fc.constantFrom<[isByOthers: boolean, (line: string) => string][]>(
+  [false, (line) => line],
+  [true, (line) => byOthers(line, "kube-controller-manager")],
+  [true, (line) => byOthers(line, null)],
+  [true, (line) => `${line}, by somebody else`],
+);
 
 describe("a transition's line", () => {
   it("→ is parsed as it was written, for any message", () => {
     fc.assert(
-      fc.property(anyCondition, fc.option(anyStatus), fc.boolean(), (after, from, isByOthers) => {
+      fc.property(anyCondition, fc.option(anyStatus), anyWording, (after, from, [isByOthers, worded]) => {
         fc.pre(from !== after.status);
         const before = from === null ? [] : [{ ...after, status: from }];
         const [line = ""] = transitions(before, [after]);
-        expect(parseTransition(isByOthers ? byOthers(line) : line)).toEqual({
+        expect(parseTransition(worded(line))).toEqual({
           type: after.type,
           from,
           to: after.status,
@@ -51,9 +58,20 @@ describe("a transition's line", () => {
     expect(parseTransition(line)).toMatchObject({ type: "Ready", from: "False", to: "True" });
   });
 
-  it("of a message that mentions another writer → still the machine's own", () => {
-    const [line = ""] = transitions([], [{ ...READY, message: "x), by somebody else" }]);
-    expect(parseTransition(line)?.isByOthers).toBe(false);
+  it.each(["x), by somebody else", "x set Ready: True (y"])(
+    "of the message %j, which looks like another writer's line → still the machine's own",
+    (message) => {
+      const [line = ""] = transitions([], [{ ...READY, message }]);
+      expect(parseTransition(line)?.isByOthers).toBe(false);
+    },
+  );
+
+  it.each([
+    ["a field manager", "kubectl-edit", "kubectl-edit set Ready: True (R: m)"],
+    ["no known field manager", null, "another writer set Ready: True (R: m)"],
+    ["a field manager that would look like a condition", "Ready: False", "another writer set Ready: True (R: m)"],
+  ])("of a change by %s → names the writer first", (_, fieldManager, line) => {
+    expect(byOthers("Ready: True (R: m)", fieldManager)).toBe(line);
   });
 
   it.each([
