@@ -17,6 +17,7 @@ export interface Environment
   extends
     Omit<
       Env,
+      | "DOCS_URL"
       | "FAIL_STRANDED_PODS"
       | "FAILURES"
       | "GATEWAY_SIZE"
@@ -36,6 +37,8 @@ export interface Environment
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
+  /** The address of the documentation, to which the page links. Absent or empty: no links. */
+  DOCS_URL?: string;
   /** Whether the Worker fails pods that are bound to Nodes without pods: `on` or `off`, by default `off`. */
   FAIL_STRANDED_PODS?: string;
   /** The number of machines whose sockets one gateway holds. 0: no machine has a socket. Absent or empty: 500. */
@@ -127,6 +130,11 @@ export function registerAgain(env: Pick<Environment, "REGISTER_AGAIN">): Registe
 /** Returns the number of days of silence after which a machine's Node is removed; null for never. Throws if invalid. */
 export function removeSilentNodesDays(env: Pick<Environment, "REMOVE_SILENT_NODES_DAYS">): number | null {
   return wholeNumber("REMOVE_SILENT_NODES_DAYS", env.REMOVE_SILENT_NODES_DAYS, 0) || null;
+}
+
+/** Returns the address of the documentation, without a slash at its end; "" if there is none, or it is invalid. */
+export function docsUrl({ DOCS_URL = "" }: Pick<Environment, "DOCS_URL">): string {
+  return VARIABLES.DOCS_URL(DOCS_URL) === null ? DOCS_URL.replace(/\/+$/, "") : "";
 }
 
 /** Reports whether the Worker marks silent machines' Nodes. Any value but `off` means yes. */

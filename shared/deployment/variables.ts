@@ -63,6 +63,7 @@ export const VARIABLES = {
           `it is ${JSON.stringify(text)}, and counts as off`,
           `set it to ${PRIVATE_WEBHOOKS.join(", ")}`,
         ),
+  DOCS_URL: checkDocsUrl,
   ACCESS_TEAM: checkAccessTeam,
   ACCESS_AUD: (audience, configured) =>
     isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))
@@ -145,6 +146,16 @@ function checkKubeUrl(url: string): DeploymentFault | null {
   return scheme.toLowerCase() === "https" || isLoopback(host)
     ? null
     : warning("the token travels in plain text", "set it to the apiserver's https:// URL");
+}
+
+/** Checks the address of the documentation: the page links to it, so that no other scheme is accepted. */
+function checkDocsUrl(url: string): DeploymentFault | null {
+  return url === "" || /^https?:\/\/[^\s?#]+$/.test(url)
+    ? null
+    : failed(
+        "it is no address of a web site: the page has no links to the documentation",
+        'set it to the address of the documentation: "https://docs.example.com"',
+      );
 }
 
 /** Returns the check of a variable that is on or off. The Worker takes every other value for `otherwise`. */

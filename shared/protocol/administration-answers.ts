@@ -151,6 +151,8 @@ export const sessionSchema = z.object({
   ways: z.object({ secret: z.boolean(), access: z.boolean() }),
   /** The deployment's name; absent without an operator. */
   deployment: z.optional(z.string()),
+  /** The address of the documentation, without a slash at its end; absent without DOCS_URL. */
+  docs: z.optional(z.string()),
 });
 export type SessionAnswer = z.infer<typeof sessionSchema>;
 

@@ -2,6 +2,7 @@
 import { env } from "cloudflare:workers";
 import { describe, expect, it, test } from "vitest";
 import {
+  docsUrl,
   type Environment,
   gateway,
   gatewaySize,
@@ -214,6 +215,14 @@ describe("NODE_WATCH and MACHINE_METRICS", () => {
     const metrics = configured === undefined ? {} : { MACHINE_METRICS: configured };
     expect(isMachineMetricsOn(metrics)).toBe(expected);
   });
+});
+
+test.each([
+  [undefined, ""],
+  ["https://docs.example.com/rollcall/", "https://docs.example.com/rollcall"],
+  ["javascript:alert(1)", ""],
+])("DOCS_URL %j → the page links to %j", (configured, expected) => {
+  expect(docsUrl(configured === undefined ? {} : { DOCS_URL: configured })).toBe(expected);
 });
 
 describe("PRIVATE_WEBHOOKS", () => {

@@ -11,7 +11,7 @@ import type {
 } from "../../shared/protocol/administration-answers.ts";
 import { type SignIn } from "../../shared/protocol/administration-api.ts";
 import { FACTS_LIMITS, SESSION_LIMITS } from "../../shared/protocol/limits.ts";
-import { registry } from "../env.ts";
+import { docsUrl, registry } from "../env.ts";
 import { credentialOf, isCrossSite, type Operator, waysIn } from "../identity/operator.ts";
 import { digestOf } from "../identity/jwt.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
@@ -95,6 +95,7 @@ serve(sessionRoutes, "GET /v1/session", async (c) => {
       operator,
       ways: waysIn(c.env),
       ...(operator && { deployment: c.env.DEPLOYMENT }),
+      ...(operator && docsUrl(c.env) && { docs: docsUrl(c.env) }),
     } satisfies SessionAnswer);
   if (found.ok) {
     const refused = await refuseRole(c, found.value, true);

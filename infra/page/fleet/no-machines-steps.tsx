@@ -1,6 +1,6 @@
 // Draws the fleet view without machines: whether the Worker is ready for them, and how the first machine joins.
 import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
-import { CopyButton, joinCommand } from "../parts/command.tsx";
+import { CopyButton, joinCommand, MarkedText } from "../parts/command.tsx";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { Link } from "../parts/link.tsx";
@@ -27,14 +27,16 @@ export function NoMachinesSteps() {
             )}
           </li>
           <li>
-            Install <code>node-shim</code> on the machine, and have it join as root:
+            Install <code>node-shim</code> on the machine (<MarkedText text="docs/shim.md" />
+            ), and have it join as root:
             <div class="needs-command">
               <pre tabIndex={0}>{command}</pre>
               <CopyButton text={command} of="the command" />
             </div>
           </li>
           <li>
-            The machine appears within seconds. If it does not, <code>node-shim doctor</code> on it shows why.
+            If the token is not for the machine’s host name, add <code>--hostname-override NAME</code>. The
+            machine appears within seconds. If it does not, <code>node-shim doctor</code> on it shows why.
           </li>
         </ol>
       </section>
@@ -59,7 +61,11 @@ function FailedChecks() {
         {failed.map(({ check, message, cure }) => (
           <li key={check}>
             <strong>{check}</strong>: {message}
-            {cure !== undefined && <p>What to do: {cure}.</p>}
+            {cure !== undefined && (
+              <p>
+                What to do: <MarkedText text={cure} />.
+              </p>
+            )}
           </li>
         ))}
       </ul>

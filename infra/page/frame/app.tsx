@@ -2,23 +2,19 @@
 import { useComputed, useSignal, useSignalEffect } from "@preact/signals";
 import { Component, type ComponentChildren, type ComponentType, type RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
-import { apiserverFault } from "../../../shared/deployment/apiserver-fault.ts";
-import { activeMutes } from "../../../shared/fleet/active-mutes.ts";
-import type { ReadinessAnswer } from "../../../shared/protocol/operator-answers.ts";
-import type { MutesAnswer } from "../../../shared/protocol/receiver-answers.ts";
 import { pressed } from "../base/keys.ts";
 import { zoneName } from "../base/relative-time.ts";
 import { hrefOf, scrollBack, type ViewName, VIEWS } from "../base/places.ts";
 import { useStuckHeight } from "../base/stuck-height.ts";
 import { FleetView } from "../fleet/fleet-view.tsx";
 import { THEMES, usePage } from "../page.ts";
-import { usePolled } from "../parts/answer.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
 import { StateWord } from "../parts/state-word.tsx";
 import { Time } from "../parts/time.tsx";
+import { ApiserverBanner, ConnectionBanner, MutesBanner } from "./banners.tsx";
 import { SignIn, useLinkCode } from "./sign-in.tsx";
 
 export function App() {
@@ -95,7 +91,7 @@ function Frame() {
           <View />
         </DrawBoundary>
       </main>
-      <ZoneNote />
+      <Foot />
       <Messages />
       {isHelpOpen.value && <KeysHelp onClose={() => (isHelpOpen.value = false)} />}
     </div>
@@ -122,8 +118,21 @@ function Top({ deployment, onHelp }: { deployment: string; onHelp: () => void })
   );
 }
 
-/** Names the time zone of all times on the page. */
-const ZoneNote = () => <footer class="quiet zone">Times are in {zoneName(usePage().clock.peek())}.</footer>;
+/** Names the time zone of all times on the page, and links to the documentation if the deployment has its address. */
+function Foot() {
+  const { clock, session } = usePage();
+  const docs = session.docs();
+  return (
+    <footer class="quiet row foot">
+      <span>Times are in {zoneName(clock.peek())}.</span>
+      {docs !== undefined && (
+        <a href={`${docs}/`} target="_blank" rel="noreferrer">
+          Documentation
+        </a>
+      )}
+    </footer>
+  );
+}
 
 const PRODUCT = "rollcall";
 
@@ -294,72 +303,6 @@ function ConnectionSign() {
       <span class="dot" aria-hidden="true" />
       {kind}
     </span>
-  );
-}
-
-function ConnectionBanner() {
-  const { live } = usePage();
-  const connection = live.connection.value;
-  if (connection.kind === "live") return null;
-  const { fault } = connection;
-  if (connection.kind === "connecting") {
-    if (!fault) return null;
-    return (
-      <div class="notice notice-fault banner" role="alert">
-        The feed cannot be opened: {fault.message}. The page tries again.
-      </div>
-    );
-  }
-  return (
-    <div class="notice notice-warning banner">
-      {/* The age is outside the alert, because the age changes each second, and a screen reader would read each change of an alert. */}
-      <span role="alert">
-        <strong>Stale</strong>: no word from the Worker since <Time at={connection.sinceMs} form="absolute" />
-        . The page shows the fleet of that time
-        {fault ? `: ${fault.message}` : ""}.
-      </span>{" "}
-      <span class="quiet" aria-hidden="true">
-        (<Time at={connection.sinceMs} />)
-      </span>
-    </div>
-  );
-}
-
-/** Milliseconds between two checks of the apiserver. The Worker checks it at most every ten seconds. */
-const CHECK_EVERY_MS = 30_000;
-
-/** Draws the apiserver's fault: without the apiserver, the shown states and counts of machines may be old. */
-function ApiserverBanner() {
-  const { value } = usePolled<ReadinessAnswer>("/readyz", () => CHECK_EVERY_MS, 503);
-  const fault = value && apiserverFault(value);
-  if (!fault) return null;
-  return (
-    <div class="notice notice-warning banner" role="alert">
-      Since <Time at={fault.since} form="absolute" />, <strong>the apiserver {fault.text}</strong>. The
-      machines’ states and counts may be from then.{" "}
-      <Link href={hrefOf({ view: "deployment" })}>What to do</Link>
-    </div>
-  );
-}
-
-/** Draws the mutes that are on: without a banner, an operator would wait for alerts that do not come. */
-function MutesBanner() {
-  const { clock } = usePage();
-  const { value } = usePolled<MutesAnswer>("/v1/mutes", () => CHECK_EVERY_MS);
-  const mutes = value && activeMutes(value.mutes, clock.value);
-  if (!mutes) return null;
-  return (
-    <div class="notice notice-warning banner" role="status">
-      <strong>Muted</strong>: no alerts on{" "}
-      {mutes.shown.map(({ what, until, who }, index) => (
-        <span key={index}>
-          {index > 0 && "; "}
-          {what} until <Time at={until} form="absolute" />, by {who}
-        </span>
-      ))}
-      {mutes.more > 0 && `; ${mutes.more} more`}.{" "}
-      <Link href={hrefOf({ view: "notifications" })}>Notifications</Link>
-    </div>
   );
 }
 

@@ -13,6 +13,8 @@ export type Session =
       operator: NonNullable<SessionAnswer["operator"]>;
       /** The deployment's name. undefined if an earlier Worker answers. */
       deployment: string | undefined;
+      /** The address of the documentation. undefined if the deployment names none. */
+      docs: string | undefined;
     };
 
 /** Why the page asks for signing in again. `left`: the operator signed out here. null: this page had no session. */
@@ -41,15 +43,16 @@ export function sessionStore(
       if (session.value.kind !== "in" || isRefused) session.value = { kind: "unknown", fault: answer.error };
       return;
     }
-    const { operator, ways, deployment } = answer.value;
+    const { operator, ways, deployment, docs } = answer.value;
     const now: Session = operator
-      ? { kind: "in", operator, deployment }
+      ? { kind: "in", operator, deployment, docs }
       : { kind: "out", ways, why: endAfter(session.value) };
     // If the session has not changed, nothing is drawn again.
     if (JSON.stringify(now) !== JSON.stringify(session.value)) session.value = now;
   };
   return {
     session: session as ReadonlySignal<Session>,
+    docs: () => (session.value.kind === "in" ? session.value.docs : undefined),
     isAdmin: () => session.value.kind === "in" && session.value.operator.role === "admin",
     refresh,
     async signIn(credential: Credential): Promise<Result<null, RequestFault>> {

@@ -1,4 +1,5 @@
-// Draws commands: texts with commands that stand out, a button that copies a command, and a machine's join command.
+// Draws texts with commands that stand out and with links to the documentation, a button that copies a command, and a
+// machine's join command.
 import { useState } from "preact/hooks";
 import { later } from "../base/clock.ts";
 import { usePage } from "../page.ts";
@@ -7,14 +8,21 @@ interface MarkedTextProps {
   text: string;
   /** The machine's name, which replaces NAME in the text. Absent if NAME stays. */
   name?: string;
-  /** true if a machine may have written the text. Such texts get no copy buttons. */
+  /** true if a machine may have written the text. Such texts get no copy buttons and no links. */
   isOfMachine?: boolean;
 }
 
 export function MarkedText({ text, name, isOfMachine = false }: MarkedTextProps) {
+  const docs = usePage().session.docs();
   return (
     <>
       {markedParts(text, name).map((part, index) => {
+        if (part.page !== undefined && docs !== undefined && !isOfMachine)
+          return (
+            <a key={index} href={`${docs}/${part.page}.html`} target="_blank" rel="noreferrer">
+              {part.text}
+            </a>
+          );
         if (!part.isCommand) return part.text;
         if (isOfMachine || !isTyped(part)) return <code key={index}>{part.text}</code>;
         return (
@@ -31,9 +39,11 @@ export function MarkedText({ text, name, isOfMachine = false }: MarkedTextProps)
 interface MarkedPart {
   isCommand: boolean;
   text: string;
+  /** The page of the documentation that the part names: `apiserver` of `docs/apiserver.md`. */
+  page?: string;
 }
 
-/** Splits a text at its backticks, which enclose commands. `name` replaces NAME. */
+/** Splits a text at its backticks, which enclose commands, and at names of pages. `name` replaces NAME. */
 export function markedParts(text: string, name?: string): MarkedPart[] {
   return text
     .split("`")
@@ -41,8 +51,16 @@ export function markedParts(text: string, name?: string): MarkedPart[] {
       isCommand: index % 2 === 1,
       text: name === undefined ? part : part.replaceAll(/\bNAME\b/g, () => name),
     }))
+    .flatMap((part) => (part.isCommand ? part : pagesIn(part.text)))
     .filter((part) => part.text !== "");
 }
+
+const pagesIn = (text: string): MarkedPart[] =>
+  text.split(/(docs\/[\w-]+\.md)/).map((part, index) => ({
+    isCommand: false,
+    text: part,
+    ...(index % 2 === 1 && { page: part.slice("docs/".length, -".md".length) }),
+  }));
 
 const PROGRAMS = ["rollcall", "node-shim", "kubectl", "pgrep", "systemctl", "timedatectl"];
 

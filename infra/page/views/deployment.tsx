@@ -10,6 +10,7 @@ import type { ClusterHistoryAnswer, ReadinessAnswer } from "../../../shared/prot
 import { absolute, relative, type ZoneOffset } from "../base/relative-time.ts";
 import { usePage } from "../page.ts";
 import { AnsweredSection, useAnswer } from "../parts/answer.tsx";
+import { MarkedText } from "../parts/command.tsx";
 import { Check, ConfirmButton } from "../parts/form.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";
@@ -223,7 +224,11 @@ function CheckCard({ check, state, message, cure, since }: ShownCheck) {
           since <Time at={since} form="absolute" />
         </p>
       )}
-      {cure !== undefined && <p>What to do: {cure}</p>}
+      {cure !== undefined && (
+        <p>
+          What to do: <MarkedText text={cure} />
+        </p>
+      )}
     </li>
   );
 }

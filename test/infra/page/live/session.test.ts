@@ -46,6 +46,12 @@ describe("somebody has signed in, and it is asked again →", () => {
   });
 });
 
+it.each([undefined, "https://docs.example.com"])("the address of the documentation is %s", async (docs) => {
+  const { store } = storeOf(success({ operator: ANN, ways: WAYS, ...(docs && { docs }) }));
+  await store.refresh();
+  expect(store.docs()).toBe(docs);
+});
+
 it("a secret that is refused → said, and nobody is asked who looks", async () => {
   const { store, asked } = storeOf(failure(faultOf("forbidden")));
   expect(await store.signIn({ secret: "guessed" })).toMatchObject({ ok: false });

@@ -26,6 +26,15 @@ it("commands between backticks, with the machine's name for NAME", () => {
   expect(markedParts("What a machine says of its NAME")[0]?.text).toBe("What a machine says of its NAME");
 });
 
+it("names of pages, but not within a command", () => {
+  expect(markedParts("See docs/apiserver.md: `cat docs/page.md`")).toEqual([
+    { isCommand: false, text: "See " },
+    { isCommand: false, text: "docs/apiserver.md", page: "apiserver" },
+    { isCommand: false, text: ": " },
+    { isCommand: true, text: "cat docs/page.md" },
+  ]);
+});
+
 test.each([
   ["rollcall forget edge-7", true, true],
   ["kubectl uncordon edge-7", true, true],
