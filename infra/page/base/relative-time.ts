@@ -40,15 +40,10 @@ export function absolute(atMs: number, offset: ZoneOffset = localOffset): string
   return new Date(atMs + offset(atMs) * MINUTE).toISOString().slice(0, 19).replace("T", " ");
 }
 
-/** The format of the operator's zone, made once because making it is slow. */
-const OWN_ZONE = zoneFormat();
-
-function zoneFormat(timeZone?: string) {
-  return new Intl.DateTimeFormat("en", { timeZoneName: "short", timeZone });
-}
-
-/** Returns the name of a zone at a time, like `UTC` or `GMT+1`: the operator's zone, unless `timeZone` is given. */
-export function zoneName(atMs: number, timeZone?: string): string {
-  const parts = (timeZone === undefined ? OWN_ZONE : zoneFormat(timeZone)).formatToParts(atMs);
-  return parts.find(({ type }) => type === "timeZoneName")?.value ?? "";
+/** Returns the operator's zone at a time: `UTC`, `UTC+1`, `UTC-3:30`. The browser needs long for a zone's own name. */
+export function zoneName(atMs: number, offset: ZoneOffset = localOffset): string {
+  const minutes = offset(atMs);
+  if (minutes === 0) return "UTC";
+  const [hours, rest] = [Math.floor(Math.abs(minutes) / 60), Math.abs(minutes) % 60];
+  return `UTC${minutes < 0 ? "-" : "+"}${hours}${rest === 0 ? "" : `:${String(rest).padStart(2, "0")}`}`;
 }

@@ -61,9 +61,10 @@ describe("how long ago", () => {
 
 it.each([
   ["UTC", () => 0, "UTC", "2026-11-22 13:03:09"],
-  ["an hour ahead", () => 60, "GMT+1", "2026-11-22 14:03:09"],
+  ["an hour ahead", () => 60, "UTC+1", "2026-11-22 14:03:09"],
+  ["three and a half hours behind", () => -210, "UTC-3:30", "2026-11-22 09:33:09"],
 ])("when exactly, in the zone %s → one form of dates", (_, offset, name, text) => {
   const atMs = Date.parse("2026-11-22T13:03:09.500Z");
   expect(absolute(atMs, offset)).toBe(text);
-  expect(zoneName(atMs, name === "UTC" ? "UTC" : "Europe/Berlin")).toBe(name);
+  expect(zoneName(atMs, offset)).toBe(name);
 });
