@@ -2,11 +2,9 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { hasChromium } from "./chromium.ts";
-import { faultsOfLooks, focused } from "./page-looks.ts";
+import { focused } from "./page-looks.ts";
 import type { PageWorker } from "./page-worker.ts";
 import { signIn } from "./sign-in.ts";
-
-const VIEWS = ["approvals", "tokens", "audit", "notifications", "deployment", "day", "rollout"];
 
 describe.skipIf(!hasChromium)("the desk", () => {
   const open = pagesOfFile();
@@ -254,15 +252,4 @@ describe.skipIf(!hasChromium)("the desk", () => {
       await setting.waitFor();
       await page.context().setOffline(false);
     }));
-
-  it.each(VIEWS)("%s in light and dark, on a desk, a wide screen and a phone", (view) =>
-    open({ url: worker.url }, async (opened) => {
-      const { page } = opened;
-      await signIn(page, worker.adminSecret);
-      await page.goto(`/?view=${view}`);
-      await page.getByRole("heading", { level: 1 }).waitFor();
-      await expect.poll(() => page.getByText(/^Loading …$/).count()).toBe(0);
-      expect(await faultsOfLooks(opened)).toEqual([]);
-    }),
-  );
 });

@@ -3,9 +3,9 @@
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
-import { DESKTOP, hasChromium } from "./chromium.ts";
+import { hasChromium } from "./chromium.ts";
 import { testKeys } from "./fleet-keys.ts";
-import { columnOf, faultsOfLooks, moving, styleOf } from "./page-looks.ts";
+import { columnOf, moving, styleOf } from "./page-looks.ts";
 import type { PageWorker } from "./page-worker.ts";
 import { signIn } from "./sign-in.ts";
 
@@ -111,6 +111,43 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       expect(stdout.match(/^bulk-.*$/gm)?.toSorted()).toEqual(["bulk-1", "bulk-2"]);
     }));
 
+  it("two are selected → in maintenance until a time, as their rows and Nodes state; the first ends it in its own view", () =>
+    open({ url: worker.url }, async ({ page, accessibilityFaults }) => {
+      for (const number of [1, 2]) await worker.machineJoins(`maintained-${number}`);
+      await signIn(page, worker.adminSecret);
+      await page.goto("/?q=maintained-");
+      await row(page, "maintained-2").waitFor();
+      for (const number of [1, 2])
+        await page.getByRole("checkbox", { name: `Select maintained-${number}` }).click();
+      await page.getByRole("button", { name: "Maintenance …" }).click();
+      const dialog = page.getByRole("dialog", { name: "Maintenance: 2 machines" });
+      const begin = dialog.getByRole("button", { name: "Begin maintenance" });
+      const until = dialog.getByLabel("Until");
+      await until.fill("2020-01-01T12:00");
+      await dialog.getByText("Expected: a time in the next 30 days.").waitFor();
+      expect(await begin.isDisabled()).toBe(true);
+      expect(await accessibilityFaults()).toEqual([]);
+      await until.fill(`${new Date(Date.now() + 24 * 3600_000).toISOString().slice(0, 10)}T12:00`);
+      await dialog.getByLabel("Why").fill("new disk");
+      await begin.click();
+      await dialog.waitFor({ state: "detached" });
+      for (const number of [1, 2])
+        await row(page, `maintained-${number}`).getByText("in maintenance").waitFor();
+      await page.goto("/?machine=maintained-1");
+      await page.getByText(/In maintenance until \S+, by admin secret: new disk/).waitFor();
+      await page.getByRole("button", { name: "Maintenance …" }).first().click();
+      await page.getByRole("dialog").getByRole("button", { name: "End maintenance" }).click();
+      await page.getByText("Ready; nothing to do.").waitFor();
+      const { stdout } = await worker.rollcall([
+        "nodes",
+        "--condition",
+        "MaintenanceInProgress",
+        "-o",
+        "name",
+      ]);
+      expect(stdout.match(/^maintained-.*$/gm)).toEqual(["maintained-2"]);
+    }));
+
   it("the role view → the page offers nothing that the Worker would refuse: no checkbox, nothing to act with, no new token", () =>
     open({ url: worker.url }, async ({ page }) => {
       await worker.machineJoins("looked-at-1");
@@ -129,20 +166,17 @@ describe.skipIf(!hasChromium)("the fleet", () => {
 
   testKeys({ open, worker: () => worker });
 
-  it("its looks; on paper → the table and what needs attention, without navigation and tools", () =>
-    open({ url: worker.url }, async (opened) => {
-      const { page } = opened;
-      await worker.machineJoins("looks-1");
-      await worker.fault("looks-1", "not ready");
+  it("on paper → the table and what needs attention, without navigation and tools", () =>
+    open({ url: worker.url }, async ({ page }) => {
+      await worker.machineJoins("paper-1");
+      await worker.fault("paper-1", "not ready");
       await signIn(page, worker.adminSecret);
-      await page.goto("/?q=looks-1");
+      await page.goto("/?q=paper-1");
       await page.getByRole("heading", { name: "Needs attention" }).waitFor();
-      await row(page, "looks-1").getByText("Not ready", { exact: true }).waitFor();
-      expect(await faultsOfLooks(opened)).toEqual([]);
-      await page.setViewportSize(DESKTOP);
+      await row(page, "paper-1").getByText("Not ready", { exact: true }).waitFor();
       await page.emulateMedia({ media: "print" });
       await page.getByRole("navigation", { name: "Views" }).waitFor({ state: "hidden" });
-      const name = row(page, "looks-1").getByRole("link", { name: "looks-1" });
+      const name = row(page, "paper-1").getByRole("link", { name: "paper-1" });
       expect((await name.boundingBox())?.width).toBeGreaterThan(100);
       expect(await page.getByRole("heading", { name: "Needs attention" }).isVisible()).toBe(true);
       expect(await page.getByRole("searchbox").isVisible()).toBe(false);

@@ -1,39 +1,38 @@
 // Reads the looks of a page for its tests, as the browser has computed them.
 import type { Page } from "playwright-core";
-import { type OpenPage, PHONE, WIDE } from "./chromium.ts";
+import { DESKTOP, type OpenPage, PHONE, WIDE } from "./chromium.ts";
 
 /**
- * Lists the faults in the looks of the shown view, one in each line: axe's findings in either theme, on a phone, on a
- * wide screen and of a stale page, elements wider than the window, and moving elements. The window has a phone's size afterwards.
+ * Lists the faults in the looks of the shown view, one in each line: axe's findings at three widths, in either theme,
+ * live and stale, elements wider than the window, and moving elements.
  */
 export async function faultsOfLooks({ page, accessibilityFaults }: OpenPage): Promise<string[]> {
-  await page.emulateMedia({ colorScheme: "light" });
-  const faults = [...(await moving(page)), ...(await tooWide(page)), ...(await accessibilityFaults())];
-  await page.emulateMedia({ colorScheme: "dark" });
-  // The dark theme and a stale page differ only in colours, so axe checks only contrast.
-  for (const fault of await accessibilityFaults("color-contrast")) faults.push(`dark: ${fault}`);
-  for (const theme of ["dark", "light"] as const) {
-    await page.emulateMedia({ colorScheme: theme });
-    const connection = await setConnection(page, "stale");
-    for (const fault of await accessibilityFaults("color-contrast")) faults.push(`stale, ${theme}: ${fault}`);
-    await setConnection(page, connection);
+  const faults = await moving(page);
+  for (const viewport of [DESKTOP, WIDE, PHONE]) {
+    await page.setViewportSize(viewport);
+    const found = await tooWide(page);
+    for (const colorScheme of ["light", "dark"] as const) {
+      await page.emulateMedia({ colorScheme });
+      // The dark theme and a stale page differ only in colours, so axe checks only contrast there.
+      const rule = colorScheme === "dark" ? "color-contrast" : undefined;
+      for (const fault of await accessibilityFaults(rule)) found.push(`${colorScheme}, ${fault}`);
+      const connection = await setConnection(page, "stale");
+      for (const fault of await accessibilityFaults("color-contrast"))
+        found.push(`${colorScheme} and stale, ${fault}`);
+      await setConnection(page, connection);
+    }
+    for (const fault of found) faults.push(`${viewport.width} px: ${fault}`);
   }
-  // On a wide screen and in the dark theme, all rules.
-  await page.setViewportSize(WIDE);
-  await page.emulateMedia({ colorScheme: "dark" });
-  for (const fault of await accessibilityFaults()) faults.push(`wide and dark: ${fault}`);
-  faults.push(...(await tooWide(page)));
   await page.emulateMedia({ colorScheme: "light" });
-  await page.setViewportSize(PHONE);
-  for (const fault of await accessibilityFaults()) faults.push(`phone: ${fault}`);
-  return [...faults, ...(await tooWide(page))];
+  await page.setViewportSize(DESKTOP);
+  return faults;
 }
 
-/** Gives the page the looks of another state of its connection; returns the state before. */
+/** Gives the page the looks of another state of its connection; returns the state before. The sign-in has none. */
 function setConnection(page: Page, connection: string): Promise<string> {
   return page.evaluate<string>(`(() => {
-    const { dataset } = document.querySelector(".frame");
-    const before = dataset.connection;
+    const { dataset } = document.querySelector(".frame") ?? document.body;
+    const before = dataset.connection ?? "";
     dataset.connection = ${JSON.stringify(connection)};
     return before;
   })()`);
