@@ -4,7 +4,7 @@ import type { BulkProgress, BulksAnswer } from "../../../shared/protocol/adminis
 import { usePage } from "../page.ts";
 import { usePolled } from "../parts/answer.tsx";
 import { lazyView } from "../parts/lazy-view.tsx";
-import { MuteDialog } from "../parts/mute.tsx";
+import { MaintenanceDialog, MuteDialog } from "../parts/quiet.tsx";
 import type { BulkDialogProps } from "./bulk-dialog.tsx";
 import { bulkTitle, nextLookMs, progressText, shownBulks } from "./bulk-words.ts";
 
@@ -73,7 +73,8 @@ interface SelectedProps extends Omit<BulkBarProps, "onDone"> {
 function Selected({ selected, matching, onSelectAll, onClear, onAct }: SelectedProps) {
   const { live } = usePage();
   const isLive = live.connection.value.kind === "live";
-  const isMuting = useSignal(false);
+  const opened = useSignal<"mute" | "maintenance" | null>(null);
+  const close = () => (opened.value = null);
   const { size } = selected.value;
   if (size === 0) return null;
   const more = matching.filter((name) => !selected.value.has(name)).length;
@@ -91,12 +92,14 @@ function Selected({ selected, matching, onSelectAll, onClear, onAct }: SelectedP
       >
         Act on {size === 1 ? "it" : "them"} …
       </button>
-      <button type="button" disabled={!isLive} onClick={() => (isMuting.value = true)}>
+      <button type="button" disabled={!isLive} onClick={() => (opened.value = "mute")}>
         Mute …
       </button>
-      {isMuting.value && (
-        <MuteDialog machines={[...selected.value]} onClose={() => (isMuting.value = false)} />
-      )}
+      <button type="button" disabled={!isLive} onClick={() => (opened.value = "maintenance")}>
+        Maintenance …
+      </button>
+      {opened.value === "mute" && <MuteDialog machines={[...selected.value]} onClose={close} />}
+      {opened.value === "maintenance" && <MaintenanceDialog machines={[...selected.value]} onClose={close} />}
       {more > 0 && (
         <button type="button" onClick={onSelectAll}>
           Select all {matching.length.toLocaleString("en")}

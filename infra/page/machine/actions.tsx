@@ -6,7 +6,7 @@ import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { MarkedText } from "../parts/command.tsx";
 import { DialogButton, Field, FormDialog, useAct } from "../parts/form.tsx";
-import { MuteDialog } from "../parts/mute.tsx";
+import { MaintenanceDialog, MuteDialog } from "../parts/quiet.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { Senders } from "./key.tsx";
 import { ACT_NAMES, type ActName, MACHINE_ACTS } from "./machine-acts.ts";
@@ -35,6 +35,10 @@ export function ActionsSection({ machine, whole }: ActionsProps) {
           </DialogButton>
           <p>No alerts on this machine for a time. Its state is still shown.</p>
         </li>
+        <li>
+          <MaintenanceButton name={machine.name} />
+          <p>Work on this machine: no alerts until its end, and conditions of its Node state it.</p>
+        </li>
       </ul>
       <Acts acts={first} machine={machine} whole={whole} />
       <Fold title={`Others (${others.length})`}>
@@ -43,6 +47,12 @@ export function ActionsSection({ machine, whole }: ActionsProps) {
     </Section>
   );
 }
+
+export const MaintenanceButton = ({ name }: { name: string }) => (
+  <DialogButton label="Maintenance …">
+    {(close) => <MaintenanceDialog machines={[name]} onClose={close} />}
+  </DialogButton>
+);
 
 function Acts({ acts, machine, whole }: ActionsProps & { acts: readonly ActName[] }) {
   return (

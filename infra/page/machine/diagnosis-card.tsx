@@ -1,12 +1,13 @@
 // Draws the diagnosis of a machine: a sentence, the known details, and the remedy with buttons.
 import type { ComponentChildren } from "preact";
+import { MAINTENANCE_IN_PROGRESS } from "../../../shared/kubernetes/lifecycle-conditions.ts";
 import { hrefOf } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { Link } from "../parts/link.tsx";
 import { Moment } from "../parts/time.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { MarkedText } from "../parts/command.tsx";
-import { ActButton } from "./actions.tsx";
+import { ActButton, MaintenanceButton } from "./actions.tsx";
 import type { MachineDiagnosis, DiagnosisDetail, DiagnosisLink } from "./diagnosis.ts";
 import { goToSection, type WatchedMachine } from "./use-machine.ts";
 
@@ -41,9 +42,10 @@ const pairOf = ({ name, text, at }: DiagnosisDetail) =>
 
 function Todo({ machine, diagnosis: { todo, acts, link } }: DiagnosedProps) {
   const { session } = usePage();
-  const { whole, name } = machine;
+  const { whole, name, live } = machine;
   const buttons = whole && session.isAdmin() ? acts : [];
-  if (todo === "" && buttons.length === 0 && !link) return null;
+  const isMaintained = session.isAdmin() && live?.conditions[MAINTENANCE_IN_PROGRESS] === "True";
+  if (todo === "" && buttons.length === 0 && !link && !isMaintained) return null;
   return (
     <div class="machine-todo">
       {todo !== "" && (
@@ -64,6 +66,7 @@ function Todo({ machine, diagnosis: { todo, acts, link } }: DiagnosedProps) {
             />
           ))}
         {link && link !== "clones" && <Where link={link} machine={machine} />}
+        {isMaintained && <MaintenanceButton name={name} />}
       </div>
     </div>
   );
@@ -73,7 +76,7 @@ function Warnings({ machine, diagnosis: { warnings } }: DiagnosedProps) {
   const { session } = usePage();
   const { whole, name } = machine;
   return (
-    <ul class="machine-warnings" aria-label="To know besides">
+    <ul class="machine-warnings" aria-label="Warnings">
       {warnings.map(({ text, todo, acts, link }) => (
         <li key={text}>
           <span aria-hidden="true" class="machine-warning-sign">

@@ -44,7 +44,7 @@ function Fault({ machine: { name, fault, whole, again } }: { machine: WatchedMac
   if (!fault) return null;
   const isGone = fault.status === 404 && whole !== null;
   const what = isGone
-    ? `${name} is not there any more; what is shown was so before`
+    ? `${name} has been deleted; the page shows its last answer`
     : `${name} could not be read`;
   return <FaultNotice what={what} fault={fault} again={again} />;
 }

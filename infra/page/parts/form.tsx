@@ -17,11 +17,12 @@ export interface FieldProps {
   placeholder?: string;
   isLong?: boolean;
   isDisabled?: boolean;
-  isSecret?: boolean;
+  /** The type of the input; text if absent. */
+  type?: "password" | "datetime-local";
 }
 
 export function Field(props: FieldProps) {
-  const { label, hint, fault, value, onChange, placeholder, isLong, isDisabled, isSecret } = props;
+  const { label, hint, fault, value, onChange, placeholder, isLong, isDisabled, type } = props;
   const id = useId();
   const shared = {
     id,
@@ -39,8 +40,10 @@ export function Field(props: FieldProps) {
       <label for={id}>{label}</label>
       {isLong ? (
         <textarea {...shared} rows={3} />
-      ) : isSecret ? (
+      ) : type === "password" ? (
         <input {...shared} type="password" />
+      ) : type === "datetime-local" ? (
+        <input {...shared} type="datetime-local" />
       ) : (
         <input {...shared} type="text" />
       )}

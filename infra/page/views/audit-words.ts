@@ -31,7 +31,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "machine.refuse": "Enrolment refused",
   "node.register": "Registered again",
   "node.remove": "Node removed",
-  "node.set": "Machine set",
+  "node.set": "Machine changed",
   "node.believe": "Machine trusted again",
   "index.repair": "Index repaired",
   "rollout.set": "Rollout set",

@@ -19,7 +19,7 @@ import { CopyButton } from "../parts/command.tsx";
 import { Dialog } from "../parts/dialog.tsx";
 import { ConfirmButton, DialogButton, useAct } from "../parts/form.tsx";
 import { FaultNotice, Notice } from "../parts/notice.tsx";
-import { MuteDialog } from "../parts/mute.tsx";
+import { MuteDialog } from "../parts/quiet.tsx";
 import { Pairs } from "../parts/pairs.tsx";
 import { CardTable, type Column } from "../parts/table.tsx";
 import { Time } from "../parts/time.tsx";

@@ -187,7 +187,7 @@ function OfSomeMachines({ form, checked, hasAuthorization }: OfSomeMachinesProps
           label="Authorization"
           hint={`The header that the receiver requires. It is never shown again.${hasAuthorization ? " Empty: the stored one stays." : ""}`}
           {...checked("authorization")}
-          isSecret
+          type="password"
         />
       </div>
     </details>
