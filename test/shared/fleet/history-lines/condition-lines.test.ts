@@ -69,7 +69,11 @@ describe("a transition's line", () => {
   it.each([
     ["a field manager", "kubectl-edit", "kubectl-edit set Ready: True (R: m)"],
     ["no known field manager", null, "another writer set Ready: True (R: m)"],
-    ["a field manager that would look like a condition", "Ready: False", "another writer set Ready: True (R: m)"],
+    [
+      "a field manager that would look like a condition",
+      "Ready: False",
+      "another writer set Ready: True (R: m)",
+    ],
   ])("of a change by %s → names the writer first", (_, fieldManager, line) => {
     expect(byOthers("Ready: True (R: m)", fieldManager)).toBe(line);
   });
