@@ -24,21 +24,6 @@ export const DISAGREEMENTS: readonly Disagreement[] = [
     ],
   },
   {
-    what: "what only a kubelet of 1.37 accepts: its feature gates, `defaultPodSysctls`, further sysctls, `TieredReservation`",
-    kubelet: "a kubelet of 1.36 refuses it",
-    shim: "the shim accepts it",
-    why: "one file can serve kubelets of both releases",
-    configurations: [
-      "featureGates: { HugepageAwareEviction: false }",
-      "featureGates: { DefaultPodSysctls: true }",
-      'featureGates: { DefaultPodSysctls: true } | defaultPodSysctls: { net.ipv4.ip_forward: "1" }',
-      "allowedUnsafeSysctls: [kernel.domainname]",
-      "allowedUnsafeSysctls: [user.*]",
-      "memoryReservationPolicy: TieredReservation",
-      'showHiddenMetricsForVersion: "1.36"',
-    ],
-  },
-  {
     what: "`defaultPodSysctls` without its feature gate",
     kubelet: "a kubelet of 1.36 logs a warning; a kubelet of 1.37 refuses it",
     shim: "the shim refuses it",

@@ -101,9 +101,10 @@ try {
     };
     console.error(`${of === null ? "accepted" : `refused (${of.slice(0, 120)})`}: ${configuration.name}`);
   }
+} finally {
+  // After an error, --missing continues with the rest.
   const inOrder = CONFIGURATIONS.map(({ name }) => [name, recorded[name]]);
   writeFileSync(VERDICTS, `${JSON.stringify(Object.fromEntries(inOrder), null, 2)}\n`);
-} finally {
   await runtime.remove();
   putBack();
   rmSync(folder, { recursive: true, force: true });
