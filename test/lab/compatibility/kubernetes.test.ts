@@ -8,7 +8,8 @@ import { expect, test } from "vitest";
 import { commandsBelow, withOwn } from "../../house/page-commands.ts";
 import { nodesOf, readyOf, startMachines, until, withLocalFleet } from "../bench/local-fleet.ts";
 
-const MACHINES = 3;
+/** The simulated machines, in addition to this machine, as with `npm start -- --nodes 2`. */
+const SIMULATED = 2;
 const WITHIN_MS = 600_000;
 const assets = process.env["KUBEBUILDER_ASSETS"] ?? "";
 
@@ -17,8 +18,8 @@ test.skipIf(!existsSync(join(assets, "e2e.test")))(
   { timeout: 2 * WITHIN_MS },
   () =>
     withLocalFleet(async (fleet) => {
-      await startMachines(fleet, MACHINES);
-      const areReady = async () => (await nodesOf(fleet.admin)).filter(isReady).length === MACHINES;
+      await startMachines(fleet, SIMULATED);
+      const areReady = async () => (await nodesOf(fleet.admin)).filter(isReady).length === SIMULATED + 1;
       await until("all machines are ready", areReady, 500, WITHIN_MS);
       const [page = ""] = commandsBelow("infra/local/apiserver/README.md", "Kubernetes' own e2e tests");
       const commands = withOwn(page.slice(page.indexOf("kubectl")), {
