@@ -134,7 +134,7 @@ describe.skipIf(!hasChromium)("the fleet", () => {
       for (const number of [1, 2])
         await row(page, `maintained-${number}`).getByText("in maintenance").waitFor();
       await page.goto("/?machine=maintained-1");
-      await page.getByText(/In maintenance until \S+, by admin secret: new disk/).waitFor();
+      await page.getByText(/In maintenance until .+, by admin secret: new disk/).waitFor();
       await page.getByRole("button", { name: "Maintenance …" }).first().click();
       await page.getByRole("dialog").getByRole("button", { name: "End maintenance" }).click();
       await page.getByText("Ready; nothing to do.").waitFor();

@@ -9,6 +9,7 @@ import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
 import { simulatedFacts, type SimulatedFault, simulatedVitals } from "../../infra/local/simulated-machine.ts";
+import { VERSION } from "../../shared/version.ts";
 import { thisRun } from "../e2e/run-record.ts";
 
 /** Returns the default configuration, except that a pressure ends without a delay. `more` are further lines. */
@@ -157,7 +158,8 @@ function startReporting(
   let last = Promise.resolve();
   const reportNow = async (configuration: Configuration) => {
     const facts = simulatedFacts(index, configuration, { name, boots, fault: machine.fault });
-    const outcome = await post(facts, simulatedVitals(index, machine.fault));
+    const versions = facts.versions && { ...facts.versions, shim: VERSION };
+    const outcome = await post({ ...facts, versions }, simulatedVitals(index, machine.fault));
     if (!outcome.ok)
       throw new Error(`a report of ${machine.name} was not taken: ${requestFaultText(outcome.error)}`);
   };

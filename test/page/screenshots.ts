@@ -41,6 +41,8 @@ const VIEWS: readonly View[] = [
     shown: (page) => page.getByRole("textbox").first().waitFor(),
   },
   { name: "fleet", path: "/", shown: text(/shop-hamburg-2/) },
+  { name: "groups", path: "/?group=architecture", shown: text(/shop-hamburg-2/) },
+  { name: "maintenance", path: "/?machine=shop-leipzig-3", shown: text(/In maintenance/) },
   { name: "machine", path: "/?machine=shop-berlin-1", shown: bands },
   { name: "timeline", path: "/?machine=shop-berlin-2&range=2m", shown: bands },
   { name: "day", path: "/?view=day&group=architecture", shown: text(/^All/) },
@@ -99,6 +101,8 @@ async function populate(worker: PageWorker): Promise<void> {
   await worker.pressure("shop-berlin-1", true);
   await worker.fault("shop-leipzig-2", "not ready");
   await worker.anotherAsks("shop-bremen-1");
+  const maintenance = ["begin", "--until", "4h", "--comment", "new disk"];
+  await worker.rollcall(["node", "maintenance", "shop-leipzig-3", ...maintenance]);
   await worker.machineFallsSilent("shop-hamburg-2");
   const expected: FleetState[] = ["silent", "not-ready"];
   for (;;) {

@@ -91,26 +91,13 @@ const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => Componen
       {name}
     </Link>
   ),
-  state: ({ state, isUnschedulable, conditions }) => (
-    <>
-      <StateWord state={state} />
-      {conditions[MAINTENANCE_IN_PROGRESS] === "True" && (
-        <span class="quiet" title="An operator works on the machine: it causes no alert">
-          {" "}
-          in maintenance
-        </span>
-      )}
-      {isUnschedulable && (
-        <span class="quiet" title="The Node is cordoned: no new pods are scheduled onto it">
-          {" "}
-          cordoned
-        </span>
-      )}
-    </>
-  ),
+  state: ({ state }) => <StateWord state={state} />,
   since: ({ sinceMs }) => <Time at={sinceMs} form="since" />,
   conditions: (machine) => <Amiss machine={machine} />,
-  why: ({ why }) => (why ? <span title={why}>{why}</span> : null),
+  why: (machine) => {
+    const text = whyText(machine);
+    return text === "" ? null : <span title={text}>{text}</span>;
+  },
   version: ({ versions }) => versions.shim || NOT_KNOWN,
   address: ({ address }) => address || NOT_KNOWN,
   age: ({ createdMs }) => <Time at={createdMs} form="age" />,
@@ -133,6 +120,12 @@ const CELLS: Readonly<Record<FleetColumnName, (machine: FeedMachine) => Componen
     return known(bytes === null ? null : bytesText(bytes));
   },
 };
+
+/** Returns the operators' actions on the machine, and the reason of its state: `in maintenance; cordoned; …`. */
+const whyText = ({ why, isUnschedulable, conditions }: FeedMachine): string =>
+  [conditions[MAINTENANCE_IN_PROGRESS] === "True" && "in maintenance", isUnschedulable && "cordoned", why]
+    .filter(Boolean)
+    .join("; ");
 
 /** Draws the first wrong condition and the number of further ones. The tooltip lists all of them. */
 function Amiss({ machine: { conditions, why, state } }: { machine: FeedMachine }) {

@@ -1,6 +1,7 @@
 // Joins a machine's conditions from the Worker's last decision and from the Node of the apiserver.
 import { isInMaintenance, MAINTENANCE_IN_PROGRESS } from "../../../shared/kubernetes/lifecycle-conditions.ts";
 import { isWell } from "../../../shared/fleet/well-conditions.ts";
+import { absolute } from "../base/relative-time.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 
 export interface ConditionRow {
@@ -55,10 +56,7 @@ export function maintained<Found extends { severity: string; sentence: string }>
   conditions: readonly ConditionRow[],
 ): Found {
   if (!isInMaintenance(conditions)) return found;
-  const message = conditions.find(({ type }) => type === MAINTENANCE_IN_PROGRESS)?.message ?? "";
-  return {
-    ...found,
-    severity: "off",
-    sentence: `In maintenance${message && ` ${message}`}. ${found.sentence}`,
-  };
+  const { message = "" } = conditions.find(({ type }) => type === MAINTENANCE_IN_PROGRESS) ?? {};
+  const text = message.replace(/\d{4}-\d\d-\d\dT[\d:]+Z/, (time) => absolute(Date.parse(time)));
+  return { ...found, severity: "off", sentence: `In maintenance${text && ` ${text}`}. ${found.sentence}` };
 }

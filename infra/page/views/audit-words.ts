@@ -46,7 +46,7 @@ const WORDS: Readonly<Record<string, string>> = {
 export const auditWords = (what: string): string => WORDS[what] ?? what;
 
 /** Matches an ID of a session, a token or a key. A Node's name has no capital letter and no underscore. */
-const ID = /^(?=.*[A-Z_])[\w-]{24,43}$/;
+const ID = /^(?=.*[A-Z_])[\w-]{20,43}$/;
 
 /** Returns the beginning of an ID: `tUGkXTK9…`. Another text stays as it is. */
 export const shortId = (text: string): string => (ID.test(text) ? `${text.slice(0, 8)}…` : text);

@@ -84,7 +84,7 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
     head: "To what",
     class: "wrap",
     cell: ({ what, target }) =>
-      what.startsWith("machine.") && target !== "" ? (
+      /^(machine|node)\./.test(what) && target !== "" ? (
         <Link href={hrefOf({ machine: target })}>{target}</Link>
       ) : (
         <span title={target}>{shortId(target)}</span>

@@ -127,6 +127,11 @@ function Operators() {
   );
 }
 
+const WATCH: readonly Column<ClusterHistoryAnswer["entries"][number]>[] = [
+  { head: "When", class: "unbroken", cell: ({ at }) => <Time at={at} form="absolute" /> },
+  { head: "What", class: "wrap", cell: ({ text }) => text },
+];
+
 function ClusterLog() {
   const answer = useAnswer<ClusterHistoryAnswer>("/v1/cluster/history", { limit: "20" });
   return (
@@ -140,13 +145,7 @@ function ClusterLog() {
         entries.length === 0 ? (
           <p class="card">Nothing has happened.</p>
         ) : (
-          <ul class="card">
-            {entries.map(({ id, at, text }) => (
-              <li key={id}>
-                <Time at={at} />: {text}
-              </li>
-            ))}
-          </ul>
+          <CardTable label="Changes of the watch" rows={entries} columns={WATCH} keyOf={({ id }) => id} />
         )
       }
     </AnsweredSection>
@@ -249,16 +248,38 @@ const SESSIONS: readonly Column<ListedSession>[] = [
     isRowHead: true,
     cell: ({ who, isThis }) => (
       <>
-        {who} {isThis && <span class="tag">this one</span>}
+        {who} {isThis && <span class="tag">this&nbsp;one</span>}
       </>
     ),
   },
   { head: "Role", cell: ({ role }) => role },
-  { head: "Since", cell: ({ createdAt }) => <Time at={createdAt} /> },
-  { head: "Until", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
+  { head: "Since", class: "unbroken", cell: ({ createdAt }) => <Time at={createdAt} /> },
+  { head: "Until", class: "unbroken", cell: ({ expiresAt }) => <Time at={expiresAt} /> },
   { head: "From", cell: ({ address }) => address || "–" },
-  { head: "Browser", class: "wrap", cell: ({ browser }) => browser || "–" },
+  {
+    head: "Browser",
+    class: "wrap",
+    cell: ({ browser }) => <span title={browser}>{browserText(browser) || "–"}</span>,
+  },
 ];
+
+/** The words of a User-Agent. A browser's own word comes before those of the browsers that it claims to be. */
+const BROWSERS = [
+  ["Edg", "Edge"],
+  ["OPR", "Opera"],
+  ["Firefox", "Firefox"],
+  ["Chrome", "Chrome"],
+  ["Version", "Safari"],
+] as const;
+const SYSTEMS = ["Windows", "Android", "iPhone", "iPad", "Mac OS X", "CrOS", "Linux"];
+
+/** Returns a text like `Chrome 156, Linux` of a User-Agent; the whole User-Agent if it is not known. */
+export function browserText(userAgent: string): string {
+  const version = (word: string) => new RegExp(`${word}/(\\d+)`).exec(userAgent)?.[1];
+  const browser = BROWSERS.find(([word]) => version(word) !== undefined);
+  const system = SYSTEMS.find((each) => userAgent.includes(each));
+  return browser && system ? `${browser[1]} ${version(browser[0])}, ${system}` : userAgent;
+}
 
 /** Draws the sessions. An admin may end any of them. */
 function Sessions() {

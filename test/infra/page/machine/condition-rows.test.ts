@@ -1,4 +1,5 @@
 import { expect, it } from "vitest";
+import { absolute } from "../../../../infra/page/base/relative-time.ts";
 import { conditionRows, maintained } from "../../../../infra/page/machine/condition-rows.ts";
 import { conditionText } from "../../../../shared/fleet/well-conditions.ts";
 
@@ -43,11 +44,16 @@ it("set by others on the Node alone → shown as well", () => {
   expect(row && conditionText(row)).toBe("NetworkUnavailable is True: no route");
 });
 
+const UNTIL_MS = Date.UTC(2026, 0, 31, 12);
+
 it.each([
-  ["True", { severity: "off", sentence: "In maintenance until 16:00, by alice. Not reporting." }],
+  [
+    "True",
+    { severity: "off", sentence: `In maintenance until ${absolute(UNTIL_MS)}, by alice. Not reporting.` },
+  ],
   ["False", { severity: "bad", sentence: "Not reporting." }],
 ])("MaintenanceInProgress is %s → the diagnosis is %j", (status, expected) => {
-  const row = { type: "MaintenanceInProgress", status, message: "until 16:00, by alice" };
+  const row = { type: "MaintenanceInProgress", status, message: "until 2026-01-31T12:00:00Z, by alice" };
   const rows = conditionRows({ conditions: [row], summary: null, node: null });
   expect(maintained({ severity: "bad", sentence: "Not reporting." }, rows)).toEqual(expected);
 });

@@ -14,7 +14,7 @@ it("each action that the Worker records → words; an action of a newer Worker s
 it.each([
   ["a token's ID", "nQ8yBq3WwJmYv0bq1TtT1Bq5m8cFhKqvLr0mS2aBcDe", "nQ8yBq3W…"],
   ["a Node's name of 43 characters", "a".repeat(43), "a".repeat(43)],
-  ["a session's ID", "jtPQexeg8s4ulQdAgjs6KoAb", "jtPQexeg…"],
+  ["a session's ID", "7XrDfPgSr7mzcHTioZm84M", "7XrDfPgS…"],
   ["an operator", "alice@example.com", "alice@example.com"],
 ])("%s → %s", (_, text, short) => {
   expect(shortId(text)).toBe(short);
