@@ -138,6 +138,9 @@ async function joinedMachines(place: Place, apiserver: Apiserver): Promise<strin
   }
 }
 
+/** workerd waits for its sockets, also for those of other computers' machines and pages, which do not close them. */
+const WORKER_GRACE_MS = 500;
+
 async function startWorker(place: Place, { cluster }: Apiserver): Promise<string> {
   const { folder, root, flags, state, parts } = place;
   const port = await freePort("--worker-port", flags.workerPort, state.workerPort);
@@ -155,7 +158,7 @@ async function startWorker(place: Place, { cluster }: Apiserver): Promise<string
     macKeys: state.macKeys,
     adminSecretSha256: adminSecret(folder).sha256,
   });
-  const part = parts.start("worker", command, join(folder, "logs/worker.log"));
+  const part = parts.start("worker", command, join(folder, "logs/worker.log"), WORKER_GRACE_MS);
   const url = `http://127.0.0.1:${port}`;
   await untilReady(part, async () => (await fetch(`${url}/livez`)).ok);
   return url;

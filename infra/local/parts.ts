@@ -11,18 +11,19 @@ export interface Part {
   command: string[];
   logFile: string;
   process: ChildProcess;
+  /** Milliseconds from SIGTERM to SIGKILL. */
+  graceMs: number;
   /** Resolves when the process ends, with a text about its end. */
   ended: Promise<string>;
 }
 
 export interface Parts {
-  start: (name: string, command: string[], logFile: string) => Part;
+  start: (name: string, command: string[], logFile: string, graceMs?: number) => Part;
   running: () => readonly Part[];
   /** Stops all parts in the reverse order of their start. Afterwards no part can start. */
   stop: () => Promise<void>;
 }
 
-/** Milliseconds from SIGTERM to SIGKILL. */
 const GRACE_MS = 4000;
 
 /**
@@ -39,9 +40,9 @@ export function localParts(
   let stopping = false;
   let guard: Guard | undefined;
   return {
-    start(name, command, logFile) {
+    start(name, command, logFile, ownGraceMs = graceMs) {
       if (stopping) throw new Error("interrupted");
-      const part = startPart(name, command, logFile, detached);
+      const part = startPart({ name, command, logFile, graceMs: ownGraceMs }, detached);
       parts.push(part);
       guard ??= startGuard(graceMs);
       guard(part);
@@ -53,7 +54,7 @@ export function localParts(
     running: () => parts,
     async stop() {
       stopping = true;
-      for (const part of parts.toReversed()) await stopPart(part, graceMs);
+      for (const part of parts.toReversed()) await stopPart(part);
     },
   };
 }
@@ -95,7 +96,8 @@ function startGuard(graceMs: number): Guard {
   };
 }
 
-function startPart(name: string, command: string[], logFile: string, detached: boolean): Part {
+function startPart(given: Omit<Part, "process" | "ended">, detached: boolean): Part {
+  const { command, logFile } = given;
   const log = openSync(logFile, "a", 0o600);
   const child = spawn(command[0] as string, command.slice(1), { stdio: ["ignore", log, log], detached });
   closeSync(log);
@@ -105,10 +107,10 @@ function startPart(name: string, command: string[], logFile: string, detached: b
       resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`),
     );
   });
-  return { name, command, logFile, process: child, ended };
+  return { ...given, process: child, ended };
 }
 
-async function stopPart({ process: child, ended }: Part, graceMs: number): Promise<void> {
+async function stopPart({ process: child, ended, graceMs }: Part): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) return;
   child.kill("SIGTERM");
   const cancel = after(graceMs, () => child.kill("SIGKILL"));
