@@ -42,22 +42,29 @@ export async function makeDeb(
   tree: string,
   name: string,
 ): Promise<string> {
-  const deb = join(out, name);
   // Older releases of dpkg do not support zstd. With several threads, xz's output depends on the number of cores.
-  const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree, deb];
-  await run("dpkg-deb", flags, { SOURCE_DATE_EPOCH: String(epochSeconds) });
-  return deb;
+  const flags = ["--root-owner-group", "-Zxz", "--threads-max=1", "--build", tree];
+  return whole(join(out, name), (path) =>
+    run("dpkg-deb", [...flags, path], { SOURCE_DATE_EPOCH: String(epochSeconds) }),
+  );
+}
+
+/** Makes an archive under another name first: after an interruption, no archive is there that looks whole. */
+async function whole(path: string, make: (path: string) => Promise<unknown>): Promise<string> {
+  await make(`${path}.part`);
+  renameSync(`${path}.part`, path);
+  return path;
 }
 
 export async function packFolder(to: Destination, runtime: Runtime): Promise<string> {
   const name = folderName(runtime.architecture);
   const build = buildIn(to, name, runtime);
   fillFolder(build);
-  const tarball = join(to.out, `${name}.tar.gz`);
   const owner = ["--format=gnu", "--sort=name", "--owner=0", "--group=0", "--numeric-owner"];
   const flags = [...owner, `--mtime=@${to.epochSeconds}`, "--use-compress-program=gzip -9n"];
-  await run("tar", ["-cf", tarball, ...flags, "-C", join(build.tree, ".."), name]);
-  return tarball;
+  return whole(join(to.out, `${name}.tar.gz`), (path) =>
+    run("tar", ["-cf", path, ...flags, "-C", join(build.tree, ".."), name]),
+  );
 }
 
 function buildIn({ work, epochSeconds }: Destination, name: string, runtime: Runtime | undefined): Build {

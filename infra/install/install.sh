@@ -119,11 +119,13 @@ no_package() {
 
 # Sets form: the form of the installed shim. For a new installation, deb if the system has apt, otherwise tar.gz.
 find_form() {
-  form=tar.gz
-  if have dpkg-query && [ "$(dpkg-query -W -f '${db:Status-Status}' "$PACKAGE" 2> /dev/null)" = installed ]; then
+  form=tar.gz status=''
+  if have dpkg-query; then status=$(dpkg-query -W -f '${db:Status-Status}' "$PACKAGE" 2> /dev/null || true); fi
+  if [ "$status" = installed ]; then
     form=deb
   elif [ ! -d "$home" ] && [ -e "$root/etc/debian_version" ] && have apt-get; then
-    form=deb
+    # A package that was removed and not purged has the status config-files.
+    if [ "$action" = install ] || [ "${status:-not-installed}" != not-installed ]; then form=deb; fi
   fi
 }
 

@@ -239,6 +239,16 @@ describe("on a Debian or an Ubuntu", () => {
     expect(machine.calls()).toEqual([call]);
   });
 
+  test.each([
+    ["never installed", "exit 1", "  nothing: it is not here\n"],
+    ["removed and not purged", "echo config-files", "  the package rollcall-node-shim\n"],
+  ])("%s, and --uninstall --purge --dry-run → what is left", (_, query, listed) => {
+    machine.play("dpkg-query", query);
+    expect(machine.install("--uninstall", "--purge", "--dry-run").stdout).toBe(
+      `install.sh: would be removed:\n${listed}`,
+    );
+  });
+
   it("the .tar.gz was installed before → the .tar.gz is upgraded", () => {
     machine.put("opt/rollcall-node-shim/earlier/bin/node-shim");
     expect(install().code).toBe(0);
