@@ -10,6 +10,7 @@ import { leaveWorker } from "../commands/leave.ts";
 import { run, type RunFlags } from "../commands/run.ts";
 import { thisUpgradeHost, type UpgradeFlags, upgradeShim } from "../commands/upgrade.ts";
 import { loadNextKey, makeNextKey, storeNextEnrolment } from "../identity/identity.ts";
+import { missingFlags } from "../service/installed.ts";
 import { hasPackageUnit } from "../service/service.ts";
 import { EXIT, UNIT } from "../status/diagnoses.ts";
 import { requestFaultText } from "../worker-link/exchange.ts";
@@ -123,19 +124,22 @@ async function endWithAnswer(
 ): Promise<number> {
   const { show, clear } = progressLine(process.stderr, "waiting: ");
   const { diagnosis, isLast } = await firstAnswer(flags, isServiceStarted, show).finally(clear);
-  const next = hasPackageUnit("/")
-    ? `systemctl start ${UNIT}`
-    : ["install-service", "run"]
-        .map((command) => `\`${["node-shim", command, ...given].join(" ")}\``)
-        .join(", or ");
   const end = diagnosis.exitCode === EXIT.ready ? ", and the Node will not stay Ready" : "";
   const lines = [
     `node-shim: ${diagnosis.text}`,
     ...(diagnosis.cure === undefined ? [] : [`→ ${diagnosis.cure}`]),
-    ...(isLast ? [`→ nothing reports from now on${end}; next: ${next}`] : []),
+    ...(isLast ? [`→ nothing reports from now on${end}; next: ${nextStep("/", given)}`] : []),
   ];
   process.stderr.write(`${lines.join("\n")}\n`);
   return diagnosis.exitCode;
+}
+
+/** Returns the commands that start the shim with the flags that `join` was given. */
+export function nextStep(root: string, given: readonly string[]): string {
+  if (hasPackageUnit(root)) return missingFlags(root, given) ?? `systemctl start ${UNIT}`;
+  return ["install-service", "run"]
+    .map((command) => `\`${["node-shim", command, ...given].join(" ")}\``)
+    .join(", or ");
 }
 
 const JOIN_EXAMPLES = `
