@@ -76,6 +76,8 @@ describe("a transition's line", () => {
     ],
   ])("of a change by %s → names the writer first", (_, fieldManager, line) => {
     expect(byOthers("Ready: True (R: m)", fieldManager)).toBe(line);
+    // Earlier Workers take a line that begins with a condition's type for a decision of the machine.
+    expect(line).not.toMatch(/^[^\s:]+:/);
   });
 
   it.each([
