@@ -64,6 +64,13 @@ interface Waiting {
 
 const LOST = { comeBackInMs: 0, isPlanned: false };
 
+/**
+ * The time of the last answer that doubles the wait for the next answer, which is at most MOST_PATIENCE times as long. A
+ * busy Worker answers late, and a lost socket costs the Worker as much as many heartbeats.
+ */
+const DOUBLED_BY_MS = 2000;
+const MOST_PATIENCE = 4;
+
 export class GatewaySocket {
   readonly #parts: SocketParts;
   readonly #listener: SocketListener;
@@ -76,6 +83,10 @@ export class GatewaySocket {
   #waiting: Waiting | null = null;
   /** true if the Worker has answered the last ping. */
   #isPonged = false;
+  /** The time that the last answer took. */
+  #answerMs = 0;
+  /** The time until the next heartbeat, as the last answer set it; 0 after a report. A busy Worker puts heartbeats off. */
+  #nextInMs = 0;
   readonly #unasked: Pace;
 
   constructor(connection: WebSocketConnection, parts: SocketParts, listener: SocketListener) {
@@ -100,6 +111,7 @@ export class GatewaySocket {
     // With every report the Worker ends the lease loan, and with the loan the session.
     this.#quiet = null;
     this.#isReportWanted = false;
+    this.#nextInMs = 0;
     const frame = JSON.stringify({ type: "report", token, body } satisfies ReportFrame);
     if (Buffer.byteLength(frame) > LIMITS.bodyBytes) return null;
     const answer = await this.#exchange(frame, (frame) =>
@@ -121,7 +133,9 @@ export class GatewaySocket {
     if (beat === null) return null;
     return this.#exchange(session.heartbeat({ at, ...beat }), (frame) => {
       if (frame.type === "again") return null;
-      return frame.type === "answer" && session.answered(frame) ? frame.nextInMs : undefined;
+      if (frame.type !== "answer" || !session.answered(frame)) return undefined;
+      this.#nextInMs = frame.nextInMs;
+      return frame.nextInMs;
     });
   }
 
@@ -189,9 +203,11 @@ export class GatewaySocket {
         resolve(answer);
       };
       const cancel = this.#onceLate(connection);
+      const sentMs = this.#parts.clock.nowMs();
       const take = (frame: GatewayFrame) => {
         const answer = answerOf(frame);
         if (answer === undefined) return false;
+        this.#answerMs = this.#parts.clock.nowMs() - sentMs;
         this.#listener.answered();
         settle(answer);
         return true;
@@ -201,13 +217,21 @@ export class GatewaySocket {
     });
   }
 
+  /** Returns how many times as long as usual the next answer may take. Usually two heartbeats fit into `patienceMs`. */
+  #patience(): number {
+    const byAnswer = 1 + this.#answerMs / DOUBLED_BY_MS;
+    const byPutOff = (2 * this.#nextInMs) / this.#parts.patienceMs;
+    return Math.min(MOST_PATIENCE, Math.max(byAnswer, byPutOff));
+  }
+
   /**
    * Ends the socket if an answer stays away. If a ping has no answer either, the connection is stuck. If the ping has
    * one, the Worker is only busy: another connection would make it busier. Returns a function that cancels the end.
    */
   #onceLate(connection: WebSocketConnection): () => void {
     const { clock, deadlineMs, patienceMs, random } = this.#parts;
-    const leftMs = Math.max(0, patienceMs - deadlineMs);
+    const patience = this.#patience();
+    const leftMs = Math.max(0, patience * patienceMs - deadlineMs);
     const giveUp = () => {
       // The connection may be stuck, so the socket ends without a close frame.
       connection.terminate();
@@ -217,7 +241,7 @@ export class GatewaySocket {
       this.#isPonged = false;
       connection.ping();
       // The machines of a gateway that hangs report by HTTP at different times.
-      const forMs = Math.min(leftMs, (deadlineMs / 2) * (1 + random()));
+      const forMs = Math.min(leftMs, patience * (deadlineMs / 2) * (1 + random()));
       const decide = () => {
         if (!this.#isPonged) return giveUp();
         cancel = clock.timer(leftMs - forMs, giveUp);

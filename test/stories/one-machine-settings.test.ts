@@ -284,7 +284,7 @@ const renewalsBy = (putLease: PutLease, nowMs: () => number) =>
     putLease,
     counters: new GatewayCounters(0),
     capacity: { note: () => undefined, noteLate: () => undefined },
-    lateness: { ms: 0 },
+    lateness: { isBusy: false, calmMs: Infinity },
     timer: () => () => undefined,
     nowMs,
   });

@@ -9,9 +9,10 @@ import { Capacity } from "./capacity.ts";
 import type { GatewayStatus } from "./counters.ts";
 import { Endings, type GatewayParts, type GatewaySurroundings } from "./endings.ts";
 import { Heartbeats } from "./heartbeats.ts";
+import { WHILE_BUSY } from "./lateness.ts";
 import { endLoan, returnedLoan } from "./lease.ts";
 import { Members } from "./members.ts";
-import { dueMs, Reports } from "./reports.ts";
+import { beatEveryMs, dueMs, Reports } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";
 
 export const WATCH_LIMITS = {
@@ -190,7 +191,8 @@ export class Gateway {
 
   /** Returns when the socket's machine counts as silent. A busy isolate reads its last heartbeats late. */
   #silentFromMs(socket: HeldSocket): number {
-    return dueMs(socket) + this.#in.lateness.ms;
+    const { ms, isBusy } = this.#in.lateness;
+    return dueMs(socket) + ms + (isBusy ? WHILE_BUSY.silence * beatEveryMs(socket) : 0);
   }
 
   /** Closes a socket without an accepted report. A busy Worker causes such sockets, so their machines spread. */

@@ -35,8 +35,10 @@ export interface BeatSituation {
   isReporting: boolean;
   /** true if a request to the apiserver may begin. */
   mayAsk: boolean;
-  /** How late the isolate reads heartbeats; 0 if it is not busy. */
+  /** How late the isolate reads heartbeats; 0 if it is not late. */
   lateMs: number;
+  /** The time since which the isolate is not busy any more; 0 while it is busy. */
+  calmMs: number;
   nowMs: number;
 }
 
@@ -57,10 +59,10 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
   if (!session) return again("no session");
   const { held } = session;
   const sinceAnswerMs = nowMs - session.answeredMs;
-  const isLate = sinceAnswerMs > held.loan.leaseMs;
+  const isLate = sinceAnswerMs > (situation.calmMs === 0 ? WHILE_BUSY.leases : 1) * held.loan.leaseMs;
   if (!situation.isAuthentic || heartbeat.n !== session.n + 1 || isLate) return again("not fresh");
   if (situation.isReporting) return again("over");
-  if (isOver(held, nowMs, situation.lateMs > 0)) return again("over");
+  if (isOver(held, nowMs, situation.calmMs)) return again("over");
   const vitals = expanded(heartbeat, held.loan.vitals);
   const skewMs = heartbeat.at - nowMs;
   // This check precedes `early`: a machine sends a changed value at once, and the gateway must not drop that value.
@@ -83,6 +85,12 @@ export function decideBeat(heartbeat: HeartbeatFrame, situation: BeatSituation):
 function beatEveryMs({ loan: { intervalMs, leaseMs } }: HeldLoan, lateMs: number): number {
   const { putOff, heartbeat } = WHILE_BUSY;
   return Math.max(intervalMs, Math.min(intervalMs + putOff * lateMs, heartbeat * leaseMs));
+}
+
+/** Returns the time until the next heartbeat in a busy isolate: heartbeats that waited together must not come together. */
+function spreadBeatInMs(held: HeldLoan, lateMs: number, random: () => number): number {
+  const spread = 1 - WHILE_BUSY.spread * random();
+  return Math.max(held.loan.intervalMs, Math.round(spread * beatEveryMs(held, lateMs)));
 }
 
 /** Returns the least time between two renewals. A busy isolate renews no lease that lasts until the next heartbeat. */
@@ -178,6 +186,7 @@ export class Heartbeats {
       isReporting: socket.reporting > 0,
       mayAsk: this.#renewals.suspension.mayAsk(nowMs),
       lateMs: this.#in.lateness.ms,
+      calmMs: this.#in.lateness.calmMs,
       nowMs,
     });
   }
@@ -208,8 +217,9 @@ export class Heartbeats {
     }
     const renewed = await renewing;
     if (renewed === "lost") return this.#again(socket, "lease");
-    if (renewed === "over" || (renewed === "late" && isNextTooLate(session.held, nowMs())))
-      return this.#again(socket, "over");
+    // A busy isolate has waited for itself, and a report would make it busier.
+    const isTooLate = renewed === "late" && !lateness.isBusy && isNextTooLate(session.held, nowMs());
+    if (renewed === "over" || isTooLate) return this.#again(socket, "over");
     // The next heartbeat must come sooner, because two heartbeat intervals without a renewal would be too long.
     if (renewed === "suspended") return this.#answer(socket, session, "notAsked");
     return this.#answer(socket, session, session.held.isFailing ? (isDue ? "failed" : "notAsked") : null);
@@ -235,9 +245,11 @@ export class Heartbeats {
     session.answeredMs = nowMs();
     const { loan, heardMs } = session.held;
     session.nextInMs =
-      missed && heardMs !== null && lateness.ms === 0
-        ? soonerBeatInMs(loan.intervalMs, missed, session.answeredMs - heardMs, random)
-        : nextBeatInMs(beatEveryMs(session.held, lateness.ms), random);
+      lateness.ms > 0
+        ? spreadBeatInMs(session.held, lateness.ms, random)
+        : missed && heardMs !== null
+          ? soonerBeatInMs(loan.intervalMs, missed, session.answeredMs - heardMs, random)
+          : nextBeatInMs(loan.intervalMs, random);
     const { n, nextInMs } = session;
     held.send(socket, { type: "answer", n, nonce: session.nonce, nextInMs });
   }

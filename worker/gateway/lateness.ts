@@ -12,17 +12,30 @@ const MOST_MS = 20_000;
 /** An isolate that was busy counts as busy for some time, since the machines send less meanwhile. */
 const HALVED_MS = 10_000;
 
+/** The time after its last lateness in which an isolate still counts as busy: the leases must be renewed first. */
+const RECOVERY_MS = 60_000;
+
 /** What a busy isolate does. It thus answers all machines, and renews leases as fast as it can. */
 export const WHILE_BUSY = {
   /** The lateness of which each second puts off the next heartbeat by this many seconds. */
   putOff: 9,
   /** The share of the lease duration that at most passes between two heartbeats. */
   heartbeat: 0.7,
+  /** The share of the time between two heartbeats that is random. */
+  spread: 0.4,
   /** The share of the lease duration after which a lease must be renewed. */
   renewal: 0.8,
-  /** The lease durations without a renewal after which a loan ends: a report would make the isolate busier. */
+  /** The intervals for which a silent machine's socket stays longer: a machine may wait so long for a busy Worker. */
+  silence: 4,
+  /**
+   * The lease durations without a renewal after which a loan ends, and without a heartbeat after which the next one is not
+   * fresh: a report would make the isolate busier.
+   */
   leases: 3,
-  /** The factor of the longest duration of a loan, whose end is a periodic report. */
+  /**
+   * The factor of the longest duration of a loan, whose end is a periodic report. Afterwards the factor falls to 1 within
+   * this duration, so that the reports that were put off do not come together.
+   */
   quiet: 2,
   /** The time limit of a PUT, whose answer the isolate reads late. */
   putMs: 20_000,
@@ -34,6 +47,8 @@ export class Lateness {
   /** The largest median, halved in each HALVED_MS. */
   #peakMs = 0;
   #notedMs = 0;
+  /** The last time at which a heartbeat was noted in a late isolate. */
+  #lateMs = Number.NEGATIVE_INFINITY;
 
   constructor(
     nowMs: () => number, // typically currentMs
@@ -49,12 +64,23 @@ export class Lateness {
     this.#delays.shift();
     this.#peakMs = Math.max(median, this.#leftMs());
     this.#notedMs = this.#nowMs();
+    if (this.#peakMs >= LEAST_MS) this.#lateMs = this.#notedMs;
   }
 
-  /** The lateness in milliseconds; 0 if the isolate is not busy. */
+  /** The lateness in milliseconds; 0 if the isolate is not late. */
   get ms(): number {
     const leftMs = this.#leftMs();
     return leftMs >= LEAST_MS ? leftMs : 0;
+  }
+
+  /** true if the isolate is late, or was late in the last minute. */
+  get isBusy(): boolean {
+    return this.calmMs === 0;
+  }
+
+  /** The time since which the isolate is not busy any more; Infinity if it was never busy. */
+  get calmMs(): number {
+    return Math.max(0, Math.abs(this.#nowMs() - this.#lateMs) - RECOVERY_MS);
   }
 
   #leftMs(): number {

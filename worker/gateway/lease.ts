@@ -87,14 +87,15 @@ export function lastRenewalMs({ renewedMs, receivedMs }: HeldLoan): number {
 
 /**
  * Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured.
- * `isBusy`: true if the isolate is busy.
+ * `calmMs`: the time since which the isolate is not busy any more.
  */
-export function isOver(held: HeldLoan, nowMs: number, isBusy: boolean): boolean {
+export function isOver(held: HeldLoan, nowMs: number, calmMs: number): boolean {
   const { loan, receivedMs, askedMs, heardMs } = held;
   if (held.isEnded || nowMs < Math.max(receivedMs, askedMs ?? 0, heardMs ?? 0)) return true;
-  const { leases, quiet } = isBusy ? WHILE_BUSY : { leases: 1, quiet: 1 };
+  const leases = calmMs === 0 ? WHILE_BUSY.leases : 1;
   // A drop-in's condition expires on time.
-  const longestMs = (loan.quiet.remaining ? 1 : quiet) * loan.quietForMs;
+  const laterMs = loan.quiet.remaining ? 0 : Math.max(0, loan.quietForMs - calmMs);
+  const longestMs = loan.quietForMs + (WHILE_BUSY.quiet - 1) * laterMs;
   return nowMs - receivedMs >= longestMs || nowMs - lastRenewalMs(held) >= leases * loan.leaseMs;
 }
 

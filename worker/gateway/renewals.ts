@@ -2,7 +2,7 @@
 import { nextRenewTime } from "../../shared/node/lease.ts";
 import type { Timer } from "../clock.ts";
 import type { GatewayCounters } from "./counters.ts";
-import { WHILE_BUSY } from "./lateness.ts";
+import { type Lateness, WHILE_BUSY } from "./lateness.ts";
 import {
   type HeldLoan,
   isOver,
@@ -31,7 +31,7 @@ interface RenewalDependencies {
   /** Measures the PUTs. */
   capacity: { note: (tookMs: number, intervalMs: number) => void; noteLate: () => void };
   /** The lateness of the isolate. The PUTs of a busy isolate show nothing about the apiserver. */
-  lateness: { readonly ms: number };
+  lateness: Pick<Lateness, "isBusy" | "calmMs">;
   /** Typically the object's timer. */
   timer: Timer;
   /** Returns the current time in milliseconds. Typically currentMs. */
@@ -75,7 +75,7 @@ export class Renewals {
       return "late";
     }
     try {
-      if (isOver(loan, nowMs(), this.#isBusy)) return "over";
+      if (isOver(loan, nowMs(), this.#in.lateness.calmMs)) return "over";
       if (!this.suspension.mayAsk(nowMs())) return "suspended";
       const putting = this.#put(loan);
       const renewing = putting.then(() => undefined);
@@ -90,7 +90,7 @@ export class Renewals {
   }
 
   get #isBusy(): boolean {
-    return this.#in.lateness.ms > 0;
+    return this.#in.lateness.isBusy;
   }
 
   /** Resolves to true with a free slot; to false if the loan has ended, or the wait was too long. */

@@ -270,6 +270,48 @@ describe("a late answer", () => {
     expect(await socket.report(REPORT)).toBeNull();
   });
 
+  test.each<[situation: string, pongs: boolean, answerMs: number, givenUpMs: number]>([
+    [
+      "no answer to a ping, and the answer before took 2 s → given up after twice the time",
+      false,
+      2000,
+      18_000,
+    ],
+    ["an answer to a ping, and the answer before took 2 s → after twice the patience", true, 2000, 40_000],
+    [
+      "an answer to a ping, and the answer before took 6 s → after four times the patience",
+      true,
+      6000,
+      80_000,
+    ],
+    ["the answer before took longer → not later than that", true, 12_000, 80_000],
+  ])("%s", async (_, pongs, answerMs, givenUpMs) => {
+    test_ = socketOnTest({ pongs });
+    const { socket, clock, receives, ends } = test_;
+    const before = socket.report(REPORT);
+    await clock.pass(answerMs);
+    receives(ACCEPTED);
+    await before;
+    const answer = socket.heartbeat(OTHER, 0);
+    await clock.pass(givenUpMs - 1);
+    expect(ends).toEqual([]);
+    await clock.pass(1);
+    expect([await answer, ends.length]).toEqual([null, 1]);
+  });
+
+  it("and the answer before put the heartbeat off by 28 s → given up after 2.8 times the patience", async () => {
+    test_ = socketOnTest({ pongs: true });
+    const { socket, clock, receives, ends } = await withSession();
+    const before = socket.heartbeat(OTHER, 0);
+    receives({ type: "answer", n: 1, nonce: "m".repeat(22), nextInMs: 28_000 });
+    await before;
+    void socket.heartbeat(OTHER, 0);
+    await clock.pass(55_999);
+    expect(ends).toEqual([]);
+    await clock.pass(1);
+    expect(ends).toHaveLength(1);
+  });
+
   it("and a lease shorter than the deadline → given up at the deadline", async () => {
     test_ = socketOnTest({ pongs: true, patienceMs: 2000 });
     const answer = test_.socket.report(REPORT);

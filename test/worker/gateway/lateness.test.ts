@@ -15,12 +15,12 @@ import {
 } from "../support/made-up-gateway.ts";
 
 /** Returns the lateness after heartbeats with these delays, and after `laterMs`. */
-function latenessAfter(delaysMs: readonly number[], laterMs = 0): number {
+function latenessAfter(delaysMs: readonly number[], laterMs = 0): Lateness {
   let nowMs = START_MS;
   const lateness = new Lateness(() => nowMs);
   for (const delayMs of delaysMs) lateness.note(delayMs);
   nowMs += laterMs;
-  return Math.round(lateness.ms);
+  return lateness;
 }
 
 const of = (count: number, delayMs: number) => Array.from({ length: count }, () => delayMs);
@@ -40,7 +40,18 @@ test.each<[situation: string, latenessMs: number, delaysMs: number[], laterMs?: 
   ["late until twenty-one seconds ago", 0, of(21, 4000), 21_000],
   ["the clock was put back meanwhile", 2000, of(21, 4000), -10_000],
 ])("%s → a lateness of %d ms", (_, latenessMs, delaysMs, laterMs) => {
-  expect(latenessAfter(delaysMs, laterMs)).toBe(latenessMs);
+  expect(Math.round(latenessAfter(delaysMs, laterMs).ms)).toBe(latenessMs);
+});
+
+test.each<[situation: string, calmMs: number, delaysMs: number[], laterMs: number]>([
+  ["late", 0, of(21, 4000), 0],
+  ["late until a minute ago: leases are still to be renewed", 0, of(21, 4000), 60_000],
+  ["late until a little more than a minute ago", 1, of(21, 4000), 60_001],
+  ["late, by a clock that was put back by more than a minute", 1, of(21, 4000), -60_001],
+  ["never late", Infinity, of(100, 999), 0],
+])("an isolate that was %s → not busy since %d ms", (_, calmMs, delaysMs, laterMs) => {
+  const lateness = latenessAfter(delaysMs, laterMs);
+  expect([lateness.calmMs, lateness.isBusy]).toEqual([calmMs, calmMs === 0]);
 });
 
 test.each([
@@ -49,7 +60,9 @@ test.each([
 ])("a gateway with %s → notes the delays of heartbeats: %#", (_, count, times) =>
   inGateway(async (made) => {
     const noted: number[] = [];
-    made.live({ lateness: { ms: 0, note: (delayMs) => void noted.push(delayMs) } });
+    made.live({
+      lateness: { ms: 0, isBusy: false, calmMs: Infinity, note: (delayMs) => void noted.push(delayMs) },
+    });
     const sockets: MachineSocket[] = [];
     for (let at = 0; at < count; at++) sockets.push(await made.connected(`edge-${at}`));
     await made.beat(sockets[0]!);
@@ -58,9 +71,12 @@ test.each([
 );
 
 const LATE_MS = 4000;
-const busy = (made: MadeUpGateway) => made.live({ lateness: { ms: LATE_MS, note: () => undefined } });
+const busy = (made: MadeUpGateway) =>
+  made.live({ lateness: { ms: LATE_MS, isBusy: true, calmMs: 0, note: () => undefined } });
 const nextInMs = ({ last }: MachineSocket) => (last?.type === "answer" ? last.nextInMs : last?.type);
 const LONGEST_MS = WHILE_BUSY.heartbeat * LEASE_MS;
+/** The time until the next heartbeat for the random number of these tests. */
+const USUAL_MS = (1 - WHILE_BUSY.spread / 2) * LONGEST_MS;
 
 describe("a busy isolate", () => {
   it("answers a heartbeat before its PUT ends, and asks for the next one later", () =>
@@ -68,7 +84,7 @@ describe("a busy isolate", () => {
       busy(made);
       made.onPut = () => new Promise(() => undefined);
       const socket = await made.connected("edge-1");
-      expect([await made.beat(socket), nextInMs(socket)]).toEqual(["answer", 0.96 * LONGEST_MS]);
+      expect([await made.beat(socket), nextInMs(socket)]).toEqual(["answer", USUAL_MS]);
       expect(made.puts).toEqual(["edge-1"]);
     }));
 
@@ -76,7 +92,7 @@ describe("a busy isolate", () => {
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
       await made.beat(socket);
-      made.live({ lateness: { ms: 1000, note: () => undefined } });
+      made.live({ lateness: { ms: 1000, isBusy: true, calmMs: 0, note: () => undefined } });
       await made.report(socket);
       for (const afterMs of [INTERVAL_MS, INTERVAL_MS, INTERVAL_MS]) await made.beat(socket, { afterMs });
       expect(made.puts).toHaveLength(3);
@@ -89,7 +105,7 @@ describe("a busy isolate", () => {
       const [one, other] = [await made.connected("edge-1"), await made.connected("edge-2")];
       await made.beat(one);
       await made.beat(other, { afterMs: 0 });
-      expect([made.puts, nextInMs(other)]).toEqual([["edge-1", "edge-2"], 0.96 * LONGEST_MS]);
+      expect([made.puts, nextInMs(other)]).toEqual([["edge-1", "edge-2"], USUAL_MS]);
     }));
 
   it("a PUT finds that another writer has the lease → the next heartbeat is answered with again", () =>
@@ -128,12 +144,12 @@ describe("a busy isolate", () => {
     }),
   );
 
-  it("a machine sends nothing more → silent three intervals after its next heartbeat's time, and the lateness", () =>
+  it("a machine sends nothing more → silent seven intervals after its next heartbeat's time, and the lateness", () =>
     inGateway(async (made) => {
       busy(made);
       const socket = await made.connected("edge-1");
       await made.beat(socket);
-      await made.pass(0.96 * LONGEST_MS + 2 * INTERVAL_MS + LATE_MS - 1);
+      await made.pass(USUAL_MS + 6 * INTERVAL_MS + LATE_MS - 1);
       expect(made.woken).toEqual(["edge-1 report"]);
       await made.pass(1000);
       expect(made.woken).toEqual(["edge-1 report", "edge-1 ended"]);

@@ -182,4 +182,16 @@ describe("a PUT that waits", () => {
       expect(wasPut(made, name)).toBe(false);
     }),
   );
+
+  it("too long, while the isolate becomes busy → answered: a report would make it busier", () =>
+    inGateway(async (made) => {
+      const lateness = { ms: 0, isBusy: false, calmMs: Infinity, note: () => undefined };
+      made.live({ lateness });
+      const { answered, release } = await waiting(made);
+      Object.assign(lateness, { ms: 4000, isBusy: true, calmMs: 0 });
+      made.nowMs += PUT_WAITS_MS;
+      await pass(PUT_WAITS_MS);
+      expect(await answered).toBe("answer");
+      await release();
+    }));
 });

@@ -39,6 +39,7 @@ const SITUATION: BeatSituation = {
   isReporting: false,
   mayAsk: true,
   lateMs: 0,
+  calmMs: Infinity,
   nowMs: NOW,
 };
 const RENEW = { kind: "take", vitals: VITALS, skewMs: 0, renewal: "due" };
@@ -56,6 +57,16 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
     ["an n that leaves one out", again("not fresh"), {}, { n: 6 }],
     ["a lease duration after the answer", RENEW, { session: session({ answeredMs: NOW - LEASE_MS }) }],
     ["later than that", again("not fresh"), { session: session({ answeredMs: NOW - LEASE_MS - 1 }) }],
+    [
+      "three lease durations after the answer of an isolate that was busy",
+      RENEW,
+      { calmMs: 0, session: session({ answeredMs: NOW - 3 * LEASE_MS }) },
+    ],
+    [
+      "later than that, too",
+      again("not fresh"),
+      { calmMs: 0, session: session({ answeredMs: NOW - 3 * LEASE_MS - 1 }) },
+    ],
     [
       "another MAC, while a report is under way",
       again("not fresh"),
@@ -153,13 +164,27 @@ test.each<[situation: string, outcome: object, more: Partial<BeatSituation>, bea
 });
 
 describe("the duration of a loan", () => {
-  const at = (atMs: number, held: HeldLoan) =>
+  const at = (atMs: number, held: HeldLoan, calmMs = Infinity) =>
     decideBeat(
       { ...BEAT, at: atMs },
-      { ...SITUATION, session: session({ answeredMs: atMs - 9600, held }), nowMs: atMs },
+      { ...SITUATION, calmMs, session: session({ answeredMs: atMs - 9600, held }), nowMs: atMs },
     ).kind;
 
-  it.each<[string, HeldLoan, number]>([
+  const QUIET_MS = 20_000;
+  it.each<[string, HeldLoan, endMs: number, calmMs?: number]>([
+    ["twice as long in a busy isolate", heldWith({}, { quietForMs: QUIET_MS }), START_MS + 2 * QUIET_MS, 0],
+    [
+      "half as long again when the isolate is not busy for half of the time",
+      heldWith({}, { quietForMs: QUIET_MS }),
+      START_MS + 1.5 * QUIET_MS,
+      QUIET_MS / 2,
+    ],
+    [
+      "as it says when the isolate is not busy for that time",
+      heldWith({}, { quietForMs: QUIET_MS }),
+      START_MS + QUIET_MS,
+      QUIET_MS,
+    ],
     ["as it says", heldWith({}, { quietForMs: 25_000 }), START_MS + 25_000],
     ["a lease duration from its receipt, where nothing is renewed", heldWith(), START_MS + LEASE_MS],
     [
@@ -172,7 +197,7 @@ describe("the duration of a loan", () => {
       heldWith({ renewedMs: START_MS + 20_000, askedMs: START_MS + 30_000 }),
       START_MS + 20_000 + LEASE_MS,
     ],
-  ])("%s", (_, held, endMs) => {
-    expect([at(endMs - 1, held), at(endMs, held)]).toEqual(["take", "again"]);
+  ])("%s", (_, held, endMs, calmMs) => {
+    expect([at(endMs - 1, held, calmMs), at(endMs, held, calmMs)]).toEqual(["take", "again"]);
   });
 });
