@@ -51,6 +51,11 @@ export class LeaseWatch {
     };
   }
 
+  /** Returns the number of renewals since `begin`. */
+  get renewals(): number {
+    return this.#renewals;
+  }
+
   /** Returns the number of late heartbeats since `begin`. */
   get lateCount(): number {
     return this.#late.length;

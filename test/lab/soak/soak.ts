@@ -11,6 +11,7 @@ import { minuteOf, minuteText, type Usage } from "./minutes.ts";
 import type { ApiserverTrouble, SoakPlace, SoakWorker } from "./place.ts";
 import { inRealPlace } from "./real-place.ts";
 import { inTunnelPlace } from "./tunnel-place.ts";
+import { counted, leastGoodput, type Span, SPAN_MS, spanOf, spanText } from "./spans.ts";
 import type { MemorySample, Return, SoakObserved, Tried } from "./verdict.ts";
 
 export interface SoakPlan {
@@ -206,39 +207,40 @@ class Soak {
   }
 
   async #try(trial: Trial): Promise<void> {
-    const { plan, output, worker, fleet, signal, trouble } = this.#in;
+    const { plan, output, worker, signal, trouble } = this.#in;
     const forMs = trial === "slowed" ? TRIAL_MS.slowed : TRIAL_MS.apiserver;
-    const [beganMs, cpuBefore] = [Date.now(), worker.cpuSeconds()];
+    const beganMs = Date.now();
     if (trial !== "slowed") trouble?.(trial);
     const slowing = trial === "slowed" ? worker.slow(forMs, signal) : wait(forMs, undefined, { signal });
-    let [answers, refused] = [0, 0];
-    const failures = new Map<string, number>();
-    const take = async () => {
-      await wait(TICK_MS, undefined, { signal });
-      const report = fleet.take();
-      answers += report.answersMs.length;
-      refused += report.failures.length;
-      countFailures(failures, report.failures);
-      output.show(`${trial}: ${report.onSocket} on sockets, ${report.answersMs.length} answers a second`);
-      return report.onSocket;
-    };
-    const watch = async () => {
-      while (Date.now() - beganMs < forMs) await take();
-    };
-    await Promise.all([slowing, watch()]);
+    const spans: Span[] = [];
+    while (Date.now() - beganMs < forMs) spans.push(await this.#span(trial, beganMs));
+    await slowing;
     trouble?.(null);
     const endMs = Date.now();
-    const aSecond = (count: number) => (count / (forMs / 1000)).toFixed(1);
-    const { workerCpuSeconds, answers: steadyAnswers } = this.#steady;
-    const possible = ((worker.cpuSeconds() - cpuBefore) * steadyAnswers) / workerCpuSeconds;
-    output.say(
-      `${trial} for ${forMs / 1000} s: ${aSecond(answers - refused)} reports taken a second, ${aSecond(refused)} not; ` +
-        `the CPU time of workerd was enough for ${aSecond(possible)}`,
-    );
+    output.say(`${trial} for ${forMs / 1000} s; gateways: ${await this.#newlyCounted()}`);
     let onSocket = 0;
-    while (onSocket < plan.machines && Date.now() - endMs < RETURN_WITHIN_MS) onSocket = await take();
-    sayFailures(output, failures);
-    this.#tried = { trial, beganMs, endMs, onSocket, backAfterMs: Date.now() - endMs };
+    while (onSocket < plan.machines && Date.now() - endMs < RETURN_WITHIN_MS)
+      ({ onSocket } = await this.#span(`after ${trial}`, beganMs, plan.machines));
+    const goodput = trial === "slowed" ? leastGoodput(spans) : null;
+    this.#tried = { trial, beganMs, endMs, onSocket, backAfterMs: Date.now() - endMs, goodput };
+  }
+
+  /** Measures a span of a trial, and prints a line about it. Ends early once `enough` machines are on sockets. */
+  async #span(trial: string, beganMs: number, enough = Infinity): Promise<Span> {
+    const { output, worker, fleet, leases, signal } = this.#in;
+    const { workerCpuSeconds, answers } = this.#steady;
+    const [endMs, cpuBefore, renewedBefore] = [Date.now() + SPAN_MS, worker.cpuSeconds(), leases.renewals];
+    const reports: MachinesReport[] = [];
+    do {
+      await wait(TICK_MS, undefined, { signal });
+      const report = fleet.take();
+      reports.push(report);
+      output.show(`${trial}: ${report.onSocket} on sockets, ${report.answersMs.length} answers a second`);
+    } while (Date.now() < endMs && (reports.at(-1)?.onSocket ?? 0) < enough);
+    const possible = ((worker.cpuSeconds() - cpuBefore) * answers) / workerCpuSeconds;
+    const span = spanOf(reports, leases.renewals - renewedBefore, possible);
+    output.say(spanText(Math.round((Date.now() - beganMs) / 1000), span));
+    return span;
   }
 
   async #reconnect(): Promise<void> {
@@ -250,13 +252,14 @@ class Soak {
     output.say(`workerd was killed, and is back after ${((backMs - killedMs) / 1000).toFixed(1)} s`);
     /** The time of each machine's first new socket. A machine with two new sockets counts once. */
     const backAtMs = new Map<string, number>();
-    const [endMs, failures] = [backMs + RETURN_WITHIN_MS, new Map<string, number>()];
+    const endMs = backMs + RETURN_WITHIN_MS;
+    const failures: string[] = [];
     while (Date.now() < endMs && backAtMs.size < machines) {
       await wait(TICK_MS, undefined, { signal });
       const report = fleet.take();
       for (const { name, atMs } of report.opened)
         if (atMs >= killedMs && !backAtMs.has(name)) backAtMs.set(name, atMs);
-      countFailures(failures, report.failures);
+      failures.push(...report.failures);
       output.show(`${backAtMs.size} of ${machines} on sockets again`);
     }
     sayFailures(output, failures);
@@ -264,16 +267,9 @@ class Soak {
   }
 }
 
-/** Counts failed reports by their reason, without the machine's name. */
-function countFailures(counts: Map<string, number>, failures: readonly string[]): void {
-  for (const text of failures) {
-    const why = text.replace(/^[^:]+: /, "");
-    counts.set(why, (counts.get(why) ?? 0) + 1);
-  }
-}
-
-function sayFailures({ say }: SoakOutput, counts: ReadonlyMap<string, number>): void {
-  for (const [why, count] of counts) say(`meanwhile reports were not taken: ${count} times ${why}`);
+function sayFailures({ say }: SoakOutput, failures: readonly string[]): void {
+  for (const [why, count] of counted(failures))
+    say(`meanwhile reports were not taken: ${count} times ${why}`);
 }
 
 /** Waits until all machines are on sockets. Prints a line about the machines' enrolment every SAY_EVERY_MS. */
@@ -288,7 +284,7 @@ export async function untilAllOnSockets(
   machines: number,
 ): Promise<void> {
   const beganMs = performance.now();
-  const failures = new Map<string, number>();
+  const failures: string[] = [];
   let saidMs = beganMs;
   let lagMs = 0;
   for (let onSocket = 0; onSocket < machines;) {
@@ -296,7 +292,7 @@ export async function untilAllOnSockets(
     const report = fleet.take();
     onSocket = report.onSocket;
     lagMs = Math.max(lagMs, report.lagMs);
-    countFailures(failures, report.failures);
+    failures.push(...report.failures);
     output.show(`${onSocket} of ${machines} machines on sockets; ${report.failures.at(-1) ?? ""}`);
     if (performance.now() - saidMs < SAY_EVERY_MS) continue;
     saidMs = performance.now();

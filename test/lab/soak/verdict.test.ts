@@ -19,7 +19,14 @@ const CLEAN: SoakObserved = {
   tried: null,
   steady: { answers: 240, seconds: 1200, workerCpuSeconds: 12 },
 };
-const TRIED = { trial: "slowed", beganMs: 100_000, endMs: 220_000, onSocket: 2, backAfterMs: 60_000 };
+const TRIED = {
+  trial: "slowed",
+  beganMs: 100_000,
+  endMs: 220_000,
+  onSocket: 2,
+  backAfterMs: 60_000,
+  goodput: null,
+};
 const expired = (gapMs: number, sinceMs: number): SoakObserved["leases"] => ({
   ...CLEAN.leases,
   longestMs: gapMs,
@@ -74,6 +81,8 @@ test.each<[situation: string, observed: Partial<SoakObserved>, verdicts: (boolea
     { tried: TRIED, leases: { ...CLEAN.leases, late: [LATE] } },
     AFTER(true, true, true),
   ],
+  ["80 % of the possible is taken", { tried: { ...TRIED, goodput: 0.8 } }, AFTER(true, true, true, true)],
+  ["a little less", { tried: { ...TRIED, goodput: 0.799 } }, AFTER(false, true, true, true)],
   ["one machine returns too late", { tried: { ...TRIED, backAfterMs: 60_001 } }, AFTER(false, true, true)],
   ["one machine does not return", { tried: { ...TRIED, onSocket: 1 } }, AFTER(false, true, true)],
   [

@@ -24,6 +24,8 @@ export interface Tried {
   /** The number of machines on sockets `backAfterMs` after the end. */
   onSocket: number;
   backAfterMs: number;
+  /** The least share of the answers that workerd's CPU time was enough for; null if workerd was not slowed. */
+  goodput: number | null;
 }
 
 export interface SoakObserved {
@@ -53,6 +55,8 @@ export const SOAK_BOUNDS = {
   /** The largest allowed difference of the memory from its median, up or down, as a share of the median. */
   memory: 0.03,
   returnedMs: 60_000,
+  /** The least share of the possible answers while workerd is slowed. */
+  goodput: 0.8,
   /** The limit of workerd's CPU time for each machine, in % of a core: 40 % for three thousand machines. */
   workerCpu: 40 / 3000,
 } as const;
@@ -89,13 +93,14 @@ const lateText = ({ name, gapMs, sinceMs }: LateLease) =>
   `${name}: ${seconds(gapMs)} from ${new Date(sinceMs).toISOString()} on`;
 
 function trialFindings(
-  { trial, beganMs, endMs, onSocket, backAfterMs }: Tried,
+  { trial, beganMs, endMs, onSocket, backAfterMs, goodput }: Tried,
   { leases: { late, longestMs }, machines }: SoakObserved,
 ): Finding[] {
   const { leaseMs, returnedMs } = SOAK_BOUNDS;
   // Gaps that began before the end belong to the trial, which may last longer than a lease.
   const afterwards = late.filter(({ gapMs, sinceMs }) => sinceMs >= endMs && gapMs >= leaseMs);
   return [
+    ...(goodput === null ? [] : [goodputFinding(goodput)]),
     {
       text: `after ${trial}: ${onSocket} of ${machines} on sockets again after ${seconds(backAfterMs)}`,
       isKept: onSocket >= machines && backAfterMs <= returnedMs,
@@ -110,6 +115,15 @@ function trialFindings(
       isKept: longestMs <= endMs - beganMs + leaseMs,
     },
   ];
+}
+
+function goodputFinding(goodput: number): Finding {
+  const least = SOAK_BOUNDS.goodput;
+  const percent = (share: number) => `${Math.floor(100 * share)} %`;
+  return {
+    text: `reports taken and leases renewed in any 40 s: ${percent(goodput)} of what workerd's CPU time was enough for, or more; at least ${percent(least)}`,
+    isKept: goodput >= least,
+  };
 }
 
 function expiryFinding({ longestMs, leases }: LeaseSummary): Finding {
