@@ -25,7 +25,7 @@ export interface SocketEnd {
   why: string;
   /** Milliseconds to wait at least before the next socket is opened. */
   comeBackInMs: number;
-  /** true if the gateway has asked the machine to open its socket elsewhere. */
+  /** true if the loss is no fault of the connection: the gateway has asked for it, or is busy. */
   isPlanned: boolean;
 }
 
@@ -70,6 +70,8 @@ const LOST = { comeBackInMs: 0, isPlanned: false };
  */
 const DOUBLED_BY_MS = 2000;
 const MOST_PATIENCE = 4;
+/** The patience from which the Worker counts as busy, so that the end of the socket is no fault of the connection. */
+const BUSY_PATIENCE = 2;
 
 export class GatewaySocket {
   readonly #parts: SocketParts;
@@ -235,7 +237,7 @@ export class GatewaySocket {
     const giveUp = () => {
       // The connection may be stuck, so the socket ends without a close frame.
       connection.terminate();
-      this.#end({ ...LOST, why: lateText(deadlineMs) });
+      this.#end({ ...LOST, why: lateText(deadlineMs), isPlanned: patience >= BUSY_PATIENCE });
     };
     let cancel = clock.timer(deadlineMs, () => {
       this.#isPonged = false;

@@ -270,7 +270,8 @@ describe("a late answer", () => {
     expect(await socket.report(REPORT)).toBeNull();
   });
 
-  test.each<[situation: string, pongs: boolean, answerMs: number, givenUpMs: number]>([
+  test.each<[situation: string, pongs: boolean, answerMs: number, givenUpMs: number, isPlanned?: boolean]>([
+    ["the answer before took a second → later by half of the time; a fault", false, 1000, 15_750, false],
     [
       "no answer to a ping, and the answer before took 2 s → given up after twice the time",
       false,
@@ -285,7 +286,7 @@ describe("a late answer", () => {
       80_000,
     ],
     ["the answer before took longer → not later than that", true, 12_000, 80_000],
-  ])("%s", async (_, pongs, answerMs, givenUpMs) => {
+  ])("%s", async (_, pongs, answerMs, givenUpMs, isPlanned = true) => {
     test_ = socketOnTest({ pongs });
     const { socket, clock, receives, ends } = test_;
     const before = socket.report(REPORT);
@@ -296,7 +297,7 @@ describe("a late answer", () => {
     await clock.pass(givenUpMs - 1);
     expect(ends).toEqual([]);
     await clock.pass(1);
-    expect([await answer, ends.length]).toEqual([null, 1]);
+    expect([await answer, ends]).toMatchObject([null, [{ isPlanned }]]);
   });
 
   it("and the answer before put the heartbeat off by 28 s → given up after 2.8 times the patience", async () => {
