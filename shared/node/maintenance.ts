@@ -3,6 +3,7 @@ import { type ConditionReport, setCondition } from "../kubernetes/conditions.ts"
 import type { JsonObject } from "../kubernetes/json.ts";
 import { MAINTENANCE_IN_PROGRESS, MAINTENANCE_PLANNED } from "../kubernetes/lifecycle-conditions.ts";
 import type { Node } from "../kubernetes/types.ts";
+import { MAINTENANCE_LIMITS } from "../protocol/limits.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import type { DecidedCondition } from "./decided.ts";
 
@@ -66,15 +67,22 @@ function messageOf({ untilMs, who, comment }: MaintenanceOrder): string {
   return `${when} by ${who ?? "its time"}${comment && `: ${comment}`}`;
 }
 
+/** The latest time to which an order made now may extend, in milliseconds from now. */
+const LONGEST_MS = MAINTENANCE_LIMITS.days * 24 * 3600 * 1000;
+
 /**
- * Returns the order whose condition and message the Node has; undefined without one. A machine whose object was lost gets
- * its order back from its Node.
+ * Returns the order whose condition and message the Node has; undefined without one that an operator may have given. A
+ * machine whose object was lost gets its order back from its Node.
  */
-export function statedMaintenance({ status }: Node): (Maintenance & { untilMs: number }) | undefined {
+export function statedMaintenance(
+  { status }: Node,
+  nowMs: number,
+): (Maintenance & { untilMs: number }) | undefined {
   for (const { type, status: is, reason, message, lastTransitionTime } of status?.conditions ?? []) {
     const untilMs = Date.parse(/^until (\S+Z), by /.exec(message ?? "")?.[1] ?? "");
     const isOrdered = is === "True" && [MAINTENANCE_PLANNED, MAINTENANCE_IN_PROGRESS].includes(type);
-    if (!isOrdered || Number.isNaN(untilMs) || !reason || !message || !lastTransitionTime) continue;
+    if (!isOrdered || !(untilMs <= nowMs + LONGEST_MS) || !reason || !message || !lastTransitionTime)
+      continue;
     return {
       conditions: [{ type, status: is, reason, message, lastTransitionTime }],
       untilMs,

@@ -40,8 +40,9 @@ export async function checkMaintenance(state: Stored, nowMs: number): Promise<vo
 }
 
 /** Restores the order, with its end, that the registered Node states: the object or the deployment was lost. */
-export async function restoreMaintenance({ records, alarm }: Stored): Promise<void> {
-  const stated = records.get("maintenance") ? undefined : statedMaintenance(records.get("node")?.node ?? {});
+export async function restoreMaintenance({ records, alarm }: Stored, nowMs: number): Promise<void> {
+  const { node = {} } = records.get("node") ?? {};
+  const stated = records.get("maintenance") ? undefined : statedMaintenance(node, nowMs);
   if (!stated) return;
   records.put("maintenance", stated);
   await alarm.atLatest(stated.untilMs);

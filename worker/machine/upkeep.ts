@@ -360,7 +360,7 @@ export class Upkeep {
     this.#requests.keep();
     keepContact(records, outcome.phase, this.latest);
     if (!wasRegistered && outcome.phase === "registered") {
-      await restoreMaintenance(this.#state);
+      await restoreMaintenance(this.#state, currentMs());
       this.#follow(enrolment.name);
       return { reportInMs: firstReportInMs(facts.timing(), Math.random), ...outcome };
     }

@@ -98,6 +98,8 @@ describe("a Node", () => {
 describe("the order that a Node states", () => {
   const begun = maintenanceAfter([PLANNED], order("begin", "new disk"), NOW_MS);
   const inProgress = begun.conditions.at(-1)!;
+  const DAY_MS = 24 * 3600 * 1000;
+  const endingIn = (days: number) => `until ${new Date(NOW_MS + days * DAY_MS).toISOString()}, by alice`;
 
   it.each([
     ["begun after a plan", begun.conditions, UNTIL_MS],
@@ -105,10 +107,16 @@ describe("the order that a Node states", () => {
     ["ended", maintenanceAfter([IN_PROGRESS], order("end"), NOW_MS).conditions, undefined],
     ["set by another writer", [{ ...inProgress, message: "rack 7" }], undefined],
     ["of another type", [{ ...inProgress, type: "DiskDegraded" }], undefined],
+    ["with an end in thirty days", [{ ...inProgress, message: endingIn(30) }], NOW_MS + 30 * DAY_MS],
+    [
+      "with an end after thirty days, which no operator may give",
+      [{ ...inProgress, message: endingIn(31) }],
+      undefined,
+    ],
     ["with an end that is no time", [{ ...inProgress, message: "until laterZ, by alice" }], undefined],
     ["without conditions", [], undefined],
   ])("%s", (_, conditions, untilMs) => {
-    const stated = statedMaintenance({ status: { conditions } });
+    const stated = statedMaintenance({ status: { conditions } }, NOW_MS);
     expect(stated?.untilMs).toBe(untilMs);
     // The Node has its conditions.
     expect(missingConditions(stated, { status: { conditions } })).toEqual([]);
