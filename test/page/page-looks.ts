@@ -2,24 +2,46 @@
 import type { Page } from "playwright-core";
 import { DESKTOP, type OpenPage, PHONE, WIDE } from "./chromium.ts";
 
+/** The looks of a page: the theme, and whether the page is stale. */
+type Look = readonly [colorScheme: "light" | "dark", isStale: boolean];
+/** The looks of each width. Each width has what is shown there; the colours are those of all widths. */
+const LOOKS: readonly (readonly [viewport: typeof DESKTOP, looks: readonly Look[]])[] = [
+  [
+    DESKTOP,
+    [
+      ["light", false],
+      ["light", true],
+      ["dark", false],
+      ["dark", true],
+    ],
+  ],
+  [WIDE, [["light", false]]],
+  [
+    PHONE,
+    [
+      ["light", false],
+      ["dark", true],
+    ],
+  ],
+];
+
 /**
  * Lists the faults in the looks of the shown view, one in each line: axe's findings at three widths, in either theme,
  * live and stale, elements wider than the window, and moving elements.
  */
 export async function faultsOfLooks({ page, accessibilityFaults }: OpenPage): Promise<string[]> {
   const faults = await moving(page);
-  for (const viewport of [DESKTOP, WIDE, PHONE]) {
+  for (const [viewport, looks] of LOOKS) {
     await page.setViewportSize(viewport);
     const found = await tooWide(page);
-    for (const colorScheme of ["light", "dark"] as const) {
+    for (const [colorScheme, isStale] of looks) {
       await page.emulateMedia({ colorScheme });
+      const before = isStale ? await setConnection(page, "stale") : null;
       // The dark theme and a stale page differ only in colours, so axe checks only contrast there.
-      const rule = colorScheme === "dark" ? "color-contrast" : undefined;
-      for (const fault of await accessibilityFaults(rule)) found.push(`${colorScheme}, ${fault}`);
-      const connection = await setConnection(page, "stale");
-      for (const fault of await accessibilityFaults("color-contrast"))
-        found.push(`${colorScheme} and stale, ${fault}`);
-      await setConnection(page, connection);
+      const rule = colorScheme === "dark" || isStale ? "color-contrast" : undefined;
+      for (const fault of await accessibilityFaults(rule))
+        found.push(`${colorScheme}${isStale ? " and stale" : ""}, ${fault}`);
+      if (before !== null) await setConnection(page, before);
     }
     for (const fault of found) faults.push(`${viewport.width} px: ${fault}`);
   }
