@@ -25,7 +25,7 @@ import { digestOf } from "../identity/jwt.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import { entryList, type PageOfEntries } from "./lists.ts";
 import { serve } from "./route.ts";
-import { answered, type App, done, forget, refuse, refuseParameter } from "./responses.ts";
+import { answered, type App, done, forget, refuse, refuseParameter, unlessForgotten } from "./responses.ts";
 
 export const nodeRoutes = new Hono<App>();
 
@@ -130,9 +130,9 @@ serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {
   const name = c.req.param("name");
   if (!(await registry(c.env).knew(name))) return refuse("not-found");
   const node = c.env.NODES.getByName(name);
-  const answer = await node.remove(name, c.var.operator.who);
-  if (!answer.ok) return answered(c, answer);
-  await forget(node);
+  const answer = await unlessForgotten(async () => node.remove(name, c.var.operator.who));
+  if (answer && !answer.ok) return answered(c, answer);
+  if (answer) await forget(node);
   return c.body(null, 204);
 });
 

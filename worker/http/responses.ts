@@ -99,10 +99,16 @@ export function invalidBody(error: Parameters<typeof firstFault>[0]): Response {
 
 /** Deletes the object of a machine. The object aborts itself at the end, so the call fails with FORGOTTEN. */
 export async function forget(node: DurableObjectStub<NodeObject>): Promise<void> {
+  await unlessForgotten(() => node.forget());
+}
+
+/** Returns the answer of a machine's object; null if the object has deleted itself meanwhile, as its alarm may do. */
+export async function unlessForgotten<Answer>(call: () => Promise<Answer>): Promise<Answer | null> {
   try {
-    await node.forget();
+    return await call();
   } catch (error) {
-    if (!(error instanceof Error && error.message.includes(FORGOTTEN))) throw error;
+    if (error instanceof Error && error.message.includes(FORGOTTEN)) return null;
+    throw error;
   }
 }
 

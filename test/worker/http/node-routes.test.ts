@@ -9,7 +9,7 @@ import { TIMELINE_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { TimelineAnswer } from "../../../shared/protocol/timeline.ts";
 import { failure } from "../../../shared/result.ts";
 import worker from "../../../worker/index.ts";
-import { KEY_REVOKED } from "../../../worker/machine/answers.ts";
+import { FORGOTTEN, KEY_REVOKED } from "../../../worker/machine/answers.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../support/constants.ts";
 import { enrolled, mintToken, operator, send, transport } from "../support/machine.ts";
 import { setClock } from "../support/clock.ts";
@@ -128,7 +128,8 @@ describe("during the request", () => {
       registerAgain: does("registerAgain", true),
       believe: does("believe", true),
       setNeededRuntime: does("setNeededRuntime", true),
-      remove: () => Promise.resolve(KEY_REVOKED),
+      remove: () =>
+        path.endsWith("forgotten") ? Promise.reject(new Error(FORGOTTEN)) : Promise.resolve(KEY_REVOKED),
       forget: does("forget", undefined),
     };
     const registry = {
@@ -154,7 +155,11 @@ describe("during the request", () => {
       environment,
       createExecutionContext(),
     );
-    return { status: response.status, called, body: await response.json<object>() };
+    return {
+      status: response.status,
+      called,
+      body: response.status === 204 ? {} : await response.json<object>(),
+    };
   }
 
   it.each([
@@ -173,6 +178,10 @@ describe("during the request", () => {
       called: [],
       body: { reason: "key-revoked" },
     });
+  });
+
+  it("DELETE: the alarm of the machine's object ends the removal first → no content, and nothing is left to do", async () => {
+    expect(await asking("DELETE", "/v1/nodes/forgotten")).toMatchObject({ status: 204, called: [] });
   });
 
   it("GET: the fleet index does not know the machine yet → its state without a summary", async () => {
