@@ -260,17 +260,21 @@ it("a command whose thread hangs in a file system → its output, and its exit c
 });
 
 describe("a state folder that does not answer", () => {
-  /** Delays each open of the key until SIGUSR2, and ends the wait of three seconds at once. */
+  /** Delays each open of the key until SIGUSR2, and ends the wait of three seconds until then at once. */
   const DELAY = `
     import fs from "node:fs";
     import { syncBuiltinESMExports } from "node:module";
     const { open } = fs.promises;
+    const start = setTimeout;
     const delayed = (...call) => new Promise((done) => {
       const alive = setInterval(() => undefined, 1e6);
-      process.once("SIGUSR2", () => (clearInterval(alive), done(open(...call))));
+      process.once("SIGUSR2", () => {
+        clearInterval(alive);
+        globalThis.setTimeout = start;
+        done(open(...call));
+      });
     });
     fs.promises.open = (path, ...rest) => (path.endsWith("key.json") ? delayed : open)(path, ...rest);
-    const start = setTimeout;
     globalThis.setTimeout = (ring, ms, ...rest) => start(ring, ms === 3000 ? 0 : ms, ...rest);
     syncBuiltinESMExports();`;
 
