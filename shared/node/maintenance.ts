@@ -4,6 +4,8 @@ import type { JsonObject } from "../kubernetes/json.ts";
 import { MAINTENANCE_IN_PROGRESS, MAINTENANCE_PLANNED } from "../kubernetes/lifecycle-conditions.ts";
 import type { Node } from "../kubernetes/types.ts";
 import { MAINTENANCE_LIMITS } from "../protocol/limits.ts";
+import { FACT_CONDITIONS_ANNOTATION } from "../setters/fact-conditions.ts";
+import { listedIn } from "../setters/listed.ts";
 import type { DraftNode, Setter } from "../setters/setter.ts";
 import type { DecidedCondition } from "./decided.ts";
 
@@ -28,6 +30,8 @@ export interface Maintenance {
   isWritten?: true;
 }
 
+/** The conditions of an order. */
+const ORDERED: readonly string[] = [MAINTENANCE_PLANNED, MAINTENANCE_IN_PROGRESS];
 /** The condition that each stage sets to True. */
 const OF_STAGE = { plan: MAINTENANCE_PLANNED, begin: MAINTENANCE_IN_PROGRESS, end: null } as const;
 
@@ -48,16 +52,14 @@ export function maintenanceAfter(
   const isPlanned = stage === "begin" && knownOf(MAINTENANCE_PLANNED)?.status === "True";
   const reason = isPlanned || who === null ? "MaintenanceWindow" : "AdminRequested";
   const now = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
-  const conditions = [MAINTENANCE_PLANNED, MAINTENANCE_IN_PROGRESS].flatMap(
-    (type): MaintenanceCondition[] => {
-      const before = knownOf(type);
-      const status = type === OF_STAGE[stage] ? "True" : "False";
-      // A condition that is False already says how it ended.
-      if (status === "False" && (before?.status ?? "False") === "False") return [];
-      const sameSince = before?.status === status ? before.lastTransitionTime : undefined;
-      return [{ type, status, reason, message: messageOf(order), lastTransitionTime: sameSince ?? now }];
-    },
-  );
+  const conditions = ORDERED.flatMap((type): MaintenanceCondition[] => {
+    const before = knownOf(type);
+    const status = type === OF_STAGE[stage] ? "True" : "False";
+    // A condition that is False already says how it ended.
+    if (status === "False" && (before?.status ?? "False") === "False") return [];
+    const sameSince = before?.status === status ? before.lastTransitionTime : undefined;
+    return [{ type, status, reason, message: messageOf(order), lastTransitionTime: sameSince ?? now }];
+  });
   return { conditions, untilMs };
 }
 
@@ -72,16 +74,18 @@ const LONGEST_MS = MAINTENANCE_LIMITS.days * 24 * 3600 * 1000;
 
 /**
  * Returns the order whose condition and message the Node has; undefined without one that an operator may have given. A
- * machine whose object was lost gets its order back from its Node.
+ * machine whose object was lost gets its order back from its Node. A drop-in's condition is no order: the machine could
+ * otherwise keep it after its token's grant has ended.
  */
 export function statedMaintenance(
-  { status }: Node,
+  node: Node,
   nowMs: number,
 ): (Maintenance & { untilMs: number }) | undefined {
-  for (const { type, status: is, reason, message, lastTransitionTime } of status?.conditions ?? []) {
+  const ofDropIns = new Set(listedIn(node, FACT_CONDITIONS_ANNOTATION));
+  for (const { type, status: is, reason, message, lastTransitionTime } of node.status?.conditions ?? []) {
     const untilMs = Date.parse(/^until (\S+Z), by /.exec(message ?? "")?.[1] ?? "");
-    const isOrdered = is === "True" && [MAINTENANCE_PLANNED, MAINTENANCE_IN_PROGRESS].includes(type);
-    if (!isOrdered || !(untilMs <= nowMs + LONGEST_MS) || !reason || !message || !lastTransitionTime)
+    const isOfOrder = is === "True" && ORDERED.includes(type) && !ofDropIns.has(type);
+    if (!isOfOrder || !(untilMs <= nowMs + LONGEST_MS) || !reason || !message || !lastTransitionTime)
       continue;
     return {
       conditions: [{ type, status: is, reason, message, lastTransitionTime }],

@@ -121,4 +121,10 @@ describe("the order that a Node states", () => {
     // The Node has its conditions.
     expect(missingConditions(stated, { status: { conditions } })).toEqual([]);
   });
+
+  it("is none if a drop-in has set the condition, whatever its message", () => {
+    const annotations = { "rollcall.dev/fact-conditions": "BackupFailed,MaintenanceInProgress" };
+    const node = { metadata: { annotations }, status: { conditions: [inProgress] } };
+    expect(statedMaintenance(node, NOW_MS)).toBeUndefined();
+  });
 });
