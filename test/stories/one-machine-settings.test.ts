@@ -284,7 +284,7 @@ const renewalsBy = (putLease: PutLease, nowMs: () => number) =>
     putLease,
     counters: new GatewayCounters(0),
     capacity: { note: () => undefined, noteLate: () => undefined },
-    lateness: { isBusy: false, calmMs: Infinity },
+    lateness: { calmMs: Infinity },
     timer: () => () => undefined,
     nowMs,
   });

@@ -258,7 +258,7 @@ it("every route answers each role as recorded", async () => {
   vi.useFakeTimers({ toFake: ["Date"], now: Date.UTC(2100, 0, 1) });
   vi.spyOn(globalThis, "fetch").mockImplementation(() => Promise.resolve(new Response("ok")));
   const machine = await enrolled(NAME);
-  // The cluster object writes the cluster's version into its history once it is asked for it.
+  // Else the objects may know the cluster's version from another test, and the cluster's history would not name it.
   await setKnownCluster(NAME, {});
   const report = shimOf(machine);
   await report(facts(NAME), HEALTHY);

@@ -36,7 +36,7 @@ export interface GatewaySurroundings {
   size: () => number;
   counters: GatewayCounters;
   /** The lateness of the isolate, which its gateways measure together. */
-  lateness: Pick<Lateness, "note" | "ms" | "isBusy" | "calmMs">;
+  lateness: Pick<Lateness, "note" | "ms" | "calmMs">;
   /** The timer of the gateway's deadlines. Typically the object's timer. */
   timer: Timer;
   /** Returns the current time in milliseconds. Typically currentMs. */

@@ -12,7 +12,7 @@ import { Heartbeats } from "./heartbeats.ts";
 import { WHILE_BUSY } from "./lateness.ts";
 import { endLoan, returnedLoan } from "./lease.ts";
 import { Members } from "./members.ts";
-import { beatEveryMs, dueMs, Reports } from "./reports.ts";
+import { dueMs, Reports, usualBeatMs } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";
 
 export const WATCH_LIMITS = {
@@ -191,8 +191,8 @@ export class Gateway {
 
   /** Returns when the socket's machine counts as silent. A busy isolate reads its last heartbeats late. */
   #silentFromMs(socket: HeldSocket): number {
-    const { ms, isBusy } = this.#in.lateness;
-    return dueMs(socket) + ms + (isBusy ? WHILE_BUSY.silence * beatEveryMs(socket) : 0);
+    const { ms, calmMs } = this.#in.lateness;
+    return dueMs(socket) + ms + (calmMs === 0 ? WHILE_BUSY.silence * usualBeatMs(socket) : 0);
   }
 
   /** Closes a socket without an accepted report. A busy Worker causes such sockets, so their machines spread. */

@@ -37,7 +37,7 @@ export interface BeatSituation {
   mayAsk: boolean;
   /** How late the isolate reads heartbeats; 0 if it is not late. */
   lateMs: number;
-  /** The time since which the isolate is not busy any more; 0 while it is busy. */
+  /** The milliseconds since the isolate was last busy; 0 while it is busy. */
   calmMs: number;
   nowMs: number;
 }
@@ -87,7 +87,7 @@ function beatEveryMs({ loan: { intervalMs, leaseMs } }: HeldLoan, lateMs: number
   return Math.max(intervalMs, Math.min(intervalMs + putOff * lateMs, heartbeat * leaseMs));
 }
 
-/** Returns the time until the next heartbeat in a busy isolate: heartbeats that waited together must not come together. */
+/** Returns the time until the next heartbeat of a late isolate: heartbeats that waited together must not come together. */
 function spreadBeatInMs(held: HeldLoan, lateMs: number, random: () => number): number {
   const spread = 1 - WHILE_BUSY.spread * random();
   return Math.max(held.loan.intervalMs, Math.round(spread * beatEveryMs(held, lateMs)));
@@ -217,8 +217,8 @@ export class Heartbeats {
     }
     const renewed = await renewing;
     if (renewed === "lost") return this.#again(socket, "lease");
-    // A busy isolate has waited for itself, and a report would make it busier.
-    const isTooLate = renewed === "late" && !lateness.isBusy && isNextTooLate(session.held, nowMs());
+    // In a busy isolate the PUT waited for the isolate's own thread, and a report would make the isolate busier.
+    const isTooLate = renewed === "late" && lateness.calmMs > 0 && isNextTooLate(session.held, nowMs());
     if (renewed === "over" || isTooLate) return this.#again(socket, "over");
     // The next heartbeat must come sooner, because two heartbeat intervals without a renewal would be too long.
     if (renewed === "suspended") return this.#answer(socket, session, "notAsked");

@@ -9,10 +9,9 @@ export const LATENESS_FROM = 20;
 const LEAST_MS = 1000;
 /** The most that a delay counts. Without this limit, many machines with wrong clocks could put off a silence for ever. */
 const MOST_MS = 20_000;
-/** An isolate that was busy counts as busy for some time, since the machines send less meanwhile. */
+/** The time in which a lateness that is not measured again halves: the machines of a late isolate send less. */
 const HALVED_MS = 10_000;
-
-/** The time after its last lateness in which an isolate still counts as busy: the leases must be renewed first. */
+/** An isolate is busy while it is late, and for this time afterwards, in which it renews the leases that are behind. */
 const RECOVERY_MS = 60_000;
 
 /** What a busy isolate does. It thus answers all machines, and renews leases as fast as it can. */
@@ -25,7 +24,7 @@ export const WHILE_BUSY = {
   spread: 0.4,
   /** The share of the lease duration after which a lease must be renewed. */
   renewal: 0.8,
-  /** The intervals for which a silent machine's socket stays longer: a machine may wait so long for a busy Worker. */
+  /** The report intervals that a silent machine's socket stays longer. A shim waits up to four for a busy Worker. */
   silence: 4,
   /**
    * The lease durations without a renewal after which a loan ends, and without a heartbeat after which the next one is not
@@ -47,7 +46,7 @@ export class Lateness {
   /** The largest median, halved in each HALVED_MS. */
   #peakMs = 0;
   #notedMs = 0;
-  /** The last time at which a heartbeat was noted in a late isolate. */
+  /** The time of the last heartbeat that showed a lateness, or came while an earlier one had not yet faded. */
   #lateMs = Number.NEGATIVE_INFINITY;
 
   constructor(
@@ -73,12 +72,7 @@ export class Lateness {
     return leftMs >= LEAST_MS ? leftMs : 0;
   }
 
-  /** true if the isolate is late, or was late in the last minute. */
-  get isBusy(): boolean {
-    return this.calmMs === 0;
-  }
-
-  /** The time since which the isolate is not busy any more; Infinity if it was never busy. */
+  /** The milliseconds since the isolate was last busy: 0 while it is busy, Infinity if it never was. */
   get calmMs(): number {
     return Math.max(0, Math.abs(this.#nowMs() - this.#lateMs) - RECOVERY_MS);
   }

@@ -87,7 +87,7 @@ export function lastRenewalMs({ renewedMs, receivedMs }: HeldLoan): number {
 
 /**
  * Returns true if the loan has ended. A clock that was put back ends the loan, because no duration can be measured.
- * `calmMs`: the time since which the isolate is not busy any more.
+ * `calmMs`: the milliseconds since the isolate was last busy.
  */
 export function isOver(held: HeldLoan, nowMs: number, calmMs: number): boolean {
   const { loan, receivedMs, askedMs, heardMs } = held;

@@ -31,7 +31,7 @@ interface RenewalDependencies {
   /** Measures the PUTs. */
   capacity: { note: (tookMs: number, intervalMs: number) => void; noteLate: () => void };
   /** The lateness of the isolate. The PUTs of a busy isolate show nothing about the apiserver. */
-  lateness: Pick<Lateness, "isBusy" | "calmMs">;
+  lateness: Pick<Lateness, "calmMs">;
   /** Typically the object's timer. */
   timer: Timer;
   /** Returns the current time in milliseconds. Typically currentMs. */
@@ -90,7 +90,7 @@ export class Renewals {
   }
 
   get #isBusy(): boolean {
-    return this.#in.lateness.isBusy;
+    return this.#in.lateness.calmMs === 0;
   }
 
   /** Resolves to true with a free slot; to false if the loan has ended, or the wait was too long. */

@@ -124,18 +124,18 @@ export class Reports {
   }
 }
 
-export function beatEveryMs({ attachment: { beatMs } }: HeldSocket): number {
+/** Returns the milliseconds between two heartbeats or reports while the isolate is not late. */
+export function usualBeatMs({ attachment: { beatMs } }: HeldSocket): number {
   return beatMs ?? LEAST_BEAT_MS;
 }
 
 /** Returns the time at which the machine has missed three heartbeats. */
 export function dueMs(socket: HeldSocket): number {
-  const { heardMs } = socket.attachment;
-  const { session } = socket;
-  const everyMs = beatEveryMs(socket);
+  const { attachment, session } = socket;
+  const everyMs = usualBeatMs(socket);
   // A busy gateway asks for the next heartbeat later than usual. The first heartbeat after a report may be later too.
   const laterMs = session && session.n > 0 ? Math.max(0, session.nextInMs - everyMs) : 0;
-  return heardMs + GATEWAY_LIMITS.missedBeats * everyMs + laterMs;
+  return attachment.heardMs + GATEWAY_LIMITS.missedBeats * everyMs + laterMs;
 }
 
 const INTERNAL = { ok: false, error: { reason: "internal" } } as const;

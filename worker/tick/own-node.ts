@@ -253,12 +253,14 @@ function take(
   const isOurs = ({ type, status }: NodeCondition) =>
     known.sent?.some((each) => each.type === type && each.status === status) ?? false;
   const others = conditionsOf(node).filter((condition) => !isOurs(condition));
-  for (const condition of others) {
-    const status = ["f:status", "f:conditions", `k:{"type":${JSON.stringify(condition.type)}}`, "f:status"];
-    const writer = otherOwner(node.metadata, status, fieldManagerOf(deployment));
-    for (const text of transitions(conditionsOf(known.node), [condition]))
-      journal.note("condition", byOthers(text, writer), nowMs());
-  }
+  const writerOf = (type: string) => {
+    const status = ["f:status", "f:conditions", `k:{"type":${JSON.stringify(type)}}`, "f:status"];
+    return otherOwner(node.metadata, status, fieldManagerOf(deployment));
+  };
+  const before = conditionsOf(known.node);
+  for (const condition of others)
+    for (const text of transitions(before, [condition]))
+      journal.note("condition", byOthers(text, writerOf(condition.type)), nowMs());
   // While the Node was read, a report may have recorded in this row that the lease has expired.
   records.put("node", { ...(records.get("node") ?? known), node });
   const isGivenUp = readyConditionOf(node)?.status === "Unknown";

@@ -185,10 +185,10 @@ describe("a PUT that waits", () => {
 
   it("too long, while the isolate becomes busy → answered: a report would make it busier", () =>
     inGateway(async (made) => {
-      const lateness = { ms: 0, isBusy: false, calmMs: Infinity, note: () => undefined };
+      const lateness = { ms: 0, calmMs: Infinity, note: () => undefined };
       made.live({ lateness });
       const { answered, release } = await waiting(made);
-      Object.assign(lateness, { ms: 4000, isBusy: true, calmMs: 0 });
+      Object.assign(lateness, { ms: 4000, calmMs: 0 });
       made.nowMs += PUT_WAITS_MS;
       await pass(PUT_WAITS_MS);
       expect(await answered).toBe("answer");
