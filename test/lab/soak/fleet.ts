@@ -30,6 +30,16 @@ export interface MachinesReport {
   cpuSeconds: number;
 }
 
+export const NO_EVENTS: MachinesReport = {
+  onSocket: 0,
+  answersMs: [],
+  failures: [],
+  ends: [],
+  opened: [],
+  lagMs: 0,
+  cpuSeconds: 0,
+};
+
 export interface SoakFleet {
   /** Returns the events of all machines since the last call. */
   take: () => MachinesReport;

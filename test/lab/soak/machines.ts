@@ -11,7 +11,7 @@ import { enrol } from "../../../node-shim/worker-link/requests.ts";
 import { simulatedFacts, simulatedVitals } from "../../../infra/local/simulated-machine.ts";
 import type { EnrolmentAnswer } from "../../../shared/protocol/answers.ts";
 import { type RunningShim, runShim } from "../../e2e/sockets/running-shim.ts";
-import type { MachinesReport, MachinesWish } from "./fleet.ts";
+import { type MachinesReport, type MachinesWish, NO_EVENTS } from "./fleet.ts";
 
 const WITHIN_MS = 9000;
 const ENROLMENTS_AT_ONCE = 16;
@@ -33,15 +33,7 @@ const clock: Clock = {
 const wish = JSON.parse(process.argv[2] ?? "") as MachinesWish;
 const configuration = defaultConfiguration();
 const shims: RunningShim[] = [];
-const nothing = (): MachinesReport => ({
-  onSocket: 0,
-  answersMs: [],
-  failures: [],
-  ends: [],
-  opened: [],
-  lagMs: 0,
-  cpuSeconds: 0,
-});
+const nothing = (): MachinesReport => structuredClone(NO_EVENTS);
 let since = nothing();
 
 async function runOne(index: number): Promise<void> {

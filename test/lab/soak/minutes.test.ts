@@ -1,6 +1,6 @@
 // Tests a minute of a soak, summed from its seconds.
 import { expect, it, test } from "vitest";
-import type { MachinesReport } from "./fleet.ts";
+import { type MachinesReport, NO_EVENTS } from "./fleet.ts";
 import { minuteOf, minuteText, quantile } from "./minutes.ts";
 
 test.each<[sorted: number[], share: number, value: number]>([
@@ -14,13 +14,8 @@ test.each<[sorted: number[], share: number, value: number]>([
 });
 
 const second = (report: Partial<MachinesReport>): MachinesReport => ({
+  ...NO_EVENTS,
   onSocket: 2,
-  answersMs: [],
-  failures: [],
-  ends: [],
-  opened: [],
-  lagMs: 0,
-  cpuSeconds: 0,
   ...report,
 });
 

@@ -1,16 +1,11 @@
 // Tests the spans of a trial: their lines, and the least share of the possible answers.
 import { expect, it, test } from "vitest";
-import type { MachinesReport } from "./fleet.ts";
+import { type MachinesReport, NO_EVENTS } from "./fleet.ts";
 import { leastGoodput, type Span, spanOf, spanText } from "./spans.ts";
 
 const second = (report: Partial<MachinesReport>): MachinesReport => ({
+  ...NO_EVENTS,
   onSocket: 2,
-  answersMs: [],
-  failures: [],
-  ends: [],
-  opened: [],
-  lagMs: 0,
-  cpuSeconds: 0,
   ...report,
 });
 

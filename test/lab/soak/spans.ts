@@ -51,8 +51,9 @@ export function spanText(atSeconds: number, span: Span): string {
 }
 
 /**
- * Returns the least share of the possible that was done in TOGETHER spans in a row, at most 1; 1 for fewer spans. A report
- * and a renewal are one half each: a busy Worker answers machines whose leases it renews later.
+ * Returns the goodput: in TOGETHER spans in a row, the least share of the possible work that was done, at most 1. A report
+ * and a renewal are half of the work each: a busy Worker first answers a machine, and later renews its lease. Returns 1 for
+ * fewer spans.
  */
 export function leastGoodput(spans: readonly Span[]): number {
   const shares = spans.slice(TOGETHER - 1).map((_, at) => {

@@ -24,7 +24,7 @@ export interface Tried {
   /** The number of machines on sockets `backAfterMs` after the end. */
   onSocket: number;
   backAfterMs: number;
-  /** The least share of the answers that workerd's CPU time was enough for; null if workerd was not slowed. */
+  /** The result of leastGoodput (spans.ts); null if workerd was not slowed. */
   goodput: number | null;
 }
 
@@ -55,7 +55,7 @@ export const SOAK_BOUNDS = {
   /** The largest allowed difference of the memory from its median, up or down, as a share of the median. */
   memory: 0.03,
   returnedMs: 60_000,
-  /** The least share of the possible answers while workerd is slowed. */
+  /** The least goodput while workerd is slowed. */
   goodput: 0.8,
   /** The limit of workerd's CPU time for each machine, in % of a core: 40 % for three thousand machines. */
   workerCpu: 40 / 3000,
