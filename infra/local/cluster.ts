@@ -138,7 +138,7 @@ async function joinedMachines(place: Place, apiserver: Apiserver): Promise<strin
   }
 }
 
-/** workerd waits for its sockets, also for those of other computers' machines and pages, which do not close them. */
+/** Milliseconds until workerd is killed: it would wait until other computers' machines and pages close their sockets. */
 const WORKER_GRACE_MS = 500;
 
 async function startWorker(place: Place, { cluster }: Apiserver): Promise<string> {

@@ -24,6 +24,7 @@ export interface Parts {
   stop: () => Promise<void>;
 }
 
+/** The usual milliseconds from SIGTERM to SIGKILL. */
 const GRACE_MS = 4000;
 
 /**

@@ -218,7 +218,7 @@ export interface SocketLoss {
   why: string;
   /** Milliseconds that the Worker has asked the machine to wait before the next socket; 0 if it has not. */
   comeBackInMs: number;
-  /** true if the Worker asked the machine to open its socket later or elsewhere, so that the loss is no failure. */
+  /** true if the loss is no failure: the Worker asked for the next socket later or elsewhere, or the Worker is busy. */
   isPlanned: boolean;
 }
 

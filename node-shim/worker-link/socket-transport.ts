@@ -25,7 +25,7 @@ export interface SocketEnd {
   why: string;
   /** Milliseconds to wait at least before the next socket is opened. */
   comeBackInMs: number;
-  /** true if the loss is no fault of the connection: the gateway has asked for it, or is busy. */
+  /** true if the connection has no fault: the gateway has asked for another socket, or is busy. */
   isPlanned: boolean;
 }
 
@@ -65,12 +65,12 @@ interface Waiting {
 const LOST = { comeBackInMs: 0, isPlanned: false };
 
 /**
- * The time of the last answer that doubles the wait for the next answer, which is at most MOST_PATIENCE times as long. A
- * busy Worker answers late, and a lost socket costs the Worker as much as many heartbeats.
+ * The socket is patient with a busy Worker, since a new socket costs the Worker as much as many heartbeats. If the last
+ * answer took DOUBLED_BY_MS, the socket waits twice as long for the next one, and at most MOST_PATIENCE times as long.
  */
 const DOUBLED_BY_MS = 2000;
 const MOST_PATIENCE = 4;
-/** The patience from which the Worker counts as busy, so that the end of the socket is no fault of the connection. */
+/** From this patience on, the end of the socket counts as the busy Worker's, and not as a fault of the connection. */
 const BUSY_PATIENCE = 2;
 
 export class GatewaySocket {
@@ -219,7 +219,7 @@ export class GatewaySocket {
     });
   }
 
-  /** Returns how many times as long as usual the next answer may take. Usually two heartbeats fit into `patienceMs`. */
+  /** Returns how many times as long as usual the next answer may take. `patienceMs` is usually two heartbeat intervals. */
   #patience(): number {
     const byAnswer = 1 + this.#answerMs / DOUBLED_BY_MS;
     const byPutOff = (2 * this.#nextInMs) / this.#parts.patienceMs;
