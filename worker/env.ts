@@ -132,10 +132,9 @@ export function removeSilentNodesDays(env: Pick<Environment, "REMOVE_SILENT_NODE
   return wholeNumber("REMOVE_SILENT_NODES_DAYS", env.REMOVE_SILENT_NODES_DAYS, 0) || null;
 }
 
-/** Returns the address of the documentation, without a slash at its end; undefined if there is no valid one. */
-export function docsUrl({ DOCS_URL = "" }: Pick<Environment, "DOCS_URL">): string | undefined {
-  const isValid = DOCS_URL !== "" && VARIABLES.DOCS_URL(DOCS_URL) === null;
-  return isValid ? DOCS_URL.replace(/\/+$/, "") : undefined;
+/** Returns the address of the documentation, without a slash at its end; "" if there is none, or it is invalid. */
+export function docsUrl({ DOCS_URL = "" }: Pick<Environment, "DOCS_URL">): string {
+  return VARIABLES.DOCS_URL(DOCS_URL) === null ? DOCS_URL.replace(/\/+$/, "") : "";
 }
 
 /** Reports whether the Worker marks silent machines' Nodes. Any value but `off` means yes. */

@@ -94,7 +94,7 @@ serve(sessionRoutes, "GET /v1/session", async (c) => {
     c.json({
       operator,
       ways: waysIn(c.env),
-      ...(operator && { deployment: c.env.DEPLOYMENT, docs: docsUrl(c.env) }),
+      ...(operator && { deployment: c.env.DEPLOYMENT, docs: docsUrl(c.env) || undefined }),
     } satisfies SessionAnswer);
   if (found.ok) {
     const refused = await refuseRole(c, found.value, true);
