@@ -19,7 +19,7 @@ import { isUnwatched, lentLease } from "../tick/lease.ts";
 import type { TickMemory } from "../tick/memory.ts";
 import { nodeTurns } from "../tick/node-turn.ts";
 import { FLUSHING_PHASES, isReady, lastPhase, recordPhase } from "../tick/phase.ts";
-import { REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
+import { REGISTRATION_REQUESTS, REMOVAL_REQUESTS, RequestBudget } from "../tick/budgets.ts";
 import { tick, type TickInput, tickOnNotice, type TickOutcome } from "../tick/tick.ts";
 import { ClusterStanding } from "./cluster-standing.ts";
 import { hasReported } from "./contact.ts";
@@ -217,11 +217,13 @@ export class Upkeep {
     return isReady(this.#state.records.get("node")?.node);
   }
 
-  /** Sends the waiting events. Events that fail stay in the outbox. */
-  async flush(name: string): Promise<void> {
+  /** Sends the waiting events. Events that fail stay in the outbox. `leaving`: the least requests left afterwards. */
+  async flush(name: string, leaving = 0): Promise<void> {
     const { outbox } = this.#state;
-    if (outbox.isEmpty() || !this.#env.KUBE_URL || !this.#requests.allows("event")) return;
-    const failed = await outbox.flush(this.#kube(), name, currentMs);
+    const mayAsk = (what: RequestKind) => this.#requests.allows(what, 1 + leaving);
+    if (outbox.isEmpty() || !this.#env.KUBE_URL || !mayAsk("event")) return;
+    const client = this.connector((what) => mayAsk(what) && this.#requests.take(what));
+    const failed = await outbox.flush(client(ALARM_WITHIN_MS), name, currentMs);
     this.#requests.keep();
     if (failed) machineLog(name)("events wait", failed);
   }
@@ -244,7 +246,8 @@ export class Upkeep {
     const inAWhile = () => currentMs() + SILENCE_CHECK_MS;
     try {
       await this.giveUp();
-      await this.flush(name);
+      // The next report may begin with a registration. Late events must not delay the Ready of that report.
+      await this.flush(name, REGISTRATION_REQUESTS);
       await this.#cluster.ask(name, this.#isListed());
       const next = await this.#checkSilence(name);
       const again = Math.min(next ?? Infinity, outbox.isEmpty() ? Infinity : inAWhile());

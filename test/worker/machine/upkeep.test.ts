@@ -119,6 +119,27 @@ describe("between reports", () => {
   });
 });
 
+/** Returns the records of a machine whose requests are used up but for some, apart from the lease's. */
+const left = (others: number) => ({
+  ...REGISTERED,
+  requestsLeft: { renewals: 8, others, recent: [], atMs: NOW_MS },
+});
+
+describe("waiting events of a machine that has used up many of its requests", () => {
+  it.each<[others: number, withReport: number, betweenReports: number]>([
+    [9, 1, 1],
+    [8, 1, 0],
+    [5, 1, 0],
+    [4, 0, 0],
+  ])("%i are left → sent %i times with a report, %i times between reports", async (others, ...times) => {
+    const { upkeep, flush } = upkeepOf({ records: left(others), eventsWait: true });
+    await upkeep.betweenReports("edge-1");
+    const between = flush.mock.calls.length;
+    await upkeep.flush("edge-1");
+    expect([flush.mock.calls.length - between, between]).toEqual(times);
+  });
+});
+
 describe("the alarm that a report sets", () => {
   it.each<[situation: string, Situation, rings: "at the latest" | "unless it is set", afterMs: number]>([
     ["the first one of an object → unless it is set", {}, "unless it is set", SILENCE_CHECK_MS],
