@@ -1,6 +1,6 @@
 import { describe, expect, it, test } from "vitest";
 import { featureGates } from "../../../node-shim/config/feature-gates.ts";
-import { gatesOf, type Release, RELEASES } from "../../../node-shim/config/known-gates.ts";
+import { gatesOf, type Release } from "../../../node-shim/config/known-gates.ts";
 import { failure } from "../../../shared/result.ts";
 
 /** Returns the gate's value for each release that accepts the gates. */
@@ -63,10 +63,4 @@ test.each<[release: Release, gates: number, needs: number]>([
   const known = gatesOf(release);
   expect([known.gates.size, known.needs.size]).toEqual([gates, needs]);
   expect([...known.needs].flat(2).filter((name) => !known.gates.has(name))).toEqual([]);
-});
-
-test("a file with every gate of the newest release, at its default → accepted", () => {
-  const [newest = "1.36"] = RELEASES.slice(-1);
-  const set = Object.fromEntries([...gatesOf(newest).gates].map(([name, gate]) => [name, gate.isOn]));
-  expect(featureGates(set).ok).toBe(true);
 });

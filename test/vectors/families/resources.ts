@@ -13,6 +13,7 @@ import {
 } from "../../../shared/resources/allocatable.ts";
 import { capacityOf } from "../../../shared/from-report/parsed-settings.ts";
 import { deviceResources } from "../../../node-shim/sources/devices/resources.ts";
+import { parseConfiguration } from "../../../node-shim/config/config.ts";
 import { gatesOf } from "../../../node-shim/config/known-gates.ts";
 import {
   addQuantities,
@@ -162,6 +163,15 @@ function featureGate({ release, name }: Json): Json {
   return { stage, on: isOn, locked: isLocked, needs: [...(needs.get(name) ?? [])].sort() };
 }
 
+function configurationFault({ configuration }: Json): Json {
+  try {
+    parseConfiguration(JSON.stringify(configuration), "file");
+    return { error: null };
+  } catch (error) {
+    return { error: (error as Error).message };
+  }
+}
+
 /** Runs the shim's counts of device plugins. They list a deleted resource in each report, the recording only once. */
 function devices({ steps }: Json): Json {
   let nowMs = 0;
@@ -247,6 +257,7 @@ export const resources: Record<string, Family> = {
   devices: { run: devices },
   memoryAvailable: { run: memoryAvailable },
   featureGates: { run: featureGate },
+  kubeletConfiguration: { run: configurationFault },
   quantity: operation(quantityOperations),
   capacityFromMachineInfo: { run: capacity },
   nodeAllocatable: { run: allocatable, comparable: errorOrNot("validateError", () => true) },

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -34,13 +35,14 @@ type recordedCase struct {
 	Want  json.RawMessage `json:"want"`
 }
 
-// before is the former `want` of the case that runs.
+// before is the former `want` of the case that runs; nil if that is no object.
 var before object
 
 // listedCase is a case of a file whose cases are a list in Kubernetes.
 type listedCase struct {
-	name string
-	want any
+	name  string
+	given object
+	want  any
 }
 
 // lists has the function of each file whose cases are a list in Kubernetes, by the file's name.
@@ -141,8 +143,7 @@ func outcome(name string, run family, of recordedCase) (want json.RawMessage, er
 	}()
 	var given object
 	check(json.Unmarshal(of.Given, &given))
-	before = nil
-	check(json.Unmarshal(of.Want, &before))
+	before, _ = as[any](of.Want).(object)
 	return encoded(run(given)), nil
 }
 
@@ -173,9 +174,10 @@ func withOwnCases(name string, lines []string, version string) []string {
 		}
 	}
 	for _, each := range list() {
-		given := encoded(object{"release": release, "name": each.name})
+		given := object{"release": release, "name": each.name}
+		maps.Copy(given, each.given)
 		key := encoded(release + " " + each.name)
-		cases = append(cases, lineOf(recordedCase{Name: key, Given: given, Want: encoded(each.want)}, false))
+		cases = append(cases, lineOf(recordedCase{Name: key, Given: encoded(given), Want: encoded(each.want)}, false))
 	}
 	slices.Sort(cases)
 	head = append(head, strings.Split(strings.Join(cases, ",\n"), "\n")...)

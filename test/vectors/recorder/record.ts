@@ -38,7 +38,8 @@ try {
     `-tags=${tag}`,
     "-trimpath",
     // The recorder replaces the random numbers of math/rand, and uses the simulated time of testing/synctest.
-    "-ldflags=-checklinkname=0",
+    // A kubelet compares showHiddenMetricsForVersion with its own version.
+    `-ldflags=-checklinkname=0 -X=k8s.io/component-base/version.gitVersion=v${kubernetes}`,
     "-o",
     program,
     ".",

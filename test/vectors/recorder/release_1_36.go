@@ -17,6 +17,9 @@ type (
 	versionsOfOS = cadvisorapi.VersionInfo
 )
 
+// releaseBefore is the only release whose hidden metrics a kubelet can show.
+const releaseBefore = "1.35"
+
 func ephemeralStorage(bytes uint64) v1.ResourceList {
 	return cadvisor.EphemeralStorageCapacityFromFsInfo(cadvisorfs.FsInfo{Capacity: bytes})
 }

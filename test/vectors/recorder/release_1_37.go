@@ -25,6 +25,9 @@ type (
 	versionsOfOS = cadvisorapi.VersionInfo
 )
 
+// releaseBefore is the only release whose hidden metrics a kubelet can show.
+const releaseBefore = "1.36"
+
 //go:linkname adjustForHugePages k8s.io/kubernetes/pkg/kubelet/server/stats.adjustForHugePages
 func adjustForHugePages(memory *statsapi.MemoryStats, node *v1.Node) *statsapi.MemoryStats
 
