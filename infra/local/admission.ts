@@ -8,10 +8,11 @@ export const ADMISSION = {
   /** The thread is busy if a request waits for the thread for more than this time in milliseconds. */
   busyMs: 100,
   /**
-   * While the thread is busy, another request begins if fewer than this number are in progress: of HTTP requests for the
-   * first two, of reports over sockets for the last.
+   * While the thread is busy, another request of a kind begins if fewer than this number are in progress. Reports over HTTP
+   * also count as enrolments, since a Node's lease goes first. They cost the most, and few at once end in time. A socket
+   * follows such a report, so that its refusal would waste the report.
    */
-  whileBusy: { enrolment: 8, other: 16, bySocket: 16 },
+  whileBusy: { report: 4, enrolment: 8, socket: 16, bySocket: 16 },
   /**
    * An enrolment begins if fewer than this number of machines have enrolled within `settlingMs` and have no socket yet.
    * These machines report over HTTP, and each of their reports costs as much as ten heartbeats over a socket.
@@ -40,8 +41,12 @@ export class Admission {
   readonly #nowMs: () => number;
   readonly #turn: () => Promise<void>;
   readonly #enrolments = new InProgress();
-  readonly #all = new InProgress();
-  readonly #bySocket = new InProgress();
+  readonly #begun = {
+    report: new InProgress(),
+    enrolment: new InProgress(),
+    socket: new InProgress(),
+    bySocket: new InProgress(),
+  };
   /** The machines that have enrolled and have no socket yet: when each enrolled, by name, the earliest first. */
   readonly #settling = new Map<string, number>();
   /** The moving average of the apiserver's answer times. */
@@ -63,17 +68,16 @@ export class Admission {
     if (enrolling !== undefined) return this.#enrol(enrolling, answer);
     const [, connecting] = SOCKET.exec(pathname) ?? [];
     if (connecting === undefined && !REPORT.test(pathname)) return answer();
-    const answered = await this.#begin(ADMISSION.whileBusy.other, () => busy(3 + 8 * Math.random()), answer);
+    const kind = connecting === undefined ? "report" : "socket";
+    const answered = await this.#begin(kind, () => busy(3 + 8 * Math.random()), answer);
     if (connecting !== undefined && answered.status === 101) this.#settling.delete(connecting);
     return answered;
   }
 
   /** Answers a report over a socket with `answer`. Above the limit, the report states that its machine no longer waits. */
   async report<T>(report: SocketReport, answer: (report: SocketReport) => Promise<T>): Promise<T> {
-    const { isBusy, nowMs } = await this.#thread();
-    if (!isBusy || this.#bySocket.count(nowMs) < ADMISSION.whileBusy.bySocket)
-      return this.#bySocket.during(nowMs, () => answer(report));
-    return answer({ ...report, request: { ...report.request, untilMs: 0 } });
+    const refuse = () => answer({ ...report, request: { ...report.request, untilMs: 0 } });
+    return this.#begin("bySocket", refuse, () => answer(report));
   }
 
   /** Sends an object's request to the apiserver, and measures the time until its answer or its failure. */
@@ -89,11 +93,11 @@ export class Admission {
   async #enrol(name: string, answer: Answer): Promise<Response> {
     const refuse = () => this.#later();
     const nowMs = this.#nowMs();
-    const { enrolments, settling, slowMs, whileSlow, whileBusy } = ADMISSION;
+    const { enrolments, settling, slowMs, whileSlow } = ADMISSION;
     const most = this.#answerMs > slowMs ? whileSlow.settling : settling;
     const begun = this.#enrolments.count(nowMs);
     if (begun >= enrolments || begun + this.#settlingCount(nowMs) >= most) return refuse();
-    const begin = () => this.#begin(whileBusy.enrolment, refuse, answer);
+    const begin = () => this.#begin("enrolment", refuse, answer);
     const answered = await this.#enrolments.during(nowMs, begin);
     if (!answered.ok) return answered;
     // A machine that enrols again counts from now on, so that the map stays in the order of time.
@@ -110,10 +114,16 @@ export class Admission {
     return this.#settling.size;
   }
 
-  async #begin(most: number, refuse: () => Response, answer: Answer): Promise<Response> {
+  async #begin<T>(
+    kind: keyof typeof ADMISSION.whileBusy,
+    refuse: () => T | Promise<T>,
+    answer: () => T | Promise<T>,
+  ): Promise<T> {
     const { isBusy, nowMs } = await this.#thread();
-    if (isBusy && this.#all.count(nowMs) >= most) return refuse();
-    return this.#all.during(nowMs, answer);
+    const begun = this.#begun[kind].count(nowMs);
+    const ahead = kind === "enrolment" ? this.#begun.report.count(nowMs) : 0;
+    if (isBusy && begun + ahead >= ADMISSION.whileBusy[kind]) return refuse();
+    return this.#begun[kind].during(nowMs, answer);
   }
 
   async #thread(): Promise<{ isBusy: boolean; nowMs: number }> {

@@ -9,7 +9,7 @@ import type { Log } from "../log.ts";
 import type { LeaseLender, ReturnedLoan } from "../machine/lease-loan.ts";
 import type { LazyAlarm } from "../storage/lazy-alarm.ts";
 import type { GatewayCounters } from "./counters.ts";
-import type { Lateness } from "./lateness.ts";
+import { type Lateness, WHILE_BUSY } from "./lateness.ts";
 import { endLoan, type PutLease, returnedLoan } from "./lease.ts";
 import type { Member, Members } from "./members.ts";
 import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
@@ -61,12 +61,18 @@ export const NOTIFY_WITHIN_MS = 5000;
 const NOTIFY_AGAIN_MS = 10_000;
 const AWAY_MS = 1000 * GATEWAY_LIMITS.awaySeconds;
 
+/** A node object that is notified at `fromMs` or later. `heardMs`: the time of the machine's last frame, if known. */
+interface Later {
+  fromMs: number;
+  heardMs: number | undefined;
+}
+
 export class Endings {
   readonly #in: GatewayParts;
   /** The time before which each machine may open no socket, by the machine's name. An eviction loses the times. */
   readonly #awayUntilMs = new Map<string, number>();
-  /** The time from which each node object may be notified again, by the machine's name. */
-  readonly #notBeforeMs = new Map<string, number>();
+  /** The node objects that are notified later, by the machine's name. */
+  readonly #later = new Map<string, Later>();
 
   constructor(parts: GatewayParts) {
     this.#in = parts;
@@ -106,25 +112,39 @@ export class Endings {
   }
 
   async endInTurn(member: Member): Promise<void> {
-    const { held, members, alarm, nowMs } = this.#in;
+    const { held, members, lateness } = this.#in;
     const { name } = member;
     if (held.accepted(name)) return;
+    const heardAgoMs = this.#heardAgoMs(name);
+    if (lateness.ms > 0 && heardAgoMs !== undefined && heardAgoMs < WHILE_BUSY.endedMs)
+      return this.#notifyLater(name, WHILE_BUSY.endedMs - heardAgoMs);
     const returned = await this.takeBack(member);
     const gateway = members.gatewayOf(name);
     if (gateway === undefined) return;
     if (await this.#notify(name, gateway, returned)) {
-      this.#notBeforeMs.delete(name);
+      this.#later.delete(name);
       members.delete(name);
       return;
     }
-    this.#notBeforeMs.set(name, nowMs() + NOTIFY_AGAIN_MS);
-    await alarm.atLatest(nowMs() + NOTIFY_AGAIN_MS);
+    await this.#notifyLater(name, NOTIFY_AGAIN_MS);
+  }
+
+  async #notifyLater(name: string, afterMs: number): Promise<void> {
+    const fromMs = this.#in.nowMs() + afterMs;
+    this.#later.set(name, { fromMs, heardMs: this.#heardMs(name) });
+    await this.#in.alarm.atLatest(fromMs);
   }
 
   /** Returns true if the node object may be notified now. */
   isDue(name: string): boolean {
-    const leftMs = (this.#notBeforeMs.get(name) ?? 0) - this.#in.nowMs();
-    return leftMs <= 0 || leftMs > NOTIFY_AGAIN_MS;
+    const leftMs = (this.#later.get(name)?.fromMs ?? 0) - this.#in.nowMs();
+    // A clock that was put back must not extend the wait.
+    return leftMs <= 0 || leftMs > Math.max(NOTIFY_AGAIN_MS, WHILE_BUSY.endedMs);
+  }
+
+  /** Returns the times at which node objects may be notified. */
+  laterMs(): number[] {
+    return [...this.#later.values()].map(({ fromMs }) => fromMs);
   }
 
   /** Ends the loan; returns it once no PUT runs. Returns null if its epoch is above `floor`, or no loan is left. */
@@ -140,22 +160,30 @@ export class Endings {
   tidy(): void {
     for (const name of this.#awayUntilMs.keys())
       if (this.awayForMs(name) === 0) this.#awayUntilMs.delete(name);
-    for (const name of this.#notBeforeMs.keys())
-      if (!this.#in.members.has(name)) this.#notBeforeMs.delete(name);
+    for (const name of this.#later.keys()) if (!this.#in.members.has(name)) this.#later.delete(name);
   }
 
   /** Notifies the node object that the socket has ended; returns false on failure. Sends the loan only once. */
   async #notify(name: string, gateway: number, returned: ReturnedLoan | null): Promise<boolean> {
-    const { node, log, timer, held, nowMs } = this.#in;
+    const { node, log, timer } = this.#in;
     try {
-      const heardMs = held.heardMs(name);
-      const heardAgoMs = heardMs === undefined ? undefined : Math.max(0, nowMs() - heardMs);
-      const notify = () => node(name).socketEnded(gateway, returned, heardAgoMs);
+      const notify = () => node(name).socketEnded(gateway, returned, this.#heardAgoMs(name));
       await inTime(NOTIFY_WITHIN_MS, notify, undefined, timer);
       return true;
     } catch (error) {
       log({ node: name, message: "not told that its socket ended", error: String(error) });
       return false;
     }
+  }
+
+  /** Returns the milliseconds since the machine's last frame; undefined if the gateway does not know this time. */
+  #heardAgoMs(name: string): number | undefined {
+    const heardMs = this.#heardMs(name);
+    return heardMs === undefined ? undefined : Math.max(0, this.#in.nowMs() - heardMs);
+  }
+
+  /** The closed socket is soon forgotten. */
+  #heardMs(name: string): number | undefined {
+    return this.#in.held.heardMs(name) ?? this.#later.get(name)?.heardMs;
   }
 }

@@ -169,9 +169,10 @@ export class Gateway {
 
   /** Closes the sockets that missed a deadline, and notifies node objects. Returns the next turn's time, or null. */
   async #turn(): Promise<number | null> {
-    const { held, nowMs } = this.#in;
+    const { held, lateness, nowMs } = this.#in;
     for (const socket of held.open()) this.#closeLate(socket);
-    const notified = this.#lost().slice(0, WATCH_LIMITS.notifiedAtOnce);
+    const { notifiedAtOnce } = lateness.ms > 0 ? WHILE_BUSY : WATCH_LIMITS;
+    const notified = this.#lost().slice(0, notifiedAtOnce);
     await Promise.all(notified.map((name) => this.#endings.end(name)));
     for (const part of [held, this.#endings, this.#openings]) part.tidy();
     const mustMove = await this.#capacity.adjust();
@@ -189,10 +190,14 @@ export class Gateway {
     if (isSilent) this.#endings.hangUp(socket, "silent", 0);
   }
 
-  /** Returns when the socket's machine counts as silent. A busy isolate reads its last heartbeats late. */
+  /**
+   * Returns when the socket's machine counts as silent. A busy isolate reads its last heartbeats late, and has maybe refused
+   * its last report.
+   */
   #silentFromMs(socket: HeldSocket): number {
     const { ms, calmMs } = this.#in.lateness;
-    return dueMs(socket) + ms + (calmMs === 0 ? WHILE_BUSY.silence * usualBeatMs(socket) : 0);
+    if (calmMs > 0) return dueMs(socket) + ms;
+    return Math.max(dueMs(socket), socket.refusedMs ?? 0) + ms + WHILE_BUSY.silence * usualBeatMs(socket);
   }
 
   /** Closes a socket without an accepted report. A busy Worker causes such sockets, so their machines spread. */
@@ -218,6 +223,7 @@ export class Gateway {
       return Math.max(atMs, nowMs + WATCH_LIMITS.turnMs);
     });
     if (isMore) due.push(nowMs + WATCH_LIMITS.turnMs);
+    due.push(...this.#endings.laterMs().filter((atMs) => atMs > nowMs));
     // The next check handles node objects that did not answer, or whose notification is still in progress.
     if (members.count > 0) due.push(nowMs + WATCH_LIMITS.checkMs);
     return due.length === 0 ? null : Math.min(...due);

@@ -36,8 +36,17 @@ export const WHILE_BUSY = {
    * this duration, so that the reports that were put off do not come together.
    */
   quiet: 2,
+  /** The most reports in progress of a gateway, so that these few end in time. The gateway refuses more by itself. */
+  reports: 2,
   /** The time limit of a PUT, whose answer the isolate reads late. */
   putMs: 20_000,
+  /**
+   * The time after a machine's last frame within which its node object is not told that its socket has ended: the machine
+   * soon reports over HTTP, which takes the loan back.
+   */
+  endedMs: 30_000,
+  /** The most node objects that one turn of the alarm notifies. */
+  notifiedAtOnce: 4,
 } as const;
 
 export class Lateness {

@@ -3,12 +3,13 @@ import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
 import type { ReportFrame } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { inTime } from "../kube/deadline.ts";
-import type { MachineAnswer } from "../machine/answers.ts";
+import { type MachineAnswer, tooLate } from "../machine/answers.ts";
 import type { SocketAnswer } from "../machine/lease-loan.ts";
 import { problem, problemOf } from "../problems.ts";
 import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
 import type { Endings, GatewayParts } from "./endings.ts";
 import { importHeartbeatKey } from "./heartbeats.ts";
+import { WHILE_BUSY } from "./lateness.ts";
 import { holdLoan } from "./lease.ts";
 import type { Member } from "./members.ts";
 import type { HeldSocket } from "./sockets.ts";
@@ -25,6 +26,7 @@ export class Reports {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
   readonly #encoder = new TextEncoder();
+  #inProgress = 0;
 
   constructor(parts: GatewayParts, endings: Endings) {
     this.#in = parts;
@@ -35,12 +37,26 @@ export class Reports {
     const { isTaken, bucket } = take(socket.reports, RATE_LIMITS.socketReports, this.#in.nowMs());
     if (!isTaken) return this.#endings.sendAway(socket, "too often");
     socket.reports = bucket;
+    if (this.#isTooBusyFor(socket)) return this.#refuse(socket);
     socket.reporting++;
+    this.#inProgress++;
     try {
       await this.#in.members.inTurn(socket.attachment.name, (member) => this.#pass(socket, member, report));
     } finally {
       socket.reporting--;
+      this.#inProgress--;
     }
+  }
+
+  /** The first report over a socket follows a report over HTTP, so that its object is in memory. */
+  #isTooBusyFor({ attachment: { beatMs } }: HeldSocket): boolean {
+    return this.#in.lateness.ms > 0 && beatMs !== null && this.#inProgress >= WHILE_BUSY.reports;
+  }
+
+  /** Refuses a report of a late isolate without its node object, whose start would cost more than the refusal. */
+  #refuse(socket: HeldSocket): Promise<void> {
+    socket.refusedMs = this.#in.nowMs();
+    return this.#finish(socket, tooLate(this.#in.random), null);
   }
 
   async #pass(socket: HeldSocket, member: Member, { token, body }: ReportFrame): Promise<void> {

@@ -68,6 +68,8 @@ export interface HeldSocket {
   refusedFrames: number;
   /** true if the gateway has asked for a report that has not arrived yet. */
   isReportDue: boolean;
+  /** The time of the last report that the gateway refused because its isolate was late. */
+  refusedMs: number | null;
   closedMs: number | null;
   /** Not null if a later socket has replaced this socket. `isNoted`: a heartbeat still came over this socket. */
   replaced: { isNoted: boolean } | null;
@@ -118,6 +120,7 @@ export class HeldSockets {
       earlyBeats: 0,
       refusedFrames: 0,
       isReportDue: false,
+      refusedMs: null,
       closedMs: null,
       replaced: null,
     };

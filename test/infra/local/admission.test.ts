@@ -59,9 +59,9 @@ test.each([
   ["an enrolment", ENROLMENT, busyMs, enrolments],
   ["an enrolment, busy thread", ENROLMENT, busyMs + 1, whileBusy.enrolment],
   ["a report", REPORT, busyMs, null],
-  ["a report, busy thread", REPORT, busyMs + 1, whileBusy.other],
+  ["a report, busy thread", REPORT, busyMs + 1, whileBusy.report],
   ["a socket", SOCKET, busyMs, null],
-  ["a socket, busy thread", SOCKET, busyMs + 1, whileBusy.other],
+  ["a socket, busy thread", SOCKET, busyMs + 1, whileBusy.socket],
   ["an operator's request, busy thread", LIST, busyMs + 1, null],
 ])("%s: begins until the limit, and is refused just over it", async (_, request, lagMs, limit) => {
   const { state, send } = admission(lagMs);

@@ -1,6 +1,7 @@
 // Tests when an isolate counts as busy, and what its gateways do then: answer all machines, renew leases as they can,
 // and blame neither the apiserver nor a machine.
 import { describe, expect, it, test } from "vitest";
+import { WATCH_LIMITS } from "../../../worker/gateway/gateway.ts";
 import { Lateness, LATENESS_FROM, WHILE_BUSY } from "../../../worker/gateway/lateness.ts";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
 import {
@@ -152,5 +153,76 @@ describe("a busy isolate", () => {
       expect(made.woken).toEqual(["edge-1 report"]);
       await made.pass(1000);
       expect(made.woken).toEqual(["edge-1 report", "edge-1 ended"]);
+    }));
+
+  /** Connects machines, and begins a report of each; their node objects do not answer. */
+  const reporting = async (made: MadeUpGateway, count: number) => {
+    const sockets: MachineSocket[] = [];
+    for (let at = 0; at < count; at++) sockets.push(await made.connected(`edge-${at}`));
+    made.asked.length = 0;
+    made.onReport = () => new Promise(() => undefined);
+    for (const socket of sockets) void made.report(socket);
+    await until(() => made.asked.length === WHILE_BUSY.reports);
+    return sockets;
+  };
+
+  it("has as many reports in progress as it takes → refuses the next one without its node object; later it is taken", () =>
+    inGateway(async (made) => {
+      busy(made);
+      const sockets = await reporting(made, WHILE_BUSY.reports + 1);
+      const [refused] = sockets.slice(-1);
+      expect(refused?.last).toMatchObject({ status: 503, body: { reason: "busy", retryAfterSeconds: 7 } });
+      expect(made.asked).toHaveLength(WHILE_BUSY.reports);
+      made.live({ lateness: { ms: 0, calmMs: 0, note: () => undefined } });
+      made.onReport = undefined;
+      await made.report(refused!);
+      expect(refused?.said.at(-1)).toBe("report-answer 200");
+    }));
+
+  it("the first report over a socket → taken, whatever is in progress", () =>
+    inGateway(async (made) => {
+      busy(made);
+      await reporting(made, WHILE_BUSY.reports);
+      made.onReport = undefined;
+      const { said } = await made.connected("edge-next");
+      expect(said).toEqual(["report-answer 200"]);
+    }));
+
+  it("has refused a machine's report, and hears nothing more → silent four intervals later, and the lateness", () =>
+    inGateway(async (made) => {
+      busy(made);
+      const [refused] = (await reporting(made, WHILE_BUSY.reports + 1)).slice(-1);
+      await made.pass(3 * INTERVAL_MS);
+      await made.report(refused!);
+      await made.pass(WHILE_BUSY.silence * INTERVAL_MS + LATE_MS - 1);
+      expect(refused?.said.at(-1)).toBe("report-answer 503");
+      await made.pass(1);
+      expect(refused?.said.at(-1)).toBe("closing silent");
+    }));
+
+  it("a socket is lost → its node object is told 30 s after the last frame; meanwhile a withdrawal gets the loan", () =>
+    inGateway(async (made) => {
+      busy(made);
+      const [told, withdrawn] = [await made.connected("edge-1"), await made.connected("edge-2")];
+      made.asked.length = 0;
+      await made.lose(told);
+      await made.lose(withdrawn);
+      await made.pass(WHILE_BUSY.endedMs - 1);
+      expect(await made.gateway.withdraw("edge-2", 9)).toMatchObject({ epoch: 2 });
+      expect([made.asked, made.members]).toEqual([[], ["edge-1"]]);
+      await made.pass(1);
+      expect(made.asked).toMatchObject([{ name: "edge-1", what: "ended", returned: { epoch: 1 } }]);
+      expect(made.members).toEqual([]);
+    }));
+
+  it("many sockets are lost → four node objects are told in a second", () =>
+    inGateway(async (made) => {
+      busy(made);
+      for (let at = 0; at < 6; at++) await made.lose(await made.connected(`edge-${at}`));
+      made.asked.length = 0;
+      await made.pass(WHILE_BUSY.endedMs);
+      expect(made.asked).toHaveLength(WHILE_BUSY.notifiedAtOnce);
+      await made.pass(WATCH_LIMITS.turnMs);
+      expect(made.asked).toHaveLength(6);
     }));
 });
