@@ -2,7 +2,6 @@
 // the fleet from the messages. New versions add fields, but never change the meaning of a field.
 import type { Json } from "../kubernetes/json.ts";
 import { HOSTNAME_LABEL, OWN_HOSTNAME_LABEL } from "../kubernetes/labels.ts";
-import { FEED_LIMITS } from "../protocol/limits.ts";
 import type { FeedMessage } from "../protocol/feed.ts";
 import type { PendingMachine } from "../protocol/operator-answers.ts";
 import type { Outage } from "../protocol/outages.ts";
@@ -127,8 +126,8 @@ export interface FeedUpdate {
   gone: string[];
 }
 
-/** Machines come and go while the Worker counts them, so a view may have some more than the limit. */
-const MOST_IN_VIEW = 2 * FEED_LIMITS.machines;
+/** The most machines, and the most outages, in a view: an endless snapshot must not fill the client's memory. */
+export const MOST_IN_VIEW = 100_000;
 
 export class FeedView {
   machines = new Map<string, FeedMachine>();
