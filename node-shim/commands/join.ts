@@ -7,11 +7,12 @@ import {
   loadKey,
   loadOrMakeKey,
   type MachineKey,
+  storedPending,
   storeEnrolment,
   storePending,
 } from "../identity/identity.ts";
 import { joinTokenKey, readJoinToken } from "../identity/join-token.ts";
-import { lockFolder } from "../identity/lock.ts";
+import { InUse, lockFolder } from "../identity/lock.ts";
 import { type MachineFlags, machineSettings } from "../machine/settings.ts";
 import { machineID, systemUUID } from "../sources/kernel/names.ts";
 import { diskReader } from "../sources/kernel/served-files.ts";
@@ -55,7 +56,7 @@ export async function join(
   const known = await loadKey(flags.state);
   if (known && loadEnrolment(flags.state, { name, thumbprint: known.thumbprint })?.origin === origin)
     return `${name} is enrolled at ${origin} already, key ${known.thumbprint}`;
-  const lock = lockFolder(flags.state);
+  const lock = lockUnlessWaiting(flags.state, name);
   try {
     const key = await loadOrMakeKey(flags.state);
     const { thumbprint } = key;
@@ -71,6 +72,19 @@ export async function join(
     return `enrolled as ${name} at ${origin}, key ${thumbprint}`;
   } finally {
     lock.release();
+  }
+}
+
+/** Locks the folder. The error states whether the shim that uses the folder waits for an operator's approval. */
+function lockUnlessWaiting(state: string, name: string): ReturnType<typeof lockFolder> {
+  try {
+    return lockFolder(state);
+  } catch (error) {
+    if (!(error instanceof InUse) || !storedPending(state)) throw error;
+    throw new Error(
+      `${name} waits for an operator's approval, and needs no second join. To use another token: ${error.message}`,
+      { cause: error },
+    );
   }
 }
 

@@ -2,7 +2,7 @@
 import { accessSync, constants, existsSync, type Stats, statSync } from "node:fs";
 import { join } from "node:path";
 import { codeOf, faultOf } from "../base/fault.ts";
-import { loadEnrolment, loadKey } from "../identity/identity.ts";
+import { loadEnrolment, loadKey, storedPending } from "../identity/identity.ts";
 import { readJoinToken } from "../identity/join-token.ts";
 import { joinTokenFault } from "../identity/join-token.ts";
 import { readIfThere, requireTrusted, writeProbe } from "../base/state-file.ts";
@@ -21,11 +21,16 @@ export async function checkIdentity(
   const folder = await checkFolder(flags.state);
   const enrolment = await checkEnrolment(flags.state, name);
   return [
-    await checkToken(flags, environment, enrolment.level === "ok"),
+    (folder.level === "ok" && storedToken(flags.state)) ||
+      (await checkToken(flags, environment, enrolment.level === "ok")),
     folder,
     ...(folder.level === "fail" ? [] : [enrolment]),
   ];
 }
+
+/** Returns the finding of a machine that waits for an operator's approval; null for other machines. */
+const storedToken = (state: string) =>
+  storedPending(state) && ok("join token", "stored in the state folder until this machine is enrolled");
 
 async function checkToken(
   { joinTokenFile }: IdentityFlags,
@@ -83,7 +88,12 @@ async function checkFolder(folder: string): Promise<Finding> {
       "run as root or as its owner, see that its file system is not read-only, or pass another --state",
     );
   }
-  for (const path of [folder, join(folder, "key.json"), join(folder, "enrolment.json")]) {
+  for (const path of [
+    folder,
+    join(folder, "key.json"),
+    join(folder, "enrolment.json"),
+    join(folder, "pending.json"),
+  ]) {
     const mode = modeOf(path);
     if (mode !== null && (mode & 0o077) !== 0)
       return fail(
@@ -124,6 +134,12 @@ async function checkEnrolment(state: string, name: string): Promise<Finding> {
   try {
     const key = await loadKey(state);
     const enrolment = key && loadEnrolment(state, { name, thumbprint: key.thumbprint });
+    if (!enrolment && storedPending(state))
+      return warn(
+        "enrolment",
+        `${name} waits for an operator's approval`,
+        "after the approval the service enrols this machine, without a second join",
+      );
     if (!enrolment)
       return warn("enrolment", `${name} is not enrolled`, "node-shim join --url https://HOST ...");
     return ok("enrolment", `${name}, key ${enrolment.thumbprint}`);

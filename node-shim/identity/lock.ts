@@ -15,6 +15,9 @@ import {
 
 const LOCK = "lock";
 
+/** The error of a folder that another process uses. */
+export class InUse extends Error {}
+
 /**
  * Makes and locks the folder; an ended holder does not count. Throws with the holder's process ID and the remedy. With
  * `unlocked`, calls it if the folder exists but its file system cannot be written, unless another shim uses the folder.
@@ -63,7 +66,7 @@ export function lockFolder(
 function inUse(folder: string, holder: string): never {
   const [pid = ""] = holder.split(" ");
   const how = isOfService(cgroupsOf(pid)) ? " (systemctl stop rollcall-node-shim)" : "";
-  throw new Error(`${folder} is in use by process ${pid}: stop it${how}, or pass another --state`);
+  throw new InUse(`${folder} is in use by process ${pid}: stop it${how}, or pass another --state`);
 }
 
 /** Returns whether `cgroups`, a process's list as in cgroups(7), has the shim's service, no cron job or container. */

@@ -2,7 +2,7 @@
 import { valueOr } from "../../shared/result.ts";
 import { existsSync } from "node:fs";
 import { writeProbe } from "../base/state-file.ts";
-import { storedEnrolment } from "../identity/identity.ts";
+import { storedEnrolment, storedPending } from "../identity/identity.ts";
 import { bootID } from "../sources/kernel/names.ts";
 import { DIAGNOSES, type DiagnosisCode, type Entry, type Kind, NOT_READY_CURES } from "./diagnoses.ts";
 import { readStatus, type SeenStatus, type StatusFile, thisReader } from "./status-file.ts";
@@ -109,11 +109,16 @@ interface MachineStatus {
 /** Reads and diagnoses the status. Throws, with the remedy, if this user may read neither status nor state folder. */
 export async function statusOf(state: string, nowMs: number): Promise<MachineStatus> {
   const seen = readStatus(state, thisReader(valueOr(bootID("/"), "")));
-  const name = seen === null ? (storedEnrolment(state)?.name ?? null) : seen.file.name;
+  const name = seen === null ? storedName(state) : seen.file.name;
   const stateFault = existsSync(state) ? await writeProbe(state)() : null;
   const diagnosed = diagnose(seen, name, nowMs);
   const fault = stateFault === null ? null : `${state} cannot be written (${stateFault})`;
   return { seen, stateFault, diagnosis: fault === null ? diagnosed : withoutStatus(diagnosed, seen, fault) };
+}
+
+/** Returns the name for a diagnosis without a status; null if `join` has not been run. */
+function storedName(state: string): string | null {
+  return storedEnrolment(state)?.name ?? (storedPending(state) && "this machine");
 }
 
 /**

@@ -231,7 +231,7 @@ async function notAdmitted(c: Context<App>, challenged: Challenged, why: NotAdmi
       return refuse("busy", { detail: why.detail, retryAfterSeconds: why.waitSeconds });
     case "pending":
     case "full":
-      return refuse("name-pinned", { detail: WAITING[why.reason](challenged.thumbprint) });
+      return refuse("name-pinned", { detail: WAITING[why.reason](challenged) });
     default:
       return refuseUnproven(c, "token-refused");
   }
@@ -239,7 +239,8 @@ async function notAdmitted(c: Context<App>, challenged: Challenged, why: NotAdmi
 
 /** The texts for the operator of a machine that waits for approval. */
 const WAITING = {
-  pending: (thumbprint: string) => `An operator has to approve this machine's key ${thumbprint}.`,
+  pending: ({ name, thumbprint }: Challenged) =>
+    `An operator has to approve this machine's key: rollcall approve ${name} ${thumbprint}.`,
   full: () => "An operator has to approve one of the machines that wait for it before others can.",
 };
 

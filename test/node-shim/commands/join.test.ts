@@ -6,6 +6,7 @@ import { join as joinPaths } from "node:path";
 import { afterEach, beforeEach, expect, it, test } from "vitest";
 import { join, NotApproved } from "../../../node-shim/commands/join.ts";
 import { storedPending } from "../../../node-shim/identity/identity.ts";
+import { lockFolder } from "../../../node-shim/identity/lock.ts";
 import { workerOrigin } from "../../../node-shim/worker-link/origin.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 import { withoutWaits } from "../base/timers.ts";
@@ -91,6 +92,11 @@ it.each([
   const flags = { url, state, hostnameOverride: "edge-7", joinTokenFile: token };
   await expect(join(flags, () => undefined, mayWait)).rejects.toThrow(NotApproved);
   expect(storedPending(state)).toEqual(stored && { ...stored, origin: url });
+  const waiting = lockFolder(state);
+  await expect(join(flags, () => undefined, mayWait)).rejects.toThrow(
+    stored ? /^edge-7 waits for .* no second join\. .* is in use by process/ : /^\/\S+ is in use by process/,
+  );
+  waiting.release();
   if (stored) expect(workerOrigin({ state })).toBe(url);
   await join(flags, () => undefined);
   expect(storedPending(state)).toBeNull();

@@ -10,7 +10,7 @@ import { type Finding, findingsText } from "../../../node-shim/doctor/finding.ts
 import { checkWorker } from "../../../node-shim/doctor/worker-checks.ts";
 import { type WorkerProbes, workerProbes } from "../../../node-shim/doctor/worker-probes.ts";
 import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
-import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
+import { makeMachineKey, storePending } from "../../../node-shim/identity/identity.ts";
 import { thisProcess } from "../../../node-shim/base/process-id.ts";
 import { bootID } from "../../../node-shim/sources/kernel/names.ts";
 import type { StatusFile } from "../../../node-shim/status/status-file.ts";
@@ -206,6 +206,14 @@ describe("the machine's identity", () => {
     expect(found(findings, "state folder")).toMatch(/^ok: .*is not there yet: join makes it$/);
     expect(found(findings, "enrolment")).toMatch(/^warn: edge-1 is not enrolled → node-shim join/);
     expect(() => chmodSync(state(), 0o700)).toThrow(/ENOENT/);
+  });
+
+  it("waits for an operator's approval → no second join is needed", async () => {
+    mkdirSync(state(), { mode: 0o700 });
+    storePending(state(), { origin: URL_OF_WORKER, joinToken: "t" });
+    const findings = await look();
+    expect(found(findings, "join token")).toMatch(/^ok: stored in the state folder/);
+    expect(found(findings, "enrolment")).toMatch(/^warn: edge-1 waits for .* → .* without a second join$/);
   });
 
   it("enrolled → neither URL nor token is needed", async () => {

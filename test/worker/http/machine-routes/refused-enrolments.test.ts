@@ -59,7 +59,7 @@ it.each<[why: NotAdmitted, expected: Partial<Awaited<ReturnType<typeof enrolling
     {
       status: 409,
       reason: "name-pinned",
-      detail: `An operator has to approve this machine's key ${key.thumbprint}.`,
+      detail: `An operator has to approve this machine's key: rollcall approve ${NAME} ${key.thumbprint}.`,
     },
   ],
   [
