@@ -43,6 +43,10 @@ const NAMESPACE = "rollcall-system";
 /** The oldest supported minor version of Kubernetes 1: docs/cluster.md. */
 const LEAST_MINOR = 30;
 const CHECK = "kubeContext";
+const ACCOUNT_CURE =
+  "apply infra/rbac/rollcall.yaml; for another deployment in one cluster, docs/cluster.md shows how to make its ServiceAccount";
+/** The error of `kubectl auth can-i` for the answer no. */
+const NO = "kubectl: exit code 1";
 
 /** Checks the version of kubectl's cluster, the Worker's ServiceAccount there, and the right to create its token. */
 export async function clusterChecks(
@@ -62,10 +66,15 @@ export async function clusterChecks(
   ];
   const checks = [versionCheck(version.value)];
   if (account.ok && account.value.trim() === "")
+    checks.push(failed(`there is no ServiceAccount ${deployment} in ${NAMESPACE}`, ACCOUNT_CURE));
+  if (!mayCreate.ok && mayCreate.error !== NO)
     checks.push(
-      failed(`there is no ServiceAccount ${deployment} in ${NAMESPACE}`, "apply infra/rbac/rollcall.yaml"),
+      warning(
+        `it is not known whether this user may create a token of ServiceAccounts: ${mayCreate.error}`,
+        "check the right with kubectl, or write the token into a file that secretFiles names: KUBE_TOKEN",
+      ),
     );
-  if (!mayCreate.ok)
+  else if (!mayCreate.ok)
     checks.push(
       failed(
         `this user may not create a token of ServiceAccounts in ${NAMESPACE}`,

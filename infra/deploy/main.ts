@@ -11,9 +11,10 @@ import { kubectl } from "../operator/kubectl.ts";
 import { writeDocument } from "../openapi/write-document.ts";
 import { writePage } from "../page/build/build.ts";
 import { checkBeforeDeploy, faultLines } from "./before-deploy.ts";
+import { checkAll } from "./carry-out.ts";
 import { deployEnvironment, hostnameInDns } from "./deploy.ts";
 import { secretsToPut } from "./plan.ts";
-import { readSettings, SETTINGS_KEYS } from "./settings-file.ts";
+import { readSettings, SETTINGS_KEYS, settingsWithoutFaults } from "./settings-file.ts";
 import { wranglerProgram } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -65,11 +66,15 @@ async function deployByFile(): Promise<number> {
   const flags = flagsOf();
   if (flags === null) return EXIT_CODES.usage;
   const { file, waitSeconds } = flags;
-  const settings = readSettings(readFileSync(file, "utf8"), file, flags.environment);
+  const asked = [readFileSync(file, "utf8"), file, flags.environment] as const;
+  const settings = readSettings(...asked);
+  const patience = { waitSeconds, now: wallMs, pause };
+  const program = { ...(await wranglerProgram(ROOT)), kubectl, environment: process.env, patience };
   if (!settings.ok) {
-    console.error(
-      `${settings.error.join("\n")}\nnot deployed: correct the settings (docs/deploy.md has the keys)`,
-    );
+    console.error(settings.error.join("\n"));
+    const rest = settingsWithoutFaults(...asked);
+    if (rest !== null) checkAll(program, rest);
+    console.error("not deployed: correct the settings (docs/deploy.md has the keys)");
     return EXIT_CODES.usage;
   }
   const put = secretsToPut(flags.put, settings.value);
@@ -78,8 +83,6 @@ async function deployByFile(): Promise<number> {
     return EXIT_CODES.usage;
   }
   await writeStaticFiles();
-  const patience = { waitSeconds, now: wallMs, pause };
-  const program = { ...(await wranglerProgram(ROOT)), kubectl, environment: process.env, patience };
   const askDns = flags.replacesDns ? null : hostnameInDns;
   return deployEnvironment(program, settings.value, { isDryRun: flags.isDryRun, askDns, put: put.value });
 }

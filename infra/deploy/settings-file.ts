@@ -55,12 +55,11 @@ const variables = z
   .record(z.string(), z.union([z.string(), z.number()], { error: "write a text or a number" }), {
     error: "write variables of the Worker, each with its value: NODE_ROLE: edge",
   })
-  .check(
-    z.refine((map) => unknownIn(map).length === 0, {
-      error: ({ input }) =>
-        `${unknownIn(input as object).join(", ")}: not known; the variables are ${variableNames.join(", ")}`,
-    }),
-  );
+  .check(({ value: input, issues }) => {
+    const keys = unknownIn(input);
+    const message = `${keys.join(", ")}: not known; the variables are ${variableNames.join(", ")}`;
+    if (keys.length > 0) issues.push({ code: "unrecognized_keys", keys, input, message });
+  });
 
 const keys = {
   origin: z.optional(
@@ -173,6 +172,24 @@ export function readSettings(
   const settings = wholeSettings(asked.value, environment, file);
   const clashes = others.flatMap((other) => clashesWith(settings, other));
   return clashes.length > 0 ? failure(clashes.map((clash) => `${file}: ${clash}`)) : success(settings);
+}
+
+/** Returns the settings without their faulty keys, so that other checks can find more faults; null if no settings remain. */
+export function settingsWithoutFaults(
+  text: string,
+  file: string,
+  environment: string | null,
+): DeploySettings | null {
+  const document = parseDocument(text);
+  if (document.errors.length > 0) return null;
+  const { error } = settingsFileSchema.safeParse(document.toJS() ?? {});
+  for (const issue of error?.issues ?? [])
+    for (const path of issue.code === "unrecognized_keys"
+      ? issue.keys.map((key) => [...issue.path, key])
+      : [issue.path])
+      document.deleteIn(path);
+  const rest = readSettings(document.toString(), file, environment);
+  return rest.ok ? rest.value : null;
 }
 
 /** Returns the line for a fault, like `environments.staging.origin: write the …`. */

@@ -89,6 +89,13 @@ describe("the cluster of kubectl's context", () => {
   it.each<[situation: string, answers: Answers, checks: string[]]>([
     ["the oldest version", { version: VERSION(30) }, []],
     ["no version of the server", { version: success("{}") }, ["failed: the cluster's version is not known"]],
+    [
+      "the apiserver answers no question about rights",
+      { auth: failure("kubectl: Error from server (NotFound)") },
+      [
+        "warning: it is not known whether this user may create a token of ServiceAccounts: kubectl: Error from server (NotFound)",
+      ],
+    ],
     ["the account cannot be read → not decided", { get: failure("kubectl: forbidden") }, []],
     [
       "no kubectl",

@@ -1,6 +1,6 @@
 // Tests a settings file: the resulting settings of each environment, and the errors for an unusable file.
 import { describe, expect, it, test } from "vitest";
-import { readSettings, SETTINGS_KEYS } from "../../../infra/deploy/settings-file.ts";
+import { readSettings, SETTINGS_KEYS, settingsWithoutFaults } from "../../../infra/deploy/settings-file.ts";
 import { pages } from "../../house/markdown.ts";
 
 const read = (text: string, environment: string | null = null) =>
@@ -145,6 +145,15 @@ test.each([
   ["a secret", "secretFiles: { TOKEN: x }", "secretFiles: TOKEN: not known; the keys are KID_MAC_KEYS"],
 ])("%s that is not known → a fault that says which there are", (_, line, says) => {
   expect(faultsOf(`${LEAST}${line}\n`)).toEqual([expect.stringContaining(says)]);
+});
+
+it("faulty keys → the settings without them, for other checks", () => {
+  const faulty = `${TWO}placment: smart\naccount: "1"\nsecretFiles: { TOKEN: x }\nvariables: { NODE_ROL: x, MAX_IMAGES: x }\n`;
+  const text = faulty.replace("variables: { NODE_ROLE: edge, MAX_IMAGES: 10 }\n", "");
+  expect(faultsOf(text)).toHaveLength(4);
+  const rest = settingsWithoutFaults(text, "/etc/rollcall/rollcall.yaml", null);
+  expect(rest).toMatchObject({ worker: "shops", variables: { MAX_IMAGES: "x" } });
+  expect(settingsWithoutFaults("origin: [\n", "rollcall.yaml", null)).toBeNull();
 });
 
 it("several documents → one line that an operator can act on", () => {
