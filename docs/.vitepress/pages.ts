@@ -24,7 +24,10 @@ export interface Group {
 /** Groups of pages, by the reader's task. */
 export const GROUPS: readonly Group[] = [
   { text: "Begin", pages: ["concepts", "tutorial", "comparison", "costs"] },
-  { text: "Run a machine", pages: ["shim", "configuration", "drop-ins", "facts", "reporting", "examples"] },
+  {
+    text: "Run a machine",
+    pages: ["shim", "configuration", "drop-ins", "questions", "facts", "reporting", "examples"],
+  },
   {
     text: "Run the deployment",
     pages: [

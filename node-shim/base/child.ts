@@ -19,7 +19,7 @@ interface ChildOptions {
 export type RunProgram = (options: ChildOptions) => Promise<Result<string>>;
 
 /** The most characters of standard error that the result of a failed program quotes. */
-const MAX_ERROR_CHARACTERS = 512;
+export const MAX_ERROR_CHARACTERS = 512;
 
 /** The longest wait for the rest of the output of a program that has ended, in milliseconds. */
 const REST_MS = 500;
@@ -37,7 +37,7 @@ export function runChild(options: ChildOptions): Promise<Result<string>> {
       // The program gets its own process group, so that killGroup reaches every process that the program starts.
       detached: true,
       cwd: "/",
-      env: environment(),
+      env: childEnvironment(),
       stdio: ["ignore", "pipe", "pipe", ...(folder === undefined ? [] : [folder])],
     }) as ChildProcessByStdio<null, Readable, Readable>;
     const chunks: Buffer[] = [];
@@ -90,19 +90,19 @@ function startText(error: Error): string {
 }
 
 /** Returns how a program has ended, with the last line of its standard error. */
-function endText(code: number | null, signal: string | null, errors: string): string {
+export function endText(code: number | null, signal: string | null, errors: string): string {
   const lastLine = errors.trimEnd().split("\n").at(-1) ?? "";
   const how = signal === null ? `ended with ${code}` : `was ended by ${signal}`;
   return lastLine === "" ? how : `${how}: ${lastLine}`;
 }
 
 /** Returns the few environment variables that a child gets. None is a secret of the shim. */
-function environment(): NodeJS.ProcessEnv {
+export function childEnvironment(): NodeJS.ProcessEnv {
   const { PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
   return { PATH, LANG: "C.UTF-8" };
 }
 
-function killGroup(pid: number | undefined): void {
+export function killGroup(pid: number | undefined): void {
   if (pid === undefined) return;
   try {
     process.kill(-pid, "SIGKILL");

@@ -4,6 +4,7 @@ import { VERSION } from "../../shared/version.ts";
 import { timestamp } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { logLine } from "../base/log.ts";
+import { addAskCommand } from "./ask-command.ts";
 import { addCheckCommands } from "./check-commands.ts";
 import { addOfflineCommands } from "./offline-commands.ts";
 import { addServiceCommands } from "./service-commands.ts";
@@ -52,6 +53,7 @@ export function shimProgram(): Command {
     .addHelpText("after", AFTER);
   addWorkerCommands(program);
   addCheckCommands(program);
+  addAskCommand(program);
   addServiceCommands(program);
   addOfflineCommands(program);
   return program;

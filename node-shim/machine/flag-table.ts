@@ -163,6 +163,20 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
     of: "rollcall",
     active: (_, { caFile }) => (caFile ? set(caFile) : none("public authorities")),
   },
+  questions: {
+    value: "<name,...>",
+    help: "the questions that this machine answers: safe, or names of node-shim ask --list (default: none)",
+    repeats: true,
+    of: "rollcall",
+    active: ({ questions }) => orNone([...questions].join(",")),
+  },
+  questionFiles: {
+    value: "<path,...>",
+    help: "the files and folders that the question files may read (default: none)",
+    repeats: true,
+    of: "rollcall",
+    active: ({ questionFiles }) => orNone(questionFiles.join(",")),
+  },
   transport: {
     value: "<name>",
     help: "auto (default): a socket if possible; http: never a socket; socket: report a missing socket as a fault",

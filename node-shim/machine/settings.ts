@@ -1,9 +1,10 @@
 // Makes this machine's settings from its flags, configuration and host name.
 import { hostname as osHostname } from "node:os";
-import { resolve } from "node:path";
+import { isAbsolute, resolve } from "node:path";
 import { isUnspecified, parseIpSloppy } from "../../shared/kubernetes/ip.ts";
 import { parseNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { areNodeIPs } from "../../shared/protocol/facts.ts";
+import { type QuestionName, questionsOn } from "../../shared/protocol/questions.ts";
 import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { validateNodeName } from "../../shared/node/node-name.ts";
@@ -38,6 +39,8 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   caFile?: string;
   transport?: string;
   devicePlugins?: string;
+  questions?: string[];
+  questionFiles?: string[];
   /** The values of the flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -52,6 +55,10 @@ export interface MachineSettings extends LoadedConfiguration {
   /** The path of Docker's socket; null if the runtime is not Docker. */
   docker: string | null;
   transport: TransportChoice;
+  /** The questions that this machine answers. */
+  questions: ReadonlySet<QuestionName>;
+  /** Absolute paths without a slash at their end. */
+  questionFiles: string[];
   settings: Settings;
 }
 
@@ -98,6 +105,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     rootDir: folderOf(flags.rootDir ?? ROOT_DIR),
     docker,
     transport: transportOf(flags),
+    ...questionSettings(flags),
     settings,
   };
 }
@@ -155,4 +163,13 @@ function nodeIPs({ nodeIp = "" }: MachineFlags): string[] {
 function folderOf(rootDir: string): string {
   if (rootDir === "") throw new Error("--root-dir: must name a folder");
   return resolve(rootDir);
+}
+
+function questionSettings({ questions = [], questionFiles = [] }: MachineFlags) {
+  const on = questionsOn(questions);
+  if (!on.ok) throw new Error(`--questions: ${on.error}`);
+  const paths = questionFiles.flatMap((list) => list.split(",")).filter((path) => path !== "");
+  const relative = paths.find((path) => !isAbsolute(path));
+  if (relative !== undefined) throw new Error(`--question-files: "${relative}" is not an absolute path`);
+  return { questions: on.value, questionFiles: paths.map((path) => resolve(path)) };
 }

@@ -333,3 +333,21 @@ export const GATEWAY_LIMITS = {
   /** Seconds for which a gateway remembers a replaced session. */
   replacedSeconds: 600,
 } as const;
+
+/** Limits of questions to a machine, [least, most]. QUESTIONS has the seconds of each question. */
+export const QUESTION_LIMITS = {
+  /** The most characters of a parameter. */
+  parameterLength: 1024,
+  /** The most characters of a unit's name: systemd's UNIT_NAME_MAX. */
+  unitLength: 255,
+  grepLength: 256,
+  lines: [1, 5000],
+  /** The most characters of a line of an answer. Further characters are left out. */
+  lineLength: 4096,
+  /** Seconds back from now from which the journal is read. The most is 31 days. */
+  sinceSeconds: [1, 2_678_400],
+  /** The most bytes of an answer. */
+  answerBytes: 1024 * 1024,
+  /** The most bytes that are read of a log, from its end, in search of lines. */
+  scannedBytes: 256 * 1024 * 1024,
+} as const;

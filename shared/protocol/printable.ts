@@ -22,6 +22,13 @@ export function shownText(text: string, most: number = LIMITS.textLength): strin
   return printable(text.slice(0, most).toWellFormed());
 }
 
+const escaped = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`;
+
+/** Returns a foreign line in which each control character but a tab is escaped, and so visible. */
+export function visible(line: string): string {
+  return line.replaceAll(EACH_CONTROL, (control) => (control === "\t" ? control : escaped(control)));
+}
+
 /** Applies `printable` to all texts and keys of a JSON value. */
 export function printableTexts<T>(value: T): T;
 export function printableTexts(value: unknown): unknown {
@@ -35,7 +42,6 @@ export function printableTexts(value: unknown): unknown {
 
 /** Returns the value as JSON in which control characters are escaped, so that a terminal obeys none. */
 export function printableJson(value: unknown, indent?: number): string {
-  const escaped = (control: string) => `\\u${control.charCodeAt(0).toString(16).padStart(4, "0")}`;
   // Between the texts, JSON.stringify writes no control characters but line breaks.
   return JSON.stringify(value, null, indent).replaceAll(EACH_CONTROL, (control) =>
     control === "\n" ? control : escaped(control),

@@ -58,6 +58,7 @@ export const PARTS: readonly Part[] = [
       "loop",
       "status",
       "doctor",
+      "questions",
       "commands",
       "cli",
     ],

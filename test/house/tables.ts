@@ -11,6 +11,7 @@ import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { EVENT_REASONS } from "../../shared/kubernetes/event-reasons.ts";
 import { inMachineWords, KUBELET_WORDS } from "../../shared/setters/machine-words.ts";
+import { QUESTION_NAMES, type QuestionRow, QUESTIONS } from "../../shared/protocol/questions.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { CHECKS as IMPACT_CHECKS, UPGRADE_CHECKS } from "../../infra/impact/impact.ts";
 import { EXPLAINED } from "../../infra/operator/explain-command.ts";
@@ -58,6 +59,7 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/kubelet-less.md": { neighbours, read },
   "docs/metrics.md": { metrics },
   "docs/operations.md": { alerts, "worker log": workerLog, "shim log": shimLog, sources },
+  "docs/questions.md": { questions },
   "docs/reporting.md": { events },
   "docs/rollcall.md": { commands: operatorCommands, commandFlags: operatorFlags, explanations, impact },
   "docs/shim.md": { checks, diagnoses, commands: shimCommands, commandFlags: shimFlags },
@@ -225,6 +227,15 @@ function counted(): string[][] {
 
 function traffic(): string[][] {
   return trafficRows(recordedCosts().traffic);
+}
+
+function questions(): string[][] {
+  const rows = QUESTION_NAMES.map((name) => {
+    const { help, usage, isSafe, seconds }: QuestionRow = QUESTIONS[name];
+    const parameters = usage === "" ? "no parameter" : code(usage);
+    return [code(name), help, parameters, isSafe ? "in `safe`" : "not in `safe`", `${seconds} s at most`];
+  });
+  return [["question", "answer", "parameters", "set", "time"], ...rows];
 }
 
 function diagnoses(): string[][] {

@@ -1,0 +1,94 @@
+// Runs a program without a shell, and yields the lines of its output while they come. Kills the program's process
+// group when its caller stops reading, or when its time is over.
+import { type ChildProcessByStdio, spawn } from "node:child_process";
+import type { Readable } from "node:stream";
+import { childEnvironment, endText, killGroup, MAX_ERROR_CHARACTERS } from "./child.ts";
+import { codeOf } from "./fault.ts";
+
+/** The most characters of a line. Further characters of the line are dropped. */
+const LINE_LENGTH = 64 * 1024;
+
+interface ProgramOptions {
+  /** Ends the program when aborted. The lines before that count. */
+  signal: AbortSignal;
+  /** true if the exit code does not matter, as of a program that reports partial faults with it. */
+  anyExitCode?: boolean;
+}
+
+/** Yields the program's lines. The program waits while the caller does not read. Throws if the program fails. */
+export async function* programLines(
+  program: string,
+  args: readonly string[],
+  { signal, anyExitCode = false }: ProgramOptions,
+): AsyncGenerator<string> {
+  const child = spawn(program, args, {
+    // The program gets its own process group, so that killGroup reaches every process that the program starts.
+    detached: true,
+    cwd: "/",
+    env: childEnvironment(),
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const kill = () => killGroup(child.pid);
+  let stop = () => {};
+  const stopped = new Promise<null>((resolve) => {
+    stop = () => {
+      kill();
+      child.stdout.destroy();
+      child.stderr.destroy();
+      resolve(null);
+    };
+  });
+  const fault = Promise.race([stopped, faultAtEnd(child)]);
+  process.once("exit", kill);
+  signal.addEventListener("abort", stop);
+  if (signal.aborted) stop();
+  try {
+    yield* linesOf(child.stdout);
+    const text = await fault;
+    if (text !== null && (text.isStart || !anyExitCode)) throw new Error(`${program} ${text.fault}`);
+  } finally {
+    signal.removeEventListener("abort", stop);
+    process.off("exit", kill);
+    stop();
+    // A process in a hung file system outlives SIGKILL: it must not keep this process open.
+    child.unref();
+  }
+}
+
+/** Resolves with the reason why the program did not start, or did not end with 0; null if it did. */
+function faultAtEnd(
+  child: ChildProcessByStdio<null, Readable, Readable>,
+): Promise<{ fault: string; isStart: boolean } | null> {
+  let errors = "";
+  child.stderr.setEncoding("utf8");
+  child.stderr.on("data", (text: string) => (errors = (errors + text).slice(-MAX_ERROR_CHARACTERS)));
+  return new Promise((resolve) => {
+    child.on("error", (error) => {
+      const isMissing = codeOf(error) === "ENOENT";
+      const fault = isMissing ? "is not installed on this machine" : `cannot be started (${codeOf(error)})`;
+      resolve({ fault, isStart: true });
+    });
+    child.on("close", (code, ended) =>
+      resolve(code === 0 ? null : { fault: endText(code, ended, errors), isStart: false }),
+    );
+  });
+}
+
+/** Splits a stream into lines. Ends quietly if the stream is destroyed. */
+async function* linesOf(stream: Readable): AsyncGenerator<string> {
+  stream.setEncoding("utf8");
+  let rest = "";
+  try {
+    for await (const chunk of stream as AsyncIterable<string>) {
+      const parts = chunk.split("\n");
+      for (const part of parts.slice(0, -1)) {
+        yield rest + part;
+        rest = "";
+      }
+      rest = (rest + (parts.at(-1) ?? "")).slice(0, LINE_LENGTH);
+    }
+  } catch (error) {
+    if (codeOf(error) !== "ERR_STREAM_PREMATURE_CLOSE" && codeOf(error) !== "ABORT_ERR") throw error;
+  }
+  if (rest !== "") yield rest;
+}

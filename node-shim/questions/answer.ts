@@ -1,0 +1,98 @@
+// Answers a question about this machine: a stream of text that ends in bounded time, after a bounded number of bytes.
+// Only a question loads this folder, so that a shim without questions does not pay for it.
+import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
+import { type ParametersOf, type Question, questionSchema } from "../../shared/protocol/question.ts";
+import { type AnswerEnd, type QuestionName, QUESTIONS } from "../../shared/protocol/questions.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
+import { after } from "../base/clock.ts";
+import { faultOf } from "../base/fault.ts";
+import { files } from "./files.ts";
+import { logs } from "./journal.ts";
+import { lineCleaner } from "./redaction.ts";
+import type { QuestionHost, Source } from "./source.ts";
+
+const SOURCES: { readonly [Name in QuestionName]: Source<ParametersOf<Name>> } = { logs, files };
+
+/** Milliseconds after its time for which the lines that a source has found are still sent. */
+const REST_MS = 2000;
+
+/** Returns a question that is valid, and that this machine answers. The error is for the operator. */
+export function acceptedQuestion(asked: unknown, on: ReadonlySet<QuestionName>): Result<Question> {
+  const parsed = questionSchema.safeParse(asked);
+  if (!parsed.success) {
+    const { path, message } = firstFault(parsed.error);
+    return failure(`${path.replace("/parameters/", "").replace(/^\//, "") || "question"}: ${message}`);
+  }
+  const { name } = parsed.data;
+  return on.has(name)
+    ? success(parsed.data)
+    : failure(`${name} is off: --questions names the questions that this machine answers`);
+}
+
+/**
+ * Yields the answer's bytes, and returns how it ended. Reads nothing before its caller asks for the next bytes. When
+ * `signal` is aborted, the answer ends at once, with its programs. Never throws.
+ */
+export async function* answer(
+  question: Question,
+  host: QuestionHost,
+  signal: AbortSignal, // aborted when the asker has gone
+): AsyncGenerator<Uint8Array, AnswerEnd> {
+  const { seconds } = QUESTIONS[question.name];
+  const time = timeOf(seconds, signal);
+  const clean = lineCleaner();
+  let isCut = false;
+  let bytesLeft: number = QUESTION_LIMITS.answerBytes;
+  const source = SOURCES[question.name] as Source<Question["parameters"]>;
+  const asking = { ...host, signal: time.signal, cut: () => void (isCut = true) };
+  const lines = source(question.parameters, asking)[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      const next = lines.next();
+      // After the deadline, no caller waits for a source that fails.
+      next.catch(() => undefined);
+      const first = await Promise.race([next, time.over]);
+      if (first === "over") return { reason: "timed out", seconds };
+      if (first.done) {
+        if (time.signal.aborted) return { reason: "timed out", seconds };
+        return { reason: isCut ? "cut" : "complete" };
+      }
+      const bytes = Buffer.from(`${clean(first.value)}\n`);
+      bytesLeft -= bytes.length;
+      if (bytesLeft < 0) return { reason: "cut" };
+      yield bytes;
+    }
+  } catch (error) {
+    return { reason: "failed", fault: clean(faultOf(error)) };
+  } finally {
+    time.end();
+    // A source that waits closes its files once it goes on.
+    lines.return?.().catch(() => undefined);
+  }
+}
+
+/** Aborts `signal` after `seconds`, and resolves `over` a little later, or when the asker has gone. */
+function timeOf(seconds: number, asker: AbortSignal) {
+  const stop = new AbortController();
+  let cancel = () => {};
+  let leave = () => {};
+  const over = new Promise<"over">((resolve) => {
+    leave = () => {
+      stop.abort();
+      resolve("over");
+    };
+    cancel = after(seconds * 1000, () => {
+      stop.abort();
+      cancel = after(REST_MS, () => resolve("over"));
+    });
+    asker.addEventListener("abort", leave);
+    if (asker.aborted) leave();
+  });
+  const end = () => {
+    cancel();
+    asker.removeEventListener("abort", leave);
+    stop.abort();
+  };
+  return { signal: stop.signal, over, end };
+}

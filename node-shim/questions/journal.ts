@@ -1,0 +1,72 @@
+// Answers questions about systemd's journal by journalctl, as JSON: the text for people depends on version and time zone.
+import type { ParametersOf } from "../../shared/protocol/question.ts";
+import { type Asking, newestLines, type Source } from "./source.ts";
+
+const FIELDS = "MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,PRIORITY,_BOOT_ID";
+const JOURNAL = ["--no-pager", "--quiet", "--output=json", `--output-fields=${FIELDS}`];
+
+/** The fields of an entry that are used. journalctl writes bytes that are not UTF-8 as a list, and long fields as null. */
+export interface JournalEntry {
+  __REALTIME_TIMESTAMP?: string;
+  MESSAGE?: string | number[] | null;
+  SYSLOG_IDENTIFIER?: string;
+  _COMM?: string;
+  _PID?: string;
+  PRIORITY?: string;
+  _BOOT_ID?: string;
+}
+
+/** Yields the newest lines of a unit's journal, or of the kernel's. */
+export const logs: Source<ParametersOf<"logs">> = (parameters, asking) => {
+  const { unit, kernel, since } = parameters;
+  const args = [
+    "--reverse",
+    // In the form --name=VALUE, no value is an option.
+    ...(unit === undefined ? [] : [`--unit=${unit}`]),
+    ...(kernel === undefined ? [] : ["--dmesg", "--boot=all"]),
+    ...(since === undefined ? [] : [`--since=@${Math.floor(asking.wallMs() / 1000) - since}`]),
+  ];
+  return newestLines(newestFirst(journalEntries(args, asking)), parameters, asking);
+};
+
+export async function* journalEntries(
+  args: readonly string[],
+  { run, signal }: Asking,
+): AsyncGenerator<JournalEntry> {
+  for await (const line of run("journalctl", [...JOURNAL, ...args], { signal })) {
+    const entry = parsed(line);
+    if (entry !== null) yield entry;
+  }
+}
+
+function parsed(line: string): JournalEntry | null {
+  try {
+    return JSON.parse(line) as JournalEntry;
+  } catch {
+    // A line that was cut for its length.
+    return null;
+  }
+}
+
+async function* newestFirst(entries: AsyncIterable<JournalEntry>): AsyncGenerator<string> {
+  for await (const entry of entries) yield* entryLines(entry).reverse();
+}
+
+/** Returns an entry as journalctl shows it: time, program, message. Each further line of a message is indented. */
+export function entryLines(entry: JournalEntry): string[] {
+  const { SYSLOG_IDENTIFIER, _COMM, _PID } = entry;
+  const program = `${SYSLOG_IDENTIFIER ?? _COMM ?? "unknown"}${_PID === undefined ? "" : `[${_PID}]`}`;
+  const [first = "", ...others] = messageOf(entry).split("\n");
+  return [`${timeOf(entry)} ${program}: ${first}`, ...others.map((line) => `    ${line}`)];
+}
+
+export function messageOf({ MESSAGE }: JournalEntry): string {
+  if (MESSAGE === null) return "(a message of more than 4096 bytes)";
+  return Array.isArray(MESSAGE) ? Buffer.from(MESSAGE).toString() : (MESSAGE ?? "");
+}
+
+/** Returns the entry's time in RFC 3339. The journal counts microseconds since 1970. */
+export function timeOf({ __REALTIME_TIMESTAMP: time }: JournalEntry): string {
+  const date = new Date(Number(time) / 1000);
+  return Number.isNaN(date.getTime()) ? "(no time)" : date.toISOString();
+}

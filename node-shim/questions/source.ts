@@ -1,0 +1,63 @@
+// Describes what the source of an answer gets, and finds the newest lines of a log without reading all of the log.
+import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
+import type { Newest } from "../../shared/protocol/question.ts";
+import { lineCleaner } from "./redaction.ts";
+
+/** Runs a program without a shell, and yields its lines while they come. Throws if the program fails. */
+export type ProgramLines = (
+  program: string,
+  args: readonly string[],
+  options: { signal: AbortSignal; anyExitCode?: boolean },
+) => AsyncIterable<string>;
+
+/** The machine that answers. */
+export interface QuestionHost {
+  /** The root of /proc and /sys. Typically "/". */
+  root: string;
+  run: ProgramLines; // typically programLines
+  /** Returns milliseconds since 1970. */
+  wallMs: () => number; // typically wallMs
+  /** The paths of --question-files. */
+  files: readonly string[];
+  /** The state folder, whose files no answer has. */
+  stateFolder: string;
+}
+
+/** One question to the machine. */
+export interface Asking extends QuestionHost {
+  /** Aborted when the source must end. The lines that it has by then are still sent. */
+  signal: AbortSignal;
+  /** Records that the answer lacks lines because of its limits. */
+  cut: () => void;
+}
+
+/** Yields the lines of an answer. Throws an error with a message for the operator. */
+export type Source<Parameters> = (parameters: Parameters, asking: Asking) => AsyncIterable<string>;
+
+/**
+ * Yields the newest lines with a text, the oldest of them first. Searches in clean lines: otherwise a search would find
+ * a secret letter by letter.
+ */
+export async function* newestLines(
+  newestFirst: AsyncIterable<string>,
+  { lines, grep = "" }: Newest,
+  { cut }: Asking,
+): AsyncGenerator<string> {
+  const clean = lineCleaner();
+  const kept: string[] = [];
+  let scanned = 0;
+  let bytes = 0;
+  for await (const raw of newestFirst) {
+    scanned += raw.length;
+    const line = clean(raw);
+    const isWanted = line.includes(grep);
+    if (isWanted) bytes += Buffer.byteLength(line) + 1;
+    if (bytes > QUESTION_LIMITS.answerBytes || scanned > QUESTION_LIMITS.scannedBytes) {
+      cut();
+      break;
+    }
+    if (isWanted) kept.push(line);
+    if (kept.length === lines) break;
+  }
+  yield* kept.reverse();
+}

@@ -1,0 +1,66 @@
+// Lists the questions that a machine answers about itself, with their bounds, and the ends that an answer can have.
+import { failure, type Result, success } from "../result.ts";
+import { QUESTION_LIMITS } from "./limits.ts";
+
+export interface QuestionRow {
+  help: string;
+  /** The parameters as an operator writes them. question.ts has their schema. */
+  usage: string;
+  /** true if the answer has no log line, no content of a file, and no argument of a process. */
+  isSafe: boolean;
+  /** The seconds after which the answer ends. */
+  seconds: number;
+}
+
+/** The questions by name, in the order of `node-shim ask --list`. */
+export const QUESTIONS = {
+  logs: {
+    help: "the newest lines of the journal, of a unit or of the kernel",
+    usage: "unit=NAME|kernel=yes [since=1h] [lines=100] [grep=TEXT]",
+    isSafe: false,
+    seconds: 30,
+  },
+  files: {
+    help: "the newest lines of a file, or the names in a folder, below a path of --question-files",
+    usage: "path=/PATH [lines=100] [grep=TEXT]",
+    isSafe: false,
+    seconds: 30,
+  },
+} as const satisfies Readonly<Record<string, QuestionRow>>;
+
+export type QuestionName = keyof typeof QUESTIONS;
+
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- These are the keys of the table.
+export const QUESTION_NAMES = Object.keys(QUESTIONS) as readonly QuestionName[];
+
+/** The set of questions that an owner can turn on without a thought about secrets. */
+const SAFE = "safe";
+
+/** Parses the names of --questions, each a question or `safe`. An empty text turns none on. */
+export function questionsOn(texts: readonly string[]): Result<ReadonlySet<QuestionName>> {
+  const on = new Set<QuestionName>();
+  for (const text of texts.flatMap((list) => list.split(",")).map((name) => name.trim())) {
+    const named = QUESTION_NAMES.filter((name) => name === text || (text === SAFE && QUESTIONS[name].isSafe));
+    if (named.length === 0 && text !== SAFE && text !== "")
+      return failure(`"${text}" is no question: pass ${SAFE}, or names of ${QUESTION_NAMES.join(", ")}`);
+    for (const name of named) on.add(name);
+  }
+  return success(on);
+}
+
+/** How an answer ended. What came before the end is valid in each case. */
+export type AnswerEnd =
+  | { reason: "complete" }
+  /** The answer is larger than QUESTION_LIMITS allows. */
+  | { reason: "cut" }
+  | { reason: "timed out"; seconds: number }
+  | { reason: "failed"; fault: string };
+
+/** Returns a sentence for the operator; null for a complete answer. */
+export function answerEndText(end: AnswerEnd): string | null {
+  if (end.reason === "complete") return null;
+  if (end.reason === "failed") return end.fault;
+  if (end.reason === "timed out") return `the answer is incomplete: it may take ${end.seconds} s`;
+  const { answerBytes, scannedBytes } = QUESTION_LIMITS;
+  return `the answer is cut: it may have ${answerBytes} bytes, found in ${scannedBytes} at most`;
+}

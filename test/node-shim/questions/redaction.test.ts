@@ -1,0 +1,76 @@
+// Tests what no answer may have: secrets in the forms in which logs have them, and characters that a terminal obeys.
+import { describe, expect, it, test } from "vitest";
+import { lineCleaner } from "../../../node-shim/questions/redaction.ts";
+import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
+
+const clean = (line: string) => lineCleaner()(line);
+const SECRET = "hunter2hunter2hunter2";
+
+test.each([
+  ["a header", `Authorization: Bearer ${SECRET} and more`, "Authorization: [redacted]"],
+  ["a header in JSON", `{"authorization":"Basic ${SECRET}"}`, '{"authorization": [redacted]'],
+  ["a proxy's header", `proxy-authorization: ${SECRET}`, "proxy-authorization: [redacted]"],
+  ["a cookie", `Set-Cookie: sid=${SECRET}; Path=/`, "Set-Cookie: [redacted]"],
+  ["a scheme without a header", `sent Bearer ${SECRET}`, "sent Bearer [redacted]"],
+  ["the environment of a unit", `Environment=A=b "C=${SECRET}"`, "Environment=[redacted]"],
+  ["a variable", `DB_PASSWORD=${SECRET} started`, "DB_PASSWORD=[redacted] started"],
+  ["a quoted value", `client_secret: "${SECRET} x", id: 7`, "client_secret: [redacted], id: 7"],
+  ["a field of JSON", `{"api-key": "${SECRET}", "a": 1}`, '{"api-key": [redacted], "a": 1}'],
+  ["a query", `GET /?access_token=${SECRET}&page=2`, "GET /?access_token=[redacted]&page=2"],
+  ["an argument", `tool --db-password ${SECRET} --all`, "tool --db-password [redacted] --all"],
+  ["a URL", `clone https://bot:${SECRET}@git.example.com/a`, "clone https://[redacted]@git.example.com/a"],
+  ["a JWT", `got eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln`, "got [redacted]"],
+  ["a machine's key", `{"kty":"OKP","d":"${SECRET}"}`, '{"kty":"OKP","d":[redacted]}'],
+  ["a join token", `joins with rcj1_${"A".repeat(43)}`, "joins with [redacted]"],
+  ["an operator's secret", `rco_${"A".repeat(43)}`, "[redacted]"],
+  ["keys of clouds", "AKIAIOSFODNN7EXAMPLE ghp_0123456789abcdefghij", "[redacted] [redacted]"],
+  ["a line of base64", `${"QUJD".repeat(20)}==`, "[redacted]"],
+])("%s → redacted", (_, line, expected) => {
+  expect(clean(line)).toBe(expected);
+});
+
+test.each([
+  ["a digest", "sha256:9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+  ["a digest alone", "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08"],
+  ["words about secrets", "the token has expired; basic authentication failed"],
+  ["a path", "/usr/lib/modules/6.1.0-18-amd64/kernel/drivers/net/ethernet/intel/e1000e.ko"],
+  ["a tab", "a\tb"],
+])("%s → as it is", (_, line) => {
+  expect(clean(line)).toBe(line);
+});
+
+test.each([
+  ["a terminal's colour", "\u001b[31mred\u001b[0m", String.raw`\u001b[31mred\u001b[0m`],
+  ["a line break and a bell", "a\r\u0007b", String.raw`a\u000d\u0007b`],
+  ["the writing direction", "a\u202eb", String.raw`a\u202eb`],
+  ["zeroes", "\0", String.raw`\u0000`],
+  ["half a character", "a\ud800", "a\ufffd"],
+])("%s → visible", (_, line, expected) => {
+  expect(clean(line)).toBe(expected);
+});
+
+describe("a key in PEM", () => {
+  const pem = ["-----BEGIN PRIVATE KEY-----", "QUJD".repeat(16), "QUJD", "-----END PRIVATE KEY-----"];
+  const expected = ["before", ...pem.map(() => "[redacted]"), "after"];
+  it.each([
+    ["in order", (lines: string[]) => lines],
+    ["from its end", (lines: string[]) => lines.toReversed()],
+  ])("%s → redacted as a whole", (_, order) => {
+    expect(order(["before", ...pem, "after"]).map(lineCleaner())).toEqual(order(expected));
+  });
+
+  it("without an end → 200 lines later, lines are shown again", () => {
+    const lines = [pem[0]!, ...Array.from({ length: 201 }, () => "x")].map(lineCleaner());
+    expect(lines.filter((line) => line === "x")).toHaveLength(1);
+  });
+});
+
+it("a long line → cut, also if redaction or escapes make it longer", () => {
+  for (const text of ["a", "\0", "pwd=a "])
+    expect(clean(text.repeat(100_000))).toHaveLength(QUESTION_LIMITS.lineLength);
+});
+
+it("a clean line, cleaned again → the same", () => {
+  for (const line of [`Environment=A=${SECRET}`, `token=${SECRET}`, "\u001b[0m", `--password ${SECRET}`])
+    expect(clean(clean(line))).toBe(clean(line));
+});
