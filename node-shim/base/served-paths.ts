@@ -17,19 +17,27 @@ export function servedPaths(root: string, paths: readonly string[]): string[] {
   });
 }
 
-interface Mount {
+export interface Mount {
   point: string;
   type: string;
+  /** What is mounted: /dev/sda1, or a server's name. */
+  source: string;
+  options: string;
 }
 
+/** Returns a text of mountinfo, which has blanks and line breaks as octal numbers. */
+const unescaped = (text: string) =>
+  text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
+
 /** Returns the mounts of mountinfo, which the kernel itself serves; none if mountinfo is unreadable. */
-function mounts(root: string): Mount[] {
+export function mounts(root: string): Mount[] {
   try {
     const lines = readFileSync(join(root, "/proc/self/mountinfo"), "utf8").split("\n");
     return lines.flatMap((line) => {
       const [before = "", after = ""] = line.split(" - ");
-      const point = before.split(" ")[4];
-      return point === undefined ? [] : { point, type: after.split(" ", 1)[0] ?? "" };
+      const [, , , , point, options = ""] = before.split(" ");
+      const [type = "", source = ""] = after.split(" ").map(unescaped);
+      return point === undefined ? [] : { point: unescaped(point), type, source, options };
     });
   } catch {
     return [];

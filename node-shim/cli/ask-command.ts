@@ -9,9 +9,16 @@ import {
   type QuestionRow,
   QUESTIONS,
 } from "../../shared/protocol/questions.ts";
+import { runChild } from "../base/child.ts";
 import { programLines } from "../base/program-lines.ts";
 import { wallMs } from "../base/clock.ts";
-import { type MachineFlags, machineSettings } from "../machine/settings.ts";
+import { type MachineFlags, type MachineSettings, machineSettings } from "../machine/settings.ts";
+import { socketPathOf } from "../config/validation.ts";
+import { checkUrl } from "../doctor/doctor.ts";
+import { workerProbes } from "../doctor/worker-probes.ts";
+import type { QuestionHost } from "../questions/source.ts";
+import { RUNTIME_SOCKETS } from "../sources/cri/runtime-finder.ts";
+import { hardware } from "../sources/inventory/inventory.ts";
 import { machineFlags, withSet, workerFlags } from "./flags.ts";
 import { likeService } from "./service-flags.ts";
 
@@ -59,16 +66,25 @@ function listText(on: ReadonlySet<QuestionName>): string {
 async function ask(
   name: string,
   parameters: readonly string[],
-  { questions, questionFiles }: ReturnType<typeof machineSettings>,
-  { state }: AskFlags,
+  settings: MachineSettings,
+  flags: AskFlags,
 ): Promise<0 | 1> {
   const { acceptedQuestion, answer } = await import("../questions/answer.ts");
   const question = acceptedQuestion(
     { name, parameters: Object.fromEntries(parameters.map(pair)) },
-    questions,
+    settings.questions,
   );
   if (!question.ok) throw new Error(question.error);
-  const host = { root: "/", run: programLines, wallMs, files: questionFiles, stateFolder: state };
+  const host: QuestionHost = {
+    root: "/",
+    run: programLines,
+    wallMs,
+    files: settings.questionFiles,
+    stateFolder: flags.state,
+    runtime: runtimeOf(settings),
+    readHardware: () => hardware(false, runChild),
+    checkWorker: () => checkUrl({ ...flags, transport: "http" }, workerProbes(), process.env),
+  };
   const gone = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => gone.abort());
   const chunks = answer(question.value, host, gone.signal);
@@ -81,6 +97,17 @@ async function ask(
     }
     if (!process.stdout.write(value)) await once(process.stdout, "drain");
   }
+}
+
+/** Returns the sockets of a configured runtime, or those at which the shim searches for one. */
+function runtimeOf({
+  docker,
+  active: { containerRuntimeEndpoint },
+}: MachineSettings): QuestionHost["runtime"] {
+  if (docker !== null || containerRuntimeEndpoint === "") return { isDocker: docker !== null, sockets: [] };
+  if (containerRuntimeEndpoint === null) return { isDocker: false, sockets: RUNTIME_SOCKETS };
+  const socket = socketPathOf(containerRuntimeEndpoint);
+  return { isDocker: false, sockets: socket.ok ? [socket.value] : [] };
 }
 
 function pair(parameter: string): [string, string] {

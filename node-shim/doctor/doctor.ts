@@ -40,8 +40,9 @@ export async function examine(
   return [...worker, ...identity, ...(await checkShim(flags.state, wallMs())), ...node];
 }
 
-async function checkUrl(
-  flags: DoctorFlags,
+/** Checks the way to the Worker alone. */
+export async function checkUrl(
+  flags: Pick<DoctorFlags, "url" | "state" | "caFile" | "transport">,
   probes: WorkerProbes,
   environment: NodeJS.ProcessEnv,
 ): Promise<Finding[]> {

@@ -7,12 +7,31 @@ import { firstFault } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
+import { disks, folders } from "./disks.ts";
 import { files } from "./files.ts";
 import { logs } from "./journal.ts";
+import { boots, hardware } from "./machine.ts";
+import { network } from "./network.ts";
+import { commands, processes } from "./processes.ts";
 import { lineCleaner } from "./redaction.ts";
+import { containerLogs, runtime } from "./runtime.ts";
 import type { QuestionHost, Source } from "./source.ts";
+import { units } from "./units.ts";
 
-const SOURCES: { readonly [Name in QuestionName]: Source<ParametersOf<Name>> } = { logs, files };
+const SOURCES: { readonly [Name in QuestionName]: Source<ParametersOf<Name>> } = {
+  logs,
+  "container-logs": containerLogs,
+  files,
+  commands,
+  processes,
+  disks,
+  folders,
+  network,
+  units,
+  runtime,
+  hardware,
+  boots,
+};
 
 /** Milliseconds after its time for which the lines that a source has found are still sent. */
 const REST_MS = 2000;

@@ -2,7 +2,7 @@
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { type Asking, newestLines, type Source } from "./source.ts";
 
-const FIELDS = "MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,PRIORITY,_BOOT_ID";
+const FIELDS = "MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,_BOOT_ID,MESSAGE_ID";
 const JOURNAL = ["--no-pager", "--quiet", "--output=json", `--output-fields=${FIELDS}`];
 
 /** The fields of an entry that are used. journalctl writes bytes that are not UTF-8 as a list, and long fields as null. */
@@ -12,8 +12,8 @@ export interface JournalEntry {
   SYSLOG_IDENTIFIER?: string;
   _COMM?: string;
   _PID?: string;
-  PRIORITY?: string;
   _BOOT_ID?: string;
+  MESSAGE_ID?: string;
 }
 
 /** Yields the newest lines of a unit's journal, or of the kernel's. */

@@ -1,6 +1,9 @@
 // Describes what the source of an answer gets, and finds the newest lines of a log without reading all of the log.
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
+import type { Inventory } from "../../shared/protocol/inventory.ts";
 import type { Newest } from "../../shared/protocol/question.ts";
+import type { Result } from "../../shared/result.ts";
+import type { Finding } from "../doctor/finding.ts";
 import { lineCleaner } from "./redaction.ts";
 
 /** Runs a program without a shell, and yields its lines while they come. Throws if the program fails. */
@@ -21,6 +24,11 @@ export interface QuestionHost {
   files: readonly string[];
   /** The state folder, whose files no answer has. */
   stateFolder: string;
+  /** Where to find the container runtime. */
+  runtime: { isDocker: boolean; sockets: readonly string[] };
+  readHardware: () => Promise<Result<Inventory>>; // typically hardware of sources/inventory
+  /** Checks the way to the Worker. */
+  checkWorker: () => Promise<Finding[]>; // typically checkUrl of doctor
 }
 
 /** One question to the machine. */

@@ -341,6 +341,10 @@ export const QUESTION_LIMITS = {
   /** The most characters of a unit's name: systemd's UNIT_NAME_MAX. */
   unitLength: 255,
   grepLength: 256,
+  /** The most characters of a container's ID. */
+  containerLength: 128,
+  /** The number of processes or folders in an answer. */
+  top: [1, 200],
   lines: [1, 5000],
   /** The most characters of a line of an answer. Further characters are left out. */
   lineLength: 4096,

@@ -41,6 +41,11 @@ const path = text().check(
   ),
 );
 
+/** The ID of a container, or its beginning. */
+const container = text(QUESTION_LIMITS.containerLength).check(
+  z.regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, "not the ID of a container"),
+);
+
 /** The lines that an answer has. `grep` is a part of a line: a regular expression could take for ever. */
 const newest = {
   lines: z._default(wholeNumber(QUESTION_LIMITS.lines), 100),
@@ -64,9 +69,28 @@ const logs = z
     z.refine(({ unit, kernel }) => (unit === undefined) !== (kernel === undefined), "pass unit or kernel"),
   );
 
+const most = {
+  by: z._default(z.enum(["cpu", "memory", "disk"]), "cpu"),
+  top: z._default(wholeNumber(QUESTION_LIMITS.top), 20),
+};
+const nothing = z.strictObject({});
+
 export const questionSchema = z.discriminatedUnion("name", [
   question("logs", logs),
+  question("container-logs", z.strictObject({ container, ...newest })),
   question("files", z.strictObject({ path, ...newest })),
+  question("commands", z.strictObject(most)),
+  question("processes", z.strictObject(most)),
+  question("disks", nothing),
+  question(
+    "folders",
+    z.strictObject({ path: z._default(z.union([z.literal("/"), path]), "/"), top: most.top }),
+  ),
+  question("network", nothing),
+  question("units", z.strictObject({ unit: z.optional(unit) })),
+  question("runtime", nothing),
+  question("hardware", nothing),
+  question("boots", nothing),
 ]);
 
 /** A valid question. Its parameters are parsed. */

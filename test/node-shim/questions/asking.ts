@@ -1,4 +1,5 @@
 // Plays the machine that a question is about: its programs print what a test says. Contains no test.
+import { failure } from "../../../shared/result.ts";
 import type { Asking } from "../../../node-shim/questions/source.ts";
 
 /** 2026-11-27T12:00:00Z. */
@@ -19,6 +20,9 @@ export function played(outputs: Record<string, string> = {}, over: Partial<Askin
     wallMs: () => NOW_MS,
     files: [],
     stateFolder: "/no/such/state",
+    runtime: { isDocker: false, sockets: [] },
+    readHardware: () => Promise.resolve(failure("not played")),
+    checkWorker: () => Promise.resolve([]),
     signal: new AbortController().signal,
     cut: () => void (isCut = true),
     wasCut: () => isCut,

@@ -19,7 +19,7 @@ test.each([
   const lines = await collected(logs({ lines: 100, ...parameters }, asking));
   expect(lines).toEqual(["2026-11-27T11:59:59.123Z nginx[12]: ready"]);
   expect(asking.ran).toEqual([
-    `journalctl --no-pager --quiet --output=json --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,PRIORITY,_BOOT_ID ${args}`,
+    `journalctl --no-pager --quiet --output=json --output-fields=MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,_BOOT_ID,MESSAGE_ID ${args}`,
   ]);
 });
 

@@ -1,0 +1,115 @@
+// Answers questions about processes from /proc: what each uses, measured for a second, and the machine's pressure.
+import type { ParametersOf } from "../../shared/protocol/question.ts";
+import { valueOr } from "../../shared/result.ts";
+import { monotonicMs, pause } from "../base/clock.ts";
+import { listKernelFolder, readKernelFile } from "../base/reading.ts";
+import type { Source } from "./source.ts";
+import { bytesText, table } from "./table.ts";
+
+const SAMPLE_MS = 1000;
+/** The kernel's unit of CPU time in /proc is the same on all of Node.js' architectures: USER_HZ. */
+const TICKS_A_SECOND = 100;
+
+interface Usage {
+  pid: string;
+  name: string;
+  state: string;
+  uid: string;
+  /** CPU time since the process's start, in seconds. */
+  cpu: number;
+  memoryBytes: number;
+  /** Bytes that the process has read from disks and written to them. NaN if this user may not know them. */
+  diskBytes: number;
+}
+
+/** Yields the processes that use the most, without their arguments. */
+export const processes: Source<ParametersOf<"processes">> = (parameters, { root }) =>
+  processLines(parameters, root, false);
+
+/** Yields the same with each process's arguments. */
+export const commands: Source<ParametersOf<"commands">> = (parameters, { root }) =>
+  processLines(parameters, root, true);
+
+async function* processLines(
+  { by, top }: ParametersOf<"processes">,
+  root: string,
+  withArguments: boolean,
+): AsyncGenerator<string> {
+  yield* pressureLines(root);
+  const before = new Map(usages(root).map((usage) => [usage.pid, usage]));
+  const startedMs = monotonicMs();
+  await pause(SAMPLE_MS);
+  const now = usages(root);
+  const seconds = (monotonicMs() - startedMs) / 1000;
+  const rows = now.map((usage) => {
+    const { cpu, diskBytes } = before.get(usage.pid) ?? usage;
+    return { ...usage, cpu: (usage.cpu - cpu) / seconds, diskBytes: (usage.diskBytes - diskBytes) / seconds };
+  });
+  const value = { cpu: "cpu", memory: "memoryBytes", disk: "diskBytes" } as const;
+  const order = value[by];
+  rows.sort((a, b) => (b[order] || 0) - (a[order] || 0));
+  yield `${now.length} processes; those with the most ${by}:`;
+  yield* table([
+    ["PID", "USER", "CPU", "MEMORY", "DISK/s", "STATE", withArguments ? "COMMAND" : "NAME"],
+    ...rows
+      .slice(0, top)
+      .map(({ pid, uid, cpu, memoryBytes, diskBytes, state, name }) => [
+        pid,
+        uid,
+        `${(cpu * 100).toFixed(1)}%`,
+        bytesText(memoryBytes),
+        Number.isNaN(diskBytes) ? "" : bytesText(diskBytes),
+        state,
+        withArguments ? argumentsOf(root, pid) || `[${name}]` : name,
+      ]),
+  ]);
+}
+
+/** Yields load, memory, and the pressure (PSI) of kernels that measure it. */
+export function* pressureLines(root: string): Generator<string> {
+  const read = (path: string) => valueOr(readKernelFile(root, path), "").trim();
+  const meminfo = new Map(
+    [...read("/proc/meminfo").matchAll(/^(\w+):\s+(\d+) kB$/gm)].map(([, name, kib]) => [
+      name,
+      Number(kib) * 1024,
+    ]),
+  );
+  const memory = (name: string) => bytesText(meminfo.get(name) ?? 0);
+  yield `load: ${read("/proc/loadavg").split(" ").slice(0, 3).join(" ")}`;
+  yield `memory: ${memory("MemAvailable")} of ${memory("MemTotal")} available; swap: ${memory("SwapFree")} of ${memory("SwapTotal")} free`;
+  for (const kind of ["cpu", "memory", "io"])
+    for (const line of read(`/proc/pressure/${kind}`).split("\n").filter(Boolean))
+      yield `pressure of ${kind}: ${line}`;
+}
+
+function usages(root: string): Usage[] {
+  const pids = valueOr(listKernelFolder(root, "/proc"), []).filter((name) => /^\d+$/.test(name));
+  return pids.flatMap((pid) => usageOf(root, pid) ?? []);
+}
+
+/** Returns a process's usage; null if the process has ended. */
+function usageOf(root: string, pid: string): Usage | null {
+  const stat = readKernelFile(root, `/proc/${pid}/stat`);
+  const status = readKernelFile(root, `/proc/${pid}/status`);
+  if (!stat.ok || !status.ok) return null;
+  // A name may have blanks and parentheses: the fields after it begin behind the last parenthesis.
+  const [state = "?", ...fields] = stat.value.slice(stat.value.lastIndexOf(")") + 2).split(" ");
+  const field = (name: string) => new RegExp(`^${name}:\\s+(\\S+)`, "m").exec(status.value)?.[1];
+  const io = valueOr(readKernelFile(root, `/proc/${pid}/io`), "");
+  const moved = [...io.matchAll(/^(?:read|write)_bytes: (\d+)$/gm)].map(([, bytes]) => Number(bytes));
+  return {
+    pid,
+    name: stat.value.slice(stat.value.indexOf("(") + 1, stat.value.lastIndexOf(")")),
+    state,
+    uid: field("Uid") ?? "",
+    // utime and stime are the fields 14 and 15 of proc_pid_stat(5); the state is field 3.
+    cpu: (Number(fields[10]) + Number(fields[11])) / TICKS_A_SECOND,
+    memoryBytes: Number(field("VmRSS") ?? 0) * 1024,
+    diskBytes: moved.length === 0 ? Number.NaN : moved.reduce((sum, bytes) => sum + bytes, 0),
+  };
+}
+
+const argumentsOf = (root: string, pid: string) =>
+  valueOr(readKernelFile(root, `/proc/${pid}/cmdline`), "")
+    .replaceAll("\0", " ")
+    .trim();
