@@ -9,14 +9,10 @@ export const ADMISSION = {
   busyMs: 100,
   /**
    * While the thread is busy, another request of a kind begins if fewer than this number are in progress. Reports over HTTP
-   * also count as enrolments, since a Node's lease goes first. A socket follows such a report, so that its refusal would
-   * waste the report.
+   * also count as enrolments, since a Node's lease goes first. They cost the most, and few at once end in time. A socket
+   * follows such a report, so that its refusal would waste the report.
    */
-  whileBusy: { report: 16, enrolment: 8, socket: 16, bySocket: 16 },
-  /** A request that waits for the thread for more than this time shows that few reports end in time. */
-  lateMs: 1000,
-  /** The most reports over HTTP, which cost the thread the most, while it is as late as this. */
-  whileLate: { report: 4 },
+  whileBusy: { report: 4, enrolment: 8, socket: 16, bySocket: 16 },
   /**
    * An enrolment begins if fewer than this number of machines have enrolled within `settlingMs` and have no socket yet.
    * These machines report over HTTP, and each of their reports costs as much as ten heartbeats over a socket.
@@ -123,16 +119,18 @@ export class Admission {
     refuse: () => T | Promise<T>,
     answer: () => T | Promise<T>,
   ): Promise<T> {
-    const { busyMs, lateMs, whileBusy, whileLate } = ADMISSION;
+    const { isBusy, nowMs } = await this.#thread();
+    const begun = this.#begun[kind].count(nowMs);
+    const ahead = kind === "enrolment" ? this.#begun.report.count(nowMs) : 0;
+    if (isBusy && begun + ahead >= ADMISSION.whileBusy[kind]) return refuse();
+    return this.#begun[kind].during(nowMs, answer);
+  }
+
+  async #thread(): Promise<{ isBusy: boolean; nowMs: number }> {
     const sinceMs = this.#nowMs();
     await this.#turn();
     const nowMs = this.#nowMs();
-    const waitedMs = nowMs - sinceMs;
-    const most = { ...whileBusy, ...(waitedMs > lateMs && whileLate) }[kind];
-    const begun = this.#begun[kind].count(nowMs);
-    const ahead = kind === "enrolment" ? this.#begun.report.count(nowMs) : 0;
-    if (waitedMs > busyMs && begun + ahead >= most) return refuse();
-    return this.#begun[kind].during(nowMs, answer);
+    return { isBusy: nowMs - sinceMs > ADMISSION.busyMs, nowMs };
   }
 
   /** Refuses an enrolment. The attempts of refused machines follow each other, so that they cost little. */

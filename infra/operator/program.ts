@@ -15,6 +15,7 @@ import { nodesCommand } from "./fleet/nodes-command.ts";
 import { outagesCommand } from "./fleet/outages-command.ts";
 import { repairCommand } from "./fleet/repair-command.ts";
 import { rolloutCommands } from "./fleet/rollout-command.ts";
+import { topCommand } from "./fleet/top-command.ts";
 import { versionsCommand } from "./fleet/versions-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
 import { impactCommand } from "./impact-command.ts";
@@ -90,6 +91,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
 
   nodesCommand(program);
   nodeCommands(program);
+  topCommand(program);
   historyCommand(program);
   outagesCommand(program);
   versionsCommand(program);

@@ -177,6 +177,13 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
     of: "rollcall",
     active: ({ questionFiles }) => orNone(questionFiles.join(",")),
   },
+  sendUsage: {
+    value: "[boolean]",
+    help: "send the use of CPU, memory, disks and network once a minute over the socket, for rollcall top",
+    alone: "true",
+    of: "rollcall",
+    active: ({ sendsUsage }) => onOrOff(sendsUsage),
+  },
   transport: {
     value: "<name>",
     help: "auto (default): a socket if possible; http: never a socket; socket: report a missing socket as a fault",

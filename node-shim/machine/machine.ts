@@ -14,8 +14,9 @@ import type { Configuration, LoadedConfiguration } from "../config/config.ts";
 import { runtimeErrors, type RuntimeReader } from "../sources/cri/monitor.ts";
 import { attachLimits } from "../sources/csi/attach-limits.ts";
 import { memoryAvailable, oomKills, pidAvailable } from "../sources/kernel/signals.ts";
-import type { ServedFilesCheck } from "../sources/kernel/served-files.ts";
+import { diskReader, type ServedFilesCheck } from "../sources/kernel/served-files.ts";
 import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts";
+import { type KernelUsage, readUsage } from "../sources/kernel/usage.ts";
 import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
 import { machineExtras } from "./extras.ts";
@@ -36,6 +37,8 @@ export interface Machine {
   sources: LoadedConfiguration["sources"];
   settings: Settings;
   transport: TransportChoice;
+  /** Reads the machine's usage; null if the machine does not send it. */
+  readUsage: (() => Promise<KernelUsage>) | null;
   /** The shutdown's grace period in milliseconds. With 0, the shim does not watch for a shutdown. */
   shutdownGracePeriodMs: number;
   /** Throws if this machine has less than its configuration reserves. */
@@ -52,7 +55,9 @@ export interface Machine {
 /** Returns this machine. Throws, with the setting to change, for invalid flags. */
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
   const own = machineSettings(flags);
-  const { name, configuration, active, sources, nodeIPs, rootDir, docker, transport, settings } = own;
+  const { name, configuration, active, sources, nodeIPs, rootDir, docker, settings } = own;
+  // A reader of its own: a sensor that hangs delays no fact.
+  const readDisk = diskReader("/");
   for (const note of configurationNotes(own)) warn("configuration", note);
   const runtime = runtimeOnDemand(active, docker, warn);
   const once = warnOncePerSource(warn);
@@ -89,7 +94,8 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     configuration,
     sources,
     settings,
-    transport,
+    transport: own.transport,
+    readUsage: own.sendsUsage ? () => readUsage("/", readDisk) : null,
     shutdownGracePeriodMs: valueOr(parseDuration(shutdownGracePeriod), 0),
     setUp: () => requireReservations(options),
     gather,

@@ -38,6 +38,7 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   volumeLimits?: string;
   caFile?: string;
   transport?: string;
+  sendUsage?: string;
   devicePlugins?: string;
   questions?: string[];
   questionFiles?: string[];
@@ -59,6 +60,8 @@ export interface MachineSettings extends LoadedConfiguration {
   questions: ReadonlySet<QuestionName>;
   /** Absolute paths without a slash at their end. */
   questionFiles: string[];
+  /** Whether the machine sends its usage over the socket. No part of the facts. */
+  sendsUsage: boolean;
   settings: Settings;
 }
 
@@ -106,6 +109,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     docker,
     transport: transportOf(flags),
     ...questionSettings(flags),
+    sendsUsage: isOn("send-usage", flags.sendUsage),
     settings,
   };
 }

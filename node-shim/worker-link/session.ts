@@ -13,6 +13,7 @@ import {
   heartbeatText,
   sessionInfo,
 } from "../../shared/protocol/frames.ts";
+import { amountsOf, type Usage, type UsageFrame, usageText } from "../../shared/protocol/usage.ts";
 
 /** The X25519 keys of one socket. */
 export interface SessionKeys {
@@ -32,6 +33,8 @@ export interface SocketSession {
   heartbeat: (beat: Beat) => string;
   /** Returns whether `answer` belongs to the last heartbeat. If so, the next heartbeat uses its nonce. */
   answered: (answer: { n: number; nonce: string }) => boolean;
+  /** Returns the next usage frame, which has no answer. */
+  usage: (usage: Usage) => string;
 }
 
 const KEY_BYTES = 32;
@@ -49,6 +52,11 @@ export function startSession(name: string, keys: SessionKeys, offered: OfferedSe
   if (hmacKey === null) return null;
   let { nonce } = offered;
   let n = 0;
+  let usages = 0;
+  const withMac = (payload: string, protectedText: string) => {
+    const mac = createHmac("sha256", hmacKey).update(protectedText).digest();
+    return `${payload}\n${mac.toString("base64url", 0, MAC_BYTES)}`;
+  };
   return {
     heartbeat({ at, available, remainingSeconds }) {
       n++;
@@ -60,13 +68,17 @@ export function startSession(name: string, keys: SessionKeys, offered: OfferedSe
         ...(remainingSeconds && { remainingSeconds }),
       };
       const payload = JSON.stringify(heartbeat);
-      const mac = createHmac("sha256", hmacKey).update(heartbeatText(nonce, payload)).digest();
-      return `${payload}\n${mac.toString("base64url", 0, MAC_BYTES)}`;
+      return withMac(payload, heartbeatText(nonce, payload));
     },
     answered(answer) {
       if (answer.n !== n) return false;
       nonce = answer.nonce;
       return true;
+    },
+    usage(usage) {
+      const frame: UsageFrame = { type: "usage", n: ++usages, amounts: amountsOf(usage) };
+      const payload = JSON.stringify(frame);
+      return withMac(payload, usageText(payload));
     },
   };
 }

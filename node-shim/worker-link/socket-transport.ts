@@ -7,9 +7,10 @@ import {
   type GatewayFrame,
   type ReportFrame,
 } from "../../shared/protocol/frames.ts";
-import { LIMITS } from "../../shared/protocol/limits.ts";
+import { LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { plainText } from "../../shared/protocol/schema.ts";
+import type { Usage } from "../../shared/protocol/usage.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Clock } from "../base/clock.ts";
@@ -80,6 +81,11 @@ export class GatewaySocket {
   #connection: WebSocketConnection | null;
   /** The session, and the vitals of the accepted report that began it: a heartbeat has only what differs from them. */
   #quiet: { session: SocketSession; base: Vitals } | null = null;
+  /**
+   * The last session, also after its end: under memory pressure there is no session, and operators need the usage most.
+   * null if the gateway takes no usage frames.
+   */
+  #usageSession: SocketSession | null = null;
   /** true if the Worker has asked for a report, so that a heartbeat is not enough. */
   #isReportWanted = false;
   #waiting: Waiting | null = null;
@@ -123,6 +129,7 @@ export class GatewaySocket {
     const { name, keys } = this.#parts;
     const session = answer.session && startSession(name, keys, answer.session);
     if (session) this.#quiet = { session, base: vitals };
+    if (session) this.#usageSession = answer.takes?.includes("usage") ? session : null;
     this.#listener.accepted(answer.comeBackWithinMs);
     return answer;
   }
@@ -139,6 +146,17 @@ export class GatewaySocket {
       this.#nextInMs = frame.nextInMs;
       return frame.nextInMs;
     });
+  }
+
+  /** Returns whether the gateway takes usage frames. A gateway of an earlier Worker would close the socket. */
+  get takesUsage(): boolean {
+    return this.#usageSession !== null;
+  }
+
+  /** Sends the machine's usage. The frame has no answer. */
+  sendUsage(usage: Usage): void {
+    const frame = this.#usageSession?.usage(usage);
+    if (frame !== undefined && frame.length <= USAGE_LIMITS.frameBytes) this.#connection?.send(frame);
   }
 
   #received(text: string): void {
@@ -188,6 +206,7 @@ export class GatewaySocket {
   #over(): void {
     this.#connection = null;
     this.#quiet = null;
+    this.#usageSession = null;
     this.#waiting?.over();
   }
 
@@ -263,6 +282,7 @@ const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
     body: z.unknown(),
     session: z.optional(z.object({ key, nonce: key })),
     comeBackWithinMs: waitMs,
+    takes: z.optional(z.array(z.string())),
   }),
   answer: z.object({ n: z.int(), nonce: key, nextInMs: waitMs }),
   again: z.object({ reason: z.enum(AGAIN_REASONS) }),

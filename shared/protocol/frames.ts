@@ -83,6 +83,8 @@ export type GatewayFrame =
       body: ReportAnswer | Problem;
       /** The session for heartbeats, absent if none may be sent. `key`: the Worker's X25519 public key, base64url. */
       session?: { key: string; nonce: string };
+      /** The types of further frames that the gateway takes. A machine sends no others: an unknown frame closes the socket. */
+      takes?: readonly string[];
       /** Milliseconds within which the machine connects again, at a random time, if this socket is lost. */
       comeBackWithinMs: number;
     }

@@ -355,3 +355,16 @@ export const QUESTION_LIMITS = {
   /** The most bytes that are read of a log, from its end, in search of lines. */
   scannedBytes: 256 * 1024 * 1024,
 } as const;
+
+export const USAGE_LIMITS = {
+  /** The most bytes of a usage frame, with its MAC. */
+  frameBytes: 300,
+  /** Seconds after which the next heartbeat is followed by a usage frame. Heartbeats are usually 9.6 s apart. */
+  everySeconds: 55,
+  /** The most usage frames that one socket may send at once. */
+  atOnce: 3,
+  /** The most usage frames that one socket may send in a minute. */
+  aMinute: 2,
+  /** The number of missing usage frames after which the gateway no longer shows the last one. */
+  missed: 5,
+} as const;

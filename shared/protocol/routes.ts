@@ -58,6 +58,7 @@ export const ROUTES = {
   "PUT /v1/rollout": { who: "admin", body: newRolloutSchema },
   "POST /v1/rollout/stop": { who: "admin", reasons: ["not-found"] },
   "DELETE /v1/rollout": { who: "admin", reasons: ["not-found"] },
+  "GET /v1/usage": { who: "view" },
   "GET /v1/versions": { who: "view" },
   "GET /v1/nodes/{name}/summary": { who: "view", reasons: ["not-found"] },
   "GET /v1/receivers": { who: "view" },

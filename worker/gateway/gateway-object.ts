@@ -1,4 +1,5 @@
 // The Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. The logic is in gateway.ts.
+import type { MachineUsage } from "../../shared/protocol/usage.ts";
 import { type Environment, gatewaySize, registry } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";
@@ -118,9 +119,18 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.dismiss(name, why);
   }
 
-  /** Returns the gateway's metrics; an empty object if the gateway has no machine. */
-  metrics(): Measured {
+  /** Returns the usage of the machines that send it. */
+  usage(): MachineUsage[] {
+    return this.#gateway.usages.list();
+  }
+
+  /** Returns the gateway's metrics; an empty object if the gateway has no machine. `isEach`: also of each machine. */
+  metrics(isEach = false): Measured {
     const status = this.#gateway.status();
-    return status ? this.#counters.measure(status, this.#durations) : {};
+    if (!status) return {};
+    return {
+      ...this.#counters.measure(status, this.#durations),
+      ...(isEach && this.#gateway.usages.measure()),
+    };
   }
 }

@@ -14,6 +14,7 @@ import { endLoan, returnedLoan } from "./lease.ts";
 import { Members } from "./members.ts";
 import { dueMs, Reports, usualBeatMs } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";
+import { Usages } from "./usage.ts";
 
 export const WATCH_LIMITS = {
   /** The most node objects that one turn of the alarm notifies. */
@@ -31,6 +32,7 @@ export class Gateway {
   readonly #capacity: Capacity;
   readonly #heartbeats: Heartbeats;
   readonly #reports: Reports;
+  readonly #usages: Usages;
 
   constructor(surroundings: GatewaySurroundings) {
     const { sockets, nowMs, sql } = surroundings;
@@ -40,6 +42,12 @@ export class Gateway {
     this.#capacity = new Capacity(this.#in);
     this.#heartbeats = new Heartbeats(this.#in, this.#endings, this.#capacity);
     this.#reports = new Reports(this.#in, this.#endings);
+    this.#usages = new Usages(this.#in, this.#endings);
+  }
+
+  /** The usage of the gateway's machines. */
+  get usages(): Pick<Usages, "list" | "measure"> {
+    return this.#usages;
   }
 
   /** Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket. */
@@ -76,6 +84,8 @@ export class Gateway {
         return this.#heartbeats.take(socket, read);
       case "report":
         return this.#reports.take(socket, read.report);
+      case "usage":
+        return this.#usages.take(socket, read);
       default:
         return this.#endings.sendAway(socket, "bad frame");
     }

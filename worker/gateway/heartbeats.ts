@@ -131,13 +131,18 @@ export function importHeartbeatKey(sessionKey: Uint8Array<ArrayBuffer>): Promise
   return crypto.subtle.importKey("raw", sessionKey, HMAC, false, ["sign"]);
 }
 
-/** Returns true if `mac` is valid for this nonce and payload. Compares in constant time. */
-export async function isHeartbeatMac(
+/** Returns true if `mac` is valid for this nonce and payload. */
+export function isHeartbeatMac(
   key: CryptoKey,
   nonce: string,
   { payload, mac }: { payload: string; mac: string },
 ): Promise<boolean> {
-  const whole = await crypto.subtle.sign("HMAC", key, encoder.encode(heartbeatText(nonce, payload)));
+  return isMac(key, heartbeatText(nonce, payload), mac);
+}
+
+/** Returns true if `mac` is valid for this text. Compares in constant time. */
+export async function isMac(key: CryptoKey, text: string, mac: string): Promise<boolean> {
+  const whole = await crypto.subtle.sign("HMAC", key, encoder.encode(text));
   const expected = base64url.encode(new Uint8Array(whole, 0, MAC_BYTES));
   const given = encoder.encode(mac);
   return (

@@ -19,6 +19,9 @@ export const REPORT_WITHIN_MS = 8800;
 /** The least interval after which a machine without a loan counts as silent: it may report later than requested. */
 const LEAST_BEAT_MS = 10_000;
 
+/** The types of the frames that this gateway takes in addition to reports and heartbeats. */
+const TAKES = ["usage"];
+
 type Lent = NonNullable<SocketAnswer["lent"]>;
 type Begun = { session: NonNullable<HeldSocket["session"]>; key: string };
 
@@ -108,7 +111,10 @@ export class Reports {
       const beatMs = begun?.session.held.loan.intervalMs;
       this.#accept(socket, beatMs ?? Math.max(LEAST_BEAT_MS, reportInMs(answer) ?? 0));
     }
-    if (begun) socket.session = begun.session;
+    if (begun) {
+      socket.session = begun.session;
+      Object.assign(socket.usage, { key: begun.session.key, n: 0 });
+    }
     this.#send(socket, answer, begun);
     if (answer.ok) await this.#in.alarm.atLatest(dueMs(socket));
   }
@@ -136,6 +142,7 @@ export class Reports {
       ...wireOf(answer),
       ...(begun && { session: { key: begun.key, nonce: begun.session.nonce } }),
       comeBackWithinMs: Math.max(comeBackMs, comeBackMsOfMachine * members.count),
+      takes: TAKES,
     });
   }
 }

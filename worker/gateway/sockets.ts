@@ -9,8 +9,9 @@ import {
   type ReportFrame,
   reportFrameSchema,
 } from "../../shared/protocol/frames.ts";
-import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
+import { GATEWAY_LIMITS, LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { SIGNALS } from "../../shared/protocol/report.ts";
+import { type Usage, type UsageFrame, usageFrameSchema } from "../../shared/protocol/usage.ts";
 import type { TokenBucket } from "../storage/token-bucket.ts";
 import type { HeldLoan } from "./lease.ts";
 
@@ -54,6 +55,17 @@ export interface BeatSession {
   held: HeldLoan;
 }
 
+/** The part of a socket in memory that belongs to usage frames. */
+interface SocketUsage {
+  /** The key of the socket's last session, also after the session's end; null before the first session. */
+  key: CryptoKey | null;
+  /** The number of the last frame in that session. */
+  n: number;
+  frames: TokenBucket | undefined;
+  /** The last amounts, and the amounts before; null before the first frame. */
+  seen: { atMs: number; last: Usage; before: Usage | null } | null;
+}
+
 /** A socket in memory. An eviction loses all but `attachment`. Times are milliseconds since 1970. */
 export interface HeldSocket {
   readonly socket: ServerSocket;
@@ -64,6 +76,7 @@ export interface HeldSocket {
   /** The number of reports in progress. */
   reporting: number;
   reports: TokenBucket | undefined;
+  readonly usage: SocketUsage;
   earlyBeats: number;
   refusedFrames: number;
   /** true if the gateway has asked for a report that has not arrived yet. */
@@ -117,6 +130,7 @@ export class HeldSockets {
       isBeating: false,
       reporting: 0,
       reports: undefined,
+      usage: { key: null, n: 0, frames: undefined, seen: null },
       earlyBeats: 0,
       refusedFrames: 0,
       isReportDue: false,
@@ -217,9 +231,17 @@ export interface SignedHeartbeat {
   mac: string;
 }
 
+/** A usage frame with its MAC. `payload`: the frame's text, which the MAC covers. */
+export interface SignedUsage {
+  usage: UsageFrame;
+  payload: string;
+  mac: string;
+}
+
 type MachineFrame =
   | ({ kind: "heartbeat" } & SignedHeartbeat)
   | { kind: "report"; report: ReportFrame }
+  | ({ kind: "usage" } & SignedUsage)
   /** The frame is invalid or too large. */
   | { kind: "bad" };
 
@@ -228,17 +250,20 @@ const BAD = { kind: "bad" } as const;
 /** Parses a machine's frame: checks its size, then its form. */
 export function readFrame(frame: string | ArrayBuffer): MachineFrame {
   if (typeof frame !== "string" || isTooLarge(frame)) return BAD;
-  // JSON.stringify writes no line break, so only a heartbeat has a line break between payload and MAC.
+  // JSON.stringify writes no line break, so only a heartbeat or usage has a line break between payload and MAC.
   const payloadLength = frame.length - HEARTBEAT_MAC_LENGTH - 1;
   if (frame[payloadLength] === "\n")
-    return readHeartbeat(frame.slice(0, payloadLength), frame.slice(payloadLength + 1));
+    return readWithMac(frame.slice(0, payloadLength), frame.slice(payloadLength + 1));
   const report = reportFrameSchema.safeParse(parsed(frame));
   return report.success ? { kind: "report", report: report.data } : BAD;
 }
 
-function readHeartbeat(payload: string, mac: string): MachineFrame {
+function readWithMac(payload: string, mac: string): MachineFrame {
   const value = parsed(payload);
   if (isPlainHeartbeat(value)) return { kind: "heartbeat", heartbeat: value, payload, mac };
+  const usage = usageFrameSchema.safeParse(value);
+  const isShort = payload.length + 1 + mac.length <= USAGE_LIMITS.frameBytes;
+  if (usage.success) return isShort ? { kind: "usage", usage: usage.data, payload, mac } : BAD;
   const heartbeat = heartbeatSchema.safeParse(withPossibleAmounts(value));
   return heartbeat.success ? { kind: "heartbeat", heartbeat: heartbeat.data, payload, mac } : BAD;
 }

@@ -1,10 +1,12 @@
-// Serves GET /readyz with the state, age and remedy of each check, and GET /metrics. Only /readyz wakes a node object.
+// Serves GET /readyz with the state, age and remedy of each check, GET /metrics, and GET /v1/usage. Only /readyz wakes a
+// node object.
 import type { Context, MiddlewareHandler } from "hono";
 import { Hono } from "hono/tiny";
 import { type CheckResult, failed, warning } from "../../shared/deployment/check-result.ts";
 import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
 import { checkWatch } from "../../shared/deployment/watch.ts";
 import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
+import type { UsageAnswer } from "../../shared/protocol/usage.ts";
 import { VERSION } from "../../shared/version.ts";
 import { currentMs } from "../clock.ts";
 import type { TokenStatus } from "../cluster/token-chain.ts";
@@ -252,6 +254,11 @@ serve(
   { access: scraper },
 );
 
+serve(healthRoutes, "GET /v1/usage", async (c) => {
+  const { answers, isComplete } = await askGateways(c.env, async (asked) => asked.usage());
+  return c.json({ machines: answers.flat(), isComplete } satisfies UsageAnswer);
+});
+
 /** Returns the samples of all sources. A source that does not answer is reported as down. */
 async function measured({ env }: Context<App>): Promise<Measured[]> {
   const asked = await Promise.all([
@@ -271,13 +278,23 @@ async function metricsOf(source: string, ask: () => Promise<Measured>): Promise<
 
 /** Returns all gateways' samples. If a gateway does not answer, the source `gateways` is down; others' samples stay. */
 async function gatewaysMetrics(env: Environment): Promise<Measured[]> {
+  const isEach = isMachineMetricsOn(env);
+  const { answers, isComplete } = await askGateways(env, async (asked) => asked.metrics(isEach));
+  return [up("gateways", isComplete), ...answers];
+}
+
+/** Returns the answers of all gateways. `isComplete`: false if the registry or a gateway did not answer in time. */
+async function askGateways<T>(
+  env: Environment,
+  ask: (asked: ReturnType<typeof gateway>) => Promise<T>,
+): Promise<{ answers: T[]; isComplete: boolean }> {
   const numbers = await answerIn(GATEWAYS_WITHIN_MS, async () => registry(env).gatewaysInUse());
   const asked = (numbers ?? []).map((number) =>
-    answerIn(GATEWAYS_WITHIN_MS, async () => gateway(env, number).metrics()),
+    answerIn(GATEWAYS_WITHIN_MS, () => ask(gateway(env, number))),
   );
   const found = await Promise.all(asked);
-  const all = found.filter((each) => each !== null);
-  return [up("gateways", numbers !== null && all.length === found.length), ...all];
+  const answers = found.flatMap((each) => (each === null ? [] : [each]));
+  return { answers, isComplete: numbers !== null && answers.length === found.length };
 }
 
 /** Returns the answer of `ask`, or null if `ask` fails or takes longer than `withinMs`. */

@@ -3,6 +3,9 @@
 
 type MetricType = "gauge" | "counter" | "histogram" | "info";
 
+/** The labels of the metrics about one machine's use, which its usage frames report. */
+const MACHINE = ["machine"] as const;
+
 /** All metrics, in the order of the answer. A histogram has the label `le` in addition. */
 export const METRICS = {
   rollcall_build_info: [
@@ -30,6 +33,36 @@ export const METRICS = {
     "The time when the machine's present state began; absent during maintenance.",
     ["machine"],
   ],
+  node_cpu_usage_seconds_total: ["counter", "The CPU time of all CPUs of the machine together.", MACHINE],
+  rollcall_machine_cpus: ["gauge", "The number of the machine's CPUs.", MACHINE],
+  node_load1: ["gauge", "The machine's load average of a minute.", MACHINE],
+  node_load5: ["gauge", "The machine's load average of five minutes.", MACHINE],
+  node_load15: ["gauge", "The machine's load average of fifteen minutes.", MACHINE],
+  node_memory_working_set_bytes: ["gauge", "The memory in use, without the inactive page cache.", MACHINE],
+  rollcall_machine_memory_capacity_bytes: ["gauge", "The machine's memory, without huge pages.", MACHINE],
+  rollcall_machine_disk_read_bytes_total: ["counter", "The bytes read from all disks.", MACHINE],
+  rollcall_machine_disk_written_bytes_total: ["counter", "The bytes written to all disks.", MACHINE],
+  rollcall_machine_network_receive_bytes_total: ["counter", "The bytes received by all devices.", MACHINE],
+  rollcall_machine_network_transmit_bytes_total: ["counter", "The bytes sent by all devices.", MACHINE],
+  node_pressure_cpu_waiting_seconds_total: ["counter", "The time in which a task waited for a CPU.", MACHINE],
+  node_pressure_memory_waiting_seconds_total: [
+    "counter",
+    "The time in which a task waited for memory.",
+    MACHINE,
+  ],
+  node_pressure_memory_stalled_seconds_total: [
+    "counter",
+    "The time in which all tasks waited for memory.",
+    MACHINE,
+  ],
+  node_pressure_io_waiting_seconds_total: ["counter", "The time in which a task waited for a disk.", MACHINE],
+  node_pressure_io_stalled_seconds_total: [
+    "counter",
+    "The time in which all tasks waited for a disk.",
+    MACHINE,
+  ],
+  rollcall_machine_temperature_celsius: ["gauge", "The temperature of the hottest sensor.", MACHINE],
+  rollcall_machine_usage_timestamp_seconds: ["gauge", "The time of the machine's last usage frame.", MACHINE],
   rollcall_outage_machines: [
     "gauge",
     "The number of silent machines in the open outages of a network.",

@@ -1,5 +1,5 @@
 // Limits rates by token buckets: a bucket allows some actions at once, then one more in each interval.
-import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import { GATEWAY_LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
 
 export interface RateLimit {
   atOnce: number;
@@ -47,6 +47,7 @@ export const RATE_LIMITS = {
     atOnce: GATEWAY_LIMITS.upgradesAMinute,
     everyMs: 60_000 / GATEWAY_LIMITS.upgradesAMinute,
   },
+  socketUsage: { atOnce: USAGE_LIMITS.atOnce, everyMs: 60_000 / USAGE_LIMITS.aMinute },
   socketReports: { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute },
 } as const satisfies Record<string, RateLimit>;
 

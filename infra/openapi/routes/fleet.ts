@@ -16,6 +16,7 @@ import {
   receiversSchema,
   receiverTestSchema,
 } from "../../../shared/protocol/receiver-answers.ts";
+import { usageSchema } from "../../../shared/protocol/usage.ts";
 import { BY_NAME, ENTRIES, grouped, json, LINES, list, LISTED } from "../description.ts";
 
 /** The meaning of each filter parameter, for every route that accepts filters. */
@@ -84,6 +85,12 @@ export const FLEET_DESCRIPTIONS = {
     "DELETE /v1/rollout": {
       id: "endRollout",
       what: "End and delete the rollout; machines keep the version of their shim",
+    },
+    "GET /v1/usage": {
+      id: "getUsage",
+      what: "List the use of CPU, memory, disks and network of the machines that send it over a socket",
+      more: "The gateways answer from memory. Rates are averages between a machine's last two frames, about a minute apart.",
+      answers: { 200: json("The machines' usage.", { usageSchema }) },
     },
     "GET /v1/versions": {
       id: "getVersions",

@@ -3,6 +3,7 @@
 import { randomBytes } from "node:crypto";
 import { systemClock, type Clock } from "../../../node-shim/base/clock.ts";
 import { type Reported, startLoop } from "../../../node-shim/loop/loop.ts";
+import { sendingUsage } from "../../../node-shim/loop/usage.ts";
 import { Link, type TransportInUse } from "../../../node-shim/worker-link/link.ts";
 import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
@@ -11,6 +12,7 @@ import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
+import { USAGE, usageOf } from "../../../shared/protocol/usage.ts";
 
 export interface ShimWish {
   /** The enrolled machine; its connections go to its `origin`. */
@@ -62,16 +64,12 @@ export function runShim(wish: ShimWish): RunningShim {
   const machineTime = () => new Date().toISOString();
   const startId = randomBytes(16).toString("base64url");
   const pace = gatewayPace(clock.nowMs);
-  const report = reporter({
-    ...machine,
-    ticket,
-    link,
-    startId,
-    send: http.send,
-    machineTime,
-    nowMs: clock.nowMs,
-    pace,
-  });
+  const { nowMs } = clock;
+  const report = sendingUsage(
+    reporter({ ...machine, ticket, link, startId, send: http.send, machineTime, nowMs, pace }),
+    // An earlier Worker would close the socket after a usage frame.
+    { read: () => Promise.resolve(usageOf(USAGE.map(() => 1))), socket: () => link.socket(), nowMs },
+  );
   let tookMs = 0;
   const loop = startLoop({
     gather: () => Promise.resolve({ facts, vitals: vitals() }),

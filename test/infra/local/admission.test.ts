@@ -2,8 +2,7 @@
 import { expect, it, test } from "vitest";
 import { Admission, ADMISSION, admitReports } from "../../../infra/local/admission.ts";
 
-const { enrolments, busyMs, whileBusy, lateMs, whileLate, slowMs, whileSlow, settling, settlingMs } =
-  ADMISSION;
+const { enrolments, busyMs, whileBusy, slowMs, whileSlow, settling, settlingMs } = ADMISSION;
 const ENROLMENT = { method: "PUT", path: "/v1/nodes/edge-1/enrolment" };
 const REPORT = { method: "POST", path: "/v1/nodes/edge-1/report" };
 const SOCKET = { method: "GET", path: "/v1/gateways/1/nodes/edge-1?t=x" };
@@ -61,8 +60,6 @@ test.each([
   ["an enrolment, busy thread", ENROLMENT, busyMs + 1, whileBusy.enrolment],
   ["a report", REPORT, busyMs, null],
   ["a report, busy thread", REPORT, busyMs + 1, whileBusy.report],
-  ["a report, nearly late thread", REPORT, lateMs, whileBusy.report],
-  ["a report, late thread", REPORT, lateMs + 1, whileLate.report],
   ["a socket", SOCKET, busyMs, null],
   ["a socket, busy thread", SOCKET, busyMs + 1, whileBusy.socket],
   ["an operator's request, busy thread", LIST, busyMs + 1, null],

@@ -48,6 +48,7 @@ const ADMINISTRATION: Record<string, unknown> = {
     shims: [{ version: "0.1.0", machines: 1, isBehind: true, states: { ready: 1 } }],
     others: 0,
   },
+  "/v1/usage": { machines: [], isComplete: true },
   "/v1/rollout": { rollout: null },
   "/v1/mutes": {
     mutes: [

@@ -3,6 +3,7 @@ import { webcrypto } from "node:crypto";
 import { describe, expect, it, test } from "vitest";
 import { makeSessionKeys, startSession } from "../../../node-shim/worker-link/session.ts";
 import { HEARTBEAT_MAC_LENGTH } from "../../../shared/protocol/frames.ts";
+import { USAGE, usageOf, usageText } from "../../../shared/protocol/usage.ts";
 import { gatewaySide } from "./fake-gateway.ts";
 
 const { subtle } = webcrypto;
@@ -35,6 +36,18 @@ describe("a session", () => {
     session?.heartbeat(BEAT);
     for (const n of [0, 2]) expect(session?.answered({ n, nonce: "replayed" })).toBe(false);
     expect(await gateway.isGenuine(session?.heartbeat(BEAT) ?? "", NONCE)).toBe(true);
+  });
+
+  it("usage frames in their order, each with its own MAC, over another text than a heartbeat's", async () => {
+    const keys = makeSessionKeys();
+    const gateway = await gatewaySide("edge-1", keys.publicKey);
+    const session = startSession("edge-1", keys, { key: gateway.publicKey, nonce: NONCE });
+    for (const n of [1, 2]) {
+      const frame = session?.usage(usageOf(USAGE.map((_, index) => (index < 2 ? index + 0.5 : null)))) ?? "";
+      expect(frame).toMatch(`{"type":"usage","n":${n},"amounts":[0.5,1.5,null,`);
+      expect(await gateway.isGenuine(frame, "", (_, payload) => usageText(payload))).toBe(true);
+      expect(await gateway.isGenuine(frame, NONCE)).toBe(false);
+    }
   });
 
   it("another machine's name → another key", async () => {

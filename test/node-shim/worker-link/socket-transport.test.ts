@@ -4,8 +4,9 @@ import { makeSessionKeys } from "../../../node-shim/worker-link/session.ts";
 import { GatewaySocket, type SocketEnd } from "../../../node-shim/worker-link/socket-transport.ts";
 import type { ConnectionListener } from "../../../node-shim/worker-link/websocket.ts";
 import type { GatewayFrame, HeartbeatFrame } from "../../../shared/protocol/frames.ts";
-import { LIMITS } from "../../../shared/protocol/limits.ts";
+import { LIMITS, USAGE_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
+import { USAGE, usageOf } from "../../../shared/protocol/usage.ts";
 import { fakeClock, settle } from "../base/fake-clock.ts";
 
 const DEADLINE_MS = 9000;
@@ -432,3 +433,70 @@ test("closed or dropped by this side → no event, and running requests get no a
     expect(events).toEqual([said]);
   }
 });
+
+describe("usage", () => {
+  const USAGE_NONE = usageOf(USAGE.map(() => null));
+  const usagesIn = (sent: string[]) => sent.filter((text) => text.startsWith('{"type":"usage"'));
+  async function reported(frame: object) {
+    const answer = test_.socket.report(REPORT);
+    test_.receives(frame);
+    await answer;
+  }
+
+  it.each<[situation: string, answer: object, isSent: boolean]>([
+    ["a gateway that takes it", { ...ACCEPTED, takes: ["usage"] }, true],
+    ["a gateway of an earlier Worker", ACCEPTED, false],
+    ["a gateway that takes others", { ...ACCEPTED, takes: ["question"] }, false],
+    ["no session", { ...ACCEPTED, takes: ["usage"], session: undefined }, false],
+    ["a refused report", { ...ACCEPTED, takes: ["usage"], status: 409 }, false],
+  ])("%s", async (_, answer, isSent) => {
+    await reported(answer);
+    test_.socket.sendUsage(USAGE_NONE);
+    expect([test_.socket.takesUsage, usagesIn(test_.sent)]).toEqual([
+      isSent,
+      isSent ? [expect.any(String)] : [],
+    ]);
+  });
+
+  it("each frame has the next number, also after a report without a session; another session begins with 1", async () => {
+    const taking = { ...ACCEPTED, takes: ["usage"] };
+    await reported(taking);
+    test_.socket.sendUsage(USAGE_NONE);
+    await reported({ ...taking, session: undefined });
+    test_.socket.sendUsage(USAGE_NONE);
+    await reported(taking);
+    test_.socket.sendUsage(USAGE_NONE);
+    expect(usagesIn(test_.sent).map((text) => /"n":(\d+)/.exec(text)?.[1])).toEqual(["1", "2", "1"]);
+  });
+
+  it("it is no frame that waits for an answer, and a heartbeat may be under way", async () => {
+    await reported({ ...ACCEPTED, takes: ["usage"] });
+    const beat = test_.socket.heartbeat(OTHER, 0);
+    test_.socket.sendUsage(USAGE_NONE);
+    test_.receives({ type: "answer", n: 1, nonce: "m".repeat(22), nextInMs: 9600 });
+    expect(await beat).toBe(9600);
+  });
+
+  it("the largest machine's frame has at most 300 bytes; a longer one is not sent", async () => {
+    await reported({ ...ACCEPTED, takes: ["usage"] });
+    test_.socket.sendUsage(LARGEST);
+    test_.socket.sendUsage(usageOf(USAGE.map(() => 0.123456789012345)));
+    const [largest, ...others] = usagesIn(test_.sent);
+    expect(largest?.length).toBeLessThanOrEqual(USAGE_LIMITS.frameBytes);
+    expect(others).toEqual([]);
+  });
+
+  it("the socket has ended → nothing is sent", async () => {
+    await reported({ ...ACCEPTED, takes: ["usage"] });
+    test_.isLost("gone");
+    test_.socket.sendUsage(USAGE_NONE);
+    expect([test_.socket.takesUsage, usagesIn(test_.sent)]).toEqual([false, []]);
+  });
+});
+
+/** 256 CPUs and 24 TiB of memory, busy for ten years, with 5 PB read, written and sent. */
+const LARGEST = usageOf([
+  315_360_000.01, 80_732_160_000.01, 256, 1024.25, 1024.25, 1024.25, 26_388_279_066_624, 26_388_279_066_624,
+  5_000_000_000_000_000, 5_000_000_000_000_000, 5_000_000_000_000_000, 5_000_000_000_000_000, 315_360_000.01,
+  315_360_000.01, 315_360_000.01, 315_360_000.01, 315_360_000.01, 104.5,
+]);

@@ -5,6 +5,7 @@ import { env } from "cloudflare:workers";
 import { base64url } from "jose";
 import { type GatewayFrame, heartbeatText } from "../../../shared/protocol/frames.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
+import { amountsOf, USAGE, type Usage, usageOf, usageText } from "../../../shared/protocol/usage.ts";
 import type { Lease } from "../../../shared/kubernetes/types.ts";
 import type { Quiet } from "../../../shared/quiet/quiet.ts";
 import { GatewayCounters } from "../../../worker/gateway/counters.ts";
@@ -83,6 +84,7 @@ export class MachineSocket implements ServerSocket {
   readyState = 1;
   readonly frames: GatewayFrame[] = [];
   n = 0;
+  usages = 0;
   nonce = "";
   #attachment: unknown;
 
@@ -97,6 +99,7 @@ export class MachineSocket implements ServerSocket {
     this.frames.push(frame);
     if (frame.type === "report-answer" && frame.session) {
       this.n = 0;
+      this.usages = 0;
       this.nonce = frame.session.nonce;
     }
     if (frame.type === "answer") this.nonce = frame.nonce;
@@ -131,12 +134,22 @@ export class MachineSocket implements ServerSocket {
   async beat(atMs: number, { n = ++this.n, nonce = this.nonce, key = SESSION_KEY, available = 8e9 } = {}) {
     const all = SIGNALS.map(() => available);
     const payload = JSON.stringify({ type: "heartbeat", n, at: atMs, available: all });
-    const hmac = { name: "HMAC", hash: "SHA-256" };
-    const imported = await crypto.subtle.importKey("raw", key, hmac, false, ["sign"]);
-    const text = new TextEncoder().encode(heartbeatText(nonce, payload));
-    const mac = new Uint8Array(await crypto.subtle.sign(hmac, imported, text), 0, 16);
-    return `${payload}\n${base64url.encode(mac)}`;
+    return withMac(payload, heartbeatText(nonce, payload), key);
   }
+
+  /** Returns a usage frame with its MAC. */
+  usage(usage: Partial<Usage>, { n = ++this.usages, key = SESSION_KEY, text = usageText } = {}) {
+    const amounts = amountsOf({ ...usageOf(USAGE.map(() => null)), ...usage });
+    const payload = JSON.stringify({ type: "usage", n, amounts });
+    return withMac(payload, text(payload), key);
+  }
+}
+
+async function withMac(payload: string, text: string, key: Uint8Array<ArrayBuffer>): Promise<string> {
+  const hmac = { name: "HMAC", hash: "SHA-256" };
+  const imported = await crypto.subtle.importKey("raw", key, hmac, false, ["sign"]);
+  const mac = new Uint8Array(await crypto.subtle.sign(hmac, imported, new TextEncoder().encode(text)), 0, 16);
+  return `${payload}\n${base64url.encode(mac)}`;
 }
 
 export class MadeUpGateway {

@@ -1,0 +1,125 @@
+// Defines the amounts of a usage frame, which a machine sends once a minute, and what operators see of them. Pure.
+import * as z from "zod/mini";
+
+/** The amounts, in the order of the frame. Totals count since the machine's boot. */
+export const USAGE = [
+  "uptimeSeconds",
+  /** The CPU time of all CPUs together. */
+  "cpuSecondsTotal",
+  "cpus",
+  "load1",
+  "load5",
+  "load15",
+  "memoryWorkingSetBytes",
+  "memoryCapacityBytes",
+  "diskReadBytesTotal",
+  "diskWrittenBytesTotal",
+  "networkReceivedBytesTotal",
+  "networkSentBytesTotal",
+  /** The time in which at least one task waited for the CPU, from the kernel's pressure stall information. */
+  "cpuWaitingSecondsTotal",
+  "memoryWaitingSecondsTotal",
+  /** The time in which all tasks waited at once. */
+  "memoryStalledSecondsTotal",
+  "ioWaitingSecondsTotal",
+  "ioStalledSecondsTotal",
+  /** The temperature of the hottest sensor. */
+  "temperatureCelsius",
+] as const;
+type UsageName = (typeof USAGE)[number];
+
+/** The amounts of one machine. null: the machine has no such value. */
+export type Usage = Readonly<Record<UsageName, number | null>>;
+
+const amount = z.number().check(z.minimum(-Number.MAX_SAFE_INTEGER), z.maximum(Number.MAX_SAFE_INTEGER));
+
+/** The first line of a usage frame. The second line is its MAC, as in a heartbeat. */
+export const usageFrameSchema = z.strictObject({
+  type: z.literal("usage"),
+  /** The number of the frame in its session. It rises, so that no frame counts twice. */
+  n: z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER)),
+  amounts: z.array(z.nullable(amount)).check(z.length(USAGE.length)),
+});
+export type UsageFrame = z.infer<typeof usageFrameSchema>;
+
+/** Returns the text that the MAC protects. `payload`: the first line. The number in the payload rises. */
+export function usageText(payload: string): string {
+  return `rollcall-usage\n${payload}`;
+}
+
+export const amountsOf = (usage: Usage): UsageFrame["amounts"] => USAGE.map((name) => usage[name]);
+
+export function usageOf(amounts: UsageFrame["amounts"]): Usage {
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema requires an amount for each name
+  return Object.fromEntries(USAGE.map((name, index) => [name, amounts[index] ?? null])) as Usage;
+}
+
+const shown = z.nullable(z.number());
+const machineUsage = z.object({
+  name: z.string(),
+  /** The time at which the gateway received the last frame (RFC 3339). */
+  at: z.string(),
+  /** The average number of CPUs in use between the last two frames; null after only one frame, as each rate below. */
+  cpuUsed: shown,
+  cpus: shown,
+  load1: shown,
+  load5: shown,
+  load15: shown,
+  memoryWorkingSetBytes: shown,
+  memoryCapacityBytes: shown,
+  diskReadBytesPerSecond: shown,
+  diskWrittenBytesPerSecond: shown,
+  networkReceivedBytesPerSecond: shown,
+  networkSentBytesPerSecond: shown,
+  /** The share of the time in which at least one task waited for CPU, memory or disks: 0 to 1. */
+  cpuPressure: shown,
+  memoryPressure: shown,
+  ioPressure: shown,
+  temperatureCelsius: shown,
+});
+export type MachineUsage = z.infer<typeof machineUsage>;
+
+/** The body of a 200 answer to GET /v1/usage. */
+export const usageSchema = z.object({
+  /** The machines that send their usage over a socket, in the order of their gateways. */
+  machines: z.array(machineUsage),
+  /** true if each gateway has answered, so that no machine is missing. */
+  isComplete: z.boolean(),
+});
+export type UsageAnswer = z.infer<typeof usageSchema>;
+
+/** Returns a machine's usage. `before`: the frame before the last one, from which rates follow; null if there is none. */
+export function shownUsage(last: Usage, before: Usage | null): Omit<MachineUsage, "name" | "at"> {
+  const rate = (name: UsageName) => ratePerSecond(name, last, before);
+  const { cpus, load1, load5, load15, memoryWorkingSetBytes, memoryCapacityBytes, temperatureCelsius } = last;
+  return {
+    cpuUsed: rate("cpuSecondsTotal"),
+    cpus,
+    load1,
+    load5,
+    load15,
+    memoryWorkingSetBytes,
+    memoryCapacityBytes,
+    diskReadBytesPerSecond: rate("diskReadBytesTotal"),
+    diskWrittenBytesPerSecond: rate("diskWrittenBytesTotal"),
+    networkReceivedBytesPerSecond: rate("networkReceivedBytesTotal"),
+    networkSentBytesPerSecond: rate("networkSentBytesTotal"),
+    cpuPressure: rate("cpuWaitingSecondsTotal"),
+    memoryPressure: rate("memoryWaitingSecondsTotal"),
+    ioPressure: rate("ioWaitingSecondsTotal"),
+    temperatureCelsius,
+  };
+}
+
+/** Returns a total's increase for each second; null if the total is unknown, or began again, as after a boot. */
+function ratePerSecond(name: UsageName, last: Usage, before: Usage | null): number | null {
+  const seconds = differenceOf("uptimeSeconds", last, before);
+  const increase = differenceOf(name, last, before);
+  if (seconds === null || increase === null || seconds <= 0 || increase < 0) return null;
+  return Math.round((1000 * increase) / seconds) / 1000;
+}
+
+function differenceOf(name: UsageName, last: Usage, before: Usage | null): number | null {
+  const [later, earlier] = [last[name], before?.[name] ?? null];
+  return later === null || earlier === null ? null : later - earlier;
+}
