@@ -81,7 +81,13 @@ async function* folderLines(folder: string, { cut }: Asking): AsyncGenerator<str
     if (handle === null) continue;
     const stats = await handle.stat();
     await handle.close();
-    const end = stats.isDirectory() ? "/" : stats.isFile() ? "" : " (no file)";
+    const end = stats.isDirectory()
+      ? "/"
+      : stats.isFile()
+        ? ""
+        : stats.isSymbolicLink()
+          ? " (a link)"
+          : " (no file)";
     yield `${stats.mtime.toISOString()} ${String(stats.size).padStart(14)} ${name}${end}`;
   }
 }

@@ -23,7 +23,7 @@ export const logs: Source<ParametersOf<"logs">> = (parameters, asking) => {
     "--reverse",
     // In the form --name=VALUE, no value is an option.
     ...(unit === undefined ? [] : [`--unit=${unit}`]),
-    ...(kernel === undefined ? [] : ["--dmesg", "--boot=all"]),
+    ...(kernel === undefined ? [] : ["_TRANSPORT=kernel"]),
     ...(since === undefined ? [] : [`--since=@${Math.floor(asking.wallMs() / 1000) - since}`]),
   ];
   return newestLines(newestFirst(journalEntries(args, asking)), parameters, asking);

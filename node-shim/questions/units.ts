@@ -6,34 +6,15 @@ import { table } from "./table.ts";
 const PLAIN = ["--no-pager", "--plain", "--no-legend", "--full"];
 
 /** The properties of a unit in an answer. Environment= and ExecStart= are none of them. */
-const PROPERTIES = [
-  "Id",
-  "Description",
-  "LoadState",
-  "UnitFileState",
-  "ActiveState",
-  "SubState",
-  "Result",
-  "StateChangeTimestamp",
-  "NRestarts",
-  "MainPID",
-  "ExecMainCode",
-  "ExecMainStatus",
-  "MemoryCurrent",
-  "MemoryPeak",
-  "CPUUsageNSec",
-  "TasksCurrent",
-  "NeedDaemonReload",
-  "FragmentPath",
-  "DropInPaths",
-  "TriggeredBy",
-];
+const PROPERTIES =
+  "Id,Description,LoadState,UnitFileState,ActiveState,SubState,Result,StateChangeTimestamp,NRestarts,MainPID," +
+  "ExecMainCode,ExecMainStatus,MemoryCurrent,MemoryPeak,CPUUsageNSec,TasksCurrent,NeedDaemonReload,FragmentPath,DropInPaths,TriggeredBy";
 
 /** Yields one unit's properties, or which units have failed and which services were restarted. */
 export const units: Source<ParametersOf<"units">> = async function* ({ unit }, asking) {
   const { run, signal } = asking;
   if (unit !== undefined) {
-    const args = ["show", "--no-pager", `--property=${PROPERTIES.join(",")}`, "--", unit];
+    const args = ["show", "--no-pager", `--property=${PROPERTIES}`, "--", unit];
     yield* run("systemctl", args, { signal });
     return;
   }

@@ -122,5 +122,5 @@ export function answerEndText(end: AnswerEnd): string | null {
   if (end.reason === "failed") return end.fault;
   if (end.reason === "timed out") return `the answer is incomplete: it may take ${end.seconds} s`;
   const { answerBytes, scannedBytes } = QUESTION_LIMITS;
-  return `the answer is cut: it may have ${answerBytes} bytes, found in ${scannedBytes} at most`;
+  return `the answer is cut: it has at most ${answerBytes} bytes, of at most ${scannedBytes} that are read`;
 }

@@ -12,7 +12,7 @@ const ENTRY = {
 
 test.each([
   ["a unit", { unit: "nginx.service" }, "--reverse --unit=nginx.service"],
-  ["the kernel", { kernel: "yes" as const }, "--reverse --dmesg --boot=all"],
+  ["the kernel", { kernel: "yes" as const }, "--reverse _TRANSPORT=kernel"],
   ["since a while ago", { unit: "a", since: 600 }, `--reverse --unit=a --since=@${NOW_MS / 1000 - 600}`],
 ])("%s → journalctl %s", async (_, parameters, args) => {
   const asking = played({ journalctl: `${JSON.stringify(ENTRY)}\nhalf a li\n` });

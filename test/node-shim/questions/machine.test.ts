@@ -51,7 +51,7 @@ test("boots: one that ended in order, one that did not, and the present one; kil
           MESSAGE_ID: "fe6faa94e7774663a0da52717891d8ef",
           _BOOT_ID: LOST,
         }),
-      "--dmesg":
+      "_TRANSPORT=kernel":
         entry({
           MESSAGE: "Memory cgroup out of memory: Killed process 7 (java)",
           SYSLOG_IDENTIFIER: "kernel",

@@ -22,6 +22,11 @@ it("a search for a part of a secret → finds nothing, as the answer would not h
   expect(await collected(newestLines(lines, { lines: 9, grep: "hunter" }, played()))).toEqual([]);
 });
 
+it("a search for a short line of a key → finds nothing", async () => {
+  const lines = each(["-----END PRIVATE KEY-----", "QUJD", "-----BEGIN PRIVATE KEY-----"]);
+  expect(await collected(newestLines(lines, { lines: 9, grep: "QUJD" }, played()))).toEqual([]);
+});
+
 it("a log without end and without the text → reads so many bytes, and is cut", async () => {
   const line = "x".repeat(1024 * 1024);
   let read = 0;
