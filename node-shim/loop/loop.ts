@@ -63,7 +63,7 @@ const FIRST_BACKOFF_MS = 1000;
 /** The least wait after any answer: a kubelet that starts checks its status no more often. */
 const LEAST_WAIT_MS = 100;
 /** The upper limit of the waits while the Worker is busy, in report intervals: all machines together must ask it less. */
-const LONGEST_BUSY = 4;
+const LONGEST_BUSY = 3;
 /** The longest time in which the Node counts as starting: upstream nodeReadyGracePeriod. */
 const STARTING_MS = 120_000;
 export function startLoop(dependencies: LoopDependencies): Loop {

@@ -24,7 +24,7 @@ export const WHILE_BUSY = {
   spread: 0.4,
   /** The share of the lease duration after which a lease must be renewed. */
   renewal: 0.8,
-  /** The report intervals that a silent machine's socket stays longer. A shim waits up to four for a busy Worker. */
+  /** The report intervals that a silent machine's socket stays longer. A shim waits up to three for a busy Worker. */
   silence: 4,
   /**
    * The lease durations without a renewal after which a loan ends, and without a heartbeat after which the next one is not
@@ -36,8 +36,8 @@ export const WHILE_BUSY = {
    * this duration, so that the reports that were put off do not come together.
    */
   quiet: 2,
-  /** The most reports in progress of a gateway, so that these few end in time. The gateway refuses more by itself. */
-  reports: 2,
+  /** The most reports in progress of a gateway, so that they end in time. The gateway refuses more by itself. */
+  reports: 1,
   /** The time limit of a PUT, whose answer the isolate reads late. */
   putMs: 20_000,
   /**

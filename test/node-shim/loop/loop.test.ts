@@ -42,9 +42,9 @@ describe("waits", () => {
     ["Retry-After beyond the wait → Retry-After", [failed("busy", 30_000)], [30_000]],
     ["Retry-After below the wait → the wait", [failed(), failed(), failed("busy", 1000)], [1000, 2000, 4000]],
     [
-      "late answers → up to half an interval, then one, two and four intervals",
+      "late answers → up to half an interval, then one, two and three intervals",
       [late(), late(), late(), late(), late()],
-      [5000, 10_000, 20_000, 40_000, 40_000],
+      [5000, 10_000, 20_000, 30_000, 30_000],
     ],
     ["a late answer after failures → as after that number of late ones", [failed(), late()], [1000, 10_000]],
     ["401 → a minute, each time", [refused(401), refused(401)], [60_000, 60_000]],
