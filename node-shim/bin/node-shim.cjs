@@ -23,7 +23,7 @@ for (const flag of [
 ])
   setFlagsFromString(flag);
 
-// Each source of facts whose file system hangs keeps one of libuv's threads: at most eleven. By default libuv has four
+// Each source of facts whose file system hangs keeps one of libuv's threads: at most twelve. By default libuv has four
 // threads, and without a free thread no connection is opened.
 process.env.UV_THREADPOOL_SIZE ??= "15";
 

@@ -1,5 +1,6 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { billRows, costText, dollarsText } from "./cost-text.ts";
+import { billRows, costText, dollarsText, usageDollars } from "./cost-text.ts";
 import { recordedCosts } from "./recorded.ts";
 
 test.each([
@@ -30,4 +31,11 @@ test("a whole fleet's month is the plan, and the usage of its machines", () => {
   expect(one[1]).toBe("$9");
   expect(Number(hundred[1]!.slice(1))).toBeLessThan(100 * 9);
   expect(most[3]).toBe("10,361");
+});
+
+test("docs/costs.md has the price of usage frames", () => {
+  const page = readFileSync(new URL("../../../../docs/costs.md", import.meta.url), "utf8");
+  expect(page).toContain(
+    `costs one more message a minute, $${dollarsText(usageDollars(recordedCosts()))} a month`,
+  );
 });

@@ -13,7 +13,7 @@ import {
 import { controlPlaneOf } from "./control-plane.ts";
 import { ANSWERS_AFTER_MS } from "./fleet-hours.ts";
 import { type CostRecord, FLEETS, LARGE, SMALL, type Traffic } from "./measure-costs.ts";
-import { PRICES, PRICES_OF } from "./prices.ts";
+import { dollarsOf, PRICES, PRICES_OF } from "./prices.ts";
 
 type Rows = string[][];
 
@@ -157,6 +157,12 @@ function countText(count: number): string {
   return count >= 100 ? Math.round(count).toLocaleString("en") : String(Number(count.toPrecision(3)));
 }
 
+/** Returns the dollars a month that the usage frames of one machine cost. */
+export function usageDollars({ usage }: CostRecord): number {
+  const { messages, objectRequests } = usage;
+  return MONTH_HOURS * (dollarsOf("message", messages) + dollarsOf("objectRequest", objectRequests));
+}
+
 export function trafficRows(traffic: readonly Traffic[]): Rows {
   const rows = traffic.map(({ transport, profile, hours, wire, start }) => {
     const aMonth = (bytes: number) => `${Number(megabytesIn(bytes, hours).toPrecision(3))} MB`;
@@ -191,7 +197,8 @@ workerd's per heartbeat under load; headers of TCP and IP. Left out: what is
 done once a day, operators and their pages, what the platform adds to an answer
 over HTTP (some hundred bytes), storage that grows, name resolution.`;
 
-export function costText({ counted, traffic }: CostRecord): string {
+export function costText(record: CostRecord): string {
+  const { counted, traffic, usage } = record;
   const transports = Object.entries(counted);
   const blocks = [
     `Dollars per machine and month of 30.4 days: heartbeats every 10 s, an apiserver
@@ -201,6 +208,8 @@ that takes 50 ms, prices of ${PRICES_OF} without what a plan includes`,
     columns(slowerRows(transports)),
     `Counted in hours of ${SMALL} and of ${LARGE} machines`,
     ...transports.map(([name, of]) => columns(countRows(name, of))),
+    `A machine that sends its usage: ${countText(usage.messages)} messages and ${countText(usage.objectRequests)} requests more
+an hour, $${dollarsText(usageDollars(record))} a month`,
     "Between a machine and the Worker, both ways",
     columns(trafficRows(traffic)),
     CAVEATS,

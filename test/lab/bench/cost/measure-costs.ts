@@ -11,6 +11,7 @@ import { ROOT, startBenchWorker } from "../workerd.ts";
 import type { CountedFleet, CountedTransport, GatewayRates, SlowerUsage } from "./bill.ts";
 import { type FleetHours, fleetHours } from "./fleet-hours.ts";
 import { DEFAULT_PROFILE, PROFILES } from "./profiles.ts";
+import { socketMachines, usageMachines } from "./socket-machines.ts";
 import { TRANSPORTS } from "./transports.ts";
 import type { CostTransport } from "./transport.ts";
 import type { WireCount } from "./wire.ts";
@@ -56,10 +57,12 @@ export interface CostRecord {
   /** The counts for the bill, by the name of the transport. */
   counted: Record<string, CountedTransport>;
   traffic: Traffic[];
+  /** The messages and requests to objects that one machine causes more in an hour if it sends its usage. */
+  usage: { messages: number; objectRequests: number };
 }
 
 export async function measureCosts(progress: Progress): Promise<CostRecord> {
-  const record: CostRecord = { counted: {}, traffic: [] };
+  const record: CostRecord = { counted: {}, traffic: [], usage: { messages: 0, objectRequests: 0 } };
   const cpuMs = await cpuOfHeartbeat(progress);
   for (const transport of TRANSPORTS) {
     const { name } = transport;
@@ -78,8 +81,33 @@ export async function measureCosts(progress: Progress): Promise<CostRecord> {
       const fleet = await fleetHours({ transport, machines: 1, hours, facts: facts(), cutAfterMs }, progress);
       record.traffic.push(trafficOf(name, profile, fleet));
     }
+    if (transport === socketMachines) await addUsage(record, small, progress);
   }
   return record;
+}
+
+/** Adds what usage frames cost: the difference from the same hour without them. */
+async function addUsage(record: CostRecord, without: FleetHours, progress: Progress): Promise<void> {
+  const { machines, hours } = without;
+  const wish = { transport: usageMachines, machines, hours, facts: machineFacts() };
+  const sending = await fleetHours(wish, progress);
+  const countsOf = ({ counts }: FleetHours) => {
+    const objects = Object.values(counts.objects);
+    const sum = (of: (object: (typeof objects)[number]) => number) =>
+      objects.reduce((all, each) => all + of(each), 0);
+    const calls = (requests: Record<string, number>) =>
+      Object.values(requests).reduce((all, each) => all + each, 0);
+    return {
+      messages: sum(({ messages }) => messages),
+      objectRequests: sum(({ requests }) => calls(requests)),
+    };
+  };
+  const [more, less] = [countsOf(sending), countsOf(without)];
+  record.usage = {
+    messages: (more.messages - less.messages) / hours,
+    objectRequests: (more.objectRequests - less.objectRequests) / hours,
+  };
+  record.traffic.push(trafficOf(usageMachines.name, "every 10 s, with usage", sending));
 }
 
 /**
