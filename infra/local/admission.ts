@@ -9,10 +9,10 @@ export const ADMISSION = {
   busyMs: 100,
   /**
    * While the thread is busy, another request of a kind begins if fewer than this number are in progress. Reports over HTTP
-   * also count as enrolments, since a Node's lease goes first. They cost the most, and few at once end in time. A socket
-   * follows such a report, so that its refusal would waste the report.
+   * also count as enrolments, since a Node's lease goes first. A socket follows such a report, so that its refusal would
+   * waste the report.
    */
-  whileBusy: { report: 4, enrolment: 8, socket: 16, bySocket: 16 },
+  whileBusy: { report: 16, enrolment: 8, socket: 16, bySocket: 16 },
   /**
    * An enrolment begins if fewer than this number of machines have enrolled within `settlingMs` and have no socket yet.
    * These machines report over HTTP, and each of their reports costs as much as ten heartbeats over a socket.
