@@ -28,7 +28,13 @@ export async function* programLines(
     env: childEnvironment(),
     stdio: ["ignore", "pipe", "pipe"],
   });
-  const kill = () => killGroup(child.pid);
+  let group = child.pid;
+  const kill = () => {
+    killGroup(group);
+    // Once the program has ended, another group may get its number.
+    if (child.exitCode !== null || child.signalCode !== null) group = undefined;
+  };
+  child.once("exit", kill);
   let stop = () => {};
   const stopped = new Promise<null>((resolve) => {
     stop = () => {

@@ -1,7 +1,7 @@
 // Tests programs whose lines are read while they come: their ends, and what is left of them.
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it, onTestFinished, test } from "vitest";
+import { expect, it, onTestFinished, test, vi } from "vitest";
 import { programLines } from "../../../../node-shim/base/program-lines.ts";
 import { eventually } from "../../../node-shim/base/eventually.ts";
 import { temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
@@ -45,7 +45,7 @@ it("arguments → reach the program as they are, without a shell", async () => {
   expect(await collected(programLines("printf", args, { signal: going() }))).toEqual(args.slice(1));
 });
 
-/** Starts a process in the background of a script that goes on with `rest`. Returns whether the process runs. */
+/** Starts a process in the background of a script that continues with `rest`. Returns whether the process runs. */
 function background(rest: string): { script: string; isRunning: () => boolean; hasStarted: () => boolean } {
   const { path, remove } = temporaryFolder();
   onTestFinished(remove);
@@ -80,6 +80,17 @@ it("that never ends → stopped with what it has started, and the lines before c
   stop.abort();
   expect([["out"], []]).toContainEqual(await lines);
   await eventually(isRunning).toBe(false);
+});
+
+it("that has ended before its caller stops → its number may be another group's, and no signal is sent", async () => {
+  const kill = vi.spyOn(process, "kill");
+  onTestFinished(() => kill.mockRestore());
+  const lines = sh("echo $$; seq 1 3000");
+  const { value: pid } = await lines.next();
+  await eventually(() => existsSync(`/proc/${pid}`)).toBe(false);
+  await eventually(() => kill.mock.calls.length).toBe(1);
+  await lines.return(undefined);
+  expect(kill.mock.calls).toEqual([[-Number(pid), "SIGKILL"]]);
 });
 
 it("a line without end → its beginning", async () => {
