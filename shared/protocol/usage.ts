@@ -31,7 +31,9 @@ type UsageName = (typeof USAGE)[number];
 /** The amounts of one machine. null: the machine has no such value. */
 export type Usage = Readonly<Record<UsageName, number | null>>;
 
-const amount = z.number().check(z.minimum(-Number.MAX_SAFE_INTEGER), z.maximum(Number.MAX_SAFE_INTEGER));
+/** The most that a counter of the kernel has, with 64 bits. A network of 100 Gbit/s exceeds 2^53 bytes in nine days. */
+const MOST = 2 ** 64;
+const amount = z.number().check(z.minimum(-MOST), z.maximum(MOST));
 
 /** The first line of a usage frame. The second line is its MAC, as in a heartbeat. */
 export const usageFrameSchema = z.strictObject({
@@ -47,7 +49,10 @@ export function usageText(payload: string): string {
   return `rollcall-usage\n${payload}`;
 }
 
-export const amountsOf = (usage: Usage): UsageFrame["amounts"] => USAGE.map((name) => usage[name]);
+/** Returns the amounts of a frame; null for an impossible amount, since a frame with it would close the socket. */
+export function amountsOf(usage: Usage): UsageFrame["amounts"] {
+  return USAGE.map((name) => (Math.abs(usage[name] ?? Infinity) <= MOST ? usage[name] : null));
+}
 
 export function usageOf(amounts: UsageFrame["amounts"]): Usage {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema requires an amount for each name

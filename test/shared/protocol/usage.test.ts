@@ -25,6 +25,17 @@ const LATER: Usage = {
   ioWaitingSecondsTotal: 22,
 };
 
+test.each([
+  ["of a fast network, after some weeks", 2 ** 54, 2 ** 54],
+  ["of all 64 bits", 2 ** 64, 2 ** 64],
+  ["that no counter can have", 2 ** 65, null],
+  ["that is no number", Number.NaN, null],
+])("an amount %s → a frame that the gateway takes", (_, amount, sent) => {
+  const amounts = amountsOf({ ...NONE, networkSentBytesTotal: amount });
+  expect(usageFrameSchema.safeParse({ type: "usage", n: 1, amounts }).success).toBe(true);
+  expect(usageOf(amounts).networkSentBytesTotal).toBe(sent);
+});
+
 describe("rates", () => {
   test.each<[situation: string, last: Usage, before: Usage | null, rates: object]>([
     [
@@ -65,7 +76,7 @@ describe("a frame", () => {
     ["one amount too few", { ...frame, amounts: frame.amounts.slice(1) }, false],
     ["one too many", { ...frame, amounts: [...frame.amounts, 1] }, false],
     ["a text as an amount", { ...frame, amounts: frame.amounts.with(0, "1" as never) }, false],
-    ["more than any amount", { ...frame, amounts: frame.amounts.with(0, 2 ** 53) }, false],
+    ["more than any amount", { ...frame, amounts: frame.amounts.with(0, 2 ** 65) }, false],
     ["the number 0", { ...frame, n: 0 }, false],
     ["another field", { ...frame, name: "edge-1" }, false],
   ])("%s", (_, given, isValid) => {
