@@ -48,8 +48,8 @@ Examples:
   node-shim ask logs unit=nginx since=10m grep=error
   node-shim ask --questions logs logs kernel=yes
 
-The service's --questions decide, as for questions from elsewhere. A --questions on the command line replaces them: whoever
-may run this command may also read what it reads.
+The service's --questions decide, as for questions from elsewhere. A --questions on the command line replaces them: a user
+who may run this command may also read what it reads.
 
 Exit codes: 0 the answer is complete or cut at its size, 1 it is not, or the question is off or wrong`;
 

@@ -2,6 +2,7 @@
 // Only a question loads this folder, so that a shim without questions does not pay for it.
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import { type ParametersOf, type Question, questionSchema } from "../../shared/protocol/question.ts";
+import { visible } from "../../shared/protocol/printable.ts";
 import { type AnswerEnd, type QuestionName, QUESTIONS } from "../../shared/protocol/questions.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -41,7 +42,9 @@ export function acceptedQuestion(asked: unknown, on: ReadonlySet<QuestionName>):
   const parsed = questionSchema.safeParse(asked);
   if (!parsed.success) {
     const { path, message } = firstFault(parsed.error);
-    return failure(`${path.replace("/parameters/", "").replace(/^\//, "") || "question"}: ${message}`);
+    // The name of an unknown parameter is a foreign text.
+    const parameter = visible(path.replace("/parameters/", "").replace(/^\//, "")) || "question";
+    return failure(`${parameter}: ${message}`);
   }
   const { name } = parsed.data;
   return on.has(name)
@@ -86,7 +89,7 @@ export async function* answer(
     return { reason: "failed", fault: clean(faultOf(error)) };
   } finally {
     time.end();
-    // A source that waits closes its files once it goes on.
+    // A source that waits closes its files once it continues.
     lines.return?.().catch(() => undefined);
   }
 }

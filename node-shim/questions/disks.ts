@@ -9,7 +9,7 @@ import { type Mount, mounts } from "../base/served-paths.ts";
 import type { Asking, Source } from "./source.ts";
 import { bytesText, table } from "./table.ts";
 
-/** The longest wait for one file system. The one of a network may hang. */
+/** The longest wait for one file system. A file system of a network may hang. */
 const GIVE_UP_MS = 2000;
 const MOUNTS = 200;
 
@@ -117,8 +117,9 @@ export const folders: Source<ParametersOf<"folders">> = async function* ({ path,
   const args = ["-x", "-k", "-d", DEPTH, "--", path];
   const rows: [kib: number, folder: string][] = [];
   for await (const line of run("du", args, { signal, anyExitCode: true })) {
-    const [kib = "", folder] = line.split("\t");
-    if (folder === undefined) continue;
+    const [, kib, folder = ""] = /^(\d+)\t(.*)$/.exec(line) ?? [];
+    // The name of a folder may have line breaks: its parts are no folders of their own.
+    if (folder !== path && !folder.startsWith(path === "/" ? path : `${path}/`)) continue;
     rows.push([Number(kib), folder]);
     if (rows.length < 2 * KEPT) continue;
     rows.sort((a, b) => b[0] - a[0]).splice(KEPT);

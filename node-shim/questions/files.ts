@@ -1,13 +1,17 @@
 // Answers questions about files: reads from their end, and only below the paths that the machine's owner has listed.
 import { constants, type Stats } from "node:fs";
-import { type FileHandle, open, readdir, stat } from "node:fs/promises";
+import { type FileHandle, open, opendir, stat } from "node:fs/promises";
+import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Newest, ParametersOf } from "../../shared/protocol/question.ts";
 import { codeOf } from "../base/fault.ts";
 import { AS_IT_IS, FOR_READING, selfOf } from "../base/ownership.ts";
 import { type Asking, newestLines, type Source } from "./source.ts";
+import { timeText } from "./table.ts";
 
 /** The most names of a folder in an answer. */
 const NAMES = 1000;
+/** The most names of a folder that are read. Any user may make millions in /tmp. */
+const NAMES_READ = 100_000;
 
 /** Yields the newest lines of a file, or the names in a folder. */
 export const files: Source<ParametersOf<"files">> = async function* (parameters, asking) {
@@ -39,7 +43,7 @@ async function* fileLines(
 ): AsyncGenerator<string> {
   const file = await open(path, FOR_READING);
   try {
-    yield* newestLines(backwards(file, size, asking.signal), newest, asking);
+    yield* newestLines(backwards(file, size, asking), newest, asking);
   } finally {
     await file.close();
   }
@@ -74,9 +78,13 @@ async function openWithoutLinks(
 
 /** Yields a folder's names, each with its size and the time of its last change. */
 async function* folderLines(folder: string, { cut }: Asking): AsyncGenerator<string> {
-  const names = (await readdir(folder)).sort();
+  const names: string[] = [];
+  for await (const { name } of await opendir(folder, { bufferSize: NAMES })) {
+    names.push(name);
+    if (names.length === NAMES_READ) break;
+  }
   if (names.length > NAMES) cut();
-  for (const name of names.slice(0, NAMES)) {
+  for (const name of names.sort().slice(0, NAMES)) {
     const handle = await open(`${folder}/${name}`, AS_IT_IS).catch(() => null);
     if (handle === null) continue;
     const stats = await handle.stat();
@@ -88,23 +96,27 @@ async function* folderLines(folder: string, { cut }: Asking): AsyncGenerator<str
         : stats.isSymbolicLink()
           ? " (a link)"
           : " (no file)";
-    yield `${stats.mtime.toISOString()} ${String(stats.size).padStart(14)} ${name}${end}`;
+    yield `${timeText(stats.mtimeMs)} ${String(stats.size).padStart(14)} ${name}${end}`;
   }
 }
 
 const BLOCK_BYTES = 64 * 1024;
 const NEWLINE = 10;
 
-/** Yields a file's lines from its end on. A line of more than a block comes in pieces. */
+/**
+ * Yields a file's lines from its end on; of a line of more than a block, the beginning. A piece from the middle of a line
+ * could have a secret without its name.
+ */
 export async function* backwards(
   file: Pick<FileHandle, "read">,
   size: number,
-  signal: AbortSignal,
+  { signal, cut }: Pick<Asking, "signal" | "cut">,
 ): AsyncGenerator<string> {
+  const least = Math.max(0, size - QUESTION_LIMITS.scannedBytes);
   let begun: Buffer = Buffer.alloc(0);
   let isEnd = true;
-  for (let end = size; end > 0 && !signal.aborted;) {
-    const start = Math.max(0, end - BLOCK_BYTES);
+  for (let end = size; end > least && !signal.aborted;) {
+    const start = Math.max(least, end - BLOCK_BYTES);
     const { buffer, bytesRead } = await file.read(Buffer.alloc(end - start), 0, end - start, start);
     let rest: Buffer = Buffer.concat([buffer.subarray(0, bytesRead), begun]);
     for (let at = rest.lastIndexOf(NEWLINE); at >= 0; at = rest.lastIndexOf(NEWLINE)) {
@@ -113,12 +125,10 @@ export async function* backwards(
       isEnd = false;
       rest = rest.subarray(0, at);
     }
-    if (rest.length > BLOCK_BYTES) {
-      yield rest.toString();
-      rest = Buffer.alloc(0);
-    }
-    begun = rest;
+    begun = rest.subarray(0, BLOCK_BYTES);
     end = start;
   }
-  if (begun.length > 0 && !signal.aborted) yield begun.toString();
+  if (signal.aborted) return;
+  if (least > 0) cut();
+  else if (begun.length > 0) yield begun.toString();
 }

@@ -1,6 +1,7 @@
 // Answers questions about systemd's journal by journalctl, as JSON: the text for people depends on version and time zone.
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { type Asking, newestLines, type Source } from "./source.ts";
+import { timeText } from "./table.ts";
 
 const FIELDS = "MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,_BOOT_ID,MESSAGE_ID";
 const JOURNAL = ["--no-pager", "--quiet", "--output=json", `--output-fields=${FIELDS}`];
@@ -67,6 +68,5 @@ export function messageOf({ MESSAGE }: JournalEntry): string {
 
 /** Returns the entry's time in RFC 3339. The journal counts microseconds since 1970. */
 export function timeOf({ __REALTIME_TIMESTAMP: time }: JournalEntry): string {
-  const date = new Date(Number(time) / 1000);
-  return Number.isNaN(date.getTime()) ? "(no time)" : date.toISOString();
+  return timeText(Number(time) / 1000);
 }

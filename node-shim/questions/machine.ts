@@ -24,10 +24,12 @@ export const hardware: Source<ParametersOf<"hardware">> = async function* (_, { 
 const SHUTDOWN = "98268866d1d54a499c4e98921d93bc40";
 const STARTED = "39f53479d3a045ac8e11786248231fbf";
 const OOM_KILLS = ["fe6faa94e7774663a0da52717891d8ef", "d989611b15e44c9dbf31e3c81256e4ed"];
-/** Entries of systemd about a shutdown or a lack of memory. `+` is "or" between the parts. */
+/** Root's entries, since any user can log these IDs. `+` is "or" between the parts. */
 const MATCHES = [
+  "_UID=0",
   ...[SHUTDOWN, ...OOM_KILLS].map((id) => `MESSAGE_ID=${id}`),
   "+",
+  "_UID=0",
   `MESSAGE_ID=${STARTED}`,
   "UNIT=shutdown.target",
 ];

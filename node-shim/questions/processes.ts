@@ -1,4 +1,7 @@
 // Answers questions about processes from /proc: what each uses, measured for a second, and the machine's pressure.
+import { closeSync, openSync, readSync } from "node:fs";
+import { join } from "node:path";
+import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause } from "../base/clock.ts";
@@ -109,7 +112,31 @@ function usageOf(root: string, pid: string): Usage | null {
   };
 }
 
-const argumentsOf = (root: string, pid: string) =>
-  valueOr(readKernelFile(root, `/proc/${pid}/cmdline`), "")
-    .replaceAll("\0", " ")
-    .trim();
+/** Returns a process's arguments; an empty text if it has none. An argument with blanks or separators is in quotes. */
+function argumentsOf(root: string, pid: string): string {
+  const texts = beginningOf(join(root, `/proc/${pid}/cmdline`))
+    .replace(/\0+$/, "")
+    .split("\0");
+  return texts.map(quoted).join(" ").trim();
+}
+
+/** Quotes the value of an argument as the redaction of secrets expects it: otherwise only its first word is redacted. */
+const quoted = (argument: string) =>
+  argument.replace(/^([\w-]{0,64}=)?(.*[\s"',;&].*)$/s, (_, name: string | undefined, value: string) => {
+    return `${name ?? ""}${JSON.stringify(value)}`;
+  });
+
+/** Returns as much of a file as a line of an answer may have. A process can make its arguments gigabytes long. */
+function beginningOf(path: string): string {
+  try {
+    const file = openSync(path, "r");
+    try {
+      const bytes = Buffer.alloc(QUESTION_LIMITS.lineLength);
+      return bytes.toString("utf8", 0, readSync(file, bytes));
+    } finally {
+      closeSync(file);
+    }
+  } catch {
+    return "";
+  }
+}

@@ -7,26 +7,33 @@ const REDACTED = "[redacted]";
 /** The words whose value is secret, as a part of a name: DB_PASSWORD, x-api-key, client_secret. */
 const SECRET_WORD =
   "(?:passw(?:or)?d|passphrase|pwd|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)";
-/** A value: in quotes, or up to the next separator. */
-const VALUE = `(?:"[^"]*"?|'[^']*'?|[^\\s"',;&]+)`;
+/** A quote, also in JSON that is a text of other JSON. */
+const QUOTE = String.raw`(?:\\{0,7}["'])`;
+/** What stands between a name and its value. A log for a terminal may have a colour that ends behind the name. */
+const IS = String.raw`${QUOTE}?(?:\\u001b\[[\d;]{0,8}m)?\s{0,32}[:=]{1,2}>?\s{0,32}`;
+/** A value: in quotes, in quotes that are escaped, or up to the next separator. */
+const VALUE = String.raw`(?:"(?:[^"\\]|\\.)*"?|'[^']*'?|\\".*?(?:(?<!\\)\\"|$)|\\{2,7}"[^"]*"?|[^\s"',;&]+)`;
 
 /**
  * Each pattern with its replacement. A repetition that another part of its pattern follows is bounded: otherwise a
- * crafted line could take for ever.
+ * crafted line could take forever.
  */
 const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   // The rest of the line is secret: headers of HTTP, and the environment of a unit.
-  [/\b(authorization|cookie)(["']?\s{0,4}[:=]).*/gi, `$1$2 ${REDACTED}`],
+  [new RegExp(String.raw`((?:authorization|cookies?)${QUOTE}?\s{0,4}[:=]).*`, "gi"), `$1 ${REDACTED}`],
   [/\b(environment(?:files?)?=).*/gi, `$1${REDACTED}`],
   [/\b(bearer|basic)\s{1,4}[\w+/=.~-]{16,}/gi, `$1 ${REDACTED}`],
-  [new RegExp(`(${SECRET_WORD}[\\w-]{0,32}["']?\\s{0,4}[:=]\\s{0,4})${VALUE}`, "gi"), `$1${REDACTED}`],
+  [new RegExp(String.raw`(${SECRET_WORD}[\w-]{0,32}${IS})${VALUE}`, "gi"), `$1${REDACTED}`],
   // An argument of a program: --db-password VALUE.
-  [new RegExp(`((?:^|\\s)--?[\\w-]{0,32}${SECRET_WORD}[\\w-]{0,32}\\s{1,4})${VALUE}`, "gi"), `$1${REDACTED}`],
+  [
+    new RegExp(String.raw`((?:^|[\s"'])--?[\w-]{0,32}${SECRET_WORD}[\w-]{0,32}\s{1,4})${VALUE}`, "gi"),
+    `$1${REDACTED}`,
+  ],
   // The user name and password in a URL.
   [/([a-z0-9]:\/\/)[^\s/@:]{0,128}:[^\s/@]{1,256}@/gi, `$1${REDACTED}@`],
-  // The private part of a JWK, and a JWT.
+  // The private part of a JWK, and a JWT or other JSON in base64.
   [/(["'](?:d|k|p|q|dp|dq|qi)["']\s{0,4}:\s{0,4})["'][\w-]{16,}["']/g, `$1${REDACTED}`],
-  [/\beyJ[\w-]{8,}\.[\w-]{2,}(?:\.[\w-]*)*/g, REDACTED],
+  [/\beyJ[\w-]{8,}(?:\.[\w-]*)*/g, REDACTED],
   // Tokens that have a known form: rollcall's, those of cloud providers and of well-known services.
   [/\brc[a-z]\d?_[\w-]{16,}/g, REDACTED],
   [/\b(?:AKIA|ASIA)[A-Z0-9]{16}\b/g, REDACTED],
@@ -35,21 +42,22 @@ const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 
 /** A line of a key in PEM, or of another secret in base64. A digest in hex is no secret. */
 const BASE64_LINE = /^\s*(?![0-9a-f]+\s*$)[A-Za-z0-9+/]{60,}={0,2}\s*$/;
-const PEM_EDGE = /-----(?:BEGIN|END) [A-Z ]{0,32}PRIVATE KEY/;
+const PEM_EDGE = /-----(BEGIN|END) [A-Z ]{0,32}PRIVATE KEY/g;
 /** The most lines of a key in PEM: without an end, the rest of a log would be redacted. */
 const PEM_LINES = 200;
 
 /**
- * Returns a function that cleans the lines of one answer, in their order or in the reverse order. A cleaned line is
- * short, well-formed and printable, and cleaning it again changes nothing.
+ * Returns a function that cleans the lines of one answer. `first`: the edge of a key in PEM that comes first, END in the
+ * reverse order. A cleaned line is short, well-formed and printable, and cleaning it again changes nothing.
  */
-export function lineCleaner(): (line: string) => string {
+export function lineCleaner(first: "BEGIN" | "END" = "BEGIN"): (line: string) => string {
   let keyLinesLeft = 0;
   return (line) => {
     const shown = visible(line.slice(0, QUESTION_LIMITS.lineLength).toWellFormed());
-    // In the reverse order, a key begins with its END.
-    if (PEM_EDGE.test(shown)) {
-      keyLinesLeft = keyLinesLeft > 0 ? 0 : PEM_LINES;
+    const edges = [...shown.matchAll(PEM_EDGE)].map(([, edge]) => edge);
+    if (edges.length > 0) {
+      // A client can bring one edge into a log. That edge must not end the next key at its beginning.
+      keyLinesLeft = edges.at(first === "BEGIN" ? -1 : 0) === first ? PEM_LINES : 0;
       return REDACTED;
     }
     if (keyLinesLeft > 0) {

@@ -1,6 +1,6 @@
 // Answers questions about containers: over CRI, or by docker with --container-runtime docker.
 import type { ParametersOf } from "../../shared/protocol/question.ts";
-import { bytesText, table } from "./table.ts";
+import { bytesText, table, timeText } from "./table.ts";
 import { monotonicMs } from "../base/clock.ts";
 import { CRI } from "../sources/cri/runtime-client.ts";
 import { grpcClient, type Method } from "../wire/grpc/client.ts";
@@ -112,7 +112,7 @@ export const containerLogs: Source<ParametersOf<"container-logs">> = async funct
   yield* newestOfFile(path, parameters, asking);
 };
 
-const dateOf = (nanoseconds: number) => new Date(nanoseconds / 1e6).toISOString();
+const dateOf = (nanoseconds: number) => timeText(nanoseconds / 1e6);
 
 type Call = <Q extends Schema, A extends Schema>(
   method: Method<Q, A>,

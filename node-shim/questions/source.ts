@@ -1,4 +1,4 @@
-// Describes what the source of an answer gets, and finds the newest lines of a log without reading all of the log.
+// Describes what the source of an answer gets, and finds a log's newest lines without reading the whole log.
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Inventory } from "../../shared/protocol/inventory.ts";
 import type { Newest } from "../../shared/protocol/question.ts";
@@ -51,7 +51,7 @@ export async function* newestLines(
   { lines, grep = "" }: Newest,
   { cut }: Asking,
 ): AsyncGenerator<string> {
-  const clean = lineCleaner();
+  const clean = lineCleaner("END");
   const kept: string[] = [];
   let scanned = 0;
   let bytes = 0;

@@ -1,4 +1,4 @@
-// Lays out rows as columns for a terminal, and numbers as people read them.
+// Lays out rows as columns for a terminal, and numbers and times as people read them.
 
 /** Yields each row as a line. Columns of numbers are aligned at their end. */
 export function* table(rows: readonly (readonly string[])[]): Generator<string> {
@@ -25,4 +25,10 @@ export function bytesText(bytes: number): string {
     unit++;
   }
   return `${unit > 0 && value < 10 ? value.toFixed(1) : Math.round(value)} ${UNITS[unit]}`;
+}
+
+/** Returns a time in RFC 3339. A foreign time may be outside of the range of Date. `ms`: milliseconds since 1970. */
+export function timeText(ms: number): string {
+  const date = new Date(ms);
+  return Number.isNaN(date.getTime()) ? "(no time)" : date.toISOString();
 }

@@ -46,7 +46,7 @@ const container = text(QUESTION_LIMITS.containerLength).check(
   z.regex(/^[A-Za-z0-9][A-Za-z0-9_.-]*$/, "not the ID of a container"),
 );
 
-/** The lines that an answer has. `grep` is a part of a line: a regular expression could take for ever. */
+/** The lines that an answer has. `grep` is a part of a line: a regular expression could take forever. */
 const newest = {
   lines: z._default(wholeNumber(QUESTION_LIMITS.lines), 100),
   grep: z.optional(text(QUESTION_LIMITS.grepLength)),

@@ -35,6 +35,11 @@ describe("a question", () => {
     ["does not exist", { name: "shell", parameters: {} }, "name: Invalid input"],
     ["lacks a parameter", { name: "logs", parameters: {} }, "parameters: pass unit or kernel"],
     ["has one too many", { name: "logs", parameters: { unit: "a", x: "1" } }, "x: unknown field"],
+    [
+      "has a parameter that a terminal obeys",
+      { name: "logs", parameters: { unit: "a", "\u001b[2J": "1" } },
+      String.raw`\u001b[2J: unknown field`,
+    ],
   ])("that %s", (_, asked, error) => {
     const accepted = acceptedQuestion(asked, on("logs"));
     expect(accepted.ok ? undefined : accepted.error).toBe(error);

@@ -1,4 +1,4 @@
-// Plays the machine that a question is about: its programs print what a test says. Contains no test.
+// Plays the machine that a question is about: its programs print what a test defines. Contains no test.
 import { failure } from "../../../shared/result.ts";
 import type { Asking } from "../../../node-shim/questions/source.ts";
 

@@ -83,6 +83,15 @@ test("folders → the largest first, of one file system, with the path behind --
   expect(asking.ran).toEqual(["du -x -k -d 3 -- /var"]);
 });
 
+test("names with line breaks → forge no other folder, and no number", async () => {
+  const asking = played({ du: "4\t/tmp/x\n9999\t/etc\nmany\t/tmp/z\n8\t/tmp\n" });
+  expect(await collected(folders({ path: "/tmp", top: 9 }, asking))).toEqual([
+    "   SIZE  FOLDER",
+    "8.0 KiB  /tmp",
+    "4.0 KiB  /tmp/x",
+  ]);
+});
+
 test("a folder that is missing → a fault", async () => {
   await expect(collected(folders({ path: "/x", top: 3 }, played({ du: "" })))).rejects.toThrow(
     "/x has no folder",

@@ -3,6 +3,7 @@ import { appendFileSync, linkSync, mkdirSync, symlinkSync, truncateSync, writeFi
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, test } from "vitest";
 import { files } from "../../../node-shim/questions/files.ts";
+import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 import { collected, played } from "./asking.ts";
 
@@ -81,10 +82,31 @@ it("a log of 100 GB → its last lines, from its last block", async () => {
   expect(await read(path)).toEqual(["last but one", "last"]);
 });
 
-it("lines across blocks → whole; a line of several blocks → in pieces", async () => {
+it("lines across blocks → whole; a line of several blocks → its beginning", async () => {
   const lines = Array.from({ length: 5000 }, (_, line) => `${line} `.padEnd(40, "x"));
   writeFileSync(at("logs", "many.log"), `${lines.join("\n")}\n`);
   expect(await read(at("logs", "many.log"), { lines: 5000 })).toEqual(lines);
-  writeFileSync(at("logs", "long.log"), `${"x".repeat(300_000)}\nend\n`);
-  expect((await read(at("logs", "long.log"), { lines: 9 })).length).toBeGreaterThan(2);
+  writeFileSync(at("logs", "long.log"), `one\n${"a b ".repeat(100_000)}\nend\n`);
+  const beginning = "a b ".repeat(QUESTION_LIMITS.lineLength / 4);
+  expect(await read(at("logs", "long.log"), { lines: 9 })).toEqual(["one", beginning, "end"]);
+});
+
+it("a long line that a block divides within a secret → no part of the secret", async () => {
+  const rest = " x".repeat(64 * 1024 - 3);
+  for (let shift = 0; shift < 16; shift++) {
+    writeFileSync(
+      at("logs", "long.log"),
+      `${"a ".repeat(50_000)}password=hunter2${rest}${"\n".repeat(shift + 1)}`,
+    );
+    expect((await read(at("logs", "long.log"), { lines: 99 })).join("\n")).not.toMatch(/hun|ter2/);
+  }
+});
+
+it("a line of more than 256 MiB → is cut", async () => {
+  const path = at("logs", "large.log");
+  writeFileSync(path, "");
+  truncateSync(path, QUESTION_LIMITS.scannedBytes + 1);
+  const asking = played({}, { files: [at("logs")] });
+  expect(await collected(files({ path, lines: 1 }, asking))).toEqual([]);
+  expect(asking.wasCut()).toBe(true);
 });

@@ -40,7 +40,7 @@ test("boots: one that ended in order, one that did not, and the present one; kil
   const asking = played(
     {
       "--list-boots": `IDX BOOT ID  FIRST ENTRY\n -2 ${LAST} Mon\n -1 ${LOST} Tue\n  0 ${NOW} Wed\n`,
-      "--lines=200":
+      "--lines=200 _UID=0":
         entry({
           MESSAGE: "Reached target System Shutdown.",
           MESSAGE_ID: "39f53479d3a045ac8e11786248231fbf",
@@ -72,4 +72,8 @@ test("boots: one that ended in order, one that did not, and the present one; kil
     "1970-01-01T00:00:00.000Z kernel: Memory cgroup out of memory: Killed process 7 (java)",
     "messages of a crashed kernel in /sys/fs/pstore: dmesg-efi-1",
   ]);
+  // Any user can log an entry with these IDs.
+  expect(asking.ran[0]).toContain(
+    "+ _UID=0 MESSAGE_ID=39f53479d3a045ac8e11786248231fbf UNIT=shutdown.target",
+  );
 });

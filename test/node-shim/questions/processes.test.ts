@@ -3,6 +3,8 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, test } from "vitest";
 import { commands, processes } from "../../../node-shim/questions/processes.ts";
+import { lineCleaner } from "../../../node-shim/questions/redaction.ts";
+import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 import { heldTimers } from "../base/timers.ts";
 import { collected, played } from "./asking.ts";
@@ -95,4 +97,16 @@ it("processes → no arguments; commands → arguments", async () => {
   expect((await order(by("cpu"))).join("\n")).not.toContain("hunter2");
   const all = await order(commands({ by: "memory", top: 1 }, played({}, { root })));
   expect(all[1]).toBe("/usr/bin/large --password hunter2");
+});
+
+test.each([
+  ["a value with a blank", "sql\0--password\0my hunter2\0-v\0", "sql --password [redacted] -v"],
+  ["a value with separators", "sql\0--password=a;b,hunter2\0-v\0", "sql --password=[redacted] -v"],
+  ["a value with quotes", `sql\0--token="my" hunter2\0-v\0`, "sql --token=[redacted] -v"],
+  ["a script", "sh\0-c\0sql --password hunter2 x\0", 'sh -c "sql --password [redacted] x"'],
+  ["arguments of megabytes", "x".repeat(5_000_000), "x".repeat(QUESTION_LIMITS.lineLength)],
+])("%s → an argument whose end the redaction knows", async (_, cmdline, expected) => {
+  write("9/cmdline", cmdline);
+  const all = await order(commands({ by: "memory", top: 1 }, played({}, { root })));
+  expect(all[1]!.length < 100 ? lineCleaner()(all[1]!) : all[1]).toBe(expected);
 });

@@ -16,9 +16,26 @@ test.each([
   ["a variable", `DB_PASSWORD=${SECRET} started`, "DB_PASSWORD=[redacted] started"],
   ["a quoted value", `client_secret: "${SECRET} x", id: 7`, "client_secret: [redacted], id: 7"],
   ["a field of JSON", `{"api-key": "${SECRET}", "a": 1}`, '{"api-key": [redacted], "a": 1}'],
+  ["a value with a quote", String.raw`{"api-key":"a\"${SECRET}","a":1}`, '{"api-key":[redacted],"a":1}'],
+  [
+    "JSON in JSON",
+    String.raw`{"log":"{\"pwd\":\"${SECRET}\",\"a\":1}"}`,
+    String.raw`{"log":"{\"pwd\":[redacted],\"a\":1}"}`,
+  ],
+  ["JSON in JSON in JSON", String.raw`\\\"pwd\\\":\\\"${SECRET}\\\"}`, String.raw`\\\"pwd\\\":[redacted]}`],
+  ["a header of JSON in JSON", String.raw`{\"Cookie\":\"${SECRET}`, String.raw`{\"Cookie\": [redacted]`],
+  ["a header as a variable", `HTTP_COOKIE=sid=${SECRET}; a=b`, "HTTP_COOKIE= [redacted]"],
+  ["a hash of Ruby", `{"password"=>"${SECRET}", "a"=>1}`, '{"password"=>[redacted], "a"=>1}'],
+  ["a column", `db-password:       ${SECRET} x`, "db-password:       [redacted] x"],
+  [
+    "a coloured name",
+    `\u001b[36mpassword\u001b[0m=${SECRET}`,
+    String.raw`\u001b[36mpassword\u001b[0m=[redacted]`,
+  ],
   ["a query", `GET /?access_token=${SECRET}&page=2`, "GET /?access_token=[redacted]&page=2"],
   ["an argument", `tool --db-password ${SECRET} --all`, "tool --db-password [redacted] --all"],
   ["a URL", `clone https://bot:${SECRET}@git.example.com/a`, "clone https://[redacted]@git.example.com/a"],
+  ["JSON in base64", "got eyJwYXNzd29yZCI6Imh1bnRlcjIifQ", "got [redacted]"],
   ["a JWT", `got eyJhbGciOiJIUzI1.eyJzdWIiOiIx.c2ln`, "got [redacted]"],
   ["a machine's key", `{"kty":"OKP","d":"${SECRET}"}`, '{"kty":"OKP","d":[redacted]}'],
   ["a join token", `joins with rcj1_${"A".repeat(43)}`, "joins with [redacted]"],
@@ -53,10 +70,34 @@ describe("a key in PEM", () => {
   const pem = ["-----BEGIN PRIVATE KEY-----", "QUJD".repeat(16), "QUJD", "-----END PRIVATE KEY-----"];
   const expected = ["before", ...pem.map(() => "[redacted]"), "after"];
   it.each([
-    ["in order", (lines: string[]) => lines],
-    ["from its end", (lines: string[]) => lines.toReversed()],
-  ])("%s → redacted as a whole", (_, order) => {
-    expect(order(["before", ...pem, "after"]).map(lineCleaner())).toEqual(order(expected));
+    ["in order", "BEGIN", (lines: string[]) => lines],
+    ["from its end", "END", (lines: string[]) => lines.toReversed()],
+  ] as const)("%s → redacted as a whole", (_, first, order) => {
+    expect(order(["before", ...pem, "after"]).map(lineCleaner(first))).toEqual(order(expected));
+  });
+
+  it.each([
+    ["BEGIN", "BEGIN", (lines: string[]) => lines],
+    ["END", "BEGIN", (lines: string[]) => lines],
+    ["BEGIN", "END", (lines: string[]) => lines.toReversed()],
+    ["END", "END", (lines: string[]) => lines.toReversed()],
+  ] as const)(
+    "after a request for a path with the edge %s, read from %s → redacted as well",
+    (edge, first, order) => {
+      const log = [
+        `GET /-----${edge} PRIVATE KEY-----`,
+        "1",
+        ...pem,
+        "2",
+        `GET /-----${edge} PRIVATE KEY-----`,
+      ];
+      expect(order(log).map(lineCleaner(first))).not.toContain("QUJD");
+    },
+  );
+
+  it("in one line → the next line is shown", () => {
+    const lines = [`{"key":"${pem.join(String.raw`\n`)}"}`, "after"];
+    expect(lines.map(lineCleaner())).toEqual(["[redacted]", "after"]);
   });
 
   it("without an end → 200 lines later, lines are shown again", () => {

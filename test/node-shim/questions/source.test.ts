@@ -27,7 +27,7 @@ it("a search for a short line of a key → finds nothing", async () => {
   expect(await collected(newestLines(lines, { lines: 9, grep: "QUJD" }, played()))).toEqual([]);
 });
 
-it("a log without end and without the text → reads so many bytes, and is cut", async () => {
+it("a log without end and without the text → is read up to the limit, and is cut", async () => {
   const line = "x".repeat(1024 * 1024);
   let read = 0;
   const endless = (function* () {
