@@ -14,7 +14,7 @@ import { logs } from "./journal.ts";
 import { boots, hardware } from "./machine.ts";
 import { network } from "./network.ts";
 import { commands, processes } from "./processes.ts";
-import { lineCleaner } from "./redaction.ts";
+import { cleanLine } from "./redaction.ts";
 import { containerLogs, runtime } from "./runtime.ts";
 import type { QuestionHost, Source } from "./source.ts";
 import { units } from "./units.ts";
@@ -63,7 +63,6 @@ export async function* answer(
 ): AsyncGenerator<Uint8Array, AnswerEnd> {
   const { seconds } = QUESTIONS[question.name];
   const time = timeOf(seconds, signal);
-  const clean = lineCleaner();
   let isCut = false;
   let bytesLeft: number = QUESTION_LIMITS.answerBytes;
   const source = SOURCES[question.name] as Source<Question["parameters"]>;
@@ -80,13 +79,13 @@ export async function* answer(
         if (time.signal.aborted) return { reason: "timed out", seconds };
         return { reason: isCut ? "cut" : "complete" };
       }
-      const bytes = Buffer.from(`${clean(first.value)}\n`);
+      const bytes = Buffer.from(`${cleanLine(first.value)}\n`);
       bytesLeft -= bytes.length;
       if (bytesLeft < 0) return { reason: "cut" };
       yield bytes;
     }
   } catch (error) {
-    return { reason: "failed", fault: clean(faultOf(error)) };
+    return { reason: "failed", fault: cleanLine(faultOf(error)) };
   } finally {
     time.end();
     // A source that waits closes its files once it continues.

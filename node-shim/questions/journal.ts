@@ -6,10 +6,15 @@ import { timeText } from "./table.ts";
 const FIELDS = "MESSAGE,SYSLOG_IDENTIFIER,_COMM,_PID,_BOOT_ID,MESSAGE_ID";
 const JOURNAL = ["--no-pager", "--quiet", "--output=json", `--output-fields=${FIELDS}`];
 
-/** The fields of an entry that are used. journalctl writes bytes that are not UTF-8 as a list, and long fields as null. */
+type Message = string | number[] | null;
+
+/**
+ * The fields of an entry that are used. journalctl writes bytes that are not UTF-8 as a list, long fields as null, and a
+ * field that an entry has several times as a list of its values.
+ */
 export interface JournalEntry {
   __REALTIME_TIMESTAMP?: string;
-  MESSAGE?: string | number[] | null;
+  MESSAGE?: Message | Message[];
   SYSLOG_IDENTIFIER?: string;
   _COMM?: string;
   _PID?: string;
@@ -63,8 +68,13 @@ export function entryLines(entry: JournalEntry): string[] {
 
 export function messageOf({ MESSAGE }: JournalEntry): string {
   if (MESSAGE === null) return "(a message of more than 4096 bytes)";
-  return Array.isArray(MESSAGE) ? Buffer.from(MESSAGE).toString() : (MESSAGE ?? "");
+  if (!Array.isArray(MESSAGE)) return MESSAGE ?? "";
+  return isBytes(MESSAGE)
+    ? Buffer.from(MESSAGE).toString()
+    : MESSAGE.map((each) => messageOf({ MESSAGE: each })).join("\n");
 }
+
+const isBytes = (list: number[] | Message[]): list is number[] => typeof list[0] === "number";
 
 /** Returns the entry's time in RFC 3339. The journal counts microseconds since 1970. */
 export function timeOf({ __REALTIME_TIMESTAMP: time }: JournalEntry): string {

@@ -47,17 +47,22 @@ const PEM_EDGE = /-----(BEGIN|END) [A-Z ]{0,32}PRIVATE KEY/g;
 const PEM_LINES = 200;
 
 /**
- * Returns a function that cleans the lines of one answer. `first`: the edge of a key in PEM that comes first, END in the
- * reverse order. A cleaned line is short, well-formed and printable, and cleaning it again changes nothing.
+ * Cleans a line of an answer. A cleaned line is short, well-formed and printable, and cleaning it again changes nothing.
+ * A line does not affect the next one, so that the name of a file cannot hide the names after it.
  */
-export function lineCleaner(first: "BEGIN" | "END" = "BEGIN"): (line: string) => string {
+export function cleanLine(line: string): string {
+  return lineCleaner()(line);
+}
+
+/** Returns a function that cleans the lines of one log from its end on, where a key in PEM begins with its END. */
+export function lineCleaner(): (line: string) => string {
   let keyLinesLeft = 0;
   return (line) => {
     const shown = visible(line.slice(0, QUESTION_LIMITS.lineLength).toWellFormed());
     const edges = [...shown.matchAll(PEM_EDGE)].map(([, edge]) => edge);
     if (edges.length > 0) {
       // A client can bring one edge into a log. That edge must not end the next key at its beginning.
-      keyLinesLeft = edges.at(first === "BEGIN" ? -1 : 0) === first ? PEM_LINES : 0;
+      keyLinesLeft = edges[0] === "END" ? PEM_LINES : 0;
       return REDACTED;
     }
     if (keyLinesLeft > 0) {

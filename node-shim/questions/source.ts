@@ -51,7 +51,7 @@ export async function* newestLines(
   { lines, grep = "" }: Newest,
   { cut }: Asking,
 ): AsyncGenerator<string> {
-  const clean = lineCleaner("END");
+  const clean = lineCleaner();
   const kept: string[] = [];
   let scanned = 0;
   let bytes = 0;

@@ -57,6 +57,12 @@ test("what a program prints → the text, cleaned, and its end", async () => {
   });
 });
 
+test("a name with the edge of a key → hides no other name", async () => {
+  const asking = played({ du: "4\t/a/-----BEGIN PRIVATE KEY-----\n3\t/a/b\n" });
+  const { text } = await whole(asking, { name: "folders", parameters: { path: "/a", top: 9 } });
+  expect(text).toMatch(/\[redacted\]\n.*\/a\/b\n$/);
+});
+
 test("a program that fails → its fault, without secrets", async () => {
   // oxlint-disable-next-line require-yield -- it fails before its first line
   const run = async function* () {

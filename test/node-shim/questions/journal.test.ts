@@ -26,6 +26,7 @@ test.each([
 describe("an entry", () => {
   test.each([
     ["of several lines", { MESSAGE: "a\nb" }, ["2026-11-27T11:59:59.123Z nginx[12]: a", "    b"]],
+    ["with two messages", { MESSAGE: ["a", [98]] }, ["2026-11-27T11:59:59.123Z nginx[12]: a", "    b"]],
     ["of bytes", { MESSAGE: [104, 105, 255] }, ["2026-11-27T11:59:59.123Z nginx[12]: hi\ufffd"]],
     [
       "that is long",

@@ -3,7 +3,7 @@ import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, test } from "vitest";
 import { commands, processes } from "../../../node-shim/questions/processes.ts";
-import { lineCleaner } from "../../../node-shim/questions/redaction.ts";
+import { cleanLine } from "../../../node-shim/questions/redaction.ts";
 import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
 import { heldTimers } from "../base/timers.ts";
@@ -108,5 +108,5 @@ test.each([
 ])("%s → an argument whose end the redaction knows", async (_, cmdline, expected) => {
   write("9/cmdline", cmdline);
   const all = await order(commands({ by: "memory", top: 1 }, played({}, { root })));
-  expect(all[1]!.length < 100 ? lineCleaner()(all[1]!) : all[1]).toBe(expected);
+  expect(all[1]!.length < 100 ? cleanLine(all[1]!) : all[1]).toBe(expected);
 });

@@ -1,9 +1,8 @@
 // Tests what no answer may have: secrets in the forms in which logs have them, and characters that a terminal obeys.
 import { describe, expect, it, test } from "vitest";
-import { lineCleaner } from "../../../node-shim/questions/redaction.ts";
+import { cleanLine, lineCleaner } from "../../../node-shim/questions/redaction.ts";
 import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 
-const clean = (line: string) => lineCleaner()(line);
 const SECRET = "hunter2hunter2hunter2";
 
 test.each([
@@ -43,7 +42,7 @@ test.each([
   ["keys of clouds", "AKIAIOSFODNN7EXAMPLE ghp_0123456789abcdefghij", "[redacted] [redacted]"],
   ["a line of base64", `${"QUJD".repeat(20)}==`, "[redacted]"],
 ])("%s → redacted", (_, line, expected) => {
-  expect(clean(line)).toBe(expected);
+  expect(cleanLine(line)).toBe(expected);
 });
 
 test.each([
@@ -53,7 +52,7 @@ test.each([
   ["a path", "/usr/lib/modules/6.1.0-18-amd64/kernel/drivers/net/ethernet/intel/e1000e.ko"],
   ["a tab", "a\tb"],
 ])("%s → as it is", (_, line) => {
-  expect(clean(line)).toBe(line);
+  expect(cleanLine(line)).toBe(line);
 });
 
 test.each([
@@ -63,55 +62,39 @@ test.each([
   ["zeroes", "\0", String.raw`\u0000`],
   ["half a character", "a\ud800", "a\ufffd"],
 ])("%s → visible", (_, line, expected) => {
-  expect(clean(line)).toBe(expected);
+  expect(cleanLine(line)).toBe(expected);
 });
 
-describe("a key in PEM", () => {
+describe("a key in PEM, read from its end", () => {
   const pem = ["-----BEGIN PRIVATE KEY-----", "QUJD".repeat(16), "QUJD", "-----END PRIVATE KEY-----"];
-  const expected = ["before", ...pem.map(() => "[redacted]"), "after"];
-  it.each([
-    ["in order", "BEGIN", (lines: string[]) => lines],
-    ["from its end", "END", (lines: string[]) => lines.toReversed()],
-  ] as const)("%s → redacted as a whole", (_, first, order) => {
-    expect(order(["before", ...pem, "after"]).map(lineCleaner(first))).toEqual(order(expected));
+  const fromEnd = (lines: string[]) => lines.toReversed().map(lineCleaner()).toReversed();
+
+  it("is redacted as a whole", () => {
+    expect(fromEnd(["before", ...pem, "after"])).toEqual(["before", ...pem.map(() => "[redacted]"), "after"]);
   });
 
-  it.each([
-    ["BEGIN", "BEGIN", (lines: string[]) => lines],
-    ["END", "BEGIN", (lines: string[]) => lines],
-    ["BEGIN", "END", (lines: string[]) => lines.toReversed()],
-    ["END", "END", (lines: string[]) => lines.toReversed()],
-  ] as const)(
-    "after a request for a path with the edge %s, read from %s → redacted as well",
-    (edge, first, order) => {
-      const log = [
-        `GET /-----${edge} PRIVATE KEY-----`,
-        "1",
-        ...pem,
-        "2",
-        `GET /-----${edge} PRIVATE KEY-----`,
-      ];
-      expect(order(log).map(lineCleaner(first))).not.toContain("QUJD");
-    },
-  );
-
-  it("in one line → the next line is shown", () => {
-    const lines = [`{"key":"${pem.join(String.raw`\n`)}"}`, "after"];
-    expect(lines.map(lineCleaner())).toEqual(["[redacted]", "after"]);
+  it.each(["BEGIN", "END"])("between requests for a path with the edge %s → redacted as well", (edge) => {
+    const request = `GET /-----${edge} PRIVATE KEY-----`;
+    expect(fromEnd([request, "1", ...pem, "2", request])).not.toContain("QUJD");
   });
 
-  it("without an end → 200 lines later, lines are shown again", () => {
-    const lines = [pem[0]!, ...Array.from({ length: 201 }, () => "x")].map(lineCleaner());
+  it("in one line → the line before is shown", () => {
+    const line = `{"key":"${pem.join(String.raw`\n`)}"}`;
+    expect(fromEnd(["before", line])).toEqual(["before", "[redacted]"]);
+  });
+
+  it("without a beginning → 200 lines earlier, lines are shown again", () => {
+    const lines = fromEnd([...Array.from({ length: 201 }, () => "x"), pem.at(-1)!]);
     expect(lines.filter((line) => line === "x")).toHaveLength(1);
   });
 });
 
 it("a long line → cut, also if redaction or escapes make it longer", () => {
   for (const text of ["a", "\0", "pwd=a "])
-    expect(clean(text.repeat(100_000))).toHaveLength(QUESTION_LIMITS.lineLength);
+    expect(cleanLine(text.repeat(100_000))).toHaveLength(QUESTION_LIMITS.lineLength);
 });
 
 it("a clean line, cleaned again → the same", () => {
   for (const line of [`Environment=A=${SECRET}`, `token=${SECRET}`, "\u001b[0m", `--password ${SECRET}`])
-    expect(clean(clean(line))).toBe(clean(line));
+    expect(cleanLine(cleanLine(line))).toBe(cleanLine(line));
 });
