@@ -116,8 +116,11 @@ export class Endings {
     const { name } = member;
     if (held.accepted(name)) return;
     const heardAgoMs = this.#heardAgoMs(name);
-    if (lateness.ms > 0 && heardAgoMs !== undefined && heardAgoMs < WHILE_BUSY.endedMs)
+    if (lateness.ms > 0 && heardAgoMs !== undefined && heardAgoMs < WHILE_BUSY.endedMs) {
+      // A waiting PUT must not renew the lease of a machine without a socket.
+      if (member.held) endLoan(member.held);
       return this.#notifyLater(name, WHILE_BUSY.endedMs - heardAgoMs);
+    }
     const returned = await this.takeBack(member);
     const gateway = members.gatewayOf(name);
     if (gateway === undefined) return;

@@ -4,6 +4,7 @@ import { describe, expect, it, test } from "vitest";
 import { WATCH_LIMITS } from "../../../worker/gateway/gateway.ts";
 import { Lateness, LATENESS_FROM, WHILE_BUSY } from "../../../worker/gateway/lateness.ts";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
+import { PUTS_AT_ONCE } from "../../../worker/gateway/renewals.ts";
 import {
   INTERVAL_MS,
   inGateway,
@@ -213,6 +214,23 @@ describe("a busy isolate", () => {
       await made.pass(1);
       expect(made.asked).toMatchObject([{ name: "edge-1", what: "ended", returned: { epoch: 1 } }]);
       expect(made.members).toEqual([]);
+    }));
+
+  it("a socket is lost while its PUT waits → the PUT never begins", () =>
+    inGateway(async (made) => {
+      busy(made);
+      const { promise, resolve } = Promise.withResolvers<LeasePut>();
+      made.onPut = () => promise;
+      const sockets: MachineSocket[] = [];
+      for (let at = 0; at <= PUTS_AT_ONCE; at++) sockets.push(await made.connected(`edge-${at}`));
+      for (const socket of sockets) await made.beat(socket, { afterMs: INTERVAL_MS });
+      expect(made.waiting).toBe(1);
+      await made.lose(sockets.at(-1)!);
+      expect([made.waiting, made.asked.at(-1)?.what]).toEqual([0, "report"]);
+      resolve({ kind: "lost" });
+      // A withdrawal waits for the PUT in progress.
+      for (const { name } of sockets) await made.gateway.withdraw(name, 9);
+      expect(made.puts).toHaveLength(PUTS_AT_ONCE);
     }));
 
   it("many sockets are lost → four node objects are told in a second", () =>
