@@ -261,11 +261,11 @@ export function readFrame(frame: string | ArrayBuffer): MachineFrame {
 function readWithMac(payload: string, mac: string): MachineFrame {
   const value = parsed(payload);
   if (isPlainHeartbeat(value)) return { kind: "heartbeat", heartbeat: value, payload, mac };
-  const usage = usageFrameSchema.safeParse(value);
-  const isShort = payload.length + 1 + mac.length <= USAGE_LIMITS.frameBytes;
-  if (usage.success) return isShort ? { kind: "usage", usage: usage.data, payload, mac } : BAD;
   const heartbeat = heartbeatSchema.safeParse(withPossibleAmounts(value));
-  return heartbeat.success ? { kind: "heartbeat", heartbeat: heartbeat.data, payload, mac } : BAD;
+  if (heartbeat.success) return { kind: "heartbeat", heartbeat: heartbeat.data, payload, mac };
+  if (payload.length + 1 + mac.length > USAGE_LIMITS.frameBytes) return BAD;
+  const usage = usageFrameSchema.safeParse(value);
+  return usage.success ? { kind: "usage", usage: usage.data, payload, mac } : BAD;
 }
 
 /** Limits an amount as in a report, and leaves out an impossible one: one odd value must not silence a machine. */
