@@ -6,12 +6,11 @@ import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause } from "../base/clock.ts";
 import { listKernelFolder, readKernelFile } from "../base/reading.ts";
+import { TICKS_PER_SECOND } from "../sources/kernel/usage.ts";
 import type { Source } from "./source.ts";
 import { bytesText, table } from "./table.ts";
 
 const SAMPLE_MS = 1000;
-/** The kernel's unit of CPU time in /proc is the same on all of Node.js' architectures: USER_HZ. */
-const TICKS_A_SECOND = 100;
 
 interface Usage {
   pid: string;
@@ -106,7 +105,7 @@ function usageOf(root: string, pid: string): Usage | null {
     state,
     uid: field("Uid") ?? "",
     // utime and stime are the fields 14 and 15 of proc_pid_stat(5); the state is field 3.
-    cpu: (Number(fields[10]) + Number(fields[11])) / TICKS_A_SECOND,
+    cpu: (Number(fields[10]) + Number(fields[11])) / TICKS_PER_SECOND,
     memoryBytes: Number(field("VmRSS") ?? 0) * 1024,
     diskBytes: moved.length === 0 ? Number.NaN : moved.reduce((sum, bytes) => sum + bytes, 0),
   };

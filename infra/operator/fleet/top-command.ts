@@ -39,13 +39,14 @@ const SORTS = {
   network: ({ networkReceivedBytesPerSecond, networkSentBytesPerSecond }) =>
     sum(networkReceivedBytesPerSecond, networkSentBytesPerSecond),
   pressure: ({ cpuPressure, memoryPressure, ioPressure }) =>
-    Math.max(cpuPressure ?? 0, memoryPressure ?? 0, ioPressure ?? 0),
+    most(cpuPressure, most(memoryPressure, ioPressure)),
   temperature: ({ temperatureCelsius }) => temperatureCelsius,
   name: () => 0,
 } as const satisfies Record<string, (usage: MachineUsage) => number | null>;
 
 const share = (part: number | null, whole: number | null) =>
   part === null || whole === null || whole === 0 ? null : part / whole;
+const most = (a: number | null, b: number | null) => (a === null || b === null ? (a ?? b) : Math.max(a, b));
 const sum = (a: number | null, b: number | null) => (a === null && b === null ? null : (a ?? 0) + (b ?? 0));
 
 export function topCommand(program: OperatorProgram): void {

@@ -8,8 +8,8 @@ import type { DiskReader } from "./served-files.ts";
 /** The amounts that the kernel has in files of their own. The vitals have the memory, and the facts the CPUs. */
 export type KernelUsage = Omit<Usage, "cpus" | "memoryWorkingSetBytes" | "memoryCapacityBytes">;
 
-/** USER_HZ, the unit of /proc/stat, which is 100 in each Linux. */
-const TICKS_PER_SECOND = 100;
+/** USER_HZ, the unit of CPU time in /proc, which is 100 on all of Node.js' architectures. */
+export const TICKS_PER_SECOND = 100;
 /** The unit of /proc/diskstats in bytes, for any disk. */
 const SECTOR_BYTES = 512;
 
@@ -102,8 +102,8 @@ const SENSIBLE = [-100, 200] as const;
 async function hottest(root: string, text: (path: string) => Promise<string>): Promise<number | null> {
   const zones = pathsIn(root, "/sys/class/thermal", /^thermal_zone/).map((zone) => `${zone}/temp`);
   const chips = pathsIn(root, "/sys/class/hwmon", /^hwmon/);
-  const sensors = () => chips.flatMap((chip) => pathsIn(root, chip, /^temp\d+_input$/));
-  for (const paths of [zones, sensors()]) {
+  const sensors = chips.flatMap((chip) => pathsIn(root, chip, /^temp\d+_input$/));
+  for (const paths of [zones, sensors]) {
     const degrees: number[] = [];
     for (const path of paths) {
       const value = (await text(path)).trim();
