@@ -24,7 +24,7 @@ export const WHILE_BUSY = {
   spread: 0.4,
   /** The share of the lease duration after which a lease must be renewed. */
   renewal: 0.8,
-  /** The report intervals that a silent machine's socket stays longer. A shim waits up to three for a busy Worker. */
+  /** The report intervals that a silent machine's socket stays longer. One more than a shim waits for a busy Worker. */
   silence: 4,
   /**
    * The lease durations without a renewal after which a loan ends, and without a heartbeat after which the next one is not

@@ -51,7 +51,10 @@ export class Reports {
     }
   }
 
-  /** The first report over a socket follows a report over HTTP, so that its object is in memory. */
+  /**
+   * Returns true if the gateway refuses a report of this socket by itself. It takes the first report over a socket: that
+   * one follows a report over HTTP, so that the machine's object is in memory.
+   */
   #isTooBusyFor({ attachment: { beatMs } }: HeldSocket): boolean {
     return this.#in.lateness.ms > 0 && beatMs !== null && this.#inProgress >= WHILE_BUSY.reports;
   }
