@@ -51,6 +51,7 @@ const SECURITY: Record<RouteRules["who"], readonly Json[]> = {
   anybody: [],
   machine: [{ machine: [] }],
   view: [{ secret: [] }, { session: [] }, { access: [] }],
+  operator: [{ secret: [] }, { session: [] }, { access: [] }],
   admin: [{ secret: [] }, { session: [] }, { access: [] }],
 };
 

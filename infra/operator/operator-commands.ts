@@ -16,6 +16,7 @@ add prints the secret once and nothing else, so that you can redirect it into a 
 
 Examples:
   rollcall operators add alice --role admin --expires-in 90d > alice-secret
+  rollcall operators add bob --role operator --expires-in 30d > bob-secret
   rollcall operators add prometheus --role metrics --expires-in 365d
   rollcall operators revoke alice`;
 
@@ -74,8 +75,11 @@ function addCommand(program: OperatorProgram, operators: Command): void {
     .addArgument(new Argument("<operator>", "the operator's name"))
     .description("Create an operator and print only the secret, which the Worker never shows again.")
     .addOption(
-      new Option("--role <role>", "view may read, admin may also change, metrics may only read /metrics")
-        .choices(["view", "admin", "metrics"])
+      new Option(
+        "--role <role>",
+        "view may read, operator may also ask questions, admin may also change, metrics may only read /metrics",
+      )
+        .choices(["view", "operator", "admin", "metrics"])
         .makeOptionMandatory(),
     )
     .addOption(

@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 
 const listedOperator = z.object({
   name: z.string(),
-  /** `view`, `admin` or `metrics`. */
+  /** `view`, `operator`, `admin` or `metrics`. */
   role: z.string(),
   /** `valid`, `expired` or `revoked`. */
   state: z.string(),
@@ -128,7 +128,7 @@ export type BulkAnswer = z.infer<typeof bulkSchema>;
 /** The body of a 201 answer to POST /v1/session. The answer's header sets the cookie. */
 export const startedSessionSchema = z.object({
   who: z.string(),
-  /** `view` or `admin`. */
+  /** `view`, `operator` or `admin`. */
   role: z.string(),
   expiresAt: z.string(),
 });
@@ -140,7 +140,7 @@ export const sessionSchema = z.object({
   operator: z.nullable(
     z.object({
       who: z.string(),
-      /** `view` or `admin`. */
+      /** `view`, `operator` or `admin`. */
       role: z.string(),
       by: z.enum(["session", "access", "secret"]),
       /** The time at which the credential expires; null if it never does. */
@@ -164,7 +164,7 @@ const listedSession = z.object({
   /** The session's ID, which is no credential. */
   id: z.string(),
   who: z.string(),
-  /** The operator's present role: `view` or `admin`. */
+  /** The operator's present role: `view`, `operator` or `admin`. */
   role: z.string(),
   createdAt: z.string(),
   expiresAt: z.string(),

@@ -5,9 +5,21 @@ import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS, ROLLOUT_LIMITS } from "./limits.t
 import { afterRow, pageLimit } from "./parameters.ts";
 import { labelSelector, within } from "./schema.ts";
 
-/** The roles of operators. `view` may read, `admin` may also change, `metrics` may read only the metrics. */
-export const OPERATOR_ROLES = ["view", "admin", "metrics"] as const;
+/**
+ * The roles of operators. `view` may read, `operator` may also ask machines questions, `admin` may also change, and
+ * `metrics` may read only the metrics.
+ */
+export const OPERATOR_ROLES = ["view", "operator", "admin", "metrics"] as const;
 export type OperatorRole = (typeof OPERATOR_ROLES)[number];
+
+/** The roles in increasing order: each role may do all that the roles before it may. */
+const INCREASING = ["view", "operator", "admin"] as const;
+/** A role that may read, and sign in from a browser. */
+export type ReadingRole = (typeof INCREASING)[number];
+
+/** Reports whether the role may do all that `least` may. The role `metrics` may not. */
+export const isAtLeast = (role: OperatorRole, least: ReadingRole): role is ReadingRole =>
+  INCREASING.findIndex((each) => each === role) >= INCREASING.indexOf(least);
 
 /** The body of POST /v1/operators. A name contains no space and no `@`, so that logs are unambiguous. */
 export const newOperatorSchema = z.strictObject({

@@ -7,6 +7,7 @@ import {
   bulkRequestSchema,
   newOperatorSchema,
   newRolloutSchema,
+  type ReadingRole,
   revocationsQuerySchema,
   signInSchema,
   silentNodesQuerySchema,
@@ -32,8 +33,8 @@ import { wholeListSchema } from "./parameters.ts";
 import { newMuteSchema, newReceiverSchema, receiverChangeSchema } from "./receiver-api.ts";
 import { reportSchema } from "./report.ts";
 
-/** The callers that a route allows. A machine signs requests. The role `admin` may also do all that `view` may. */
-export type Caller = "anybody" | "machine" | "view" | "admin";
+/** The callers that a route allows. A machine signs requests. For an operator it is the least role. */
+export type Caller = "anybody" | "machine" | ReadingRole;
 
 export interface RouteRules {
   who: Caller;

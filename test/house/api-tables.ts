@@ -88,9 +88,9 @@ function commonRefusals(): string[][] {
     refusalsOf({ ...PLAIN, who: "view", ...route }).filter((reason) => !operator.includes(reason));
   const rows: [string, readonly Reason[]][] = [
     ["machine", machine],
-    ["view, admin", operator],
-    ["view, admin; for a path with a name", beyond({ path: "/{name}" })],
-    ["view, admin; for a request with a body", beyond({ body: z.object({}) })],
+    ["view, operator, admin", operator],
+    ["view, operator, admin; for a path with a name", beyond({ path: "/{name}" })],
+    ["view, operator, admin; for a request with a body", beyond({ body: z.object({}) })],
   ];
   return [["who", "refuses"], ...rows.map(([of, reasons]) => [of, reasons.map(refusal).join(", ")])];
 }

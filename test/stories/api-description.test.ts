@@ -11,7 +11,7 @@ import { askForUpgrade, enrol, leave, rotate } from "../../node-shim/worker-link
 import type { Problem } from "../../shared/protocol/answers.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
-import type { SessionsAnswer } from "../../shared/protocol/administration-answers.ts";
+import type { CreatedOperator, SessionsAnswer } from "../../shared/protocol/administration-answers.ts";
 import type { BackupAnswer } from "../../shared/protocol/backup.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
@@ -259,7 +259,7 @@ async function expectRefusal(
 }
 
 const called = (route: DescribedRoute): [string, DescribedRoute] => [`${route.method} ${route.path}`, route];
-const OPERATORS = DESCRIBED.filter(({ who }) => who === "view" || who === "admin");
+const OPERATORS = DESCRIBED.filter(({ who }) => who !== "machine" && who !== "anybody");
 const some = (filter: (route: DescribedRoute) => unknown) => OPERATORS.filter(filter).map(called);
 
 // The tests' receivers accept every delivery.
@@ -278,7 +278,11 @@ afterAll(async () => {
   for (const { id } of mutes) await operator("DELETE", `/v1/mutes/${id}`);
 });
 
+/** The secret of an operator who may ask questions. */
+let asker = "";
 beforeAll(async () => {
+  const request = { name: "described-asker", role: "operator", expiresInSeconds: 3600 };
+  asker = (await operator<CreatedOperator>("POST", "/v1/operators", request)).body.secret;
   QUERIES["getBackup"] = `after=${(await pageAfter(null)).body.next}`;
   await receiver(NAME);
   await shimOf(await enrolled(NAME))(facts(NAME), HEALTHY);
@@ -356,8 +360,13 @@ describe("a refused request", () => {
     await expectRefusal(route, await ask(route, { secret: null }), { reason: "forbidden" });
   });
 
-  it.each(some(({ who }) => who === "admin"))("%s, by who may only look → 403", async (_, route) => {
+  it.each(some(({ who }) => who !== "view"))("%s, by who may only look → 403", async (_, route) => {
     await expectRefusal(route, await ask(route, { secret: VIEW_SECRET }), { reason: "forbidden" });
+  });
+
+  it.each(some(({ who }) => who === "admin"))("%s, by who may only look and ask → 403", async (_, route) => {
+    const detail = "operator described-asker may look and ask questions, and change nothing.";
+    await expectRefusal(route, await ask(route, { secret: asker }), { reason: "forbidden", detail });
   });
 
   it.each(some(() => true))("%s, with an unknown parameter → the answer names it", async (_, route) => {

@@ -1,6 +1,7 @@
 // Checks who may use an operators' route, and reads and sets the session's cookie.
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
+import { isAtLeast, type ReadingRole } from "../../shared/protocol/administration-api.ts";
 import type { Result } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { fleetIndex, origins, registry } from "../env.ts";
@@ -15,18 +16,16 @@ export const OPERATOR_KEPT_MS = 10_000;
 /** The most operators that an isolate remembers. */
 export const MAX_OPERATORS = 1000;
 
-/** Admits operators of the roles `view` and `admin`. */
-export const viewer = operatorFor(true);
+/** Admits operators whose role may read. */
+export const viewer = operatorFor("view");
 
-/** Admits admins only. */
-export const administrator = operatorFor(false);
-
-function operatorFor(isLook: boolean) {
+/** Returns the middleware that admits operators of at least this role. */
+export function operatorFor(least: ReadingRole) {
   return createMiddleware<App>(async (c, next) => {
     const found = await findOperator(c);
     if (!found.ok) return refuseOperator(c, found.error);
     const operator = found.value;
-    const refused = await refuseRole(c, operator, isLook);
+    const refused = await refuseRole(c, operator, least);
     if (refused) return refused;
     c.set("operator", operator);
     await next();
@@ -59,18 +58,19 @@ export function refuseOperator(c: Context<App>, error: NoOperator): Response | P
 export async function refuseRole(
   c: Context<App>,
   operator: Operator,
-  isLook: boolean,
+  least: ReadingRole,
 ): Promise<Response | null> {
-  const mayNot = forbidden(operator, isLook, c.req.path);
+  const mayNot = forbidden(operator, least, c.req.path);
   if (mayNot === null) return null;
   await registry(c.env).noteRefusedChange({ who: operator.who, what: `${c.req.method} ${c.req.path}` });
   return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
 }
 
 /** Returns what the role allows, for the refusal of a request; null if the role allows the request. */
-function forbidden({ role }: Operator, isLook: boolean, path: string): string | null {
+function forbidden({ role }: Operator, least: ReadingRole, path: string): string | null {
   if (role === "metrics") return path === "/metrics" ? null : "read /metrics, and nothing else";
-  return role === "admin" || isLook ? null : "look, and change nothing";
+  if (isAtLeast(role, least)) return null;
+  return role === "view" ? "look, and change nothing" : "look and ask questions, and change nothing";
 }
 
 const lookups = (c: Context<App>) => ({

@@ -5,7 +5,7 @@ import * as z from "zod/mini";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { type RouteName, type RouteRules, ROUTES } from "../../shared/protocol/routes.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
-import { administrator, viewer } from "./operator-access.ts";
+import { operatorFor, viewer } from "./operator-access.ts";
 import { type App, invalidBody, json, refuseParameter } from "./responses.ts";
 
 type Colons<Path extends string> = Path extends `${infer Before}{${infer Part}}${infer After}`
@@ -49,7 +49,8 @@ export function methodsOf(path: string): string[] {
 
 const ACCESS: Partial<Record<RouteRules["who"], MiddlewareHandler<App>>> = {
   view: viewer,
-  admin: administrator,
+  operator: operatorFor("operator"),
+  admin: operatorFor("admin"),
 };
 
 /** Registers a handler behind all checks. `access` replaces the role check; `before` runs before the body is read. */

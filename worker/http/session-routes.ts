@@ -71,7 +71,7 @@ async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<Sign
   const found = await operatorWithSecret(c, secret ?? "");
   if (!found.ok) return refuseOperator(c, found.error);
   const { who, role } = found.value;
-  const refused = await refuseRole(c, found.value, true);
+  const refused = await refuseRole(c, found.value, "view");
   // refuseRole has refused `metrics`, but the compiler does not know that.
   return (
     refused ??
@@ -97,7 +97,7 @@ serve(sessionRoutes, "GET /v1/session", async (c) => {
       ...(operator && { deployment: c.env.DEPLOYMENT, docs: docsUrl(c.env) || undefined }),
     } satisfies SessionAnswer);
   if (found.ok) {
-    const refused = await refuseRole(c, found.value, true);
+    const refused = await refuseRole(c, found.value, "view");
     return refused ?? answer(await shownOperator(c, found.value));
   }
   const { reason } = found.error;

@@ -19,7 +19,6 @@ import { digestOf } from "./jwt.ts";
 export interface Operator {
   /** The operator's name in the audit log. */
   who: string;
-  /** `view` may read, `admin` may read and change, `metrics` may only read GET /metrics. */
   role: OperatorRole;
   /** The session of the request; absent if another credential authenticated the request. */
   session?: { id: string; expiresAtMs: number };

@@ -1,5 +1,6 @@
 // Stores operators' sessions in a browser, and the codes that start sessions. A session ends with the secret that
 // started it, and its role is at most that secret's present role. Secrets and codes are stored as SHA-256.
+import { isAtLeast, type ReadingRole } from "../../shared/protocol/administration-api.ts";
 import { SESSION_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Environment } from "../env.ts";
@@ -9,13 +10,10 @@ import { shortened } from "../storage/shortened.ts";
 import { audit, countToday } from "./audit.ts";
 import { findOperator } from "./operators.ts";
 
-/** A role that may have sessions. */
-type SessionRole = "view" | "admin";
-
 /** The operator of a session, and the secret that started the session. */
 export interface SessionHolder {
   who: string;
-  role: SessionRole;
+  role: ReadingRole;
   /** The SHA-256 of the secret, in base64url. */
   secret: string;
 }
@@ -34,7 +32,7 @@ export interface KeptSession {
   id: string;
   who: string;
   /** The operator's present role. */
-  role: SessionRole;
+  role: ReadingRole;
   createdAtMs: number;
   expiresAtMs: number;
   address: string;
@@ -44,7 +42,7 @@ export interface KeptSession {
 /** `refused`: invalid code or secret. `too many sessions`: of all operators; `too many sign-ins`: of one, today. */
 export type NoSession = "refused" | "too many sessions" | "too many sign-ins";
 
-type HolderRow = { who: string; role: SessionRole; secret: string };
+type HolderRow = { who: string; role: ReadingRole; secret: string };
 type SessionRow = Row<KeptSession> & { secret: string };
 const COLUMNS = `id, who, role, created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs, address, browser, secret`;
 
@@ -116,13 +114,13 @@ export class Sessions {
   }
 
   /** Returns the secret's present role, limited to the holder's role; null if the secret is not valid any more. */
-  #now({ role, secret }: SessionHolder, nowMs: number): { role: SessionRole; expiresAtMs: number } | null {
+  #now({ role, secret }: SessionHolder, nowMs: number): { role: ReadingRole; expiresAtMs: number } | null {
     const configured = configuredRole(secret, this.#env);
     const found = configured
       ? { role: configured, expiresAtMs: Infinity }
       : findOperator(this.#sql, secret, nowMs);
-    if (!found || found.role === "metrics") return null;
-    return { role: role === "admin" ? found.role : role, expiresAtMs: found.expiresAtMs };
+    if (!found || !isAtLeast(found.role, "view")) return null;
+    return { role: isAtLeast(role, found.role) ? found.role : role, expiresAtMs: found.expiresAtMs };
   }
 
   /** Deletes ended sessions, then this secret's oldest if needed. Returns false if other secrets have all sessions. */
@@ -152,7 +150,7 @@ export class Sessions {
 /** Formats an address for the audit log. */
 export const fromText = (address: string) => (address === "" ? "from an unknown address" : `from ${address}`);
 
-function kept(row: SessionRow, role: SessionRole): KeptSession {
+function kept(row: SessionRow, role: ReadingRole): KeptSession {
   const { secret: _, ...session } = row;
   return { ...session, role };
 }

@@ -185,7 +185,7 @@ function SignedIn() {
       {role !== "admin" && (
         <span
           class="tag"
-          title="The role view cannot change anything; the page offers no action that the Worker would refuse."
+          title={`The role ${role} cannot change anything; the page offers no action that the Worker would refuse.`}
         >
           read-only
         </span>

@@ -1,6 +1,7 @@
 // Tests how sessions begin and end, and how many are allowed.
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
+import type { OperatorRole } from "../../../shared/protocol/administration-api.ts";
 import { SESSION_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Environment } from "../../../worker/env.ts";
 import { digestOf } from "../../../worker/identity/jwt.ts";
@@ -18,7 +19,7 @@ const LIFE_MS = 1000 * SESSION_LIMITS.lifeSeconds;
 const FROM = { address: "203.0.113.7", browser: "a browser" };
 
 /** Returns an empty registry with sessions and the operator alice, who expires at 100 s. */
-function registryOf(sql: SqlStorage, more: Partial<Environment> = {}, role: "admin" | "metrics" = "admin") {
+function registryOf(sql: SqlStorage, more: Partial<Environment> = {}, role: OperatorRole = "admin") {
   for (const table of ["operators", "sessions", "session_codes", "refused_changes", "audit"])
     sql.exec(`DELETE FROM ${table}`);
   const request = { name: "alice", role, expiresInSeconds: 100 };
@@ -91,6 +92,22 @@ describe("a session ends", () => {
       {},
       (sql) => void sql.exec("UPDATE operators SET role = 'metrics'"),
       null,
+    ],
+    [
+      "its operator may only ask now",
+      ALICE,
+      1,
+      {},
+      (sql) => void sql.exec("UPDATE operators SET role = 'operator'"),
+      "operator",
+    ],
+    [
+      "its operator could only ask, and may do more now",
+      { ...ALICE, role: "operator" },
+      1,
+      {},
+      () => undefined,
+      "operator",
     ],
     ["it is revoked", ADMIN, 1, {}, (sql, id) => void new Sessions(sql, env).end(id), null],
   ];

@@ -22,7 +22,7 @@ const METHODS = [
 /** The routes of operators, with a query if one is required, and the routes of the recorded machine. */
 const OPERATOR_ROUTES = [
   ...Object.entries(ROUTES)
-    .filter(([, { who }]) => who === "view" || who === "admin")
+    .filter(([, { who }]) => who !== "machine" && who !== "anybody")
     .map(([name]) => name.replace("{name}", "live-1").replaceAll(/\{\w+\}/g, "1")),
   "GET /readyz?verbose",
   "GET /v1/audit?limit=1",
