@@ -13,13 +13,15 @@ interface ProgramOptions {
   signal: AbortSignal;
   /** true if the exit code does not matter, as of a program that reports partial faults with it. */
   anyExitCode?: boolean;
+  /** Ends each line: a line break, or NUL for a program whose lines may have line breaks. */
+  separator?: "\n" | "\0";
 }
 
 /** Yields the program's lines. The program waits while the caller does not read. Throws if the program fails. */
 export async function* programLines(
   program: string,
   args: readonly string[],
-  { signal, anyExitCode = false }: ProgramOptions,
+  { signal, anyExitCode = false, separator = "\n" }: ProgramOptions,
 ): AsyncGenerator<string> {
   const child = spawn(program, args, {
     // The program gets its own process group, so that killGroup reaches every process that the program starts.
@@ -49,7 +51,7 @@ export async function* programLines(
   signal.addEventListener("abort", stop);
   if (signal.aborted) stop();
   try {
-    yield* linesOf(child.stdout);
+    yield* linesOf(child.stdout, separator);
     const text = await fault;
     if (text !== null && (text.isStart || !anyExitCode)) throw new Error(`${program} ${text.fault}`);
   } finally {
@@ -81,12 +83,12 @@ function faultAtEnd(
 }
 
 /** Splits a stream into lines. Ends quietly if the stream is destroyed. */
-async function* linesOf(stream: Readable): AsyncGenerator<string> {
+async function* linesOf(stream: Readable, separator: string): AsyncGenerator<string> {
   stream.setEncoding("utf8");
   let rest = "";
   try {
     for await (const chunk of stream as AsyncIterable<string>) {
-      const parts = chunk.split("\n");
+      const parts = chunk.split(separator);
       for (const part of parts.slice(0, -1)) {
         yield rest + part;
         rest = "";

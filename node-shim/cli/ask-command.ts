@@ -9,16 +9,7 @@ import {
   type QuestionRow,
   QUESTIONS,
 } from "../../shared/protocol/questions.ts";
-import { runChild } from "../base/child.ts";
-import { programLines } from "../base/program-lines.ts";
-import { wallMs } from "../base/clock.ts";
 import { type MachineFlags, type MachineSettings, machineSettings } from "../machine/settings.ts";
-import { socketPathOf } from "../config/validation.ts";
-import { checkUrl } from "../doctor/doctor.ts";
-import { workerProbes } from "../doctor/worker-probes.ts";
-import type { QuestionHost } from "../questions/source.ts";
-import { RUNTIME_SOCKETS } from "../sources/cri/runtime-finder.ts";
-import { hardware } from "../sources/inventory/inventory.ts";
 import { machineFlags, withSet, workerFlags } from "./flags.ts";
 import { likeService } from "./service-flags.ts";
 
@@ -69,25 +60,18 @@ async function ask(
   settings: MachineSettings,
   flags: AskFlags,
 ): Promise<0 | 1> {
-  const { acceptedQuestion, answer } = await import("../questions/answer.ts");
+  const [{ acceptedQuestion, answer }, { questionHost }] = await Promise.all([
+    import("../questions/answer.ts"),
+    import("../questions/host.ts"),
+  ]);
   const question = acceptedQuestion(
     { name, parameters: Object.fromEntries(parameters.map(pair)) },
     settings.questions,
   );
   if (!question.ok) throw new Error(question.error);
-  const host: QuestionHost = {
-    root: "/",
-    run: programLines,
-    wallMs,
-    files: settings.questionFiles,
-    stateFolder: flags.state,
-    runtime: runtimeOf(settings),
-    readHardware: () => hardware(false, runChild),
-    checkWorker: () => checkUrl({ ...flags, transport: "http" }, workerProbes(), process.env),
-  };
   const gone = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => gone.abort());
-  const chunks = answer(question.value, host, gone.signal);
+  const chunks = answer(question.value, questionHost(settings, flags), gone.signal);
   for (;;) {
     const { done, value } = await chunks.next();
     if (done) {
@@ -97,17 +81,6 @@ async function ask(
     }
     if (!process.stdout.write(value)) await once(process.stdout, "drain");
   }
-}
-
-/** Returns the sockets of a configured runtime, or those at which the shim searches for one. */
-function runtimeOf({
-  docker,
-  active: { containerRuntimeEndpoint },
-}: MachineSettings): QuestionHost["runtime"] {
-  if (docker !== null || containerRuntimeEndpoint === "") return { isDocker: docker !== null, sockets: [] };
-  if (containerRuntimeEndpoint === null) return { isDocker: false, sockets: RUNTIME_SOCKETS };
-  const socket = socketPathOf(containerRuntimeEndpoint);
-  return { isDocker: false, sockets: socket.ok ? [socket.value] : [] };
 }
 
 function pair(parameter: string): [string, string] {

@@ -60,8 +60,10 @@ export async function* answer(
   question: Question,
   host: QuestionHost,
   signal: AbortSignal, // aborted when the asker has gone
+  settled: () => void = () => {}, // called once its source has ended, which may hang in a file system
 ): AsyncGenerator<Uint8Array, AnswerEnd> {
   const { seconds } = QUESTIONS[question.name];
+  const late = (): AnswerEnd => (signal.aborted ? { reason: "gone" } : { reason: "timed out", seconds });
   const time = timeOf(seconds, signal);
   let isCut = false;
   let bytesLeft: number = QUESTION_LIMITS.answerBytes;
@@ -74,22 +76,19 @@ export async function* answer(
       // After the deadline, no caller waits for a source that fails.
       next.catch(() => undefined);
       const first = await Promise.race([next, time.over]);
-      if (first === "over") return { reason: "timed out", seconds };
-      if (first.done) {
-        if (time.signal.aborted) return { reason: "timed out", seconds };
-        return { reason: isCut ? "cut" : "complete" };
-      }
+      if (first === "over") return late();
+      if (first.done) return time.signal.aborted ? late() : { reason: isCut ? "cut" : "complete" };
       const bytes = Buffer.from(`${cleanLine(first.value)}\n`);
       bytesLeft -= bytes.length;
       if (bytesLeft < 0) return { reason: "cut" };
       yield bytes;
     }
   } catch (error) {
-    return { reason: "failed", fault: cleanLine(faultOf(error)) };
+    return signal.aborted ? late() : { reason: "failed", fault: cleanLine(faultOf(error)) };
   } finally {
     time.end();
     // A source that waits closes its files once it continues.
-    lines.return?.().catch(() => undefined);
+    void (lines.return?.() ?? Promise.resolve()).catch(() => undefined).then(settled);
   }
 }
 

@@ -1,9 +1,8 @@
 // Answers questions about disks: file systems with their usage, block devices with their health, large folders.
-import { statfs } from "node:fs/promises";
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { valueOr } from "../../shared/result.ts";
+import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
-import { oneAtATime } from "../base/one-at-a-time.ts";
 import { listKernelFolder, readKernelFile } from "../base/reading.ts";
 import { type Mount, mounts } from "../base/served-paths.ts";
 import type { Asking, Source } from "./source.ts";
@@ -12,6 +11,15 @@ import { bytesText, table } from "./table.ts";
 /** The longest wait for one file system. A file system of a network may hang. */
 const GIVE_UP_MS = 2000;
 const MOUNTS = 200;
+/** The most file systems that are asked at once. */
+const AT_ONCE = 8;
+/** The file systems of the kernel without a size. To ask autofs would mount another one. */
+const WITHOUT_SIZE: ReadonlySet<string> = new Set(
+  (
+    "autofs binfmt_misc bpf cgroup cgroup2 configfs debugfs devpts fusectl hugetlbfs mqueue nsfs proc pstore " +
+    "rpc_pipefs securityfs selinuxfs sysfs tracefs"
+  ).split(" "),
+);
 
 /** Yields the file systems, and the disks with the results of their own tests. */
 export const disks: Source<ParametersOf<"disks">> = async function* (_, asking) {
@@ -19,35 +27,65 @@ export const disks: Source<ParametersOf<"disks">> = async function* (_, asking) 
   yield* deviceLines(asking);
 };
 
-async function fileSystemLines({ root, cut }: Asking): Promise<Iterable<string>> {
+async function fileSystemLines(asking: Asking): Promise<Iterable<string>> {
+  const { root, cut } = asking;
   // Of several mounts of one point, the last one covers the others.
-  const all = [...new Map(mounts(root).map((mount) => [mount.point, mount])).values()];
+  const last = new Map(mounts(root).map((mount) => [mount.point, mount])).values();
+  const all = [...last].filter(({ type }) => !WITHOUT_SIZE.has(type));
   if (all.length > MOUNTS) cut();
-  const rows = await Promise.all(all.slice(0, MOUNTS).map(mountRow));
+  const rows: (string[] | null)[] = [];
+  const left = [...all.slice(0, MOUNTS).entries()];
+  const work = async () => {
+    for (let next = left.shift(); next; next = left.shift()) rows[next[0]] = await mountRow(next[1], asking);
+  };
+  await Promise.all(Array.from({ length: AT_ONCE }, work));
   const head = ["MOUNT", "TYPE", "DEVICE", "SIZE", "FREE", "USED", "INODES", "OPTIONS"];
   return table([head, ...rows.flatMap((row) => (row === null ? [] : [row]))]);
 }
 
-/** Returns a mount's row; null for a file system of the kernel, which has no size. */
-async function mountRow({ point, type, source, options }: Mount): Promise<string[] | null> {
-  const read = oneAtATime("statfs", (path) => statfs(path), GIVE_UP_MS);
-  const stat = await read(point);
+/** Returns a mount's row; null for a file system that has no size. */
+async function mountRow(mount: Mount, asking: Asking): Promise<string[] | null> {
+  const { point, type, source, options } = mount;
   const mode = options.split(",").includes("ro") ? "ro" : "rw";
-  if (!stat.ok) return [point, type, source, "", "", "", "", `${mode} (${stat.error.message})`];
-  const { bsize, blocks, bfree, bavail, files, ffree } = stat.value;
+  const size = await sizeOf(point, asking);
+  if (typeof size === "string") return [point, type, source, "", "", "", "", `${mode} (${size})`];
+  const [blockBytes = 0, blocks = 0, free = 0, available = 0, files = 0, filesFree = 0] = size;
   if (blocks === 0) return null;
   const percent = (used: number, of: number) => (of === 0 ? "" : `${Math.ceil((used / of) * 100)}%`);
   return [
     point,
     type,
     source,
-    bytesText(blocks * bsize),
-    bytesText(bavail * bsize),
+    bytesText(blocks * blockBytes),
+    bytesText(available * blockBytes),
     // As in df, the blocks that only root may use count as neither free nor used.
-    percent(blocks - bfree, blocks - bfree + bavail),
-    percent(files - ffree, files),
+    percent(blocks - free, blocks - free + available),
+    percent(files - filesFree, files),
     mode,
   ];
+}
+
+/**
+ * Returns the fields of statfs(2), or the reason why they are unknown. Calls it in a program: in this process, each file
+ * system that hangs would keep one of libuv's four threads.
+ */
+async function sizeOf(point: string, { run, signal }: Asking): Promise<number[] | string> {
+  const stop = new AbortController();
+  const giveUp = () => stop.abort();
+  const cancel = after(GIVE_UP_MS, giveUp);
+  signal.addEventListener("abort", giveUp);
+  if (signal.aborted) giveUp();
+  try {
+    // A format that GNU's stat and busybox's have.
+    const args = ["-f", "-c", "%S %b %f %a %c %d", "--", point];
+    for await (const line of run("stat", args, { signal: stop.signal })) return line.split(" ").map(Number);
+    return `has not answered within ${GIVE_UP_MS / 1000} s`;
+  } catch (error) {
+    return faultOf(error);
+  } finally {
+    cancel();
+    signal.removeEventListener("abort", giveUp);
+  }
 }
 
 async function* deviceLines(asking: Asking): AsyncGenerator<string> {
@@ -113,17 +151,21 @@ const DEPTH = "3";
 
 /** Yields the largest folders of one file system; when the time is over, of those that were counted by then. */
 export const folders: Source<ParametersOf<"folders">> = async function* ({ path, top }, { run, signal }) {
-  // Options that GNU's du and busybox's have. du prints a folder once it has counted it.
-  const args = ["-x", "-k", "-d", DEPTH, "--", path];
-  const rows: [kib: number, folder: string][] = [];
-  for await (const line of run("du", args, { signal, anyExitCode: true })) {
-    const [, kib, folder = ""] = /^(\d+)\t(.*)$/.exec(line) ?? [];
-    // The name of a folder may have line breaks: its parts are no folders of their own.
-    if (folder !== path && !folder.startsWith(path === "/" ? path : `${path}/`)) continue;
-    rows.push([Number(kib), folder]);
-    if (rows.length < 2 * KEPT) continue;
-    rows.sort((a, b) => b[0] - a[0]).splice(KEPT);
-  }
+  const counted = async (args: readonly string[], separator: { separator?: "\0" }) => {
+    const rows: [kib: number, folder: string][] = [];
+    const options = { signal, anyExitCode: true, ...separator };
+    for await (const line of run("du", ["-x", "-k", ...args, "-d", DEPTH, "--", path], options)) {
+      const [, kib, folder = ""] = /^(\d+)\t(.*)$/s.exec(line) ?? [];
+      if (folder !== path && !folder.startsWith(path === "/" ? path : `${path}/`)) continue;
+      rows.push([Number(kib), folder]);
+      if (rows.length < 2 * KEPT) continue;
+      rows.sort((a, b) => b[0] - a[0]).splice(KEPT);
+    }
+    return rows;
+  };
+  // The name of a folder may have line breaks, which must not forge another folder. busybox's du knows only lines.
+  let rows = await counted(["-0"], { separator: "\0" });
+  if (rows.length === 0) rows = await counted([], {});
   if (rows.length === 0) throw new Error(`${path} has no folder that this user may read`);
   rows.sort((a, b) => b[0] - a[0]);
   yield* table([

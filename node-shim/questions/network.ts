@@ -27,7 +27,8 @@ export const network: Source<ParametersOf<"network">> = async function* (_, aski
     if (/^(nameserver|search|options)\s/.test(line)) yield `  ${line}`;
   for (const [title, program, ...args] of PARTS) {
     yield `${title}:`;
-    yield* part(program, args, asking);
+    const lines = part(program, args, asking);
+    yield* program === "ss" ? wholeSockets(lines) : lines;
   }
 };
 
@@ -42,4 +43,19 @@ async function* part(
   } catch (error) {
     yield `  ${faultOf(error)}`;
   }
+}
+
+/** A line of ss. The name of a process has up to 15 characters, also line breaks: too few to forge a line. */
+const SOCKET = /^ {2}(?:tcp|udp)\s+(?:LISTEN|UNCONN)\s+\d+\s+\d+\s+\S+:\S+\s+\S+:\S+(?:\s|$)/;
+
+/** Joins the lines of one socket, whose processes may have line breaks in their names. */
+async function* wholeSockets(lines: AsyncIterable<string>): AsyncGenerator<string> {
+  let whole: string | null = null;
+  for await (const line of lines) {
+    if (whole !== null && SOCKET.test(line)) {
+      yield whole;
+      whole = line;
+    } else whole = whole === null ? line : `${whole}\n${line.slice(2)}`;
+  }
+  if (whole !== null) yield whole;
 }

@@ -1,4 +1,5 @@
 // Answers questions about containers: over CRI, or by docker with --container-runtime docker.
+import { readlink } from "node:fs/promises";
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { bytesText, table, timeText } from "./table.ts";
 import { monotonicMs } from "../base/clock.ts";
@@ -100,17 +101,47 @@ const runtimeLines = ({ cut }: Asking) =>
 /** Yields the newest lines of one container. */
 export const containerLogs: Source<ParametersOf<"container-logs">> = async function* (parameters, asking) {
   const { container } = parameters;
-  if (asking.runtime.isDocker) throw new Error("container-logs needs a runtime with CRI");
-  let path = "";
-  for await (const found of withRuntime(asking, async function* (call) {
-    const { containers } = await call(LISTS.containers, {});
-    const id = containers.find((each) => each.id.startsWith(container))?.id ?? container;
-    yield (await call(LISTS.container, { containerId: id })).status?.logPath ?? "";
-  }))
-    path = found;
-  if (path === "") throw new Error(`${container} has no log file`);
-  yield* newestOfFile(path, parameters, asking);
+  let log = { id: "", path: "" };
+  for await (const found of asking.runtime.isDocker
+    ? dockerLog(container, asking)
+    : withRuntime(asking, async function* (call) {
+        const { containers } = await call(LISTS.containers, {});
+        const id = containers.find((each) => each.id.startsWith(container))?.id ?? container;
+        yield { id, path: (await call(LISTS.container, { containerId: id })).status?.logPath ?? "" };
+      }))
+    log = found;
+  if (log.path === "") throw new Error(`${container} has no log file`);
+  yield* newestOfFile(await withoutLink(log), parameters, asking);
 };
+
+interface ContainerLog {
+  id: string;
+  path: string;
+}
+
+/** Returns the path of Docker's log file if `path` is a link to it, as cri-dockerd makes one. */
+async function withoutLink({ id, path }: ContainerLog): Promise<string> {
+  const target = await readlink(path).catch(() => null);
+  if (target === null) return path;
+  // A pod that may write to the folder of the logs could have led the link to another file.
+  if (!isDockerLog({ id, path: target })) throw new Error(`${path} is a link to another file than its log`);
+  return target;
+}
+
+const isDockerLog = ({ id, path }: ContainerLog) =>
+  /^[0-9a-f]{64}$/.test(id) &&
+  path.endsWith(`/containers/${id}/${id}-json.log`) &&
+  path.startsWith("/") &&
+  !path.split("/").includes("..");
+
+/** Yields a container of Docker with its log file, if Docker writes one. */
+async function* dockerLog(container: string, asking: Asking): AsyncGenerator<ContainerLog> {
+  for await (const line of docker(["inspect", "--format={{.Id}} {{.LogPath}}", "--", container], asking)) {
+    const [id = "", path = ""] = line.split(/ (.*)/s);
+    // Docker's logs have other forms if its log driver is another one.
+    yield { id, path: isDockerLog({ id, path }) ? path : "" };
+  }
+}
 
 const dateOf = (nanoseconds: number) => timeText(nanoseconds / 1e6);
 
@@ -120,10 +151,10 @@ type Call = <Q extends Schema, A extends Schema>(
 ) => Promise<ProtoMessage<A>>;
 
 /** Calls the first runtime that answers, and yields what `lines` yields. */
-async function* withRuntime(
+async function* withRuntime<T>(
   { runtime: { sockets } }: Asking,
-  lines: (call: Call, socketPath: string) => AsyncIterable<string>,
-): AsyncGenerator<string> {
+  lines: (call: Call, socketPath: string) => AsyncIterable<T>,
+): AsyncGenerator<T> {
   const faults: string[] = [];
   for (const socketPath of sockets) {
     const { unary, close } = grpcClient({ socketPath, nowMs: monotonicMs });
@@ -145,8 +176,12 @@ async function* withRuntime(
   throw new Error(`no container runtime: ${faults.join("; ") || "none is configured"}`);
 }
 
-async function* dockerLines({ run, signal }: Asking): AsyncGenerator<string> {
+async function* dockerLines(asking: Asking): AsyncGenerator<string> {
   const columns = "table {{.Names}}\t{{.Status}}\t{{.Image}}\t{{.ID}}";
-  yield* run("docker", ["ps", "--all", `--format=${columns}`], { signal });
-  yield* run("docker", ["image", "ls"], { signal });
+  yield* docker(["ps", "--all", `--format=${columns}`], asking);
+  yield* docker(["image", "ls"], asking);
 }
+
+/** Runs docker with the daemon of --docker-endpoint. */
+const docker = (args: readonly string[], { run, signal, runtime: { sockets } }: Asking) =>
+  run("docker", [`--host=unix://${sockets[0]}`, ...args], { signal });

@@ -10,7 +10,7 @@ import { lineCleaner } from "./redaction.ts";
 export type ProgramLines = (
   program: string,
   args: readonly string[],
-  options: { signal: AbortSignal; anyExitCode?: boolean },
+  options: { signal: AbortSignal; anyExitCode?: boolean; separator?: "\0" },
 ) => AsyncIterable<string>;
 
 /** The machine that answers. */
@@ -24,7 +24,7 @@ export interface QuestionHost {
   files: readonly string[];
   /** The state folder, whose files no answer has. */
   stateFolder: string;
-  /** Where to find the container runtime. */
+  /** Where to find the container runtime: the sockets to try, or Docker's one. */
   runtime: { isDocker: boolean; sockets: readonly string[] };
   readHardware: () => Promise<Result<Inventory>>; // typically hardware of sources/inventory
   /** Checks the way to the Worker. */

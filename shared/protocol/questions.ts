@@ -114,6 +114,10 @@ export type AnswerEnd =
   /** The answer is larger than QUESTION_LIMITS allows. */
   | { reason: "cut" }
   | { reason: "timed out"; seconds: number }
+  /** The asker has left. */
+  | { reason: "gone" }
+  /** The machine answers others. QUESTION_LIMITS has the numbers. */
+  | { reason: "busy" }
   | { reason: "failed"; fault: string };
 
 /** Returns a sentence for the operator; null for a complete answer. */
@@ -121,6 +125,9 @@ export function answerEndText(end: AnswerEnd): string | null {
   if (end.reason === "complete") return null;
   if (end.reason === "failed") return end.fault;
   if (end.reason === "timed out") return `the answer is incomplete: it may take ${end.seconds} s`;
-  const { answerBytes, scannedBytes } = QUESTION_LIMITS;
+  if (end.reason === "gone") return "the answer is incomplete: its asker has left";
+  const { answerBytes, scannedBytes, atOnce, aMinute } = QUESTION_LIMITS;
+  if (end.reason === "busy")
+    return `the machine answers at most ${atOnce} questions at once and ${aMinute} a minute, whoever asks: ask again`;
   return `the answer is cut: it has at most ${answerBytes} bytes, of at most ${scannedBytes} that are read`;
 }

@@ -37,3 +37,14 @@ test("a machine without ss → all other parts, and the reason", async () => {
     "  ss is not installed on this machine",
   ]);
 });
+
+test("processes with line breaks in their names → one line for each socket", async () => {
+  const ss =
+    'tcp LISTEN 0 128 0.0.0.0:22 0.0.0.0:* users:(("a\nudp UNCONN 0 0",pid=7,fd=3),("\n\nx",pid=8,fd=3))\n' +
+    "udp UNCONN 0 0 [::1]:53 *:*\n";
+  const lines = await collected(network({}, played({ ss, ip: "" })));
+  expect(lines.slice(lines.indexOf("listening sockets:") + 1)).toEqual([
+    '  tcp LISTEN 0 128 0.0.0.0:22 0.0.0.0:* users:(("a\nudp UNCONN 0 0",pid=7,fd=3),("\n\nx",pid=8,fd=3))',
+    "  udp UNCONN 0 0 [::1]:53 *:*",
+  ]);
+});

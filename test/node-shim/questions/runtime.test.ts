@@ -1,5 +1,5 @@
 // Tests questions about containers with a played runtime, and with one that is missing.
-import { writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { containerLogs, LISTS, runtime } from "../../../node-shim/questions/runtime.ts";
@@ -97,10 +97,48 @@ test.each([
   await expect(collected(lines)).rejects.toThrow(fault);
 });
 
-test("Docker → its own command, without a shell", async () => {
-  const docker = played(
-    { "docker ps": "NAMES\nweb\n", "docker image": "web 1\n" },
-    { runtime: { isDocker: true, sockets: [] } },
-  );
+const DOCKER = { isDocker: true, sockets: ["/srv/docker.sock"] };
+
+test("Docker → its own command, without a shell, at the socket of --docker-endpoint", async () => {
+  const docker = played({ " ps ": "NAMES\nweb\n", " image ": "web 1\n" }, { runtime: DOCKER });
   expect(await collected(runtime({}, docker))).toEqual(["NAMES", "web", "web 1"]);
+  for (const line of docker.ran) expect(line).toMatch(/^docker --host=unix:\/\/\/srv\/docker\.sock /);
+});
+
+/** Writes a container's log where Docker has it. Returns its path. */
+function dockersLog(id = ID): string {
+  const folder = join(dirname(at.socketPath), "containers", id);
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(join(folder, `${id}-json.log`), '{"log":"one"}\n{"log":"two"}\n');
+  return join(folder, `${id}-json.log`);
+}
+
+test("a container of Docker → the newest lines of its log file", async () => {
+  const docker = played({ inspect: `${ID} ${dockersLog()}\n` }, { runtime: DOCKER });
+  expect(await collected(containerLogs({ container: "ccc", lines: 1 }, docker))).toEqual(['{"log":"two"}']);
+});
+
+test.each([
+  ["with another log driver", `${ID} \n`],
+  ["whose daemon names another file", `${ID} /etc/shadow\n`],
+  ["whose daemon names a path with ..", `${ID} /x/../containers/${ID}/${ID}-json.log\n`],
+])("a container of Docker %s → a fault", async (_, inspect) => {
+  const lines = containerLogs({ container: "ccc", lines: 1 }, played({ inspect }, { runtime: DOCKER }));
+  await expect(collected(lines)).rejects.toThrow("ccc has no log file");
+});
+
+test.each([
+  ["Docker's log of it, as cri-dockerd makes one", () => dockersLog(), ['{"log":"two"}']],
+  [
+    "the log of another container",
+    () => dockersLog("d".repeat(64)),
+    "is a link to another file than its log",
+  ],
+  ["another file", () => "/etc/passwd", "is a link to another file than its log"],
+])("a log that is a link to %s", async (_, target, expected) => {
+  const path = join(dirname(at.socketPath), "0.log");
+  symlinkSync(target(), path);
+  const lines = collected(containerLogs({ container: ID, lines: 1 }, await asking(path)));
+  if (typeof expected === "string") await expect(lines).rejects.toThrow(expected);
+  else expect(await lines).toEqual(expected);
 });

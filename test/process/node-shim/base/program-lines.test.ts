@@ -36,6 +36,11 @@ test.each([
   ],
   ["was stopped before its start", sh("echo out", AbortSignal.abort()), []],
   ["reads its standard input", sh("cat"), []],
+  [
+    "ends each line with NUL",
+    programLines("printf", [String.raw`a\nb\0c\0`], { signal: going(), separator: "\0" }),
+    ["a\nb", "c"],
+  ],
 ])("a program that %s", async (_, lines, expected) => {
   expect(await collected(lines)).toEqual(expected);
 });

@@ -1,0 +1,40 @@
+// Describes this machine to the sources of answers.
+import { runChild } from "../base/child.ts";
+import { wallMs } from "../base/clock.ts";
+import { programLines } from "../base/program-lines.ts";
+import { socketPathOf } from "../config/validation.ts";
+import { checkUrl, type DoctorFlags } from "../doctor/doctor.ts";
+import { workerProbes } from "../doctor/worker-probes.ts";
+import type { MachineSettings } from "../machine/settings.ts";
+import { RUNTIME_SOCKETS } from "../sources/cri/runtime-finder.ts";
+import { hardware } from "../sources/inventory/inventory.ts";
+import type { QuestionHost } from "./source.ts";
+
+/** Returns this machine, with the settings of its owner. */
+export function questionHost(
+  settings: MachineSettings,
+  flags: Pick<DoctorFlags, "url" | "state" | "caFile">, // of the command
+): QuestionHost {
+  return {
+    root: "/",
+    run: programLines,
+    wallMs,
+    files: settings.questionFiles,
+    stateFolder: flags.state,
+    runtime: runtimeOf(settings),
+    readHardware: () => hardware(false, runChild),
+    checkWorker: () => checkUrl({ ...flags, transport: "http" }, workerProbes(), process.env),
+  };
+}
+
+/** Returns the socket of a configured runtime, or the sockets at which the shim searches for one. */
+function runtimeOf({
+  docker,
+  active: { containerRuntimeEndpoint },
+}: MachineSettings): QuestionHost["runtime"] {
+  if (docker !== null) return { isDocker: true, sockets: [docker] };
+  if (containerRuntimeEndpoint === "") return { isDocker: false, sockets: [] };
+  if (containerRuntimeEndpoint === null) return { isDocker: false, sockets: RUNTIME_SOCKETS };
+  const socket = socketPathOf(containerRuntimeEndpoint);
+  return { isDocker: false, sockets: socket.ok ? [socket.value] : [] };
+}

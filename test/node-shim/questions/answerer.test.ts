@@ -1,0 +1,67 @@
+// Tests how many questions a machine answers at once and a minute.
+import { expect, test } from "vitest";
+import { type Answerer, answerer } from "../../../node-shim/questions/answerer.ts";
+import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
+import { heldTimers } from "../base/timers.ts";
+import { played } from "./asking.ts";
+
+const UNITS = { name: "units", parameters: {} };
+const going = new AbortController().signal;
+const ON = new Set(["units"] as const);
+const turn = () => new Promise((resolve) => void setImmediate(resolve));
+
+async function end(answers: Answerer, asked: unknown = UNITS): Promise<string> {
+  const chunks = answers(asked, going);
+  for (;;) {
+    const { done, value } = await chunks.next();
+    if (done) return value.reason === "failed" ? value.fault : value.reason;
+  }
+}
+
+/** Returns a machine whose systemctl ends when `go` is called. */
+function waiting() {
+  let go = () => {};
+  const gone = new Promise<void>((resolve) => (go = resolve));
+  // oxlint-disable-next-line require-yield -- it waits, and prints nothing
+  const run = async function* () {
+    await gone;
+  };
+  return { host: { ...played(), run }, go };
+}
+
+test("ten askers at once → two are answered, the others hear at once that the machine is busy", async () => {
+  const { host, go } = waiting();
+  const answers = answerer(host, ON, () => 0);
+  const ends = Array.from({ length: 10 }, () => end(answers));
+  expect(await Promise.all(ends.slice(2))).toEqual(Array.from({ length: 8 }, () => "busy"));
+  go();
+  expect(await Promise.all(ends.slice(0, 2))).toEqual(["complete", "complete"]);
+  expect(await end(answers)).toBe("complete");
+});
+
+test("two questions that hang in a file system → busy after their ends too, until the system call returns", async () => {
+  const pass = heldTimers();
+  const { host, go } = waiting();
+  const answers = answerer(host, ON, () => 0);
+  const ends = [end(answers), end(answers)];
+  await turn();
+  pass(10_000);
+  pass(2000);
+  expect(await Promise.all(ends)).toEqual(["timed out", "timed out"]);
+  expect(await end(answers)).toBe("busy");
+  go();
+  await turn();
+  expect(await end(answers)).toBe("complete");
+});
+
+test("more questions than one minute has → busy, until time has passed; refused ones do not count", async () => {
+  let nowMs = 0;
+  const answers = answerer(played({ systemctl: "" }), ON, () => nowMs);
+  for (let count = 0; count < QUESTION_LIMITS.aMinute; count++) {
+    expect(await end(answers, { name: "logs", parameters: { unit: "a" } })).toMatch(/^logs is off/);
+    expect(await end(answers)).toBe("complete");
+  }
+  expect(await end(answers)).toBe("busy");
+  nowMs = 60_000 / QUESTION_LIMITS.aMinute;
+  expect([await end(answers), await end(answers)]).toEqual(["complete", "busy"]);
+});
