@@ -20,6 +20,11 @@ export const machineAnswerer = (
   flags: Parameters<typeof questionHost>[1],
 ): Answerer => answerer(questionHost(settings, flags), settings.questions, monotonicMs);
 
+const BUSY: AnswerEnd = {
+  reason: "refused",
+  fault: `this machine answers at most ${QUESTION_LIMITS.atOnce} questions at once and ${QUESTION_LIMITS.aMinute} a minute, whoever asks: ask again later`,
+};
+
 /** Makes the answerer of a machine. */
 export function answerer(
   host: QuestionHost,
@@ -31,9 +36,9 @@ export function answerer(
   let bucket: TokenBucket | undefined;
   return async function* (asked, signal) {
     const question = acceptedQuestion(asked, on);
-    if (!question.ok) return { reason: "failed", fault: question.error };
+    if (!question.ok) return { reason: "refused", fault: question.error };
     const rest = running < atOnce ? tryAccept(bucket, nowMs() * 1000, aMinute, aMinute / 60) : null;
-    if (rest === null) return { reason: "busy" };
+    if (rest === null) return BUSY;
     bucket = rest;
     running++;
     return yield* answer(question.value, host, signal, () => running--);

@@ -116,18 +116,16 @@ export type AnswerEnd =
   | { reason: "timed out"; seconds: number }
   /** The asker has left. */
   | { reason: "gone" }
-  /** The machine answers others. QUESTION_LIMITS has the numbers. */
-  | { reason: "busy" }
-  | { reason: "failed"; fault: string };
+  | { reason: "failed"; fault: string }
+  /** The machine does not answer this question, or not now. */
+  | { reason: "refused"; fault: string };
 
 /** Returns a sentence for the operator; null for a complete answer. */
 export function answerEndText(end: AnswerEnd): string | null {
   if (end.reason === "complete") return null;
-  if (end.reason === "failed") return end.fault;
+  if (end.reason === "failed" || end.reason === "refused") return end.fault;
   if (end.reason === "timed out") return `the answer is incomplete: it may take ${end.seconds} s`;
   if (end.reason === "gone") return "the answer is incomplete: its asker has left";
-  const { answerBytes, scannedBytes, atOnce, aMinute } = QUESTION_LIMITS;
-  if (end.reason === "busy")
-    return `the machine answers at most ${atOnce} questions at once and ${aMinute} a minute, whoever asks: ask again`;
+  const { answerBytes, scannedBytes } = QUESTION_LIMITS;
   return `the answer is cut: it has at most ${answerBytes} bytes, of at most ${scannedBytes} that are read`;
 }

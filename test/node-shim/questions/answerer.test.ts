@@ -8,13 +8,15 @@ import { played } from "./asking.ts";
 const UNITS = { name: "units", parameters: {} };
 const going = new AbortController().signal;
 const ON = new Set(["units"] as const);
+const BUSY =
+  "this machine answers at most 2 questions at once and 30 a minute, whoever asks: ask again later";
 const turn = () => new Promise((resolve) => void setImmediate(resolve));
 
 async function end(answers: Answerer, asked: unknown = UNITS): Promise<string> {
   const chunks = answers(asked, going);
   for (;;) {
     const { done, value } = await chunks.next();
-    if (done) return value.reason === "failed" ? value.fault : value.reason;
+    if (done) return value.reason === "refused" ? value.fault : value.reason;
   }
 }
 
@@ -33,7 +35,7 @@ test("ten askers at once → two are answered, the others hear at once that the 
   const { host, go } = waiting();
   const answers = answerer(host, ON, () => 0);
   const ends = Array.from({ length: 10 }, () => end(answers));
-  expect(await Promise.all(ends.slice(2))).toEqual(Array.from({ length: 8 }, () => "busy"));
+  expect(await Promise.all(ends.slice(2))).toEqual(Array.from({ length: 8 }, () => BUSY));
   go();
   expect(await Promise.all(ends.slice(0, 2))).toEqual(["complete", "complete"]);
   expect(await end(answers)).toBe("complete");
@@ -48,7 +50,7 @@ test("two questions that hang in a file system → busy after their ends too, un
   pass(10_000);
   pass(2000);
   expect(await Promise.all(ends)).toEqual(["timed out", "timed out"]);
-  expect(await end(answers)).toBe("busy");
+  expect(await end(answers)).toBe(BUSY);
   go();
   await turn();
   expect(await end(answers)).toBe("complete");
@@ -61,7 +63,7 @@ test("more questions than one minute has → busy, until time has passed; refuse
     expect(await end(answers, { name: "logs", parameters: { unit: "a" } })).toMatch(/^logs is off/);
     expect(await end(answers)).toBe("complete");
   }
-  expect(await end(answers)).toBe("busy");
+  expect(await end(answers)).toBe(BUSY);
   nowMs = 60_000 / QUESTION_LIMITS.aMinute;
-  expect([await end(answers), await end(answers)]).toEqual(["complete", "busy"]);
+  expect([await end(answers), await end(answers)]).toEqual(["complete", BUSY]);
 });
