@@ -11,13 +11,13 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { expanded } from "../../shared/quiet/heartbeat-vitals.ts";
 import { isQuiet } from "../../shared/quiet/quiet.ts";
 import { inTime } from "../kube/deadline.ts";
-import { type Missed, nextBeatInMs, soonerBeatInMs } from "../machine/report-interval.ts";
+import { LEAST_BEAT_MS, type Missed, nextBeatInMs, soonerBeatInMs } from "../machine/report-interval.ts";
 import type { Capacity } from "./capacity.ts";
 import type { GatewayStatus } from "./counters.ts";
 import { type Endings, type GatewayParts, NOTIFY_WITHIN_MS } from "./endings.ts";
 import { endLoan, type HeldLoan, isOver, lastRenewalMs, noteBeat } from "./lease.ts";
 import { LATENESS_FROM, WHILE_BUSY } from "./lateness.ts";
-import { Renewals } from "./renewals.ts";
+import { PUT_WAITS_MS, Renewals } from "./renewals.ts";
 import type { BeatSession, HeldSocket, SignedHeartbeat } from "./sockets.ts";
 
 /** The least time between two renewals of a lease: a machine may use twelve requests a minute for its lease. */
@@ -25,6 +25,9 @@ export const LEAST_RENEWAL_MS = 4500;
 
 /** A heartbeat that waits longer than the fastest one by this time is past use: a shim waits nine seconds for its answer. */
 export const ANSWER_WITHIN_MS = 8800;
+
+/** The longest time until the renewal of a heartbeat that is asked for at once. */
+const NEXT_WAIT_MS = LEAST_BEAT_MS + PUT_WAITS_MS;
 
 export interface BeatSituation {
   /** The session of the socket; null if the gateway has none in memory. */
@@ -113,10 +116,9 @@ function delayMs(held: HeldLoan, skewMs: number): number {
   return Math.max(0, (held.fastestSkewMs ?? skewMs) - skewMs);
 }
 
-/** Returns true if the next heartbeat could only renew the lease when half of its duration is over. */
-function isNextTooLate(held: HeldLoan, nowMs: number): boolean {
-  const { leaseMs, intervalMs } = held.loan;
-  return nowMs + intervalMs - lastRenewalMs(held) > leaseMs / 2;
+/** Returns true if the next renewal, after `inMs`, could only follow when half of the lease's duration is over. */
+function isNextTooLate(held: HeldLoan, nowMs: number, inMs = held.loan.intervalMs): boolean {
+  return nowMs + inMs - lastRenewalMs(held) > held.loan.leaseMs / 2;
 }
 
 const again = (reason: AgainReason): BeatStep => ({ kind: "again", reason });
@@ -223,10 +225,13 @@ export class Heartbeats {
     const renewed = await renewing;
     if (renewed === "lost") return this.#again(socket, "lease");
     // In a busy isolate the PUT waited for the isolate's own thread, and a report would make the isolate busier.
-    const isTooLate = renewed === "late" && lateness.calmMs > 0 && isNextTooLate(session.held, nowMs());
-    if (renewed === "over" || isTooLate) return this.#again(socket, "over");
-    // The next heartbeat must come sooner, because two heartbeat intervals without a renewal would be too long.
-    if (renewed === "suspended") return this.#answer(socket, session, "notAsked");
+    const isDropped = renewed === "late" && lateness.calmMs > 0;
+    if (renewed === "over" || (isDropped && isNextTooLate(session.held, nowMs(), NEXT_WAIT_MS)))
+      return this.#again(socket, "over");
+    // The next heartbeat must come sooner, because two heartbeat intervals without a renewal would be too long. It also
+    // gives an isolate that has just become busy the time to measure that.
+    if (renewed === "suspended" || (isDropped && isNextTooLate(session.held, nowMs())))
+      return this.#answer(socket, session, "notAsked");
     return this.#answer(socket, session, session.held.isFailing ? (isDue ? "failed" : "notAsked") : null);
   }
 

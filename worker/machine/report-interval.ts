@@ -2,7 +2,7 @@
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
 
 /** The least time until the next heartbeat, also after a slow PUT. */
-const LEAST_BEAT_MS = 1000;
+export const LEAST_BEAT_MS = 1000;
 
 type Timing = Parameters<typeof reportIntervalMs>[0];
 

@@ -159,8 +159,21 @@ describe("a PUT that waits", () => {
     }));
 
   it.each<[situation: string, leaseMs: number, waitsMs: number, said: string, nextInMs: number | undefined]>([
-    ["a lease of four intervals → the machine reports", LEASE_MS, PUT_WAITS_MS, "again over", undefined],
-    ["a shorter lease → sooner", LEASE_MS / 2, PUT_WAITS_MS / 2, "again over", undefined],
+    [
+      "a lease of two intervals → the machine reports",
+      LEASE_MS / 2,
+      PUT_WAITS_MS / 2,
+      "again over",
+      undefined,
+    ],
+    [
+      "a lease of three intervals → the machine reports",
+      (3 * LEASE_MS) / 4,
+      (3 * PUT_WAITS_MS) / 4,
+      "again over",
+      undefined,
+    ],
+    ["a lease of four intervals → the next heartbeat comes at once", LEASE_MS, PUT_WAITS_MS, "answer", 1000],
     [
       "a lease of twelve intervals → answered: the next heartbeat renews it",
       3 * LEASE_MS,
