@@ -3,7 +3,7 @@ import { hash } from "node:crypto";
 import { lstatSync, mkdirSync, readdirSync, readFileSync, symlinkSync } from "node:fs";
 import { join, relative } from "node:path";
 import { PACKAGE } from "../../node-shim/service/package.ts";
-import { UNIT_NAME } from "../../node-shim/service/unit.ts";
+import { ASK_SERVICE_UNIT, ASK_SOCKET_UNIT, UNIT_NAME } from "../../node-shim/service/unit.ts";
 import * as contents from "./contents.ts";
 import { changelogText, controlText, copyrightText } from "./control.ts";
 
@@ -22,9 +22,9 @@ export function fillTree(build: contents.Build): void {
   symlinkSync(`../${home.slice("usr/".length)}/bin/${command}`, join(tree, "usr/bin/node-shim"));
   const node = runtime ? `/${home}/bin/node` : "/usr/bin/node";
   const units = "usr/lib/systemd/system";
-  for (const name of [UNIT_NAME, ...UPGRADE_SERVICES])
+  for (const name of [UNIT_NAME, ASK_SERVICE_UNIT, ...UPGRADE_SERVICES])
     put(`${units}/${name}`, contents.serviceUnit(root, name, node, `/${home}`));
-  put(`${units}/${UPGRADE_TIMER}`, contents.unitOf(root, UPGRADE_TIMER));
+  for (const name of [ASK_SOCKET_UNIT, UPGRADE_TIMER]) put(`${units}/${name}`, contents.unitOf(root, name));
   put("etc/rollcall/kubelet.yaml", contents.fileOf(root, "kubelet.yaml"));
   put("etc/rollcall/node-shim.env", contents.fileOf(root, "node-shim.env"));
   const documents = `usr/share/doc/${PACKAGE}`;
@@ -76,7 +76,9 @@ export function fillFolder(build: contents.Build): void {
   contents.fillHome(tree, build);
   put("LICENSES.txt", contents.noticesOf(build));
   put("man/node-shim.8.gz", contents.manual(build));
-  put(`systemd/${UNIT_NAME}`, contents.serviceUnit(root, UNIT_NAME, `${HOME}/bin/node`, HOME));
+  for (const name of [UNIT_NAME, ASK_SERVICE_UNIT])
+    put(`systemd/${name}`, contents.serviceUnit(root, name, `${HOME}/bin/node`, HOME));
+  put(`systemd/${ASK_SOCKET_UNIT}`, contents.unitOf(root, ASK_SOCKET_UNIT));
   put("etc/kubelet.yaml", contents.fileOf(root, "kubelet.yaml"));
   put("etc/node-shim.env", contents.fileOf(root, "node-shim.env"));
   contents.settle(tree, epochSeconds);

@@ -5,6 +5,9 @@
 VERSION="0.1.0"
 PACKAGE=rollcall-node-shim
 UNIT=$PACKAGE.service
+# The units that answer questions about the machine. An administrator enables the socket.
+SOCKET=rollcall-ask.socket
+ANSWER=rollcall-ask@.service
 
 main() {
   set -eu
@@ -14,7 +17,7 @@ main() {
   home=$root/opt/$PACKAGE
   command_link=$root/usr/local/bin/node-shim
   manual_link=$root/usr/local/share/man/man8/node-shim.8.gz
-  unit_file=$root/usr/local/lib/systemd/system/$UNIT
+  units=$root/usr/local/lib/systemd/system
   config=$root/etc/rollcall
   state=$root/var/lib/rollcall
   work='' stage='' undo=''
@@ -201,19 +204,21 @@ install_folder() {
   if [ -z "$previous" ]; then undo=remove_files; fi
   writable "$home"
   if [ ! -d "$home/$release" ]; then unpack; fi
-  writable "${command_link%/*}" "${manual_link%/*}" "${unit_file%/*}" "$config"
+  writable "${command_link%/*}" "${manual_link%/*}" "$units" "$config"
   for file in kubelet.yaml node-shim.env; do
     [ -e "$config/$file" ] || cp "$home/$release/etc/$file" "$config/$file"
   done
   link "${home#"$root"}/current/bin/node-shim" "$command_link"
   link "${home#"$root"}/current/man/node-shim.8.gz" "$manual_link"
-  cp "$home/$release/systemd/$UNIT" "$unit_file.new"
-  mv "$unit_file.new" "$unit_file"
+  for unit in "$ANSWER" "$SOCKET" "$UNIT"; do
+    cp "$home/$release/systemd/$unit" "$units/$unit.new"
+    mv "$units/$unit.new" "$units/$unit"
+  done
   # Only a first installation enables the service, so that an administrator's "disable" outlasts an upgrade.
   if [ -z "$previous" ] && have systemctl; then systemctl enable --quiet "$UNIT"; fi
   link "$release" "$home/current"
   undo=''
-  if have restorecon; then restorecon -R "$home" "$unit_file" || true; fi
+  if have restorecon; then restorecon -R "$home" "$units/$UNIT" "$units/$SOCKET" "$units/$ANSWER" || true; fi
   if [ "$previous" = "$release" ]; then say "$release is installed already"; else say "$release is installed"; fi
   start_service
   for folder in "$home"/*; do
@@ -290,7 +295,7 @@ list() {
     echo "  the package $PACKAGE"
     set --
   else
-    set -- "$unit_file" "$manual_link" "$home"
+    set -- "$units/$SOCKET" "$units/$ANSWER" "$units/$UNIT" "$manual_link" "$home"
     if is_own_command; then set -- "$command_link" "$@"; fi
   fi
   [ -z "$purge" ] || set -- "$@" "$config/kubelet.yaml" "$config/node-shim.env" "$config/join-token" "$state"
@@ -301,9 +306,11 @@ list() {
 
 # Removes the files of the .tar.gz. The folder is last, so that an interrupted removal can be repeated.
 remove_files() {
-  if have systemctl && [ -e "$unit_file" ]; then systemctl disable --now --quiet "$UNIT" || true; fi
+  for unit in "$SOCKET" "$UNIT"; do
+    if have systemctl && [ -e "$units/$unit" ]; then systemctl disable --now --quiet "$unit" || true; fi
+  done
   if is_own_command; then rm -f "$command_link"; fi
-  rm -f "$unit_file" "$manual_link"
+  rm -f "$units/$UNIT" "$units/$SOCKET" "$units/$ANSWER" "$manual_link"
   if have systemctl && [ -d "$root/run/systemd/system" ]; then systemctl daemon-reload || true; fi
   rm -rf "$home"
 }

@@ -22,22 +22,24 @@ export interface Mount {
   type: string;
   /** What is mounted: /dev/sda1, or a server's name. */
   source: string;
-  options: string;
+  /** true if the mount is read-only, or its file system, as after a fault of its disk. */
+  isReadOnly: boolean;
 }
 
 /** Returns a text of mountinfo, which has blanks and line breaks as octal numbers. */
 const unescaped = (text: string) =>
   text.replaceAll(/\\([0-7]{3})/g, (_, octal: string) => String.fromCharCode(Number.parseInt(octal, 8)));
 
-/** Returns the mounts of mountinfo, which the kernel itself serves; none if mountinfo is unreadable. */
-export function mounts(root: string): Mount[] {
+/** Returns the mounts of a process, which the kernel itself serves; none if mountinfo is unreadable. */
+export function mounts(root: string, process = "self"): Mount[] {
   try {
-    const lines = readFileSync(join(root, "/proc/self/mountinfo"), "utf8").split("\n");
+    const lines = readFileSync(join(root, `/proc/${process}/mountinfo`), "utf8").split("\n");
     return lines.flatMap((line) => {
       const [before = "", after = ""] = line.split(" - ");
       const [, , , , point, options = ""] = before.split(" ");
-      const [type = "", source = ""] = after.split(" ").map(unescaped);
-      return point === undefined ? [] : { point: unescaped(point), type, source, options };
+      const [type = "", source = "", ofAll = ""] = after.split(" ").map(unescaped);
+      const isReadOnly = [options, ofAll].some((list) => list.split(",").includes("ro"));
+      return point === undefined ? [] : { point: unescaped(point), type, source, isReadOnly };
     });
   } catch {
     return [];

@@ -1,5 +1,7 @@
 // Defines `ask`, which answers a question about this machine at its console, within the bounds of every answer.
 import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { Socket } from "node:net";
 import type { Command } from "commander";
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import {
@@ -10,6 +12,7 @@ import {
   QUESTIONS,
 } from "../../shared/protocol/questions.ts";
 import { type MachineFlags, type MachineSettings, machineSettings } from "../machine/settings.ts";
+import { ASK_SOCKET } from "../service/unit.ts";
 import { machineFlags, withSet, workerFlags } from "./flags.ts";
 import { likeService } from "./service-flags.ts";
 
@@ -17,6 +20,7 @@ interface AskFlags extends MachineFlags {
   state: string;
   url?: string;
   list?: true;
+  serve?: true;
 }
 
 export function addAskCommand(program: Command): void {
@@ -25,11 +29,19 @@ export function addAskCommand(program: Command): void {
     .argument("[question]", "a name of --list")
     .argument("[parameters...]", "NAME=VALUE")
     .option("--list", "list the questions: whether they are on, their bounds and parameters")
+    .option(
+      "--serve",
+      "answer one question on the connection that is the standard input (rollcall-ask@.service)",
+    )
     .addHelpText("after", ASK_HELP)
-    .action(async (name: string | undefined, parameters: string[], flags: AskFlags) => {
+    .action(async (name: string | undefined, parameters: string[], flags: AskFlags, command: Command) => {
       const settings = machineSettings(withSet(flags));
-      if (flags.list || name === undefined) process.stdout.write(listText(settings.questions));
-      else process.exitCode = await ask(name, parameters, settings, flags);
+      if (flags.serve) await serve(settings, flags);
+      else if (flags.list || name === undefined) process.stdout.write(listText(settings.questions));
+      else {
+        const isOwn = command.getOptionValueSource("questions") === "cli";
+        process.exitCode = await ask(name, parameters, settings, flags, !isOwn && hasAskUnit());
+      }
     });
 }
 
@@ -39,8 +51,8 @@ Examples:
   node-shim ask logs unit=nginx since=10m grep=error
   node-shim ask --questions logs logs kernel=yes
 
-The service's --questions decide, as for questions from elsewhere. A --questions on the command line replaces them: a user
-who may run this command may also read what it reads.
+The service's --questions decide, and rollcall-ask.socket answers if it is on, as for questions from elsewhere. With
+--questions on the command line, this command answers itself, with the rights of its user.
 
 Exit codes: 0 the answer is complete or cut at its size, 1 it is not, or the question is off or wrong`;
 
@@ -54,24 +66,25 @@ function listText(on: ReadonlySet<QuestionName>): string {
   return rows.join("");
 }
 
+/** Returns whether this user may ask rollcall-ask.socket. */
+const hasAskUnit = () => process.geteuid?.() === 0 && existsSync(ASK_SOCKET);
+
 async function ask(
   name: string,
   parameters: readonly string[],
   settings: MachineSettings,
   flags: AskFlags,
+  byUnit: boolean,
 ): Promise<0 | 1> {
-  const [{ acceptedQuestion, answer }, { questionHost }] = await Promise.all([
-    import("../questions/answer.ts"),
-    import("../questions/host.ts"),
-  ]);
-  const question = acceptedQuestion(
-    { name, parameters: Object.fromEntries(parameters.map(pair)) },
-    settings.questions,
-  );
+  const { acceptedQuestion, answer, askUnit, questionHost } = await answering();
+  const asked = { name, parameters: Object.fromEntries(parameters.map(pair)) };
+  const question = acceptedQuestion(asked, settings.questions);
   if (!question.ok) throw new Error(question.error);
   const gone = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => gone.abort());
-  const chunks = answer(question.value, questionHost(settings, flags), gone.signal);
+  const chunks = byUnit
+    ? askUnit(ASK_SOCKET, asked, QUESTIONS[question.value.name].seconds, gone.signal)
+    : answer(question.value, questionHost(settings, flags), gone.signal);
   for (;;) {
     const { done, value } = await chunks.next();
     if (done) {
@@ -81,6 +94,26 @@ async function ask(
     }
     if (!process.stdout.write(value)) await once(process.stdout, "drain");
   }
+}
+
+/** Loads what answers. The shim's other commands, and a shim that nobody asks, do without its memory. */
+async function answering() {
+  const [answers, unit, host] = await Promise.all([
+    import("../questions/answer.ts"),
+    import("../questions/ask-unit.ts"),
+    import("../questions/host.ts"),
+  ]);
+  return { ...answers, ...unit, ...host };
+}
+
+/** Answers the question of the connection that systemd has made the standard input. */
+async function serve(settings: MachineSettings, flags: AskFlags): Promise<void> {
+  const { acceptedQuestion, answer, serveQuestion, questionHost } = await answering();
+  await serveQuestion(new Socket({ fd: 0 }), async function* (asked, signal) {
+    const question = acceptedQuestion(asked, settings.questions);
+    if (!question.ok) return { reason: "refused", fault: question.error };
+    return yield* answer(question.value, questionHost(settings, flags), signal);
+  });
 }
 
 function pair(parameter: string): [string, string] {

@@ -6,8 +6,21 @@ import { LOG_FORMATS } from "../base/log.ts";
 import { requireTrusted } from "../base/state-file.ts";
 import { machineSettings, type MachineFlags } from "../machine/settings.ts";
 import { missingFlags, missingVariables } from "../service/installed.ts";
-import { hasPackageUnit, installService, thisHost, uninstallService } from "../service/service.ts";
-import { UNIT_NAME, unitText } from "../service/unit.ts";
+import {
+  hasPackageUnit,
+  installService,
+  thisHost,
+  uninstallService,
+  type UnitTexts,
+} from "../service/service.ts";
+import {
+  ASK_SERVICE_UNIT,
+  ASK_SOCKET_UNIT,
+  askUnitText,
+  MADE_BY,
+  UNIT_NAME,
+  unitText,
+} from "../service/unit.ts";
 import { caFileCertificates } from "../worker-link/outbound.ts";
 import { machineFlags, givenFlags, withSet } from "./flags.ts";
 
@@ -32,7 +45,7 @@ export function addServiceCommands(program: Command): void {
       machineSettings(withSet(flags));
       if (flags.caFile !== undefined) caFileCertificates(flags.caFile);
       if (!flags.print) requireTrusted(flags.state);
-      if (flags.print) process.stdout.write(unitFrom(command, flags.state));
+      if (flags.print) process.stdout.write(unitsFrom(command, flags.state)[UNIT_NAME]);
       else await installFrom(command, flags.state);
     });
 
@@ -54,7 +67,7 @@ If a package has installed the unit, this enables and starts that unit. Its flag
 /** Installs the service. The service's unit starts the shim with the flags of `command`. */
 export async function installFrom(command: Command, state: string): Promise<void> {
   const host = thisHost();
-  process.stderr.write(`node-shim: ${await installService(host, unitFrom(command, state))}\n`);
+  process.stderr.write(`node-shim: ${await installService(host, unitsFrom(command, state))}\n`);
   const isPackaged = hasPackageUnit(host.root);
   for (const missing of [
     isPackaged ? missingFlags(host.root, runFlags(command)) : null,
@@ -71,19 +84,24 @@ function runFlags(command: Command): string[] {
   return givenFlags(command, command.name() === "join" ? [...NOT_FOR_RUN, ...NOT_AFTER_JOIN] : NOT_FOR_RUN);
 }
 
-function unitFrom(command: Command, state: string): string {
-  return unitText(unitTemplate(), {
+function unitsFrom(command: Command, state: string): UnitTexts {
+  const installation = {
     node: process.execPath,
     shim: realpathSync(process.argv[1] ?? ""),
     flags: runFlags(command),
     state: resolve(state),
-  });
+  };
+  return {
+    [UNIT_NAME]: unitText(templateOf(UNIT_NAME), installation),
+    [ASK_SOCKET_UNIT]: `${MADE_BY}\n${templateOf(ASK_SOCKET_UNIT)}`,
+    [ASK_SERVICE_UNIT]: askUnitText(templateOf(ASK_SERVICE_UNIT), installation),
+  };
 }
 
-/** Returns the packaged unit's text, from the file next to the bundle or, when run from sources, the repository. */
-function unitTemplate(): string {
-  const places = [`./${UNIT_NAME}`, `../../infra/systemd/${UNIT_NAME}`];
+/** Returns a packaged unit's text, from the file next to the bundle or, when run from sources, the repository. */
+function templateOf(name: string): string {
+  const places = [`./${name}`, `../../infra/systemd/${name}`];
   const found = places.map((place) => new URL(place, import.meta.url)).find((url) => existsSync(url));
-  if (!found) throw new Error(`${UNIT_NAME} is missing next to node-shim: install the package again`);
+  if (!found) throw new Error(`${name} is missing next to node-shim: install the package again`);
   return readFileSync(found, "utf8");
 }

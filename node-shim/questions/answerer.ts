@@ -1,10 +1,13 @@
 // Answers the questions that others ask this machine, with limits for all askers together.
+import { existsSync } from "node:fs";
 import { tryAccept, type TokenBucket } from "../../shared/events/token-bucket.ts";
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
-import type { AnswerEnd, QuestionName } from "../../shared/protocol/questions.ts";
+import { type AnswerEnd, type QuestionName, QUESTIONS } from "../../shared/protocol/questions.ts";
 import { monotonicMs } from "../base/clock.ts";
 import type { MachineSettings } from "../machine/settings.ts";
+import { ASK_SOCKET } from "../service/unit.ts";
 import { acceptedQuestion, answer } from "./answer.ts";
+import { askUnit } from "./ask-unit.ts";
 import { questionHost } from "./host.ts";
 import type { QuestionHost } from "./source.ts";
 
@@ -18,7 +21,7 @@ export type Answerer = (
 export const machineAnswerer = (
   settings: MachineSettings,
   flags: Parameters<typeof questionHost>[1],
-): Answerer => answerer(questionHost(settings, flags), settings.questions, monotonicMs);
+): Answerer => answerer(questionHost(settings, flags), settings.questions, monotonicMs, ASK_SOCKET);
 
 const BUSY: AnswerEnd = {
   reason: "refused",
@@ -30,6 +33,7 @@ export function answerer(
   host: QuestionHost,
   on: ReadonlySet<QuestionName>, // the questions that the machine's owner has turned on
   nowMs: () => number, // typically monotonicMs
+  socketPath: string, // typically ASK_SOCKET. The unit answers if the socket exists, else this process
 ): Answerer {
   const { atOnce, aMinute } = QUESTION_LIMITS;
   let running = 0;
@@ -41,6 +45,8 @@ export function answerer(
     if (rest === null) return BUSY;
     bucket = rest;
     running++;
-    return yield* answer(question.value, host, signal, () => running--);
+    const settled = () => running--;
+    if (!existsSync(socketPath)) return yield* answer(question.value, host, signal, settled);
+    return yield* askUnit(socketPath, asked, QUESTIONS[question.value.name].seconds, signal, settled);
   };
 }

@@ -30,7 +30,7 @@ export const disks: Source<ParametersOf<"disks">> = async function* (_, asking) 
 async function fileSystemLines(asking: Asking): Promise<Iterable<string>> {
   const { root, cut } = asking;
   // Of several mounts of one point, the last one covers the others.
-  const last = new Map(mounts(root).map((mount) => [mount.point, mount])).values();
+  const last = new Map(machineMounts(root).map((mount) => [mount.point, mount])).values();
   const all = [...last].filter(({ type }) => !WITHOUT_SIZE.has(type));
   if (all.length > MOUNTS) cut();
   const rows: (string[] | null)[] = [];
@@ -43,10 +43,16 @@ async function fileSystemLines(asking: Asking): Promise<Iterable<string>> {
   return table([head, ...rows.flatMap((row) => (row === null ? [] : [row]))]);
 }
 
+/** Returns the mounts as the machine's first process sees them: in a sandbox, each is mounted again, and read-only. */
+function machineMounts(root: string): Mount[] {
+  const all = mounts(root, "1");
+  return all.length > 0 ? all : mounts(root);
+}
+
 /** Returns a mount's row; null for a file system that has no size. */
 async function mountRow(mount: Mount, asking: Asking): Promise<string[] | null> {
-  const { point, type, source, options } = mount;
-  const mode = options.split(",").includes("ro") ? "ro" : "rw";
+  const { point, type, source, isReadOnly } = mount;
+  const mode = isReadOnly ? "ro" : "rw";
   const size = await sizeOf(point, asking);
   if (typeof size === "string") return [point, type, source, "", "", "", "", `${mode} (${size})`];
   const [blockBytes = 0, blocks = 0, free = 0, available = 0, files = 0, filesFree = 0] = size;

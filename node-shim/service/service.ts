@@ -1,10 +1,11 @@
 // Implements `node-shim install-service` and `uninstall-service` with the unit and systemctl. The state folder stays.
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { codeOf, faultOf } from "../base/fault.ts";
-import { MADE_BY, UNIT_NAME } from "./unit.ts";
+import { installedService } from "./installed.ts";
+import { ASK_SERVICE_UNIT, ASK_SOCKET_UNIT, MADE_BY, UNIT_NAME } from "./unit.ts";
 
 export interface ServiceHost {
   /** The root of the file system: "/", or a test's folder. */
@@ -33,7 +34,7 @@ export function thisHost(): ServiceHost {
   };
 }
 
-const ownUnit = (root: string) => join(root, "etc/systemd/system", UNIT_NAME);
+const ownUnit = (root: string, name: string = UNIT_NAME) => join(root, "etc/systemd/system", name);
 /** The folder where install.sh puts its unit. Packages put theirs elsewhere. */
 const INSTALLER_FOLDER = "usr/local/lib/systemd/system";
 const packageUnit = (root: string) =>
@@ -44,21 +45,30 @@ const packageUnit = (root: string) =>
 /** Returns whether a package has installed the unit. A packaged unit reads its flags from a file of the package. */
 export const hasPackageUnit = (root: string): boolean => packageUnit(root) !== undefined;
 
-/** Enables and starts the service. Returns one line for the operator. Throws, with the remedy, if that fails. */
-export async function installService(host: ServiceHost, unit: string): Promise<string> {
+/** The units that answer questions. */
+const ASK_UNITS = [ASK_SOCKET_UNIT, ASK_SERVICE_UNIT] as const;
+/** The texts of the units that install-service makes. */
+export type UnitTexts = Readonly<Record<typeof UNIT_NAME | (typeof ASK_UNITS)[number], string>>;
+
+/**
+ * Enables and starts the service, and the socket for questions if the service has --questions. Returns one line for the
+ * operator. Throws, with the remedy, if that fails.
+ */
+export async function installService(host: ServiceHost, texts: UnitTexts): Promise<string> {
   requireSystemd(host, "install-service");
   const { root, systemctl } = host;
   const path = ownUnit(root);
   const fromPackage = packageUnit(root);
+  if (fromPackage === undefined) writeUnit(path, texts[UNIT_NAME]);
+  const asks = installedService(root)?.flags.some((flag) => /^--questions(=|$)/.test(flag)) === true;
   if (fromPackage === undefined) {
-    if (existsSync(path) && !isOurs(path))
-      throw new Error(`${path} was not made by node-shim: move it away, or change it yourself`);
-    writeUnit(path, unit);
+    if (!asks) await removeAskUnits(host);
+    else for (const name of ASK_UNITS) writeUnit(ownUnit(root, name), texts[name]);
   }
   await systemctl(["daemon-reload"]);
-  await systemctl(["enable", UNIT_NAME]);
   // A running service would keep its old unit until a restart.
-  await systemctl(["restart", UNIT_NAME]);
+  for (const name of asks ? [ASK_SOCKET_UNIT, UNIT_NAME] : [UNIT_NAME])
+    for (const verb of ["enable", "restart"]) await systemctl([verb, name]);
   return fromPackage === undefined
     ? `${path} is installed, enabled and started`
     : `${fromPackage}, which a package installed, is enabled and started; its flags are in /etc/rollcall/node-shim.env`;
@@ -74,6 +84,9 @@ export async function uninstallService(host: ServiceHost): Promise<string> {
   if (!isInstalled && fromPackage === undefined) return "no service is installed";
   if (isInstalled && !isOurs(path)) throw new Error(`${path} was not made by node-shim: remove it yourself`);
   await systemctl(["disable", "--now", UNIT_NAME]);
+  if (isInstalled) await removeAskUnits(host);
+  else if (existsSync(join(dirname(fromPackage ?? path), ASK_SOCKET_UNIT)))
+    await systemctl(["disable", "--now", ASK_SOCKET_UNIT]);
   if (!isInstalled)
     return `stopped and disabled; ${fromPackage} belongs to its package: ${removalOf(fromPackage)}`;
   rmSync(path);
@@ -81,6 +94,13 @@ export async function uninstallService(host: ServiceHost): Promise<string> {
   // systemd lists a failed unit until it is reset. For a unit that has not failed, the command fails.
   await systemctl(["reset-failed", UNIT_NAME]).catch(() => undefined);
   return `${path} is stopped and removed; key and enrolment stay until \`node-shim leave\``;
+}
+
+/** Turns off and removes install-service's units for questions, if there are any. */
+async function removeAskUnits({ root, systemctl }: ServiceHost): Promise<void> {
+  if (existsSync(ownUnit(root, ASK_SOCKET_UNIT))) await systemctl(["disable", "--now", ASK_SOCKET_UNIT]);
+  for (const path of ASK_UNITS.map((name) => ownUnit(root, name)))
+    if (existsSync(path) && isOurs(path)) rmSync(path);
 }
 
 function removalOf(packageUnit: string | undefined): string {
@@ -108,6 +128,8 @@ function isOurs(path: string): boolean {
 }
 
 function writeUnit(path: string, unit: string): void {
+  if (existsSync(path) && !isOurs(path))
+    throw new Error(`${path} was not made by node-shim: move it away, or change it yourself`);
   try {
     writeFileSync(path, unit, { mode: 0o644 });
   } catch (error) {

@@ -1,6 +1,11 @@
 // Makes the text of the systemd unit, and parses the texts of an installed unit. Does not access files.
 
 export const UNIT_NAME = "rollcall-node-shim.service";
+/** The units that answer questions: a socket for the shim, and a service for each question. */
+export const ASK_SOCKET_UNIT = "rollcall-ask.socket";
+export const ASK_SERVICE_UNIT = "rollcall-ask@.service";
+/** ListenStream= of ASK_SOCKET_UNIT. */
+export const ASK_SOCKET = "/run/rollcall-ask.sock";
 /** The first line of each unit that install-service makes. The shim changes no other unit. */
 export const MADE_BY = "# Made by node-shim install-service; uninstall-service removes it.";
 /** The state folder that systemd makes for the unit's StateDirectory=. */
@@ -34,6 +39,15 @@ export function unitText(template: string, { node, shim, flags, state }: Install
     return [line];
   });
   return [MADE_BY, ...lines].join("\n");
+}
+
+/** Returns the text of ASK_SERVICE_UNIT for an installation. `template` is the text of the packages' unit. */
+export function askUnitText(template: string, { node, shim, state }: Omit<Installation, "flags">): string {
+  const command = [node, shim, "ask", "--serve"].map(systemdWord).join(" ");
+  const text = template
+    .replace(/^ExecStart=.*$/m, () => `ExecStart=${command}`)
+    .replace(`-${DEFAULT_STATE}/key.json`, () => systemdWord(`-${state}/key.json`));
+  return `${MADE_BY}\n${text}`;
 }
 
 /** Quotes a command-line word as in systemd.service(5). Doubles % and $, which systemd reads as one character. */

@@ -354,6 +354,10 @@ export const QUESTION_LIMITS = {
   answerBytes: 1024 * 1024,
   /** The most bytes that are read of a log, from its end, in search of lines. */
   scannedBytes: 256 * 1024 * 1024,
+  /** The most bytes that a source of an answer yields at once. */
+  chunkBytes: 64 * 1024,
+  /** The most bytes of a question, as a process of the shim's asks another one. */
+  askedBytes: 64 * 1024,
   /** The most questions that a machine answers at the same time, whoever asks. One that hangs counts until it ends. */
   atOnce: 2,
   /** The most questions that a machine answers in a minute, whoever asks. */

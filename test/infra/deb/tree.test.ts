@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { filesIn } from "../../../infra/deb/tree.ts";
-import { UNIT_NAME } from "../../../node-shim/service/unit.ts";
+import { ASK_SERVICE_UNIT, ASK_SOCKET, ASK_SOCKET_UNIT, UNIT_NAME } from "../../../node-shim/service/unit.ts";
+import { QUESTIONS } from "../../../shared/protocol/questions.ts";
 import { ROOT, temporaryFolder } from "../../e2e/local-cluster.ts";
 import { ARCHITECTURE, fillTrees, HOME } from "./trees.ts";
 
@@ -26,14 +27,29 @@ describe("the .deb with a Node.js inside", () => {
     ["with", `/${HOME}/bin/node /${HOME}/bin/node-shim.cjs`],
     ["all", "/usr/bin/node /usr/share/rollcall-node-shim/bin/node-shim.cjs"],
     ["folder", "/opt/rollcall-node-shim/current/bin/node /opt/rollcall-node-shim/current/bin/node-shim.cjs"],
-  ])("%s: its unit → runs %s, and is otherwise the one unit", (tree, command) => {
+  ])("%s: its units → run %s, and are otherwise the same units", (tree, command) => {
     const path = tree === "folder" ? "systemd" : "usr/lib/systemd/system";
-    const unit = read(tree, path, UNIT_NAME);
-    expect(unit).toContain(
-      `\nExecStart=${command} run --config /etc/rollcall/kubelet.yaml $NODE_SHIM_FLAGS\n`,
-    );
-    const others = (text: string) => text.split("\n").filter((line) => !line.startsWith("ExecStart="));
-    expect(others(unit)).toEqual(others(readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8")));
+    for (const [name, start] of [
+      [UNIT_NAME, `${command} run --config /etc/rollcall/kubelet.yaml $NODE_SHIM_FLAGS`],
+      [ASK_SERVICE_UNIT, `${command} ask --serve`],
+      [ASK_SOCKET_UNIT, null],
+    ] as const) {
+      const unit = read(tree, path, name);
+      if (start !== null) expect(unit).toContain(`\nExecStart=${start}\n`);
+      const others = (text: string) => text.split("\n").filter((line) => !line.startsWith("ExecStart="));
+      expect(others(unit)).toEqual(others(readFileSync(join(ROOT, "infra/systemd", name), "utf8")));
+    }
+  });
+
+  it("the socket for questions is the one that the shim connects to, and only root may", () => {
+    const socket = read("all/usr/lib/systemd/system", ASK_SOCKET_UNIT);
+    expect(socket).toContain(`\nListenStream=${ASK_SOCKET}\nSocketUser=root\nSocketMode=0600\n`);
+  });
+
+  it("the service of a question lasts longer than each question", () => {
+    const service = read("all/usr/lib/systemd/system", ASK_SERVICE_UNIT);
+    const seconds = 60 * Number(/^RuntimeMaxSec=(\d+)min$/m.exec(service)?.[1]);
+    expect(Math.max(...Object.values(QUESTIONS).map((row) => row.seconds))).toBeLessThan(seconds - 10);
   });
 
   test.each([

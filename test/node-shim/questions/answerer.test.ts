@@ -33,7 +33,7 @@ function waiting() {
 
 test("ten askers at once → two are answered, the others hear at once that the machine is busy", async () => {
   const { host, go } = waiting();
-  const answers = answerer(host, ON, () => 0);
+  const answers = answerer(host, ON, () => 0, "/no/such.sock");
   const ends = Array.from({ length: 10 }, () => end(answers));
   expect(await Promise.all(ends.slice(2))).toEqual(Array.from({ length: 8 }, () => BUSY));
   go();
@@ -44,7 +44,7 @@ test("ten askers at once → two are answered, the others hear at once that the 
 test("two questions that hang in a file system → busy after their ends too, until the system call returns", async () => {
   const pass = heldTimers();
   const { host, go } = waiting();
-  const answers = answerer(host, ON, () => 0);
+  const answers = answerer(host, ON, () => 0, "/no/such.sock");
   const ends = [end(answers), end(answers)];
   await turn();
   pass(10_000);
@@ -58,7 +58,7 @@ test("two questions that hang in a file system → busy after their ends too, un
 
 test("more questions than one minute has → busy, until time has passed; refused ones do not count", async () => {
   let nowMs = 0;
-  const answers = answerer(played({ systemctl: "" }), ON, () => nowMs);
+  const answers = answerer(played({ systemctl: "" }), ON, () => nowMs, "/no/such.sock");
   for (let count = 0; count < QUESTION_LIMITS.aMinute; count++) {
     expect(await end(answers, { name: "logs", parameters: { unit: "a" } })).toMatch(/^logs is off/);
     expect(await end(answers)).toBe("complete");

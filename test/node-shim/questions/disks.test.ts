@@ -19,7 +19,7 @@ beforeEach(() => {
   root = path;
 });
 
-const mounted = (...lines: string[]) => write("proc/self/mountinfo", `${lines.join("\n")}\n`);
+const mounted = (...lines: string[]) => write("proc/1/mountinfo", `${lines.join("\n")}\n`);
 const spaced = (lines: string[]) => lines.map((line) => line.replaceAll(/\s+/g, " "));
 const HEAD = "MOUNT TYPE DEVICE SIZE FREE USED INODES OPTIONS";
 
@@ -29,6 +29,7 @@ test("mounts → one line each, without those that have no size; a missing one h
     "2 1 0:5 / /proc ro - proc proc rw",
     "3 1 0:6 / /nets rw - autofs auto rw",
     "4 1 0:7 / /run/x rw - nsfs2 x rw",
+    "5 1 8:2 / /data rw - ext4 /dev/sda2 ro,errors=remount-ro",
     String.raw`5 1 0:9 / /a\040b ro - nfs server:/x rw`,
   );
   const asking = played(
@@ -43,10 +44,12 @@ test("mounts → one line each, without those that have no size; a missing one h
   expect(spaced(await collected(disks({}, asking)))).toEqual([
     HEAD,
     "/ ext4 /dev/sda1 3.9 MiB 1.6 MiB 56% 75% rw",
+    "/data ext4 /dev/sda2 3.9 MiB 1.6 MiB 56% 75% ro",
     "/a b nfs server:/x ro (stat ended with 1: No such file or directory)",
   ]);
   expect(asking.ran.sort()).toEqual([
     "stat -f -c %S %b %f %a %c %d -- /",
+    "stat -f -c %S %b %f %a %c %d -- /data",
     "stat -f -c %S %b %f %a %c %d -- /run/x",
   ]);
 });

@@ -3,7 +3,15 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
 import { installService, type ServiceHost, uninstallService } from "../../../node-shim/service/service.ts";
-import { type Installation, MADE_BY, UNIT_NAME, unitText } from "../../../node-shim/service/unit.ts";
+import {
+  ASK_SERVICE_UNIT,
+  ASK_SOCKET_UNIT,
+  askUnitText,
+  type Installation,
+  MADE_BY,
+  UNIT_NAME,
+  unitText,
+} from "../../../node-shim/service/unit.ts";
 import { ROOT, temporaryFolder } from "../base/temporary-folder.ts";
 
 const TEMPLATE = readFileSync(join(ROOT, "infra/systemd", UNIT_NAME), "utf8");
@@ -62,6 +70,13 @@ describe("the unit", () => {
   });
 });
 
+test("the unit of a question → the same program, and the key of another state folder is hidden too", () => {
+  const template = readFileSync(join(ROOT, "infra/systemd", ASK_SERVICE_UNIT), "utf8");
+  const text = askUnitText(template, { ...installation, state: "/data/a b" });
+  expect(values(text, "ExecStart")).toEqual([`${installation.node} ${installation.shim} ask --serve`]);
+  expect(values(text, "InaccessiblePaths")).toEqual(['"-/data/a b/key.json" -/etc/rollcall/join-token']);
+});
+
 describe("install-service and uninstall-service", () => {
   let said: string[];
   let host: ServiceHost;
@@ -77,17 +92,22 @@ describe("install-service and uninstall-service", () => {
   });
   const path = () => join(folder.path, "etc/systemd/system", UNIT_NAME);
   const UNIT = unitText(TEMPLATE, installation);
+  const textsOf = (unit: string) => ({
+    [UNIT_NAME]: unit,
+    [ASK_SOCKET_UNIT]: `${MADE_BY}\n[Socket]\n`,
+    [ASK_SERVICE_UNIT]: `${MADE_BY}\n[Service]\n`,
+  });
   function put(file: string, text: string): void {
     mkdirSync(dirname(join(folder.path, file)), { recursive: true });
     writeFileSync(join(folder.path, file), text);
   }
 
   it("install → the unit, enabled and started; again → the new unit; uninstall → no file is left", async () => {
-    expect(await installService(host, UNIT)).toMatch(/is installed, enabled and started$/);
+    expect(await installService(host, textsOf(UNIT))).toMatch(/is installed, enabled and started$/);
     expect(said).toEqual(["daemon-reload", `enable ${UNIT_NAME}`, `restart ${UNIT_NAME}`]);
     expect(readFileSync(path(), "utf8").startsWith(MADE_BY)).toBe(true);
     const changed = unitText(TEMPLATE, { ...installation, flags: ["--max-pods=7"] });
-    await installService(host, changed);
+    await installService(host, textsOf(changed));
     expect(readFileSync(path(), "utf8")).toBe(changed);
     said.length = 0;
     expect(await uninstallService(host)).toMatch(/is stopped and removed; key and enrolment stay/);
@@ -96,9 +116,38 @@ describe("install-service and uninstall-service", () => {
     expect(await uninstallService(host)).toBe("no service is installed");
   });
 
+  it("with --questions → the socket for questions as well; without them again → no socket; uninstalled → no file is left", async () => {
+    const asked = unitText(TEMPLATE, { ...installation, flags: ["--questions=safe"] });
+    const both = [ASK_SOCKET_UNIT, UNIT_NAME].flatMap((name) => [`enable ${name}`, `restart ${name}`]);
+    const units = () => readdirSync(dirname(path())).sort();
+    await installService(host, textsOf(asked));
+    expect(said.splice(0)).toEqual(["daemon-reload", ...both]);
+    expect(units()).toEqual([ASK_SOCKET_UNIT, ASK_SERVICE_UNIT, UNIT_NAME]);
+    await installService(host, textsOf(UNIT));
+    expect(said.splice(0)[0]).toBe(`disable --now ${ASK_SOCKET_UNIT}`);
+    expect(units()).toEqual([UNIT_NAME]);
+    await installService(host, textsOf(asked));
+    said.length = 0;
+    await uninstallService(host);
+    expect(said).toContain(`disable --now ${ASK_SOCKET_UNIT}`);
+    expect(units()).toEqual([]);
+  });
+
+  it("the package's service has --questions in its environment file → the package's socket is enabled, and disabled", async () => {
+    const folder = "usr/lib/systemd/system";
+    put(`${folder}/${UNIT_NAME}`, TEMPLATE);
+    put(`${folder}/${ASK_SOCKET_UNIT}`, "");
+    put("etc/rollcall/node-shim.env", "NODE_SHIM_FLAGS=--max-pods=7 --questions safe\n");
+    await installService(host, textsOf(UNIT));
+    expect(said.splice(0)).toContain(`enable ${ASK_SOCKET_UNIT}`);
+    await uninstallService(host);
+    expect(said).toEqual([`disable --now ${UNIT_NAME}`, `disable --now ${ASK_SOCKET_UNIT}`]);
+    expect(readdirSync(dirname(path()))).toEqual([]);
+  });
+
   it("install.sh has installed the unit → that one is used, and stays", async () => {
     put(`usr/local/lib/systemd/system/${UNIT_NAME}`, TEMPLATE);
-    await installService(host, UNIT);
+    await installService(host, textsOf(UNIT));
     expect(existsSync(path())).toBe(false);
     expect(await uninstallService(host)).toMatch(
       /belongs to its package: install\.sh --uninstall removes it$/,
@@ -107,7 +156,9 @@ describe("install-service and uninstall-service", () => {
 
   it("the package has installed the unit → that one is used, and stays", async () => {
     put(`usr/lib/systemd/system/${UNIT_NAME}`, TEMPLATE);
-    expect(await installService(host, UNIT)).toMatch(/its flags are in \/etc\/rollcall\/node-shim\.env$/);
+    expect(await installService(host, textsOf(UNIT))).toMatch(
+      /its flags are in \/etc\/rollcall\/node-shim\.env$/,
+    );
     expect(existsSync(path())).toBe(false);
     expect(await uninstallService(host)).toMatch(/apt-get remove rollcall-node-shim$/);
     expect(said.slice(-2)).toEqual([`restart ${UNIT_NAME}`, `disable --now ${UNIT_NAME}`]);
@@ -116,7 +167,9 @@ describe("install-service and uninstall-service", () => {
 
   it("a unit of that name from another writer → neither replaced nor removed", async () => {
     put(`etc/systemd/system/${UNIT_NAME}`, "[Service]\n");
-    await expect(installService(host, UNIT)).rejects.toThrow(/was not made by node-shim: move it away/);
+    await expect(installService(host, textsOf(UNIT))).rejects.toThrow(
+      /was not made by node-shim: move it away/,
+    );
     await expect(uninstallService(host)).rejects.toThrow(/was not made by node-shim: remove it yourself/);
     expect([readFileSync(path(), "utf8"), said]).toEqual(["[Service]\n", []]);
   });
@@ -135,13 +188,13 @@ describe("install-service and uninstall-service", () => {
       /only root can do that: sudo node-shim uninstall-service/,
     ],
   ])("%s → nothing is changed, and advice", async (_situation, change, install, uninstall) => {
-    await expect(installService({ ...host, ...change() }, UNIT)).rejects.toThrow(install);
+    await expect(installService({ ...host, ...change() }, textsOf(UNIT))).rejects.toThrow(install);
     await expect(uninstallService({ ...host, ...change() })).rejects.toThrow(uninstall);
     expect([existsSync(path()), said]).toEqual([false, []]);
   });
 
   it("systemd refuses → its message", async () => {
     const systemctl = () => Promise.reject(new Error("systemctl enable: Unit is masked."));
-    await expect(installService({ ...host, systemctl }, UNIT)).rejects.toThrow(/Unit is masked/);
+    await expect(installService({ ...host, systemctl }, textsOf(UNIT))).rejects.toThrow(/Unit is masked/);
   });
 });

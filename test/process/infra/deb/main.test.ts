@@ -14,7 +14,7 @@ import { dirname, join } from "node:path";
 import { generateKey } from "openpgp";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import shim from "../../../../node-shim/package.json" with { type: "json" };
-import { UNIT_NAME } from "../../../../node-shim/service/unit.ts";
+import { ASK_SERVICE_UNIT, ASK_SOCKET_UNIT, UNIT_NAME } from "../../../../node-shim/service/unit.ts";
 import { temporaryFolder } from "../../../e2e/local-cluster.ts";
 import { commandsBelow, withOwn } from "../../../house/page-commands.ts";
 import { buildPackages, CLI, CLI_DEB, DEB, npmEnvironment, TARBALL } from "./build-packages.ts";
@@ -24,9 +24,16 @@ import { canInstall, DpkgRoot, filesIn, hasDpkg } from "./dpkg-root.ts";
 const CLI_COMMANDS = ["rollcall", "kubectl-rollcall", "kubectl_complete-rollcall"];
 const SHARE = "usr/share/rollcall-node-shim";
 const UPGRADE = "rollcall-node-shim-upgrade";
-const UNITS = [UNIT_NAME, `${UPGRADE}-ask.service`, `${UPGRADE}.service`, `${UPGRADE}.timer`];
+const UNITS = [
+  UNIT_NAME,
+  ASK_SERVICE_UNIT,
+  `${UPGRADE}-ask.service`,
+  `${UPGRADE}.service`,
+  `${UPGRADE}.timer`,
+  ASK_SOCKET_UNIT,
+];
 /** The greatest exposure of each service by `systemd-analyze security`, times ten. */
-const EXPOSURE = [25, 20, 35];
+const EXPOSURE = [25, 25, 20, 35];
 
 const has = (program: string) => spawnSync(program, ["--version"]).error === undefined;
 const whyNoDeb = hasDpkg ? "" : " (skipped: dpkg-deb is not installed)";
@@ -132,6 +139,8 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
         "dist/THIRD-PARTY-NOTICES.txt",
         "dist/inventory.js",
         "dist/node-shim.cjs",
+        "dist/rollcall-ask.socket",
+        "dist/rollcall-ask@.service",
         "dist/rollcall-node-shim.service",
       ],
       400_000,
@@ -270,7 +279,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
 
   const noAnalyze = has("systemd-analyze") ? "" : " (skipped: systemd-analyze is not installed)";
   test.skipIf(noAnalyze !== "")(
-    `the units → systemd prints no complaint; the services' exposures are at most 2.5, 2.0 and 3.5${noAnalyze}`,
+    `the units → systemd prints no complaint; the services' exposures are at most 2.5, 2.5, 2.0 and 3.5${noAnalyze}`,
     () => {
       mkdirSync(join(folder.path, "units"));
       const paths = UNITS.map((name) => {
@@ -302,15 +311,17 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
 
   const why = canInstall ? "" : " (skipped: needs root, dpkg and deb-systemd-helper)";
   test.skipIf(!canInstall)(
-    `dpkg installs it → enabled, its timer off; again → a changed configuration stays; removed → it still does; purged → nothing${why}`,
+    `dpkg installs it → enabled, its timer and its socket off; again → a changed configuration stays; removed → it still does; purged → nothing${why}`,
     () => {
       const machine = new DpkgRoot(join(folder.path, "machine")).withPackages({ nodejs: "20.19.2+dfsg-1" });
       const at = (path: string) => join(machine.root, path);
       const before = filesIn(machine.root);
-      const timer = () =>
-        lstatSync(at(`etc/systemd/system/timers.target.wants/${UPGRADE}.timer`), { throwIfNoEntry: false });
+      const off = () =>
+        [`timers.target.wants/${UPGRADE}.timer`, `sockets.target.wants/${ASK_SOCKET_UNIT}`]
+          .map((link) => lstatSync(at(`etc/systemd/system/${link}`), { throwIfNoEntry: false }))
+          .find((found) => found !== undefined);
       expect(machine.dpkg("-i", deb)).toMatchObject({ status: 0 });
-      expect([machine.enabled(), timer()]).toEqual([true, undefined]);
+      expect([machine.enabled(), off()]).toEqual([true, undefined]);
       const config = at("etc/rollcall/kubelet.yaml");
       writeFileSync(config, `${readFileSync(config, "utf8")}maxPods: 7\n`);
       // The service and an administrator leave these files.
@@ -319,7 +330,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
       writeFileSync(at("etc/rollcall/join-token"), "rcj1_");
       expect(machine.dpkg("-i", deb)).toMatchObject({ status: 0 });
       expect(readFileSync(config, "utf8")).toContain("maxPods: 7");
-      expect([machine.enabled(), timer()]).toEqual([true, undefined]);
+      expect([machine.enabled(), off()]).toEqual([true, undefined]);
       expect(machine.dpkg("-r", "rollcall-node-shim")).toMatchObject({ status: 0 });
       expect(readFileSync(config, "utf8")).toContain("maxPods: 7");
       expect([at("var/lib/rollcall/key.json"), at(SHARE)].map((path) => existsSync(path))).toEqual([

@@ -8,6 +8,7 @@ import { ROOT, temporaryFolder } from "../../../e2e/local-cluster.ts";
 import { Machine, makeRelease, makeTools, type Outcome, sha256 } from "./release.ts";
 
 const UNIT = "rollcall-node-shim.service";
+const UNITS = ["rollcall-ask.socket", "rollcall-ask@.service", UNIT];
 const SCRIPT = join(ROOT, "infra/install/install.sh");
 /** The start of the command that install.sh prints as the next one. */
 const JOIN = "node-shim join --url https://rollcall.example.com --join-token-file /root/join-token ";
@@ -58,9 +59,9 @@ opt/rollcall-node-shim/RELEASE/bin/node-shim
 opt/rollcall-node-shim/RELEASE/etc/kubelet.yaml
 opt/rollcall-node-shim/RELEASE/etc/node-shim.env
 opt/rollcall-node-shim/RELEASE/man/node-shim.8.gz
-opt/rollcall-node-shim/RELEASE/systemd/${UNIT}
+${UNITS.map((unit) => `opt/rollcall-node-shim/RELEASE/systemd/${unit}`).join("\n")}
 usr/local/bin/node-shim
-usr/local/lib/systemd/system/${UNIT}
+${UNITS.map((unit) => `usr/local/lib/systemd/system/${unit}`).join("\n")}
 usr/local/share/man/man8/node-shim.8.gz`,
     );
     expect(inForce()).toMatch(/^rollcall-node-shim_1\.2\.3_amd64-[0-9a-f]{12}$/);
@@ -143,7 +144,11 @@ usr/local/share/man/man8/node-shim.8.gz`,
     expect(machine.install("--uninstall").stdout).toMatch(
       /key and enrolment \(.*\) stay: --purge removes them\n$/,
     );
-    expect(machine.calls()).toEqual([`systemctl disable --now --quiet ${UNIT}`, "systemctl daemon-reload"]);
+    expect(machine.calls()).toEqual([
+      "systemctl disable --now --quiet rollcall-ask.socket",
+      `systemctl disable --now --quiet ${UNIT}`,
+      "systemctl daemon-reload",
+    ]);
     expect(machine.files()).toEqual([
       "etc/rollcall/kubelet.yaml",
       "etc/rollcall/node-shim.env",
@@ -159,7 +164,7 @@ usr/local/share/man/man8/node-shim.8.gz`,
 
   const PROGRAM = [
     "usr/local/bin/node-shim",
-    `usr/local/lib/systemd/system/${UNIT}`,
+    ...UNITS.map((unit) => `usr/local/lib/systemd/system/${unit}`),
     "usr/local/share/man/man8/node-shim.8.gz",
     "opt/rollcall-node-shim",
   ];

@@ -31,7 +31,8 @@ export function makeRelease(folder: string, shim = "echo node-shim 1.2.3"): void
   const tree = join(folder, NAME);
   put(join(tree, "bin/node-shim"), `#!/bin/sh\n${shim}\n`, 0o755);
   put(join(tree, "man/node-shim.8.gz"), "");
-  put(join(tree, "systemd/rollcall-node-shim.service"), "[Service]\n");
+  for (const unit of ["rollcall-node-shim.service", "rollcall-ask@.service", "rollcall-ask.socket"])
+    put(join(tree, "systemd", unit), "[Service]\n");
   put(join(tree, "etc/kubelet.yaml"), "kind: KubeletConfiguration\n");
   put(join(tree, "etc/node-shim.env"), "# flags\n");
   execFileSync("tar", ["-czf", join(folder, `${NAME}.tar.gz`), "-C", folder, NAME]);

@@ -1,0 +1,144 @@
+// Tests on a Debian under systemd that rollcall-ask.socket answers questions: for root alone, as the machine's owner has
+// allowed it, in a sandbox that sees all file systems and changes none.
+import { execFileSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { ASK_SOCKET, ASK_SOCKET_UNIT } from "../../node-shim/service/unit.ts";
+import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
+import { bootDebian, type DebianMachine } from "./debian-machine.ts";
+import { eventually, temporaryFolder } from "./local-cluster.ts";
+
+/** The folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,nodejs trixie FOLDER. */
+const root = process.env["DEBIAN_ROOT"] ?? "";
+const packages = process.env["DEBIAN_PACKAGES"];
+const missing =
+  process.geteuid?.() !== 0
+    ? "needs root"
+    : existsSync(join(root, "usr/bin/node"))
+      ? null
+      : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv, dbus and nodejs";
+
+/** Connects to the unit as the shim does, sends the standard input, and prints what comes. */
+const CONNECT = `node -e '${[
+  `const socket = require("net").connect("${ASK_SOCKET}")`,
+  'socket.on("error", ({ code }) => console.log(code)).on("data", (data) => process.stdout.write(data))',
+  'socket.write(require("fs").readFileSync(0))',
+].join(";")}'`;
+const KEY = '{"d":"key of the machine"}';
+
+describe.skipIf(missing !== null)(`questions${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
+  let folder: ReturnType<typeof temporaryFolder>;
+  let machine: DebianMachine;
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    const built = packages ?? join(folder.path, "packages");
+    if (packages === undefined) await buildPackages(built, "all");
+    machine = await bootDebian(root, "asked");
+    sh("cat > /tmp/shim.deb", execFileSync("cat", [join(built, DEB)], { maxBuffer: 2 ** 30 }));
+    sh("dpkg -i /tmp/shim.deb");
+    expect(sh(`systemctl is-enabled ${ASK_SOCKET_UNIT} || true`)).toBe("disabled");
+    sh("useradd alice && mkdir -p -m 700 /home/alice && echo hers > /home/alice/app.log");
+    sh("chmod 600 /home/alice/app.log && chown -R alice: /home/alice");
+    sh(`mkdir -p -m 700 /var/lib/rollcall && echo '${KEY}' > /var/lib/rollcall/key.json`);
+    sh(
+      "echo NODE_SHIM_FLAGS=--questions=safe,logs,files --question-files=/home,/var/lib > /etc/rollcall/node-shim.env",
+    );
+    sh("node-shim install-service");
+  });
+  afterAll(async () => {
+    await machine?.stop();
+    folder.remove();
+  });
+
+  /** Runs a command on the machine and returns its standard output. Throws if the command fails. */
+  function sh(script: string, input?: string | Buffer): string {
+    const { code, stdout, stderr } = machine.sh(script, input);
+    if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
+    return stdout.trim();
+  }
+  const ask = (question: string) => machine.sh(`node-shim ask ${question}`);
+
+  it("install-service, with --questions in its environment → the socket listens, for root alone", () => {
+    expect(sh(`systemctl is-enabled ${ASK_SOCKET_UNIT} && systemctl is-active ${ASK_SOCKET_UNIT}`)).toBe(
+      "enabled\nactive",
+    );
+    expect(sh(`stat -c '%U %a' ${ASK_SOCKET}`)).toBe("root 600");
+    expect(sh(`setpriv --reuid alice --clear-groups ${CONNECT}`, "{}")).toBe("EACCES");
+  });
+
+  test.each<[question: string, text: RegExp]>([
+    ["disks", /^\/ +overlay .* rw$/m],
+    ["processes", /^ +1 +0 .* systemd$/m],
+    ["units", /^failed units:\n/],
+    [`units unit=${ASK_SOCKET_UNIT}`, /^ActiveState=active$/m],
+    [`logs unit=${ASK_SOCKET_UNIT}`, /systemd\[1\]: Listening on rollcall-ask\.socket/],
+    ["files path=/home/alice/app.log", /^hers\n$/],
+    ["folders path=/home", /^ *\d.* \/home\/alice$/m],
+    ["boots", /^up for \d+/],
+    ["hardware", /^\w+:/],
+  ])("%s → an answer from the unit", (question, text) => {
+    const { code, stdout, stderr } = ask(question);
+    expect({ code, stderr: stderr.replaceAll(/^node-shim: as the service does.*\n/gm, "") }).toEqual({
+      code: 0,
+      stderr: "",
+    });
+    expect(stdout).toMatch(text);
+  });
+
+  test.each<[situation: string, asked: string, refused: RegExp]>([
+    ["is off", '{"name":"commands","parameters":{}}', /"refused","fault":"commands is off/],
+    [
+      "brings its own switch",
+      '{"name":"units","parameters":{},"on":["units"]}',
+      /"refused","fault":"on: unknown/,
+    ],
+    ["is no JSON", "units", /"refused"/],
+    [
+      "asks for the key",
+      '{"name":"files","parameters":{"path":"/var/lib/rollcall/key.json"}}',
+      /"failed","fault":"[^"]*the shim's state folder is secret/,
+    ],
+  ])("a question to the unit that %s → refused by the unit itself", (_, asked, refused) => {
+    const answer = sh(CONNECT, `${asked}\n`);
+    expect(answer).toMatch(refused);
+    expect(answer).not.toContain("key of the machine");
+  });
+
+  it("a question that waits → a process with one capability, which can neither write nor read the key; its end leaves nothing", async () => {
+    // Without a line, the unit waits.
+    sh(`echo -n " " | ${CONNECT} > /dev/null 2>&1 & echo $! > /tmp/asker`);
+    const main = () => sh("systemctl show --value --property MainPID 'rollcall-ask@*'");
+    await eventually(async () => /^[1-9]\d*$/.test(main()));
+    const pid = main();
+    await eventually(async () => sh(`tr '\\0' ' ' < /proc/${pid}/cmdline`).includes("ask --serve"));
+    const confined = sh(`grep -E '^(CapEff|NoNewPrivs|Seccomp):' /proc/${pid}/status`);
+    expect(confined.replaceAll(/\s+/g, " ")).toBe("CapEff: 0000000000000004 NoNewPrivs: 1 Seccomp: 2");
+    const inside = (script: string) => machine.sh(`nsenter --target ${pid} --mount sh -c '${script}'`);
+    for (const path of [
+      "/etc/x",
+      "/var/x",
+      "/tmp/x",
+      "/run/x",
+      "/home/x",
+      "/root/x",
+      "/dev/shm/x",
+      "/proc/1/comm",
+    ])
+      expect([path, inside(`echo x > ${path}`).stderr]).toEqual([
+        path,
+        expect.stringContaining("Read-only file system"),
+      ]);
+    expect(inside("cat /var/lib/rollcall/key.json").stdout).toBe("");
+    sh("kill $(cat /tmp/asker)");
+    await eventually(async () => machine.sh(`test -e /proc/${pid}`).code !== 0);
+    expect(sh("systemctl list-units --all --no-legend 'rollcall-ask@*'")).toBe("");
+  });
+
+  it("uninstall-service → no socket, and a removed package leaves no unit", () => {
+    sh("node-shim uninstall-service");
+    expect(machine.sh(`test -e ${ASK_SOCKET}`).code).toBe(1);
+    sh("dpkg -P rollcall-node-shim");
+    expect(machine.sh("systemctl cat rollcall-ask.socket").code).not.toBe(0);
+  });
+});
