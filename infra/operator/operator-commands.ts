@@ -17,6 +17,7 @@ add prints the secret once and nothing else, so that you can redirect it into a 
 Examples:
   rollcall operators add alice --role admin --expires-in 90d > alice-secret
   rollcall operators add bob --role operator --expires-in 30d > bob-secret
+  rollcall operators add berlin --role operator -l site=berlin > berlin-secret
   rollcall operators add prometheus --role metrics --expires-in 365d
   rollcall operators revoke alice`;
 
@@ -31,6 +32,7 @@ const COLUMNS: readonly TableColumn<ListedOperator>[] = [
   },
   { head: "LAST USED", of: ({ lastUsedAt }) => lastUsedAt ?? "never", rank: 2 },
   { head: "EXPIRES", of: ({ expiresAt }) => expiresAt, rank: 1 },
+  { head: "SELECTOR", of: ({ selector }) => selector ?? "", rank: 1 },
   { head: "CREATED", of: ({ createdAt }) => createdAt, rank: 4 },
   { head: "BY", of: ({ createdBy }) => createdBy, rank: 3 },
 ];
@@ -69,6 +71,12 @@ export function operatorCommands(program: OperatorProgram): void {
     });
 }
 
+interface NewOperatorFlags {
+  role: string;
+  selector?: string;
+  expiresIn: number;
+}
+
 function addCommand(program: OperatorProgram, operators: Command): void {
   operators
     .command("add")
@@ -87,14 +95,28 @@ function addCommand(program: OperatorProgram, operators: Command): void {
         .argParser(positiveDuration)
         .default(90 * 86_400_000, "90d"),
     )
-    .action((name: string, { role, expiresIn }: { role: string; expiresIn: number }) =>
+    .option(
+      "-l, --selector <selector>",
+      "the operator's machines, as kubectl's -l: site=berlin; all machines if absent",
+    )
+    .action((name: string, { role, selector, expiresIn }: NewOperatorFlags) =>
       answer(
         program,
         {
           method: "POST",
           path: "/v1/operators",
-          body: { name, role, expiresInSeconds: Math.round(expiresIn / 1000) },
-          typed: { name: "NAME", role: "--role", expiresInSeconds: "--expires-in" },
+          body: {
+            name,
+            role,
+            ...(selector !== undefined && { selector }),
+            expiresInSeconds: Math.round(expiresIn / 1000),
+          },
+          typed: {
+            name: "NAME",
+            role: "--role",
+            selector: "--selector",
+            expiresInSeconds: "--expires-in",
+          },
         },
         shown(createdOperatorSchema, ({ secret }) => textOf(() => `${secret}\n`)),
       ),

@@ -1,8 +1,9 @@
 // Defines a filter of machines, and parses its terms. worker/fleet/machine-search.ts evaluates the filter.
 import { type LabelRequirement, parseLabelSelector } from "../kubernetes/label-selector.ts";
+import { isPlatformLabel } from "../kubernetes/labels.ts";
 import { labelKeyErrors } from "../kubernetes/validation.ts";
 import { type Phase, PHASES } from "../protocol/answers.ts";
-import { FILTER_LIMITS, LIMITS } from "../protocol/limits.ts";
+import { FILTER_LIMITS, LIMITS, OPERATOR_LIMITS } from "../protocol/limits.ts";
 import { failure, type Result, success } from "../result.ts";
 import { addressRange, type AddressRange, versionKey } from "./sort-keys.ts";
 import { FLEET_STATES, type FleetState, stateText } from "./state.ts";
@@ -142,6 +143,26 @@ function parseSelector(text: string): Result<LabelRequirement[]> {
   return requirements.value.length > FILTER_LIMITS.terms || values > FILTER_LIMITS.labelValues
     ? failure(`more than ${FILTER_LIMITS.terms} requirements, or ${FILTER_LIMITS.labelValues} values`)
     : requirements;
+}
+
+/** The label that the Worker gives to each Node of rollcall: a machine without a Node matches no operator's selector. */
+const NODE_OF_ROLLCALL: LabelRequirement = { key: "rollcall.dev/machine", operator: "exists", values: [] };
+
+/**
+ * Parses the selector of an operator's machines. Refuses a selector that matches all machines, and labels that a machine
+ * decides whatever its join token allows: the machine would choose its operators.
+ */
+export function parseOperatorSelector(text: string): Result<LabelRequirement[]> {
+  const parsed = parseSelector(text);
+  if (!parsed.ok) return parsed;
+  const { selectorTerms, selectorValues } = OPERATOR_LIMITS;
+  const values = parsed.value.reduce((sum, each) => sum + each.values.length, 0);
+  if (parsed.value.length === 0) return failure("must have a requirement, such as site=berlin");
+  if (parsed.value.length > selectorTerms || values > selectorValues)
+    return failure(`more than ${selectorTerms} requirements, or ${selectorValues} values`);
+  const own = parsed.value.find(({ key }) => isPlatformLabel(key));
+  if (own) return failure(`${own.key} is what the machine itself reports: take a label of the join tokens`);
+  return success([...parsed.value, NODE_OF_ROLLCALL]);
 }
 
 const parseText = (text: string): Result<string> => {

@@ -8,6 +8,10 @@ export const HOSTNAME_LABEL = "kubernetes.io/hostname";
 export const OWN_HOSTNAME_LABEL = "rollcall.dev/hostname";
 export const HOSTNAME_LABELS: readonly string[] = [HOSTNAME_LABEL, OWN_HOSTNAME_LABEL];
 
+/** Reports whether the label's value follows from the machine's platform, so that no join token limits it. */
+export const isPlatformLabel = (key: string): boolean =>
+  /^(?:(?:beta\.)?kubernetes\.io|rollcall\.dev)\/(?:os|arch)$/.test(key);
+
 /** The labels of upstream's kubeletapis.KubeletLabels, sorted. */
 const KUBELET_LABELS = [
   "beta.kubernetes.io/arch",

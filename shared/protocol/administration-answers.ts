@@ -7,6 +7,8 @@ const listedOperator = z.object({
   name: z.string(),
   /** `view`, `operator`, `admin` or `metrics`. */
   role: z.string(),
+  /** The label selector of the operator's machines; absent if the operator's role is for all machines. */
+  selector: z.optional(z.string()),
   /** `valid`, `expired` or `revoked`. */
   state: z.string(),
   createdAt: z.string(),

@@ -1,9 +1,10 @@
 // Defines the schemas of requests about operators, their sessions, rollouts, and actions on many machines.
 import * as z from "zod/mini";
+import { parseOperatorSelector } from "../fleet/search-filter.ts";
 import { filterShape } from "./fleet-api.ts";
 import { BULK_LIMITS, LIMITS, OPERATOR_LIMITS, ROLLOUT_LIMITS } from "./limits.ts";
 import { afterRow, pageLimit } from "./parameters.ts";
-import { labelSelector, within } from "./schema.ts";
+import { labelSelector, plainText, within } from "./schema.ts";
 
 /**
  * The roles of operators. `view` may read, `operator` may also ask machines questions, `admin` may also change, and
@@ -22,16 +23,28 @@ export const isAtLeast = (role: OperatorRole, least: ReadingRole): role is Readi
   INCREASING.findIndex((each) => each === role) >= INCREASING.indexOf(least);
 
 /** The body of POST /v1/operators. A name contains no space and no `@`, so that logs are unambiguous. */
-export const newOperatorSchema = z.strictObject({
-  name: z
-    .string()
-    .check(
-      z.maxLength(OPERATOR_LIMITS.nameLength),
-      z.regex(/^[a-z\d]([-._a-z\d]*[a-z\d])?$/, "must be lower case letters, digits, '-', '.' and '_'"),
-    ),
-  role: z.enum(OPERATOR_ROLES),
-  expiresInSeconds: z.int().check(z.minimum(1), z.maximum(OPERATOR_LIMITS.expiresInSeconds)),
-});
+export const newOperatorSchema = z
+  .strictObject({
+    name: z
+      .string()
+      .check(
+        z.maxLength(OPERATOR_LIMITS.nameLength),
+        z.regex(/^[a-z\d]([-._a-z\d]*[a-z\d])?$/, "must be lower case letters, digits, '-', '.' and '_'"),
+      ),
+    role: z.enum(OPERATOR_ROLES),
+    /** A label selector, as kubectl's -l: the operator sees only the machines that match. If absent, all machines. */
+    selector: z.optional(plainText(OPERATOR_LIMITS.selectorLength)),
+    expiresInSeconds: z.int().check(z.minimum(1), z.maximum(OPERATOR_LIMITS.expiresInSeconds)),
+  })
+  .check(
+    z.superRefine(({ role, selector }, context) => {
+      const fault = (message: string) => context.addIssue({ code: "custom", path: ["selector"], message });
+      if (selector === undefined) return;
+      const parsed = parseOperatorSelector(selector);
+      if (!parsed.ok) fault(parsed.error);
+      if (role === "metrics") fault("the metrics count all machines: the role metrics has no selector");
+    }),
+  );
 export type NewOperator = z.infer<typeof newOperatorSchema>;
 
 /** The query of GET /v1/revocations. */

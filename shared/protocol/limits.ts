@@ -144,6 +144,10 @@ export const OPERATOR_LIMITS = {
   /** The most seconds until an operator's secret expires: a year. */
   expiresInSeconds: 31_536_000,
   operators: 1000,
+  /** The most characters, requirements and values of the selector of an operator's machines. */
+  selectorLength: 256,
+  selectorTerms: 4,
+  selectorValues: 12,
 } as const;
 
 /** Limits of operators' sessions in browsers. */

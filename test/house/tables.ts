@@ -11,6 +11,7 @@ import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { EVENT_REASONS } from "../../shared/kubernetes/event-reasons.ts";
 import { inMachineWords, KUBELET_WORDS } from "../../shared/setters/machine-words.ts";
+import { CONFINEMENT, type Confinement } from "../../shared/protocol/confinement.ts";
 import { QUESTION_NAMES, type QuestionRow, QUESTIONS } from "../../shared/protocol/questions.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { CHECKS as IMPACT_CHECKS, UPGRADE_CHECKS } from "../../infra/impact/impact.ts";
@@ -59,11 +60,28 @@ const TABLES: Readonly<Record<string, Readonly<Record<string, () => string[][]>>
   "docs/kubelet-less.md": { neighbours, read },
   "docs/metrics.md": { metrics },
   "docs/operations.md": { alerts, "worker log": workerLog, "shim log": shimLog, sources },
+  "docs/operators-api.md": { confinement },
   "docs/questions.md": { questions },
   "docs/reporting.md": { events },
   "docs/rollcall.md": { commands: operatorCommands, commandFlags: operatorFlags, explanations, impact },
   "docs/shim.md": { checks, diagnoses, commands: shimCommands, commandFlags: shimFlags },
 };
+
+/** Lists the routes of operators by what an operator with a selector gets. */
+function confinement(): string[][] {
+  const routes = (of: Confinement) =>
+    Object.entries(CONFINEMENT).flatMap(([route, each]) => (each === of ? [`\`${route}\``] : []));
+  return [
+    ["requests", "an operator with a selector gets"],
+    [routes("list").join(", "), "a list of the machines that match"],
+    [
+      routes("machine").join(", "),
+      "if the machine matches, the answer; otherwise the answer `404 not-found`, as for an unknown machine",
+    ],
+    [routes("own").join(", "), "the answer, which has nothing about machines; a sign-in is refused"],
+    ["all others", "`403 forbidden` with the reason"],
+  ];
+}
 
 const configuration = resolveConfig(join(root, "README.md"));
 

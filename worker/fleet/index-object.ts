@@ -7,6 +7,7 @@ import type { FleetHistoryEntry, IndexState, VersionsAnswer } from "../../shared
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
 import type { OutageAnswer, OutageQuery, OutagesAnswer } from "../../shared/protocol/outages.ts";
+import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
 import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { currentMs, pause } from "../clock.ts";
@@ -36,6 +37,7 @@ import {
   MachineSearch,
   type MachineSearchRequest,
   type MachineStatus,
+  nameWithin,
   type SilentMachine,
   silentSince,
   statusesOf,
@@ -150,9 +152,17 @@ export class IndexObject extends StoredObject {
     return this.#search.page(request);
   }
 
+  /** Returns the names of the machines that match the selector, sorted. `among`: null for all machines. */
+  matching(selector: LabelRequirement[], among: string[] | null): string[] {
+    return this.#search.matching(selector, among);
+  }
+
   /** Returns the history of all machines, newest first. */
-  history(request: FleetHistoryRequest): FleetHistoryEntry[] {
-    return readFleetHistory(this.ctx.storage.sql, request);
+  history({
+    within,
+    ...request
+  }: FleetHistoryRequest & { within?: LabelRequirement[] }): FleetHistoryEntry[] {
+    return readFleetHistory(this.ctx.storage.sql, request, within && nameWithin(within));
   }
 
   /** Returns the samples for GET /metrics. `isEach`: with lines for each machine. */

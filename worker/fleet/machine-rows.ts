@@ -278,19 +278,22 @@ type Row = { id: number; at_ms: number; name: string; kind: HistoryKind; text: s
 export function readFleetHistory(
   sql: SqlStorage,
   { since, until, kind, name, text, before, limit }: FleetHistoryRequest,
+  among?: { sql: string; bindings: (string | number)[] }, // a condition on the lines' names; absent for all names
 ): FleetHistoryEntry[] {
   const rows = sql.exec<Row>(
     `SELECT id, at_ms, name, kind, text FROM history
-     WHERE (?1 IS NULL OR at_ms > ?1) AND (?2 IS NULL OR at_ms <= ?2)
-       AND (?3 IS NULL OR kind IN (SELECT value FROM json_each(?3))) AND (?4 IS NULL OR name = ?4)
-       AND (?5 IS NULL OR instr(lower(text), lower(?5)) > 0) AND id < ?6 ORDER BY id DESC LIMIT ?7`,
+     WHERE (?2 IS NULL OR at_ms > ?2) AND (?3 IS NULL OR at_ms <= ?3)
+       AND (?4 IS NULL OR kind IN (SELECT value FROM json_each(?4))) AND (?5 IS NULL OR name = ?5)
+       AND (?6 IS NULL OR instr(lower(text), lower(?6)) > 0) AND id < ?7 ${among ? `AND ${among.sql}` : ""}
+     ORDER BY id DESC LIMIT ?1`,
+    limit,
     since ?? null,
     until ?? null,
     kind ? JSON.stringify(kind) : null,
     name ?? null,
     text ?? null,
     before ?? Number.MAX_SAFE_INTEGER,
-    limit,
+    ...(among?.bindings ?? []),
   );
   return [...rows].map(({ at_ms, ...row }) => ({ ...row, at: new Date(at_ms).toISOString() }));
 }

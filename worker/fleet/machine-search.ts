@@ -16,7 +16,7 @@ import { HOSTNAME_LABELS } from "../../shared/kubernetes/labels.ts";
 import { type Phase, PHASES } from "../../shared/protocol/answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success, valueOr } from "../../shared/result.ts";
-import type { Row } from "../storage/query.ts";
+import { column, type Row } from "../storage/query.ts";
 import { EMPTY_SET, type MachineRows, SEARCH_COLUMNS, searchValues, SET_COLUMNS } from "./machine-rows.ts";
 
 /** A machine of the index, or a machine that waits for approval: its ID sorts right after the name that it requests. */
@@ -33,6 +33,8 @@ export interface SearchPosition {
 
 export interface MachineSearchRequest {
   filter: MachineFilter;
+  /** The selector of the operator's machines, which `filter` must have too; absent for all machines. */
+  within?: LabelRequirement[] | undefined;
   sort: { by: MachineSort; isDescending: boolean };
   limit: number;
   after: SearchPosition | null;
@@ -104,7 +106,7 @@ export class MachineSearch {
   page(request: MachineSearchRequest): Result<MachinePage> {
     const seq = this.#rows.seq();
     if (request.unlessSeq === seq) return success({ seq, found: null });
-    const near = this.#near(request.filter);
+    const near = this.#near(request.filter, request.within);
     if (!near.ok) return near;
     const source = sourceOf(request.others);
     const where = whereOf(request.filter, near.value);
@@ -126,10 +128,23 @@ export class MachineSearch {
     return success(this.#sql.exec<Row<MachineStatus>>(query, ...bindings).toArray());
   }
 
+  /** Returns the names of the machines that match the selector, sorted. `among`: null for all machines. */
+  matching(selector: LabelRequirement[], among: string[] | null): string[] {
+    const where = whereOf({ selector }, undefined);
+    const terms = [where.sql, among && "name IN (SELECT value FROM json_each(?))"];
+    const bindings = [...where.bindings, ...(among ? [JSON.stringify(among)] : [])];
+    return column<string>(
+      this.#sql,
+      `SELECT name FROM machines ${conditionsOf(terms)} ORDER BY name`,
+      ...bindings,
+    );
+  }
+
   /** Returns the range of addresses of the machine `beside` and its neighbours; undefined without `beside`. */
-  #near({ beside }: MachineFilter): Result<AddressRange | undefined> {
+  #near({ beside }: MachineFilter, within?: LabelRequirement[]): Result<AddressRange | undefined> {
     if (beside === undefined) return success(undefined);
-    const known = this.#rows.summary(beside);
+    const isOutside = within !== undefined && this.matching(within, [beside]).length === 0;
+    const known = isOutside ? null : this.#rows.summary(beside);
     if (!known) return failure("no machine has this name");
     const address = neighbourRange(known.address);
     return address ? success(address) : failure("the address from which this machine reports is not known");
@@ -164,14 +179,21 @@ export class MachineSearch {
     return { machines, next: null };
   }
 
-  #counts({ others }: MachineSearchRequest, source: Source, where: Condition) {
+  #counts({ others, within }: MachineSearchRequest, source: Source, where: Condition) {
+    if (within) {
+      const fleet = this.#countsWhere(INDEX, whereOf({ selector: within }, undefined));
+      return { matching: this.#countsWhere(source, where), fleet };
+    }
     const fleet = this.#rows.counts();
     for (const { summary } of others) fleet[summary.state] = (fleet[summary.state] ?? 0) + 1;
-    if (where.sql === "") return { matching: fleet, fleet };
-    const head = headOf([...source.tables, ...where.tables]);
-    const query = `${head.sql}SELECT state, COUNT(*) AS count FROM ${source.machines} ${conditionsOf([where.sql])} GROUP BY state`;
+    return { matching: where.sql === "" ? fleet : this.#countsWhere(source, where), fleet };
+  }
+
+  #countsWhere({ machines, tables }: Source, where: Condition): FleetCounts {
+    const head = headOf([...tables, ...where.tables]);
+    const query = `${head.sql}SELECT state, COUNT(*) AS count FROM ${machines} ${conditionsOf([where.sql])} GROUP BY state`;
     const rows = this.#sql.exec(query, ...head.bindings, ...where.bindings).raw<[FleetState, number]>();
-    return { matching: Object.fromEntries(rows) as FleetCounts, fleet };
+    return Object.fromEntries(rows);
   }
 }
 
@@ -205,6 +227,12 @@ interface Where {
 /** A condition, and the tables that it uses. */
 interface Condition extends Where {
   tables: Table[];
+}
+
+/** Returns a condition on the names of machines that match the selector. */
+export function nameWithin(selector: LabelRequirement[]): Where {
+  const { sql, bindings } = whereOf({ selector }, undefined);
+  return { sql: `name IN (SELECT name FROM machines WHERE ${sql})`, bindings };
 }
 
 /** Translates a filter to SQL, where `near` takes the place of `beside`. Each text is passed as a binding. */

@@ -22,7 +22,7 @@ import type {
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
 import { clusterObject, fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
-import { endFeeds } from "./operator-access.ts";
+import { endFeeds, matchingRows } from "./operator-access.ts";
 import { entryList, pagedList, type PageOfEntries, rowList } from "./lists.ts";
 import type { RowsPage } from "../storage/query.ts";
 import { serve } from "./route.ts";
@@ -66,7 +66,8 @@ serve(administrationRoutes, "GET /v1/settings", (c) =>
 );
 
 serve(administrationRoutes, "GET /v1/silent-nodes", async (c, { query }) => {
-  const nodes = (await fleetIndex(c.env).silentFor(query.days)).map(({ name, silentSinceMs }) => {
+  const silent = await matchingRows(c, await fleetIndex(c.env).silentFor(query.days));
+  const nodes = silent.map(({ name, silentSinceMs }) => {
     return { name, silentSince: new Date(silentSinceMs).toISOString() };
   });
   const removedAfterDays = removeSilentNodesDays(c.env);
@@ -114,8 +115,18 @@ serve(administrationRoutes, "DELETE /v1/tokens/{id}", async (c) => {
 });
 
 serve(administrationRoutes, "GET /v1/pending", (c, { query }) => {
-  const read = async (page: RowsPage) => registry(c.env).listPending(page);
   const keyOf = ({ askedAt, token, name }: PendingMachine) => `${Date.parse(askedAt)}.${token}.${name}`;
+  const read = async ({ after, limit }: RowsPage): Promise<PendingMachine[]> => {
+    const rows: PendingMachine[] = [];
+    // A page of the registry may have rows that the operator's selector does not match.
+    for (let from = after; ;) {
+      const found = await registry(c.env).listPending({ after: from, limit });
+      rows.push(...(await matchingRows(c, found)));
+      const last = found.length === limit && rows.length < limit ? found.at(-1) : undefined;
+      if (!last) return rows.slice(0, limit);
+      from = keyOf(last);
+    }
+  };
   return rowList<PendingMachine>(c, query, PENDING_COLUMNS, "pending", read, keyOf);
 });
 

@@ -24,12 +24,7 @@ import {
 import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { type Environment, fleetIndex, registry } from "../env.ts";
-import type {
-  FoundMachine,
-  MachinePage,
-  MachineSearchRequest,
-  SearchPosition,
-} from "../fleet/machine-search.ts";
+import type { MachinePage, MachineSearchRequest, SearchPosition } from "../fleet/machine-search.ts";
 import { chosenFields, machineColumns, pendingRow, shownMachine } from "../fleet/shown-machine.ts";
 import {
   cursorOfValues,
@@ -62,31 +57,40 @@ serve(fleetRoutes, "GET /v1/machines", async (c, { query }) => {
   const digest = await shortDigestOf(queryText(c, OF_ONE_PAGE));
   const after = positionOf(query.cursor ?? "", digest);
   if (query.cursor !== undefined && after === null) return refuseParameter("cursor", OF_ANOTHER_QUERY);
-  const others = (await registry(c.env).listPending({ limit: FEED_LIMITS.pending })).map((machine) =>
-    pendingRow(machine),
-  );
+  const within = c.var.operator.selector;
+  // A machine that waits for approval has no Node yet, so that no operator's selector matches it.
+  const pending = within ? [] : await registry(c.env).listPending({ limit: FEED_LIMITS.pending });
+  const others = pending.map((machine) => pendingRow(machine));
   const format = formatOf(c, query.format);
-  const tag = await shortDigestOf(VERSION, format, queryText(c, []), JSON.stringify(others));
+  const tag = await shortDigestOf(VERSION, format, queryText(c, []), JSON.stringify([others, within]));
   const unlessSeq = seqKnown(c.req.header("if-none-match"), tag);
-  const first = await askIndex(c.env, query, { after, others, unlessSeq, isCounted: format === "json" });
+  const first = await askIndex(c.env, query, {
+    within,
+    after,
+    others,
+    unlessSeq,
+    isCounted: format === "json",
+  });
   if (!first.ok) return refuseParameter("beside", first.error);
   const { seq, found } = first.value;
   const headers = { etag: tagOf(seq, tag), vary: "accept" };
   if (!found) return new Response(null, { status: 304, headers });
   if (format === "json") return c.json(pageOf(query, found, digest) satisfies MachinesAnswer, 200, headers);
-  const pages = machinePages(c.env, query, others, found);
+  const pages = machinePages(c.env, query, { within, others }, found);
   const columns = machineColumns(query.fields ?? MACHINE_FIELDS);
   return inLines(format, columns, pages, headers);
 });
 
 const OF_ANOTHER_QUERY = "expected the cursor of an answer to this very query";
 
-type Asked = Pick<MachineSearchRequest, "after" | "others" | "unlessSeq" | "isCounted">;
+type Asked = Pick<MachineSearchRequest, "within" | "after" | "others" | "unlessSeq" | "isCounted">;
 
 function askIndex(env: Environment, query: MachinesQuery, asked: Asked): Promise<Result<MachinePage>> {
   const { sort = { by: "name", isDescending: false }, limit } = query;
   const byDefault = asked.isCounted ? PAGE_LIMITS.entriesByDefault : ROWS_AT_ONCE;
-  return fleetIndex(env).machines({ filter: query, sort, limit: limit ?? byDefault, ...asked });
+  const { within = [] } = asked;
+  const filter = { ...query, ...(asked.within && { selector: [...(query.selector ?? []), ...within] }) };
+  return fleetIndex(env).machines({ filter, sort, limit: limit ?? byDefault, ...asked });
 }
 
 const shownIn = (query: MachinesQuery, found: Found) =>
@@ -106,11 +110,16 @@ function pageOf(query: MachinesQuery, found: Found, digest: string): MachinesAns
 }
 
 /** Yields the pages of all matching machines, or only the first page if the query has a limit. */
-async function* machinePages(env: Environment, query: MachinesQuery, others: FoundMachine[], first: Found) {
+async function* machinePages(
+  env: Environment,
+  query: MachinesQuery,
+  from: Pick<Asked, "within" | "others">,
+  first: Found,
+) {
   for (let found = first; ;) {
     yield shownIn(query, found);
     if (found.next === null || query.limit !== undefined) return;
-    const asked = { after: found.next, others, unlessSeq: null, isCounted: false };
+    const asked = { ...from, after: found.next, unlessSeq: null, isCounted: false };
     const next = await askIndex(env, query, asked);
     // If the machine in `beside` was removed, the answer must break off: a shortened list would look complete.
     if (!next.ok || !next.value.found) throw new Error(`the list cannot go on: ${JSON.stringify(next)}`);
@@ -125,7 +134,9 @@ serve(fleetRoutes, "GET /v1/nodes/{name}/summary", async (c) => {
 });
 
 serve(fleetRoutes, "GET /v1/history", async (c, { query }) => {
-  const read = (page: PageOfEntries) => fleetIndex(c.env).history({ ...query, ...page });
+  const { selector: within } = c.var.operator;
+  const read = (page: PageOfEntries) =>
+    fleetIndex(c.env).history({ ...query, ...page, ...(within && { within }) });
   const columns = ["id", "at", "name", "kind", "text"] as const;
   return entryList<FleetHistoryAnswer["entries"][number]>(c, query, columns, read);
 });

@@ -28,7 +28,7 @@ import type { Probed } from "../kube/probe.ts";
 import { payloadOf } from "../kube/token.ts";
 import { CONTENT_TYPES, exposition, formatFor, type Measured } from "../metrics/metrics.ts";
 import { isNewerState } from "../storage/migrations.ts";
-import { viewer } from "./operator-access.ts";
+import { matchingRows, viewer } from "./operator-access.ts";
 import { serve } from "./route.ts";
 import { type App, bearer } from "./responses.ts";
 
@@ -256,7 +256,8 @@ serve(
 
 serve(healthRoutes, "GET /v1/usage", async (c) => {
   const { answers, isComplete } = await askGateways(c.env, async (asked) => asked.usage());
-  return c.json({ machines: answers.flat(), isComplete } satisfies UsageAnswer);
+  const machines = await matchingRows(c, answers.flat());
+  return c.json({ machines, isComplete } satisfies UsageAnswer);
 });
 
 /** Returns the samples of all sources. A source that does not answer is reported as down. */

@@ -1,7 +1,10 @@
 // Checks who may use an operators' route, and reads and sets the session's cookie.
 import type { Context } from "hono";
 import { createMiddleware } from "hono/factory";
+import { parseOperatorSelector } from "../../shared/fleet/search-filter.ts";
 import { isAtLeast, type ReadingRole } from "../../shared/protocol/administration-api.ts";
+import { CONFINEMENT, type OperatorRoute } from "../../shared/protocol/confinement.ts";
+import { ROUTES } from "../../shared/protocol/routes.ts";
 import type { Result } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";
 import { fleetIndex, origins, registry } from "../env.ts";
@@ -62,15 +65,45 @@ export async function refuseRole(
 ): Promise<Response | null> {
   const mayNot = forbidden(operator, least, c.req.path);
   if (mayNot === null) return null;
-  await registry(c.env).noteRefusedChange({ who: operator.who, what: `${c.req.method} ${c.req.path}` });
+  await noteRefused(c, operator.who);
   return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
 }
+
+/** Returns the rows whose machines match the operator's selector; all rows if the operator has none. */
+export async function matchingRows<T extends { name: string }>(c: Context<App>, rows: T[]): Promise<T[]> {
+  const { selector } = c.var.operator;
+  if (!selector) return rows;
+  const names = new Set(await fleetIndex(c.env).matching(selector, null));
+  return rows.filter(({ name }) => names.has(name));
+}
+
+const noteRefused = (c: Context<App>, who: string) =>
+  registry(c.env).noteRefusedChange({ who, what: `${c.req.method} ${c.req.path}` });
 
 /** Returns what the role allows, for the refusal of a request; null if the role allows the request. */
 function forbidden({ role }: Operator, least: ReadingRole, path: string): string | null {
   if (role === "metrics") return path === "/metrics" ? null : "read /metrics, and nothing else";
   if (isAtLeast(role, least)) return null;
   return role === "view" ? "look, and change nothing" : "look and ask questions, and change nothing";
+}
+
+/**
+ * Refuses a request about machines that the operator's selector does not match; null if the request may be answered. A
+ * machine that does not match gets the same answer as a machine that does not exist.
+ */
+export async function refuseOutside(c: Context<App>, route: OperatorRoute): Promise<Response | null> {
+  const operator = c.get("operator") as Operator | undefined;
+  if (!operator?.selector) return null;
+  const confinement = CONFINEMENT[route];
+  if (confinement === "own" || confinement === "list") return null;
+  if (confinement === "machine") {
+    const name = c.req.param("name") ?? "";
+    if ((await fleetIndex(c.env).matching(operator.selector, [name])).length > 0) return null;
+  }
+  const { who } = operator;
+  if (ROUTES[route].who === "admin") await noteRefused(c, who);
+  if (confinement === "machine") return refuse("not-found");
+  return refuse("forbidden", { detail: `${who} has a selector, and this request concerns all machines.` });
 }
 
 const lookups = (c: Context<App>) => ({
@@ -81,10 +114,13 @@ const lookups = (c: Context<App>) => ({
 /** Returns the operator with this secret. Does not ask the registry for an address above the limit of failures. */
 async function operatorWith(c: Context<App>, sha256: string): Promise<Operator | null> {
   return keptFor(c, sha256, async () => {
-    const found = refuseEarly(c) ? null : await registry(c.env).useOperator(sha256);
+    const found = refuseEarly(c) ? null : await registry(c.env).useOperator(sha256, true);
     if (!found) return null;
-    const { name, role, expiresAtMs } = found;
-    return { operator: { who: `operator ${name}`, role }, untilMs: expiresAtMs };
+    const { name, role, selector: text, expiresAtMs } = found;
+    const selector = text === undefined ? null : parseOperatorSelector(text);
+    if (selector?.ok === false) return null;
+    const operator = { who: `operator ${name}`, role, ...(selector && { selector: selector.value }) };
+    return { operator, untilMs: expiresAtMs };
   });
 }
 

@@ -2,10 +2,11 @@
 // calls the handler. An unknown, wrong or repeated parameter is refused, with its name.
 import type { Context, Handler, Hono, MiddlewareHandler } from "hono";
 import * as z from "zod/mini";
+import type { OperatorRoute } from "../../shared/protocol/confinement.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { type RouteName, type RouteRules, ROUTES } from "../../shared/protocol/routes.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
-import { operatorFor, viewer } from "./operator-access.ts";
+import { operatorFor, refuseOutside, viewer } from "./operator-access.ts";
 import { type App, invalidBody, json, refuseParameter } from "./responses.ts";
 
 type Colons<Path extends string> = Path extends `${infer Before}{${infer Part}}${infer After}`
@@ -54,7 +55,7 @@ const ACCESS: Partial<Record<RouteRules["who"], MiddlewareHandler<App>>> = {
 };
 
 /** Registers a handler behind all checks. `access` replaces the role check; `before` runs before the body is read. */
-export function serve<Name extends RouteName>(
+export function serve<Name extends OperatorRoute>(
   app: Hono<App>,
   name: Name,
   handle: (c: RouteContext<Name>, asked: Asked<Name>) => Response | Promise<Response>,
@@ -66,6 +67,8 @@ export function serve<Name extends RouteName>(
   const { who, query: schema = noParameters, body: bodySchema }: RouteRules = ROUTES[name];
   const { access = ACCESS[who], before } = more;
   const handler = async (c: RouteContext<Name>) => {
+    const outside = await refuseOutside(c, name);
+    if (outside) return outside;
     const query = queryOf(c, schema);
     if (query instanceof Response) return query;
     const refused = await before?.(c);

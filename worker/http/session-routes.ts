@@ -70,7 +70,9 @@ async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<Sign
     return isCode(code) ? { code: await digestOf(code) } : refuseUnproven(c, "forbidden");
   const found = await operatorWithSecret(c, secret ?? "");
   if (!found.ok) return refuseOperator(c, found.error);
-  const { who, role } = found.value;
+  const { who, role, selector } = found.value;
+  if (selector)
+    return refuse("forbidden", { detail: `${who} has a selector, and the page shows all machines.` });
   const refused = await refuseRole(c, found.value, "view");
   // refuseRole has refused `metrics`, but the compiler does not know that.
   return (

@@ -10,6 +10,7 @@ import {
 } from "jose";
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { isSha256 } from "../../shared/deployment/secrets.ts";
+import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
 import type { OperatorRole } from "../../shared/protocol/administration-api.ts";
 import type { SessionAnswer } from "../../shared/protocol/administration-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
@@ -20,6 +21,8 @@ export interface Operator {
   /** The operator's name in the audit log. */
   who: string;
   role: OperatorRole;
+  /** The machines for which the role is; absent for all machines. */
+  selector?: LabelRequirement[];
   /** The session of the request; absent if another credential authenticated the request. */
   session?: { id: string; expiresAtMs: number };
 }

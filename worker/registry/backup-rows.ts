@@ -2,11 +2,11 @@
 // order. An import checks each row before anything is written. The schemas accept all rows of earlier versions.
 import * as z from "zod/mini";
 import { validateNodeName } from "../../shared/node/node-name.ts";
-import { OPERATOR_ROLES } from "../../shared/protocol/administration-api.ts";
 import type { BackupRows, BackupTable } from "../../shared/protocol/backup.ts";
 import { grantShape } from "../../shared/protocol/join-tokens.ts";
 import { receiverChangeSchema, receiverName } from "../../shared/protocol/receiver-api.ts";
 import { count, firstFault, within } from "../../shared/protocol/schema.ts";
+import { isStoredRole } from "./operators.ts";
 
 const text = z.string();
 /** Milliseconds since 1970, or null. */
@@ -59,8 +59,8 @@ export const BACKUP_ROWS = {
   }),
   operators: z.strictObject({
     name: text,
-    role: z.enum(OPERATOR_ROLES),
-    sha256: text.check(z.regex(/^[\w-]{43}$/)),
+    role: text.check(z.refine(isStoredRole, "not a role")),
+    sha256: text.check(z.regex(/^(selected )?[\w-]{43}$/)),
     created_at_ms: count,
     created_by: text,
     expires_at_ms: count,

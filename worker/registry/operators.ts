@@ -1,20 +1,35 @@
 // Stores operators with names: the SHA-256 of each secret, the role and the expiry.
+import { parseOperatorSelector } from "../../shared/fleet/search-filter.ts";
 import type { ListedOperator } from "../../shared/protocol/administration-answers.ts";
-import type { NewOperator, OperatorRole } from "../../shared/protocol/administration-api.ts";
+import {
+  type NewOperator,
+  OPERATOR_ROLES,
+  type OperatorRole,
+} from "../../shared/protocol/administration-api.ts";
 import { OPERATOR_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { cell, hasRow, type Row } from "../storage/query.ts";
+import { cell, hasRow } from "../storage/query.ts";
 import { AUDIT_KEPT_MS } from "./audit.ts";
 
 /** The largest error of an operator's stored last use. Each update of the stored time writes a row. */
 const USE_NOTED_EVERY_MS = 3600_000;
 
-type OperatorRow = Row<NamedOperator> & {
+type OperatorRow = {
+  name: string;
+  /** The role; for an operator with a selector a space and the selector follow. */
+  role: string;
+  expiresAtMs: number;
   createdAtMs: number;
   createdBy: string;
   usedAtMs: number | null;
   revokedAtMs: number | null;
 };
+/**
+ * The prefix of the stored hashes of operators with a selector. An earlier Worker would ignore the selector; with the
+ * prefix it does not find the operator, and refuses the secret.
+ */
+const SELECTED = "selected ";
+
 const COLUMNS = `name, role, created_at_ms AS createdAtMs, created_by AS createdBy, expires_at_ms AS expiresAtMs,
   used_at_ms AS usedAtMs, revoked_at_ms AS revokedAtMs`;
 
@@ -22,6 +37,8 @@ const COLUMNS = `name, role, created_at_ms AS createdAtMs, created_by AS created
 export interface NamedOperator {
   name: string;
   role: OperatorRole;
+  /** The label selector of the operator's machines; absent for all machines. */
+  selector?: string;
   expiresAtMs: number;
 }
 
@@ -38,7 +55,7 @@ export function createOperator(
   { request, sha256, createdBy }: OperatorToCreate,
   nowMs: number,
 ): Result<ListedOperator> {
-  const { name, role, expiresInSeconds } = request;
+  const { name, role, selector, expiresInSeconds } = request;
   sql.exec("DELETE FROM operators WHERE IFNULL(revoked_at_ms, expires_at_ms) < ?", nowMs - AUDIT_KEPT_MS);
   const valid = "SELECT 1 FROM operators WHERE name = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?";
   if (hasRow(sql, valid, name, nowMs))
@@ -49,8 +66,15 @@ export function createOperator(
     );
   const expiresAtMs = nowMs + expiresInSeconds * 1000;
   const insert = `INSERT OR REPLACE INTO operators VALUES (?, ?, ?, ?, ?, ?, NULL, NULL) RETURNING ${COLUMNS}`;
-  const row = sql.exec<OperatorRow>(insert, name, role, sha256, nowMs, createdBy, expiresAtMs).one();
+  const [stored, hash] = selector === undefined ? [role, sha256] : [`${role} ${selector}`, SELECTED + sha256];
+  const row = sql.exec<OperatorRow>(insert, name, stored, hash, nowMs, createdBy, expiresAtMs).one();
   return success(listed(row, nowMs));
+}
+
+/** Returns the audit log's record of a new operator, with the rights: `view of site=berlin, 3600 s`. */
+export function operatorRecord({ name, role, selector, expiresInSeconds }: NewOperator, who: string) {
+  const detail = `${role}${selector === undefined ? "" : ` of ${selector}`}, ${expiresInSeconds} s`;
+  return { who, what: "operator.create", target: name, detail } as const;
 }
 
 /** Returns the operators, sorted by name. */
@@ -65,16 +89,27 @@ export function revokeOperator(sql: SqlStorage, name: string, nowMs: number): Re
   return hasRow(sql, revoke, nowMs, name) ? success(null) : failure("no operator has this name");
 }
 
-/** Returns the operator with this secret, and records the use; null if the secret is unknown, revoked or expired. */
-export function useOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
-  const row = operatorRow(sql, sha256, nowMs);
+/**
+ * Returns the operator with this secret, and records the use; null if the secret is unknown, revoked or expired.
+ * `knowsSelectors`: true if the caller confines an operator with a selector; otherwise such operators are unknown.
+ */
+export function useOperator(
+  sql: SqlStorage,
+  { sha256, knowsSelectors }: { sha256: string; knowsSelectors: boolean },
+  nowMs: number,
+): NamedOperator | null {
+  const selected = knowsSelectors ? operatorRow(sql, SELECTED + sha256, nowMs) : undefined;
+  const row = selected ?? operatorRow(sql, sha256, nowMs);
   const sinceMs = nowMs - (row?.usedAtMs ?? 0);
   if (row && (sinceMs < 0 || sinceMs >= USE_NOTED_EVERY_MS))
     sql.exec("UPDATE operators SET used_at_ms = ? WHERE name = ?", nowMs, row.name);
   return named(row);
 }
 
-/** Returns the operator with this secret without recording a use; null if the secret is unknown, revoked or expired. */
+/**
+ * Returns the operator with this secret, if the operator has no selector, without recording a use; null if the secret is
+ * unknown, revoked or expired.
+ */
 export function findOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
   return named(operatorRow(sql, sha256, nowMs));
 }
@@ -85,15 +120,28 @@ function operatorRow(sql: SqlStorage, sha256: string, nowMs: number): OperatorRo
 }
 
 const named = (row: OperatorRow | undefined): NamedOperator | null =>
-  row ? { name: row.name, role: row.role, expiresAtMs: row.expiresAtMs } : null;
+  row ? { name: row.name, ...rightsOf(row), expiresAtMs: row.expiresAtMs } : null;
+
+/** Reports whether the text is a stored role: a role, and a space and a selector if the role is for some machines. */
+export function isStoredRole(text: string): boolean {
+  const { role, selector } = rightsOf({ role: text });
+  const isSound = selector === undefined || parseOperatorSelector(selector).ok;
+  return OPERATOR_ROLES.includes(role) && isSound;
+}
+
+function rightsOf(row: Pick<OperatorRow, "role">): Pick<NamedOperator, "role" | "selector"> {
+  const [, role = "", selector] = /^(\w+)(?: (.*))?$/.exec(row.role) ?? [];
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- as createOperator or an import stored it
+  return { role: role as OperatorRole, ...(selector !== undefined && { selector }) };
+}
 
 function listed(row: OperatorRow, nowMs: number): ListedOperator {
-  const { name, role, createdBy, usedAtMs, revokedAtMs } = row;
+  const { name, createdBy, usedAtMs, revokedAtMs } = row;
   const at = (ms: number) => new Date(ms).toISOString();
   const ended = row.expiresAtMs <= nowMs ? "expired" : "valid";
   return {
     name,
-    role,
+    ...rightsOf(row),
     state: revokedAtMs === null ? ended : "revoked",
     createdAt: at(row.createdAtMs),
     createdBy,

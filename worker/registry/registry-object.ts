@@ -52,6 +52,7 @@ import {
 import {
   createOperator,
   listOperators,
+  operatorRecord,
   type NamedOperator,
   revokeOperator,
   useOperator,
@@ -290,9 +291,7 @@ export class RegistryObject extends StoredObject {
   /** Creates an operator and returns the secret, this once: the registry stores only the secret's hash. */
   async createOperator(request: NewOperator, createdBy: string) {
     const { secret, sha256 } = await mintOperatorSecret();
-    const detail = `${request.role}, ${request.expiresInSeconds} s`;
-    const record = { who: createdBy, what: "operator.create", target: request.name, detail } as const;
-    const created = this.#changing(record, () =>
+    const created = this.#changing(operatorRecord(request, createdBy), () =>
       createOperator(this.#sql, { request, sha256, createdBy }, currentMs()),
     );
     return created.ok ? success({ ...created.value, secret }) : created;
@@ -309,9 +308,9 @@ export class RegistryObject extends StoredObject {
     );
   }
 
-  /** Returns the operator whose secret has this SHA-256; null if the secret is unknown, revoked or expired. */
-  useOperator(sha256: string): NamedOperator | null {
-    return useOperator(this.#sql, sha256, currentMs());
+  /** As useOperator of operators.ts. An isolate of an earlier version calls without `knowsSelectors`. */
+  useOperator(sha256: string, knowsSelectors = false): NamedOperator | null {
+    return useOperator(this.#sql, { sha256, knowsSelectors }, currentMs());
   }
 
   /** Starts a session for an operator who signs in. */

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import {
   isWordOfState,
   parseConditions,
+  parseOperatorSelector,
   parseSearchWords,
   parseTime,
   parseVersions,
@@ -33,6 +34,38 @@ describe("conditions", () => {
       expect(parseConditions(text).ok).toBe(false);
     },
   );
+});
+
+describe("an operator's selector", () => {
+  it.each([
+    ["site=berlin", ["site in berlin"]],
+    ["site!=berlin,!gpu", ["site notin berlin", "gpu absent "]],
+    ["a in (1,2,3,4,5,6,7,8,9,10,11,12)", ["a in 1 10 11 12 2 3 4 5 6 7 8 9"]],
+    ["a,b,c,d", ["a exists ", "b exists ", "c exists ", "d exists "]],
+  ])("%j → these requirements, and a Node of rollcall", (text, expected) => {
+    const parsed = parseOperatorSelector(text);
+    const terms = parsed.ok ? parsed.value : [];
+    const texts = terms.map(({ key, operator, values }) => `${key} ${operator} ${values.join(" ")}`);
+    expect(texts).toEqual([...expected, "rollcall.dev/machine exists "]);
+  });
+
+  it.each([
+    ["", "a requirement"],
+    ["  ", "a requirement"],
+    ["a b", "expected"],
+    ["a,b,c,d,e", "4 requirements"],
+    ["a in (1,2,3,4,5,6,7,8,9,10,11,12,13)", "12 values"],
+    ["site=berlin,kubernetes.io/arch=arm64", "the machine itself reports"],
+    ["kubernetes.io/os!=linux", "the machine itself reports"],
+    ["beta.kubernetes.io/arch", "the machine itself reports"],
+    ["!rollcall.dev/os", "the machine itself reports"],
+    ["rollcall.dev/arch=arm64", "the machine itself reports"],
+  ])("%j → refused: %s", (text, why) => {
+    expect(parseOperatorSelector(text)).toMatchObject({
+      ok: false,
+      error: expect.stringContaining(why) as string,
+    });
+  });
 });
 
 describe("versions", () => {

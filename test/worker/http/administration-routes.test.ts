@@ -151,15 +151,17 @@ describe("the registry's operators", () => {
           { request: request(name), sha256: `of ${name} ${nowMs}`, createdBy: "a test" },
           nowMs,
         );
+      const use = (sha256: string, nowMs: number) =>
+        useOperator(sql, { sha256, knowsSelectors: true }, nowMs);
       expect(make("a", 0).ok).toBe(true);
-      expect(useOperator(sql, "of a 0", 9999)).toEqual({ name: "a", role: "view", expiresAtMs: 10_000 });
-      expect(useOperator(sql, "of a 0", 10_000)).toBeNull();
+      expect(use("of a 0", 9999)).toEqual({ name: "a", role: "view", expiresAtMs: 10_000 });
+      expect(use("of a 0", 10_000)).toBeNull();
       expect(listOperators(sql, 10_000)).toMatchObject([{ state: "expired", lastUsedAt: null }]);
       expect(make("a", 10_000).ok).toBe(true);
       const hours = 3600_000;
       sql.exec("UPDATE operators SET expires_at_ms = ?", 9 * hours);
       const used = [hours, 2 * hours - 1, 2 * hours].map((nowMs) => {
-        useOperator(sql, "of a 10000", nowMs);
+        use("of a 10000", nowMs);
         return Date.parse(listOperators(sql, nowMs)[0]?.lastUsedAt ?? "");
       });
       expect(used).toEqual([hours, hours, 2 * hours]);
