@@ -130,6 +130,7 @@ function nodeOptions(command: Command): Command {
       "a provider ID that a machine may have: aws:///eu-west-1a/*; repeatable",
       collect,
     )
+    .option("--no-questions", "let no operator ask the machines questions, whatever their owners turn on")
     .option("--may-all", "let a machine set everything that no other --may flag of the command limits");
 }
 
@@ -177,6 +178,8 @@ interface TokenFlags {
   mayAddress?: string[];
   mayCloud?: string[];
   mayAll?: boolean;
+  /** false with --no-questions. */
+  questions?: boolean;
 }
 
 /** The flags that list what a machine may set. The single value "" is an empty list and allows nothing. */
@@ -194,6 +197,7 @@ export function tokenRequest(flags: TokenFlags): Partial<TokenRequest> {
     ...(taint && { taints: taint }),
     ...(role && { roles: patterns(role) }),
     mayAll: flags.mayAll === true,
+    ...(flags.questions === false && { mayBeAsked: false }),
     ...Object.fromEntries(MAY.flatMap((may) => (flags[may] ? [[may, patterns(flags[may])]] : []))),
   };
 }
@@ -227,6 +231,7 @@ export const TYPED = {
   mayAddress: "--may-address",
   mayCloud: "--may-cloud",
   mayAll: "--may-all",
+  mayBeAsked: "--no-questions",
 } satisfies Record<keyof TokenRequest, string>;
 
 const patterns = (texts: string[]) => texts.filter((text) => text !== "");

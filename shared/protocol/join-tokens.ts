@@ -77,6 +77,8 @@ export const grantShape = {
   mayAddress: z.optional(addressLimits),
   /** The provider IDs that machines may register with. If absent, all. */
   mayCloud: z.optional(providerIDs),
+  /** false if no operator may ask machines questions, whatever their owners have turned on. If absent, operators may. */
+  mayBeAsked: z.optional(z.boolean()),
 };
 
 const grantSchema = z.strictObject(grantShape);
@@ -85,6 +87,9 @@ export type Grant = z.infer<typeof grantSchema> & {
   /** true if DNS names need an ending in `mayAddress`. Absent in tokens of earlier versions, which allow all below the name. */
   exactNames?: boolean;
 };
+
+/** Reports whether operators may ask a machine with this grant questions. */
+export const mayBeAsked = (grant: Pick<Grant, "mayBeAsked">): boolean => grant.mayBeAsked !== false;
 
 export const tokenRequestSchema = z
   .strictObject({

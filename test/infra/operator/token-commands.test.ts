@@ -66,6 +66,8 @@ it("flags → a request that the Worker takes", () => {
   expect(wish).toEqual({ ...wanted, mayAll: false, mayLabel: ["a/*"], mayTaint: [] });
   expect(tokenRequestSchema.safeParse(wish).success).toBe(true);
   expect(tokenRequest({ ...FLAGS, mayAll: true })).toMatchObject({ mayAll: true });
+  expect(tokenRequest({ ...FLAGS, questions: false })).toMatchObject({ mayBeAsked: false });
+  expect(tokenRequest({ ...FLAGS, questions: true })).not.toHaveProperty("mayBeAsked");
 });
 
 test.each([

@@ -3,6 +3,7 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
+import { mayBeAsked } from "../../../shared/protocol/join-tokens.ts";
 import type { ListedToken, MintedToken } from "../../../shared/protocol/operator-answers.ts";
 import {
   enrolled,
@@ -113,6 +114,7 @@ describe("a token with labels and taints", () => {
     ["a rejoin token for a pattern", { rejoin: true, names: "a-*" }, "/names"],
     ["a rejoin token with two uses", { rejoin: true, names: "a", uses: 2 }, "/uses"],
     ["a field that is none", { label: {} }, "/label"],
+    ["a mayBeAsked that is none", { mayBeAsked: "no" }, "/mayBeAsked"],
     ["a mayAll that is none", { mayAll: "no" }, "/mayAll"],
     ["a range with * in it", { mayAddress: ["10.0.0.0/8", "10.*"] }, "/mayAddress/1"],
   ])("%s → 400 at the fault", async (_, wish, pointer) => {
@@ -133,6 +135,16 @@ describe("a token with labels and taints", () => {
     });
     const { id } = await minted({ roles: Array.from({ length: 8 }, (_, at) => `r${at}`) });
     expect(await listed(id)).toMatchObject({ roles: ["r0", "r1", "r2", "r3", "r4", "r5", "r6", "r7"] });
+  });
+
+  it.each([
+    [{ mayBeAsked: false }, false],
+    [{ mayBeAsked: true }, true],
+    [{}, true],
+  ])("with %j → operators may ask its machines: %s", async (wish, isAllowed) => {
+    const { id } = await minted(wish);
+    const token = (await listed(id))!;
+    expect([token, mayBeAsked(token)]).toEqual([expect.objectContaining(wish), isAllowed]);
   });
 
   it("64 keys, the longest provider ID → 201", async () => {
