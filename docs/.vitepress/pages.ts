@@ -53,6 +53,7 @@ export const GROUPS: readonly Group[] = [
       "maintenance",
       "metrics",
       "prometheus",
+      "kubectl-top",
       "upgrading-shims",
     ],
   },

@@ -1,5 +1,6 @@
 // Defines the objects of a cluster that the checks of rollcall impact read, and functions that several checks use.
 import type {
+  V1APIService,
   V1ConfigMap,
   V1CronJob,
   V1DaemonSet,
@@ -33,6 +34,7 @@ export interface ListedObjects {
   validatingWebhooks: V1ValidatingWebhookConfiguration[];
   mutatingWebhooks: V1MutatingWebhookConfiguration[];
   admissionPolicies: V1ValidatingAdmissionPolicy[];
+  apiServices: V1APIService[];
   persistentVolumes: V1PersistentVolume[];
 }
 
@@ -82,6 +84,7 @@ export const LISTS: Readonly<Record<keyof ListedObjects, string>> = {
   validatingWebhooks: `${ADMISSION}/validatingwebhookconfigurations`,
   mutatingWebhooks: `${ADMISSION}/mutatingwebhookconfigurations`,
   admissionPolicies: `${ADMISSION}/validatingadmissionpolicies`,
+  apiServices: "/apis/apiregistration.k8s.io/v1/apiservices",
   persistentVolumes: "/api/v1/persistentvolumes",
 };
 

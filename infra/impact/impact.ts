@@ -7,7 +7,7 @@ import { policies, webhooks } from "./checks/admission.ts";
 import { clusterAutoscaler, descheduler, karpenter, proportionalAutoscaler } from "./checks/autoscalers.ts";
 import { cloudController, copiesRegion } from "./checks/cloud.ts";
 import { schedulerThroughput, upgradePlans, versionSkew } from "./checks/control-plane.ts";
-import { kubeletService, metricsServer, nodeAlerts } from "./checks/monitoring.ts";
+import { kubectlTop, kubeletService, metricsServer, nodeAlerts } from "./checks/monitoring.ts";
 import { nodeAgents, nodeCidrs, routes, topologyHints } from "./checks/network.ts";
 import { movedSelectors, movedVolumes } from "./checks/upgrade.ts";
 import { daemonSets, strandedPods, topologySpread } from "./checks/workloads.ts";
@@ -119,6 +119,7 @@ export const CHECKS: readonly Check[] = [
   nodeAgents,
   kubeletService,
   metricsServer,
+  kubectlTop,
   nodeAlerts,
   webhooks,
   policies,

@@ -46,10 +46,10 @@ export const clusterFlags = ({ kubeconfig, kubeContext }: KubectlFlags): string[
 export const runKubectl: RunKubectl = (args, input) => spawnKubectl(args, input, REQUEST_MS);
 
 /** Runs kubectl and returns its stdout. The error is the last line of its stderr. */
-export type Kubectl = (args: readonly string[]) => Promise<Result<string>>;
+export type Kubectl = (args: readonly string[], input?: string) => Promise<Result<string>>;
 
-export const kubectl: Kubectl = async (args) => {
-  const { stdout, stderr, fault } = await spawnKubectl(args, "", COMMAND_MS);
+export const kubectl: Kubectl = async (args, input = "") => {
+  const { stdout, stderr, fault } = await spawnKubectl(args, input, COMMAND_MS);
   if (fault === null) return success(stdout);
   return failure(`kubectl: ${shownText(stderr.trimEnd().split("\n").at(-1) || fault)}`);
 };

@@ -19,6 +19,7 @@ import { topCommand } from "./fleet/top-command.ts";
 import { versionsCommand } from "./fleet/versions-command.ts";
 import { watchCommand } from "./fleet/watch-command.ts";
 import { impactCommand } from "./impact-command.ts";
+import { kubectlTopCommands } from "./kubectl-top-commands.ts";
 import { auditCommand, clusterCommand, historyCommand } from "./log-commands.ts";
 import { muteCommands } from "./mute-commands.ts";
 import { nodeCommands } from "./node-commands.ts";
@@ -92,6 +93,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   nodesCommand(program);
   nodeCommands(program);
   topCommand(program);
+  kubectlTopCommands(program);
   historyCommand(program);
   outagesCommand(program);
   versionsCommand(program);

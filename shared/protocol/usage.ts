@@ -64,6 +64,8 @@ const machineUsage = z.object({
   name: z.string(),
   /** The time at which the gateway received the last frame (RFC 3339). */
   at: z.string(),
+  /** The time between the last two frames; null after only one. Absent: the Worker is of an earlier version. */
+  windowSeconds: z.nullish(z.number()),
   /** The average number of CPUs in use between the last two frames; null after only one frame, as each rate below. */
   cpuUsed: shown,
   cpus: shown,
@@ -98,6 +100,7 @@ export function shownUsage(last: Usage, before: Usage | null): Omit<MachineUsage
   const rate = (name: UsageName) => ratePerSecond(name, last, before);
   const { cpus, load1, load5, load15, memoryWorkingSetBytes, memoryCapacityBytes, temperatureCelsius } = last;
   return {
+    windowSeconds: windowOf(last, before),
     cpuUsed: rate("cpuSecondsTotal"),
     cpus,
     load1,
@@ -118,11 +121,19 @@ export function shownUsage(last: Usage, before: Usage | null): Omit<MachineUsage
 
 /** Returns a total's increase for each second; null if the total is unknown, or began again, as after a boot. */
 function ratePerSecond(name: UsageName, last: Usage, before: Usage | null): number | null {
-  const seconds = differenceOf("uptimeSeconds", last, before);
+  const seconds = windowOf(last, before);
   const increase = differenceOf(name, last, before);
-  if (seconds === null || increase === null || seconds <= 0 || increase < 0) return null;
-  return Math.round((1000 * increase) / seconds) / 1000;
+  if (seconds === null || increase === null || increase < 0) return null;
+  return toThousandths(increase / seconds);
 }
+
+/** Returns the time between two frames; null without a frame before, or if the machine's time began again. */
+function windowOf(last: Usage, before: Usage | null): number | null {
+  const seconds = differenceOf("uptimeSeconds", last, before);
+  return seconds === null || seconds <= 0 ? null : toThousandths(seconds);
+}
+
+const toThousandths = (value: number) => Math.round(1000 * value) / 1000;
 
 function differenceOf(name: UsageName, last: Usage, before: Usage | null): number | null {
   const [later, earlier] = [last[name], before?.[name] ?? null];

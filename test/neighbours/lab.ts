@@ -6,7 +6,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { writeKubeconfig } from "../../infra/local/kubernetes.ts";
 import { startProgram, stopProgram } from "../infra/local/started-apiserver.ts";
-import { type Controllers, RunningServer } from "../cluster/running-server.ts";
+import { type Controllers, RunningServer, type ServerAddress } from "../cluster/running-server.ts";
+import { type FrontProxy, makeFrontProxy } from "./front-proxy.ts";
 import { Heartbeats } from "./heartbeats.ts";
 import { type Kube, kubeOf, LEASES, NODES, PODS, SERVICES, until } from "./kube.ts";
 
@@ -34,6 +35,9 @@ export class Lab {
   /** Renews the leases of the experiment's Nodes. */
   readonly heartbeats: Heartbeats;
   readonly kubeconfig: string;
+  readonly address: ServerAddress;
+  /** Makes client certificates of the authority to which the apiserver's own belongs. */
+  readonly frontProxy: FrontProxy;
   /** The folder for the files of an experiment. */
   readonly folder: string;
   readonly #server: RunningServer;
@@ -41,18 +45,21 @@ export class Lab {
   #acts: Promise<void>[] = [];
   readonly #programs = new Map<string, ChildProcess>();
 
-  private constructor(folder: string, server: RunningServer, kube: Kube) {
+  private constructor(folder: string, server: RunningServer, address: ServerAddress, frontProxy: FrontProxy) {
     this.folder = folder;
     this.#server = server;
-    this.kube = kube;
-    this.heartbeats = new Heartbeats(kube);
+    this.address = address;
+    this.frontProxy = frontProxy;
+    this.kube = kubeOf(address);
+    this.heartbeats = new Heartbeats(this.kube);
     this.kubeconfig = join(folder, "kubeconfig");
   }
 
   /** Starts etcd and kube-apiserver. Both end with `close`, or with this process. */
   static async start(): Promise<Lab> {
     const folder = mkdtempSync(join(tmpdir(), "rollcall-neighbours-"));
-    const server = new RunningServer({ dir: join(folder, "cluster"), assets });
+    const frontProxy = await makeFrontProxy(join(folder, "front-proxy"));
+    const server = new RunningServer({ dir: join(folder, "cluster"), assets, flags: frontProxy.flags });
     const kill = () => {
       server.kill();
       rmSync(folder, { recursive: true, force: true });
@@ -61,7 +68,7 @@ export class Lab {
     // Without a handler a signal ends the process without the event "exit", so that the programs would stay.
     for (const signal of SIGNALS) process.once(signal, () => process.exit(1));
     const address = await server.start();
-    const lab = new Lab(folder, server, kubeOf(address));
+    const lab = new Lab(folder, server, address, frontProxy);
     process.once("exit", () => lab.#programs.forEach((program) => program.kill("SIGKILL")));
     const ca = readFileSync(address.caFile, "utf8");
     writeKubeconfig(lab.kubeconfig, address.url, ca, address.adminToken);
@@ -80,6 +87,12 @@ export class Lab {
     const child = startProgram({ program, args }, log);
     this.#programs.set(name, child);
     return log;
+  }
+
+  /** Stops one program of the experiment. */
+  async stop(name: string): Promise<void> {
+    const program = this.#programs.get(name);
+    if (program) await stopProgram(program);
   }
 
   startScheduler(): void {

@@ -25,19 +25,10 @@ export const metricsServerExperiment: Experiment = {
 };
 
 async function measure(lab: Lab, fleet: Fleet) {
-  const kubelet = createServer((_, response) => {
-    response.end("node_cpu_usage_seconds_total 4.7\nnode_memory_working_set_bytes 5e+08\n");
-  });
-  await new Promise<void>((resolve) => void kubelet.listen(0, "127.0.1.1", resolve));
-  const { port } = kubelet.address() as AddressInfo;
-  const workers = workersIn(["zone-a", "zone-b", "zone-c"], WORKERS);
+  const closeKubelet = await startReadWorkers(lab, WORKERS);
   try {
-    await startWorkers(
-      lab,
-      workers.map((worker) => ({ ...worker, address: "127.0.1.1", port })),
-    );
     await join(lab, fleet, OUR_ADDRESS);
-    const log = await startMetricsServer(lab);
+    const { log } = await startMetricsServer(lab);
     const [round = "", nodes = "0"] = await until(
       ROUND_WITHIN_MS,
       "metrics-server has ended a round",
@@ -52,19 +43,36 @@ async function measure(lab: Lab, fleet: Fleet) {
       "failed-scrapes": { verdict: `${failed}` },
     };
   } finally {
-    kubelet.close();
-    kubelet.closeAllConnections();
+    closeKubelet();
   }
 }
 
-/** Starts metrics-server. Returns the path of its log. */
-async function startMetricsServer(lab: Lab): Promise<string> {
+/** Starts workers whose kubelets report that they use half a CPU and 500 MB. Returns a function that ends the kubelets. */
+export async function startReadWorkers(lab: Lab, count: number): Promise<() => void> {
+  const kubelet = createServer((_, response) => {
+    const cpuSeconds = performance.now() / 2000;
+    response.end(`node_cpu_usage_seconds_total ${cpuSeconds}\nnode_memory_working_set_bytes 5e+08\n`);
+  });
+  await new Promise<void>((resolve) => void kubelet.listen(0, "127.0.1.1", resolve));
+  const { port } = kubelet.address() as AddressInfo;
+  const workers = workersIn(["zone-a", "zone-b", "zone-c"], count);
+  await startWorkers(
+    lab,
+    workers.map((worker) => ({ ...worker, address: "127.0.1.1", port })),
+  );
+  return () => {
+    kubelet.close();
+    kubelet.closeAllConnections();
+  };
+}
+
+/** Starts metrics-server. Returns its port and the path of its log. */
+export async function startMetricsServer(lab: Lab): Promise<{ port: number; log: string }> {
   const port = await freePort();
-  return lab.run("metrics-server", programOf("metrics-server"), [
+  const log = lab.run("metrics-server", programOf("metrics-server"), [
     `--kubeconfig=${lab.kubeconfig}`,
     `--authentication-kubeconfig=${lab.kubeconfig}`,
     `--authorization-kubeconfig=${lab.kubeconfig}`,
-    "--authentication-skip-lookup",
     "--bind-address=127.0.0.1",
     `--secure-port=${port}`,
     `--cert-dir=${joinPath(lab.folder, "metrics-server")}`,
@@ -75,4 +83,5 @@ async function startMetricsServer(lab: Lab): Promise<string> {
     "--deprecated-kubelet-completely-insecure",
     "--v=1",
   ]);
+  return { port, log };
 }

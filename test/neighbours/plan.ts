@@ -4,6 +4,7 @@ import { controllersExperiment } from "./controllers.ts";
 import { deschedulerExperiment } from "./descheduler.ts";
 import type { Fleet } from "./fleet.ts";
 import { hintsExperiment } from "./hints.ts";
+import { kubectlTopExperiment } from "./kubectl-top.ts";
 import { karpenterExperiment } from "./karpenter.ts";
 import { metricsServerExperiment } from "./metrics-server.ts";
 import { cutOffExperiment, deadKubeletExperiment } from "./node-lifecycle.ts";
@@ -19,6 +20,7 @@ export const EXPERIMENTS = {
   hints: hintsExperiment,
   rules: rulesExperiment,
   "metrics-server": metricsServerExperiment,
+  "kubectl-top": kubectlTopExperiment,
   descheduler: deschedulerExperiment,
   karpenter: karpenterExperiment,
 } satisfies Record<string, Experiment>;

@@ -221,6 +221,15 @@ export const ROWS = {
     remedy: "none: metrics-server reads all Nodes",
     limit: "`metrics-server --node-selector='!rollcall.dev/machine'`",
   },
+  "top-nodes": {
+    program: METRICS_SERVER,
+    situation: "workers with values in `kubectl top nodes`, after `rollcall kubectl-top on`",
+    states: ["ready"],
+    without: "3 of 3",
+    ours: "3 of 3",
+    controls: [],
+    remedy: "none needed: the adapter passes on what it does not answer; it is off by default",
+  },
   "low-utilization": {
     program: DESCHEDULER,
     situation:

@@ -2,6 +2,7 @@
 import { type ClusterObjects, objectName } from "../cluster-objects.ts";
 import { type Check } from "../finding.ts";
 import { programsNamed } from "../programs.ts";
+import { isAdapter } from "../../kubectl-top/switch.ts";
 import { selects, UNSCHEDULABLE } from "./autoscalers.ts";
 
 export const kubeletService: Check = {
@@ -50,6 +51,29 @@ export const metricsServer: Check = {
         consequence: `It scrapes ${machines} more kubelets that do not exist: each fails, and its log has a line for it.`,
         remedy: "Set --node-selector=!rollcall.dev/machine for it.",
         link: "https://github.com/kubernetes-sigs/metrics-server/issues/1179",
+      })),
+};
+
+export const kubectlTop: Check = {
+  name: "kubectl-top",
+  reads: "the APIService of the metrics that kubectl top and autoscalers read",
+  follows: "`kubectl top nodes` shows no values for machines; or these metrics pass rollcall's adapter",
+  find: ({ apiServices }, { machines }) =>
+    apiServices
+      .filter(({ metadata, spec }) => metadata?.name === "v1beta1.metrics.k8s.io" && spec?.service)
+      .map(({ spec }) => ({
+        severity: "note",
+        object: "APIService v1beta1.metrics.k8s.io",
+        ...(isAdapter(spec ?? {})
+          ? {
+              consequence:
+                "Metrics of Nodes and pods pass rollcall's adapter, also those of autoscalers. Without its pods they are missing.",
+              remedy: "To let the apiserver ask metrics-server again: rollcall kubectl-top off",
+            }
+          : {
+              consequence: `kubectl top nodes shows <unknown> for ${machines} more Nodes.`,
+              remedy: "Use rollcall top nodes, or the adapter (docs/kubectl-top.md): rollcall kubectl-top on",
+            }),
       })),
 };
 

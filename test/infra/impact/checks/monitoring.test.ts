@@ -1,6 +1,11 @@
 // Tests the findings about scrapes of kubelets that do not exist, and about alerts on silent machines.
 import { expect, test } from "vitest";
-import { kubeletService, metricsServer, nodeAlerts } from "../../../../infra/impact/checks/monitoring.ts";
+import {
+  kubeletService,
+  kubectlTop,
+  metricsServer,
+  nodeAlerts,
+} from "../../../../infra/impact/checks/monitoring.ts";
 import { found, program, textOf } from "../made-up-cluster.ts";
 
 const SERVICE = "--kubelet-service=kube-system/prom-kubelet";
@@ -52,4 +57,25 @@ test.each<[situation: string, objects: Parameters<typeof found>[1], says: RegExp
   ["has no groups", { prometheusRules: [{ metadata: { name: "empty" }, spec: {} }] }, /^$/],
 ])("a rule that %s → %#", (_, objects, says) => {
   expect(textOf(nodeAlerts, objects)).toMatch(says);
+});
+
+const apiService = (service: { name: string; namespace: string }) => ({
+  apiServices: [{ metadata: { name: "v1beta1.metrics.k8s.io" }, spec: { service, ...PRIORITIES } }],
+});
+const PRIORITIES = { groupPriorityMinimum: 100, versionPriority: 100 };
+
+test.each<[situation: string, objects: Parameters<typeof textOf>[1], text: RegExp]>([
+  [
+    "metrics-server",
+    apiService({ name: "metrics-server", namespace: "kube-system" }),
+    /^kubectl top nodes shows <unknown> for 300 more Nodes.*rollcall kubectl-top on$/,
+  ],
+  [
+    "the adapter",
+    apiService({ name: "kubectl-top", namespace: "rollcall-top" }),
+    /rollcall kubectl-top off$/,
+  ],
+  ["no metrics", {}, /^$/],
+])("kubectl top of %s", (_, objects, text) => {
+  expect(textOf(kubectlTop, objects)).toMatch(text);
 });
