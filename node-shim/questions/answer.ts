@@ -8,6 +8,7 @@ import { firstFault } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
+import { diagnosis } from "./diagnosis.ts";
 import { disks, folders } from "./disks.ts";
 import { files } from "./files.ts";
 import { logs } from "./journal.ts";
@@ -20,6 +21,7 @@ import type { QuestionHost, Source } from "./source.ts";
 import { units } from "./units.ts";
 
 const SOURCES: { readonly [Name in QuestionName]: Source<ParametersOf<Name>> } = {
+  diagnosis,
   logs,
   "container-logs": containerLogs,
   files,

@@ -27,18 +27,33 @@ export const disks: Source<ParametersOf<"disks">> = async function* (_, asking) 
   yield* deviceLines(asking);
 };
 
-async function fileSystemLines(asking: Asking): Promise<Iterable<string>> {
+interface FileSystem {
+  mount: Mount;
+  /** The numbers of statfs(2): block size; blocks: all, free, free for users; inodes: all, free. Or why they are unknown. */
+  size: number[] | string;
+}
+
+/** Returns the file systems that may have a size, in the order of their mounts. */
+export async function fileSystems(asking: Asking): Promise<FileSystem[]> {
   const { root, cut } = asking;
   // Of several mounts of one point, the last one covers the others.
   const last = new Map(machineMounts(root).map((mount) => [mount.point, mount])).values();
   const all = [...last].filter(({ type }) => !WITHOUT_SIZE.has(type));
   if (all.length > MOUNTS) cut();
-  const rows: (string[] | null)[] = [];
+  const found: FileSystem[] = [];
   const left = [...all.slice(0, MOUNTS).entries()];
   const work = async () => {
-    for (let next = left.shift(); next; next = left.shift()) rows[next[0]] = await mountRow(next[1], asking);
+    for (let next = left.shift(); next; next = left.shift()) {
+      const [at, mount] = next;
+      found[at] = { mount, size: await sizeOf(mount.point, asking) };
+    }
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
+  return found;
+}
+
+async function fileSystemLines(asking: Asking): Promise<Iterable<string>> {
+  const rows = (await fileSystems(asking)).map(mountRow);
   const head = ["MOUNT", "TYPE", "DEVICE", "SIZE", "FREE", "USED", "INODES", "OPTIONS"];
   return table([head, ...rows.flatMap((row) => (row === null ? [] : [row]))]);
 }
@@ -50,10 +65,9 @@ function machineMounts(root: string): Mount[] {
 }
 
 /** Returns a mount's row; null for a file system that has no size. */
-async function mountRow(mount: Mount, asking: Asking): Promise<string[] | null> {
+function mountRow({ mount, size }: FileSystem): string[] | null {
   const { point, type, source, isReadOnly } = mount;
   const mode = isReadOnly ? "ro" : "rw";
-  const size = await sizeOf(point, asking);
   if (typeof size === "string") return [point, type, source, "", "", "", "", `${mode} (${size})`];
   const [blockBytes = 0, blocks = 0, free = 0, available = 0, files = 0, filesFree = 0] = size;
   if (blocks === 0) return null;

@@ -38,19 +38,11 @@ async function* processLines(
   withArguments: boolean,
 ): AsyncGenerator<string> {
   yield* pressureLines(root);
-  const before = new Map(usages(root).map((usage) => [usage.pid, usage]));
-  const startedMs = monotonicMs();
-  await pause(SAMPLE_MS);
-  const now = usages(root);
-  const seconds = (monotonicMs() - startedMs) / 1000;
-  const rows = now.map((usage) => {
-    const { cpu, diskBytes } = before.get(usage.pid) ?? usage;
-    return { ...usage, cpu: (usage.cpu - cpu) / seconds, diskBytes: (usage.diskBytes - diskBytes) / seconds };
-  });
+  const rows = await rates(root);
   const value = { cpu: "cpu", memory: "memoryBytes", disk: "diskBytes" } as const;
   const order = value[by];
   rows.sort((a, b) => (b[order] || 0) - (a[order] || 0));
-  yield `${now.length} processes; those with the most ${by}:`;
+  yield `${rows.length} processes; those with the most ${by}:`;
   yield* table([
     ["PID", "USER", "CPU", "MEMORY", "DISK/s", "STATE", withArguments ? "COMMAND" : "NAME"],
     ...rows
@@ -67,16 +59,34 @@ async function* processLines(
   ]);
 }
 
+/** A process with what it uses in a second: CPU time in seconds, and bytes of disks. */
+export type Rate = Usage;
+
+/** Measures all processes for a second. */
+export async function rates(root: string): Promise<Rate[]> {
+  const before = new Map(usages(root).map((usage) => [usage.pid, usage]));
+  const startedMs = monotonicMs();
+  await pause(SAMPLE_MS);
+  const seconds = (monotonicMs() - startedMs) / 1000;
+  return usages(root).map((usage) => {
+    const { cpu, diskBytes } = before.get(usage.pid) ?? usage;
+    return { ...usage, cpu: (usage.cpu - cpu) / seconds, diskBytes: (usage.diskBytes - diskBytes) / seconds };
+  });
+}
+
+/** Returns a field of /proc/meminfo in bytes; 0 if the kernel has no such field. */
+export function memoryBytes(root: string): (name: string) => number {
+  const text = valueOr(readKernelFile(root, "/proc/meminfo"), "");
+  const fields = [...text.matchAll(/^(\w+):\s+(\d+) kB$/gm)];
+  const bytes = new Map(fields.map(([, name, kib]) => [name, Number(kib) * 1024]));
+  return (name) => bytes.get(name) ?? 0;
+}
+
 /** Yields load, memory, and the pressure (PSI) of kernels that measure it. */
 export function* pressureLines(root: string): Generator<string> {
   const read = (path: string) => valueOr(readKernelFile(root, path), "").trim();
-  const meminfo = new Map(
-    [...read("/proc/meminfo").matchAll(/^(\w+):\s+(\d+) kB$/gm)].map(([, name, kib]) => [
-      name,
-      Number(kib) * 1024,
-    ]),
-  );
-  const memory = (name: string) => bytesText(meminfo.get(name) ?? 0);
+  const bytesOf = memoryBytes(root);
+  const memory = (name: string) => bytesText(bytesOf(name));
   yield `load: ${read("/proc/loadavg").split(" ").slice(0, 3).join(" ")}`;
   yield `memory: ${memory("MemAvailable")} of ${memory("MemTotal")} available; swap: ${memory("SwapFree")} of ${memory("SwapTotal")} free`;
   for (const kind of ["cpu", "memory", "io"])

@@ -1,8 +1,10 @@
 // Answers questions about containers: over CRI, or by docker with --container-runtime docker.
+import { existsSync } from "node:fs";
 import { readlink } from "node:fs/promises";
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { bytesText, table, timeText } from "./table.ts";
 import { monotonicMs } from "../base/clock.ts";
+import { faultOf } from "../base/fault.ts";
 import { CRI } from "../sources/cri/runtime-client.ts";
 import { grpcClient, type Method } from "../wire/grpc/client.ts";
 import type { ProtoInput, ProtoMessage, Schema } from "../wire/grpc/schema.ts";
@@ -174,6 +176,25 @@ async function* withRuntime<T>(
     }
   }
   throw new Error(`no container runtime: ${faults.join("; ") || "none is configured"}`);
+}
+
+/** Returns why the container runtime does not answer; null if it answers, or none is on this machine. */
+export async function runtimeFault(asking: Asking): Promise<string | null> {
+  const { isDocker, sockets } = asking.runtime;
+  try {
+    if (isDocker) for await (const _ of docker(["version"], asking)) continue;
+    // Of several sockets at which one may be, those count that are there.
+    const there = sockets.length > 1 ? sockets.filter((path) => existsSync(path)) : sockets;
+    if (isDocker || there.length === 0) return null;
+    const answers = async function* () {
+      yield true;
+    };
+    for await (const _ of withRuntime({ ...asking, runtime: { isDocker, sockets: there } }, answers))
+      continue;
+    return null;
+  } catch (error) {
+    return faultOf(error).replace("no container runtime: ", "");
+  }
 }
 
 async function* dockerLines(asking: Asking): AsyncGenerator<string> {

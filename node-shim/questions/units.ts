@@ -28,22 +28,16 @@ export const units: Source<ParametersOf<"units">> = async function* ({ unit }, a
   yield* restartedServices(asking);
 };
 
-async function* restartedServices({ run, signal }: Asking): AsyncGenerator<string> {
-  const shown = ["Id", "NRestarts", "ActiveState", "SubState", "Result"];
-  // systemctl matches the pattern with the loaded units, and prints an empty line between two of them.
-  const args = ["show", "--no-pager", `--property=${shown.join(",")}`, "*.service"];
+async function* restartedServices(asking: Asking): AsyncGenerator<string> {
   const rows: string[][] = [];
-  let unit: Record<string, string> = {};
-  const end = () => {
-    if (Number(unit["NRestarts"]) > 0) rows.push(shown.map((name) => unit[name] ?? ""));
-    unit = {};
-  };
-  for await (const line of run("systemctl", args, { signal })) {
-    const at = line.indexOf("=");
-    if (at < 0) end();
-    else unit[line.slice(0, at)] = line.slice(at + 1);
-  }
-  end();
+  for await (const {
+    Id = "",
+    NRestarts = "0",
+    ActiveState = "",
+    SubState = "",
+    Result = "",
+  } of unitProperties(["*.service"], asking))
+    if (Number(NRestarts) > 0) rows.push([Id, NRestarts, ActiveState, SubState, Result]);
   yield "services that systemd restarted since their start:";
   rows.sort((a, b) => Number(b[1]) - Number(a[1]));
   if (rows.length === 0) yield "  none";
@@ -52,4 +46,33 @@ async function* restartedServices({ run, signal }: Asking): AsyncGenerator<strin
       ["  unit", "restarts", "active", "sub", "result"],
       ...rows.map(([id, ...of]) => [`  ${id}`, ...of]),
     ]);
+}
+
+const STATE = [
+  "Id",
+  "NRestarts",
+  "ActiveState",
+  "SubState",
+  "Result",
+  "ExecMainStatus",
+  "UnitFileState",
+] as const;
+
+/** Yields the state of each loaded unit that matches a pattern of systemctl, and of each unit that is named. */
+export async function* unitProperties(
+  patterns: readonly string[],
+  { run, signal }: Asking,
+): AsyncGenerator<Partial<Record<(typeof STATE)[number], string>>> {
+  // systemctl matches the pattern with the loaded units, and prints an empty line between two of them.
+  const args = ["show", "--no-pager", `--property=${STATE.join(",")}`, ...patterns];
+  let unit: Record<string, string> = {};
+  for await (const line of run("systemctl", args, { signal })) {
+    const at = line.indexOf("=");
+    if (at >= 0) unit[line.slice(0, at)] = line.slice(at + 1);
+    else {
+      yield unit;
+      unit = {};
+    }
+  }
+  yield unit;
 }

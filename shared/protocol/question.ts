@@ -76,6 +76,7 @@ const most = {
 const nothing = z.strictObject({});
 
 export const questionSchema = z.discriminatedUnion("name", [
+  question("diagnosis", nothing),
   question("logs", logs),
   question("container-logs", z.strictObject({ container, ...newest })),
   question("files", z.strictObject({ path, ...newest })),

@@ -14,6 +14,12 @@ export interface QuestionRow {
 
 /** The questions by name, in the order of `node-shim ask --list`. */
 export const QUESTIONS = {
+  diagnosis: {
+    help: "what is wrong: disks, units, runtime, memory, CPU, the way to the Worker, the kernel's log, links, heat",
+    usage: "",
+    isSafe: true,
+    seconds: 10,
+  },
   logs: {
     help: "the newest lines of the journal, of a unit or of the kernel",
     usage: "unit=NAME|kernel=yes [since=1h] [lines=100] [grep=TEXT]",

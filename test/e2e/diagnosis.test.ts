@@ -1,0 +1,239 @@
+// Tests that `diagnosis` names the causes of faults that are made on a Debian under systemd.
+import { type ChildProcess, execFileSync, spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
+import { bootDebian, type DebianMachine } from "./debian-machine.ts";
+import { temporaryFolder } from "./local-cluster.ts";
+
+/** As in ask-unit.test.ts, with iproute2. */
+const root = process.env["DEBIAN_ROOT"] ?? "";
+const packages = process.env["DEBIAN_PACKAGES"];
+const missing =
+  process.geteuid?.() !== 0
+    ? "needs root"
+    : existsSync(join(root, "usr/bin/node"))
+      ? null
+      : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv, dbus, nodejs and iproute2";
+
+interface Fault {
+  fault: string;
+  /** The script that makes the fault, and the script that takes it back. */
+  make: string;
+  mend: string;
+  /** The finding, and the question that shows more. */
+  cause: RegExp;
+  todo: RegExp;
+  url?: () => string;
+  /** Runs on this computer. */
+  before?: () => void;
+}
+
+/** Lets the kernel of this computer, which is also the machine's, kill a process for lack of memory. */
+function killForMemory(): void {
+  const v1 = "/sys/fs/cgroup/memory";
+  const [parent, limit] = existsSync(v1) ? [v1, "memory.limit_in_bytes"] : ["/sys/fs/cgroup", "memory.max"];
+  const group = join(parent, `rollcall-hungry-${process.pid}`);
+  mkdirSync(group);
+  try {
+    writeFileSync(join(group, limit), String(32 * 1024 * 1024));
+    const script = `echo $$ > ${group}/cgroup.procs; exec node -e 'for(let i=0,a=[];i<200;i++)a.push(Buffer.alloc(1e6,1))'`;
+    expect(spawnSync("sh", ["-c", script]).signal).toBe("SIGKILL");
+  } finally {
+    rmdirSync(group);
+  }
+}
+
+const RUNTIME = `[Unit]
+Description=a container runtime
+[Service]
+ExecStart=/bin/sleep infinity
+[Install]
+WantedBy=multi-user.target
+`;
+
+/** The URLs of two servers in place of a Worker. */
+let served: { expired: string; late: string };
+const FAULTS: readonly Fault[] = [
+  {
+    fault: "a full disk",
+    make: "mkdir -p /srv/a && mount -t tmpfs -o size=32m none /srv/a && (cat /dev/zero > /srv/a/x || true) 2> /dev/null",
+    mend: "umount /srv/a",
+    cause: /^fail +disk +\/srv\/a \(none\) is full: 100 % of 32 MiB are used$/m,
+    todo: /→ ask folders path=\/srv\/a$/m,
+  },
+  {
+    fault: "no inodes",
+    make: "mkdir -p /srv/a && mount -t tmpfs -o size=32m,nr_inodes=50 none /srv/a && (seq 99 | xargs -I N touch /srv/a/N || true) 2> /dev/null",
+    mend: "umount /srv/a",
+    cause: /^fail +disk +\/srv\/a \(none\) is full: 100 % of its inodes/m,
+    todo: /→ ask folders path=\/srv\/a$/m,
+  },
+  {
+    fault: "a disk that the kernel or somebody made read-only",
+    make: "mkdir -p /srv/a && echo 'none /srv/a tmpfs defaults 0 0' >> /etc/fstab && mount /srv/a && mount -o remount,ro /srv/a",
+    mend: "umount /srv/a; sed -i /srv/d /etc/fstab",
+    cause: /^fail +disk +\/srv\/a \(none\) is read-only, though \/etc\/fstab mounts it for writing$/m,
+    todo: /→ ask logs kernel=yes/m,
+  },
+  {
+    fault: "a unit that fails",
+    make: "systemd-run --unit=web --quiet --wait sh -c 'exit 3' || true",
+    mend: "systemctl reset-failed",
+    cause: /^fail +unit +web\.service has failed \(exit-code, exit code 3\)$/m,
+    todo: /→ ask logs unit=web\.service lines=20$/m,
+  },
+  {
+    fault: "a unit that ends again and again",
+    make: "systemd-run --unit=web --quiet -p Restart=always -p RestartSec=60 sh -c 'exit 1' && until systemctl show -P SubState web | grep -q auto-restart; do sleep 0.1; done",
+    mend: "systemctl stop web; systemctl reset-failed || true",
+    cause: /^fail +unit +web\.service ends again and again \(exit-code, exit code 1; \d+ restarts\)$/m,
+    todo: /→ ask logs unit=web\.service lines=20$/m,
+  },
+  {
+    fault: "a process that was killed for lack of memory",
+    make: "true",
+    before: killForMemory,
+    mend: "true",
+    cause: /^\w+ +memory +the kernel killed (processes|node) for lack of memory/m,
+    todo: /→ ask (boots|processes by=memory)$/m,
+  },
+  {
+    fault: "a container runtime that was stopped",
+    make: `cat > /etc/systemd/system/containerd.service && systemctl enable -q --now containerd && systemctl stop containerd`,
+    mend: "systemctl disable -q containerd; rm /etc/systemd/system/containerd.service; systemctl daemon-reload",
+    cause: /^fail +unit +containerd\.service is enabled, but does not run$/m,
+    todo: /→ ask logs unit=containerd\.service lines=20$/m,
+  },
+  {
+    fault: "a container runtime that does not answer",
+    make: `mkdir -p /run/containerd && systemd-run --unit=deaf --quiet node -e 'require("net").createServer(s=>s.destroy()).listen("/run/containerd/containerd.sock")' && until test -S /run/containerd/containerd.sock; do sleep 0.1; done`,
+    mend: "systemctl stop deaf; rm -f /run/containerd/containerd.sock",
+    cause: /^fail +runtime +the container runtime does not answer: \/run\/containerd\/containerd\.sock: /m,
+    todo: /→ ask units$/m,
+  },
+  {
+    fault: "a process that uses all CPUs",
+    make: "systemd-run --unit=busy --quiet -p CPUWeight=10000 sh -c 'for _ in 1 2 3 4; do yes > /dev/null & done; wait'",
+    mend: "systemctl stop busy",
+    cause: /^warn +cpu +.*yes \(process \d+\) uses \d+ % of a CPU/m,
+    todo: /→ ask processes$/m,
+  },
+  {
+    fault: "a name server that does not answer",
+    make: "cp /etc/resolv.conf /tmp/resolv; echo nameserver 127.0.0.77 > /etc/resolv.conf",
+    mend: "cp /tmp/resolv /etc/resolv.conf",
+    cause: /^(fail +DNS +rollcall\.test has no address|not checked: way to the Worker: no answer)/m,
+    todo: /resolver|not checked/m,
+    url: () => "https://rollcall.test",
+  },
+  {
+    fault: "a certificate that has ended",
+    make: "true",
+    mend: "true",
+    cause: /^fail +TLS +the certificate ended \d+ days ago$/m,
+    todo: /→ renew it, or set this machine's clock/m,
+    url: () => served.expired,
+  },
+  {
+    fault: "a clock that is wrong",
+    make: "true",
+    mend: "true",
+    cause: /^warn +clock +90 s ahead of the Worker's$/m,
+    todo: /→ set it and keep it set: timedatectl/m,
+    url: () => served.late,
+  },
+  {
+    fault: "a link that has lost its carrier",
+    make: "ip link add rc-a type veth peer name rc-b && ip link set rc-b up && ip link set rc-a up && for _ in 1 2 3; do ip link set rc-b down; ip link set rc-b up; done && ip route add default dev rc-a metric 4000000000",
+    mend: "ip link del rc-a",
+    cause: /^warn +link +rc-a lost its carrier \d+ times since the boot$/m,
+    todo: /→ ask network$/m,
+  },
+];
+
+/** Serves /livez in a process of its own: with the given certificate, and with a clock that is 90 s behind. */
+const SERVERS = `
+const ok = (_, response) => response.setHeader("date", new Date(Date.now() - 90000).toUTCString()).end("ok");
+const { readFileSync } = require("fs");
+const [key, cert] = process.argv.slice(1).map((path) => readFileSync(path));
+const servers = [require("https").createServer({ key, cert }, ok), require("http").createServer(ok)];
+let left = servers.length;
+for (const server of servers)
+  server.listen(0, "127.0.0.1", () => --left || console.log(servers.map((each) => each.address().port).join(" ")));
+`;
+
+async function serve(folder: string): Promise<ChildProcess> {
+  const at = (name: string) => join(folder, name);
+  const openssl = (...args: string[]) => execFileSync("openssl", args, { stdio: "pipe" });
+  const subject = ["-newkey", "rsa:2048", "-nodes", "-keyout", at("key"), "-subj", "/CN=localhost"];
+  openssl("req", "-new", ...subject, "-out", at("request"));
+  writeFileSync(at("index"), "");
+  writeFileSync(
+    at("ca"),
+    `[ca]\ndefault_ca=a\n[a]\nnew_certs_dir=${folder}\ndatabase=${at("index")}\nrand_serial=yes\ndefault_md=sha256\npolicy=p\n[p]\ncommonName=supplied\n`,
+  );
+  // Only this command of openssl makes a certificate that has ended.
+  const files = ["-config", at("ca"), "-keyfile", at("key"), "-in", at("request"), "-out", at("certificate")];
+  openssl(
+    "ca",
+    "-batch",
+    "-selfsign",
+    ...files,
+    "-startdate",
+    "20240101000000Z",
+    "-enddate",
+    "20240201000000Z",
+  );
+  const args = ["-e", SERVERS, at("key"), at("certificate")];
+  const child = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
+  const [ports] = (await once(child.stdout, "data")) as [Buffer];
+  const [expired, late] = ports.toString().trim().split(" ");
+  served = { expired: `https://localhost:${expired}`, late: `http://127.0.0.1:${late}` };
+  return child;
+}
+
+describe.skipIf(missing !== null)(`a diagnosis${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
+  let folder: ReturnType<typeof temporaryFolder>;
+  let machine: DebianMachine;
+  let servers: ChildProcess | undefined;
+  beforeAll(async () => {
+    folder = temporaryFolder();
+    servers = await serve(folder.path);
+    const built = packages ?? join(folder.path, "packages");
+    if (packages === undefined) await buildPackages(built, "all");
+    machine = await bootDebian(root, "diagnosed");
+    sh("cat > /tmp/shim.deb", readFileSync(join(built, DEB)));
+    sh("dpkg -i /tmp/shim.deb && echo 127.0.0.1 localhost > /etc/hosts");
+    sh("echo NODE_SHIM_FLAGS=--questions=safe > /etc/rollcall/node-shim.env && node-shim install-service");
+  });
+  afterAll(async () => {
+    await machine?.stop();
+    servers?.kill();
+    folder.remove();
+  });
+
+  function sh(script: string, input?: string | Buffer): string {
+    const { code, stdout, stderr } = machine.sh(script, input);
+    if (code !== 0) throw new Error(`${script}: ${code}: ${stderr}`);
+    return stdout.trim();
+  }
+
+  test.each(FAULTS)(
+    "$fault → its cause, and what to ask next",
+    ({ before, make, mend, cause, todo, url }) => {
+      onTestFinished(() => void machine.sh(mend));
+      before?.();
+      sh(make, RUNTIME);
+      if (url)
+        sh(
+          `sed -i '/^ROLLCALL_URL/d' /etc/rollcall/node-shim.env && echo ROLLCALL_URL=${url()} >> /etc/rollcall/node-shim.env`,
+        );
+      const { stdout, stderr } = machine.sh("node-shim ask diagnosis");
+      expect(stdout, stderr).toMatch(cause);
+      expect(stdout).toMatch(todo);
+    },
+  );
+});
