@@ -27,14 +27,17 @@ interface Panel {
   targets: { expr: string; refId: string }[];
   gridPos: { x: number; y: number; w: number; h: number };
 }
-const dashboard = JSON.parse(textOf("dashboard.json")) as { uid: string; title: string; panels: Panel[] };
+const DASHBOARDS = { "dashboard.json": "rollcall-fleet", "usage-dashboard.json": "rollcall-usage" };
+const dashboards = Object.entries(DASHBOARDS).map(([file, id]) => {
+  return { file, id, ...(JSON.parse(textOf(file)) as { uid: string; title: string; panels: Panel[] }) };
+});
 
 /** Returns the name of a sample's metric, without the endings that histograms and OpenMetrics add. */
 const baseOf = (name: string) => name.replace(/_(bucket|sum|count|created)$/, "");
 const metricsIn = (text: string) =>
-  new Set([...text.matchAll(/\brollcall_\w+/g)].map(([name]) => baseOf(name)));
+  new Set([...text.matchAll(/\b(rollcall|node)_(?!exporter)\w+/g)].map(([name]) => baseOf(name)));
 
-test.each(["rollcall.rules.yml", "rollcall.rules.test.yml", "dashboard.json"])(
+test.each(["rollcall.rules.yml", "rollcall.rules.test.yml", ...Object.keys(DASHBOARDS)])(
   "each metric that %s names is one of the Worker's",
   (file) => {
     const named = metricsIn(textOf(file));
@@ -76,25 +79,22 @@ describe("alerts", () => {
   });
 });
 
-describe("the dashboard", () => {
+describe.each(dashboards)("$file", ({ id, uid, panels }) => {
   it("has the ID that links to it lead to, and panels that do not overlap", () => {
-    expect(dashboard.uid).toBe("rollcall-fleet");
-    const ids = dashboard.panels.map(({ id }) => id);
+    expect(uid).toBe(id);
+    const ids = panels.map((panel) => panel.id);
     expect(new Set(ids).size).toBe(ids.length);
-    const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
+    const cells = panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, cell) => `${x + (cell % w)},${y + Math.floor(cell / w)}`),
     );
     expect(new Set(cells).size).toBe(cells.length);
     expect(cells.every((cell) => Number(cell.split(",")[0]) < 24)).toBe(true);
   });
 
-  it.each(dashboard.panels)(
-    "$title asks the data source that was chosen, for the Workers that were",
-    (panel) => {
-      expect(panel.datasource.uid).toBe("${datasource}");
-      for (const { expr } of panel.targets) expect(expr).toContain('{job="rollcall", instance=~"$instance"');
-    },
-  );
+  it.each(panels)("$title asks the data source that was chosen, for the Workers that were", (panel) => {
+    expect(panel.datasource.uid).toBe("${datasource}");
+    for (const { expr } of panel.targets) expect(expr).toContain('{job="rollcall", instance=~"$instance"');
+  });
 });
 
 it("each file that an operator takes over is named in the folder's README", () => {

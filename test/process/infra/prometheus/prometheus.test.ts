@@ -15,9 +15,10 @@ import {
 import { root } from "../../../house/markdown.ts";
 
 const FOLDER = join(root, "infra/prometheus");
-const dashboard = JSON.parse(readFileSync(join(FOLDER, "dashboard.json"), "utf8")) as {
-  panels: { targets: { expr: string }[] }[];
-};
+const panels = ["dashboard.json", "usage-dashboard.json"].flatMap((file) => {
+  const text = readFileSync(join(FOLDER, file), "utf8");
+  return (JSON.parse(text) as { panels: { targets: { expr: string }[] }[] }).panels;
+});
 
 const promtool = (args: string[], input = "") =>
   spawnSync("promtool", args, { cwd: FOLDER, encoding: "utf8", input });
@@ -40,8 +41,8 @@ describe.skipIf(!hasPromtool)("promtool", () => {
     expect([status, stdout, stderr]).toEqual([0, "", ""]);
   });
 
-  it("accepts every expression of the dashboard", () => {
-    const expressions = dashboard.panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+  it("accepts every expression of the dashboards", () => {
+    const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
     const text = expressions.map((expr) => expr.replaceAll("$__rate_interval", "5m"));
     const file = JSON.stringify({
       groups: [{ name: "g", rules: text.map((expr, index) => ({ record: `r${index}`, expr })) }],
