@@ -25,6 +25,7 @@ import { fleetRoutes } from "./http/fleet-routes.ts";
 import { feedRoutes } from "./http/feed-routes.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
 import { healthRoutes } from "./http/health-routes.ts";
+import { questionRoutes } from "./http/question-routes.ts";
 import { receiverRoutes } from "./http/receiver-routes.ts";
 import { methodsOf, register } from "./http/route.ts";
 import { sessionRoutes } from "./http/session-routes.ts";
@@ -100,6 +101,7 @@ app.use("/v1/gateways/:gateway/nodes/:name", refuseNoName);
 for (const routes of [
   machineRoutes,
   nodeRoutes,
+  questionRoutes,
   fleetRoutes,
   administrationRoutes,
   sessionRoutes,

@@ -74,6 +74,14 @@ export const LOG_LINES = {
     "a gateway could not handle a machine's frame; the machine sends a report instead",
     "if the line repeats, report a bug",
   ],
+  "a question was not sent": [
+    "a gateway did not take an operator's question, as during a deployment; the operator gets `busy`",
+    "if the line repeats, report a bug",
+  ],
+  "the end of an answer is not in the audit log": [
+    "the registry did not answer; the question itself is in the audit log",
+    "if the line repeats, run `rollcall ready`",
+  ],
   "a report has no answer": [
     "a machine's object did not answer its gateway; the machine reports over HTTP",
     "if the line repeats, report a bug",

@@ -53,6 +53,18 @@ const PROBLEMS: Record<Reason, [title: string, detail: string]> = {
     "Repeat at once, with the challenge of this answer in both signatures.",
   ],
   conflict: ["This cannot be done as things are", "Look again, and repeat it if it is still wanted."],
+  "machine-silent": [
+    "This machine is silent",
+    "It cannot be asked before it reports again: find out whether it is up and online.",
+  ],
+  "no-socket": [
+    "This machine has no socket now",
+    "A question needs a socket. Ask again in a minute; if it stays so, `node-shim status` on the machine has the reason.",
+  ],
+  "question-off": [
+    "This machine does not answer this question",
+    "Its owner turns questions on: --questions of its shim names them (docs/questions.md).",
+  ],
   "name-pinned": [
     "Another machine's key has this name",
     "An operator has to approve this machine's key; it waits until then.",

@@ -43,6 +43,14 @@ export const LOG_LINES = {
     "the machine has no socket; `; no socket:` with the reason may follow",
     "no remedy is necessary, or [the remedy for the reason](shim.md#sockets)",
   ],
+  "question of OPERATOR: QUESTION": [
+    "an operator asks this machine; the Worker has checked who it is",
+    "no remedy is necessary; `--questions` names the [questions](questions.md) that the machine answers",
+  ],
+  "answer to OPERATOR: QUESTION: N bytes, END": [
+    "the answer has ended: END is `complete`, or why it is not",
+    "no remedy is necessary",
+  ],
   "the machine slept for N s: reporting on a new connection": [
     "the machine was suspended",
     "no remedy is necessary",

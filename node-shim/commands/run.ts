@@ -4,7 +4,7 @@ import { startDevices } from "../sources/devices/manager.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
-import { valueOr } from "../../shared/result.ts";
+import { success, valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause, systemClock, timestamp, wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import type { Warn } from "../base/reading.ts";
@@ -31,6 +31,7 @@ import { reporter } from "../worker-link/reporter.ts";
 import type { EnrolledMachine } from "../worker-link/requests.ts";
 import { requestFaultText, type Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
+import { questionAnswering } from "./answering.ts";
 
 export interface RunFlags extends MachineFlags {
   /** The Worker's URL. Absent: ROLLCALL_URL, else the URL of the Worker that enrolled this machine. */
@@ -226,7 +227,7 @@ async function begin(beginning: Beginning): Promise<Begun | null> {
 
 /** Makes the link that carries reports over a socket, and adds its end to `closings`. */
 function linkOf(
-  { machine, outbound, close, until, log, board, closings }: Beginning,
+  { flags, machine, outbound, close, until, log, board, closings }: Beginning,
   own: EnrolledMachine,
 ): Link {
   const link = new Link({
@@ -241,6 +242,7 @@ function linkOf(
     log,
     dropHttp: close,
     changed: board.transport,
+    answering: questionAnswering({ settings: machine.own, flags, log, mayAsk: async () => success(null) }),
   });
   closings.push(async () => link.close());
   return link;

@@ -22,7 +22,7 @@ import { type ContainerRuntime, watchContainerRuntime } from "./container-runtim
 import { machineExtras } from "./extras.ts";
 import { reportFitter } from "./fit.ts";
 import { FACT_GROUPS, type FactsOptions, gatherMachine, type Note } from "./fact-groups.ts";
-import { configurationNotes, type MachineFlags, machineSettings } from "./settings.ts";
+import { configurationNotes, type MachineFlags, type MachineSettings, machineSettings } from "./settings.ts";
 import { systemSources } from "./system-sources.ts";
 import type { TransportChoice } from "./transport.ts";
 
@@ -36,6 +36,8 @@ export interface Machine {
   /** The source of each field of the configuration. */
   sources: LoadedConfiguration["sources"];
   settings: Settings;
+  /** All settings, with those that are no part of the facts. */
+  own: MachineSettings;
   transport: TransportChoice;
   /** Reads the machine's usage; null if the machine does not send it. */
   readUsage: (() => Promise<KernelUsage>) | null;
@@ -94,6 +96,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     configuration,
     sources,
     settings,
+    own,
     transport: own.transport,
     readUsage: own.sendsUsage ? () => readUsage("/", readDisk) : null,
     shutdownGracePeriodMs: valueOr(parseDuration(shutdownGracePeriod), 0),

@@ -13,6 +13,8 @@ import {
   heartbeatText,
   sessionInfo,
 } from "../../shared/protocol/frames.ts";
+import { answerText } from "../../shared/protocol/asking.ts";
+import type { SignFrame } from "./questions.ts";
 import { amountsOf, type Usage, type UsageFrame, usageText } from "../../shared/protocol/usage.ts";
 
 /** The X25519 keys of one socket. */
@@ -35,6 +37,8 @@ export interface SocketSession {
   answered: (answer: { n: number; nonce: string }) => boolean;
   /** Returns the next usage frame, which has no answer. */
   usage: (usage: Usage) => string;
+  /** Returns a frame about questions. */
+  signed: SignFrame;
 }
 
 const KEY_BYTES = 32;
@@ -79,6 +83,10 @@ export function startSession(name: string, keys: SessionKeys, offered: OfferedSe
       const frame: UsageFrame = { type: "usage", n: ++usages, amounts: amountsOf(usage) };
       const payload = JSON.stringify(frame);
       return withMac(payload, usageText(payload));
+    },
+    signed(frame) {
+      const payload = JSON.stringify(frame);
+      return withMac(payload, answerText(payload));
     },
   };
 }

@@ -1,5 +1,6 @@
 // Sends reports and heartbeats over one socket to the gateway, one frame at a time and each within a deadline.
 import * as z from "zod/mini";
+import { askSchema, TAKES_QUESTIONS } from "../../shared/protocol/asking.ts";
 import {
   AGAIN_REASONS,
   CLOSING_REASONS,
@@ -17,6 +18,7 @@ import type { Clock } from "../base/clock.ts";
 import { waitMs } from "./answers.ts";
 import { lateText } from "./outbound.ts";
 import { gatewayPace, type Pace } from "./pace.ts";
+import { type QuestionAnswering, SocketQuestions } from "./questions.ts";
 import type { SignedReport } from "./reporter.ts";
 import { type SessionKeys, type SocketSession, startSession } from "./session.ts";
 import type { WebSocketConnection } from "./websocket.ts";
@@ -53,6 +55,8 @@ interface SocketParts {
   patienceMs: number;
   /** Returns a random number from 0 to 1. Typically Math.random. */
   random: () => number;
+  /** How this machine answers questions. Absent or null: all questions are off. */
+  answering?: QuestionAnswering | null;
 }
 
 type ReportAnswerFrame = Extract<GatewayFrame, { type: "report-answer" }>;
@@ -96,12 +100,17 @@ export class GatewaySocket {
   /** The time until the next heartbeat, as the last answer set it; 0 after a report. A busy Worker puts heartbeats off. */
   #nextInMs = 0;
   readonly #unasked: Pace;
+  /** The questions over this socket; null if all are off. */
+  readonly #questions: SocketQuestions | null;
 
   constructor(connection: WebSocketConnection, parts: SocketParts, listener: SocketListener) {
     this.#parts = parts;
     this.#listener = listener;
     this.#connection = connection;
     this.#unasked = gatewayPace(parts.clock.nowMs);
+    const { answering } = parts;
+    const send = (text: string) => this.#send(text);
+    this.#questions = answering?.on.size ? new SocketQuestions({ answering, send }) : null;
     connection.listen({
       received: (text) => this.#received(text),
       ponged: () => void (this.#isPonged = true),
@@ -130,6 +139,7 @@ export class GatewaySocket {
     const session = answer.session && startSession(name, keys, answer.session);
     if (session) this.#quiet = { session, base: vitals };
     if (session) this.#usageSession = answer.takes?.includes("usage") ? session : null;
+    if (session && answer.takes?.includes(TAKES_QUESTIONS)) this.#questions?.name(session.signed);
     this.#listener.accepted(answer.comeBackWithinMs);
     return answer;
   }
@@ -165,6 +175,10 @@ export class GatewaySocket {
     const frame = parsed.value;
     if (frame?.type === "again") this.#quiet = null;
     if (frame !== null && this.#waiting?.take(frame)) return;
+    if (frame?.type === "question" || frame?.type === "credit" || frame?.type === "end") {
+      if (this.#questions?.take(frame)) return;
+      return this.#end({ ...LOST, why: `the gateway sent a frame (${frame.type}) that it must not send` });
+    }
     if (this.#isTooOften()) return this.#end({ ...LOST, why: "the gateway sends frames too often" });
     if (frame?.type === "report-now") {
       this.#isReportWanted = true;
@@ -176,6 +190,12 @@ export class GatewaySocket {
       this.#end({ why, comeBackInMs, isPlanned: reason === "moved" });
     }
     if (frame?.type === "left") this.#end({ ...LOST, why: "this machine has left, or was forgotten" });
+  }
+
+  /** Sends a frame without an answer. Resolves when it has left, or the socket has ended. */
+  #send(text: string): Promise<void> {
+    const connection = this.#connection;
+    return connection === null ? Promise.resolve() : new Promise((resolve) => connection.send(text, resolve));
   }
 
   /** Counts a frame that answers nothing, and returns whether such frames come too often. */
@@ -207,6 +227,7 @@ export class GatewaySocket {
     this.#connection = null;
     this.#quiet = null;
     this.#usageSession = null;
+    this.#questions?.stop();
     this.#waiting?.over();
   }
 
@@ -274,6 +295,7 @@ export class GatewaySocket {
 }
 
 const key = plainText(LIMITS.idLength);
+const number = z.int().check(z.minimum(1));
 
 /** The schema of each frame that the gateway sends: see shared/protocol/frames.ts. */
 const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
@@ -287,6 +309,15 @@ const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
   answer: z.object({ n: z.int(), nonce: key, nextInMs: waitMs }),
   again: z.object({ reason: z.enum(AGAIN_REASONS) }),
   "report-now": z.object({}),
+  question: z.object({
+    id: number,
+    credit: number,
+    question: z.object({ name: askSchema.shape.name, parameters: askSchema.shape.parameters }),
+    asker: plainText(LIMITS.textLength),
+    proof: askSchema.shape.proof,
+  }),
+  credit: z.object({ id: number, bytes: number }),
+  end: z.object({ id: number }),
   closing: z.object({ reason: z.enum(CLOSING_REASONS), comeBackInMs: waitMs }),
   left: z.object({}),
 };

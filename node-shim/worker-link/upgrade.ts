@@ -7,6 +7,7 @@ import { agentTo, connectionFault, lateText, type Outbound } from "./outbound.ts
 import { readProblem } from "./answers.ts";
 import { MAX_ANSWER_BYTES, retryAfterMs } from "./exchange.ts";
 import type { EnrolledMachine } from "./requests.ts";
+import type { QuestionAnswering } from "./questions.ts";
 import { makeSessionKeys } from "./session.ts";
 import { signConnect } from "./sign.ts";
 import { GatewaySocket, type SocketListener } from "./socket-transport.ts";
@@ -23,6 +24,8 @@ export interface Upgrading {
   random: () => number;
   /** Returns the header that states until when this machine waits. Absent: none. Typically of the HTTP transport. */
   until?: () => Record<string, string>;
+  /** How this machine answers questions; null if all are off. */
+  answering?: QuestionAnswering | null;
 }
 
 export interface UpgradeRefusal {
@@ -35,7 +38,7 @@ export interface UpgradeRefusal {
 
 /** Opens a socket. `path` is the Worker's offer, with its ticket. Never rejects. */
 export async function openSocket(
-  { machine, outbound, deadlineMs, patienceMs, clock, random, until }: Upgrading,
+  { machine, outbound, deadlineMs, patienceMs, clock, random, until, answering = null }: Upgrading,
   path: string,
   listener: SocketListener,
   signal: AbortSignal,
@@ -63,9 +66,8 @@ export async function openSocket(
   // Destroying the agent does not close an open WebSocket, whose connection the agent has released.
   agent.destroy();
   if (!opened.ok) return failure(refusalOf(opened.error, outbound, deadlineMs));
-  return success(
-    new GatewaySocket(opened.value, { name, keys, clock, deadlineMs, patienceMs, random }, listener),
-  );
+  const parts = { name, keys, clock, deadlineMs, patienceMs, random, answering };
+  return success(new GatewaySocket(opened.value, parts, listener));
 }
 
 const BLOCKED = "a proxy on the way does not pass WebSockets on";

@@ -36,7 +36,8 @@ export type UpgradeFault =
 export interface WebSocketConnection {
   /** Sets the listener. Must be called once; messages wait until then. */
   listen: (listener: ConnectionListener) => void;
-  send: (text: string) => void;
+  /** Sends a text. `sent`: called when the text has left, or cannot be sent. */
+  send: (text: string, sent?: () => void) => void;
   /** Sends a ping. The platform answers it without the gateway, also while the gateway is busy. */
   ping: () => void;
   /** Sends a close frame, and ends the connection. */
@@ -142,7 +143,7 @@ function connectionOn(socket: WebSocket): WebSocketConnection {
       socket.resume();
     },
     // ws hands the error of what cannot be sent to the callback. The caller notices by its deadline.
-    send: (text) => socket.send(text, () => undefined),
+    send: (text, sent) => socket.send(text, () => sent?.()),
     ping: () => socket.ping(undefined, undefined, () => undefined),
     close() {
       end ??= "closed";

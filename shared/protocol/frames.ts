@@ -1,6 +1,7 @@
 // Defines the frames between a machine and its gateway: JSON with a `type`. Normative, with docs/protocol.md.
 import * as z from "zod/mini";
 import type { Problem, ReportAnswer } from "./answers.ts";
+import type { AskingFrame } from "./asking.ts";
 import { remainingSecondsSchema } from "./drop-ins.ts";
 import { LIMITS } from "./limits.ts";
 import { SIGNALS } from "./report.ts";
@@ -91,6 +92,8 @@ export type GatewayFrame =
   /** The answer to a heartbeat. The next heartbeat is due in `nextInMs` milliseconds, and needs this nonce. */
   | { type: "answer"; n: number; nonce: string; nextInMs: number }
   | { type: "again"; reason: AgainReason }
+  /** Only to a machine that has sent the frame `questions`. */
+  | AskingFrame
   /** An operator has changed something, so the machine has to report now. */
   | { type: "report-now" }
   /** The gateway closes the socket. The machine reports over HTTP, and reconnects after `comeBackInMs` or later. */

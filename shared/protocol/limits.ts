@@ -368,6 +368,45 @@ export const QUESTION_LIMITS = {
   aMinute: 30,
 } as const;
 
+/** Limits of the way of a question to a machine, and of the way of its answer. */
+export const ASKING_LIMITS = {
+  /** The most characters of a question's name, and of a parameter's. */
+  nameLength: 64,
+  parameters: 16,
+  /** The most questions that a machine may name. */
+  questions: 64,
+  proofLength: 2048,
+  challengeLength: 1024,
+  faultLength: 4096,
+  /** The most characters of a question in the machine's log and in the audit log. */
+  loggedLength: 512,
+  /** The most answers that pass through one gateway at once. */
+  atOnceOfGateway: 32,
+  /** The bytes of frames that a machine may send before the reader of the answer has read the first of them. */
+  creditBytes: 128 * 1024,
+  /** The most bytes of a frame. */
+  frameBytes: 64 * 1024,
+  /** The least bytes that count for a frame. */
+  leastCostBytes: 1024,
+  /** The most bytes of all frames of an answer. */
+  streamBytes: 16 * 1024 * 1024,
+  /** The seconds after the time of a question in which its answer must have arrived. */
+  graceSeconds: 10,
+  /** The seconds after which an empty line shows that the answer goes on. */
+  aliveSeconds: 3,
+  /** The seconds after which the Worker checks again that the operator may ask. */
+  recheckSeconds: 5,
+  /** The frames `questions` that one socket may send at once, and in a minute. */
+  namingsAtOnce: 6,
+  namingsAMinute: 6,
+  /** The questions to one machine that operators may ask at once, and in a minute. */
+  ofMachineAtOnce: 10,
+  ofMachineAMinute: 10,
+  /** The questions that one operator may ask at once, and in a minute. */
+  ofOperatorAtOnce: 100,
+  ofOperatorAMinute: 60,
+} as const;
+
 export const USAGE_LIMITS = {
   /** The most bytes of a usage frame, with its MAC. */
   frameBytes: 300,

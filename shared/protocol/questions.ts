@@ -123,13 +123,15 @@ export type AnswerEnd =
   /** The asker has left. */
   | { reason: "gone" }
   | { reason: "failed"; fault: string }
-  /** The machine does not answer this question, or not now. */
-  | { reason: "refused"; fault: string };
+  /** The machine does not answer this question, or not now, or not without a proof over `challenge`. */
+  | { reason: "refused"; fault: string; challenge?: string | undefined }
+  /** The answer has ended on its way. */
+  | { reason: "stopped"; fault: string };
 
 /** Returns a sentence for the operator; null for a complete answer. */
 export function answerEndText(end: AnswerEnd): string | null {
   if (end.reason === "complete") return null;
-  if (end.reason === "failed" || end.reason === "refused") return end.fault;
+  if (end.reason === "failed" || end.reason === "refused" || end.reason === "stopped") return end.fault;
   if (end.reason === "timed out") return `the answer is incomplete: it may take ${end.seconds} s`;
   if (end.reason === "gone") return "the answer is incomplete: its asker has left";
   const { answerBytes, scannedBytes } = QUESTION_LIMITS;

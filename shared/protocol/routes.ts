@@ -12,6 +12,7 @@ import {
   signInSchema,
   silentNodesQuerySchema,
 } from "./administration-api.ts";
+import { askSchema } from "./asking.ts";
 import { backupPageSchema, backupQuerySchema } from "./backup.ts";
 import { connectQuerySchema, enrolmentSchema, rotationSchema, upgradeSchema } from "./claims.ts";
 import { feedQuerySchema } from "./feed.ts";
@@ -91,6 +92,12 @@ export const ROUTES = {
     reasons: ["not-found"],
   },
   "GET /v1/nodes/{name}/clones": { who: "view", wakes: true, reasons: ["not-found"] },
+  "POST /v1/nodes/{name}/questions": {
+    who: "operator",
+    wakes: true,
+    body: askSchema,
+    reasons: ["not-found", "machine-silent", "no-socket", "question-off", "busy"],
+  },
   "POST /v1/nodes/{name}/approve": {
     who: "admin",
     wakes: true,

@@ -1,4 +1,7 @@
 // The Durable Object of a gateway, which holds the sockets of up to GATEWAY_SIZE machines. The logic is in gateway.ts.
+import { ANSWER_TYPE, type AskedQuestion } from "../../shared/protocol/asking.ts";
+import { shownText } from "../../shared/protocol/printable.ts";
+import { answerEndText } from "../../shared/protocol/questions.ts";
 import type { MachineUsage } from "../../shared/protocol/usage.ts";
 import { type Environment, gatewaySize, registry } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
@@ -12,6 +15,7 @@ import { Gateway } from "./gateway.ts";
 import { GATEWAY_MIGRATIONS } from "./members.ts";
 import { Lateness } from "./lateness.ts";
 import { leasePutter } from "./lease.ts";
+import type { Answered } from "./questions.ts";
 import type { OpenedSocket } from "./sockets.ts";
 import { logFailure } from "../log.ts";
 import { after, currentMs } from "../clock.ts";
@@ -22,6 +26,13 @@ export interface GatewayOpening extends OpenedSocket {
   ticket: string;
 }
 export const GATEWAY_OPENING = "x-rollcall-gateway";
+
+/** A question to a machine, which the Worker sends by POST. `entry`: the ID of the question's entry in the audit log. */
+export interface GatewayAsking {
+  name: string;
+  asked: AskedQuestion;
+  entry: number;
+}
 
 /** Moves a machine from its full gateway to another one. A machine without another gateway stays. */
 export async function moveMachine(
@@ -66,8 +77,9 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     });
   }
 
-  /** Opens a socket, or answers with a GatewayRefusal. */
+  /** Opens a socket, or answers with a GatewayRefusal. Asks a machine, or answers with a NotAsked. */
   override async fetch(request: Request): Promise<Response> {
+    if (request.method === "POST") return this.#ask((await request.json()) as GatewayAsking);
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the Worker wrote it
     const { ticket, ...opened } = JSON.parse(request.headers.get(GATEWAY_OPENING) ?? "") as GatewayOpening;
     const refusal = this.#gateway.refusal(opened, ticket);
@@ -76,6 +88,18 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     this.ctx.acceptWebSocket(server, [opened.name]);
     await this.#gateway.open(server, opened);
     return new Response(null, { status: 101, webSocket: client });
+  }
+
+  #ask({ name, asked, entry }: GatewayAsking): Response {
+    const got = this.#gateway.ask(name, asked, (answered) => {
+      const noted = registry(this.env).noteAnswer(entry, answeredText(answered));
+      this.ctx.waitUntil(
+        noted.catch((error) => logFailure({ node: name, message: NOT_NOTED, error: String(error) })),
+      );
+    });
+    return "reason" in got
+      ? Response.json(got)
+      : new Response(got, { headers: { "content-type": ANSWER_TYPE } });
   }
 
   override webSocketMessage(socket: WebSocket, frame: string | ArrayBuffer): Promise<void> {
@@ -134,3 +158,13 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     };
   }
 }
+
+const NOT_NOTED = "the end of an answer is not in the audit log" as const;
+
+/** Returns the text for the audit log: `1234 bytes, complete`. */
+function answeredText({ end, bytes }: Answered): string {
+  const how = end === null ? "the asker went away" : (answerEndText(end) ?? "complete");
+  return `${bytes} bytes, ${shownText(how, ANSWERED_LENGTH)}`;
+}
+/** The most characters of an answer's end in the audit log. */
+const ANSWERED_LENGTH = 128;

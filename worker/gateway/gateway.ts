@@ -2,6 +2,7 @@
 // make to the gateway, and the alarm. While heartbeats are quiet, the gateway renews leases without waking a node
 // object.
 import { networkOf } from "../../shared/fleet/sort-keys.ts";
+import type { AskedQuestion } from "../../shared/protocol/asking.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ReturnedLoan } from "../machine/lease-loan.ts";
 import { RATE_LIMITS, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
@@ -12,6 +13,7 @@ import { Heartbeats } from "./heartbeats.ts";
 import { WHILE_BUSY } from "./lateness.ts";
 import { endLoan, returnedLoan } from "./lease.ts";
 import { Members } from "./members.ts";
+import { type Answered, type NotAsked, Questions } from "./questions.ts";
 import { dueMs, Reports, usualBeatMs } from "./reports.ts";
 import { type HeldSocket, HeldSockets, type OpenedSocket, readFrame, type ServerSocket } from "./sockets.ts";
 import { Usages } from "./usage.ts";
@@ -33,6 +35,7 @@ export class Gateway {
   readonly #heartbeats: Heartbeats;
   readonly #reports: Reports;
   readonly #usages: Usages;
+  readonly #questions: Questions;
 
   constructor(surroundings: GatewaySurroundings) {
     const { sockets, nowMs, sql } = surroundings;
@@ -43,11 +46,21 @@ export class Gateway {
     this.#heartbeats = new Heartbeats(this.#in, this.#endings, this.#capacity);
     this.#reports = new Reports(this.#in, this.#endings);
     this.#usages = new Usages(this.#in, this.#endings);
+    this.#questions = new Questions(this.#in, this.#endings);
   }
 
   /** The usage of the gateway's machines. */
   get usages(): Pick<Usages, "list" | "measure"> {
     return this.#usages;
+  }
+
+  /** Asks a machine. Returns the lines of the answer, or the reason why the machine is not asked. */
+  ask(
+    name: string,
+    asked: AskedQuestion,
+    over: (answered: Answered) => void,
+  ): ReadableStream<Uint8Array> | NotAsked {
+    return this.#questions.ask(name, asked, over);
   }
 
   /** Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket. */
@@ -86,6 +99,8 @@ export class Gateway {
         return this.#reports.take(socket, read.report);
       case "usage":
         return this.#usages.take(socket, read);
+      case "answer":
+        return this.#questions.take(socket, read);
       default:
         return this.#endings.sendAway(socket, "bad frame");
     }
@@ -95,7 +110,7 @@ export class Gateway {
   async closed(socket: ServerSocket): Promise<void> {
     const { held } = this.#in;
     const known = held.of(socket);
-    known.closedMs ??= this.#in.nowMs();
+    held.lose(known);
     held.hangUp(socket, "");
     await this.#endings.end(known.attachment.name);
     held.forget(socket);

@@ -1,5 +1,6 @@
 // Forwards reports and their answers between machine and node object, which verifies them and may lend the lease.
 import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
+import { TAKES_QUESTIONS } from "../../shared/protocol/asking.ts";
 import type { ReportFrame } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
 import { inTime } from "../kube/deadline.ts";
@@ -21,6 +22,8 @@ const LEAST_BEAT_MS = 10_000;
 
 /** The types of the frames that this gateway takes in addition to reports and heartbeats. */
 const TAKES = ["usage"];
+/** The same, for a machine that has not named its questions since this gateway is in memory. */
+const TAKES_ALL = [...TAKES, TAKES_QUESTIONS];
 
 type Lent = NonNullable<SocketAnswer["lent"]>;
 type Begun = { session: NonNullable<HeldSocket["session"]>; key: string };
@@ -145,7 +148,7 @@ export class Reports {
       ...wireOf(answer),
       ...(begun && { session: { key: begun.key, nonce: begun.session.nonce } }),
       comeBackWithinMs: Math.max(comeBackMs, comeBackMsOfMachine * members.count),
-      takes: TAKES,
+      takes: socket.questions.key ? TAKES : TAKES_ALL,
     });
   }
 }

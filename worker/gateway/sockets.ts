@@ -1,5 +1,6 @@
 // Keeps a gateway's sockets: reads, sends and closes. Each socket has an attachment, which outlives an eviction.
 import type { CryptoKey } from "jose";
+import { type AnswerFrame, answerFrameSchema } from "../../shared/protocol/asking.ts";
 import {
   type ClosingReason,
   type GatewayFrame,
@@ -9,11 +10,12 @@ import {
   type ReportFrame,
   reportFrameSchema,
 } from "../../shared/protocol/frames.ts";
-import { GATEWAY_LIMITS, LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
+import { ASKING_LIMITS, GATEWAY_LIMITS, LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { SIGNALS } from "../../shared/protocol/report.ts";
 import { type Usage, type UsageFrame, usageFrameSchema } from "../../shared/protocol/usage.ts";
 import type { TokenBucket } from "../storage/token-bucket.ts";
 import type { HeldLoan } from "./lease.ts";
+import { noQuestions, type SocketQuestions } from "./questions.ts";
 
 /** The part of WebSocket that a gateway uses. */
 export type ServerSocket = Pick<
@@ -77,6 +79,7 @@ export interface HeldSocket {
   reporting: number;
   reports: TokenBucket | undefined;
   readonly usage: SocketUsage;
+  readonly questions: SocketQuestions;
   earlyBeats: number;
   refusedFrames: number;
   /** true if the gateway has asked for a report that has not arrived yet. */
@@ -131,6 +134,7 @@ export class HeldSockets {
       reporting: 0,
       reports: undefined,
       usage: { key: null, n: 0, frames: undefined, seen: null },
+      questions: noQuestions(),
       earlyBeats: 0,
       refusedFrames: 0,
       isReportDue: false,
@@ -198,8 +202,14 @@ export class HeldSockets {
 
   end(held: HeldSocket, frame: GatewayFrame, reason: string): void {
     this.send(held, frame);
-    held.closedMs ??= this.#nowMs();
+    this.lose(held);
     this.hangUp(held.socket, reason);
+  }
+
+  /** Notes that the socket has closed. Ends the answers that come over it. */
+  lose(held: HeldSocket): void {
+    held.closedMs ??= this.#nowMs();
+    for (const stream of held.questions.streams.values()) stream.stop("the machine's socket has closed");
   }
 
   /** Closes the socket. Safe for a socket that its machine has closed. */
@@ -238,10 +248,19 @@ export interface SignedUsage {
   mac: string;
 }
 
+/** A frame about questions with its MAC. `bytes`: the length of both in UTF-8. */
+export interface SignedAnswer {
+  frame: AnswerFrame;
+  payload: string;
+  mac: string;
+  bytes: number;
+}
+
 type MachineFrame =
   | ({ kind: "heartbeat" } & SignedHeartbeat)
   | { kind: "report"; report: ReportFrame }
   | ({ kind: "usage" } & SignedUsage)
+  | ({ kind: "answer" } & SignedAnswer)
   /** The frame is invalid or too large. */
   | { kind: "bad" };
 
@@ -250,7 +269,7 @@ const BAD = { kind: "bad" } as const;
 /** Parses a machine's frame: checks its size, then its form. */
 export function readFrame(frame: string | ArrayBuffer): MachineFrame {
   if (typeof frame !== "string" || isTooLarge(frame)) return BAD;
-  // JSON.stringify writes no line break, so only a heartbeat or usage has a line break between payload and MAC.
+  // JSON.stringify writes no line break, so only a frame with a MAC has a line break between payload and MAC.
   const payloadLength = frame.length - HEARTBEAT_MAC_LENGTH - 1;
   if (frame[payloadLength] === "\n")
     return readWithMac(frame.slice(0, payloadLength), frame.slice(payloadLength + 1));
@@ -263,10 +282,16 @@ function readWithMac(payload: string, mac: string): MachineFrame {
   if (isPlainHeartbeat(value)) return { kind: "heartbeat", heartbeat: value, payload, mac };
   const heartbeat = heartbeatSchema.safeParse(withPossibleAmounts(value));
   if (heartbeat.success) return { kind: "heartbeat", heartbeat: heartbeat.data, payload, mac };
-  if (payload.length + 1 + mac.length > USAGE_LIMITS.frameBytes) return BAD;
+  const bytes = bytesOf(payload) + 1 + mac.length;
+  if (bytes > ASKING_LIMITS.frameBytes) return BAD;
   const usage = usageFrameSchema.safeParse(value);
-  return usage.success ? { kind: "usage", usage: usage.data, payload, mac } : BAD;
+  if (usage.success)
+    return bytes > USAGE_LIMITS.frameBytes ? BAD : { kind: "usage", usage: usage.data, payload, mac };
+  const answer = answerFrameSchema.safeParse(value);
+  return answer.success ? { kind: "answer", frame: answer.data, payload, mac, bytes } : BAD;
 }
+
+const bytesOf = (text: string) => new TextEncoder().encode(text).length;
 
 /** Limits an amount as in a report, and leaves out an impossible one: one odd value must not silence a machine. */
 function withPossibleAmounts(value: unknown): unknown {
@@ -305,7 +330,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 /** Returns true if the frame is too large. Encodes only if necessary: a character takes up to three bytes of UTF-8. */
 function isTooLarge(frame: string): boolean {
   if (3 * frame.length <= LIMITS.bodyBytes) return false;
-  return frame.length > LIMITS.bodyBytes || new TextEncoder().encode(frame).length > LIMITS.bodyBytes;
+  return frame.length > LIMITS.bodyBytes || bytesOf(frame) > LIMITS.bodyBytes;
 }
 
 /** Returns the parsed JSON; undefined, which no schema accepts, if the JSON is invalid. */

@@ -45,6 +45,15 @@ export function findOperator(c: Context<App>): Promise<Result<Operator, NoOperat
   });
 }
 
+/** Reports whether the operator's credential is still valid, whatever this isolate remembers. */
+export async function isStillValid(c: Context<App>): Promise<boolean> {
+  const { who, role } = c.var.operator;
+  const isolate = { ...c.get("isolate"), operators: new Map() };
+  c.set("isolate", isolate);
+  const found = await findOperator(c);
+  return found.ok && found.value.who === who && found.value.role === role;
+}
+
 /** Returns the operator with this secret, whatever other credentials the request has. */
 export function operatorWithSecret(c: Context<App>, secret: string): Promise<Result<Operator, NoOperator>> {
   return operatorOf(c.req.raw, secret, c.env, { ...lookups(c), session: null });

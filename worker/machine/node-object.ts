@@ -370,6 +370,14 @@ export class NodeObject extends StoredObject {
     if (from !== number) await this.#lending.end("moved", from);
   }
 
+  /** Returns where this machine can be asked: its gateway, and since when it is silent. Each null if there is none. */
+  whereToAsk(): { gateway: number | null; silentSinceMs: number | null } {
+    return {
+      gateway: this.#registry.gateway(),
+      silentSinceMs: this.#state.records.get("silentSinceMs") ?? null,
+    };
+  }
+
   /** Executes a bulk action for the registry on this machine. Returns null if done, else the reason why not. */
   act(name: string, order: MachineOrder): Promise<string | null> {
     const acts = {

@@ -40,6 +40,7 @@ export type AuditRecord = LogRecord<
   | "machine.reject"
   | "machine.revoke"
   | "machine.forget"
+  | "machine.ask"
   | "node.register"
   | "node.remove"
   | "node.set"

@@ -29,6 +29,7 @@ import {
   readAudit,
   type RefusedChange,
 } from "./audit.ts";
+import { type Asking, Askings, type NotYet } from "./askings.ts";
 import { Imports, readTable, type RegistryTable } from "./imports.ts";
 import {
   BULK_PACE,
@@ -91,6 +92,7 @@ export class RegistryObject extends StoredObject {
   readonly #sessions: Sessions;
   readonly #imports: Imports;
   readonly #turns = new Turns();
+  readonly #askings: Askings;
 
   constructor(ctx: DurableObjectState, env: Environment) {
     super(ctx, env);
@@ -101,6 +103,7 @@ export class RegistryObject extends StoredObject {
     this.#refusals = new Refusals(this.#sql);
     this.#sessions = new Sessions(this.#sql, env);
     this.#imports = new Imports(ctx.storage, env);
+    this.#askings = new Askings(this.#sql);
     this.#pending = new PendingUpdates({
       sql: this.#sql,
       nowMs: currentMs,
@@ -191,6 +194,20 @@ export class RegistryObject extends StoredObject {
     return this.#changing(record, () =>
       this.knows(record.target) ? success(null) : failure("no machine has this name"),
     );
+  }
+
+  /** Records a question to a machine, before it is sent. Returns its entry's ID, or why the question is not allowed now. */
+  noteQuestion(asking: Asking): Result<number, NotYet> {
+    return this.#atomically(() =>
+      this.knows(asking.target)
+        ? this.#askings.begin(asking, currentMs())
+        : failure({ whose: null, waitSeconds: 0 }),
+    );
+  }
+
+  /** Adds the end of an answer to the entry of its question. */
+  noteAnswer(entry: number, text: string): void {
+    this.#askings.end(entry, text);
   }
 
   /** Records an operator's action in the audit log, if the action is not about a machine. */

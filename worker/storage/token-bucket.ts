@@ -1,5 +1,5 @@
 // Limits rates by token buckets: a bucket allows some actions at once, then one more in each interval.
-import { GATEWAY_LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
+import { ASKING_LIMITS, GATEWAY_LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
 
 export interface RateLimit {
   atOnce: number;
@@ -48,6 +48,20 @@ export const RATE_LIMITS = {
     everyMs: 60_000 / GATEWAY_LIMITS.upgradesAMinute,
   },
   socketUsage: { atOnce: USAGE_LIMITS.atOnce, everyMs: 60_000 / USAGE_LIMITS.aMinute },
+  /** The frames in which a machine names its questions, over one socket. */
+  socketQuestions: {
+    atOnce: ASKING_LIMITS.namingsAtOnce,
+    everyMs: 60_000 / ASKING_LIMITS.namingsAMinute,
+  },
+  /** The questions to one machine, and those of one operator. */
+  questionsOfMachine: {
+    atOnce: ASKING_LIMITS.ofMachineAtOnce,
+    everyMs: 60_000 / ASKING_LIMITS.ofMachineAMinute,
+  },
+  questionsOfOperator: {
+    atOnce: ASKING_LIMITS.ofOperatorAtOnce,
+    everyMs: 60_000 / ASKING_LIMITS.ofOperatorAMinute,
+  },
   socketReports: { atOnce: GATEWAY_LIMITS.reportsAtOnce, everyMs: 60_000 / GATEWAY_LIMITS.reportsAMinute },
 } as const satisfies Record<string, RateLimit>;
 

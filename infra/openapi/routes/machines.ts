@@ -8,6 +8,7 @@ import {
   type RotationAnswer,
   type UpgradeAnswer,
 } from "../../../shared/protocol/answers.ts";
+import { ANSWER_TYPE } from "../../../shared/protocol/asking.ts";
 import {
   historySchema,
   pendingSchema,
@@ -70,6 +71,17 @@ export const MACHINES_DESCRIPTIONS = {
       id: "getNodeSenders",
       what: "List the senders of recent reports with a machine's key, newest first",
       answers: { 200: json("The senders.", { sendersSchema }) },
+    },
+    "POST /v1/nodes/{name}/questions": {
+      id: "askMachine",
+      what: "Ask a machine a question about itself, as its owner has allowed it",
+      more: "docs/questions.md lists the questions. The question is in the audit log before it is sent.",
+      answers: {
+        200: {
+          what: "The answer, while it comes: one JSON object a line, with `text`, `base64`, or as the last one `end`.",
+          content: { [ANSWER_TYPE]: "text" },
+        },
+      },
     },
     "POST /v1/nodes/{name}/approve": {
       id: "approveMachine",

@@ -23,6 +23,7 @@ const WORDS: Readonly<Record<string, string>> = {
   "machine.reject": "Machine rejected",
   "machine.revoke": "Machine revoked",
   "machine.forget": "Machine deleted",
+  "machine.ask": "Machine asked",
   "machine.enrol": "Machine enrolled",
   "machine.take-over": "Name taken over",
   "machine.wait": "Machine waits for approval",

@@ -1,6 +1,7 @@
 // Tests one socket: its frames and their effects, with the test's connection and clock.
 import { beforeEach, describe, expect, it, test } from "vitest";
 import { makeSessionKeys } from "../../../node-shim/worker-link/session.ts";
+import type { QuestionAnswering } from "../../../node-shim/worker-link/questions.ts";
 import { GatewaySocket, type SocketEnd } from "../../../node-shim/worker-link/socket-transport.ts";
 import type { ConnectionListener } from "../../../node-shim/worker-link/websocket.ts";
 import type { GatewayFrame, HeartbeatFrame } from "../../../shared/protocol/frames.ts";
@@ -26,7 +27,12 @@ const ACCEPTED = {
  * Makes a socket on the test's connection. `events` has the events of both sides, in their order. The Worker answers
  * pings if `pongs`.
  */
-function socketOnTest({ pongs = false, random = 0, patienceMs = 20_000 } = {}) {
+function socketOnTest({
+  pongs = false,
+  random = 0,
+  patienceMs = 20_000,
+  answering = null as QuestionAnswering | null,
+} = {}) {
   const clock = fakeClock();
   const events: string[] = [];
   const sent: string[] = [];
@@ -35,7 +41,10 @@ function socketOnTest({ pongs = false, random = 0, patienceMs = 20_000 } = {}) {
   let listener: ConnectionListener | undefined;
   const connection = {
     listen: (listens: ConnectionListener) => void (listener = listens),
-    send: (text: string) => sent.push(text),
+    send: (text: string, left?: () => void) => {
+      sent.push(text);
+      left?.();
+    },
     ping: () => void (events.push("ping"), pongs && listener?.ponged()),
     close: () => void events.push("closed"),
     terminate: () => void events.push("terminated"),
@@ -49,6 +58,7 @@ function socketOnTest({ pongs = false, random = 0, patienceMs = 20_000 } = {}) {
       deadlineMs: DEADLINE_MS,
       patienceMs,
       random: () => random,
+      answering,
     },
     {
       asked: () => events.push("asked"),
@@ -491,6 +501,81 @@ describe("usage", () => {
     test_.isLost("gone");
     test_.socket.sendUsage(USAGE_NONE);
     expect([test_.socket.takesUsage, usagesIn(test_.sent)]).toEqual([false, []]);
+  });
+});
+
+describe("questions", () => {
+  const answering: QuestionAnswering = {
+    on: new Set(["disks"]),
+    async *answer() {
+      yield Buffer.from("all\n");
+      return { reason: "complete" };
+    },
+  };
+  const TAKING = { ...ACCEPTED, takes: ["usage", "questions"] };
+  const QUESTION = {
+    type: "question",
+    id: 1,
+    credit: 4096,
+    question: { name: "disks", parameters: {} },
+    asker: "operator alice",
+  };
+  const sentTypes = () =>
+    test_.sent.map((text) => (JSON.parse(text.split("\n")[0] ?? "") as { type: string }).type);
+  async function reported(frame: object) {
+    const answer = test_.socket.report(REPORT);
+    test_.receives(frame);
+    await answer;
+  }
+
+  it.each<[situation: string, on: QuestionAnswering | null, answer: object, isNamed: boolean]>([
+    ["a gateway that asks for the frame", answering, TAKING, true],
+    ["a gateway of an earlier Worker", answering, { ...ACCEPTED, takes: ["usage"] }, false],
+    ["a gateway that has it", answering, { ...ACCEPTED, takes: ["usage"] }, false],
+    ["no session", answering, { ...TAKING, session: undefined }, false],
+    ["a refused report", answering, { ...TAKING, status: 409 }, false],
+    ["all questions are off", { ...answering, on: new Set() }, TAKING, false],
+  ])("the shim names them: %s", async (_, on, answer, isNamed) => {
+    test_ = socketOnTest({ answering: on });
+    await reported(answer);
+    expect(sentTypes().includes("questions")).toBe(isNamed);
+  });
+
+  it("are answered, also while a heartbeat waits and after a report; each frame has a MAC", async () => {
+    test_ = socketOnTest({ answering });
+    await reported(TAKING);
+    const beat = test_.socket.heartbeat(OTHER, 0);
+    test_.receives(QUESTION);
+    await settle();
+    test_.receives({ type: "answer", n: 1, nonce: "m".repeat(22), nextInMs: 9600 });
+    expect(await beat).toBe(9600);
+    await reported({ ...ACCEPTED, takes: ["usage"] });
+    test_.receives({ ...QUESTION, id: 2 });
+    await settle();
+    const answers = ["part", "end"];
+    expect(sentTypes()).toEqual(["report", "questions", "heartbeat", ...answers, "report", ...answers]);
+    expect(
+      test_.sent.filter((text) => /"type":"(part|end|questions)"/.test(text) && !/\n[\w-]{22}$/.test(text)),
+    ).toEqual([]);
+  });
+
+  it.each<[situation: string, on: QuestionAnswering | null, answer: object, frame: object]>([
+    ["all are off", null, TAKING, QUESTION],
+    ["the gateway has not got their names", answering, ACCEPTED, QUESTION],
+    ["credit that nobody used", answering, TAKING, { type: "credit", id: 1, bytes: 1024 }],
+    ["a question of another form", answering, TAKING, { ...QUESTION, question: "disks" }],
+    [
+      "a parameter with a control character",
+      answering,
+      TAKING,
+      { ...QUESTION, question: { name: "disks", parameters: { path: "\u001b[2J" } } },
+    ],
+  ])("a question that must not come closes the socket: %s", async (_, on, answer, frame) => {
+    test_ = socketOnTest({ answering: on });
+    await reported(answer);
+    test_.receives(frame);
+    await settle();
+    expect([test_.ends.length, sentTypes().includes("part")]).toEqual([1, false]);
   });
 });
 

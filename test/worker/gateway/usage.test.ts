@@ -22,7 +22,7 @@ describe("a usage frame", () => {
   it("the gateway names it in its answers to reports", () =>
     inGateway(async (made) => {
       const socket = await made.connected("edge-1");
-      expect(socket.last).toMatchObject({ type: "report-answer", takes: ["usage"] });
+      expect(socket.last).toMatchObject({ type: "report-answer", takes: ["usage", "questions"] });
     }));
 
   it("is shown with its time; the second one has rates", () =>

@@ -3,6 +3,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url } from "jose";
+import { type AnswerFrame, answerText } from "../../../shared/protocol/asking.ts";
 import { type GatewayFrame, heartbeatText } from "../../../shared/protocol/frames.ts";
 import { SIGNALS, type Vitals } from "../../../shared/protocol/report.ts";
 import { amountsOf, USAGE, type Usage, usageOf, usageText } from "../../../shared/protocol/usage.ts";
@@ -141,6 +142,12 @@ export class MachineSocket implements ServerSocket {
   usage(usage: Partial<Usage>, { n = ++this.usages, key = SESSION_KEY, text = usageText } = {}) {
     const amounts = amountsOf({ ...usageOf(USAGE.map(() => null)), ...usage });
     const payload = JSON.stringify({ type: "usage", n, amounts });
+    return withMac(payload, text(payload), key);
+  }
+
+  /** Returns a frame about questions with its MAC. */
+  answer(frame: AnswerFrame, { key = SESSION_KEY, text = answerText } = {}): Promise<string> {
+    const payload = JSON.stringify(frame);
     return withMac(payload, text(payload), key);
   }
 }

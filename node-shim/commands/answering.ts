@@ -1,0 +1,68 @@
+// Answers questions that come from the Worker, as the machine's owner has allowed it, and logs each of them. Loads what
+// answers only when a question comes.
+import { ASKING_LIMITS } from "../../shared/protocol/limits.ts";
+import type { AskedQuestion } from "../../shared/protocol/asking.ts";
+import { shownText } from "../../shared/protocol/printable.ts";
+import { type AnswerEnd, answerEndText } from "../../shared/protocol/questions.ts";
+import type { Result } from "../../shared/result.ts";
+import type { Log } from "../base/log.ts";
+import type { MachineSettings } from "../machine/settings.ts";
+import type { Answerer, machineAnswerer } from "../questions/answerer.ts";
+import type { QuestionAnswering } from "../worker-link/questions.ts";
+
+/** The refusal of an operator. `challenge`: the text over which a proof is missing. */
+export interface AskerRefused {
+  fault: string;
+  challenge?: string;
+}
+
+interface Asked {
+  settings: MachineSettings;
+  flags: Parameters<typeof machineAnswerer>[1];
+  log: Log;
+  /** Returns whether this operator may ask this question. Called before anything is read or loaded. */
+  mayAsk: (asked: AskedQuestion) => Promise<Result<null, AskerRefused>>;
+}
+
+export function questionAnswering({ settings, flags, log, mayAsk }: Asked): QuestionAnswering {
+  /** Counts the questions, so that there is one. */
+  let answerer: Promise<Answerer> | undefined;
+  async function* answer(asked: AskedQuestion, signal: AbortSignal): AsyncGenerator<Uint8Array, AnswerEnd> {
+    const allowed = await mayAsk(asked);
+    if (!allowed.ok) return { reason: "refused", ...allowed.error };
+    answerer ??= import("../questions/answerer.ts").then(({ machineAnswerer }) => machineAnswerer(settings, flags));
+    return yield* (await answerer)(asked.question, signal);
+  }
+  return { on: settings.questions, answer: (asked, signal) => logged(asked, answer(asked, signal), log) };
+}
+
+/** Logs the question before anything else happens, and how its answer has ended. */
+async function* logged(
+  asked: AskedQuestion,
+  chunks: AsyncGenerator<Uint8Array, AnswerEnd>,
+  log: Log,
+): AsyncGenerator<Uint8Array, AnswerEnd> {
+  const text = questionText(asked);
+  const asker = shownText(asked.asker);
+  log("info", `question of ${asker}: ${text}`);
+  let bytes = 0;
+  let end: AnswerEnd | null = null;
+  try {
+    for (;;) {
+      const next = await chunks.next();
+      if (next.done) return (end = next.value);
+      bytes += next.value.length;
+      yield next.value;
+    }
+  } finally {
+    void chunks.return({ reason: "complete" }).catch(() => undefined);
+    const how = end === null ? "not wanted any more" : shownText(answerEndText(end) ?? "complete");
+    log("info", `answer to ${asker}: ${text}: ${bytes} bytes, ${how}`);
+  }
+}
+
+/** Returns the question as an operator writes it. */
+function questionText({ question: { name, parameters } }: AskedQuestion): string {
+  const pairs = Object.entries(parameters).map(([key, value]) => ` ${key}=${value}`);
+  return shownText(`${name}${pairs.join("")}`, ASKING_LIMITS.loggedLength);
+}
