@@ -10,7 +10,7 @@ import { networkFault } from "../../node-shim/base/network-fault.ts";
 import { printableTexts, shownText } from "../../shared/protocol/printable.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
-import { type Result, success } from "../../shared/result.ts";
+import { type Failure, type Result, success } from "../../shared/result.ts";
 import { fault, type OperatorFault } from "./fault.ts";
 
 export interface WorkerConnection {
@@ -60,7 +60,7 @@ const LIST_WITHIN_MS = 600_000;
 export const newList = (): ListRoom => ({ bytes: MOST_LIST_BYTES, endsMs: monotonicMs() + LIST_WITHIN_MS });
 
 /** The time limit of a request in milliseconds, so that a request without an answer does not block a script. */
-const DEADLINE_MS = 30_000;
+export const DEADLINE_MS = 30_000;
 
 /** Sends a request. Returns the body of the answer, or null if it has none. The error has the Worker's own message. */
 export async function ask(
@@ -90,12 +90,23 @@ function bodyOf(
   request: OperatorRequest,
   { status, text }: HttpAnswer,
 ): Result<unknown, OperatorFault> {
-  if (status >= 300 && status < 400)
-    return fault("refused", `${url} wants a login (Cloudflare Access): ${request.login ?? LOGIN}`);
   const body = text === "" ? null : parseJson(text);
   if (status < 300 && body !== undefined) return success(body);
-  const { data: problem } = problemSchema.safeParse(body);
-  if (!problem && status === request.answersWith && body !== undefined) return success(body);
+  const isProblem = problemSchema.safeParse(body).success;
+  if (!isProblem && status === request.answersWith && body !== undefined) return success(body);
+  return refusalOf(url, request, status, text);
+}
+
+/** Returns the fault that an answer with another status than 2xx is. */
+export function refusalOf(
+  url: string,
+  request: OperatorRequest,
+  status: number,
+  text: string,
+): Failure<OperatorFault> {
+  if (status >= 300 && status < 400)
+    return fault("refused", `${url} wants a login (Cloudflare Access): ${request.login ?? LOGIN}`);
+  const { data: problem } = problemSchema.safeParse(text === "" ? null : parseJson(text));
   if (!problem)
     return fault("unreachable", `${url} answered HTTP ${status} and no reason: is it a rollcall Worker?`);
   if (problem.reason === "not-found" && request.missing) return fault("not-found", request.missing);
@@ -241,7 +252,7 @@ function httpRequest(url: string, { method, headers, body, withinMs }: HttpReque
   });
 }
 
-const lateText = (withinMs: number) =>
+export const lateText = (withinMs: number) =>
   `no answer within ${Math.round(withinMs) / 1000} s: check the network, or wait longer with --request-timeout`;
 
 function inflated(bytes: Buffer): Buffer {

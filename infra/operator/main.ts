@@ -11,4 +11,5 @@ const [, program = "", ...args] = process.argv;
 const words = basename(program) === "kubectl_complete-rollcall" ? [COMPLETE, ...args] : args;
 
 endWithReader("rollcall");
-void runCommandLine(words, { process, terminal, now: wallMs, pause, changesOf: fedChanges });
+const writeBytes = (bytes: Uint8Array) => void process.stdout.write(bytes);
+void runCommandLine(words, { process, terminal, now: wallMs, pause, writeBytes, changesOf: fedChanges });

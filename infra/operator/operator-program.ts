@@ -27,6 +27,8 @@ export interface Surroundings {
   now: () => number;
   /** Resolves after `ms` milliseconds, typically by a timer. */
   pause: (ms: number) => Promise<void>;
+  /** Writes bytes to stdout. Absent: the output takes only texts. */
+  writeBytes?: (bytes: Uint8Array) => void;
   /** Reports when the fleet may have changed, typically by the Worker's feed. */
   changesOf: (connection: WorkerConnection) => FleetChanges;
 }

@@ -4,6 +4,7 @@ import { faultOf } from "../../node-shim/base/fault.ts";
 import { VERSION } from "../../shared/version.ts";
 import { actCommands } from "./act-commands.ts";
 import { fail } from "./answer.ts";
+import { askCommands } from "./ask-commands.ts";
 import { backupCommands } from "./backup-commands.ts";
 import { complete, completionCommand } from "./completion.ts";
 import { contextCommands } from "./contexts/context-commands.ts";
@@ -94,6 +95,7 @@ export function operatorProgram(surroundings: Surroundings): OperatorProgram {
   nodeCommands(program);
   topCommand(program);
   kubectlTopCommands(program);
+  askCommands(program);
   historyCommand(program);
   outagesCommand(program);
   versionsCommand(program);

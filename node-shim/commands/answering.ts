@@ -30,7 +30,9 @@ export function questionAnswering({ settings, flags, log, mayAsk }: Asked): Ques
   async function* answer(asked: AskedQuestion, signal: AbortSignal): AsyncGenerator<Uint8Array, AnswerEnd> {
     const allowed = await mayAsk(asked);
     if (!allowed.ok) return { reason: "refused", ...allowed.error };
-    answerer ??= import("../questions/answerer.ts").then(({ machineAnswerer }) => machineAnswerer(settings, flags));
+    answerer ??= import("../questions/answerer.ts").then(({ machineAnswerer }) =>
+      machineAnswerer(settings, flags),
+    );
     return yield* (await answerer)(asked.question, signal);
   }
   return { on: settings.questions, answer: (asked, signal) => logged(asked, answer(asked, signal), log) };

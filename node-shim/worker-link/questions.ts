@@ -162,7 +162,8 @@ async function* partsOf(chunks: AsyncGenerator<Uint8Array, AnswerEnd>): AsyncGen
       let bytes = first.value.length;
       for (;;) {
         next = begun(chunks);
-        const more = await Promise.race([next, turn()]);
+        // A failure is thrown after the chunks before it.
+        const more = await Promise.race([next.catch(() => null), turn()]);
         if (more === null || more.done || bytes + more.value.length > PART_BYTES) break;
         gathered.push(more.value);
         bytes += more.value.length;

@@ -2,7 +2,7 @@
 // answer. Normative, with docs/protocol.md. Pure.
 import * as z from "zod/mini";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "./limits.ts";
-import { QUESTIONS, type AnswerEnd, type QuestionName } from "./questions.ts";
+import { QUESTIONS } from "./questions.ts";
 import { atMost, plainText } from "./schema.ts";
 
 /** The name by which a gateway states in `takes` that it waits for a machine's frame `questions`. */
@@ -94,12 +94,18 @@ export function costOf(frameBytes: number): number {
 
 /** Returns the seconds after which an answer ends on its way, if the machine has not ended it. */
 export function answerSeconds(name: string): number {
-  const { seconds } = Object.hasOwn(QUESTIONS, name) ? QUESTIONS[name as QuestionName] : { seconds: 60 };
+  const rows: Readonly<Record<string, { seconds: number }>> = QUESTIONS;
+  const { seconds } = rows[name] ?? { seconds: 60 };
   return seconds + ASKING_LIMITS.graceSeconds;
 }
 
 /** A line of an answer over HTTP, as JSON. An empty line only shows that the answer goes on. The last line is the end. */
-export type AnswerLine = { text: string } | { base64: string } | { end: AnswerEnd };
+export const answerLineSchema = z.union([
+  z.object({ text: z.string() }),
+  z.object({ base64: z.string() }),
+  z.object({ end: answerEndSchema }),
+]);
+export type AnswerLine = z.infer<typeof answerLineSchema>;
 
 export const ANSWER_TYPE = "application/x-ndjson";
 

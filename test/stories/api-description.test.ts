@@ -9,12 +9,14 @@ import type { Transport } from "../../node-shim/worker-link/exchange.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { askForUpgrade, enrol, leave, rotate } from "../../node-shim/worker-link/requests.ts";
 import type { Problem } from "../../shared/protocol/answers.ts";
+import { ANSWER_TYPE } from "../../shared/protocol/asking.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
 import type { CreatedOperator, SessionsAnswer } from "../../shared/protocol/administration-answers.ts";
 import type { BackupAnswer } from "../../shared/protocol/backup.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
+import { NodeObject } from "../../worker/machine/node-object.ts";
 import { connecting, kidOf } from "../worker/support/connecting.ts";
 import { pageAfter } from "../worker/support/backup.ts";
 import { ADMIN_SECRET, ORIGIN, VIEW_SECRET } from "../worker/support/constants.ts";
@@ -63,6 +65,7 @@ const RECEIVER_URL = "https://hooks.example.com/";
 /** For each route with a body a valid body. */
 const BODIES: Readonly<Record<string, unknown>> = {
   mintToken: { names: "described-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
+  askMachine: { name: "disks", parameters: {} },
   approveMachine: { thumbprint: "t".repeat(43) },
   rejectMachine: { thumbprint: "t".repeat(43) },
   changeNode: { runtime: "none" },
@@ -131,6 +134,14 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
   endRollout: async () => (await operator("PUT", "/v1/rollout", BODIES["putRollout"])).body,
   getBulk: begun,
   stopBulk: begun,
+  askMachine: async () => {
+    vi.spyOn(GatewayObject.prototype, "fetch").mockImplementationOnce(async () => {
+      return new Response('{"end":{"reason":"complete"}}\n', { headers: { "content-type": ANSWER_TYPE } });
+    });
+    const where = { gateway: 1, silentSinceMs: null };
+    vi.spyOn(NodeObject.prototype, "whereToAsk").mockReturnValueOnce(where);
+    return {};
+  },
   approveMachine: () => waiting("described-approved"),
   rejectMachine: () => waiting("described-rejected"),
   revokeMachine: () => enrolled("described-revoked"),

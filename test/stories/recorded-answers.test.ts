@@ -73,6 +73,11 @@ const BODIES: Readonly<Record<string, () => readonly unknown[]>> = {
     { names: "recorded-*", uses: 1, expiresInSeconds: 60, labels: { site: "a" } },
     { names: "*", expiresInSeconds: 0 },
   ],
+  "POST /v1/nodes/{name}/questions": () => [
+    { name: "disks" },
+    { name: "shell" },
+    { name: "disks", parameters: { path: "/" } },
+  ],
   "POST /v1/nodes/{name}/approve": () => [{ thumbprint: "t".repeat(43) }],
   "POST /v1/nodes/{name}/reject": () => [{ thumbprint: "t".repeat(43) }, { thumbprint: waiting }],
   "PATCH /v1/nodes/{name}": () => [{ runtime: "none" }, { runtime: "some" }],

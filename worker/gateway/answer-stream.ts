@@ -1,8 +1,10 @@
 // Passes one answer of a machine on to its reader, as lines of JSON. Holds at most the bytes for which the machine had
-// credit, and stores nothing.
+// credit, and stores nothing. Also defines what a socket keeps of its answers.
+import type { CryptoKey } from "jose";
 import { type AnswerLine, answerLine } from "../../shared/protocol/asking.ts";
-import { ASKING_LIMITS } from "../../shared/protocol/limits.ts";
+import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AnswerEnd } from "../../shared/protocol/questions.ts";
+import type { TokenBucket } from "../storage/token-bucket.ts";
 
 interface StreamEvents {
   /** Called when the reader has read frames of this many bytes, which the machine may send again. */
@@ -72,7 +74,7 @@ export class AnswerStream {
   /** Takes a part. Returns false for a wrong number. */
   take(n: number, line: Exclude<AnswerLine, { end: unknown }>, cost: number): boolean {
     if (n !== ++this.#n) return false;
-    this.#bytes += "text" in line ? encoder.encode(line.text).length : Math.floor(line.base64.length * 0.75);
+    this.#bytes += "text" in line ? encoder.encode(line.text).length : bytesIn(line.base64);
     if (this.#left < 0)
       this.stop(`the answer has more than ${ASKING_LIMITS.streamBytes} bytes, and was ended`);
     else this.#add(line, cost);
@@ -133,4 +135,35 @@ export class AnswerStream {
     this.#events.read(this.#read);
     this.#read = 0;
   }
+}
+
+/** Returns the number of bytes that a text in base64 stands for. */
+const bytesIn = (base64: string) => Math.floor(base64.replace(/=+$/, "").length * 0.75);
+
+/** The part of a socket in memory that belongs to questions. */
+export interface SocketQuestions {
+  /** The key of the session in which the machine has named its questions; null before. Answers have its MAC. */
+  key: CryptoKey | null;
+  on: ReadonlySet<string>;
+  namings: TokenBucket | undefined;
+  /** The answers in progress, by their ID. */
+  streams: Map<number, AnswerStream>;
+  lastId: number;
+  /** The bytes that the machine may still send for answers that have ended on this side. */
+  strayBytes: number;
+  /** Resolves once the frames before have been handled: checks of a MAC may end in another order. */
+  turn: Promise<unknown>;
+}
+
+/** Returns the state of a new socket. After an eviction, frames for the answers before may still come. */
+export function noQuestions(): SocketQuestions {
+  return {
+    key: null,
+    on: new Set(),
+    namings: undefined,
+    streams: new Map(),
+    lastId: 0,
+    strayBytes: QUESTION_LIMITS.atOnce * ASKING_LIMITS.creditBytes,
+    turn: Promise.resolve(),
+  };
 }

@@ -79,7 +79,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
 
   /** Opens a socket, or answers with a GatewayRefusal. Asks a machine, or answers with a NotAsked. */
   override async fetch(request: Request): Promise<Response> {
-    if (request.method === "POST") return this.#ask((await request.json()) as GatewayAsking);
+    if (request.method === "POST") return this.#ask(await request.json<GatewayAsking>());
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the Worker wrote it
     const { ticket, ...opened } = JSON.parse(request.headers.get(GATEWAY_OPENING) ?? "") as GatewayOpening;
     const refusal = this.#gateway.refusal(opened, ticket);
@@ -92,7 +92,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
 
   #ask({ name, asked, entry }: GatewayAsking): Response {
     const got = this.#gateway.ask(name, asked, (answered) => {
-      const noted = registry(this.env).noteAnswer(entry, answeredText(answered));
+      const noted = registry(this.env).noteQuestion({ entry, text: answeredText(answered) });
       this.ctx.waitUntil(
         noted.catch((error) => logFailure({ node: name, message: NOT_NOTED, error: String(error) })),
       );

@@ -1,6 +1,5 @@
 // Sends operators' questions to machines, and passes the answers on. A question renews no lease, is no contact, and
 // reaches only a machine that has named its questions on this socket. All is in memory: an eviction ends the answers.
-import type { CryptoKey } from "jose";
 import {
   type AnswerFrame,
   answerSeconds,
@@ -10,42 +9,14 @@ import {
 } from "../../shared/protocol/asking.ts";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AnswerEnd } from "../../shared/protocol/questions.ts";
-import { RATE_LIMITS, take, type TokenBucket } from "../storage/token-bucket.ts";
+import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
 import { AnswerStream } from "./answer-stream.ts";
 import type { Endings, GatewayParts } from "./endings.ts";
 import { isMac } from "./heartbeats.ts";
 import type { HeldSocket, SignedAnswer } from "./sockets.ts";
 
-/** The part of a socket in memory that belongs to questions. */
-export interface SocketQuestions {
-  /** The key of the session in which the machine has named its questions; null before. Answers have its MAC. */
-  key: CryptoKey | null;
-  on: ReadonlySet<string>;
-  namings: TokenBucket | undefined;
-  /** The answers in progress, by their ID. */
-  streams: Map<number, AnswerStream>;
-  lastId: number;
-  /** The bytes that the machine may still send for answers that have ended on this side. */
-  strayBytes: number;
-  /** Resolves once the frames before have been handled: checks of a MAC may end in another order. */
-  turn: Promise<unknown>;
-}
-
 /** The most bytes that a machine may have sent for answers that have ended on this side. */
 const MOST_STRAY = ASKING_LIMITS.ofMachineAtOnce * ASKING_LIMITS.creditBytes;
-
-/** Returns the state of a new socket. After an eviction, frames for the answers before may still come. */
-export function noQuestions(): SocketQuestions {
-  return {
-    key: null,
-    on: new Set(),
-    namings: undefined,
-    streams: new Map(),
-    lastId: 0,
-    strayBytes: QUESTION_LIMITS.atOnce * ASKING_LIMITS.creditBytes,
-    turn: Promise.resolve(),
-  };
-}
 
 /** Why a machine is not asked. `on`: the questions that the machine answers. */
 export type NotAsked =

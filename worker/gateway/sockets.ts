@@ -14,8 +14,8 @@ import { ASKING_LIMITS, GATEWAY_LIMITS, LIMITS, USAGE_LIMITS } from "../../share
 import { SIGNALS } from "../../shared/protocol/report.ts";
 import { type Usage, type UsageFrame, usageFrameSchema } from "../../shared/protocol/usage.ts";
 import type { TokenBucket } from "../storage/token-bucket.ts";
+import { noQuestions, type SocketQuestions } from "./answer-stream.ts";
 import type { HeldLoan } from "./lease.ts";
-import { noQuestions, type SocketQuestions } from "./questions.ts";
 
 /** The part of WebSocket that a gateway uses. */
 export type ServerSocket = Pick<

@@ -47,11 +47,10 @@ export function findOperator(c: Context<App>): Promise<Result<Operator, NoOperat
 
 /** Reports whether the operator's credential is still valid, whatever this isolate remembers. */
 export async function isStillValid(c: Context<App>): Promise<boolean> {
-  const { who, role } = c.var.operator;
-  const isolate = { ...c.get("isolate"), operators: new Map() };
-  c.set("isolate", isolate);
+  const rights = ({ who, role, selector }: Operator) => JSON.stringify([who, role, selector]);
+  c.set("isolate", { ...c.get("isolate"), operators: new Map() });
   const found = await findOperator(c);
-  return found.ok && found.value.who === who && found.value.role === role;
+  return found.ok && rights(found.value) === rights(c.var.operator);
 }
 
 /** Returns the operator with this secret, whatever other credentials the request has. */

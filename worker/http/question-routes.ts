@@ -83,7 +83,7 @@ async function refuseUnasked(
   why: Unasked,
   { name, entry }: Pick<GatewayAsking, "name" | "entry">,
 ): Promise<Response> {
-  const noted = inTime(() => registry(c.env).noteAnswer(entry, `not asked: ${why.reason}`));
+  const noted = inTime(async () => registry(c.env).noteQuestion({ entry, text: `not asked: ${why.reason}` }));
   c.executionCtx.waitUntil(
     noted.catch((error) =>
       logFailure({
@@ -96,20 +96,21 @@ async function refuseUnasked(
   switch (why.reason) {
     case "silent": {
       const since = new Date(why.sinceMs).toISOString();
-      return refuse("machine-silent", {
-        detail: `Nothing was heard of it since ${since}. It cannot be asked before it reports again.`,
-      });
+      const detail = `Nothing was heard of it since ${since}. It cannot be asked before it reports again.`;
+      return refuse("machine-silent", { detail });
     }
     case "no socket":
       return refuse("no-socket");
     case "off":
       return refuse("question-off", { detail: offText(why.on) });
     case "too many":
-      return refuseForNow(`It answers ${QUESTION_LIMITS.atOnce} questions now, which are the most at once.`, 5);
-    case "busy":
+      return refuseForNow(TOO_MANY, 5);
+    default:
       return refuse("busy", { retryAfterSeconds: 10 });
   }
 }
+
+const TOO_MANY = `It answers ${QUESTION_LIMITS.atOnce} questions now, which are the most at once.`;
 
 function offText(on: readonly string[]): string {
   return on.length === 0

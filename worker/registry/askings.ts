@@ -4,12 +4,19 @@ import { failure, type Result, success } from "../../shared/result.ts";
 import { type RateLimit, RATE_LIMITS, take, type TokenBucket, tokensAt } from "../storage/token-bucket.ts";
 import { cell } from "../storage/query.ts";
 import { audit } from "./audit.ts";
+import { findPin } from "./pins.ts";
 
 /** A question as the audit log has it. `target`: the machine's name. */
 export interface Asking {
   who: string;
   target: string;
   detail: string;
+}
+
+/** How an answer has ended. `entry`: the ID of its question's entry. */
+export interface AnswerNote {
+  entry: number;
+  text: string;
 }
 
 /** Why a question is not allowed now: whose rate it would exceed, or null if no machine has the name. */
@@ -31,11 +38,15 @@ export class Askings {
     this.#sql = sql;
   }
 
-  /** Records a question and returns its entry's ID. Fails with the seconds to wait, if it comes too soon. */
-  begin(asking: Asking, nowMs: number): Result<number, NotYet> {
+  /** Records a question, or the end of its answer. Returns the entry's ID. */
+  note(noted: Asking | AnswerNote, nowMs: number): Result<number, NotYet> {
+    return "entry" in noted ? this.#end(noted) : this.#begin(noted, nowMs);
+  }
+
+  #begin(asking: Asking, nowMs: number): Result<number, NotYet> {
     const { who, target } = asking;
-    const ofOperator = RATE_LIMITS.questionsOfOperator;
-    const ofMachine = RATE_LIMITS.questionsOfMachine;
+    if (findPin(this.#sql, target) === undefined) return failure({ whose: null, waitSeconds: 0 });
+    const { questionsOfOperator: ofOperator, questionsOfMachine: ofMachine } = RATE_LIMITS;
     const operatorMs = waitMs(this.#operators.get(who), ofOperator, nowMs);
     if (operatorMs > 0) return failure({ waitSeconds: Math.ceil(operatorMs / 1000), whose: "operator" });
     const machineMs = waitMs(this.#machines.get(target), ofMachine, nowMs);
@@ -46,10 +57,10 @@ export class Askings {
     return success(cell<number>(this.#sql, "SELECT last_insert_rowid()"));
   }
 
-  /** Adds the end of the answer to the question's entry. */
-  end(id: number, text: string): void {
+  #end({ entry, text }: AnswerNote): Result<number, NotYet> {
     const update = "UPDATE audit SET detail = detail || ? WHERE id = ? AND what = 'machine.ask'";
-    this.#sql.exec(update, `: ${text}`, id);
+    this.#sql.exec(update, `: ${text}`, entry);
+    return success(entry);
   }
 }
 

@@ -10,7 +10,7 @@ import type { BulkAction, BulkQuery } from "../../shared/protocol/administration
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs, pause, type Timer } from "../clock.ts";
-import type { Environment } from "../env.ts";
+import { type Environment, fleetIndex, removeSilentNodesDays } from "../env.ts";
 import type { MachineStatus } from "../fleet/machine-search.ts";
 import { inTime, withDeadline } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
@@ -127,6 +127,17 @@ export function startPlanned(
   sql.exec("DELETE FROM bulk_plans WHERE confirmation = ?", confirmation);
   const listed = JSON.parse(plan.machines) as Listed[];
   return success(startBulk(sql, { act: plan.action, who, listed }, nowMs));
+}
+
+/** Starts to remove the Nodes of machines silent for REMOVE_SILENT_NODES_DAYS. Returns null if there are none to remove. */
+export async function startSilentRemovals(
+  storage: DurableObjectStorage,
+  env: Environment,
+): Promise<BulkProgress | null> {
+  const days = removeSilentNodesDays(env);
+  if (days === null) return null;
+  const names = (await fleetIndex(env).silentFor(days)).map(({ name }) => name);
+  return storage.transactionSync(() => startRemovals(storage.sql, names, currentMs()));
 }
 
 /** Starts the removal of silent machines' Nodes. Returns null if another removal runs, or no machine is affected. */

@@ -4,7 +4,7 @@ import type { BulkQuery, NewOperator, RevocationsQuery } from "../../shared/prot
 import type { BackupCell, BackupPage } from "../../shared/protocol/backup.ts";
 import type { DecidedRequest } from "../../shared/protocol/join-tokens.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { type Environment, fleetIndex, gatewaySize, origins, removeSilentNodesDays } from "../env.ts";
+import { type Environment, fleetIndex, gatewaySize, origins } from "../env.ts";
 import { mintJoinToken } from "../identity/join-token.ts";
 import { parseMacKeys, randomNonce } from "../identity/mac-keys.ts";
 import { mintOperatorSecret } from "../identity/operator.ts";
@@ -29,7 +29,7 @@ import {
   readAudit,
   type RefusedChange,
 } from "./audit.ts";
-import { type Asking, Askings, type NotYet } from "./askings.ts";
+import { type AnswerNote, type Asking, Askings, type NotYet } from "./askings.ts";
 import { Imports, readTable, type RegistryTable } from "./imports.ts";
 import {
   BULK_PACE,
@@ -40,7 +40,7 @@ import {
   planBulk,
   showBulk,
   startPlanned,
-  startRemovals,
+  startSilentRemovals,
   stopBulk,
 } from "./bulk.ts";
 import {
@@ -79,7 +79,7 @@ import {
 import { Refusals } from "./refusals.ts";
 import { REGISTRY_MIGRATIONS } from "./schema.ts";
 import { fromText, type SessionHolder, Sessions, type SignInRequest } from "./sessions.ts";
-import { endTokens, findToken, insertToken, listedToken, listTokens, revokeToken } from "./tokens.ts";
+import { createToken, endTokens, listedToken, listTokens, revokeToken } from "./tokens.ts";
 import { Turns } from "./turns.ts";
 import { currentMs } from "../clock.ts";
 
@@ -114,12 +114,8 @@ export class RegistryObject extends StoredObject {
   /** Creates a join token and returns it, this once: the registry stores only its public key. `who`: the operator. */
   async mintToken(request: DecidedRequest, who: string) {
     const { id, key, token } = await mintJoinToken(parseMacKeys(this.env.KID_MAC_KEYS));
-    const nowMs = currentMs();
-    return this.#atomically(() => {
-      insertToken(this.#sql, { id, key, request, createdBy: who, nowMs });
-      audit(this.#sql, { who, what: "token.create", target: id, detail: request.names }, nowMs);
-      return { ...listedToken(findToken(this.#sql, id, nowMs)!), token };
-    });
+    const made = { id, key, request, createdBy: who, nowMs: currentMs() };
+    return this.#atomically(() => ({ ...createToken(this.#sql, made), token }));
   }
 
   /** Returns a page of the join tokens, newest first. Earlier versions request all tokens. */
@@ -196,18 +192,9 @@ export class RegistryObject extends StoredObject {
     );
   }
 
-  /** Records a question to a machine, before it is sent. Returns its entry's ID, or why the question is not allowed now. */
-  noteQuestion(asking: Asking): Result<number, NotYet> {
-    return this.#atomically(() =>
-      this.knows(asking.target)
-        ? this.#askings.begin(asking, currentMs())
-        : failure({ whose: null, waitSeconds: 0 }),
-    );
-  }
-
-  /** Adds the end of an answer to the entry of its question. */
-  noteAnswer(entry: number, text: string): void {
-    this.#askings.end(entry, text);
+  /** Records a question to a machine before it is sent, and later the end of its answer. Returns its entry, or why not. */
+  noteQuestion(noted: Asking | AnswerNote): Result<number, NotYet> {
+    return this.#atomically(() => this.#askings.note(noted, currentMs()));
   }
 
   /** Records an operator's action in the audit log, if the action is not about a machine. */
@@ -399,11 +386,7 @@ export class RegistryObject extends StoredObject {
    */
   async removeSilentNodes(): Promise<void> {
     this.#atomically(() => endTokens(this.#sql, currentMs()));
-    const days = removeSilentNodesDays(this.env);
-    if (days === null) return;
-    const names = (await fleetIndex(this.env).silentFor(days)).map(({ name }) => name);
-    const started = this.#atomically(() => startRemovals(this.#sql, names, currentMs()));
-    if (started) await this.#alarm.atLatest(currentMs());
+    if (await startSilentRemovals(this.ctx.storage, this.env)) await this.#alarm.atLatest(currentMs());
   }
 
   /** Executes the actions on many machines. */

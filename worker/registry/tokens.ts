@@ -33,6 +33,14 @@ export interface NewToken {
   nowMs: number;
 }
 
+/** Stores a join token, with its entry in the audit log. */
+export function createToken(sql: SqlStorage, token: NewToken): ListedToken {
+  const { id, request, createdBy, nowMs } = token;
+  insertToken(sql, token);
+  audit(sql, { who: createdBy, what: "token.create", target: id, detail: request.names }, nowMs);
+  return listedToken(findToken(sql, id, nowMs)!);
+}
+
 export function insertToken(sql: SqlStorage, { id, key, request, createdBy, nowMs }: NewToken): void {
   const { names, rejoin, uses, expiresInSeconds, ...asked } = request;
   const grant: Grant = { ...asked, ...(asked.mayAddress && { exactNames: true }) };

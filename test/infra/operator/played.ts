@@ -103,6 +103,7 @@ export async function play(args: string[], played: Played = {}) {
     terminal,
     now: () => nowMs,
     pause,
+    writeBytes: (bytes) => void (ended.stdout += Buffer.from(bytes).toString("latin1")),
     changesOf: () => polledChanges(pause),
   });
   return ended;

@@ -102,6 +102,8 @@ class Reading {
   }
 }
 
+const begin = (made: MadeUpGateway) => new Reading(made);
+
 const questionsIn = (socket: MachineSocket) =>
   socket.frames.filter(({ type }) => ["question", "credit", "end"].includes(type));
 
@@ -176,7 +178,7 @@ describe("who is asked", () => {
 
   async function askedTwice(made: MadeUpGateway): Promise<void> {
     await askable(made);
-    for (let asked = 0; asked < QUESTION_LIMITS.atOnce; asked++) new Reading(made);
+    for (let asked = 0; asked < QUESTION_LIMITS.atOnce; asked++) begin(made);
   }
 
   it("ten operators on one machine: two are answered, and the next one after an end", () =>
@@ -391,7 +393,7 @@ describe("the credit", () => {
   it("a small part costs 1 KiB, so that a machine sends 128 of them at once", () =>
     inGateway(async (made) => {
       const socket = await askable(made);
-      new Reading(made);
+      begin(made);
       for (let n = 1; n <= 128; n++) await send(made, socket, part(n, "x"));
       expect(socket.readyState).toBe(1);
       await send(made, socket, part(129, "x"));
@@ -441,7 +443,7 @@ describe("the gateway closes the socket", () => {
   ])("%s", (_, bytes, state) =>
     inGateway(async (made) => {
       const socket = await askable(made);
-      new Reading(made);
+      begin(made);
       await send(made, socket, partOf(1, bytes));
       expect(socket.readyState).toBe(state);
     }),

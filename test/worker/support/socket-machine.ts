@@ -17,6 +17,8 @@ type ReportAnswerFrame = Extract<GatewayFrame, { type: "report-answer" }>;
 
 interface SocketSession {
   key: CryptoKey;
+  /** The bytes of the key. */
+  raw: Uint8Array;
   nonce: string;
   n: number;
 }
@@ -154,6 +156,8 @@ export class OpenSocket {
   closed: { code: number; reason: string } | null = null;
   /** The type of frames that `next` skips; null to skip none. */
   passesOver: GatewayFrame["type"] | null = null;
+  /** Takes a frame at once. Returns false for a frame that waits for `next`. */
+  takes: (frame: GatewayFrame) => boolean = () => false;
   session: SocketSession | null = null;
   #waiting: (() => void)[] = [];
   #read = 0;
@@ -163,7 +167,9 @@ export class OpenSocket {
     this.#socket = socket;
     this.#keys = keys;
     socket.addEventListener("message", ({ data }) => {
-      this.frames.push(JSON.parse(data as string) as GatewayFrame);
+      const frame = JSON.parse(data as string) as GatewayFrame;
+      if (this.takes(frame)) return;
+      this.frames.push(frame);
       this.#wake();
     });
     socket.addEventListener("close", ({ code, reason }) => {
@@ -253,7 +259,7 @@ export class OpenSocket {
     const mac = await crypto.subtle.importKey("raw", bits, { name: "HMAC", hash: "SHA-256" }, false, [
       "sign",
     ]);
-    return { key: mac, nonce, n: 0 };
+    return { key: mac, raw: new Uint8Array(bits), nonce, n: 0 };
   }
 
   /** Returns the frame of the next heartbeat. */

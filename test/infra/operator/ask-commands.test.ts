@@ -1,0 +1,185 @@
+// Tests rollcall ask and rollcall logs: what they send, what they print while an answer comes, and their exit codes.
+import { createServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterEach, describe, expect, it } from "vitest";
+import { answerLine, type AnswerLine } from "../../../shared/protocol/asking.ts";
+import { play, type Played } from "./played.ts";
+
+const COMPLETE: AnswerLine = { end: { reason: "complete" } };
+
+let server: Server | undefined;
+afterEach(() => void server?.close());
+
+/** Starts a Worker that answers with `answer`. Returns what it was asked, and the outcome of a command. */
+async function ask(args: string[], answer: (response: ServerResponse) => void, played: Played = {}) {
+  const asked: { method?: string | undefined; url?: string | undefined; body: unknown }[] = [];
+  server = createServer((request, response) => {
+    let text = "";
+    request.on("data", (chunk: Buffer) => (text += chunk.toString()));
+    request.on("end", () => {
+      asked.push({ method: request.method, url: request.url, body: JSON.parse(text) as unknown });
+      answer(response);
+    });
+  });
+  await new Promise<void>((ready) => void server?.listen(0, "127.0.0.1", ready));
+  const { port } = server.address() as AddressInfo;
+  const ended = await play(args, { url: `http://127.0.0.1:${port}`, ...played });
+  return { asked, ended };
+}
+
+const lines =
+  (...all: AnswerLine[]) =>
+  (response: ServerResponse) =>
+    void response.end(all.map(answerLine).join(""));
+const refusal = (status: number, problem: object) => (response: ServerResponse) =>
+  void response.writeHead(status).end(JSON.stringify(problem));
+
+describe("the question", () => {
+  it.each<[args: string[], body: object]>([
+    [["ask", "edge-7", "disks"], { name: "disks", parameters: {} }],
+    [
+      ["ask", "edge-7", "logs", "unit=nginx", "grep=a=b"],
+      { name: "logs", parameters: { unit: "nginx", grep: "a=b" } },
+    ],
+    [
+      ["logs", "edge-7", "-u", "nginx", "--since", "10m", "--lines", "5", "--grep", "error"],
+      { name: "logs", parameters: { unit: "nginx", since: "10m", lines: "5", grep: "error" } },
+    ],
+    [["logs", "edge-7", "-k"], { name: "logs", parameters: { kernel: "yes" } }],
+  ])("rollcall %j", async (args, body) => {
+    const { asked, ended } = await ask(args, lines(COMPLETE));
+    expect([asked, ended]).toEqual([
+      [{ method: "POST", url: "/v1/nodes/edge-7/questions", body }],
+      { code: 0, stdout: "", stderr: "" },
+    ]);
+  });
+
+  it("a parameter without = is a fault of the command line, and nothing is asked", async () => {
+    const { asked, ended } = await ask(["ask", "edge-7", "logs", "nginx"], lines(COMPLETE));
+    expect([asked, ended.code, ended.stderr]).toEqual([[], 2, 'error: "nginx" is not NAME=VALUE\n']);
+  });
+});
+
+describe("the answer", () => {
+  it.each<[situation: string, answer: AnswerLine[], code: number, stdout: string, stderr: string]>([
+    ["complete", [{ text: "a\n" }, { text: "b\n" }, COMPLETE], 0, "a\nb\n", ""],
+    ["without a line", [COMPLETE], 0, "", ""],
+    [
+      "cut at its size",
+      [{ text: "a\n" }, { end: { reason: "cut" } }],
+      0,
+      "a\n",
+      "rollcall: edge-7: disks: the answer is cut: it has at most 1048576 bytes, of at most 268435456 that are read\n",
+    ],
+    [
+      "failed on the machine",
+      [{ text: "a\n" }, { end: { reason: "failed", fault: "df is\nmissing" } }],
+      1,
+      "a\n",
+      "rollcall: edge-7: disks: df is missing\n",
+    ],
+    [
+      "refused by the machine",
+      [{ end: { reason: "refused", fault: "ask again later" } }],
+      1,
+      "",
+      "rollcall: edge-7: disks: ask again later\n",
+    ],
+    [
+      "ended on its way",
+      [{ text: "a\n" }, { end: { reason: "stopped", fault: "the machine's socket has closed" } }],
+      1,
+      "a\n",
+      "rollcall: edge-7: disks: the machine's socket has closed\n",
+    ],
+    ["broken off", [{ text: "a\n" }], 1, "a\n", "rollcall: edge-7: disks: the answer broke off\n"],
+    [
+      "with commands to the terminal",
+      [{ text: "\u001B]0;owned\u0007\n" }, COMPLETE],
+      0,
+      "\\u001b]0;owned\\u0007\n",
+      "",
+    ],
+    ["bytes to a file", [{ base64: "H4sI" }, COMPLETE], 0, "\u001F\u008B\b", ""],
+  ])("%s", async (_, answer, code, stdout, stderr) => {
+    const { ended } = await ask(["ask", "edge-7", "disks"], lines(...answer));
+    expect(ended).toEqual({ code, stdout, stderr });
+  });
+
+  it("bytes to a terminal are refused", async () => {
+    const { ended } = await ask(["ask", "edge-7", "disks"], lines({ base64: "H4sI" }, COMPLETE), {
+      columns: 80,
+    });
+    expect([ended.code, ended.stdout, ended.stderr]).toEqual([
+      1,
+      "",
+      "rollcall: edge-7: disks: the answer is no text: redirect it to a file\n",
+    ]);
+  });
+
+  it("empty lines and a line in two pieces change nothing", async () => {
+    const { ended } = await ask(["ask", "edge-7", "disks"], (response) => {
+      response.write('\n\n{"text":"one ');
+      response.write('line\\n"}\n\n');
+      response.end(answerLine(COMPLETE));
+    });
+    expect(ended).toEqual({ code: 0, stdout: "one line\n", stderr: "" });
+  });
+
+  it("-o json has the lines as they came", async () => {
+    const { ended } = await ask(["ask", "edge-7", "disks", "-o", "json"], lines({ text: "a\n" }, COMPLETE));
+    expect(ended.stdout).toBe('{"text":"a\\n"}\n{"end":{"reason":"complete"}}\n');
+  });
+
+  it("a line that an earlier command line does not know", async () => {
+    const { ended } = await ask(["ask", "edge-7", "disks"], (response) =>
+      response.end(`{"odd":1}\n${answerLine(COMPLETE)}`),
+    );
+    expect([ended.code, ended.stderr]).toEqual([1, expect.stringContaining("install the Worker's version")]);
+  });
+});
+
+describe("a refusal", () => {
+  it.each<[situation: string, status: number, problem: object, code: number, stderr: string]>([
+    [
+      "of a silent machine",
+      409,
+      { title: "This machine is silent", detail: "Find out.", reason: "machine-silent" },
+      1,
+      "rollcall: This machine is silent. Find out.\n",
+    ],
+    [
+      "of an unknown machine",
+      404,
+      { title: "There is nothing here", reason: "not-found" },
+      3,
+      "rollcall: no machine edge-7\n",
+    ],
+    [
+      "of the role",
+      403,
+      { title: "This needs more", detail: "bob may look.", reason: "forbidden" },
+      4,
+      "rollcall: This needs more. bob may look.\n",
+    ],
+    [
+      "of a parameter",
+      400,
+      { title: "Wrong", detail: "not a whole number", reason: "invalid-body", pointer: "/parameters/top" },
+      2,
+      "rollcall: Wrong. not a whole number (at /parameters/top)\n",
+    ],
+  ])("%s", async (_, status, problem, code, stderr) => {
+    const { ended } = await ask(["ask", "edge-7", "disks"], refusal(status, problem));
+    expect([ended.code, ended.stdout, ended.stderr]).toEqual([code, "", stderr]);
+  });
+
+  it("another server's answer, and none", async () => {
+    const { ended } = await ask(["ask", "edge-7", "disks"], (response) =>
+      response.writeHead(502).end("<html>"),
+    );
+    expect([ended.code, ended.stderr]).toEqual([5, expect.stringContaining("is it a rollcall Worker?")]);
+    const cut = await ask(["ask", "edge-7", "disks"], (response) => response.destroy());
+    expect([cut.ended.code, cut.ended.stderr]).toEqual([5, expect.stringContaining("cannot be reached")]);
+  });
+});

@@ -1,0 +1,281 @@
+// Tests questions from an operator's request to the machine and back, with the shim's own part of a socket: who may ask,
+// what reaches the machine, the audit log, and everything that ends an answer.
+import { createHmac } from "node:crypto";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import { type QuestionAnswering, SocketQuestions } from "../../node-shim/worker-link/questions.ts";
+import { type AnswerLine, answerText, type AskedQuestion } from "../../shared/protocol/asking.ts";
+import { ASKING_LIMITS } from "../../shared/protocol/limits.ts";
+import type { AuditEntry } from "../../shared/protocol/operator-answers.ts";
+import type { AnswerEnd } from "../../shared/protocol/questions.ts";
+import {
+  BEAT_MS,
+  crashGateway,
+  nextBeat,
+  onHttp,
+  type OnSocket,
+  onSocket,
+} from "../faults/sockets/on-socket.ts";
+import { eventually, pass, shift } from "../worker/support/clock.ts";
+import { ADMIN_SECRET, VIEW_SECRET } from "../worker/support/constants.ts";
+import { operator, send } from "../worker/support/machine.ts";
+
+const COMPLETE: AnswerEnd = { reason: "complete" };
+type Answers = QuestionAnswering["answer"];
+
+async function* disks(): AsyncGenerator<Uint8Array, AnswerEnd> {
+  yield Buffer.from("/ is 93 % full\n");
+  return COMPLETE;
+}
+/** Answers once, and then waits until the answer is not wanted any more. */
+async function* begun(_: AskedQuestion, signal: AbortSignal): AsyncGenerator<Uint8Array, AnswerEnd> {
+  yield Buffer.from("begin\n");
+  await new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
+  return { reason: "gone" };
+}
+
+interface Askable extends OnSocket {
+  /** The questions that have reached the machine, with their signals. */
+  reached: { asked: AskedQuestion; signal: AbortSignal }[];
+}
+
+/** Opens a machine's socket, and names its questions as a shim does. */
+async function askable(name: string, answer: Answers = disks, on = ["disks", "logs"]): Promise<Askable> {
+  const of = await onSocket(name);
+  const { socket } = of;
+  const reached: Askable["reached"] = [];
+  const questions = new SocketQuestions({
+    answering: {
+      on: new Set(on),
+      answer(asked, signal) {
+        reached.push({ asked, signal });
+        return answer(asked, signal);
+      },
+    },
+    send: async (text) => (socket.closed ? undefined : socket.sendText(text)),
+  });
+  socket.takes = (frame) =>
+    (frame.type === "question" || frame.type === "credit" || frame.type === "end") && questions.take(frame);
+  const { raw } = socket.session!;
+  questions.name((frame) => {
+    const payload = JSON.stringify(frame);
+    const mac = createHmac("sha256", raw).update(answerText(payload)).digest();
+    return `${payload}\n${mac.toString("base64url", 0, 16)}`;
+  });
+  // The gateway handles frames in their order.
+  await nextBeat(socket);
+  return { ...of, reached };
+}
+
+function ask(name: string, body: object = { name: "disks" }, secret = ADMIN_SECRET): Promise<Response> {
+  const headers = { authorization: `Bearer ${secret}` };
+  return send(`/v1/nodes/${name}/questions`, { method: "POST", headers, body: JSON.stringify(body) });
+}
+
+async function linesOf(response: Response): Promise<AnswerLine[]> {
+  const text = new TextDecoder().decode(await response.arrayBuffer());
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => JSON.parse(line) as AnswerLine);
+}
+
+async function auditOf(name: string): Promise<string[]> {
+  const { body } = await operator<{ entries: AuditEntry[] }>("GET", `/v1/audit?target=${name}`);
+  return body.entries
+    .filter(({ what }) => what === "machine.ask")
+    .map(({ who, detail }) => `${who}: ${detail}`);
+}
+
+afterEach(() => void vi.restoreAllMocks());
+
+describe("an operator asks", () => {
+  it("the machine learns who asks what, the answer comes back, and the audit log has both", async () => {
+    const { reached } = await askable("asked");
+    const response = await ask("asked", { name: "disks", proof: "signed" });
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/x-ndjson"]);
+    expect(await linesOf(response)).toEqual([{ text: "/ is 93 % full\n" }, { end: COMPLETE }]);
+    expect(reached.map(({ asked }) => asked)).toEqual([
+      { question: { name: "disks", parameters: {} }, asker: "admin secret", proof: "signed" },
+    ]);
+    await eventually(async () =>
+      expect(await auditOf("asked")).toEqual(["admin secret: disks: 15 bytes, complete"]),
+    );
+  });
+
+  it("the audit log has the question before the machine has it, without a searched text", async () => {
+    let before: string[] = [];
+    await askable("audited", async function* () {
+      before = await auditOf("audited");
+      yield* disks();
+      return COMPLETE;
+    });
+    const parameters = { unit: "nginx", since: "10m", grep: "hunter2" };
+    await linesOf(await ask("audited", { name: "logs", parameters }));
+    expect(before).toEqual(["admin secret: logs unit=nginx since=10m grep"]);
+  });
+
+  it("parts come while the machine sends them, and a large answer is whole", async () => {
+    const bytes = 700_000;
+    await askable("large", async function* () {
+      for (let sent = 0; sent < bytes; sent += 1000) yield Buffer.alloc(1000, "line\n");
+      return COMPLETE;
+    });
+    const lines = await linesOf(await ask("large"));
+    const length = lines.reduce((sum, line) => sum + ("text" in line ? line.text.length : 0), 0);
+    expect([length, lines.at(-1)]).toEqual([bytes, { end: COMPLETE }]);
+  });
+
+  it("no lease is renewed, and the machine's heartbeats stay quiet", async () => {
+    const { socket } = await askable("quiet");
+    await linesOf(await ask("quiet"));
+    expect(await nextBeat(socket)).toMatchObject({ type: "answer" });
+  });
+});
+
+describe("is refused, and never reaches the machine", () => {
+  it.each<[situation: string, body: object, secret: string, status: number, problem: object]>([
+    ["by the role view", { name: "disks" }, VIEW_SECRET, 403, { reason: "forbidden" }],
+    ["without a valid secret", { name: "disks" }, "another", 403, { reason: "forbidden" }],
+    [
+      "an unknown question",
+      { name: "shell" },
+      ADMIN_SECRET,
+      400,
+      { reason: "invalid-body", pointer: "/name" },
+    ],
+    [
+      "a parameter that the question does not have",
+      { name: "disks", parameters: { path: "/" } },
+      ADMIN_SECRET,
+      400,
+      { reason: "invalid-body", pointer: "/parameters/path" },
+    ],
+    [
+      "the name of a unit with an option",
+      { name: "logs", parameters: { unit: "--root=/" } },
+      ADMIN_SECRET,
+      400,
+      { reason: "invalid-body", pointer: "/parameters/unit" },
+    ],
+    [
+      "a proof that is too long",
+      { name: "disks", proof: "x".repeat(ASKING_LIMITS.proofLength + 1) },
+      ADMIN_SECRET,
+      400,
+      { reason: "invalid-body", pointer: "/proof" },
+    ],
+    [
+      "a question that is off: the answer names those that are on",
+      { name: "units" },
+      ADMIN_SECRET,
+      409,
+      { reason: "question-off", detail: expect.stringContaining("disks, logs") },
+    ],
+  ])("%s", async (situation, body, secret, status, problem) => {
+    const name = `refused-${situation.replaceAll(/[^a-z]+/g, "-").slice(0, 30)}x`;
+    const { reached } = await askable(name);
+    const response = await ask(name, body, secret);
+    expect([response.status, await response.json()]).toEqual([status, expect.objectContaining(problem)]);
+    expect(reached).toEqual([]);
+  });
+
+  it("a name without a machine", async () => {
+    expect((await ask("nobody-has-it")).status).toBe(404);
+  });
+
+  it("a machine over HTTP → at once, with what to do", async () => {
+    await onHttp("over-http");
+    const response = await ask("over-http");
+    expect([response.status, await response.json()]).toEqual([
+      409,
+      expect.objectContaining({ reason: "no-socket" }),
+    ]);
+    await eventually(async () =>
+      expect(await auditOf("over-http")).toEqual(["admin secret: disks: not asked: no socket"]),
+    );
+  });
+
+  it("more questions to one machine than its rate allows → when to ask again", async () => {
+    await askable("rate");
+    const { ofMachineAtOnce } = ASKING_LIMITS;
+    for (let n = 0; n < ofMachineAtOnce; n++) await linesOf(await ask("rate"));
+    const response = await ask("rate");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([429, "6"]);
+    shift(6000);
+    expect((await ask("rate")).status).toBe(200);
+  });
+
+  it("a third question at once", async () => {
+    const { reached } = await askable("three", begun);
+    const open = [await ask("three"), await ask("three")];
+    expect((await ask("three")).status).toBe(429);
+    expect(reached).toHaveLength(2);
+    for (const response of open) await response.body?.cancel();
+  });
+});
+
+describe("ends the answer, and the machine's work", () => {
+  it("the asker goes away", async () => {
+    const { reached } = await askable("left-alone", begun);
+    const response = await ask("left-alone");
+    const reader = response.body!.getReader();
+    await reader.read();
+    await reader.cancel();
+    await eventually(() => expect(reached[0]?.signal.aborted).toBe(true));
+    await eventually(async () =>
+      expect(await auditOf("left-alone")).toEqual(["admin secret: disks: 6 bytes, the asker went away"]),
+    );
+  });
+
+  it("the operator is revoked → within 10 s", async () => {
+    const { body: made } = await operator<{ secret: string }>("POST", "/v1/operators", {
+      name: "mallory",
+      role: "operator",
+      expiresInSeconds: 3600,
+    });
+    const { reached } = await askable("revoked", begun);
+    const response = await ask("revoked", { name: "disks" }, made.secret);
+    const lines = linesOf(response);
+    await eventually(() => expect(reached).toHaveLength(1));
+    await operator("DELETE", "/v1/operators/mallory");
+    await pass(10_000);
+    expect((await lines).at(-1)).toEqual({
+      end: { reason: "stopped", fault: expect.stringContaining("may not ask any more") },
+    });
+    await eventually(() => expect(reached[0]?.signal.aborted).toBe(true));
+  });
+
+  it("the machine never ends it → after the question's time", async () => {
+    const { reached, socket } = await askable("endless", begun);
+    const lines = linesOf(await ask("endless"));
+    await eventually(() => expect(reached).toHaveLength(1));
+    for (let beats = 0; beats < 4; beats++) {
+      await pass(BEAT_MS);
+      await socket.beat();
+    }
+    expect((await lines).at(-1)).toEqual({
+      end: { reason: "stopped", fault: "the answer has not ended within 30 s" },
+    });
+    await eventually(() => expect(reached[0]?.signal.aborted).toBe(true));
+  });
+
+  it("the socket is lost", async () => {
+    const { reached, socket } = await askable("lost-socket", begun);
+    const lines = linesOf(await ask("lost-socket"));
+    await eventually(() => expect(reached).toHaveLength(1));
+    socket.close();
+    expect((await lines).at(-1)).toEqual({
+      end: { reason: "stopped", fault: "the machine's socket has closed" },
+    });
+  });
+
+  it("the gateway crashes", async () => {
+    const { reached, gateway } = await askable("crashed", begun);
+    const lines = linesOf(await ask("crashed"));
+    await eventually(() => expect(reached).toHaveLength(1));
+    await crashGateway(gateway);
+    expect((await lines).at(-1)).toEqual({
+      end: { reason: "stopped", fault: "the machine's gateway has ended" },
+    });
+  });
+});
