@@ -1,5 +1,5 @@
 // Runs a real Prometheus with the scrape configuration and the rules of infra/prometheus. Tests that it accepts all
-// metrics of the Worker, and finds the same machines as the fleet index.
+// metrics of the Worker, finds the same machines as the fleet index, and has what a machine uses for the dashboard.
 import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -13,10 +13,15 @@ import { FLEET_START_MS, machineName, updateOf } from "../worker/support/made-up
 import { METRICS } from "../../worker/metrics/metrics.ts";
 import { ROOT } from "./local-cluster.ts";
 import { localWorker, type LocalWorker, randomSecret, sha256 } from "./local-worker.ts";
+import { sharedSocketPlace, type SocketPlace } from "./sockets/socket-place.ts";
+import type { WorkerAccess } from "./own-worker.ts";
 
 const INFRA = join(ROOT, "infra/prometheus");
 const hasPrometheus = spawnSync("prometheus", ["--version"]).status === 0;
 const STATES: FleetState[] = ["ready", "ready", "silent", "silent", "blocked"];
+
+/** The number of the machine that sends its usage. No other file of the suite uses it. */
+const USING = 790;
 
 interface Series {
   metric: Record<string, string>;
@@ -27,6 +32,8 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
   let folder = "";
   const parts = localParts(() => undefined);
   let worker: LocalWorker;
+  /** A Worker with a machine that sends its usage. */
+  let place: SocketPlace<WorkerAccess>;
   let url = "";
 
   beforeAll(async () => {
@@ -48,9 +55,14 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
       return updateOf(index, 1, { state, silentSinceMs, address: "203.0.113.1" });
     });
     await fetch(`${worker.url}/tell`, { method: "POST", body: JSON.stringify(tellings) });
+    place = await sharedSocketPlace();
+    await place.shim({ index: USING });
     const port = await freePort();
     url = `http://127.0.0.1:${port}`;
-    const file = writeConfiguration(folder, worker.url, secret);
+    const file = writeConfiguration(folder, [
+      { target: worker.url, secret },
+      { target: place.worker.url, secret: place.worker.adminSecret },
+    ]);
     const data = [`--storage.tsdb.path=${join(folder, "data")}`, `--web.listen-address=127.0.0.1:${port}`];
     const command = ["prometheus", `--config.file=${file}`, ...data, "--log.level=warn"];
     const part = parts.start("prometheus", command, join(folder, "prometheus.log"));
@@ -58,6 +70,7 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
   });
   afterAll(async () => {
     await parts.stop();
+    await place.stop();
     await worker.stop();
     rmSync(folder, { recursive: true });
   });
@@ -71,6 +84,8 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
     return (await api<{ result: Series[] }>(`query?query=${encodeURIComponent(expression)}`)).result;
   }
 
+  const own = () => `{instance="${new URL(worker.url).host}"}`;
+
   /**
    * Repeats the check until it passes. The time limit is long because a scrape may come late: it only ends a test
    * that hangs.
@@ -80,25 +95,37 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
   it("scrapes with the secret, as OpenMetrics, and takes every line", () =>
     eventually(async () => {
       const { activeTargets } = await api<{ activeTargets: object[] }>("targets");
-      expect(activeTargets).toMatchObject([{ health: "up", lastError: "", labels: { job: "rollcall" } }]);
+      const target = { health: "up", lastError: "", labels: { job: "rollcall" } };
+      expect(activeTargets).toMatchObject([target, target]);
       expect(
         await query("up and scrape_samples_scraped == scrape_samples_post_metric_relabeling"),
-      ).toHaveLength(1);
+      ).toHaveLength(2);
     }));
 
   it("has of each machine what the index has", () =>
     eventually(async () => {
-      const states = await query("rollcall_machine_state");
+      const states = await query(`rollcall_machine_state${own()}`);
       const known = Object.fromEntries(states.map(({ metric }) => [metric["machine"], metric["state"]]));
       expect(known).toEqual(Object.fromEntries(STATES.map((state, index) => [machineName(index), state])));
-      const counts = await query("rollcall_machines > 0");
+      const counts = await query(`rollcall_machines${own()} > 0`);
       expect(Object.fromEntries(counts.map(({ metric, value }) => [metric["state"], value[1]]))).toEqual({
         ready: "2",
         silent: "2",
         blocked: "1",
       });
       expect(await query('rollcall_outage_machines{network="203.0.113.1"} == 2')).toHaveLength(1);
-      expect(await query("rollcall_cluster_reachable == 0")).toHaveLength(1);
+      expect(await query(`rollcall_cluster_reachable${own()} == 0`)).toHaveLength(1);
+    }));
+
+  it("has each value of the usage dashboard for a machine that sends its usage", () =>
+    eventually(async () => {
+      const text = readFileSync(join(INFRA, "usage-dashboard.json"), "utf8");
+      const { panels } = JSON.parse(text) as { panels: { targets: { expr: string }[] }[] };
+      const expressions = panels.flatMap(({ targets }) => targets.map(({ expr }) => expr));
+      for (const expression of expressions) {
+        const asked = expression.replaceAll("$instance", ".*").replaceAll("$machine", `sim-${USING}`);
+        expect([expression, (await query(asked)).length]).toEqual([expression, 1]);
+      }
     }));
 
   it("has read each metric's type", () =>
@@ -127,30 +154,37 @@ describe.skipIf(!hasPrometheus)("a real Prometheus", () => {
 });
 
 /**
- * Writes the configuration of infra/prometheus with this Worker's address and secret and without an Alertmanager.
- * Prometheus scrapes every two seconds.
+ * Writes the configuration of infra/prometheus with the addresses and secrets of these Workers and without an
+ * Alertmanager. Prometheus scrapes every two seconds.
  */
-function writeConfiguration(folder: string, target: string, secret: string): string {
+function writeConfiguration(folder: string, workers: readonly { target: string; secret: string }[]): string {
   const { alerting: _, ...own } = parse(readFileSync(join(INFRA, "prometheus.yml"), "utf8")) as {
     alerting: object;
     global: object;
     rule_files: string[];
-    scrape_configs: object[];
+    scrape_configs: { job_name: string }[];
   };
   mkdirSync(join(folder, "config"));
-  const [secretFile, file] = [join(folder, "config", "secret"), join(folder, "config", "prometheus.yml")];
-  writeFileSync(secretFile, secret, { mode: 0o600 });
+  const file = join(folder, "config", "prometheus.yml");
   const configuration = {
     ...own,
     global: { scrape_interval: "2s", evaluation_interval: "1s" },
     rule_files: own.rule_files.map((name) => join(INFRA, name)),
-    scrape_configs: own.scrape_configs.map((each) => ({
-      ...each,
-      scheme: "http",
-      scrape_timeout: "2s",
-      authorization: { credentials_file: secretFile },
-      static_configs: [{ targets: [new URL(target).host] }],
-    })),
+    scrape_configs: own.scrape_configs.flatMap((each) =>
+      workers.map(({ target, secret }, index) => {
+        const secretFile = join(folder, "config", `secret-${index}`);
+        writeFileSync(secretFile, secret, { mode: 0o600 });
+        return {
+          ...each,
+          // Prometheus wants another name for each secret, and all have the job that the rules select.
+          job_name: `${each.job_name}-${index}`,
+          scheme: "http",
+          scrape_timeout: "2s",
+          authorization: { credentials_file: secretFile },
+          static_configs: [{ targets: [new URL(target).host], labels: { job: each.job_name } }],
+        };
+      }),
+    ),
   };
   writeFileSync(file, stringify(configuration));
   return file;

@@ -88,11 +88,7 @@ describe.skipIf(isMissing)("kubectl top next to metrics-server", { timeout: LIMI
       ["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes?labelSelector=a%20b"],
       "unable to parse",
     ],
-    [
-      "a watch",
-      ["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes?watch=true"],
-      "does not allow this method",
-    ],
+    ["a watch", ["get", "--raw", "/apis/metrics.k8s.io/v1beta1/nodes?watch=true"], "watch is not supported"],
     ["another user", ["top", "nodes", "--as=mallory"], 'User "mallory" cannot list resource "nodes"'],
     [
       "a user of no rights on pods",

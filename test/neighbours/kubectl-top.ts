@@ -87,7 +87,8 @@ export class TopLab {
       const child = execFile(joinPath(assets, "kubectl"), [...args, ...flags], (error, stdout, stderr) => {
         resolve({ code: error === null ? 0 : Number(error.code), stdout, stderr });
       });
-      child.stdin?.end(input);
+      // A kubectl that ends at once reads no input. The exit code counts.
+      child.stdin?.on("error", () => undefined).end(input);
     });
 
   /**
