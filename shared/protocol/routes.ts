@@ -33,6 +33,7 @@ import { outageQuerySchema, outagesQuerySchema } from "./outages.ts";
 import { wholeListSchema } from "./parameters.ts";
 import { newMuteSchema, newReceiverSchema, receiverChangeSchema } from "./receiver-api.ts";
 import { reportSchema } from "./report.ts";
+import { usageQuerySchema } from "./usage.ts";
 
 /** The callers that a route allows. A machine signs requests. For an operator it is the least role. */
 export type Caller = "anybody" | "machine" | ReadingRole;
@@ -60,7 +61,7 @@ export const ROUTES = {
   "PUT /v1/rollout": { who: "admin", body: newRolloutSchema },
   "POST /v1/rollout/stop": { who: "admin", reasons: ["not-found"] },
   "DELETE /v1/rollout": { who: "admin", reasons: ["not-found"] },
-  "GET /v1/usage": { who: "view" },
+  "GET /v1/usage": { who: "view", query: usageQuerySchema },
   "GET /v1/versions": { who: "view" },
   "GET /v1/nodes/{name}/summary": { who: "view", reasons: ["not-found"] },
   "GET /v1/receivers": { who: "view" },

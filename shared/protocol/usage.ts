@@ -86,6 +86,12 @@ const machineUsage = z.object({
 });
 export type MachineUsage = z.infer<typeof machineUsage>;
 
+/** The query of GET /v1/usage. */
+export const usageQuerySchema = z.strictObject({
+  /** If present, the answer has only this machine. */
+  name: z.optional(z.string()),
+});
+
 /** The body of a 200 answer to GET /v1/usage. */
 export const usageSchema = z.object({
   /** The machines that send their usage over a socket, in the order of their gateways. */

@@ -254,9 +254,10 @@ serve(
   { access: scraper },
 );
 
-serve(healthRoutes, "GET /v1/usage", async (c) => {
-  const { answers, isComplete } = await askGateways(c.env, async (asked) => asked.usage());
-  const machines = await matchingRows(c, answers.flat());
+serve(healthRoutes, "GET /v1/usage", async (c, { query: { name } }) => {
+  const { answers, isComplete } = await askGateways(c.env, async (gateway) => gateway.usage());
+  const asked = answers.flat().filter((machine) => name === undefined || machine.name === name);
+  const machines = await matchingRows(c, asked);
   return c.json({ machines, isComplete } satisfies UsageAnswer);
 });
 

@@ -90,6 +90,7 @@ export const FLEET_DESCRIPTIONS = {
       id: "getUsage",
       what: "List the use of CPU, memory, disks and network of the machines that send it over a socket",
       more: "The gateways answer from memory. Rates are averages between a machine's last two frames, about a minute apart.",
+      about: { name: "Only this machine." },
       answers: { 200: json("The machines' usage.", { usageSchema }) },
     },
     "GET /v1/versions": {

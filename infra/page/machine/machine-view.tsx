@@ -60,7 +60,7 @@ function Sections({ machine }: { machine: WatchedMachine }) {
       {whole ? (
         <>
           <ConditionsSection machine={machine} whole={whole} />
-          <RoomSection whole={whole} />
+          <RoomSection name={name} whole={whole} />
           <EventsSection whole={whole} />
           <HistorySection name={name} change={change} />
           <FactsSection whole={whole} />

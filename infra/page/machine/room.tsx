@@ -4,8 +4,9 @@ import { valueOf } from "../../../shared/kubernetes/quantity/quantity.ts";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { amountText, type AmountUnit } from "../base/amounts.ts";
 import { Nothing, Section } from "./section.tsx";
+import { UsageFold } from "./usage.tsx";
 
-export function RoomSection({ whole: { vitals, thresholds } }: { whole: WholeNode }) {
+export function RoomSection({ name, whole: { vitals, thresholds } }: { name: string; whole: WholeNode }) {
   const rows = roomRows(vitals, thresholds);
   return (
     <Section id="room" aside={<span class="quiet">available, as of the last report</span>}>
@@ -22,6 +23,7 @@ export function RoomSection({ whole: { vitals, thresholds } }: { whole: WholeNod
           ))}
         </ul>
       )}
+      <UsageFold name={name} />
     </Section>
   );
 }

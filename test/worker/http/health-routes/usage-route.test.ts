@@ -12,8 +12,10 @@ const GATEWAYS = {
 };
 const fails = { getByName: () => ({ gatewaysInUse: () => Promise.reject(new Error("overloaded")) }) };
 
-async function ask(more: object = {}, secret = VIEW_SECRET) {
-  const request = new Request(`${ORIGIN}/v1/usage`, { headers: { authorization: `Bearer ${secret}` } });
+async function ask(more: object = {}, secret = VIEW_SECRET, query = "") {
+  const request = new Request(`${ORIGIN}/v1/usage${query}`, {
+    headers: { authorization: `Bearer ${secret}` },
+  });
   const response = await worker.fetch(
     request,
     { ...env, REGISTRY, GATEWAYS, ...more },
@@ -40,6 +42,13 @@ describe("the answer", () => {
     ["the registry does not answer", { REGISTRY: fails }, { machines: [], isComplete: false }],
   ])("%s", async (_, more, body) => {
     expect(await ask(more)).toEqual({ status: 200, body });
+  });
+});
+
+it("?name= → only that machine", async () => {
+  expect((await ask({}, VIEW_SECRET, "?name=edge-2")).body).toEqual({
+    machines: [edge("2")],
+    isComplete: true,
   });
 });
 
