@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Command } from "commander";
-import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import {
+  answerBytesOf,
   answerEndText,
   QUESTION_NAMES,
   type QuestionName,
@@ -50,6 +50,7 @@ Examples:
   node-shim ask --list
   node-shim ask logs unit=nginx since=10m grep=error
   node-shim ask --questions logs logs kernel=yes
+  node-shim ask bundle > bundle.tar.gz
 
 The service's --questions decide, and rollcall-ask.socket answers if it is on, as for questions from elsewhere. With
 --questions on the command line, this command answers itself, with the rights of its user.
@@ -60,7 +61,7 @@ Exit codes: 0 the answer is complete or cut at its size, 1 it is not, or the que
 function listText(on: ReadonlySet<QuestionName>): string {
   const rows = QUESTION_NAMES.map((name) => {
     const { usage, help, seconds }: QuestionRow = QUESTIONS[name];
-    const bounds = `${String(seconds).padStart(2)} s  ${QUESTION_LIMITS.answerBytes / 1024} KiB`;
+    const bounds = `${String(seconds).padStart(3)} s  ${answerBytesOf(name) / 1024} KiB`;
     return `${on.has(name) ? "on " : "off"}  ${bounds}  ${`${name} ${usage}`.trim()}\n    ${help}\n`;
   });
   return rows.join("");
@@ -80,6 +81,8 @@ async function ask(
   const asked = { name, parameters: Object.fromEntries(parameters.map(pair)) };
   const question = acceptedQuestion(asked, settings.questions);
   if (!question.ok) throw new Error(question.error);
+  if (name === "bundle" && process.stdout.isTTY)
+    throw new Error("a bundle is no text: write it > bundle.tar.gz");
   const gone = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => gone.abort());
   const chunks = byUnit
@@ -98,12 +101,13 @@ async function ask(
 
 /** Loads what answers. The shim's other commands, and a shim that nobody asks, do without its memory. */
 async function answering() {
-  const [answers, unit, host] = await Promise.all([
+  const [answers, answerer, unit, host] = await Promise.all([
     import("../questions/answer.ts"),
+    import("../questions/answerer.ts"),
     import("../questions/ask-unit.ts"),
     import("../questions/host.ts"),
   ]);
-  return { ...answers, ...unit, ...host };
+  return { ...answers, ...answerer, ...unit, ...host };
 }
 
 /** Answers the question of the connection that systemd has made the standard input. */

@@ -1,13 +1,15 @@
-// Answers a question about this machine: a stream of text that ends in bounded time, after a bounded number of bytes.
+// Answers a question about this machine: a stream of bytes that ends in bounded time, after a bounded number of bytes.
 // Only a question loads this folder, so that a shim without questions does not pay for it.
-import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
-import { type ParametersOf, type Question, questionSchema } from "../../shared/protocol/question.ts";
-import { visible } from "../../shared/protocol/printable.ts";
-import { type AnswerEnd, type QuestionName, QUESTIONS } from "../../shared/protocol/questions.ts";
-import { firstFault } from "../../shared/protocol/schema.ts";
-import { failure, type Result, success } from "../../shared/result.ts";
+import type { ParametersOf, Question } from "../../shared/protocol/question.ts";
+import {
+  type AnswerEnd,
+  answerBytesOf,
+  type QuestionName,
+  QUESTIONS,
+} from "../../shared/protocol/questions.ts";
 import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
+import { bundle } from "./bundle.ts";
 import { diagnosis } from "./diagnosis.ts";
 import { disks, folders } from "./disks.ts";
 import { files } from "./files.ts";
@@ -17,10 +19,12 @@ import { network } from "./network.ts";
 import { commands, processes } from "./processes.ts";
 import { cleanLine } from "./redaction.ts";
 import { containerLogs, runtime } from "./runtime.ts";
-import type { QuestionHost, Source } from "./source.ts";
+import type { Asking, QuestionHost, Source } from "./source.ts";
 import { units } from "./units.ts";
 
-const SOURCES: { readonly [Name in QuestionName]: Source<ParametersOf<Name>> } = {
+const SOURCES: {
+  readonly [Name in QuestionName]: Source<ParametersOf<Name>, string | Uint8Array>;
+} = {
   diagnosis,
   logs,
   "container-logs": containerLogs,
@@ -34,25 +38,11 @@ const SOURCES: { readonly [Name in QuestionName]: Source<ParametersOf<Name>> } =
   runtime,
   hardware,
   boots,
+  bundle,
 };
 
 /** Milliseconds after its time for which the lines that a source has found are still sent. */
 const REST_MS = 2000;
-
-/** Returns a question that is valid, and that this machine answers. The error is for the operator. */
-export function acceptedQuestion(asked: unknown, on: ReadonlySet<QuestionName>): Result<Question> {
-  const parsed = questionSchema.safeParse(asked);
-  if (!parsed.success) {
-    const { path, message } = firstFault(parsed.error);
-    // The name of an unknown parameter is a foreign text.
-    const parameter = visible(path.replace("/parameters/", "").replace(/^\//, "")) || "question";
-    return failure(`${parameter}: ${message}`);
-  }
-  const { name } = parsed.data;
-  return on.has(name)
-    ? success(parsed.data)
-    : failure(`${name} is off: --questions names the questions that this machine answers`);
-}
 
 /**
  * Yields the answer's bytes, and returns how it ended. Reads nothing before its caller asks for the next bytes. When
@@ -68,9 +58,14 @@ export async function* answer(
   const late = (): AnswerEnd => (signal.aborted ? { reason: "gone" } : { reason: "timed out", seconds });
   const time = timeOf(seconds, signal);
   let isCut = false;
-  let bytesLeft: number = QUESTION_LIMITS.answerBytes;
-  const source = SOURCES[question.name] as Source<Question["parameters"]>;
-  const asking = { ...host, signal: time.signal, cut: () => void (isCut = true) };
+  let bytesLeft = answerBytesOf(question.name);
+  const source = SOURCES[question.name] as Source<Question["parameters"], string | Uint8Array>;
+  const asking: Asking = {
+    ...host,
+    signal: time.signal,
+    ask: (other) => answer(other, host, time.signal),
+    cut: () => void (isCut = true),
+  };
   const lines = source(question.parameters, asking)[Symbol.asyncIterator]();
   try {
     for (;;) {
@@ -80,7 +75,8 @@ export async function* answer(
       const first = await Promise.race([next, time.over]);
       if (first === "over") return late();
       if (first.done) return time.signal.aborted ? late() : { reason: isCut ? "cut" : "complete" };
-      const bytes = Buffer.from(`${cleanLine(first.value)}\n`);
+      const { value } = first;
+      const bytes = typeof value === "string" ? Buffer.from(`${cleanLine(value)}\n`) : value;
       bytesLeft -= bytes.length;
       if (bytesLeft < 0) return { reason: "cut" };
       yield bytes;

@@ -1,15 +1,18 @@
-// Answers the questions that others ask this machine, with limits for all askers together.
+// Answers the questions that others ask this machine, with limits for all askers together. Loads what answers only if this
+// process answers itself.
 import { existsSync } from "node:fs";
-import { tryAccept, type TokenBucket } from "../../shared/events/token-bucket.ts";
+import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
+import { visible } from "../../shared/protocol/printable.ts";
+import { type Question, questionSchema } from "../../shared/protocol/question.ts";
 import { type AnswerEnd, type QuestionName, QUESTIONS } from "../../shared/protocol/questions.ts";
+import { firstFault } from "../../shared/protocol/schema.ts";
+import { failure, type Result, success } from "../../shared/result.ts";
 import { monotonicMs } from "../base/clock.ts";
 import type { MachineSettings } from "../machine/settings.ts";
 import { ASK_SOCKET } from "../service/unit.ts";
-import { acceptedQuestion, answer } from "./answer.ts";
 import { askUnit } from "./ask-unit.ts";
-import { questionHost } from "./host.ts";
-import type { QuestionHost } from "./source.ts";
+import type { questionHost } from "./host.ts";
 
 /** Yields the bytes of an answer, and returns how it ended. `asked` may be anything. Never throws. */
 export type Answerer = (
@@ -17,25 +20,55 @@ export type Answerer = (
   signal: AbortSignal, // aborted when the asker has gone
 ) => AsyncGenerator<Uint8Array, AnswerEnd>;
 
-/** Makes the answerer of this machine. Call it once: it counts the questions. */
-export const machineAnswerer = (
-  settings: MachineSettings,
-  flags: Parameters<typeof questionHost>[1],
-): Answerer => answerer(questionHost(settings, flags), settings.questions, monotonicMs, ASK_SOCKET);
+/** Returns a question that is valid, and that this machine answers. The error is for the operator. */
+export function acceptedQuestion(asked: unknown, on: ReadonlySet<QuestionName>): Result<Question> {
+  const parsed = questionSchema.safeParse(asked);
+  if (!parsed.success) {
+    const { path, message } = firstFault(parsed.error);
+    // The name of an unknown parameter is a foreign text.
+    const parameter = visible(path.replace("/parameters/", "").replace(/^\//, "")) || "question";
+    return failure(`${parameter}: ${message}`);
+  }
+  const { name } = parsed.data;
+  return on.has(name)
+    ? success(parsed.data)
+    : failure(`${name} is off: --questions names the questions that this machine answers`);
+}
 
+/** Makes the answerer of this machine. Call it once: it counts the questions. */
+export function machineAnswerer(
+  settings: MachineSettings,
+  flags: Parameters<typeof questionHost>[1], // of the command
+): Answerer {
+  return answerer(
+    async function* (question, signal, settled) {
+      const [{ answer }, { questionHost }] = await Promise.all([import("./answer.ts"), import("./host.ts")]);
+      return yield* answer(question, questionHost(settings, flags), signal, settled);
+    },
+    settings.questions,
+    monotonicMs,
+    ASK_SOCKET,
+  );
+}
+
+const { atOnce, aMinute } = QUESTION_LIMITS;
 const BUSY: AnswerEnd = {
   reason: "refused",
-  fault: `this machine answers at most ${QUESTION_LIMITS.atOnce} questions at once and ${QUESTION_LIMITS.aMinute} a minute, whoever asks: ask again later`,
+  fault: `this machine answers at most ${atOnce} questions at once and ${aMinute} a minute, whoever asks: ask again later`,
 };
 
 /** Makes the answerer of a machine. */
 export function answerer(
-  host: QuestionHost,
+  /** Answers in this process. Calls `settled` once the question has ended, which may be after its answer. */
+  local: (
+    question: Question,
+    signal: AbortSignal,
+    settled: () => void,
+  ) => AsyncGenerator<Uint8Array, AnswerEnd>,
   on: ReadonlySet<QuestionName>, // the questions that the machine's owner has turned on
   nowMs: () => number, // typically monotonicMs
   socketPath: string, // typically ASK_SOCKET. The unit answers if the socket exists, else this process
 ): Answerer {
-  const { atOnce, aMinute } = QUESTION_LIMITS;
   let running = 0;
   let bucket: TokenBucket | undefined;
   return async function* (asked, signal) {
@@ -45,8 +78,8 @@ export function answerer(
     if (rest === null) return BUSY;
     bucket = rest;
     running++;
-    const settled = () => running--;
-    if (!existsSync(socketPath)) return yield* answer(question.value, host, signal, settled);
+    const settled = () => void running--;
+    if (!existsSync(socketPath)) return yield* local(question.value, signal, settled);
     return yield* askUnit(socketPath, asked, QUESTIONS[question.value.name].seconds, signal, settled);
   };
 }

@@ -20,6 +20,7 @@ export function questionHost(
     run: programLines,
     wallMs,
     files: settings.questionFiles,
+    on: settings.questions,
     stateFolder: flags.state,
     runtime: runtimeOf(settings),
     readHardware: () => hardware(false, runChild),

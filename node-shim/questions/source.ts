@@ -1,7 +1,8 @@
 // Describes what the source of an answer gets, and finds a log's newest lines without reading the whole log.
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Inventory } from "../../shared/protocol/inventory.ts";
-import type { Newest } from "../../shared/protocol/question.ts";
+import type { Newest, Question } from "../../shared/protocol/question.ts";
+import type { AnswerEnd, QuestionName } from "../../shared/protocol/questions.ts";
 import type { Result } from "../../shared/result.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { lineCleaner } from "./redaction.ts";
@@ -22,6 +23,8 @@ export interface QuestionHost {
   wallMs: () => number; // typically wallMs
   /** The paths of --question-files. */
   files: readonly string[];
+  /** The questions that are on. */
+  on: ReadonlySet<QuestionName>;
   /** The state folder, whose files no answer has. */
   stateFolder: string;
   /** Where to find the container runtime: the sockets to try, or Docker's one. */
@@ -35,12 +38,17 @@ export interface QuestionHost {
 export interface Asking extends QuestionHost {
   /** Aborted when the source must end. The lines that it has by then are still sent. */
   signal: AbortSignal;
+  /** Answers another question within the time of this one. */
+  ask: (question: Question) => AsyncGenerator<Uint8Array, AnswerEnd>;
   /** Records that the answer lacks lines because of its limits. */
   cut: () => void;
 }
 
-/** Yields the lines of an answer. Throws an error with a message for the operator. */
-export type Source<Parameters> = (parameters: Parameters, asking: Asking) => AsyncIterable<string>;
+/** Yields the lines of an answer, or its bytes. Throws an error with a message for the operator. */
+export type Source<Parameters, Piece = string> = (
+  parameters: Parameters,
+  asking: Asking,
+) => AsyncIterable<Piece>;
 
 /**
  * Yields the newest lines with a text, the oldest of them first. Searches in clean lines: otherwise a search would find

@@ -20,13 +20,17 @@ export const units: Source<ParametersOf<"units">> = async function* ({ unit }, a
   }
   yield "failed units:";
   let isAny = false;
-  for await (const line of run("systemctl", ["list-units", "--failed", "--all", ...PLAIN], { signal })) {
+  for await (const line of failedUnits(asking)) {
     isAny = true;
     yield `  ${line.trim()}`;
   }
   if (!isAny) yield "  none";
   yield* restartedServices(asking);
 };
+
+/** Yields systemctl's line of each failed unit, which begins with the unit's name. */
+export const failedUnits = ({ run, signal }: Asking): AsyncIterable<string> =>
+  run("systemctl", ["list-units", "--failed", "--all", ...PLAIN], { signal });
 
 async function* restartedServices(asking: Asking): AsyncGenerator<string> {
   const rows: string[][] = [];

@@ -356,6 +356,8 @@ export const QUESTION_LIMITS = {
   sinceSeconds: [1, 2_678_400],
   /** The most bytes of an answer. */
   answerBytes: 1024 * 1024,
+  /** The most bytes of the answer to `bundle`, a .tar.gz. */
+  bundleBytes: 8 * 1024 * 1024,
   /** The most bytes that are read of a log, from its end, in search of lines. */
   scannedBytes: 256 * 1024 * 1024,
   /** The most bytes that a source of an answer yields at once. */

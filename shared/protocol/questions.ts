@@ -10,6 +10,8 @@ export interface QuestionRow {
   isSafe: boolean;
   /** The seconds after which the answer ends. */
   seconds: number;
+  /** The most bytes of the answer, if they are others than QUESTION_LIMITS.answerBytes. */
+  bytes?: number;
 }
 
 /** The questions by name, in the order of `node-shim ask --list`. */
@@ -92,9 +94,22 @@ export const QUESTIONS = {
     isSafe: true,
     seconds: 30,
   },
+  bundle: {
+    help: "the answers to all questions that are on, as a .tar.gz with a manifest",
+    usage: "",
+    isSafe: true,
+    seconds: 100,
+    bytes: QUESTION_LIMITS.bundleBytes,
+  },
 } as const satisfies Readonly<Record<string, QuestionRow>>;
 
 export type QuestionName = keyof typeof QUESTIONS;
+
+/** Returns the most bytes of an answer. */
+export function answerBytesOf(name: QuestionName): number {
+  const { bytes = QUESTION_LIMITS.answerBytes }: QuestionRow = QUESTIONS[name];
+  return bytes;
+}
 
 // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- These are the keys of the table.
 export const QUESTION_NAMES = Object.keys(QUESTIONS) as readonly QuestionName[];

@@ -86,6 +86,13 @@ describe.skipIf(missing !== null)(`questions${missing === null ? "" : ` (skipped
     expect(stdout).toMatch(text);
   });
 
+  it("a bundle → a file that tar reads, from a process that can write to no disk", () => {
+    const listed = sh("node-shim ask bundle 2> /dev/null | tar -tzf -").split("\n");
+    expect(listed).toEqual(
+      expect.arrayContaining(["bundle/disks.txt", "bundle/files/home.txt", "bundle/manifest.json"]),
+    );
+  });
+
   test.each<[situation: string, asked: string, refused: RegExp]>([
     ["is off", '{"name":"commands","parameters":{}}', /"refused","fault":"commands is off/],
     [

@@ -21,8 +21,8 @@ const ON = () => ["--questions", "files", "--question-files", folder];
 test("--list, or no question → which are on, with bounds and parameters", async () => {
   const { code, stdout } = await ask("--list", "--questions", "files");
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^off {2}30 s {2}1024 KiB {2}logs unit=NAME.*\n {4}the newest lines/m);
-  expect(stdout).toMatch(/^on {3}30 s {2}1024 KiB {2}files path=\/PATH/m);
+  expect(stdout).toMatch(/^off {3}30 s {2}1024 KiB {2}logs unit=NAME.*\n {4}the newest lines/m);
+  expect(stdout).toMatch(/^on {4}30 s {2}1024 KiB {2}files path=\/PATH/m);
   expect((await ask()).stdout).not.toMatch(/^on/m);
 });
 

@@ -1,6 +1,7 @@
 // Tests an answer's bounds, and which questions a machine answers.
 import { describe, expect, it, test } from "vitest";
-import { acceptedQuestion, answer } from "../../../node-shim/questions/answer.ts";
+import { answer } from "../../../node-shim/questions/answer.ts";
+import { acceptedQuestion } from "../../../node-shim/questions/answerer.ts";
 import type { QuestionHost } from "../../../node-shim/questions/source.ts";
 import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import type { Question } from "../../../shared/protocol/question.ts";

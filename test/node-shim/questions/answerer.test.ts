@@ -1,6 +1,8 @@
 // Tests how many questions a machine answers at once and a minute.
 import { expect, test } from "vitest";
+import { answer } from "../../../node-shim/questions/answer.ts";
 import { type Answerer, answerer } from "../../../node-shim/questions/answerer.ts";
+import type { QuestionHost } from "../../../node-shim/questions/source.ts";
 import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { heldTimers } from "../base/timers.ts";
 import { played } from "./asking.ts";
@@ -11,6 +13,14 @@ const ON = new Set(["units"] as const);
 const BUSY =
   "this machine answers at most 2 questions at once and 30 a minute, whoever asks: ask again later";
 const turn = () => new Promise((resolve) => void setImmediate(resolve));
+
+const answererOf = (host: QuestionHost, nowMs: () => number) =>
+  answerer(
+    (question, signal, settled) => answer(question, host, signal, settled),
+    ON,
+    nowMs,
+    "/no/such.sock",
+  );
 
 async function end(answers: Answerer, asked: unknown = UNITS): Promise<string> {
   const chunks = answers(asked, going);
@@ -33,7 +43,7 @@ function waiting() {
 
 test("ten askers at once → two are answered, the others hear at once that the machine is busy", async () => {
   const { host, go } = waiting();
-  const answers = answerer(host, ON, () => 0, "/no/such.sock");
+  const answers = answererOf(host, () => 0);
   const ends = Array.from({ length: 10 }, () => end(answers));
   expect(await Promise.all(ends.slice(2))).toEqual(Array.from({ length: 8 }, () => BUSY));
   go();
@@ -44,7 +54,7 @@ test("ten askers at once → two are answered, the others hear at once that the 
 test("two questions that hang in a file system → busy after their ends too, until the system call returns", async () => {
   const pass = heldTimers();
   const { host, go } = waiting();
-  const answers = answerer(host, ON, () => 0, "/no/such.sock");
+  const answers = answererOf(host, () => 0);
   const ends = [end(answers), end(answers)];
   await turn();
   pass(10_000);
@@ -58,7 +68,7 @@ test("two questions that hang in a file system → busy after their ends too, un
 
 test("more questions than one minute has → busy, until time has passed; refused ones do not count", async () => {
   let nowMs = 0;
-  const answers = answerer(played({ systemctl: "" }), ON, () => nowMs, "/no/such.sock");
+  const answers = answererOf(played({ systemctl: "" }), () => nowMs);
   for (let count = 0; count < QUESTION_LIMITS.aMinute; count++) {
     expect(await end(answers, { name: "logs", parameters: { unit: "a" } })).toMatch(/^logs is off/);
     expect(await end(answers)).toBe("complete");

@@ -19,6 +19,10 @@ export function played(outputs: Record<string, string> = {}, over: Partial<Askin
     root: "/no/such/root",
     wallMs: () => NOW_MS,
     files: [],
+    on: new Set(),
+    ask: () => {
+      throw new Error("not played");
+    },
     stateFolder: "/no/such/state",
     runtime: { isDocker: false, sockets: [] },
     readHardware: () => Promise.resolve(failure("not played")),

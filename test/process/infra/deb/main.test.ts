@@ -143,7 +143,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
         "dist/rollcall-ask@.service",
         "dist/rollcall-node-shim.service",
       ],
-      400_000,
+      420_000,
     ],
     [
       `${CLI}.tgz`,

@@ -1,5 +1,5 @@
 // Tests `node-shim ask` of the bundle, with a journalctl that a script plays: its answer, and what a signal ends.
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
@@ -14,9 +14,12 @@ beforeEach(() => {
 });
 
 /** Starts `node-shim ask` about a unit, on a machine whose journalctl is `script`. */
-function ask(script: string): { child: ChildProcess; ended: Promise<[number | null, string, string]> } {
+function ask(
+  script: string,
+  asked = ["--questions", "logs", "logs", "unit=nginx"],
+): { child: ChildProcess; ended: Promise<[number | null, string, string]> } {
   writeFileSync(join(folder, "journalctl"), `#!/bin/sh\n${script}`, { mode: 0o755 });
-  const args = ["ask", "--state", join(folder, "state"), "--questions", "logs", "logs", "unit=nginx"];
+  const args = ["ask", "--state", join(folder, "state"), ...asked];
   const env = { ...process.env, PATH: `${folder}:${process.env["PATH"]}` };
   const child = spawn(process.execPath, [join(ROOT, "node-shim/bin/node-shim.cjs"), ...args], { env });
   onTestFinished(() => void child.kill("SIGKILL"));
@@ -52,4 +55,17 @@ test("SIGTERM while the program hangs → both end", async () => {
   child.kill("SIGTERM");
   expect((await ended)[0]).toBe(1);
   await eventually(() => existsSync(`/proc/${readFileSync(pid, "utf8").trim()}`)).toBe(false);
+});
+
+test("a bundle → a file that tar reads", async () => {
+  const script = `echo '{"__REALTIME_TIMESTAMP":"0","MESSAGE":"one"}'`;
+  const { child, ended } = ask(script, ["--questions", "logs,disks,bundle", "bundle"]);
+  const chunks: Buffer[] = [];
+  child.stdout?.on("data", (chunk: Buffer) => chunks.push(chunk));
+  expect((await ended)[0]).toBe(0);
+  const tar = (...args: string[]) => execFileSync("tar", args, { input: Buffer.concat(chunks) }).toString();
+  expect(tar("-tzf", "-")).toMatch(
+    /^bundle\/disks\.txt\n(.*\n)*bundle\/logs\/kernel\.txt\nbundle\/manifest\.json\n$/,
+  );
+  expect(tar("-xzOf", "-", "bundle/logs/kernel.txt")).toBe("1970-01-01T00:00:00.000Z unknown: one\n");
 });
