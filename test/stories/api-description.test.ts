@@ -138,7 +138,7 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
     vi.spyOn(GatewayObject.prototype, "fetch").mockImplementationOnce(async () => {
       return new Response('{"end":{"reason":"complete"}}\n', { headers: { "content-type": ANSWER_TYPE } });
     });
-    const where = { gateway: 1, silentSinceMs: null };
+    const where = { gateway: 1, silentSinceMs: null, mayBeAsked: true };
     vi.spyOn(NodeObject.prototype, "whereToAsk").mockReturnValueOnce(where);
     return {};
   },

@@ -17,7 +17,7 @@ import {
 } from "../faults/sockets/on-socket.ts";
 import { eventually, pass, shift } from "../worker/support/clock.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../worker/support/constants.ts";
-import { operator, send } from "../worker/support/machine.ts";
+import { enrolled, operator, send } from "../worker/support/machine.ts";
 
 const COMPLETE: AnswerEnd = { reason: "complete" };
 type Answers = QuestionAnswering["answer"];
@@ -181,6 +181,18 @@ describe("is refused, and never reaches the machine", () => {
 
   it("a name without a machine", async () => {
     expect((await ask("nobody-has-it")).status).toBe(404);
+  });
+
+  it("a machine whose join token forbids questions", async () => {
+    await enrolled("token-forbids", { mayBeAsked: false });
+    const response = await ask("token-forbids");
+    expect([response.status, await response.json()]).toEqual([
+      409,
+      expect.objectContaining({
+        reason: "question-off",
+        detail: "Its join token forbids questions (--no-questions).",
+      }),
+    ]);
   });
 
   it("a machine over HTTP → at once, with what to do", async () => {

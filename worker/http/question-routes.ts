@@ -53,12 +53,17 @@ function auditText({ name, parameters }: Pick<AskBody, "name" | "parameters">): 
   return shownText([name, ...pairs].join(" "), ASKING_LIMITS.loggedLength);
 }
 
-type Unasked = NotAsked | { reason: "silent"; sinceMs: number };
+type Unasked = NotAsked | { reason: "silent"; sinceMs: number } | { reason: "forbidden by its token" };
 
 /** Sends a question to the gateway of the machine. Returns the lines of the answer, or why the machine is not asked. */
 async function send(c: Context<App>, asking: GatewayAsking): Promise<ReadableStream<Uint8Array> | Unasked> {
   const { name } = asking;
-  const { gateway: number, silentSinceMs } = await inTime(() => c.env.NODES.getByName(name).whereToAsk());
+  const {
+    gateway: number,
+    silentSinceMs,
+    mayBeAsked,
+  } = await inTime(() => c.env.NODES.getByName(name).whereToAsk());
+  if (!mayBeAsked) return { reason: "forbidden by its token" };
   const withoutSocket: Unasked =
     silentSinceMs === null ? { reason: "no socket" } : { reason: "silent", sinceMs: silentSinceMs };
   if (number === null) return withoutSocket;
@@ -99,6 +104,8 @@ async function refuseUnasked(
       const detail = `Nothing was heard of it since ${since}. It cannot be asked before it reports again.`;
       return refuse("machine-silent", { detail });
     }
+    case "forbidden by its token":
+      return refuse("question-off", { detail: "Its join token forbids questions (--no-questions)." });
     case "no socket":
       return refuse("no-socket");
     case "off":

@@ -8,6 +8,7 @@ import { noteFork } from "../../shared/node/duplicate-senders.ts";
 import type { MaintenanceOrder } from "../../shared/node/maintenance.ts";
 import type { LeaveAnswer, Phase, UpgradeAnswer } from "../../shared/protocol/answers.ts";
 import { upgradeSchema } from "../../shared/protocol/claims.ts";
+import { mayBeAsked } from "../../shared/protocol/join-tokens.ts";
 import { ROLLOUT_LIMITS } from "../../shared/protocol/limits.ts";
 import type { HistoryEntry, ListedSenders } from "../../shared/protocol/operator-answers.ts";
 import type { RuntimeNeed } from "../../shared/protocol/operator-api.ts";
@@ -371,8 +372,9 @@ export class NodeObject extends StoredObject {
   }
 
   /** Returns where this machine can be asked: its gateway, and since when it is silent. Each null if there is none. */
-  whereToAsk(): { gateway: number | null; silentSinceMs: number | null } {
+  whereToAsk(): { gateway: number | null; silentSinceMs: number | null; mayBeAsked: boolean } {
     return {
+      mayBeAsked: mayBeAsked(this.#state.records.get("enrolment") ?? {}),
       gateway: this.#registry.gateway(),
       silentSinceMs: this.#state.records.get("silentSinceMs") ?? null,
     };
