@@ -11,10 +11,11 @@ import {
 } from "../../shared/protocol/questions.ts";
 import { answerLineSchema, type AskBody } from "../../shared/protocol/asking.ts";
 import { connect, fail, formatOf } from "./answer.ts";
-import { nodePath, noMachine } from "./client.ts";
-import { EXIT_CODES } from "./fault.ts";
+import { nodePath, noMachine, type WorkerConnection } from "./client.ts";
+import { EXIT_CODES, fault as faultFor } from "./fault.ts";
 import { askLines } from "./line-stream.ts";
 import type { OperatorProgram } from "./operator-program.ts";
+import { proofBy, readQuestionKey } from "./question-key.ts";
 
 const LIST = QUESTION_NAMES.map((name) => {
   const { usage, help }: QuestionRow = QUESTIONS[name];
@@ -40,6 +41,15 @@ Examples:
   rollcall logs edge-7 -u nginx --since 10m
   rollcall logs edge-7 -k --grep oom`;
 
+interface KeyFlag {
+  /** The path of the operator's key. */
+  key?: string;
+}
+const KEY_OPTION = [
+  "--key <file>",
+  "your key from rollcall operators key, for a machine that answers only such keys",
+] as const;
+
 interface LogsFlags {
   unit?: string;
   kernel?: true;
@@ -53,9 +63,10 @@ export function askCommands(program: OperatorProgram): void {
     .command("ask <name> <question>")
     .argument("[parameters...]", "NAME=VALUE")
     .description("Ask a machine a question about itself. The answer comes over its socket.")
+    .option(...KEY_OPTION)
     .addHelpText("after", HELP)
-    .action((name: string, question: string, parameters: string[], _: unknown, command: Command) =>
-      askMachine(program, name, {
+    .action((name: string, question: string, parameters: string[], { key }: KeyFlag, command: Command) =>
+      askMachine(program, name, key, {
         name: question,
         parameters: Object.fromEntries(parameters.map((text) => pairOf(text, command))),
       }),
@@ -68,9 +79,13 @@ export function askCommands(program: OperatorProgram): void {
     .option("--since <duration>", "not older than this: 10m, 2h")
     .option("--lines <number>", "at most this number of lines (default: 100)")
     .option("--grep <text>", "only lines with this text")
+    .option(...KEY_OPTION)
     .addHelpText("after", LOGS_HELP)
-    .action((name: string, { kernel, ...given }: LogsFlags) =>
-      askMachine(program, name, { name: "logs", parameters: { ...given, ...(kernel && { kernel: "yes" }) } }),
+    .action((name: string, { kernel, key, ...given }: LogsFlags & KeyFlag) =>
+      askMachine(program, name, key, {
+        name: "logs",
+        parameters: { ...given, ...(kernel && { kernel: "yes" }) },
+      }),
     );
 }
 
@@ -83,18 +98,48 @@ function pairOf(text: string, command: Command): [string, string] {
 const UNREADABLE =
   "this command line does not understand a line of the answer: install the Worker's version of it";
 
-async function askMachine(program: OperatorProgram, name: string, body: AskBody): Promise<void> {
+/** Asks a machine. If the machine asks for a proof, asks again with a proof by the key in the file. */
+async function askMachine(
+  program: OperatorProgram,
+  name: string,
+  keyPath: string | undefined,
+  body: AskBody,
+): Promise<void> {
   const connection = connect(program);
   if (!connection.ok) return fail(program, connection.error);
+  const key = keyPath === undefined ? null : await readQuestionKey(keyPath);
+  if (key?.ok === false) return fail(program, faultFor("failed", key.error).error);
+  if (!key) return askOnce(program, connection.value, name, body);
+  let challenge: string | undefined;
+  await askOnce(program, connection.value, name, body, (asked) => (challenge = asked));
+  if (challenge === undefined) return undefined;
+  const proof = await proofBy(key.value, { machine: name, challenge, question: body });
+  return askOnce(program, connection.value, name, { ...body, proof });
+}
+
+/** Asks once, and prints the answer. `prove`: called instead with the challenge of a machine that asks for a proof. */
+async function askOnce(
+  program: OperatorProgram,
+  connection: WorkerConnection,
+  name: string,
+  body: AskBody,
+  prove?: (challenge: string) => void,
+): Promise<void> {
   const { process } = program.surroundings;
   const isRaw = formatOf(program) === "json";
   const seen: { end: AnswerEnd | null; fault: string | null } = { end: null, fault: null };
   const take = (text: string) => {
-    if (isRaw) process.stdout.write(`${text}\n`);
     const line = answerLineSchema.safeParse(parseJson(text));
+    const end = line.success && "end" in line.data ? line.data.end : null;
+    if (prove && end?.reason === "refused" && end.challenge !== undefined) {
+      seen.end = { reason: "complete" };
+      return prove(end.challenge);
+    }
+    if (isRaw) process.stdout.write(`${text}\n`);
     if (!line.success) seen.fault ??= UNREADABLE;
     else if ("end" in line.data) seen.end = line.data.end;
     else if (!isRaw) seen.fault ??= show(program, line.data);
+    return undefined;
   };
   const request = {
     method: "POST",
@@ -102,7 +147,7 @@ async function askMachine(program: OperatorProgram, name: string, body: AskBody)
     body,
     missing: noMachine(name),
   } as const;
-  const asked = await askLines(connection.value, request, take);
+  const asked = await askLines(connection, request, take);
   if (!asked.ok) return fail(program, asked.error);
   const { end } = seen;
   const fault = seen.fault ?? (end === null ? "the answer broke off" : answerEndText(end));

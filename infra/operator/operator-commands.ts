@@ -5,11 +5,13 @@ import {
   type ListedOperator,
   operatorsSchema,
 } from "../../shared/protocol/administration-answers.ts";
-import { answer, done, shown } from "./answer.ts";
+import { answer, done, fail, shown } from "./answer.ts";
+import { fault } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { listOf, textOf } from "./render/shown.ts";
 import type { TableColumn } from "./render/table.ts";
 import { positiveDuration } from "./flag-values.ts";
+import { makeQuestionKey, publicLine, readQuestionKey } from "./question-key.ts";
 
 const HELP = `
 add prints the secret once and nothing else, so that you can redirect it into a file. The audit log has the operator's name.
@@ -57,6 +59,7 @@ export function operatorCommands(program: OperatorProgram): void {
       ),
     );
   addCommand(program, operators);
+  keyCommand(program, operators);
   operators
     .command("revoke")
     .addArgument(new Argument("<operator>", "the operator's name"))
@@ -68,6 +71,29 @@ export function operatorCommands(program: OperatorProgram): void {
         { method: "DELETE", path, missing: `no operator ${name}` },
         done(`operator ${name} is revoked`),
       );
+    });
+}
+
+const KEY_HELP = `
+A machine whose owner has pinned the public line (node-shim run --questions-from FILE) answers only questions that this key
+signs. The key never leaves the file. If the file exists already, the command prints its public line.
+
+Examples:
+  rollcall operators key ~/.config/rollcall/question-key --comment alice
+  rollcall ask edge-7 disks --key ~/.config/rollcall/question-key`;
+
+function keyCommand(program: OperatorProgram, operators: Command): void {
+  operators
+    .command("key <file>")
+    .description("Make a key that signs your questions to machines, and print its public line.")
+    .option("--comment <text>", "a text behind the key in the public line, such as your name", "")
+    .addHelpText("after", KEY_HELP)
+    .action(async (file: string, { comment }: { comment: string }) => {
+      const made = await makeQuestionKey(file, comment);
+      const key = made.ok ? await readQuestionKey(file) : made;
+      if (!key.ok) return fail(program, fault("failed", key.error).error);
+      program.surroundings.process.stdout.write(`${publicLine(key.value)}\n`);
+      return undefined;
     });
 }
 

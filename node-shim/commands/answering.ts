@@ -4,10 +4,12 @@ import { ASKING_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AskedQuestion } from "../../shared/protocol/asking.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
 import { type AnswerEnd, answerEndText } from "../../shared/protocol/questions.ts";
-import type { Result } from "../../shared/result.ts";
+import { type Result, success } from "../../shared/result.ts";
+import { systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
 import type { MachineSettings } from "../machine/settings.ts";
 import type { Answerer, machineAnswerer } from "../questions/answerer.ts";
+import type { QuestionProofs } from "../questions/proofs.ts";
 import type { QuestionAnswering } from "../worker-link/questions.ts";
 
 /** The refusal of an operator. `challenge`: the text over which a proof is missing. */
@@ -15,6 +17,8 @@ export interface AskerRefused {
   fault: string;
   challenge?: string;
 }
+
+type AskerSettings = Pick<MachineSettings, "name" | "questionsFrom">;
 
 interface Asked {
   settings: MachineSettings;
@@ -36,6 +40,27 @@ export function questionAnswering({ settings, flags, log, mayAsk }: Asked): Ques
     return yield* (await answerer)(asked.question, signal);
   }
   return { on: settings.questions, answer: (asked, signal) => logged(asked, answer(asked, signal), log) };
+}
+
+/** Returns the check of who asks: with --questions-from only operators whose keys are in that file. */
+export function askerCheck({ name, questionsFrom }: AskerSettings, log: Log): Asked["mayAsk"] {
+  if (questionsFrom === null) return () => Promise.resolve(success(null));
+  let proofs: Promise<QuestionProofs> | undefined;
+  return async (asked) => {
+    proofs ??= import("../questions/proofs.ts").then(
+      (loaded) =>
+        new loaded.QuestionProofs({
+          machine: name,
+          keys: () => loaded.pinnedKeys(questionsFrom),
+          nowMs: systemClock.nowMs,
+        }),
+    );
+    const proved = await (await proofs).prove(asked);
+    if (!proved.ok) return proved;
+    const { key, comment } = proved.value;
+    log("info", `question of ${shownText(asked.asker)}: signed by the key ${shownText(`${key} ${comment}`)}`);
+    return success(null);
+  };
 }
 
 /** Logs the question before anything else happens, and how its answer has ended. */

@@ -4,7 +4,7 @@ import { startDevices } from "../sources/devices/manager.ts";
 import { enrolMachine } from "../worker-link/enrol.ts";
 import { LIMITS } from "../../shared/protocol/limits.ts";
 import { reportIntervalMs } from "../../shared/protocol/settings.ts";
-import { success, valueOr } from "../../shared/result.ts";
+import { valueOr } from "../../shared/result.ts";
 import { monotonicMs, pause, systemClock, timestamp, wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import type { Warn } from "../base/reading.ts";
@@ -31,7 +31,7 @@ import { reporter } from "../worker-link/reporter.ts";
 import type { EnrolledMachine } from "../worker-link/requests.ts";
 import { requestFaultText, type Transport } from "../worker-link/exchange.ts";
 import { httpTransport } from "../worker-link/http-transport.ts";
-import { questionAnswering } from "./answering.ts";
+import { askerCheck, questionAnswering } from "./answering.ts";
 
 export interface RunFlags extends MachineFlags {
   /** The Worker's URL. Absent: ROLLCALL_URL, else the URL of the Worker that enrolled this machine. */
@@ -242,7 +242,7 @@ function linkOf(
     log,
     dropHttp: close,
     changed: board.transport,
-    answering: questionAnswering({ settings: machine.own, flags, log, mayAsk: async () => success(null) }),
+    answering: questionAnswering({ settings: machine.own, flags, log, mayAsk: askerCheck(machine.own, log) }),
   });
   closings.push(async () => link.close());
   return link;

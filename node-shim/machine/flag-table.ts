@@ -177,6 +177,12 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
     of: "rollcall",
     active: ({ questionFiles }) => orNone(questionFiles.join(",")),
   },
+  questionsFrom: {
+    value: "<file>",
+    help: "a file with operators' public keys, one a line: without such a key no operator may ask over the Worker",
+    of: "rollcall",
+    active: ({ questionsFrom }) => (questionsFrom === null ? none("any operator") : set(questionsFrom)),
+  },
   sendUsage: {
     value: "[boolean]",
     help: "send the use of CPU, memory, disks and network once a minute over the socket, for rollcall top",

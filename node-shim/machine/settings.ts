@@ -42,6 +42,7 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   devicePlugins?: string;
   questions?: string[];
   questionFiles?: string[];
+  questionsFrom?: string;
   /** The values of the flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -60,6 +61,8 @@ export interface MachineSettings extends LoadedConfiguration {
   questions: ReadonlySet<QuestionName>;
   /** Absolute paths without a slash at their end. */
   questionFiles: string[];
+  /** The absolute path of a file with the keys of the operators who may ask over the Worker; null without such a file. */
+  questionsFrom: string | null;
   /** Whether the machine sends its usage over the socket. No part of the facts. */
   sendsUsage: boolean;
   settings: Settings;
@@ -169,11 +172,18 @@ function folderOf(rootDir: string): string {
   return resolve(rootDir);
 }
 
-function questionSettings({ questions = [], questionFiles = [] }: MachineFlags) {
+function questionSettings({ questions = [], questionFiles = [], questionsFrom }: MachineFlags) {
   const on = questionsOn(questions);
   if (!on.ok) throw new Error(`--questions: ${on.error}`);
   const paths = questionFiles.flatMap((list) => list.split(",")).filter((path) => path !== "");
   const relative = paths.find((path) => !isAbsolute(path));
   if (relative !== undefined) throw new Error(`--question-files: "${relative}" is not an absolute path`);
-  return { questions: on.value, questionFiles: paths.map((path) => resolve(path)) };
+  // An empty file name could be a variable that is not set: it must not let every operator ask.
+  if (questionsFrom !== undefined && !isAbsolute(questionsFrom))
+    throw new Error(`--questions-from: "${questionsFrom}" is not an absolute path`);
+  return {
+    questions: on.value,
+    questionFiles: paths.map((path) => resolve(path)),
+    questionsFrom: questionsFrom === undefined ? null : resolve(questionsFrom),
+  };
 }

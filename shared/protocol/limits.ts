@@ -409,6 +409,17 @@ export const ASKING_LIMITS = {
   ofOperatorAMinute: 60,
 } as const;
 
+/** Limits of the proofs by operators' keys. */
+export const PROOF_LIMITS = {
+  /** Seconds for which a machine's challenge is valid, once. */
+  challengeSeconds: 60,
+  /** The most unused challenges of a machine. A further one ends the oldest. */
+  challenges: 32,
+  /** The most keys in a file of --questions-from, and its most bytes. */
+  keys: 64,
+  fileBytes: 64 * 1024,
+} as const;
+
 export const USAGE_LIMITS = {
   /** The most bytes of a usage frame, with its MAC. */
   frameBytes: 300,

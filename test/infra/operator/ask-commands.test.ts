@@ -1,9 +1,15 @@
 // Tests rollcall ask and rollcall logs: what they send, what they print while an answer comes, and their exit codes.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
-import { answerLine, type AnswerLine } from "../../../shared/protocol/asking.ts";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, afterEach, describe, expect, it } from "vitest";
+import type { AnswerEnd } from "../../../shared/protocol/questions.ts";
+import { answerLine, type AnswerLine, askSchema } from "../../../shared/protocol/asking.ts";
 import { play, type Played } from "./played.ts";
+import { QuestionProofs } from "../../../node-shim/questions/proofs.ts";
+import { parseOperatorKeys } from "../../../shared/protocol/question-proof.ts";
 
 const COMPLETE: AnswerLine = { end: { reason: "complete" } };
 
@@ -11,14 +17,19 @@ let server: Server | undefined;
 afterEach(() => void server?.close());
 
 /** Starts a Worker that answers with `answer`. Returns what it was asked, and the outcome of a command. */
-async function ask(args: string[], answer: (response: ServerResponse) => void, played: Played = {}) {
+async function ask(
+  args: string[],
+  answer: (response: ServerResponse, body: unknown) => void,
+  played: Played = {},
+) {
   const asked: { method?: string | undefined; url?: string | undefined; body: unknown }[] = [];
   server = createServer((request, response) => {
     let text = "";
     request.on("data", (chunk: Buffer) => (text += chunk.toString()));
     request.on("end", () => {
-      asked.push({ method: request.method, url: request.url, body: JSON.parse(text) as unknown });
-      answer(response);
+      const body = JSON.parse(text) as unknown;
+      asked.push({ method: request.method, url: request.url, body });
+      answer(response, body);
     });
   });
   await new Promise<void>((ready) => void server?.listen(0, "127.0.0.1", ready));
@@ -181,5 +192,52 @@ describe("a refusal", () => {
     expect([ended.code, ended.stderr]).toEqual([5, expect.stringContaining("is it a rollcall Worker?")]);
     const cut = await ask(["ask", "edge-7", "disks"], (response) => response.destroy());
     expect([cut.ended.code, cut.ended.stderr]).toEqual([5, expect.stringContaining("cannot be reached")]);
+  });
+});
+
+describe("a machine that pins keys", () => {
+  const folder = mkdtempSync(join(tmpdir(), "rollcall-ask-"));
+  afterAll(() => rmSync(folder, { recursive: true }));
+  const made = (name: string) => play(["operators", "key", join(folder, name)]);
+  /** Asks the machine edge-7, which pins the key, by way of a Worker. */
+  async function askPinned(args: string[], pinned: string) {
+    const proofs = new QuestionProofs({
+      machine: "edge-7",
+      keys: () => parseOperatorKeys(pinned),
+      nowMs: () => 0,
+    });
+    return ask(args, (response, body) => {
+      const { proof, ...question } = askSchema.parse(body);
+      void proofs.prove({ question, ...(proof !== undefined && { proof }) }).then((proved) => {
+        const refused = { reason: "refused", ...(!proved.ok && proved.error) } as AnswerEnd;
+        lines(...(proved.ok ? [{ text: "an answer\n" }, COMPLETE] : [{ end: refused }]))(response);
+      });
+    });
+  }
+
+  it.each([[[]], [["-o", "json"]]])(
+    "with the key → asks again with a proof, and prints one answer: %j",
+    async (more) => {
+      const { stdout: pinned } = await made("alice");
+      const args = ["logs", "edge-7", "-u", "nginx", "--key", join(folder, "alice"), ...more];
+      const { asked, ended } = await askPinned(args, pinned);
+      const printed =
+        more.length === 0 ? "an answer\n" : answerLine({ text: "an answer\n" }) + answerLine(COMPLETE);
+      expect([asked.length, ended]).toEqual([2, { code: 0, stdout: printed, stderr: "" }]);
+    },
+  );
+
+  it.each<[string, string[], number, string]>([
+    ["without a key → asks once", [], 1, "only an operator whose key its owner has pinned: pass it by --key"],
+    ["with another key → asks twice", ["--key", join(folder, "mallory")], 2, "has not pinned this key"],
+    ["with a key that is missing → asks nothing", ["--key", join(folder, "missing")], 0, "is missing"],
+  ])("%s, and exits with the reason", async (_, more, times, fault) => {
+    await made("mallory");
+    const { asked, ended } = await askPinned(
+      ["ask", "edge-7", "disks", ...more],
+      (await made("alice")).stdout,
+    );
+    expect([asked.length, ended.code, ended.stdout]).toEqual([times, 1, ""]);
+    expect(ended.stderr).toContain(fault);
   });
 });
