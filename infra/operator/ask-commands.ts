@@ -1,4 +1,4 @@
-// Runs rollcall ask and rollcall logs: asks a machine a question about itself, and prints the answer while it comes.
+// Runs rollcall ask, rollcall diagnose and rollcall logs: asks a machine a question about itself, and prints the answer while it comes.
 import type { Command } from "commander";
 import { parseJson } from "../../node-shim/base/state-file.ts";
 import { visible } from "../../shared/protocol/printable.ts";
@@ -50,6 +50,12 @@ const KEY_OPTION = [
   "your key from rollcall operators key, for a machine that answers only such keys",
 ] as const;
 
+const DIAGNOSE_HELP = `
+The same as rollcall ask NAME diagnosis. Each fault has the question whose answer shows more; ask it by rollcall ask NAME.
+
+Example:
+  rollcall diagnose edge-7`;
+
 interface LogsFlags {
   unit?: string;
   kernel?: true;
@@ -70,6 +76,16 @@ export function askCommands(program: OperatorProgram): void {
         name: question,
         parameters: Object.fromEntries(parameters.map((text) => pairOf(text, command))),
       }),
+    );
+  program
+    .command("diagnose <name>")
+    .description(
+      "Ask a machine what is wrong: disks, units, runtime, load, the way to the Worker, the kernel's log.",
+    )
+    .option(...KEY_OPTION)
+    .addHelpText("after", DIAGNOSE_HELP)
+    .action((name: string, { key }: KeyFlag) =>
+      askMachine(program, name, key, { name: "diagnosis", parameters: {} }),
     );
   program
     .command("logs <name>")

@@ -1,4 +1,4 @@
-// Tests rollcall ask and rollcall logs: what they send, what they print while an answer comes, and their exit codes.
+// Tests rollcall ask, diagnose and logs: what they send, what they print while an answer comes, and their exit codes.
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -56,6 +56,7 @@ describe("the question", () => {
       ["logs", "edge-7", "-u", "nginx", "--since", "10m", "--lines", "5", "--grep", "error"],
       { name: "logs", parameters: { unit: "nginx", since: "10m", lines: "5", grep: "error" } },
     ],
+    [["diagnose", "edge-7"], { name: "diagnosis", parameters: {} }],
     [["logs", "edge-7", "-k"], { name: "logs", parameters: { kernel: "yes" } }],
   ])("rollcall %j", async (args, body) => {
     const { asked, ended } = await ask(args, lines(COMPLETE));
