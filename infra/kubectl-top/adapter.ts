@@ -5,7 +5,7 @@ import { pipeline } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { networkFault } from "../../node-shim/base/network-fault.ts";
 import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
-import type { MachineUsage } from "../../shared/protocol/usage.ts";
+import type { UsageAnswer } from "../../shared/protocol/usage.ts";
 import { errorOrNull, failure, type Result, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { type ClusterServer, passedOn, type ServerFault } from "./cluster-server.ts";
@@ -24,7 +24,7 @@ export interface AdapterParts {
   apiserver: Pick<ClusterServer, "getJson">;
   metricsServer: Pick<ClusterServer, "get" | "getJson">;
   /** Returns the usage of all machines, typically cached for a few seconds. */
-  usage: () => Promise<Result<readonly MachineUsage[]>>;
+  usage: () => Promise<Result<UsageAnswer>>;
   /** Returns true if the client certificate of the connection is the apiserver's. */
   isFrontProxy: (socket: TLSSocket) => boolean;
   nowMs: () => number;
@@ -96,7 +96,8 @@ export class Adapter {
     if (!own.ok && !sent.ok) return refuseWith(response, sent.error, `${sent.error.message}; ${own.error}`);
     if (!own.ok) warn(response, `rollcall's machines are missing: ${own.error}`);
     if (!sent.ok) warn(response, `metrics-server's Nodes are missing: ${sent.error.message}`);
-    const { metrics, nodes } = own.ok ? own.value : { metrics: [], nodes: [] };
+    const { metrics, nodes, isComplete } = own.ok ? own.value : { ...NO_METRICS, nodes: [] };
+    if (!isComplete) warn(response, SOME_MISSING);
     const others = sent.ok ? (sent.value as NodeMetricsList) : { items: null };
     send(response, 200, inForm(merged(metrics, nodes, others.items ?? []), form, others));
   }
@@ -107,31 +108,33 @@ export class Adapter {
     if (!nodes.ok || nodes.value.length === 0) return this.#passOn(request, response, request.url ?? "");
     const own = await this.#metricsOf(nodes.value);
     if (!own.ok) return refuse(response, 503, "ServiceUnavailable", own.error);
-    if (own.value.length === 0)
+    const { metrics, isComplete } = own.value;
+    if (metrics.length === 0 && !isComplete) return refuse(response, 503, "ServiceUnavailable", SOME_MISSING);
+    if (metrics.length === 0)
       return refuse(response, 404, "NotFound", `nodemetrics.metrics.k8s.io "${name}" not found`);
-    send(response, 200, inForm(own.value, form, "one"));
+    send(response, 200, inForm(metrics, form, "one"));
   }
 
   async #ownMetrics(
     labelSelector: string | null,
     fieldSelector: string | null,
-  ): Promise<Result<{ metrics: NodeMetrics[]; nodes: readonly NodeMetadata[] }>> {
+  ): Promise<Result<OwnMetrics & { nodes: readonly NodeMetadata[] }>> {
     const nodes = await this.#ourNodes(labelSelector, fieldSelector);
     if (!nodes.ok) return nodes;
-    if (nodes.value.length === 0) return success({ metrics: [], nodes: [] });
+    if (nodes.value.length === 0) return success({ ...NO_METRICS, nodes: [] });
     const metrics = await this.#metricsOf(nodes.value);
-    return metrics.ok ? success({ metrics: metrics.value, nodes: nodes.value }) : metrics;
+    return metrics.ok ? success({ ...metrics.value, nodes: nodes.value }) : metrics;
   }
 
-  async #metricsOf(nodes: readonly NodeMetadata[]): Promise<Result<NodeMetrics[]>> {
+  async #metricsOf(nodes: readonly NodeMetadata[]): Promise<Result<OwnMetrics>> {
     const usage = await this.#in.usage();
     if (!usage.ok) return usage;
-    const used = new Map(usage.value.map((each) => [each.name, each]));
+    const used = new Map(usage.value.machines.map((each) => [each.name, each]));
     const metrics = nodes.flatMap((node) => {
       const found = used.get(node.name);
       return (found && nodeMetrics(node, found, this.#in.nowMs())) ?? [];
     });
-    return success(metrics);
+    return success({ metrics, isComplete: usage.value.isComplete });
   }
 
   /** Returns the metadata of our Nodes that match. The apiserver applies the selectors. */
@@ -172,6 +175,14 @@ export class Adapter {
     pipeline(answered, response, () => undefined);
   }
 }
+
+interface OwnMetrics {
+  metrics: NodeMetrics[];
+  /** false if machines may be missing. */
+  isComplete: boolean;
+}
+const NO_METRICS: OwnMetrics = { metrics: [], isComplete: true };
+const SOME_MISSING = "some of rollcall's machines are missing: a gateway of the Worker did not answer";
 
 /** The resources of metrics-server, which make the API available while metrics-server is not. */
 const DISCOVERY = {

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { every, monotonicMs, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
-import { type MachineUsage, usageSchema } from "../../shared/protocol/usage.ts";
+import { type UsageAnswer, usageSchema } from "../../shared/protocol/usage.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { ask, readAnswer, type WorkerConnection } from "../operator/client.ts";
 import { Adapter } from "./adapter.ts";
@@ -150,10 +150,10 @@ export function isFrontProxy(
   return names.length === 0 || [name].flat().some((each) => names.includes(each));
 }
 
-async function readUsage(connection: WorkerConnection): Promise<Result<readonly MachineUsage[]>> {
+async function readUsage(connection: WorkerConnection): Promise<Result<UsageAnswer>> {
   const sent = await ask(connection, { method: "GET", path: "/v1/usage", withinMs: WORKER_MS });
   const read = sent.ok ? readAnswer(usageSchema, sent.value) : sent;
-  return read.ok ? success(read.value.machines) : failure(read.error.message);
+  return read.ok ? read : failure(read.error.message);
 }
 
 /** Returns a function that calls `read` at most once in `ms`. Callers meanwhile share the result, also a failure. */

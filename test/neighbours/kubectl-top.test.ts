@@ -1,11 +1,13 @@
 // Tests infra/kubectl-top with kubectl and metrics-server on a real apiserver: `kubectl top nodes` shows machines next to
 // kubelets, each source is answered without the other one, and only the apiserver may ask.
 import { request } from "node:https";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { pause } from "../../node-shim/base/clock.ts";
 import { switchOff, switchOn } from "../../infra/kubectl-top/switch.ts";
+import { ROOT } from "../e2e/local-cluster.ts";
 import { describeExperiments } from "./describe-experiment.ts";
-import { join } from "./fleet.ts";
+import { join as joinFleet } from "./fleet.ts";
 import { makeAuthority } from "./front-proxy.ts";
 import { until } from "./kube.ts";
 import { kubectlTopExperiment, TopLab } from "./kubectl-top.ts";
@@ -23,7 +25,7 @@ describe.skipIf(isMissing)("kubectl top next to metrics-server", { timeout: LIMI
   let top: TopLab;
   beforeAll(async () => {
     lab = await Lab.start();
-    const [first = ""] = await join(lab, { count: 2, kind: "ours", state: "ready" });
+    const [first = ""] = await joinFleet(lab, { count: 2, kind: "ours", state: "ready" });
     await lab.kube.patch(`/api/v1/nodes/${first}`, { metadata: { labels: { site: "b" } } });
     // edge-1 sends no usage.
     top = await TopLab.start(lab, [first]);
@@ -40,6 +42,30 @@ describe.skipIf(isMissing)("kubectl top next to metrics-server", { timeout: LIMI
     return { spec: read?.spec, annotations: read?.metadata.annotations };
   };
   let before: object;
+
+  it("the adapter's manifests → accepted without a warning, and its pods have the strictest confinement", async () => {
+    const folder = join(ROOT, "infra/kubectl-top");
+    const applied = await kubectl(
+      "apply",
+      "--server-side",
+      "--force-conflicts",
+      "--validate=strict",
+      "--dry-run=server",
+      "-k",
+      folder,
+    );
+    expect(applied).toMatchObject({ code: 0, stderr: "" });
+    const read = await kubectl("get", "deployment/kubectl-top", "-n", "rollcall-top", "-o", "json");
+    const { spec } = (JSON.parse(read.stdout) as { spec: { template: { spec: object } } }).spec.template;
+    const pod = {
+      apiVersion: "v1",
+      kind: "Pod",
+      metadata: { name: "adapter", namespace: "rollcall-top" },
+      spec,
+    };
+    const admitted = await top.run(["create", "--dry-run=server", "-f", "-"], JSON.stringify(pod));
+    expect(admitted).toMatchObject({ code: 0, stderr: "" });
+  });
 
   it("off → kubelets have values, machines have none", async () => {
     const rows = await top.nodesWith(3);

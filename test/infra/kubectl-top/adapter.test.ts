@@ -30,7 +30,7 @@ const DOWN = failure({ status: null, message: "does not answer" });
 const all = {
   isFrontProxy: true,
   nodes: success({ items: [{ metadata: { name: "edge-1" } }] }) as never,
-  usage: success([edge]) as never,
+  usage: success({ machines: [edge], isComplete: true }) as never,
   metricsServer: success({ items: [WORKER] }) as never,
   asked: [] as string[],
 };
@@ -183,11 +183,20 @@ describe("our Nodes", () => {
       },
       { status: 400 },
     ],
-    ["no usage", { usage: success([]) }, { status: 200, names: ["worker-1"], warning: null }],
+    [
+      "no usage",
+      { usage: success({ machines: [], isComplete: true }) },
+      { status: 200, names: ["worker-1"], warning: null },
+    ],
     [
       "Go's empty lists",
       { nodes: success({ items: null }), metricsServer: success({ items: null }) },
       { status: 200, names: [] },
+    ],
+    [
+      "a gateway does not answer",
+      { usage: success({ machines: [], isComplete: false }) },
+      { status: 200, names: ["worker-1"], warning: expect.stringContaining("a gateway") },
     ],
   ])("a list, and %s", async (_, change, answer) => {
     Object.assign(now, change);
@@ -198,11 +207,12 @@ describe("our Nodes", () => {
     ["its usage", {}, { status: 200, text: expect.stringContaining('"cpu":"500m"') }],
     [
       "no usage",
-      { usage: success([]) },
+      { usage: success({ machines: [], isComplete: true }) },
       { status: 404, message: 'nodemetrics.metrics.k8s.io "edge-1" not found' },
     ],
     ["the Worker is down", { usage: failure("late") }, { status: 503, message: "late" }],
     ["the apiserver is down", { nodes: DOWN }, { status: 218 }],
+    ["a gateway does not answer", { usage: success({ machines: [], isComplete: false }) }, { status: 503 }],
   ])("one of ours, and %s", async (_, change, answer) => {
     Object.assign(now, change);
     expect(await ask(`${NODES}/edge-1`)).toMatchObject(answer);
