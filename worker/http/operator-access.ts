@@ -109,7 +109,7 @@ export async function refuseOutside(c: Context<App>, route: OperatorRoute): Prom
     if ((await fleetIndex(c.env).matching(operator.selector, [name])).length > 0) return null;
   }
   const { who } = operator;
-  if (ROUTES[route].who === "admin") await noteRefused(c, who);
+  if (ROUTES[route].who !== "view") await noteRefused(c, who);
   if (confinement === "machine") return refuse("not-found");
   return refuse("forbidden", { detail: `${who} has a selector, and this request concerns all machines.` });
 }

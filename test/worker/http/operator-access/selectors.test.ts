@@ -118,12 +118,16 @@ describe("a request about one machine", () => {
     expect((await send(`GET /v1/nodes/${WITHOUT_NODE}/summary`, "of-others")).status).toBe(404);
   });
 
-  it("a refused change → in the audit log", async () => {
-    await send(`POST /v1/nodes/${OUTSIDE}/revoke`);
+  it("a refused change or question → in the audit log", async () => {
+    await create("audited", "admin", "site=site-1");
+    const requests = [`POST /v1/nodes/${OUTSIDE}/revoke`, `POST /v1/nodes/${OUTSIDE}/questions`];
+    for (const request of requests) await send(request, "audited");
+    await send(`GET /v1/nodes/${OUTSIDE}/summary`, "audited");
     const { body } = await operator<AuditAnswer>("GET", "/v1/audit?limit=1000");
-    const refused = body.entries.filter(({ who }) => who === "operator of-site-1");
-    expect(refused).not.toEqual([]);
-    for (const { what } of refused) expect(what).toBe("change.refuse");
+    const refused = body.entries.filter(({ who }) => who === "operator audited");
+    expect(refused.reverse().map(({ what, detail }) => [what, detail])).toEqual(
+      requests.map((request) => ["change.refuse", `may not: ${request}`]),
+    );
   });
 });
 
