@@ -77,7 +77,7 @@ async function ask(
   flags: AskFlags,
   byUnit: boolean,
 ): Promise<0 | 1> {
-  const { acceptedQuestion, answer, askUnit, questionHost } = await answering();
+  const [{ acceptedQuestion }, { answer }, { askUnit }, { questionHost }] = await answering();
   const asked = { name, parameters: Object.fromEntries(parameters.map(pair)) };
   const question = acceptedQuestion(asked, settings.questions);
   if (!question.ok) throw new Error(question.error);
@@ -99,21 +99,19 @@ async function ask(
   }
 }
 
-/** Loads what answers. The shim's other commands, and a shim that nobody asks, do without its memory. */
-async function answering() {
-  const [answers, answerer, unit, host] = await Promise.all([
-    import("../questions/answer.ts"),
+/** Loads what answers. The shim's other commands do without its memory. */
+const answering = () =>
+  Promise.all([
     import("../questions/answerer.ts"),
+    import("../questions/answer.ts"),
     import("../questions/ask-unit.ts"),
     import("../questions/host.ts"),
   ]);
-  return { ...answers, ...answerer, ...unit, ...host };
-}
 
 /** Answers the question of the connection that systemd has made the standard input. */
 async function serve(settings: MachineSettings, flags: AskFlags): Promise<void> {
-  const { acceptedQuestion, answer, serveQuestion, questionHost } = await answering();
-  await serveQuestion(new Socket({ fd: 0 }), async function* (asked, signal) {
+  const [{ acceptedQuestion }, { answer }, { serveQuestion }, { questionHost }] = await answering();
+  await serveQuestion(new Socket({ fd: 0, readable: true, writable: true }), async function* (asked, signal) {
     const question = acceptedQuestion(asked, settings.questions);
     if (!question.ok) return { reason: "refused", fault: question.error };
     return yield* answer(question.value, questionHost(settings, flags), signal);

@@ -4,7 +4,7 @@ import { execFileSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
-import { ASK_SOCKET, ASK_SOCKET_UNIT } from "../../node-shim/service/unit.ts";
+import { ASK_SOCKET, ASK_SOCKET_UNIT, UNIT_NAME } from "../../node-shim/service/unit.ts";
 import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
 import { bootDebian, type DebianMachine } from "./debian-machine.ts";
 import { eventually, temporaryFolder } from "./local-cluster.ts";
@@ -84,6 +84,14 @@ describe.skipIf(missing !== null)(`questions${missing === null ? "" : ` (skipped
       stderr: "",
     });
     expect(stdout).toMatch(text);
+  });
+
+  it("asked from the shim's own sandbox → the unit answers, with what that sandbox hides", () => {
+    sh(
+      `sed -e '/^Condition/d' -e 's/^Type=.*/Type=oneshot/' -e '/^Restart/d' -e 's/^ExecStart=.*/ExecStart=node-shim ask files path=\\/home\\/alice\\/app.log/' /usr/lib/systemd/system/${UNIT_NAME} > /run/systemd/system/as-shim.service`,
+    );
+    sh("systemctl daemon-reload && systemctl start as-shim");
+    expect(sh("journalctl -u as-shim -o cat")).toMatch(/^hers$/m);
   });
 
   it("a bundle → a file that tar reads, from a process that can write to no disk", () => {
