@@ -149,11 +149,11 @@ const load: FindCauses = async ({ root }) => {
         "warn",
         "cpu",
         `tasks waited for a CPU for ${waited("cpu")} % of a minute: ${uses}`,
-        ask("processes", {}, ""),
+        ask("processes", { top: "5" }, ""),
       ),
     );
   else if ((busy?.cpu ?? 0) >= 0.9 * Math.max(1, cpus / 2))
-    findings.push(found("warn", "cpu", `${uses}, of ${cpus} CPUs`, ask("processes", {}, "")));
+    findings.push(found("warn", "cpu", `${uses}, of ${cpus} CPUs`, ask("processes", { top: "5" }, "")));
   const [availableBytes, totalBytes] = (["MemAvailable", "MemTotal"] as const).map(memoryBytes(root)) as [
     number,
     number,
@@ -167,7 +167,7 @@ const load: FindCauses = async ({ root }) => {
         "fail",
         "memory",
         `${bytesText(availableBytes)} of ${bytesText(totalBytes)} are available: ${holds}`,
-        ask("processes", { by: "memory" }, ""),
+        ask("processes", { by: "memory", top: "5" }, ""),
       ),
     );
   else if (waited("memory") >= SHORT.memory)
@@ -176,7 +176,7 @@ const load: FindCauses = async ({ root }) => {
         "warn",
         "memory",
         `tasks waited for memory for ${waited("memory")} % of a minute: ${holds}`,
-        ask("processes", { by: "memory" }, ""),
+        ask("processes", { by: "memory", top: "5" }, ""),
       ),
     );
   if (waited("io") >= SHORT.io)
@@ -185,7 +185,7 @@ const load: FindCauses = async ({ root }) => {
         "warn",
         "disk",
         `tasks waited for a disk for ${waited("io")} % of a minute: ${named(most("diskBytes"))} reads and writes the most`,
-        ask("processes", { by: "disk" }, ""),
+        ask("processes", { by: "disk", top: "5" }, ""),
       ),
     );
   return findings;
@@ -208,7 +208,7 @@ const MESSAGES: readonly (readonly [
     "fail",
     "memory",
     "the kernel killed $ for lack of memory",
-    "ask processes by=memory",
+    "ask processes by=memory top=5",
   ],
   [/I\/O error,? (?:on )?dev(?:ice)? (\w+)/, "fail", "disk", "reads or writes of $ failed", "ask disks"],
   [

@@ -98,7 +98,7 @@ const FAULTS: readonly Fault[] = [
     before: killForMemory,
     mend: "true",
     cause: /^\w+ +memory +the kernel killed (processes|node) for lack of memory/m,
-    todo: /→ ask (boots|processes by=memory)$/m,
+    todo: /→ ask (boots|processes by=memory top=5)$/m,
   },
   {
     fault: "a container runtime that was stopped",
@@ -119,7 +119,7 @@ const FAULTS: readonly Fault[] = [
     make: "systemd-run --unit=busy --quiet -p CPUWeight=10000 sh -c 'for _ in 1 2 3 4; do yes > /dev/null & done; wait'",
     mend: "systemctl stop busy",
     cause: /^warn +cpu +.*yes \(process \d+\) uses \d+ % of a CPU/m,
-    todo: /→ ask processes$/m,
+    todo: /→ ask processes top=5$/m,
   },
   {
     fault: "a name server that does not answer",

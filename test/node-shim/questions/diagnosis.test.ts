@@ -194,14 +194,14 @@ describe("a fault → its cause, and the question that shows more", () => {
     [
       "a process that uses all CPUs",
       { meanwhile: () => processUses(7, "java", 300, 700_000) },
-      ["warn cpu java (process 7) uses N % of a CPU, of 2 CPUs", "→ ask processes"],
+      ["warn cpu java (process 7) uses N % of a CPU, of 2 CPUs", "→ ask processes top=5"],
     ],
     [
       "CPUs for which tasks wait",
       { make: () => pressed("cpu", 55.5), meanwhile: () => processUses(7, "java", 150, 700_000) },
       [
         "warn cpu tasks waited for a CPU for 55.5 % of a minute: java (process 7) uses N % of a CPU",
-        "→ ask processes",
+        "→ ask processes top=5",
       ],
     ],
     [
@@ -209,7 +209,7 @@ describe("a fault → its cause, and the question that shows more", () => {
       { make: () => write("proc/meminfo", "MemTotal: 1000000 kB\nMemAvailable: 40000 kB\n") },
       [
         "fail memory 39 MiB of 977 MiB are available: java (process 7) uses 684 MiB",
-        "→ ask processes by=memory",
+        "→ ask processes by=memory top=5",
       ],
     ],
     [
@@ -217,7 +217,7 @@ describe("a fault → its cause, and the question that shows more", () => {
       { make: () => pressed("memory", 12) },
       [
         "warn memory tasks waited for memory for 12 % of a minute: java (process 7) uses 684 MiB",
-        "→ ask processes by=memory",
+        "→ ask processes by=memory top=5",
       ],
     ],
     [
@@ -230,7 +230,7 @@ describe("a fault → its cause, and the question that shows more", () => {
       { make: () => pressed("io", 40), meanwhile: () => processUses(7, "java", 100, 700_000, 9999) },
       [
         "warn disk tasks waited for a disk for 40 % of a minute: java (process 7) reads and writes the most",
-        "→ ask processes by=disk",
+        "→ ask processes by=disk top=5",
       ],
     ],
     [
@@ -245,7 +245,7 @@ describe("a fault → its cause, and the question that shows more", () => {
       },
       [
         `fail memory the kernel killed java for lack of memory: 2 times in the last hour, last at ${RUNS}`,
-        "→ ask processes by=memory",
+        "→ ask processes by=memory top=5",
       ],
     ],
     [
