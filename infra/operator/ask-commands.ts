@@ -1,7 +1,7 @@
-// Runs rollcall ask, rollcall diagnose and rollcall logs: asks a machine a question about itself, and prints the answer while it comes.
+// Runs rollcall ask, rollcall diagnose and rollcall logs: asks a machine about itself, and prints answers while they come.
 import type { Command } from "commander";
 import { parseJson } from "../../node-shim/base/state-file.ts";
-import { visible } from "../../shared/protocol/printable.ts";
+import { shownText, visible } from "../../shared/protocol/printable.ts";
 import {
   type AnswerEnd,
   answerEndText,
@@ -10,9 +10,10 @@ import {
   QUESTIONS,
 } from "../../shared/protocol/questions.ts";
 import { answerLineSchema, type AskBody } from "../../shared/protocol/asking.ts";
+import { questionSchema } from "../../shared/protocol/question.ts";
 import { connect, fail, formatOf } from "./answer.ts";
 import { nodePath, noMachine, type WorkerConnection } from "./client.ts";
-import { EXIT_CODES, fault as faultFor } from "./fault.ts";
+import { EXIT_CODES, fault as faultFor, type OperatorFault } from "./fault.ts";
 import { askLines } from "./line-stream.ts";
 import type { OperatorProgram } from "./operator-program.ts";
 import { proofBy, readQuestionKey } from "./question-key.ts";
@@ -50,11 +51,17 @@ const KEY_OPTION = [
   "your key from rollcall operators key, for a machine that answers only such keys",
 ] as const;
 
+/** The most questions that a diagnosis asks of its own accord. */
+const FOLLOWED = 3;
+
 const DIAGNOSE_HELP = `
-The same as rollcall ask NAME diagnosis. Each fault has the question whose answer shows more; ask it by rollcall ask NAME.
+Asks the question diagnosis, then at most ${FOLLOWED} of the questions that its answer names: a failed unit → its log, a full
+disk → its largest folders. rollcall node NAME shows the state of the Node.
 
 Example:
-  rollcall diagnose edge-7`;
+  rollcall diagnose edge-7
+
+Exit codes: as of rollcall ask for the question diagnosis. What shows more may be off, which is no failure.`;
 
 interface LogsFlags {
   unit?: string;
@@ -72,7 +79,7 @@ export function askCommands(program: OperatorProgram): void {
     .option(...KEY_OPTION)
     .addHelpText("after", HELP)
     .action((name: string, question: string, parameters: string[], { key }: KeyFlag, command: Command) =>
-      askMachine(program, name, key, {
+      answerOne(program, name, key, {
         name: question,
         parameters: Object.fromEntries(parameters.map((text) => pairOf(text, command))),
       }),
@@ -80,13 +87,11 @@ export function askCommands(program: OperatorProgram): void {
   program
     .command("diagnose <name>")
     .description(
-      "Ask a machine what is wrong: disks, units, runtime, load, the way to the Worker, the kernel's log.",
+      "Ask a machine what is wrong, and what shows more: disks, units, runtime, load, network, the kernel's log.",
     )
     .option(...KEY_OPTION)
     .addHelpText("after", DIAGNOSE_HELP)
-    .action((name: string, { key }: KeyFlag) =>
-      askMachine(program, name, key, { name: "diagnosis", parameters: {} }),
-    );
+    .action((name: string, { key }: KeyFlag) => diagnose(program, name, key));
   program
     .command("logs <name>")
     .description("Print the newest log lines of a machine: of a unit, or of the kernel.")
@@ -98,7 +103,7 @@ export function askCommands(program: OperatorProgram): void {
     .option(...KEY_OPTION)
     .addHelpText("after", LOGS_HELP)
     .action((name: string, { kernel, key, ...given }: LogsFlags & KeyFlag) =>
-      askMachine(program, name, key, {
+      answerOne(program, name, key, {
         name: "logs",
         parameters: { ...given, ...(kernel && { kernel: "yes" }) },
       }),
@@ -114,33 +119,90 @@ function pairOf(text: string, command: Command): [string, string] {
 const UNREADABLE =
   "this command line does not understand a line of the answer: install the Worker's version of it";
 
-/** Asks a machine. If the machine asks for a proof, asks again with a proof by the key in the file. */
+/** Asks a machine, prints its answer, and sets the exit code. */
+async function answerOne(
+  program: OperatorProgram,
+  name: string,
+  keyPath: string | undefined,
+  body: AskBody,
+  heard?: (text: string) => void,
+): Promise<void> {
+  const fault = await askMachine(program, name, keyPath, body, heard);
+  if (fault === "printed") program.surroundings.process.exitCode = EXIT_CODES.failed;
+  else if (fault !== null) fail(program, fault);
+}
+
+/** Asks what is wrong, then the questions that the answer names. These may be off, which is no failure. */
+async function diagnose(program: OperatorProgram, name: string, keyPath: string | undefined): Promise<void> {
+  const { process } = program.surroundings;
+  let diagnosis = "";
+  const heard = (text: string) => void (diagnosis += text);
+  await answerOne(program, name, keyPath, { name: "diagnosis", parameters: {} }, heard);
+  for (const next of questionsIn(diagnosis).slice(0, FOLLOWED)) {
+    const parameters = Object.entries(next.parameters).map(([key, value]) => ` ${key}=${value}`);
+    if (formatOf(program) !== "json") process.stdout.write(`\n${next.name}${parameters.join("")}:\n`);
+    const fault = await askMachine(program, name, keyPath, next);
+    if (fault !== null && fault !== "printed")
+      process.stderr.write(`rollcall: ${shownText(fault.message)}\n`);
+  }
+}
+
+/** Returns the questions that a diagnosis names, once each. A machine may only name questions that this program knows. */
+function questionsIn(diagnosis: string): AskBody[] {
+  const named = [...diagnosis.matchAll(/^ *→ ask (\S+(?: \S+=\S+)*)$/gm)].map(([, text = ""]) => text);
+  return [...new Set(named)].flatMap((text) => {
+    const [name = "", ...pairs] = text.split(" ");
+    const parameters = pairs.map((pair) => [
+      pair.slice(0, pair.indexOf("=")),
+      pair.slice(pair.indexOf("=") + 1),
+    ]);
+    const body: AskBody = { name, parameters: Object.fromEntries(parameters) as AskBody["parameters"] };
+    return questionSchema.safeParse(body).success ? [body] : [];
+  });
+}
+
+/**
+ * Asks a machine. If the machine asks for a proof, asks again with a proof by the key in the file. `heard`: called with
+ * each text of the answer.
+ */
 async function askMachine(
   program: OperatorProgram,
   name: string,
   keyPath: string | undefined,
   body: AskBody,
-): Promise<void> {
+  heard?: (text: string) => void,
+): Promise<AskFault> {
   const connection = connect(program);
-  if (!connection.ok) return fail(program, connection.error);
+  if (!connection.ok) return connection.error;
   const key = keyPath === undefined ? null : await readQuestionKey(keyPath);
-  if (key?.ok === false) return fail(program, faultFor("failed", key.error).error);
-  if (!key) return askOnce(program, connection.value, name, body);
+  if (key?.ok === false) return faultFor("failed", key.error).error;
+  if (!key) return askOnce(program, connection.value, name, body, { heard });
   let challenge: string | undefined;
-  await askOnce(program, connection.value, name, body, (asked) => (challenge = asked));
-  if (challenge === undefined) return undefined;
+  const prove = (asked: string) => void (challenge = asked);
+  const fault = await askOnce(program, connection.value, name, body, { heard, prove });
+  if (challenge === undefined) return fault;
   const proof = await proofBy(key.value, { machine: name, challenge, question: body });
-  return askOnce(program, connection.value, name, { ...body, proof });
+  return askOnce(program, connection.value, name, { ...body, proof }, { heard });
 }
 
-/** Asks once, and prints the answer. `prove`: called instead with the challenge of a machine that asks for a proof. */
+/** Why there is no whole answer: a fault, or one that is printed already. null if there is one, maybe cut at its size. */
+type AskFault = OperatorFault | "printed" | null;
+
+interface Listener {
+  /** Called with each text of the answer. */
+  heard?: ((text: string) => void) | undefined;
+  /** Called with the challenge of a machine that asks for a proof, which is then not printed as a refusal. */
+  prove?: (challenge: string) => void;
+}
+
+/** Asks once, and prints the answer. */
 async function askOnce(
   program: OperatorProgram,
   connection: WorkerConnection,
   name: string,
   body: AskBody,
-  prove?: (challenge: string) => void,
-): Promise<void> {
+  { heard, prove }: Listener,
+): Promise<AskFault> {
   const { process } = program.surroundings;
   const isRaw = formatOf(program) === "json";
   const seen: { end: AnswerEnd | null; fault: string | null } = { end: null, fault: null };
@@ -154,7 +216,10 @@ async function askOnce(
     if (isRaw) process.stdout.write(`${text}\n`);
     if (!line.success) seen.fault ??= UNREADABLE;
     else if ("end" in line.data) seen.end = line.data.end;
-    else if (!isRaw) seen.fault ??= show(program, line.data);
+    else {
+      if ("text" in line.data) heard?.(line.data.text);
+      if (!isRaw) seen.fault ??= show(program, line.data);
+    }
     return undefined;
   };
   const request = {
@@ -164,12 +229,12 @@ async function askOnce(
     missing: noMachine(name),
   } as const;
   const asked = await askLines(connection, request, take);
-  if (!asked.ok) return fail(program, asked.error);
+  if (!asked.ok) return asked.error;
   const { end } = seen;
   const fault = seen.fault ?? (end === null ? "the answer broke off" : answerEndText(end));
-  if (fault === null) return undefined;
+  if (fault === null) return null;
   process.stderr.write(`rollcall: ${name}: ${body.name}: ${visible(fault.replaceAll("\n", " "))}\n`);
-  if (end?.reason !== "cut" || seen.fault !== null) process.exitCode = EXIT_CODES.failed;
+  return end?.reason !== "cut" || seen.fault !== null ? "printed" : null;
 }
 
 /** Prints a part of an answer. Returns why it cannot be printed; null if it can. */

@@ -242,3 +242,68 @@ describe("a machine that pins keys", () => {
     expect(ended.stderr).toContain(fault);
   });
 });
+
+describe("rollcall diagnose", () => {
+  /** Answers the first question with the diagnosis, and the others with their number. */
+  const answering = (
+    diagnosis: string,
+    others: (n: number) => AnswerLine[] = (n) => [{ text: `${n}\n` }, COMPLETE],
+  ) => {
+    let n = 0;
+    return (response: ServerResponse) =>
+      lines(...(n++ === 0 ? [{ text: diagnosis }, COMPLETE] : others(n - 1)))(response);
+  };
+  const FAULTS = `fail  unit  web.service has failed (exit-code)
+            → ask logs unit=web.service lines=20
+fail  disk  / is full
+            → ask folders
+warn  clock  90 s ahead of the Worker's
+            → set it and keep it set: timedatectl set-ntp true
+warn  disk  /a is nearly full
+            → ask folders
+`;
+
+  it("a machine with faults → the diagnosis, then what shows more of each, once", async () => {
+    const { asked, ended } = await ask(["diagnose", "edge-7"], answering(FAULTS));
+    expect(asked.map(({ body }) => body)).toEqual([
+      { name: "diagnosis", parameters: {} },
+      { name: "logs", parameters: { unit: "web.service", lines: "20" } },
+      { name: "folders", parameters: {} },
+    ]);
+    expect(ended).toEqual({
+      code: 0,
+      stdout: `${FAULTS}\nlogs unit=web.service lines=20:\n1\n\nfolders:\n2\n`,
+      stderr: "",
+    });
+  });
+
+  it.each<[situation: string, diagnosis: string, names: string[]]>([
+    ["a sound machine", "no fault found: disks\n", []],
+    [
+      "four questions → three",
+      ["disks", "units", "boots", "network"].map((name) => `→ ask ${name}\n`).join(""),
+      ["disks", "units", "boots"],
+    ],
+    ["a question that this program does not know", "→ ask shell command=ls\n", []],
+    ["an invalid parameter", "→ ask logs unit=--all\n", []],
+    ["a question in the middle of a line", "fail  disk  /→ ask units is full\n", []],
+  ])("%s", async (_, diagnosis, names) => {
+    const { asked } = await ask(["diagnose", "edge-7"], answering(diagnosis));
+    expect(asked.map(({ body }) => (body as { name: string }).name)).toEqual(["diagnosis", ...names]);
+  });
+
+  it("the owner has turned off what shows more → said, and the diagnosis is no failure", async () => {
+    const off: AnswerLine = { end: { reason: "refused", fault: "logs is off" } };
+    const { ended } = await ask(
+      ["diagnose", "edge-7"],
+      answering("→ ask logs unit=a.service\n", () => [off]),
+    );
+    expect([ended.code, ended.stderr]).toEqual([0, "rollcall: edge-7: logs: logs is off\n"]);
+  });
+
+  it("diagnosis is off → a failure", async () => {
+    const off: AnswerLine = { end: { reason: "refused", fault: "diagnosis is off" } };
+    const { ended } = await ask(["diagnose", "edge-7"], lines(off));
+    expect([ended.code, ended.stderr]).toEqual([1, "rollcall: edge-7: diagnosis: diagnosis is off\n"]);
+  });
+});
