@@ -1,4 +1,5 @@
 // Lists the checks of `node-shim doctor`, and formats their findings as text.
+import { printable } from "../../shared/protocol/printable.ts";
 
 /** The checks in order, for docs/shim.md too (`npm run generate`). A name in angle brackets is several checks. */
 export const CHECKS = {
@@ -92,11 +93,16 @@ export const fail = (check: Check, message: string, todo: string): Finding => ({
 
 /** Returns one line for each finding, and a second line for its remedy. */
 export function findingsText(findings: readonly Finding[]): string {
-  const width = Math.max(...findings.map(({ check }) => check.length));
-  return findings
-    .map(({ check, level, message, todo }) => {
-      const line = `${level.padEnd(4)}  ${check.padEnd(width)}  ${message}\n`;
-      return todo === undefined ? line : `${line}${" ".repeat(width + 8)}→ ${todo}\n`;
-    })
+  return findingsLines(findings)
+    .map((line) => `${line}\n`)
     .join("");
+}
+
+/** Returns the lines of the text. A foreign name in a finding, such as a process's, cannot make lines of its own. */
+export function findingsLines(findings: readonly Finding[]): string[] {
+  const width = Math.max(...findings.map(({ check }) => check.length));
+  return findings.flatMap(({ check, level, message, todo }) => {
+    const line = `${level.padEnd(4)}  ${check.padEnd(width)}  ${printable(message)}`;
+    return todo === undefined ? line : [line, `${" ".repeat(width + 8)}→ ${printable(todo)}`];
+  });
 }

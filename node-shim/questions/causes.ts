@@ -2,11 +2,13 @@
 // process. What its remedy writes as `ask NAME …` is the question whose answer shows more.
 import { questionSchema } from "../../shared/protocol/question.ts";
 import { valueOr } from "../../shared/result.ts";
+import { after } from "../base/clock.ts";
 import { listKernelFolder, readKernelFile } from "../base/reading.ts";
+import type { Mount } from "../base/served-paths.ts";
 import type { Finding } from "../doctor/finding.ts";
 import { oomKills } from "../sources/kernel/signals.ts";
-import { fileSystems } from "./disks.ts";
-import { journalEntries, messageOf, timeOf } from "./journal.ts";
+import { type FileSystem, fileSystems, NOT_ASKED, sizedMounts } from "./disks.ts";
+import { journalEntries, type JournalEntry, messageOf, timeOf } from "./journal.ts";
 import { memoryBytes, type Rate, rates } from "./processes.ts";
 import { runtimeFault } from "./runtime.ts";
 import type { Asking } from "./source.ts";
@@ -43,41 +45,86 @@ const WRITABLE =
   /^(ext[234]|xfs|btrfs|f2fs|jfs|reiserfs|zfs|bcachefs|vfat|exfat|ntfs3?|nfs4?|cifs|tmpfs|overlay)$/;
 
 const disks: FindCauses = async (asking) => {
-  const writable = writableOf(valueOr(readKernelFile(asking.root, "/etc/fstab"), ""));
-  const all = (await fileSystems(asking)).filter(({ mount }) => WRITABLE.test(mount.type));
-  return all.flatMap(({ mount: { point, source, isReadOnly }, size }) => {
-    const seeDisks = ask("disks", {}, "");
-    if (typeof size === "string")
-      return [found("fail", "disk", `${point} (${source}) does not work: ${size}`, seeDisks)];
-    const [blockBytes = 0, blocks = 0, free = 0, available = 0, files = 0, filesFree = 0] = size;
-    const findings: Finding[] = [];
-    if (isReadOnly && (writable.has(point) || (point === "/" && source.startsWith("/dev/"))))
+  const mounts = sizedMounts(asking).filter(({ type }) => WRITABLE.test(type));
+  const sizes = await sizesInTime(mounts, asking);
+  const late = sizes.filter(({ size }) => size === NOT_ASKED).length;
+  const unknown = `${late} file systems could not be asked in time, because others have not answered`;
+  const findings = [...readOnly(mounts, asking), ...sizes.flatMap(sizeFindings)];
+  if (late > 0) findings.unshift(found("warn", "disk", unknown, "ask disks"));
+  return atMost(findings, "ask disks");
+};
+
+/** Returns the findings, the worst first. Many of one kind, such as of a user's making, must not fill an answer. */
+function atMost(findings: readonly Finding[], todo: string): Finding[] {
+  const worstFirst = ["fail", "warn"].flatMap((level) => findings.filter((each) => each.level === level));
+  const [next, ...others] = worstFirst.slice(MOST);
+  if (next === undefined) return worstFirst;
+  const rest = found(next.level, next.check, `there are ${others.length + 1} more of these`, todo);
+  return [...worstFirst.slice(0, MOST), rest];
+}
+
+/** The time for all sizes: less than a check has, so that its findings count also if file systems hang. */
+const SIZES_MS = 4200;
+
+/** Asks each disk once: it may be mounted at several points, and a container's overlay is a part of one. */
+async function sizesInTime(mounts: readonly Mount[], asking: Asking): Promise<FileSystem[]> {
+  const ofContainers = (mount: Mount) => mount.type === "overlay" && mount.point !== "/";
+  const once = new Map(
+    mounts
+      .filter((mount) => !ofContainers(mount))
+      .toReversed()
+      .map((mount) => [mount.source.startsWith("/dev/") ? mount.source : mount.point, mount]),
+  );
+  const stop = new AbortController();
+  const cancel = after(SIZES_MS, () => stop.abort());
+  try {
+    const signal = AbortSignal.any([asking.signal, stop.signal]);
+    return await fileSystems([...once.values()].toReversed(), { ...asking, signal });
+  } finally {
+    cancel();
+  }
+}
+
+function readOnly(mounts: readonly Mount[], { root }: Asking): Finding[] {
+  const writable = writableOf(valueOr(readKernelFile(root, "/etc/fstab"), ""));
+  return mounts
+    .filter(
+      ({ point, source, isReadOnly }) =>
+        isReadOnly && (writable.has(point) || (point === "/" && source.startsWith("/dev/"))),
+    )
+    .map(({ point, source }) =>
+      found(
+        "fail",
+        "disk",
+        `${point} (${source}) is read-only${writable.has(point) ? ", though /etc/fstab mounts it for writing" : ""}`,
+        ask("logs", { kernel: "yes", grep: "rror", lines: "20" }, "ask disks"),
+      ),
+    );
+}
+
+function sizeFindings({ mount: { point, source, isReadOnly }, size }: FileSystem): Finding[] {
+  if (size === NOT_ASKED) return [];
+  if (typeof size === "string")
+    return [found("fail", "disk", `${point} (${source}) does not work: ${size}`, "ask disks")];
+  const [blockBytes = 0, blocks = 0, free = 0, available = 0, files = 0, filesFree = 0] = size;
+  // Small file systems of the kernel's own in memory, such as /run/lock, are full for other reasons.
+  if (isReadOnly || blocks * blockBytes < SMALLEST) return [];
+  const findings: Finding[] = [];
+  for (const [used, what] of [
+    [1 - available / (blocks - free + available), `of ${bytesText(blocks * blockBytes)}`],
+    [files === 0 ? 0 : 1 - filesFree / files, "of its inodes (files and folders)"],
+  ] as const)
+    if (used >= NEARLY_FULL)
       findings.push(
         found(
-          "fail",
+          used >= FULL ? "fail" : "warn",
           "disk",
-          `${point} (${source}) is read-only${writable.has(point) ? ", though /etc/fstab mounts it for writing" : ""}`,
-          ask("logs", { kernel: "yes", grep: "rror", lines: "20" }, seeDisks),
+          `${point} (${source}) is ${used >= FULL ? "" : "nearly "}full: ${Math.floor(used * 100)} % ${what} are used`,
+          ask("folders", point === "/" ? {} : { path: point }, "ask folders"),
         ),
       );
-    // Small file systems of the kernel's own in memory, such as /run/lock, are full for other reasons.
-    if (isReadOnly || blocks * blockBytes < SMALLEST) return findings;
-    for (const [used, what] of [
-      [1 - available / (blocks - free + available), `of ${bytesText(blocks * blockBytes)}`],
-      [files === 0 ? 0 : 1 - filesFree / files, "of its inodes (files and folders)"],
-    ] as const)
-      if (used >= NEARLY_FULL)
-        findings.push(
-          found(
-            used >= FULL ? "fail" : "warn",
-            "disk",
-            `${point} (${source}) is ${used >= FULL ? "" : "nearly "}full: ${Math.floor(used * 100)} % ${what} are used`,
-            ask("folders", point === "/" ? {} : { path: point }, "ask folders"),
-          ),
-        );
-    return findings;
-  });
-};
+  return findings;
+}
 const SMALLEST = 16 * 1024 * 1024;
 
 /** Returns the mount points that fstab mounts for writing. */
@@ -110,7 +157,8 @@ const units: FindCauses = async (asking) => {
     else if (RUNTIMES.includes(Id) && unit.UnitFileState === "enabled" && ActiveState === "inactive")
       findings.set(Id, found("fail", "unit", `${Id} is enabled, but does not run`, seeUnit));
   }
-  return [...findings.values()].slice(0, MOST);
+  const ofRuntimes = RUNTIMES.flatMap((name) => findings.get(name) ?? []);
+  return atMost([...new Set([...ofRuntimes, ...findings.values()])], "ask units");
 };
 
 const runtime: FindCauses = async (asking) => {
@@ -195,7 +243,10 @@ const load: FindCauses = async ({ root }) => {
 const RECENT_SECONDS = 3600;
 const LINES = 5000;
 
-/** The messages of the kernel that name a cause. The first part in parentheses is what the finding names. */
+/**
+ * The messages of the kernel that name a cause. The first part in parentheses is what the finding names. A repetition is
+ * bounded: otherwise a crafted line could take forever.
+ */
 const MESSAGES: readonly (readonly [
   RegExp,
   level: Finding["level"],
@@ -212,7 +263,7 @@ const MESSAGES: readonly (readonly [
   ],
   [/I\/O error,? (?:on )?dev(?:ice)? (\w+)/, "fail", "disk", "reads or writes of $ failed", "ask disks"],
   [
-    /\b(\w[\w.-]*)\b[^:]*:.*\bRemounting filesystem read-only/,
+    /\((?:device )?([\w.-]{1,32})[^)]{0,32}\): (?:Remounting filesystem|Filesystem has been set) read-only/,
     "fail",
     "disk",
     "a file system was made read-only after an error ($)",
@@ -227,7 +278,7 @@ const MESSAGES: readonly (readonly [
   ],
   [/([\w.-]{1,15}):? (?:NIC )?Link is Down/i, "warn", "link", "the link $ was down", "ask network"],
   [
-    /(CPU\d+).*temperature.*above threshold/i,
+    /(CPU\d+): \w{1,16} temperature (?:is )?above threshold/i,
     "warn",
     "heat",
     "the processor was throttled for heat ($)",
@@ -242,33 +293,45 @@ const MESSAGES: readonly (readonly [
   ],
 ];
 
+/** The names that a message is found with, such as those of killed processes, which any user may choose. */
+const NAMES = 3;
+
 const kernel: FindCauses = async (asking) => {
   const seen = new Map<string, { finding: Finding; count: number; last: string }>();
   const sinceS = Math.floor(asking.wallMs() / 1000) - RECENT_SECONDS;
-  let isAny = false;
+  const names = MESSAGES.map(() => new Set<string>());
+  let oldest: JournalEntry | null = null;
+  let lines = 0;
   for await (const entry of journalEntries(["--reverse", `--lines=${LINES}`, "_TRANSPORT=kernel"], asking)) {
-    isAny = true;
+    oldest = entry;
     if (Number(entry.__REALTIME_TIMESTAMP) / 1e6 < sinceS) break;
+    lines++;
     const text = messageOf(entry);
-    for (const [pattern, level, check, message, todo] of MESSAGES) {
+    for (const [at, [pattern, level, check, message, todo]] of MESSAGES.entries()) {
       const name = pattern.exec(text)?.[1];
       if (name === undefined) continue;
+      const known = names[at];
+      const shown = known?.has(name) || (known?.size ?? 0) < NAMES ? name : "others";
+      known?.add(shown);
       const finding = found(
         level,
         check,
-        message.replace("$", () => name),
+        message.replace("$", () => shown),
         todo,
       );
       const before = seen.get(finding.message);
       if (before) before.count++;
-      else if (seen.size < MOST) seen.set(finding.message, { finding, count: 1, last: timeOf(entry) });
+      else seen.set(finding.message, { finding, count: 1, last: timeOf(entry) });
     }
   }
-  if (!isAny) return killsSinceBoot(asking.root);
-  return [...seen.values()].map(({ finding, count, last }) => ({
+  if (oldest === null) return killsSinceBoot(asking.root);
+  const findings = [...seen.values()].map(({ finding, count, last }) => ({
     ...finding,
     message: `${finding.message}: ${count === 1 ? "" : `${count} times in the last hour, last `}at ${last}`,
   }));
+  const flood = `the kernel has logged ${LINES} lines since ${timeOf(oldest)}: older ones were not read`;
+  const seeLog = ask("logs", { kernel: "yes", lines: "20" }, "ask boots");
+  return lines < LINES ? findings : [...findings, found("warn", "kernel", flood, seeLog)];
 };
 
 /** Returns the kills for lack of memory that the kernel has counted, where its log is not readable. */

@@ -2,7 +2,7 @@
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
-import { type Finding, findingsText } from "../doctor/finding.ts";
+import { type Finding, findingsLines } from "../doctor/finding.ts";
 import { CAUSES, type FindCauses } from "./causes.ts";
 import type { Asking, Source } from "./source.ts";
 
@@ -20,7 +20,7 @@ export const diagnosis: Source<ParametersOf<"diagnosis">> = async function* (_, 
   );
   const findings = all.flatMap((found) => (typeof found.findings === "string" ? [] : found.findings));
   const worstFirst = ["fail", "warn"].flatMap((level) => findings.filter((each) => each.level === level));
-  if (worstFirst.length > 0) yield* findingsText(worstFirst).trimEnd().split("\n");
+  if (worstFirst.length > 0) yield* findingsLines(worstFirst);
   const sound = all.filter((found) => found.findings.length === 0).map(({ name }) => name);
   if (sound.length > 0) yield `no fault found: ${sound.join(", ")}`;
   for (const found of all)

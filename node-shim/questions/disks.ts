@@ -27,33 +27,37 @@ export const disks: Source<ParametersOf<"disks">> = async function* (_, asking) 
   yield* deviceLines(asking);
 };
 
-interface FileSystem {
+export interface FileSystem {
   mount: Mount;
   /** The numbers of statfs(2): block size; blocks: all, free, free for users; inodes: all, free. Or why they are unknown. */
   size: number[] | string;
 }
 
-/** Returns the file systems that may have a size, in the order of their mounts. */
-export async function fileSystems(asking: Asking): Promise<FileSystem[]> {
-  const { root, cut } = asking;
-  // Of several mounts of one point, the last one covers the others.
+/** Returns the machine's mounts that can be seen and may have a size: of several at one point, the last one. */
+export function sizedMounts({ root }: Pick<Asking, "root">): Mount[] {
   const last = new Map(machineMounts(root).map((mount) => [mount.point, mount])).values();
-  const all = [...last].filter(({ type }) => !WITHOUT_SIZE.has(type));
-  if (all.length > MOUNTS) cut();
-  const found: FileSystem[] = [];
-  const left = [...all.slice(0, MOUNTS).entries()];
+  return [...last].filter(({ type }) => !WITHOUT_SIZE.has(type));
+}
+
+/** Asks for the sizes of file systems. Those on the machine's own disks are asked first, since others may hang. */
+export async function fileSystems(all: readonly Mount[], asking: Asking): Promise<FileSystem[]> {
+  if (all.length > MOUNTS) asking.cut();
+  const isOwn = ({ source, type }: Mount) => source.startsWith("/dev/") || type === "tmpfs";
+  const found: FileSystem[] = all.slice(0, MOUNTS).map((mount) => ({ mount, size: NOT_ASKED }));
+  const left = [...found].sort((a, b) => Number(isOwn(b.mount)) - Number(isOwn(a.mount)));
   const work = async () => {
-    for (let next = left.shift(); next; next = left.shift()) {
-      const [at, mount] = next;
-      found[at] = { mount, size: await sizeOf(mount.point, asking) };
-    }
+    for (let next = left.shift(); next && !asking.signal.aborted; next = left.shift())
+      next.size = await sizeOf(next.mount.point, asking);
   };
   await Promise.all(Array.from({ length: AT_ONCE }, work));
   return found;
 }
 
+/** The size of a file system for which the time did not suffice. */
+export const NOT_ASKED = "was not asked in time";
+
 async function fileSystemLines(asking: Asking): Promise<Iterable<string>> {
-  const rows = (await fileSystems(asking)).map(mountRow);
+  const rows = (await fileSystems(sizedMounts(asking), asking)).map(mountRow);
   const head = ["MOUNT", "TYPE", "DEVICE", "SIZE", "FREE", "USED", "INODES", "OPTIONS"];
   return table([head, ...rows.flatMap((row) => (row === null ? [] : [row]))]);
 }
@@ -99,7 +103,7 @@ async function sizeOf(point: string, { run, signal }: Asking): Promise<number[] 
     // A format that GNU's stat and busybox's have.
     const args = ["-f", "-c", "%S %b %f %a %c %d", "--", point];
     for await (const line of run("stat", args, { signal: stop.signal })) return line.split(" ").map(Number);
-    return `has not answered within ${GIVE_UP_MS / 1000} s`;
+    return signal.aborted ? NOT_ASKED : `has not answered within ${GIVE_UP_MS / 1000} s`;
   } catch (error) {
     return faultOf(error);
   } finally {

@@ -3,7 +3,7 @@ import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { valueOr } from "../../shared/result.ts";
 import { faultOf } from "../base/fault.ts";
 import { readKernelFile } from "../base/reading.ts";
-import { findingsText } from "../doctor/finding.ts";
+import { findingsLines } from "../doctor/finding.ts";
 import type { Asking, Source } from "./source.ts";
 
 /** The programs of iproute2 with the title of each part. */
@@ -18,10 +18,7 @@ const PARTS: readonly (readonly [title: string, program: string, ...args: string
 export const network: Source<ParametersOf<"network">> = async function* (_, asking) {
   const { root, checkWorker } = asking;
   yield "the Worker:";
-  for (const line of findingsText(await checkWorker())
-    .trimEnd()
-    .split("\n"))
-    yield `  ${line}`;
+  for (const line of findingsLines(await checkWorker())) yield `  ${line}`;
   yield "name servers:";
   for (const line of valueOr(readKernelFile(root, "/etc/resolv.conf"), "").split("\n"))
     if (/^(nameserver|search|options)\s/.test(line)) yield `  ${line}`;

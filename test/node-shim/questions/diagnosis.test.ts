@@ -1,7 +1,7 @@
 // Tests the question for what is wrong: each fault on a played machine, and the finding that names it.
 import { mkdirSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { beforeEach, describe, expect, it, onTestFinished } from "vitest";
+import { beforeEach, describe, expect, it, onTestFinished, test } from "vitest";
 import { fail, ok, warn } from "../../../node-shim/doctor/finding.ts";
 import { diagnosis } from "../../../node-shim/questions/diagnosis.ts";
 import type { Asking } from "../../../node-shim/questions/source.ts";
@@ -56,9 +56,10 @@ async function said(
   const lines = collected(diagnosis({}, played(all, { root, ...over })));
   for (let round = 0; round < 5; round++) await new Promise((resolve) => void setImmediate(resolve));
   meanwhile();
-  pass(1000);
-  for (let round = 0; round < 5; round++) await new Promise((resolve) => void setImmediate(resolve));
-  pass(4000);
+  for (const ms of [1000, 3300, 1000]) {
+    pass(ms);
+    for (let round = 0; round < 5; round++) await new Promise((resolve) => void setImmediate(resolve));
+  }
   return (await lines).map((line) =>
     line
       .replaceAll(/\s+/g, " ")
@@ -254,6 +255,20 @@ describe("a fault → its cause, and the question that shows more", () => {
       [`fail disk reads or writes of sdb failed: at ${RUNS}`, "→ ask disks"],
     ],
     [
+      "a file system that the kernel made read-only",
+      { outputs: { _TRANSPORT: kernelSays("EXT4-fs (sdb1): Remounting filesystem read-only") } },
+      [`fail disk a file system was made read-only after an error (sdb1): at ${RUNS}`, "→ ask disks"],
+    ],
+    [
+      "a processor that is too hot",
+      {
+        outputs: {
+          _TRANSPORT: kernelSays("mce: CPU3: Core temperature is above threshold, cpu clock is throttled"),
+        },
+      },
+      [`warn heat the processor was throttled for heat (CPU3): at ${RUNS}`, "→ ask hardware"],
+    ],
+    [
       "a link that was down, and is back",
       {
         outputs: {
@@ -372,4 +387,99 @@ it("a mount point that could forge a question → the remedy has no question", a
     "fail disk /a path=/etc (/dev/sdb) is full: 100 % of 391 MiB are used",
     "→ ask folders",
   ]);
+});
+
+describe("a user of the machine cannot", () => {
+  /** The outputs of a machine whose disks are full. */
+  const full = "4096 100000 0 0 1000 900\n";
+
+  test.each<[to: string, make: () => void, outputs: Record<string, string>]>([
+    [
+      "forge a line by the name of a process",
+      () => {
+        processUses(9, "x\nfail  disk  y", 0, 800_000);
+        write("proc/meminfo", "MemTotal: 1000000 kB\nMemAvailable: 40000 kB\n");
+      },
+      {},
+    ],
+    [
+      "forge one by a process that the kernel kills",
+      () => undefined,
+      { _TRANSPORT: kernelSays("Out of memory: Killed process 812 (x\n→ ask folders)") },
+    ],
+  ])("%s", async (_, make, outputs) => {
+    make();
+    const lines = await said(outputs);
+    expect(lines).toHaveLength(3);
+    expect(lines.map((line) => line.slice(0, 11))).toEqual(["fail memory", "→ ask proce", "no fault fo"]);
+  });
+
+  test("hide a full disk behind file systems that hang", async () => {
+    const hung = Array.from({ length: 60 }, (_, at) => `1 0 0:9 / /dead/${at} rw - nfs server:/${at} rw`);
+    write("proc/self/mountinfo", [...hung, "1 0 8:1 / / rw - ext4 /dev/sda1 rw", ""].join("\n"));
+    const run: Asking["run"] = async function* (program, args, options) {
+      if (args.at(-1)?.startsWith("/dead"))
+        await new Promise<void>((resolve) => options.signal.addEventListener("abort", () => resolve()));
+      else
+        yield* played({ ...SOUND, "stat -f": full, _TRANSPORT: kernelSays("") }).run(program, args, options);
+    };
+    const lines = await said({}, { run });
+    expect(lines).toContain("fail disk / (/dev/sda1) is full: 100 % of 391 MiB are used");
+    expect(lines).toContainEqual(
+      expect.stringMatching(/^warn disk \d+ file systems could not be asked in time/),
+    );
+  });
+
+  test("hide a disk that breaks behind processes that are killed", async () => {
+    const killed = Array.from(
+      { length: 50 },
+      (_, at) => `Memory cgroup out of memory: Killed process 7 (x${at})`,
+    );
+    const lines = await said({ _TRANSPORT: kernelSays(...killed, "I/O error, dev sdb, sector 7") });
+    expect(lines).toContain(`fail disk reads or writes of sdb failed: at ${RUNS}`);
+    expect(lines).toContain(
+      `fail memory the kernel killed others for lack of memory: 47 times in the last hour, last at ${RUNS}`,
+    );
+    expect(lines).toHaveLength(11);
+  });
+
+  test("hide what the kernel said before thousands of lines", async () => {
+    const lines = await said({
+      _TRANSPORT: kernelSays(...Array.from({ length: 5000 }, () => "x: segfault")),
+    });
+    expect(lines[0]).toBe(
+      `warn kernel the kernel has logged 5000 lines since ${RUNS}: older ones were not read`,
+    );
+  });
+});
+
+test("lines of the kernel that are made for it do not keep the answer from coming", async () => {
+  const lines = ["a.".repeat(450), "CPU1 temperature ".repeat(55), "a: ".repeat(300)].map(
+    (line) => `${line}:`,
+  );
+  const startedMs = performance.now();
+  await said({ _TRANSPORT: kernelSays(...Array.from({ length: 1000 }, (_, at) => lines[at % 3] ?? "")) });
+  expect(performance.now() - startedMs).toBeLessThan(4000);
+});
+
+describe("a fault that many things have", () => {
+  const failed = (id: string) => `Id=${id}\nActiveState=failed\nResult=timeout\n`;
+
+  test("fifty failed units → eight, the runtime's first, and how many more", async () => {
+    const units = Array.from({ length: 50 }, (_, at) => failed(`a${at}.service`));
+    const lines = await said({ "systemctl show": [...units, failed("containerd.service")].join("\n") });
+    expect(lines).toHaveLength(2 * 9 + 1);
+    expect(lines[0]).toBe("fail unit containerd.service has failed (timeout)");
+    expect(lines.slice(16, 18)).toEqual(["fail unit there are 43 more of these", "→ ask units"]);
+  });
+
+  test("a full disk below a hundred containers and other mounts of it → named once", async () => {
+    const overlays = Array.from({ length: 100 }, (_, at) => `2 1 0:9 / /c/${at} rw - overlay overlay rw`);
+    const again = "3 1 8:1 /x /pods/x rw - ext4 /dev/sda1 rw";
+    write("proc/self/mountinfo", ["1 0 8:1 / / rw - ext4 /dev/sda1 rw", again, ...overlays, ""].join("\n"));
+    const lines = await said({ "stat -f": "4096 100000 0 0 1000 900\n" });
+    expect(lines.filter((line) => line.includes("full"))).toEqual([
+      "fail disk / (/dev/sda1) is full: 100 % of 391 MiB are used",
+    ]);
+  });
 });
