@@ -1,7 +1,7 @@
 // Builds the packages in a folder of their own, so that the dist/ of other tests does not change. The tests notice
 // if the path of this folder gets into a package.
 import { execFile, execFileSync } from "node:child_process";
-import { cpSync, existsSync, mkdirSync, symlinkSync } from "node:fs";
+import { cpSync, existsSync, mkdirSync, readFileSync, symlinkSync } from "node:fs";
 import { delimiter, dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
 import shim from "../../../../node-shim/package.json" with { type: "json" };
@@ -52,6 +52,20 @@ export function npmEnvironment(): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(others), PATH, npm_config_userconfig: "/dev/null" };
 }
 
+/** Returns these packages and all that they depend on. Those that are not installed are for another runtime. */
+function withDependencies(names: readonly string[]): ReadonlySet<string> {
+  const all = new Set(names);
+  for (const name of all) {
+    const file = join(ROOT, "node_modules", name, "package.json");
+    const { dependencies = {} } = JSON.parse(readFileSync(file, "utf8")) as {
+      dependencies?: Record<string, string>;
+    };
+    for (const other of Object.keys(dependencies))
+      if (existsSync(join(ROOT, "node_modules", other))) all.add(other);
+  }
+  return all;
+}
+
 function copyOfProject(): { path: string; remove: () => void } {
   const folder = temporaryFolder();
   const skip = /(^|\/)(dist|node_modules)(\/|$)/;
@@ -62,7 +76,7 @@ function copyOfProject(): { path: string; remove: () => void } {
     });
   const modules = join(folder.path, "node_modules");
   // The files are copied by cp, which takes half of cpSync's time for so many small files.
-  for (const name of Object.keys(shim.devDependencies)) {
+  for (const name of withDependencies(Object.keys(shim.devDependencies))) {
     mkdirSync(dirname(join(modules, name)), { recursive: true });
     execFileSync("cp", ["-RL", join(ROOT, "node_modules", name), join(modules, name)]);
   }
