@@ -13,8 +13,6 @@ export interface ClusterServerOptions {
   origin: string;
   /** The authority that signs the server's certificate (PEM). null: the certificate is not checked. */
   ca: string | null;
-  /** The name in the server's certificate, if it is not the origin's. */
-  serverName?: string;
   /** Returns the current token of the adapter's account: the kubelet replaces it every hour. */
   token: () => string;
 }
@@ -33,12 +31,11 @@ export class ClusterServer {
   readonly #agent: Agent;
 
   constructor(options: ClusterServerOptions) {
-    const { ca, serverName } = options;
+    const { ca } = options;
     this.#options = options;
     this.#agent = new Agent({
       keepAlive: true,
       ...(ca === null ? { rejectUnauthorized: false } : { ca }),
-      ...(serverName !== undefined && { servername: serverName }),
     });
   }
 

@@ -25,8 +25,6 @@ export interface AdapterOptions {
   metricsServer: string;
   /** The file of the authority that signs metrics-server's certificate; absent: its certificate is not checked. */
   metricsServerCa?: string;
-  /** The name in metrics-server's certificate, if it is not the origin's. */
-  metricsServerName?: string;
 }
 
 /** A list in memory for this time answers all clients of that time with one request to the Worker. */
@@ -52,7 +50,6 @@ export async function serveAdapter(
   const metricsServer = new ClusterServer({
     origin: options.metricsServer,
     ca: options.metricsServerCa === undefined ? null : pem(options.metricsServerCa),
-    ...(options.metricsServerName !== undefined && { serverName: options.metricsServerName }),
     token,
   });
   const read = await readFrontProxy(apiserver);

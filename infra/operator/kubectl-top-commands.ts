@@ -82,7 +82,6 @@ function serveCommand(program: OperatorProgram, commands: Command): void {
       "--metrics-server-ca <file>",
       "the authority of that server's certificate, which is not checked otherwise",
     )
-    .option("--metrics-server-name <name>", "the name in that server's certificate")
     .option("--apiserver <origin>", "the apiserver, outside of a pod")
     .option(
       "--account <folder>",
