@@ -15,6 +15,8 @@ import {
   type OnSocket,
   onSocket,
 } from "../faults/sockets/on-socket.ts";
+import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
+import { NodeObject } from "../../worker/machine/node-object.ts";
 import { eventually, pass, shift } from "../worker/support/clock.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../worker/support/constants.ts";
 import { enrolled, operator, send } from "../worker/support/machine.ts";
@@ -205,6 +207,28 @@ describe("is refused, and never reaches the machine", () => {
     await eventually(async () =>
       expect(await auditOf("over-http")).toEqual(["admin secret: disks: not asked: no socket"]),
     );
+  });
+
+  it("a silent machine → at once, since when it is silent", async () => {
+    await onHttp("silent");
+    const silentSinceMs = Date.UTC(2100, 0, 1);
+    const where = { gateway: null, silentSinceMs, mayBeAsked: true };
+    vi.spyOn(NodeObject.prototype, "whereToAsk").mockReturnValue(where);
+    const response = await ask("silent");
+    const detail = expect.stringContaining("since 2100-01-01T00:00:00.000Z") as string;
+    expect([response.status, await response.json()]).toEqual([
+      409,
+      expect.objectContaining({ reason: "machine-silent", detail }),
+    ]);
+  });
+
+  it("a gateway of an earlier Worker, which answers no question → busy, with when to ask again", async () => {
+    await askable("during-a-deploy");
+    vi.spyOn(GatewayObject.prototype, "fetch").mockRejectedValueOnce(
+      new SyntaxError("Unexpected end of JSON input"),
+    );
+    const response = await ask("during-a-deploy");
+    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "10"]);
   });
 
   it("more questions to one machine than its rate allows → when to ask again", async () => {
