@@ -47,6 +47,10 @@ export const LOG_LINES = {
     "an operator asks this machine; the Worker has checked who it is",
     "no remedy is necessary; `--questions` names the [questions](questions.md) that the machine answers",
   ],
+  "proved by the key KEY: question of OPERATOR": [
+    "a key of `--questions-from` has signed the question that a line before this one names",
+    "no remedy is necessary; OPERATOR is the Worker's word, KEY is not",
+  ],
   "answer to OPERATOR: QUESTION: N bytes, END": [
     "the answer has ended: END is `complete`, or why it is not",
     "no remedy is necessary",

@@ -1,6 +1,7 @@
 // Answers questions that come from the Worker, as the machine's owner has allowed it, and logs each of them. Loads what
 // answers only when a question comes.
-import { ASKING_LIMITS } from "../../shared/protocol/limits.ts";
+import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
+import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AskedQuestion } from "../../shared/protocol/asking.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
 import { type AnswerEnd, answerEndText } from "../../shared/protocol/questions.ts";
@@ -26,9 +27,17 @@ interface Asked {
   log: Log;
   /** Returns whether this operator may ask this question. Called before anything is read or loaded. */
   mayAsk: (asked: AskedQuestion) => Promise<Result<null, AskerRefused>>;
+  nowMs: () => number; // typically systemClock.nowMs
 }
 
-export function questionAnswering({ settings, flags, log, mayAsk }: Asked): QuestionAnswering {
+export function questionAnswering({ settings, flags, log, mayAsk, nowMs }: Asked): QuestionAnswering {
+  let bucket: TokenBucket | undefined;
+  const isInRate = () => {
+    const { aMinute } = QUESTION_LIMITS;
+    const rest = tryAccept(bucket, nowMs() * 1000, aMinute, aMinute / 60);
+    if (rest !== null) bucket = rest;
+    return rest !== null;
+  };
   /** Counts the questions, so that there is one. */
   let answerer: Promise<Answerer> | undefined;
   async function* answer(asked: AskedQuestion, signal: AbortSignal): AsyncGenerator<Uint8Array, AnswerEnd> {
@@ -39,7 +48,11 @@ export function questionAnswering({ settings, flags, log, mayAsk }: Asked): Ques
     );
     return yield* (await answerer)(asked.question, signal);
   }
-  return { on: settings.questions, answer: (asked, signal) => logged(asked, answer(asked, signal), log) };
+  return {
+    on: settings.questions,
+    isInRate,
+    answer: (asked, signal) => logged(asked, answer(asked, signal), log),
+  };
 }
 
 /** Returns the check of who asks: with --questions-from only operators whose keys are in that file. */
@@ -58,7 +71,8 @@ export function askerCheck({ name, questionsFrom }: AskerSettings, log: Log): As
     const proved = await (await proofs).prove(asked);
     if (!proved.ok) return proved;
     const { key, comment } = proved.value;
-    log("info", `question of ${shownText(asked.asker)}: signed by the key ${shownText(`${key} ${comment}`)}`);
+    // The line begins with the proof: the Worker chooses the asker and the name of a question, and could feign an end.
+    log("info", `proved by the key ${shownText(`${key} ${comment}`)}: question of ${shownText(asked.asker)}`);
     return success(null);
   };
 }

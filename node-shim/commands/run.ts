@@ -242,7 +242,13 @@ function linkOf(
     log,
     dropHttp: close,
     changed: board.transport,
-    answering: questionAnswering({ settings: machine.own, flags, log, mayAsk: askerCheck(machine.own, log) }),
+    answering: questionAnswering({
+      settings: machine.own,
+      flags,
+      log,
+      mayAsk: askerCheck(machine.own, log),
+      nowMs: systemClock.nowMs,
+    }),
   });
   closings.push(async () => link.close());
   return link;

@@ -15,6 +15,8 @@ import { faultOf } from "../base/fault.ts";
 export interface QuestionAnswering {
   /** The questions that are on. */
   on: ReadonlySet<string>;
+  /** Counts a question that has come. Returns false if questions come faster than a Worker sends them. */
+  isInRate: () => boolean;
   /** Yields the bytes of the answer, and returns its end. Ends soon after `signal` is aborted. */
   answer: (asked: AskedQuestion, signal: AbortSignal) => AsyncGenerator<Uint8Array, AnswerEnd>;
 }
@@ -38,6 +40,8 @@ interface Running {
 
 /** The bytes of a part before it becomes text or base64 in JSON. Both are less than twice as long. */
 const PART_BYTES = 30 * 1024;
+/** The most frames for ended answers that a gateway sends after a question: four of credit, and an end, with room. */
+const STRAYS_OF_QUESTION = 8;
 const BUSY: AnswerEnd = {
   reason: "refused",
   fault: `this machine answers ${QUESTION_LIMITS.atOnce} questions already: ask again when one has ended`,
@@ -48,6 +52,8 @@ export class SocketQuestions {
   readonly #running = new Map<number, Running>();
   #sign: SignFrame | null = null;
   #lastId = 0;
+  /** The frames for ended answers that may still come. */
+  #strays = 0;
 
   constructor(way: Way) {
     this.#way = way;
@@ -66,7 +72,7 @@ export class SocketQuestions {
     if (frame.type === "question") return this.#begin(frame);
     const running = this.#running.get(frame.id);
     // A frame may cross the end of its answer on the way.
-    if (!running) return frame.id <= this.#lastId;
+    if (!running) return frame.id <= this.#lastId && this.#strays-- > 0;
     if (frame.type === "end") return this.#leave(frame.id, running);
     running.credit += frame.bytes;
     running.wake();
@@ -89,7 +95,10 @@ export class SocketQuestions {
   #begin({ id, credit, question, asker, proof }: Extract<AskingFrame, { type: "question" }>): boolean {
     const sign = this.#sign;
     if (sign === null || id <= this.#lastId || credit > ASKING_LIMITS.creditBytes) return false;
+    // The socket ends, so that a server in the Worker's place can neither fill the machine's log nor its memory.
+    if (!this.#way.answering.isInRate()) return false;
     this.#lastId = id;
+    this.#strays += STRAYS_OF_QUESTION;
     if (this.#running.size >= QUESTION_LIMITS.atOnce) {
       void this.#way.send(sign({ type: "end", id, n: 1, end: BUSY }));
       return true;

@@ -48,6 +48,7 @@ async function askable(name: string, answer: Answers = disks, on = ["disks", "lo
   const questions = new SocketQuestions({
     answering: {
       on: new Set(on),
+      isInRate: () => true,
       answer(asked, signal) {
         reached.push({ asked, signal });
         return answer(asked, signal);

@@ -4,8 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { proofBy, publicLine } from "../../../infra/operator/question-key.ts";
-import { askerCheck } from "../../../node-shim/commands/answering.ts";
+import { askerCheck, questionAnswering } from "../../../node-shim/commands/answering.ts";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
+import { machineSettings } from "../../../node-shim/machine/settings.ts";
 import { success } from "../../../shared/result.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-answering-"));
@@ -33,7 +34,7 @@ describe("a question over the Worker", () => {
     expect([refused.ok, logged]).toEqual([false, []]);
     const proof = await proofBy(key, { machine: "edge-1", challenge, question: ASKED.question });
     expect(await mayAsk({ ...ASKED, proof })).toEqual(success(null));
-    expect(logged).toEqual([`question of operator bob: signed by the key ${key.key.publicJwk.x} alice`]);
+    expect(logged).toEqual([`proved by the key ${key.key.publicJwk.x} alice: question of operator bob`]);
     expect((await mayAsk({ ...ASKED, proof })).ok).toBe(false);
     writeFileSync(file, "");
     expect(await mayAsk(ASKED)).toMatchObject({
@@ -45,4 +46,19 @@ describe("a question over the Worker", () => {
   it("to a machine whose file of keys is missing → refused", async () => {
     expect(await machine(join(folder, "missing")).mayAsk(ASKED)).toMatchObject({ ok: false });
   });
+});
+
+it("questions faster than 30 a minute are over the rate, so that a hostile Worker cannot fill the machine's log", () => {
+  let nowMs = 0;
+  const { isInRate } = questionAnswering({
+    settings: machineSettings({ hostnameOverride: "edge-1" }),
+    flags: { url: "https://rollcall.example.com", state: folder },
+    log: () => undefined,
+    mayAsk: () => Promise.resolve(success(null)),
+    nowMs: () => nowMs,
+  });
+  const inRate = () => Array.from({ length: 100 }, isInRate).filter((each) => each).length;
+  expect(inRate()).toBe(30);
+  nowMs += 10_000;
+  expect(inRate()).toBe(5);
 });

@@ -20,6 +20,7 @@ interface Answer {
 function askable(
   chunks: (signal: AbortSignal) => AsyncGenerator<Uint8Array, AnswerEnd>,
   send: () => Promise<void> = async () => undefined,
+  isInRate = () => true,
 ) {
   const sent: AnswerFrame[] = [];
   const answers: Answer[] = [];
@@ -35,7 +36,7 @@ function askable(
     }
   }
   const questions = new SocketQuestions({
-    answering: { on: new Set(["disks", "logs"]), answer },
+    answering: { on: new Set(["disks", "logs"]), isInRate, answer },
     send: (text) => {
       sent.push(JSON.parse(text.split("\n")[0] ?? "") as AnswerFrame);
       return send();
@@ -226,9 +227,24 @@ describe("a frame that no gateway sends", () => {
       [question(1), { type: "end", id: 1 }, { type: "credit", id: 1, bytes: 1024 }],
       true,
     ],
+    [
+      "as many frames for ended answers as may cross on the way",
+      [question(1), ...Array.from({ length: 9 }, () => ({ type: "end", id: 1 }) as const)],
+      true,
+    ],
+    [
+      "one more",
+      [question(1), ...Array.from({ length: 10 }, () => ({ type: "end", id: 1 }) as const)],
+      false,
+    ],
     ["an end of what nobody asked", [{ type: "end", id: 1 }], false],
   ])("%s", (_, frames, isTaken) => {
     expect(frames.map((frame) => hung.questions.take(frame)).at(-1)).toBe(isTaken);
+  });
+
+  it("questions faster than a Worker sends them", () => {
+    const { questions, answers } = askable(silent, undefined, () => false);
+    expect([questions.take(question(1)), answers]).toEqual([false, []]);
   });
 
   it("a question before this machine has named its questions", () => {

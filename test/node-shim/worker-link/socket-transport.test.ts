@@ -507,6 +507,7 @@ describe("usage", () => {
 describe("questions", () => {
   const answering: QuestionAnswering = {
     on: new Set(["disks"]),
+    isInRate: () => true,
     async *answer() {
       yield Buffer.from("all\n");
       return { reason: "complete" };
