@@ -36,7 +36,7 @@ Examples:
 Exit codes: 0 the answer is complete or cut at its size, 1 it is not; others as of every command`;
 
 const LOGS_HELP = `
-The same as rollcall ask NAME logs …, which docs/questions.md describes.
+The same as rollcall ask NAME logs, which docs/questions.md describes.
 
 Examples:
   rollcall logs edge-7 -u nginx --since 10m
