@@ -47,8 +47,18 @@ const PASSED_ON = /^\/(apis|openapi)(\/(?!\.{1,2}(\/|$))[\w.~-]+)*$/;
 const STATUS = `${GROUP_VERSION}/rollcall`;
 const ALWAYS_OPEN = new Set(["/livez", "/readyz"]);
 
+/** The number of Nodes that the apiserver lists at once. */
+const PAGE = "500";
+
+interface NodePage {
+  metadata?: { continue?: string };
+  /** Go sends an empty list as null. */
+  items: { metadata: NodeMetadata }[] | null;
+}
+
 export class Adapter {
   readonly #in: AdapterParts;
+  readonly #listing = new Map<string, Promise<Result<readonly NodeMetadata[]>>>();
 
   constructor(parts: AdapterParts) {
     this.#in = parts;
@@ -137,24 +147,37 @@ export class Adapter {
     return success({ metrics, isComplete: usage.value.isComplete });
   }
 
-  /** Returns the metadata of our Nodes that match. The apiserver applies the selectors. */
-  async #ourNodes(labels: string | null, fields: string | null): Promise<Result<readonly NodeMetadata[]>> {
+  /**
+   * Returns the metadata of our Nodes that match. The apiserver applies the selectors. Clients that ask the same at the
+   * same time share one list: thousands of Nodes would else fill the pod's memory.
+   */
+  #ourNodes(labels: string | null, fields: string | null): Promise<Result<readonly NodeMetadata[]>> {
     const query = new URLSearchParams({
       labelSelector: labels ? `${MACHINE_LABEL},${labels}` : MACHINE_LABEL,
-      // From the apiserver's memory, as metrics-server reads Nodes.
-      resourceVersion: "0",
+      limit: PAGE,
       ...(fields && { fieldSelector: fields }),
     });
-    const listed = await this.#in.apiserver.getJson(
-      `/api/v1/nodes?${query.toString()}`,
-      "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
-    );
-    if (!listed.ok) return failure(`the apiserver lists no Nodes: ${listed.error.message}`);
-    // Go sends an empty list as null.
-    const { items } = listed.value as { items: { metadata: NodeMetadata }[] | null };
-    return success(
-      (items ?? []).map(({ metadata: { name, labels } }) => ({ name, ...(labels && { labels }) })),
-    );
+    const key = query.toString();
+    const shared = this.#listing.get(key) ?? this.#listNodes(query).finally(() => this.#listing.delete(key));
+    this.#listing.set(key, shared);
+    return shared;
+  }
+
+  /** Lists page by page. The metadata of a Node has several KB, of which only name and labels are kept. */
+  async #listNodes(query: URLSearchParams): Promise<Result<readonly NodeMetadata[]>> {
+    const nodes: NodeMetadata[] = [];
+    for (;;) {
+      const listed = await this.#in.apiserver.getJson(
+        `/api/v1/nodes?${query.toString()}`,
+        "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1",
+      );
+      if (!listed.ok) return failure(`the apiserver lists no Nodes: ${listed.error.message}`);
+      const { items, metadata } = listed.value as NodePage;
+      for (const { metadata: of } of items ?? [])
+        nodes.push({ name: of.name, ...(of.labels && { labels: of.labels }) });
+      if (!metadata?.continue) return success(nodes);
+      query.set("continue", metadata.continue);
+    }
   }
 
   /** Passes the answer of metrics-server on as it comes. */

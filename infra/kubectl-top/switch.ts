@@ -107,8 +107,11 @@ async function restore(kubectl: Kubectl): Promise<Result<string>> {
   const found = await readApiService(kubectl);
   if (!found.ok) return found;
   const { [BEFORE]: text } = found.value?.metadata.annotations ?? {};
-  if (found.value === null || !isAdapter(found.value.spec))
-    return success("the apiserver does not ask the adapter");
+  if (found.value === null || !isAdapter(found.value.spec)) {
+    // Another program, such as an upgrade of metrics-server, may have restored the spec alone.
+    const cleaned = text === undefined ? success("") : await patch(kubectl, without(found.value));
+    return cleaned.ok ? success("the apiserver does not ask the adapter") : cleaned;
+  }
   if (text === undefined)
     return failure(
       `${API} has lost its annotation ${BEFORE}: install metrics-server's APIService again, then run this again`,
@@ -118,14 +121,15 @@ async function restore(kubectl: Kubectl): Promise<Result<string>> {
     const removed = await kubectl(["delete", API]);
     return removed.ok ? success("the cluster has no metrics of Nodes and pods, as before") : removed;
   }
-  const { resourceVersion = "" } = found.value.metadata;
   const spec = { service: null, caBundle: null, insecureSkipTLSVerify: null, ...before };
-  const patched = await patch(kubectl, {
-    metadata: { resourceVersion, annotations: { [BEFORE]: null } },
-    spec,
-  });
+  const patched = await patch(kubectl, { ...without(found.value), spec });
   return patched.ok ? success(`the apiserver asks ${before.service?.name} again`) : patched;
 }
+
+/** Returns the change that removes the annotation, if the APIService is still as it was read. */
+const without = (api: ApiService | null) => ({
+  metadata: { resourceVersion: api?.metadata.resourceVersion ?? "", annotations: { [BEFORE]: null } },
+});
 
 async function readApiService(kubectl: Kubectl): Promise<Result<ApiService | null>> {
   const read = await kubectl(["get", API, "--ignore-not-found", "-o", "json"]);

@@ -1,5 +1,6 @@
 // Tests what the adapter refuses, what it passes on, and its answers if a source is down.
 // test/neighbours/kubectl-top.test.ts tests it with kubectl and metrics-server on a real apiserver.
+import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
@@ -32,16 +33,21 @@ const all = {
   nodes: success({ items: [{ metadata: { name: "edge-1" } }] }) as never,
   usage: success({ machines: [edge], isComplete: true }) as never,
   metricsServer: success({ items: [WORKER] }) as never,
+  /** The pages before `nodes`. */
+  pages: [] as never[],
   asked: [] as string[],
 };
 let now = { ...all };
-beforeEach(() => void (now = { ...all, asked: [] }));
+beforeEach(() => void (now = { ...all, pages: [], asked: [] }));
 
 const adapter = new Adapter({
   apiserver: {
     getJson: async (path) => {
       now.asked.push(path);
-      return Promise.resolve(now.nodes);
+      const page = now.pages.shift();
+      // Before the first of two pages, another client asks.
+      if (now.pages.length === 1) await once(server, "request");
+      return page ?? now.nodes;
     },
   },
   metricsServer: {
@@ -152,6 +158,22 @@ describe("our Nodes", () => {
     const { searchParams } = new URL(now.asked[0] ?? "", "http://apiserver.test");
     expect(searchParams.get("labelSelector")).toBe("rollcall.dev/machine,site=b,a");
     expect(searchParams.get("fieldSelector")).toBe("metadata.name!=x");
+  });
+
+  it("thousands of Nodes → pages of 500, and clients at the same time share them", async () => {
+    const page = (name: string, next?: string) =>
+      success({ metadata: { ...(next && { continue: next }) }, items: [{ metadata: { name } }] }) as never;
+    now.pages = [page("edge-0", "a&b"), page("edge-1")];
+    const both = ["edge-1", "worker-1"];
+    const answers = await Promise.all([ask(NODES), ask(NODES)]);
+    expect(answers.map(({ names }) => names)).toEqual([both, both]);
+    const queries = now.asked.map((path) => new URL(path, "http://apiserver.test").searchParams);
+    expect(queries.map((query) => [query.get("limit"), query.get("continue")])).toEqual([
+      ["500", null],
+      ["500", "a&b"],
+    ]);
+    // With it, the apiserver would ignore the limit.
+    expect(queries[0]?.has("resourceVersion")).toBe(false);
   });
 
   it.each<[situation: string, change: object, answer: object]>([
