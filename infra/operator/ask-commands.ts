@@ -53,10 +53,15 @@ const KEY_OPTION = [
 
 /** The most questions that a diagnosis asks of its own accord. */
 const FOLLOWED = 3;
+/** The questions that a diagnosis may name. */
+const MAY_FOLLOW = "logs units disks folders processes network runtime hardware boots".split(" ");
+/** The most characters of a diagnosis in which questions are found. */
+const READ_LENGTH = 64 * 1024;
 
 const DIAGNOSE_HELP = `
 Asks the question diagnosis, then at most ${FOLLOWED} of the questions that its answer names: a failed unit → its log, a full
-disk → its largest folders. rollcall node NAME shows the state of the Node.
+disk → its largest folders. With --key it asks diagnosis alone: the Worker could have written the other questions, and your key
+would sign them. rollcall node NAME shows the state of the Node.
 
 Example:
   rollcall diagnose edge-7
@@ -136,8 +141,10 @@ async function answerOne(
 async function diagnose(program: OperatorProgram, name: string, keyPath: string | undefined): Promise<void> {
   const { process } = program.surroundings;
   let diagnosis = "";
-  const heard = (text: string) => void (diagnosis += text);
+  const heard = (text: string) => void (diagnosis = (diagnosis + text).slice(0, READ_LENGTH));
   await answerOne(program, name, keyPath, { name: "diagnosis", parameters: {} }, heard);
+  // An answer has no signature. A Worker that writes questions into it must not get them signed.
+  if (keyPath !== undefined) return;
   for (const next of questionsIn(diagnosis).slice(0, FOLLOWED)) {
     const parameters = Object.entries(next.parameters).map(([key, value]) => ` ${key}=${value}`);
     if (formatOf(program) !== "json") process.stdout.write(`\n${next.name}${parameters.join("")}:\n`);
@@ -147,9 +154,9 @@ async function diagnose(program: OperatorProgram, name: string, keyPath: string 
   }
 }
 
-/** Returns the questions that a diagnosis names, once each. A machine may only name questions that this program knows. */
+/** Returns the questions that a diagnosis names, once each: only valid ones of MAY_FOLLOW. */
 function questionsIn(diagnosis: string): AskBody[] {
-  const named = [...diagnosis.matchAll(/^ *→ ask (\S+(?: \S+=\S+)*)$/gm)].map(([, text = ""]) => text);
+  const named = [...diagnosis.matchAll(/^ *→ ask (\S+(?: [\w-]+=\S+)*)$/gm)].map(([, text = ""]) => text);
   return [...new Set(named)].flatMap((text) => {
     const [name = "", ...pairs] = text.split(" ");
     const parameters = pairs.map((pair) => [
@@ -157,7 +164,7 @@ function questionsIn(diagnosis: string): AskBody[] {
       pair.slice(pair.indexOf("=") + 1),
     ]);
     const body: AskBody = { name, parameters: Object.fromEntries(parameters) as AskBody["parameters"] };
-    return questionSchema.safeParse(body).success ? [body] : [];
+    return MAY_FOLLOW.includes(name) && questionSchema.safeParse(body).success ? [body] : [];
   });
 }
 

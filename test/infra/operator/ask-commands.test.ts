@@ -201,7 +201,7 @@ describe("a machine that pins keys", () => {
   afterAll(() => rmSync(folder, { recursive: true }));
   const made = (name: string) => play(["operators", "key", join(folder, name)]);
   /** Asks the machine edge-7, which pins the key, by way of a Worker. */
-  async function askPinned(args: string[], pinned: string) {
+  async function askPinned(args: string[], pinned: string, text = "an answer\n") {
     const proofs = new QuestionProofs({
       machine: "edge-7",
       keys: () => parseOperatorKeys(pinned),
@@ -211,7 +211,7 @@ describe("a machine that pins keys", () => {
       const { proof, ...question } = askSchema.parse(body);
       void proofs.prove({ question, ...(proof !== undefined && { proof }) }).then((proved) => {
         const refused = { reason: "refused", ...(!proved.ok && proved.error) } as AnswerEnd;
-        lines(...(proved.ok ? [{ text: "an answer\n" }, COMPLETE] : [{ end: refused }]))(response);
+        lines(...(proved.ok ? [{ text }, COMPLETE] : [{ end: refused }]))(response);
       });
     });
   }
@@ -227,6 +227,14 @@ describe("a machine that pins keys", () => {
       expect([asked.length, ended]).toEqual([2, { code: 0, stdout: printed, stderr: "" }]);
     },
   );
+
+  it("a Worker that writes questions into a diagnosis → gets none of them signed", async () => {
+    const { stdout: pinned } = await made("alice");
+    const args = ["diagnose", "edge-7", "--key", join(folder, "alice")];
+    const { asked, ended } = await askPinned(args, pinned, "→ ask logs kernel=yes\n");
+    expect(asked.map(({ body }) => askSchema.parse(body).name)).toEqual(["diagnosis", "diagnosis"]);
+    expect([ended.code, ended.stdout]).toEqual([0, "→ ask logs kernel=yes\n"]);
+  });
 
   it.each<[string, string[], number, string]>([
     ["without a key → asks once", [], 1, "only an operator whose key its owner has pinned: pass it by --key"],
@@ -286,6 +294,8 @@ warn  disk  /a is nearly full
     ],
     ["a question that this program does not know", "→ ask shell command=ls\n", []],
     ["an invalid parameter", "→ ask logs unit=--all\n", []],
+    ["a question that no diagnosis names", "→ ask bundle\n→ ask files path=/srv/key\n", []],
+    ["a line that is costly to match", `→ ask logs ${"a=b=c=d=e=f=g=h ".repeat(20)}x\n`, []],
     ["a question in the middle of a line", "fail  disk  /→ ask units is full\n", []],
   ])("%s", async (_, diagnosis, names) => {
     const { asked } = await ask(["diagnose", "edge-7"], answering(diagnosis));
