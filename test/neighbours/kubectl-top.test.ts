@@ -95,6 +95,24 @@ describe.skipIf(isMissing)("kubectl top next to metrics-server", { timeout: LIMI
     expect((await spec()).annotations?.["rollcall.dev/before-kubectl-top"]).toContain("metrics-server");
   });
 
+  it("metrics-server's manifests applied again → refused, until the adapter's authority is removed", async () => {
+    const manifest = {
+      apiVersion: "apiregistration.k8s.io/v1",
+      kind: "APIService",
+      metadata: { name: "v1beta1.metrics.k8s.io", labels: { "k8s-app": "metrics-server" } },
+      spec: (before as { spec: object }).spec,
+    };
+    const apply = () =>
+      top.run(["apply", "--server-side", "--force-conflicts", "-f", "-"], JSON.stringify(manifest));
+    expect((await apply()).stderr).toContain("may not be true if caBundle is present");
+    const removed = JSON.stringify([{ op: "remove", path: "/spec/caBundle" }]);
+    await kubectl("patch", "apiservice", "v1beta1.metrics.k8s.io", "--type=json", "-p", removed);
+    expect(await apply()).toMatchObject({ code: 0 });
+    expect((await spec()).spec).toEqual(manifest.spec);
+    expect(await switchOn(top.kubectl, pause)).toMatchObject({ ok: true });
+    await top.nodesWith(4);
+  });
+
   it.each([
     ["-l site=b", ["edge-0"]],
     ["-l site!=b", ["worker-0", "worker-1", "worker-2"]],
