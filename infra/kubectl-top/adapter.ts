@@ -3,6 +3,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { pipeline } from "node:stream";
 import type { TLSSocket } from "node:tls";
+import { after } from "../../node-shim/base/clock.ts";
 import { networkFault } from "../../node-shim/base/network-fault.ts";
 import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
 import type { UsageAnswer } from "../../shared/protocol/usage.ts";
@@ -184,6 +185,8 @@ export class Adapter {
   async #passOn(request: IncomingMessage, response: ServerResponse, path: string): Promise<void> {
     const left = new AbortController();
     response.once("close", () => left.abort());
+    const isDiscovery = path === GROUP_VERSION || path === "/apis";
+    const cancel = isDiscovery ? after(DISCOVERY_MS, () => left.abort()) : () => {};
     let answered: IncomingMessage;
     try {
       answered = await this.#in.metricsServer.get(request.url ?? "", passedOn(request.headers), left.signal);
@@ -192,6 +195,8 @@ export class Adapter {
       // A 404 lets the apiserver ask for DISCOVERY, and a 503 would not.
       const status = path === "/apis" ? 404 : 503;
       return refuse(response, status, "ServiceUnavailable", `metrics-server: ${networkFault(error)}`);
+    } finally {
+      cancel();
     }
     response.writeHead(answered.statusCode ?? 502, passedOn(answered.headers));
     // An end in the middle also ends the other side. Both have then no more to say.
@@ -206,6 +211,9 @@ interface OwnMetrics {
 }
 const NO_METRICS: OwnMetrics = { metrics: [], isComplete: true };
 const SOME_MISSING = "some of rollcall's machines are missing: a gateway of the Worker did not answer";
+
+/** The wait for metrics-server's discovery: after five seconds the apiserver would take the whole API out of service. */
+const DISCOVERY_MS = 3000;
 
 /** The resources of metrics-server, which make the API available while metrics-server is not. */
 const DISCOVERY = {

@@ -7,6 +7,7 @@ import { Readable } from "node:stream";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, test } from "vitest";
 import { Adapter } from "../../../infra/kubectl-top/adapter.ts";
 import { passedOn } from "../../../infra/kubectl-top/cluster-server.ts";
+import { heldTimers } from "../../node-shim/base/timers.ts";
 import { cachedFor, isFrontProxy, readFrontProxy } from "../../../infra/kubectl-top/serve.ts";
 import { type MachineUsage, shownUsage, USAGE, usageOf } from "../../../shared/protocol/usage.ts";
 import { failure, success } from "../../../shared/result.ts";
@@ -33,6 +34,7 @@ const all = {
   nodes: success({ items: [{ metadata: { name: "edge-1" } }] }) as never,
   usage: success({ machines: [edge], isComplete: true }) as never,
   metricsServer: success({ items: [WORKER] }) as never,
+  hangs: false,
   /** The pages before `nodes`. */
   pages: [] as never[],
   asked: [] as string[],
@@ -52,9 +54,10 @@ const adapter = new Adapter({
   },
   metricsServer: {
     getJson: async () => Promise.resolve(now.metricsServer),
-    get: async (path, headers) => {
+    get: async (path, headers, signal) => {
       now.asked.push(`${path} ${Object.keys(headers).toSorted().join()}`);
-      if (now.metricsServer === (DOWN as never)) throw new Error("does not answer");
+      if (now.hangs) await once(signal, "abort");
+      if (now.hangs || now.metricsServer === (DOWN as never)) throw new Error("does not answer");
       const headersOfAnswer = { "content-type": "text/x", connection: "close" };
       return Promise.resolve(
         Object.assign(Readable.from(["as it is"]), {
@@ -252,6 +255,21 @@ describe("metrics-server is down", () => {
     expect(await ask(path)).toMatchObject({ status });
   });
 });
+
+test.each([
+  ["/apis/metrics.k8s.io/v1beta1", 200],
+  ["/apis", 404],
+])(
+  "metrics-server hangs: %s → %i before the apiserver gives up, after five seconds",
+  async (path, status) => {
+    now.hangs = true;
+    const pass = heldTimers();
+    const answer = ask(path);
+    await once(server, "request");
+    pass(3000);
+    expect(await answer).toMatchObject({ status });
+  },
+);
 
 describe("the front proxy", () => {
   const published = (data: object) =>
