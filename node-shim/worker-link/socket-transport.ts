@@ -139,7 +139,10 @@ export class GatewaySocket {
     const session = answer.session && startSession(name, keys, answer.session);
     if (session) this.#quiet = { session, base: vitals };
     if (session) this.#usageSession = answer.takes?.includes("usage") ? session : null;
-    if (session && answer.takes?.includes(TAKES_QUESTIONS)) this.#questions?.name(session.signed);
+    const { asking } = answer;
+    const named =
+      session ?? (asking === undefined ? null : startSession(name, keys, { key: asking, nonce: "" }));
+    if (named && answer.takes?.includes(TAKES_QUESTIONS)) this.#questions?.name(named.signed);
     this.#listener.accepted(answer.comeBackWithinMs);
     return answer;
   }
@@ -303,6 +306,7 @@ const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
     status: z.int(),
     body: z.unknown(),
     session: z.optional(z.object({ key, nonce: key })),
+    asking: z.optional(key),
     comeBackWithinMs: waitMs,
     takes: z.optional(z.array(z.string())),
   }),

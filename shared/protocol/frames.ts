@@ -84,6 +84,11 @@ export type GatewayFrame =
       body: ReportAnswer | Problem;
       /** The session for heartbeats, absent if none may be sent. `key`: the Worker's X25519 public key, base64url. */
       session?: { key: string; nonce: string };
+      /**
+       * The Worker's X25519 public key for the frames about questions, if there is no `session`. A machine under pressure
+       * has no session, and operators need its answers most.
+       */
+      asking?: string;
       /** The types of further frames that the gateway takes. A machine sends no others: an unknown frame closes the socket. */
       takes?: readonly string[];
       /** Milliseconds within which the machine connects again, at a random time, if this socket is lost. */

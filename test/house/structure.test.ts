@@ -130,7 +130,6 @@ describe("a file below 40 lines has two readers", () => {
     "shared/kubernetes/time.ts": "a part of Kubernetes' API types",
     "shared/kubernetes/version.ts": "a part of Kubernetes' API machinery",
     "shared/deployment/settings-in-force.ts": "pure, with a table of situations",
-    "worker/identity/session-key.ts": "cryptography, compared with a vector of RFC 7748",
     "infra/local/open-files.ts": "the soak imports it",
     "infra/operator/cost-parts.ts": "npm run generate writes it",
     "infra/openapi/write-document.ts": "npm run build runs it, and deploy imports it",

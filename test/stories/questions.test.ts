@@ -19,7 +19,7 @@ import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
 import { NodeObject } from "../../worker/machine/node-object.ts";
 import { eventually, pass, shift } from "../worker/support/clock.ts";
 import { ADMIN_SECRET, VIEW_SECRET } from "../worker/support/constants.ts";
-import { enrolled, operator, send } from "../worker/support/machine.ts";
+import { enrolled, HEALTHY, operator, send } from "../worker/support/machine.ts";
 
 const COMPLETE: AnswerEnd = { reason: "complete" };
 type Answers = QuestionAnswering["answer"];
@@ -41,8 +41,13 @@ interface Askable extends OnSocket {
 }
 
 /** Opens a machine's socket, and names its questions as a shim does. */
-async function askable(name: string, answer: Answers = disks, on = ["disks", "logs"]): Promise<Askable> {
-  const of = await onSocket(name);
+async function askable(
+  name: string,
+  answer: Answers = disks,
+  on = ["disks", "logs"],
+  begun: OnSocket | null = null,
+): Promise<Askable> {
+  const of = begun ?? (await onSocket(name));
   const { socket } = of;
   const reached: Askable["reached"] = [];
   const questions = new SocketQuestions({
@@ -58,14 +63,14 @@ async function askable(name: string, answer: Answers = disks, on = ["disks", "lo
   });
   socket.takes = (frame) =>
     (frame.type === "question" || frame.type === "credit" || frame.type === "end") && questions.take(frame);
-  const { raw } = socket.session!;
+  const { raw } = (socket.session ?? socket.asking)!;
   questions.name((frame) => {
     const payload = JSON.stringify(frame);
     const mac = createHmac("sha256", raw).update(answerText(payload)).digest();
     return `${payload}\n${mac.toString("base64url", 0, 16)}`;
   });
   // The gateway handles frames in their order.
-  await nextBeat(socket);
+  if (socket.session) await nextBeat(socket);
   return { ...of, reached };
 }
 
@@ -126,6 +131,25 @@ describe("an operator asks", () => {
     const lines = await linesOf(await ask("large"));
     const length = lines.reduce((sum, line) => sum + ("text" in line ? line.text.length : 0), 0);
     expect([length, lines.at(-1)]).toEqual([bytes, { end: COMPLETE }]);
+  });
+
+  it("a machine that is short of memory, and so has no session on its new socket", async () => {
+    const of = await onHttp("short-of-memory");
+    const socket = await of.machine.connect();
+    shift(BEAT_MS);
+    const vitals = {
+      signals: { ...HEALTHY.signals, "memory.available": [1024, 8 * 2 ** 30] as [number, number] },
+    };
+    expect(await socket.report({ vitals })).toMatchObject({ status: 200, asking: expect.any(String) });
+    expect(socket.session).toBeNull();
+    await askable("short-of-memory", disks, ["disks"], { ...of, socket });
+    await eventually(async () =>
+      expect(await linesOf(await ask("short-of-memory"))).toEqual([
+        { text: "/ is 93 % full\n" },
+        { end: COMPLETE },
+      ]),
+    );
+    expect(await socket.report({ vitals })).not.toHaveProperty("asking");
   });
 
   it("no lease is renewed, and the machine's heartbeats stay quiet", async () => {

@@ -145,6 +145,10 @@ export interface SocketQuestions {
   /** The key of the session in which the machine has named its questions; null before. Answers have its MAC. */
   key: CryptoKey | null;
   on: ReadonlySet<string>;
+  /** The key for the frame `questions` of a machine without a session; null before. `offer`: the Worker's public key. */
+  asking: { offer: string; key: CryptoKey } | null;
+  /** true if the last report has begun a session, whose key `questions` then has. */
+  isInSession: boolean;
   namings: TokenBucket | undefined;
   /** The answers in progress, by their ID. */
   streams: Map<number, AnswerStream>;
@@ -160,6 +164,8 @@ export function noQuestions(): SocketQuestions {
   return {
     key: null,
     on: new Set(),
+    asking: null,
+    isInSession: false,
     namings: undefined,
     streams: new Map(),
     lastId: 0,

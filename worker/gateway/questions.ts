@@ -129,7 +129,7 @@ export class Questions {
     const { isTaken, bucket } = take(own.namings, RATE_LIMITS.socketQuestions, this.#in.nowMs());
     if (!isTaken) return this.#endings.sendAway(socket, "too often");
     own.namings = bucket;
-    const { key } = socket.usage;
+    const key = own.isInSession ? socket.usage.key : own.asking?.key;
     if (!key || !(await isMac(key, answerText(signed.payload), signed.mac))) return;
     // The machine has ended its answers in an earlier session.
     for (const stream of own.streams.values()) stream.stop("the machine has begun another session");

@@ -3,6 +3,7 @@ import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
 import { TAKES_QUESTIONS } from "../../shared/protocol/asking.ts";
 import type { ReportFrame } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import { agreeSession } from "../identity/session-key.ts";
 import { inTime } from "../kube/deadline.ts";
 import { type MachineAnswer, tooLate } from "../machine/answers.ts";
 import type { SocketAnswer } from "../machine/lease-loan.ts";
@@ -81,6 +82,7 @@ export class Reports {
     if (!answered) return this.#send(socket, INTERNAL, null);
     const { answer, lent } = answered;
     const started = lent && (await this.#start(lent, answer));
+    if (!started && answer.ok) await this.#agreeOnAsking(socket);
     // Nothing is awaited from here until the answer is sent. A withdrawal may have overtaken the loan.
     const begun = started && started.session.held.loan.epoch > member.floor ? started : null;
     if (begun) member.held = begun.session.held;
@@ -106,6 +108,13 @@ export class Reports {
     const nextInMs = reportInMs(answer) ?? loan.intervalMs;
     const held = holdLoan(loan, nowMs);
     return { key, session: { key: mac, n: 0, nonce: this.#in.nonce(), answeredMs: nowMs, nextInMs, held } };
+  }
+
+  /** Agrees on a key for the frames about questions with a machine without a session: once for a socket. */
+  async #agreeOnAsking({ questions, attachment: { name, session } }: HeldSocket): Promise<void> {
+    if (questions.key || questions.asking) return;
+    const agreed = await agreeSession(name, session);
+    if (agreed) questions.asking = { offer: agreed.key, key: await importHeartbeatKey(agreed.sessionKey) };
   }
 
   async #finish(socket: HeldSocket, answer: MachineAnswer, begun: Begun | null): Promise<void> {
@@ -143,12 +152,16 @@ export class Reports {
   #send(socket: HeldSocket, answer: MachineAnswer | typeof INTERNAL, begun: Begun | null): void {
     const { held, members } = this.#in;
     const { comeBackMs, comeBackMsOfMachine } = GATEWAY_LIMITS;
+    const { questions } = socket;
+    if (answer.ok) questions.isInSession = begun !== null;
+    const asking = questions.key || begun || !answer.ok ? null : questions.asking;
     held.send(socket, {
       type: "report-answer",
       ...wireOf(answer),
       ...(begun && { session: { key: begun.key, nonce: begun.session.nonce } }),
+      ...(asking && { asking: asking.offer }),
       comeBackWithinMs: Math.max(comeBackMs, comeBackMsOfMachine * members.count),
-      takes: socket.questions.key ? TAKES : TAKES_ALL,
+      takes: questions.key ? TAKES : TAKES_ALL,
     });
   }
 }

@@ -534,6 +534,12 @@ describe("questions", () => {
     ["a gateway of an earlier Worker", answering, { ...ACCEPTED, takes: ["usage"] }, false],
     ["a gateway that has it", answering, { ...ACCEPTED, takes: ["usage"] }, false],
     ["no session", answering, { ...TAKING, session: undefined }, false],
+    [
+      "no session, but a key for questions",
+      answering,
+      { ...TAKING, session: undefined, asking: ACCEPTED.session.key },
+      true,
+    ],
     ["a refused report", answering, { ...TAKING, status: 409 }, false],
     ["all questions are off", { ...answering, on: new Set() }, TAKING, false],
   ])("the shim names them: %s", async (_, on, answer, isNamed) => {

@@ -159,6 +159,8 @@ export class OpenSocket {
   /** Takes a frame at once. Returns false for a frame that waits for `next`. */
   takes: (frame: GatewayFrame) => boolean = () => false;
   session: SocketSession | null = null;
+  /** The key for questions of a machine without a session. */
+  asking: SocketSession | null = null;
   #waiting: (() => void)[] = [];
   #read = 0;
 
@@ -234,6 +236,7 @@ export class OpenSocket {
       throw new Error(`no answer to a report: ${JSON.stringify(frame)}`);
     this.#of.took(frame.body);
     this.session = frame.session ? await this.#agreed(frame.session) : null;
+    this.asking = frame.asking ? await this.#agreed({ key: frame.asking, nonce: "" }) : null;
     return frame;
   }
 
