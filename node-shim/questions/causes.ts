@@ -177,8 +177,8 @@ const SHORT = { cpu: 30, memory: 10, io: 30 } as const;
 /** The share of memory that must be available. */
 const LEAST_AVAILABLE = 0.05;
 
-const load: FindCauses = async ({ root }) => {
-  const all = await rates(root);
+const load: FindCauses = async ({ root, signal }) => {
+  const all = await rates(root, signal);
   const read = (path: string) => valueOr(readKernelFile(root, path), "");
   const cpus = Math.max(1, [...read("/proc/stat").matchAll(/^cpu\d+ /gm)].length);
   const most = (of: "cpu" | "memoryBytes" | "diskBytes") =>

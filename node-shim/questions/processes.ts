@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { valueOr } from "../../shared/result.ts";
-import { monotonicMs, pause } from "../base/clock.ts";
+import { monotonicMs, nextTurn, pause } from "../base/clock.ts";
 import { listKernelFolder, readKernelFile } from "../base/reading.ts";
 import { TICKS_PER_SECOND } from "../sources/kernel/usage.ts";
-import type { Source } from "./source.ts";
+import type { Asking, Source } from "./source.ts";
 import { bytesText, table } from "./table.ts";
 
 const SAMPLE_MS = 1000;
@@ -25,20 +25,20 @@ interface Usage {
 }
 
 /** Yields the processes that use the most, without their arguments. */
-export const processes: Source<ParametersOf<"processes">> = (parameters, { root }) =>
-  processLines(parameters, root, false);
+export const processes: Source<ParametersOf<"processes">> = (parameters, asking) =>
+  processLines(parameters, asking, false);
 
 /** Yields the same with each process's arguments. */
-export const commands: Source<ParametersOf<"commands">> = (parameters, { root }) =>
-  processLines(parameters, root, true);
+export const commands: Source<ParametersOf<"commands">> = (parameters, asking) =>
+  processLines(parameters, asking, true);
 
 async function* processLines(
   { by, top }: ParametersOf<"processes">,
-  root: string,
+  { root, signal }: Pick<Asking, "root" | "signal">,
   withArguments: boolean,
 ): AsyncGenerator<string> {
   yield* pressureLines(root);
-  const rows = await rates(root);
+  const rows = await rates(root, signal);
   const value = { cpu: "cpu", memory: "memoryBytes", disk: "diskBytes" } as const;
   const order = value[by];
   rows.sort((a, b) => (b[order] || 0) - (a[order] || 0));
@@ -62,13 +62,13 @@ async function* processLines(
 /** A process with what it uses in a second: CPU time in seconds, and bytes of disks. */
 export type Rate = Usage;
 
-/** Measures all processes for a second. */
-export async function rates(root: string): Promise<Rate[]> {
-  const before = new Map(usages(root).map((usage) => [usage.pid, usage]));
+/** Measures all processes for a second. Throws when `signal` is aborted. */
+export async function rates(root: string, signal: AbortSignal): Promise<Rate[]> {
+  const before = new Map((await usages(root, signal)).map((usage) => [usage.pid, usage]));
   const startedMs = monotonicMs();
   await pause(SAMPLE_MS);
   const seconds = (monotonicMs() - startedMs) / 1000;
-  return usages(root).map((usage) => {
+  return (await usages(root, signal)).map((usage) => {
     const { cpu, diskBytes } = before.get(usage.pid) ?? usage;
     return { ...usage, cpu: (usage.cpu - cpu) / seconds, diskBytes: (usage.diskBytes - diskBytes) / seconds };
   });
@@ -94,9 +94,20 @@ export function* pressureLines(root: string): Generator<string> {
       yield `pressure of ${kind}: ${line}`;
 }
 
-function usages(root: string): Usage[] {
+/** The number of processes that are read before other work of this process, such as its time limits. */
+const AT_ONCE = 100;
+
+/** Reads all processes. Any user may start thousands, which take seconds. */
+async function usages(root: string, signal: AbortSignal): Promise<Usage[]> {
   const pids = valueOr(listKernelFolder(root, "/proc"), []).filter((name) => /^\d+$/.test(name));
-  return pids.flatMap((pid) => usageOf(root, pid) ?? []);
+  const found: Usage[] = [];
+  for (const [at, pid] of pids.entries()) {
+    if (at % AT_ONCE === AT_ONCE - 1) await new Promise<void>(nextTurn);
+    if (signal.aborted) throw new Error(`there was no time to read all of the ${pids.length} processes`);
+    const usage = usageOf(root, pid);
+    if (usage !== null) found.push(usage);
+  }
+  return found;
 }
 
 /** Returns a process's usage; null if the process has ended. */

@@ -2,7 +2,7 @@
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it, onTestFinished, test } from "vitest";
-import { commands, processes } from "../../../node-shim/questions/processes.ts";
+import { commands, processes, rates } from "../../../node-shim/questions/processes.ts";
 import { cleanLine } from "../../../node-shim/questions/redaction.ts";
 import { QUESTION_LIMITS } from "../../../shared/protocol/limits.ts";
 import { temporaryFolder } from "../base/temporary-folder.ts";
@@ -109,4 +109,12 @@ test.each([
   write("9/cmdline", cmdline);
   const all = await order(commands({ by: "memory", top: 1 }, played({}, { root })));
   expect(all[1]!.length < 100 ? cleanLine(all[1]!) : all[1]).toBe(expected);
+});
+
+test("thousands of processes → other work of this process goes on meanwhile, and ends the measuring", async () => {
+  for (let pid = 100; pid < 300; pid++) run(pid, { name: "x", ticks: 1, memoryKib: 1 });
+  const stop = new AbortController();
+  const measured = rates(root, stop.signal);
+  setImmediate(() => stop.abort());
+  await expect(measured).rejects.toThrow("no time to read all of the 203 processes");
 });
