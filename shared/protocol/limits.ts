@@ -404,9 +404,9 @@ export const ASKING_LIMITS = {
   /** The questions to one machine that operators may ask at once, and in a minute. */
   ofMachineAtOnce: 10,
   ofMachineAMinute: 10,
-  /** The questions that one operator may ask at once, and in a minute. */
-  ofOperatorAtOnce: 100,
-  ofOperatorAMinute: 60,
+  /** The questions that one operator may ask at once, and in a minute: each is a row of the audit log for a year. */
+  ofOperatorAtOnce: 300,
+  ofOperatorAMinute: 5,
 } as const;
 
 /** Limits of the proofs by operators' keys. */

@@ -41,10 +41,10 @@ serve(questionRoutes, "POST /v1/nodes/{name}/questions", async (c, { body }) => 
   return refuseUnasked(c, got, { name, entry: noted.value });
 });
 
-const { ofMachineAMinute, ofOperatorAMinute } = ASKING_LIMITS;
+const { ofMachineAMinute, ofOperatorAtOnce, ofOperatorAMinute } = ASKING_LIMITS;
 const TOO_OFTEN = {
   machine: `Operators may ask one machine ${ofMachineAMinute} questions a minute.`,
-  operator: `An operator may ask ${ofOperatorAMinute} questions a minute.`,
+  operator: `An operator may ask ${ofOperatorAtOnce} questions at once, and then ${ofOperatorAMinute} a minute.`,
 } as const;
 
 /** Returns the question for the audit log. A searched text may be a secret, so that its value is left out. */
