@@ -1,23 +1,20 @@
 // Tests on a Debian under systemd that rollcall-ask.socket answers questions: for root alone, as the machine's owner has
 // allowed it, in a sandbox that sees all file systems and changes none.
 import { execFileSync } from "node:child_process";
-import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
 import { ASK_SOCKET, ASK_SOCKET_UNIT, UNIT_NAME } from "../../node-shim/service/unit.ts";
 import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
-import { bootDebian, type DebianMachine } from "./debian-machine.ts";
+import {
+  bootDebian,
+  DEBIAN_PACKAGES,
+  DEBIAN_ROOT,
+  type DebianMachine,
+  needingDebian,
+} from "./debian-machine.ts";
 import { eventually, temporaryFolder } from "./local-cluster.ts";
 
-/** The folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,nodejs trixie FOLDER. */
-const root = process.env["DEBIAN_ROOT"] ?? "";
-const packages = process.env["DEBIAN_PACKAGES"];
-const missing =
-  process.geteuid?.() !== 0
-    ? "needs root"
-    : existsSync(join(root, "usr/bin/node"))
-      ? null
-      : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv, dbus and nodejs";
+const { isSkipped, title } = needingDebian("questions", "node");
 
 /** Connects to the unit as the shim does, sends the standard input, and prints what comes. */
 const CONNECT = `node -e '${[
@@ -27,14 +24,14 @@ const CONNECT = `node -e '${[
 ].join(";")}'`;
 const KEY = '{"d":"key of the machine"}';
 
-describe.skipIf(missing !== null)(`questions${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(isSkipped)(title, () => {
   let folder: ReturnType<typeof temporaryFolder>;
   let machine: DebianMachine;
   beforeAll(async () => {
     folder = temporaryFolder();
-    const built = packages ?? join(folder.path, "packages");
-    if (packages === undefined) await buildPackages(built, "all");
-    machine = await bootDebian(root, "asked");
+    const built = DEBIAN_PACKAGES ?? join(folder.path, "packages");
+    if (DEBIAN_PACKAGES === undefined) await buildPackages(built, "all");
+    machine = await bootDebian(DEBIAN_ROOT, "asked");
     sh("cat > /tmp/shim.deb", execFileSync("cat", [join(built, DEB)], { maxBuffer: 2 ** 30 }));
     sh("dpkg -i /tmp/shim.deb");
     expect(sh(`systemctl is-enabled ${ASK_SOCKET_UNIT} || true`)).toBe("disabled");

@@ -6,6 +6,31 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { eventually } from "./local-cluster.ts";
 
+/** A folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus,nodejs,iproute2 trixie FOLDER. */
+export const DEBIAN_ROOT = process.env["DEBIAN_ROOT"] ?? "";
+
+/**
+ * The output folder of an earlier `npm run packages`. With it a test builds no packages; those with a Node.js take
+ * minutes.
+ */
+export const DEBIAN_PACKAGES = process.env["DEBIAN_PACKAGES"];
+
+/** Reports whether a test needs what is missing here, and returns the test's title with the reason. */
+export function needingDebian(
+  title: string,
+  program: "systemctl" | "node",
+): { isSkipped: boolean; title: string } {
+  const why =
+    process.geteuid?.() !== 0
+      ? "needs root"
+      : existsSync(join(DEBIAN_ROOT, "usr/bin", program))
+        ? null
+        : `set DEBIAN_ROOT to a debootstrapped folder with ${program === "node" ? "nodejs, " : ""}systemd, systemd-sysv and dbus`;
+  return why === null
+    ? { isSkipped: false, title }
+    : { isSkipped: true, title: `${title} (skipped: ${why})` };
+}
+
 export interface DebianMachine {
   /** Runs a command line on the machine; never throws. */
   sh: (script: string, input?: string | Buffer) => { code: number | null; stdout: string; stderr: string };

@@ -5,18 +5,16 @@ import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from "n
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
-import { bootDebian, type DebianMachine } from "./debian-machine.ts";
+import {
+  bootDebian,
+  DEBIAN_PACKAGES,
+  DEBIAN_ROOT,
+  type DebianMachine,
+  needingDebian,
+} from "./debian-machine.ts";
 import { temporaryFolder } from "./local-cluster.ts";
 
-/** As in ask-unit.test.ts, with iproute2. */
-const root = process.env["DEBIAN_ROOT"] ?? "";
-const packages = process.env["DEBIAN_PACKAGES"];
-const missing =
-  process.geteuid?.() !== 0
-    ? "needs root"
-    : existsSync(join(root, "usr/bin/node"))
-      ? null
-      : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv, dbus, nodejs and iproute2";
+const { isSkipped, title } = needingDebian("a diagnosis", "node");
 
 interface Fault {
   fault: string;
@@ -195,16 +193,16 @@ async function serve(folder: string): Promise<ChildProcess> {
   return child;
 }
 
-describe.skipIf(missing !== null)(`a diagnosis${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(isSkipped)(title, () => {
   let folder: ReturnType<typeof temporaryFolder>;
   let machine: DebianMachine;
   let servers: ChildProcess | undefined;
   beforeAll(async () => {
     folder = temporaryFolder();
     servers = await serve(folder.path);
-    const built = packages ?? join(folder.path, "packages");
-    if (packages === undefined) await buildPackages(built, "all");
-    machine = await bootDebian(root, "diagnosed");
+    const built = DEBIAN_PACKAGES ?? join(folder.path, "packages");
+    if (DEBIAN_PACKAGES === undefined) await buildPackages(built, "all");
+    machine = await bootDebian(DEBIAN_ROOT, "diagnosed");
     sh("cat > /tmp/shim.deb", readFileSync(join(built, DEB)));
     sh("dpkg -i /tmp/shim.deb && echo 127.0.0.1 localhost > /etc/hosts");
     sh("echo NODE_SHIM_FLAGS=--questions=safe > /etc/rollcall/node-shim.env && node-shim install-service");

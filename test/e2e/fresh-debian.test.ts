@@ -8,26 +8,17 @@ import { CoreV1Api } from "@kubernetes/client-node";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { mintToken } from "../../infra/local/admin.ts";
 import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
-import { bootDebian, type DebianMachine } from "./debian-machine.ts";
+import {
+  bootDebian,
+  DEBIAN_PACKAGES,
+  DEBIAN_ROOT,
+  type DebianMachine,
+  needingDebian,
+} from "./debian-machine.ts";
 import { adminOf, eventually, type Start, startLocal, temporaryFolder } from "./local-cluster.ts";
 
-/**
- * The folder made by debootstrap --variant=minbase --include=systemd,systemd-sysv,dbus trixie FOLDER, with nodejs
- * or without.
- */
-const root = process.env["DEBIAN_ROOT"] ?? "";
-const missing =
-  process.geteuid?.() !== 0
-    ? "needs root"
-    : existsSync(join(root, "usr/bin/systemctl"))
-      ? null
-      : "set DEBIAN_ROOT to a debootstrapped folder with systemd, systemd-sysv and dbus";
-const hasNode = existsSync(join(root, "usr/bin/node"));
-/**
- * The output folder of an earlier `npm run packages`. With it the test builds no packages; those with a Node.js
- * take minutes.
- */
-const packages = process.env["DEBIAN_PACKAGES"];
+const { isSkipped, title } = needingDebian("a fresh Debian", "systemctl");
+const hasNode = existsSync(join(DEBIAN_ROOT, "usr/bin/node"));
 
 interface Way {
   name: string;
@@ -66,14 +57,15 @@ const WAYS: readonly Way[] = hasNode
 
 const UNIT = "rollcall-node-shim.service";
 
-describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (skipped: ${missing})`}`, () => {
+describe.skipIf(isSkipped)(title, () => {
   let folder: ReturnType<typeof temporaryFolder>;
   let machine: DebianMachine;
   let cluster: Start;
   let url: string;
   beforeAll(async () => {
     folder = temporaryFolder();
-    if (packages === undefined) await buildPackages(join(folder.path, "packages"), hasNode ? "all" : "amd64");
+    if (DEBIAN_PACKAGES === undefined)
+      await buildPackages(join(folder.path, "packages"), hasNode ? "all" : "amd64");
     cluster = startLocal(["--state", join(folder.path, "cluster")]);
     [, url = ""] = await cluster.printed(/^Worker ready at (http:\S+)/m);
   });
@@ -111,10 +103,10 @@ describe.skipIf(missing !== null)(`a fresh Debian${missing === null ? "" : ` (sk
   test.each(WAYS)(
     "$name: installed → waiting; joined → a Ready Node; killed → back; purged → nothing",
     async (way) => {
-      machine = await bootDebian(root, way.hostname);
+      machine = await bootDebian(DEBIAN_ROOT, way.hostname);
       sh(
         "mkdir /tmp/packages && tar -x -C /tmp/packages",
-        execFileSync("tar", ["-c", "-C", packages ?? join(folder.path, "packages"), "."], {
+        execFileSync("tar", ["-c", "-C", DEBIAN_PACKAGES ?? join(folder.path, "packages"), "."], {
           maxBuffer: 2 ** 30,
         }),
       );
