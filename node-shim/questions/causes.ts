@@ -186,56 +186,41 @@ const load: FindCauses = async ({ root, signal }) => {
   const named = (rate: Rate | undefined) =>
     rate ? `${rate.name} (process ${rate.pid})` : "an unknown process";
   const findings: Finding[] = [];
+  const add = (level: Finding["level"], check: string, message: string, by: { by?: string } = {}) =>
+    void findings.push(found(level, check, message, ask("processes", { ...by, top: "5" }, "")));
   const waited = (kind: keyof typeof SHORT) =>
     Number(/^some avg10=[\d.]+ avg60=([\d.]+)/.exec(read(`/proc/pressure/${kind}`))?.[1] ?? 0);
   const busy = most("cpu");
   const uses = `${named(busy)} uses ${((busy?.cpu ?? 0) * 100).toFixed(0)} % of a CPU`;
   // One process with half of the machine is worth a look, also while nothing waits for it.
   if (waited("cpu") >= SHORT.cpu)
-    findings.push(
-      found(
-        "warn",
-        "cpu",
-        `tasks waited for a CPU for ${waited("cpu")} % of a minute: ${uses}`,
-        ask("processes", { top: "5" }, ""),
-      ),
-    );
-  else if ((busy?.cpu ?? 0) >= 0.9 * Math.max(1, cpus / 2))
-    findings.push(found("warn", "cpu", `${uses}, of ${cpus} CPUs`, ask("processes", { top: "5" }, "")));
-  const [availableBytes, totalBytes] = (["MemAvailable", "MemTotal"] as const).map(memoryBytes(root)) as [
-    number,
-    number,
-  ];
+    add("warn", "cpu", `tasks waited for a CPU for ${waited("cpu")} % of a minute: ${uses}`);
+  else if ((busy?.cpu ?? 0) >= 0.9 * Math.max(1, cpus / 2)) add("warn", "cpu", `${uses}, of ${cpus} CPUs`);
+  else if (all.reduce((sum, { cpu }) => sum + cpu, 0) >= 0.9 * cpus)
+    add("warn", "cpu", `all CPUs are in use: ${uses}`);
+  const [availableBytes = 0, totalBytes = 0] = ["MemAvailable", "MemTotal"].map(memoryBytes(root));
   const large = most("memoryBytes");
-  const isShort = totalBytes > 0 && availableBytes < LEAST_AVAILABLE * totalBytes;
   const holds = `${named(large)} uses ${bytesText(large?.memoryBytes ?? 0)}`;
-  if (isShort)
-    findings.push(
-      found(
-        "fail",
-        "memory",
-        `${bytesText(availableBytes)} of ${bytesText(totalBytes)} are available: ${holds}`,
-        ask("processes", { by: "memory", top: "5" }, ""),
-      ),
+  const byMemory = { by: "memory" };
+  if (totalBytes > 0 && availableBytes < LEAST_AVAILABLE * totalBytes)
+    add(
+      "fail",
+      "memory",
+      `${bytesText(availableBytes)} of ${bytesText(totalBytes)} are available: ${holds}`,
+      byMemory,
     );
   else if (waited("memory") >= SHORT.memory)
-    findings.push(
-      found(
-        "warn",
-        "memory",
-        `tasks waited for memory for ${waited("memory")} % of a minute: ${holds}`,
-        ask("processes", { by: "memory", top: "5" }, ""),
-      ),
+    add(
+      "warn",
+      "memory",
+      `tasks waited for memory for ${waited("memory")} % of a minute: ${holds}`,
+      byMemory,
     );
+  const writes = `${named(most("diskBytes"))} reads and writes the most`;
   if (waited("io") >= SHORT.io)
-    findings.push(
-      found(
-        "warn",
-        "disk",
-        `tasks waited for a disk for ${waited("io")} % of a minute: ${named(most("diskBytes"))} reads and writes the most`,
-        ask("processes", { by: "disk", top: "5" }, ""),
-      ),
-    );
+    add("warn", "disk", `tasks waited for a disk for ${waited("io")} % of a minute: ${writes}`, {
+      by: "disk",
+    });
   return findings;
 };
 
