@@ -2,7 +2,7 @@
 // process. What its remedy writes as `ask NAME …` is the question whose answer shows more.
 import { questionSchema } from "../../shared/protocol/question.ts";
 import { valueOr } from "../../shared/result.ts";
-import { after } from "../base/clock.ts";
+import { abortAfter } from "../base/clock.ts";
 import { listKernelFolder, readKernelFile } from "../base/reading.ts";
 import type { Mount } from "../base/served-paths.ts";
 import type { Finding } from "../doctor/finding.ts";
@@ -67,7 +67,7 @@ function atMost(findings: readonly Finding[], todo: string): Finding[] {
 const SIZES_MS = 4200;
 
 /** Asks each disk once: it may be mounted at several points, and a container's overlay is a part of one. */
-async function sizesInTime(mounts: readonly Mount[], asking: Asking): Promise<FileSystem[]> {
+function sizesInTime(mounts: readonly Mount[], asking: Asking): Promise<FileSystem[]> {
   const ofContainers = (mount: Mount) => mount.type === "overlay" && mount.point !== "/";
   const once = new Map(
     mounts
@@ -75,14 +75,8 @@ async function sizesInTime(mounts: readonly Mount[], asking: Asking): Promise<Fi
       .toReversed()
       .map((mount) => [mount.source.startsWith("/dev/") ? mount.source : mount.point, mount]),
   );
-  const stop = new AbortController();
-  const cancel = after(SIZES_MS, () => stop.abort());
-  try {
-    const signal = AbortSignal.any([asking.signal, stop.signal]);
-    return await fileSystems([...once.values()].toReversed(), { ...asking, signal });
-  } finally {
-    cancel();
-  }
+  const signal = AbortSignal.any([asking.signal, abortAfter(SIZES_MS)]);
+  return fileSystems([...once.values()].toReversed(), { ...asking, signal });
 }
 
 function readOnly(mounts: readonly Mount[], { root }: Asking): Finding[] {
@@ -97,7 +91,7 @@ function readOnly(mounts: readonly Mount[], { root }: Asking): Finding[] {
         "fail",
         "disk",
         `${point} (${source}) is read-only${writable.has(point) ? ", though /etc/fstab mounts it for writing" : ""}`,
-        ask("logs", { kernel: "yes", grep: "rror", lines: "20" }, "ask disks"),
+        "ask logs kernel=yes grep=rror lines=20", // "Error" and "error": grep is a part of a line
       ),
     );
 }
@@ -163,10 +157,9 @@ const units: FindCauses = async (asking) => {
 
 const runtime: FindCauses = async (asking) => {
   const fault = await runtimeFault(asking);
-  const seeUnit = ask("units", {}, "");
   return fault === null
     ? []
-    : [found("fail", "runtime", `the container runtime does not answer: ${fault}`, seeUnit)];
+    : [found("fail", "runtime", `the container runtime does not answer: ${fault}`, "ask units")];
 };
 
 const way: FindCauses = async ({ checkWorker }) =>
@@ -186,8 +179,8 @@ const load: FindCauses = async ({ root, signal }) => {
   const named = (rate: Rate | undefined) =>
     rate ? `${rate.name} (process ${rate.pid})` : "an unknown process";
   const findings: Finding[] = [];
-  const add = (level: Finding["level"], check: string, message: string, by: { by?: string } = {}) =>
-    void findings.push(found(level, check, message, ask("processes", { ...by, top: "5" }, "")));
+  const add = (level: Finding["level"], check: string, message: string, by = "") =>
+    void findings.push(found(level, check, message, `ask processes ${by}top=5`));
   const waited = (kind: keyof typeof SHORT) =>
     Number(/^some avg10=[\d.]+ avg60=([\d.]+)/.exec(read(`/proc/pressure/${kind}`))?.[1] ?? 0);
   const busy = most("cpu");
@@ -201,7 +194,7 @@ const load: FindCauses = async ({ root, signal }) => {
   const [availableBytes = 0, totalBytes = 0] = ["MemAvailable", "MemTotal"].map(memoryBytes(root));
   const large = most("memoryBytes");
   const holds = `${named(large)} uses ${bytesText(large?.memoryBytes ?? 0)}`;
-  const byMemory = { by: "memory" };
+  const byMemory = "by=memory ";
   if (totalBytes > 0 && availableBytes < LEAST_AVAILABLE * totalBytes)
     add(
       "fail",
@@ -218,9 +211,7 @@ const load: FindCauses = async ({ root, signal }) => {
     );
   const writes = `${named(most("diskBytes"))} reads and writes the most`;
   if (waited("io") >= SHORT.io)
-    add("warn", "disk", `tasks waited for a disk for ${waited("io")} % of a minute: ${writes}`, {
-      by: "disk",
-    });
+    add("warn", "disk", `tasks waited for a disk for ${waited("io")} % of a minute: ${writes}`, "by=disk ");
   return findings;
 };
 
@@ -315,8 +306,9 @@ const kernel: FindCauses = async (asking) => {
     message: `${finding.message}: ${count === 1 ? "" : `${count} times in the last hour, last `}at ${last}`,
   }));
   const flood = `the kernel has logged ${LINES} lines since ${timeOf(oldest)}: older ones were not read`;
-  const seeLog = ask("logs", { kernel: "yes", lines: "20" }, "ask boots");
-  return lines < LINES ? findings : [...findings, found("warn", "kernel", flood, seeLog)];
+  return lines < LINES
+    ? findings
+    : [...findings, found("warn", "kernel", flood, "ask logs kernel=yes lines=20")];
 };
 
 /** Returns the kills for lack of memory that the kernel has counted, where its log is not readable. */
@@ -337,22 +329,21 @@ const links: FindCauses = async ({ root }) => {
   const routed = new Set(
     [...read("/proc/net/route").matchAll(/^(\S+)\t00000000\t/gm)].map(([, name = ""]) => name),
   );
-  return names
-    .flatMap((name): Finding[] => {
-      const of = (file: string) => read(`/sys/class/net/${name}/${file}`);
-      // Interfaces of containers come and go.
-      if (!routed.has(name) && !listKernelFolder(root, `/sys/class/net/${name}/device`).ok) return [];
-      const isUp = (Number(of("flags")) & 1) === 1;
-      const losses = Number(of("carrier_down_count"));
-      if (isUp && of("carrier") === "0")
-        return [found("warn", "link", `${name} has no carrier: check its cable or radio`, "ask network")];
-      if (routed.has(name) && !isUp)
-        return [found("fail", "link", `${name} has the default route, and is down`, "ask network")];
-      return losses >= LOSSES
-        ? [found("warn", "link", `${name} lost its carrier ${losses} times since the boot`, "ask network")]
-        : [];
-    })
-    .slice(0, MOST);
+  const findings = names.flatMap((name): Finding[] => {
+    const of = (file: string) => read(`/sys/class/net/${name}/${file}`);
+    // Interfaces of containers come and go.
+    if (!routed.has(name) && !listKernelFolder(root, `/sys/class/net/${name}/device`).ok) return [];
+    const isUp = (Number(of("flags")) & 1) === 1;
+    const losses = Number(of("carrier_down_count"));
+    if (isUp && of("carrier") === "0")
+      return [found("warn", "link", `${name} has no carrier: check its cable or radio`, "ask network")];
+    if (routed.has(name) && !isUp)
+      return [found("fail", "link", `${name} has the default route, and is down`, "ask network")];
+    return losses >= LOSSES
+      ? [found("warn", "link", `${name} lost its carrier ${losses} times since the boot`, "ask network")]
+      : [];
+  });
+  return atMost(findings, "ask network");
 };
 
 /** Degrees below the temperature at which a machine switches itself off. */

@@ -1,6 +1,6 @@
 // Answers "what is wrong?": runs all checks of causes.ts together, and yields the faults that they find, the worst first.
 import type { ParametersOf } from "../../shared/protocol/question.ts";
-import { after } from "../base/clock.ts";
+import { abortAfter } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { type Finding, findingsLines } from "../doctor/finding.ts";
 import { CAUSES, type FindCauses } from "./causes.ts";
@@ -29,23 +29,15 @@ export const diagnosis: Source<ParametersOf<"diagnosis">> = async function* (_, 
 
 /** Returns what the check found, or why it found nothing out in time. */
 async function inTime(find: FindCauses, asking: Asking): Promise<Finding[] | string> {
-  const stop = new AbortController();
-  const giveUp = () => stop.abort();
-  const cancel = after(CHECK_MS, giveUp);
-  asking.signal.addEventListener("abort", giveUp);
-  if (asking.signal.aborted) giveUp();
+  const signal = AbortSignal.any([asking.signal, abortAfter(CHECK_MS)]);
   const late = new Promise<string>((resolve) => {
-    const text = `no answer within ${CHECK_MS / 1000} s`;
-    if (stop.signal.aborted) resolve(text);
-    stop.signal.addEventListener("abort", () => resolve(text));
+    const giveUp = () => resolve(`no answer within ${CHECK_MS / 1000} s`);
+    signal.addEventListener("abort", giveUp);
+    if (signal.aborted) giveUp();
   });
   try {
-    return await Promise.race([find({ ...asking, signal: stop.signal }), late]);
+    return await Promise.race([find({ ...asking, signal }), late]);
   } catch (error) {
     return faultOf(error);
-  } finally {
-    cancel();
-    asking.signal.removeEventListener("abort", giveUp);
-    giveUp();
   }
 }

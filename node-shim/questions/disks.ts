@@ -1,7 +1,7 @@
 // Answers questions about disks: file systems with their usage, block devices with their health, large folders.
 import type { ParametersOf } from "../../shared/protocol/question.ts";
 import { valueOr } from "../../shared/result.ts";
-import { after } from "../base/clock.ts";
+import { abortAfter } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { listKernelFolder, readKernelFile } from "../base/reading.ts";
 import { type Mount, mounts } from "../base/served-paths.ts";
@@ -94,21 +94,14 @@ function mountRow({ mount, size }: FileSystem): string[] | null {
  * system that hangs would keep one of libuv's four threads.
  */
 async function sizeOf(point: string, { run, signal }: Asking): Promise<number[] | string> {
-  const stop = new AbortController();
-  const giveUp = () => stop.abort();
-  const cancel = after(GIVE_UP_MS, giveUp);
-  signal.addEventListener("abort", giveUp);
-  if (signal.aborted) giveUp();
   try {
     // A format that GNU's stat and busybox's have.
     const args = ["-f", "-c", "%S %b %f %a %c %d", "--", point];
-    for await (const line of run("stat", args, { signal: stop.signal })) return line.split(" ").map(Number);
+    const inTime = AbortSignal.any([signal, abortAfter(GIVE_UP_MS)]);
+    for await (const line of run("stat", args, { signal: inTime })) return line.split(" ").map(Number);
     return signal.aborted ? NOT_ASKED : `has not answered within ${GIVE_UP_MS / 1000} s`;
   } catch (error) {
     return faultOf(error);
-  } finally {
-    cancel();
-    signal.removeEventListener("abort", giveUp);
   }
 }
 
