@@ -22,8 +22,8 @@ import type {
   PendingMachine,
 } from "../../shared/protocol/operator-answers.ts";
 import { clusterObject, fleetIndex, registry, removeSilentNodesDays } from "../env.ts";
-import { endFeeds, matchingRows } from "./operator-access.ts";
-import { entryList, pagedList, type PageOfEntries, rowList } from "./lists.ts";
+import { endFeeds, matchingRows, namesWithin } from "./operator-access.ts";
+import { entryList, pagedList, type PageOfEntries, rowList, ROWS_AT_ONCE } from "./lists.ts";
 import type { RowsPage } from "../storage/query.ts";
 import { serve } from "./route.ts";
 import { type App, done, refuse } from "./responses.ts";
@@ -114,15 +114,17 @@ serve(administrationRoutes, "DELETE /v1/tokens/{id}", async (c) => {
   return done(c, revoked.ok);
 });
 
-serve(administrationRoutes, "GET /v1/pending", (c, { query }) => {
+serve(administrationRoutes, "GET /v1/pending", async (c, { query }) => {
   const keyOf = ({ askedAt, token, name }: PendingMachine) => `${Date.parse(askedAt)}.${token}.${name}`;
+  const names = await namesWithin(c);
   const read = async ({ after, limit }: RowsPage): Promise<PendingMachine[]> => {
+    if (!names) return registry(c.env).listPending({ after, limit });
     const rows: PendingMachine[] = [];
-    // A page of the registry may have rows that the operator's selector does not match.
+    // The registry's rows are of all machines, so that the length of the answer does not bound how many are read.
     for (let from = after; ;) {
-      const found = await registry(c.env).listPending({ after: from, limit });
-      rows.push(...(await matchingRows(c, found)));
-      const last = found.length === limit && rows.length < limit ? found.at(-1) : undefined;
+      const found = await registry(c.env).listPending({ after: from, limit: ROWS_AT_ONCE });
+      rows.push(...found.filter(({ name }) => names.has(name)));
+      const last = found.length === ROWS_AT_ONCE && rows.length < limit ? found.at(-1) : undefined;
       if (!last) return rows.slice(0, limit);
       from = keyOf(last);
     }

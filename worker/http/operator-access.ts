@@ -77,12 +77,16 @@ export async function refuseRole(
   return refuse("forbidden", { detail: `${operator.who} may ${mayNot}.` });
 }
 
+/** Returns the names of the machines that match the operator's selector; null if the operator has none. */
+export async function namesWithin(c: Context<App>): Promise<ReadonlySet<string> | null> {
+  const { selector } = c.var.operator;
+  return selector ? new Set(await fleetIndex(c.env).matching(selector, null)) : null;
+}
+
 /** Returns the rows whose machines match the operator's selector; all rows if the operator has none. */
 export async function matchingRows<T extends { name: string }>(c: Context<App>, rows: T[]): Promise<T[]> {
-  const { selector } = c.var.operator;
-  if (!selector) return rows;
-  const names = new Set(await fleetIndex(c.env).matching(selector, null));
-  return rows.filter(({ name }) => names.has(name));
+  const names = await namesWithin(c);
+  return names ? rows.filter(({ name }) => names.has(name)) : rows;
 }
 
 const noteRefused = (c: Context<App>, who: string) =>
