@@ -11,6 +11,8 @@ import { Durations, type Measured } from "../metrics/metrics.ts";
 import { LazyAlarm } from "../storage/lazy-alarm.ts";
 import { migrate, StoredObject } from "../storage/migrations.ts";
 import { GatewayCounters } from "./counters.ts";
+import { inTime } from "../kube/deadline.ts";
+import { NOTIFY_WITHIN_MS } from "./endings.ts";
 import { Gateway } from "./gateway.ts";
 import { GATEWAY_MIGRATIONS } from "./members.ts";
 import { Lateness } from "./lateness.ts";
@@ -42,6 +44,20 @@ export async function moveMachine(
   const [, thumbprint = ""] = kid.split(".");
   const other = await registry(env).reassign({ name, thumbprint, from });
   if (other !== null && other !== from) await env.NODES.getByName(name).assignGateway(other);
+}
+
+/** Adds the end of an answer to its entry in the audit log. Never rejects: it logs errors. */
+export async function noteAnswer(
+  env: Environment,
+  name: string,
+  note: { entry: number; text: string },
+): Promise<void> {
+  try {
+    await inTime(NOTIFY_WITHIN_MS, async () => registry(env).noteQuestion(note), undefined, env.timer);
+  } catch (error) {
+    const message = "the end of an answer is not in the audit log";
+    logFailure({ node: name, message, error: String(error) });
+  }
 }
 
 /** All gateways of an isolate have one thread. */
@@ -91,12 +107,9 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
   }
 
   #ask({ name, asked, entry }: GatewayAsking): Response {
-    const got = this.#gateway.ask(name, asked, (answered) => {
-      const noted = registry(this.env).noteQuestion({ entry, text: answeredText(answered) });
-      this.ctx.waitUntil(
-        noted.catch((error) => logFailure({ node: name, message: NOT_NOTED, error: String(error) })),
-      );
-    });
+    const got = this.#gateway.ask(name, asked, (answered) =>
+      this.ctx.waitUntil(noteAnswer(this.env, name, { entry, text: answeredText(answered) })),
+    );
     return "reason" in got
       ? Response.json(got)
       : new Response(got, { headers: { "content-type": ANSWER_TYPE } });
@@ -158,8 +171,6 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     };
   }
 }
-
-const NOT_NOTED = "the end of an answer is not in the audit log" as const;
 
 /** Returns the text for the audit log: `1234 bytes, complete`. */
 function answeredText({ end, bytes }: Answered): string {

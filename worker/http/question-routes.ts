@@ -7,7 +7,7 @@ import { shownText } from "../../shared/protocol/printable.ts";
 import { questionSchema } from "../../shared/protocol/question.ts";
 import { after, currentMs } from "../clock.ts";
 import { gateway, registry } from "../env.ts";
-import type { GatewayAsking } from "../gateway/gateway-object.ts";
+import { type GatewayAsking, noteAnswer } from "../gateway/gateway-object.ts";
 import type { NotAsked } from "../gateway/questions.ts";
 import { inTime as resultInTime } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
@@ -83,21 +83,12 @@ async function send(c: Context<App>, asking: GatewayAsking): Promise<ReadableStr
   return why.reason === "no socket" ? withoutSocket : why;
 }
 
-async function refuseUnasked(
+function refuseUnasked(
   c: Context<App>,
   why: Unasked,
   { name, entry }: Pick<GatewayAsking, "name" | "entry">,
-): Promise<Response> {
-  const noted = inTime(async () => registry(c.env).noteQuestion({ entry, text: `not asked: ${why.reason}` }));
-  c.executionCtx.waitUntil(
-    noted.catch((error) =>
-      logFailure({
-        node: name,
-        message: "the end of an answer is not in the audit log",
-        error: String(error),
-      }),
-    ),
-  );
+): Response {
+  c.executionCtx.waitUntil(noteAnswer(c.env, name, { entry, text: `not asked: ${why.reason}` }));
   switch (why.reason) {
     case "silent": {
       const since = new Date(why.sinceMs).toISOString();
