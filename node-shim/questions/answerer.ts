@@ -54,7 +54,7 @@ export function machineAnswerer(
 const { atOnce, aMinute } = QUESTION_LIMITS;
 const BUSY: AnswerEnd = {
   reason: "refused",
-  fault: `this machine answers at most ${atOnce} questions at once and ${aMinute} a minute, whoever asks: ask again later`,
+  fault: `this machine answers at most ${atOnce} questions at once and ${aMinute} a minute, of all askers: ask again later`,
 };
 
 /** Makes the answerer of a machine. */

@@ -364,9 +364,9 @@ export const QUESTION_LIMITS = {
   chunkBytes: 64 * 1024,
   /** The most bytes of a question, as a process of the shim's asks another one. */
   askedBytes: 64 * 1024,
-  /** The most questions that a machine answers at the same time, whoever asks. One that hangs counts until it ends. */
+  /** The most questions of all askers that a machine answers at the same time. One that hangs counts until it ends. */
   atOnce: 2,
-  /** The most questions that a machine answers in a minute, whoever asks. */
+  /** The most questions of all askers that a machine answers in a minute. */
   aMinute: 30,
 } as const;
 

@@ -70,7 +70,7 @@ const FAULTS: readonly Fault[] = [
     todo: /→ ask folders path=\/srv\/a$/m,
   },
   {
-    fault: "a disk that the kernel or somebody made read-only",
+    fault: "a disk that has become read-only",
     make: "mkdir -p /srv/a && echo 'none /srv/a tmpfs defaults 0 0' >> /etc/fstab && mount /srv/a && mount -o remount,ro /srv/a",
     mend: "umount /srv/a; sed -i /srv/d /etc/fstab",
     cause: /^fail +disk +\/srv\/a \(none\) is read-only, though \/etc\/fstab mounts it for writing$/m,

@@ -11,7 +11,7 @@ const UNITS = { name: "units", parameters: {} };
 const going = new AbortController().signal;
 const ON = new Set(["units"] as const);
 const BUSY =
-  "this machine answers at most 2 questions at once and 30 a minute, whoever asks: ask again later";
+  "this machine answers at most 2 questions at once and 30 a minute, of all askers: ask again later";
 const turn = () => new Promise((resolve) => void setImmediate(resolve));
 
 const answererOf = (host: QuestionHost, nowMs: () => number) =>
