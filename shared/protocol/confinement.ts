@@ -27,6 +27,7 @@ export const CONFINEMENT: Readonly<Record<OperatorRoute, Confinement>> = {
   "GET /v1/nodes/{name}/history": "machine",
   "GET /v1/nodes/{name}/timeline": "machine",
   "GET /v1/nodes/{name}/clones": "machine",
+  "GET /v1/nodes/{name}/questions": "machine",
   "POST /v1/nodes/{name}/questions": "machine",
   "POST /v1/nodes/{name}/approve": "machine",
   "POST /v1/nodes/{name}/reject": "machine",

@@ -236,6 +236,10 @@ export type ClusterEvent = z.infer<typeof clusterEvent>;
 export const clusterHistorySchema = z.object({ entries: z.array(clusterEvent) });
 export type ClusterHistoryAnswer = z.infer<typeof clusterHistorySchema>;
 
+/** The body of a 200 answer to GET /v1/nodes/{name}/questions: the names of the questions that the machine answers now. */
+export const questionsSchema = z.object({ on: z.array(z.string()) });
+export type QuestionsAnswer = z.infer<typeof questionsSchema>;
+
 /** The body of a 200 answer to GET /v1/nodes/{name}/clones. */
 export const sendersSchema = z.object({
   /** The known duplicate senders; null if there are none. */

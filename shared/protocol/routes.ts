@@ -53,6 +53,8 @@ export interface RouteRules {
 const SIGNED = ["invalid-json", "key-revoked", "ticket-stale"] as const;
 /** The reasons to refuse a request to a route that checks a credential but does not require one. */
 const ANYBODY = ["forbidden", "invalid-query", "rate-limited", "not-configured", "internal"] as const;
+/** The reasons why a machine is not asked. */
+const UNASKED = ["not-found", "machine-silent", "no-socket", "question-off", "busy"] as const;
 
 export const ROUTES = {
   "GET /v1/machines": { who: "view", query: machinesQuerySchema },
@@ -93,12 +95,8 @@ export const ROUTES = {
     reasons: ["not-found"],
   },
   "GET /v1/nodes/{name}/clones": { who: "view", wakes: true, reasons: ["not-found"] },
-  "POST /v1/nodes/{name}/questions": {
-    who: "operator",
-    wakes: true,
-    body: askSchema,
-    reasons: ["not-found", "machine-silent", "no-socket", "question-off", "busy"],
-  },
+  "GET /v1/nodes/{name}/questions": { who: "operator", wakes: true, reasons: UNASKED },
+  "POST /v1/nodes/{name}/questions": { who: "operator", wakes: true, body: askSchema, reasons: UNASKED },
   "POST /v1/nodes/{name}/approve": {
     who: "admin",
     wakes: true,

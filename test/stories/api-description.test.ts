@@ -138,9 +138,11 @@ const PREPARED: Readonly<Record<string, () => Promise<Asking>>> = {
     vi.spyOn(GatewayObject.prototype, "fetch").mockImplementationOnce(async () => {
       return new Response('{"end":{"reason":"complete"}}\n', { headers: { "content-type": ANSWER_TYPE } });
     });
-    const where = { gateway: 1, silentSinceMs: null, mayBeAsked: true };
-    vi.spyOn(NodeObject.prototype, "whereToAsk").mockReturnValueOnce(where);
-    return {};
+    return withGateway();
+  },
+  listQuestions: () => {
+    vi.spyOn(GatewayObject.prototype, "questionsOf").mockReturnValueOnce(["disks"]);
+    return withGateway();
   },
   approveMachine: () => waiting("described-approved"),
   rejectMachine: () => waiting("described-rejected"),
@@ -170,6 +172,13 @@ async function noteImport(id: string, isDone: 0 | 1): Promise<void> {
 }
 
 /** Starts an action on many machines, and returns its ID for the path of a route. */
+/** Lets the machine have a gateway, as one with a socket. */
+async function withGateway(): Promise<Asking> {
+  const where = { gateway: 1, silentSinceMs: null, mayBeAsked: true };
+  vi.spyOn(NodeObject.prototype, "whereToAsk").mockReturnValueOnce(where);
+  return {};
+}
+
 async function begun(): Promise<Asking> {
   const asked = { action: "register", names: [NAME] };
   const { body } = await operator("POST", "/v1/bulk", { ...asked, dryRun: true });

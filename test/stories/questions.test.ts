@@ -159,6 +159,40 @@ describe("an operator asks", () => {
   });
 });
 
+describe("the list of the questions that a machine answers", () => {
+  const list = (name: string) =>
+    operator<{ on?: string[]; reason?: string }>("GET", `/v1/nodes/${name}/questions`);
+
+  it.each<[situation: string, name: string, made: () => Promise<unknown>, status: number, body: object]>([
+    ["some are on", "list-on", () => askable("list-on"), 200, { on: ["disks", "logs"] }],
+    ["none is named", "list-off", () => onSocket("list-off"), 200, { on: [] }],
+    ["over HTTP", "list-http", () => onHttp("list-http"), 409, { reason: "no-socket" }],
+    [
+      "forbidden by its join token",
+      "list-never",
+      () => enrolled("list-never", { mayBeAsked: false }),
+      409,
+      { reason: "question-off" },
+    ],
+    ["no machine", "list-nobody", async () => undefined, 404, { reason: "not-found" }],
+  ])("%s", async (_, name, made, status, body) => {
+    await made();
+    expect(await list(name)).toMatchObject({ status, body });
+  });
+
+  it("is no question: the audit log has no entry", async () => {
+    await askable("list-quiet");
+    await list("list-quiet");
+    expect(await auditOf("list-quiet")).toEqual([]);
+  });
+
+  it("is not for the role view", async () => {
+    await askable("list-view");
+    const headers = { authorization: `Bearer ${VIEW_SECRET}` };
+    expect((await send("/v1/nodes/list-view/questions", { headers })).status).toBe(403);
+  });
+});
+
 describe("is refused, and never reaches the machine", () => {
   it.each<[situation: string, body: object, secret: string, status: number, problem: object]>([
     ["by the role view", { name: "disks" }, VIEW_SECRET, 403, { reason: "forbidden" }],

@@ -156,6 +156,11 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
     return this.#gateway.dismiss(name, why);
   }
 
+  /** Returns the names of the questions that a machine answers; null if the machine has no socket. */
+  questionsOf(name: string): string[] | null {
+    return this.#gateway.questionsOf(name);
+  }
+
   /** Returns the usage of the machines that send it. */
   usage(): MachineUsage[] {
     return this.#gateway.usages.list();

@@ -63,6 +63,12 @@ export class Gateway {
     return this.#questions.ask(name, asked, over);
   }
 
+  /** Returns the names of the questions that a machine answers; null if the machine has no socket. */
+  questionsOf(name: string): string[] | null {
+    const socket = this.#in.held.accepted(name);
+    return socket ? [...socket.questions.on] : null;
+  }
+
   /** Returns the reason why a socket must not be opened; null if it may be opened. Then call `open` with the socket. */
   refusal(opened: Opener, ticket: string): GatewayRefusal | null {
     return this.#openings.refusal(opened, ticket);

@@ -140,7 +140,10 @@ serve(nodeRoutes, "DELETE /v1/nodes/{name}", async (c) => {
  * Returns the object of the machine with this name; null, without waking an object, if no machine has the name. The
  * registry has forgotten a machine that is being removed, but the fleet index shows it.
  */
-async function knownNode(env: Environment, name: string): Promise<DurableObjectStub<NodeObject> | null> {
+export async function knownNode(
+  env: Environment,
+  name: string,
+): Promise<DurableObjectStub<NodeObject> | null> {
   const isKnown = (await registry(env).knows(name)) || (await fleetIndex(env).summary(name)) !== null;
   return isKnown ? env.NODES.getByName(name) : null;
 }

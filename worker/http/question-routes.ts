@@ -4,6 +4,7 @@ import { Hono } from "hono/tiny";
 import { ANSWER_TYPE, answerLine, answerSeconds, type AskBody } from "../../shared/protocol/asking.ts";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
+import type { QuestionsAnswer } from "../../shared/protocol/operator-answers.ts";
 import { questionSchema } from "../../shared/protocol/question.ts";
 import { after, currentMs } from "../clock.ts";
 import { gateway, registry } from "../env.ts";
@@ -11,6 +12,7 @@ import { type GatewayAsking, noteAnswer } from "../gateway/gateway-object.ts";
 import type { NotAsked } from "../gateway/questions.ts";
 import { inTime as resultInTime } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
+import { knownNode } from "./node-routes.ts";
 import { isStillValid } from "./operator-access.ts";
 import { type App, invalidBody, refuse, refuseForNow } from "./responses.ts";
 import { serve } from "./route.ts";
@@ -38,7 +40,19 @@ serve(questionRoutes, "POST /v1/nodes/{name}/questions", async (c, { body }) => 
   const asked = { question, asker: who, ...(proof !== undefined && { proof }) };
   const got = await send(c, { name, asked, entry: noted.value });
   if (got instanceof ReadableStream) return answer(c, question.name, got);
-  return refuseUnasked(c, got, { name, entry: noted.value });
+  const note = { entry: noted.value, text: `not asked: ${got.reason}` };
+  c.executionCtx.waitUntil(noteAnswer(c.env, name, note));
+  return refuseUnasked(got);
+});
+
+serve(questionRoutes, "GET /v1/nodes/{name}/questions", async (c) => {
+  const name = c.req.param("name");
+  if (!(await knownNode(c.env, name))) return refuse("not-found");
+  const where = await whereToAsk(c, name);
+  if ("unasked" in where) return refuseUnasked(where.unasked);
+  const on = await atGateway(name, () => gateway(c.env, where.gateway).questionsOf(name));
+  if (on === undefined) return refuse("busy", { retryAfterSeconds: 10 });
+  return on ? c.json({ on } satisfies QuestionsAnswer) : refuseUnasked(where.withoutSocket);
 });
 
 const { ofMachineAMinute, ofOperatorAtOnce, ofOperatorAMinute } = ASKING_LIMITS;
@@ -55,40 +69,47 @@ function auditText({ name, parameters }: Pick<AskBody, "name" | "parameters">): 
 
 type Unasked = NotAsked | { reason: "silent"; sinceMs: number } | { reason: "forbidden by its token" };
 
-/** Sends a question to the gateway of the machine. Returns the lines of the answer, or why the machine is not asked. */
-async function send(c: Context<App>, asking: GatewayAsking): Promise<ReadableStream<Uint8Array> | Unasked> {
-  const { name } = asking;
+type Where = { unasked: Unasked } | { gateway: number; withoutSocket: Unasked };
+
+/** Returns the gateway of the machine, or why the machine is not asked. */
+async function whereToAsk(c: Context<App>, name: string): Promise<Where> {
   const {
     gateway: number,
     silentSinceMs,
     mayBeAsked,
   } = await inTime(() => c.env.NODES.getByName(name).whereToAsk());
-  if (!mayBeAsked) return { reason: "forbidden by its token" };
+  if (!mayBeAsked) return { unasked: { reason: "forbidden by its token" } };
   const withoutSocket: Unasked =
     silentSinceMs === null ? { reason: "no socket" } : { reason: "silent", sinceMs: silentSinceMs };
-  if (number === null) return withoutSocket;
-  const init = { method: "POST", body: JSON.stringify(asking) };
-  let response: Response;
-  try {
-    response = await inTime((signal) =>
-      gateway(c.env, number).fetch("https://gateway/", { ...init, signal }),
-    );
-  } catch (error) {
-    // A gateway of an earlier version answers no question; a gateway may also have ended during a deploy.
-    logFailure({ node: name, message: "a question was not sent", error: String(error) });
-    return { reason: "busy" };
-  }
-  if (response.headers.get("content-type") === ANSWER_TYPE && response.body) return response.body;
-  const why = await response.json<NotAsked>();
-  return why.reason === "no socket" ? withoutSocket : why;
+  return number === null ? { unasked: withoutSocket } : { gateway: number, withoutSocket };
 }
 
-function refuseUnasked(
-  c: Context<App>,
-  why: Unasked,
-  { name, entry }: Pick<GatewayAsking, "name" | "entry">,
-): Response {
-  c.executionCtx.waitUntil(noteAnswer(c.env, name, { entry, text: `not asked: ${why.reason}` }));
+/** Sends a question to the gateway of the machine. Returns the lines of the answer, or why the machine is not asked. */
+async function send(c: Context<App>, asking: GatewayAsking): Promise<ReadableStream<Uint8Array> | Unasked> {
+  const { name } = asking;
+  const where = await whereToAsk(c, name);
+  if ("unasked" in where) return where.unasked;
+  const init = { method: "POST", body: JSON.stringify(asking) };
+  const response = await atGateway(name, (signal) =>
+    gateway(c.env, where.gateway).fetch("https://gateway/", { ...init, signal }),
+  );
+  if (!response) return { reason: "busy" };
+  if (response.headers.get("content-type") === ANSWER_TYPE && response.body) return response.body;
+  const why = await response.json<NotAsked>();
+  return why.reason === "no socket" ? where.withoutSocket : why;
+}
+
+/** Returns the answer of the machine's gateway; undefined if it fails: one of an earlier version, or during a deploy. */
+async function atGateway<T>(name: string, ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
+  try {
+    return await inTime(ask);
+  } catch (error) {
+    logFailure({ node: name, message: "a question was not sent", error: String(error) });
+    return undefined;
+  }
+}
+
+function refuseUnasked(why: Unasked): Response {
   switch (why.reason) {
     case "silent": {
       const since = new Date(why.sinceMs).toISOString();

@@ -12,6 +12,7 @@ import { ANSWER_TYPE } from "../../../shared/protocol/asking.ts";
 import {
   historySchema,
   pendingSchema,
+  questionsSchema,
   sendersSchema,
   wholeNodeSchema,
 } from "../../../shared/protocol/operator-answers.ts";
@@ -71,6 +72,12 @@ export const MACHINES_DESCRIPTIONS = {
       id: "getNodeSenders",
       what: "List the senders of recent reports with a machine's key, newest first",
       answers: { 200: json("The senders.", { sendersSchema }) },
+    },
+    "GET /v1/nodes/{name}/questions": {
+      id: "listQuestions",
+      what: "List the questions that a machine answers now",
+      more: "The list is empty if its owner has turned none on, if its shim is too old, and shortly after its socket opened.",
+      answers: { 200: json("The names of the questions.", { questionsSchema }) },
     },
     "POST /v1/nodes/{name}/questions": {
       id: "askMachine",
