@@ -22,6 +22,7 @@ import { namingOrigin } from "./origin.ts";
 import type { Pace } from "./pace.ts";
 import type { EnrolledMachine } from "./requests.ts";
 import { sha256Base64url, signReport } from "./sign.ts";
+import { withoutUnknown } from "./unknown-facts.ts";
 
 export interface Reporting extends EnrolledMachine {
   /** The ticket of the enrolment's answer. Absent if this process has not enrolled. */
@@ -142,7 +143,7 @@ export function reporter(reporting: Reporting): (facts: Facts, vitals: Vitals) =
     }
   }
 
-  return withinProxy(reportOf, {
+  return withinProxy(withoutUnknown(reportOf, reporting.nowMs ?? monotonicMs), {
     smaller,
     sentBytes: () => sentBytes,
     hasKnownFacts: () => knownDigest !== "",

@@ -7,6 +7,7 @@ import { sendingUsage } from "../../../node-shim/loop/usage.ts";
 import { Link, type TransportInUse } from "../../../node-shim/worker-link/link.ts";
 import type { Transport } from "../../../node-shim/worker-link/exchange.ts";
 import { DIRECTLY } from "../../../node-shim/worker-link/outbound.ts";
+import type { QuestionAnswering } from "../../../node-shim/worker-link/questions.ts";
 import { gatewayPace } from "../../../node-shim/worker-link/pace.ts";
 import { reporter } from "../../../node-shim/worker-link/reporter.ts";
 import type { EnrolledMachine } from "../../../node-shim/worker-link/requests.ts";
@@ -26,6 +27,8 @@ export interface ShimWish {
   /** Milliseconds until a socket's upgrade or an answer on it counts as failed. Absent: nine seconds. */
   deadlineMs?: number;
   clock?: Clock;
+  /** How the machine answers questions. Absent: all are off. */
+  answering?: QuestionAnswering;
   /** Called when the shim's reports have changed to another transport. */
   changed?: (transport: TransportInUse) => void;
   /** Called when the Worker requests a report, or when a socket has opened. */
@@ -53,6 +56,7 @@ export function runShim(wish: ShimWish): RunningShim {
     clock,
     choice: "auto",
     random: Math.random,
+    ...(wish.answering && { answering: wish.answering }),
     ...(http.until && { until: http.until }),
     log: () => undefined,
     dropHttp: http.close,

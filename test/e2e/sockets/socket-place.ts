@@ -22,7 +22,7 @@ import { type RunningShim, runShim, type ShimWish } from "./running-shim.ts";
 
 export interface MachineWish extends Pick<
   ShimWish,
-  "deadlineMs" | "changed" | "asked" | "reported" | "clock"
+  "deadlineMs" | "changed" | "asked" | "reported" | "clock" | "answering"
 > {
   /** The number in the machine's name, which is `sim-INDEX`. */
   index: number;
@@ -34,6 +34,8 @@ export interface MachineWish extends Pick<
   leaseSeconds?: number;
   /** The origin that the machine connects to. Absent: the Worker itself. */
   origin?: string;
+  /** Facts in addition to the simulated ones. */
+  facts?: Partial<Facts>;
 }
 
 /** An enrolled machine. A test can run several shims with this identity. */
@@ -210,7 +212,7 @@ function factsOf(wish: MachineWish): Facts {
     nodeStatusReportFrequencyMs: statusMs,
     nodeLeaseDurationSeconds: leaseSeconds,
   };
-  return { ...facts, settings };
+  return { ...facts, ...wish.facts, settings };
 }
 
 function untilRenewed(admin: KubeConfig, names: readonly string[], sinceMs: number): Promise<number> {

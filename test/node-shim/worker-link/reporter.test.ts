@@ -175,6 +175,71 @@ describe("tickets and facts: the posted requests of a sequence of reports", () =
   });
 });
 
+describe("a Worker of an earlier version, which names one field that it does not know", () => {
+  const NEWER = {
+    ...FACTS,
+    runningInUserNamespace: false,
+    runtimeHandlers: [
+      { name: "a", later: 1 },
+      { name: "b", later: 2 },
+    ],
+  } as unknown as Facts;
+  const unknown = (path: string, message = "unknown field") =>
+    json(200, {
+      phase: "facts refused",
+      ready: false,
+      ticket: "t",
+      reportInMs: 9600,
+      factsRefused: { path, message },
+    });
+  const HANDLERS = [{ name: "a" }, { name: "b" }];
+  const bare = { ...FACTS, runtimeHandlers: HANDLERS };
+
+  it.each<[situation: string, answers: Scripted[], sent: unknown[]]>([
+    [
+      "the facts follow at once without it, and with their own digest",
+      [unknown("/facts/runningInUserNamespace"), ok("b")],
+      [NEWER, { ...NEWER, runningInUserNamespace: undefined }],
+    ],
+    [
+      "a field in a list → left out of each entry",
+      [unknown("/facts/runtimeHandlers/0/later"), unknown("/facts/runningInUserNamespace"), ok("c")],
+      [NEWER, { ...NEWER, runtimeHandlers: HANDLERS }, bare],
+    ],
+    ["the same field again → not repeated", [unknown("/facts/x"), unknown("/facts/x")], [NEWER, NEWER]],
+    ["a field that is there no more", [unknown("/facts/__proto__/x"), ok("b")], [NEWER, NEWER]],
+    ["another fault of the facts → not repeated", [unknown("/facts/x", "invalid")], [NEWER]],
+    ["a path elsewhere → not repeated", [unknown("/vitals/x")], [NEWER]],
+  ])("%s", async (_, answers, sent) => {
+    const { report, requests } = scripted(...answers);
+    expect((await report(NEWER, VITALS)).ok).toBe(true);
+    const expected = sent.map((facts) => JSON.parse(JSON.stringify(facts)) as unknown);
+    const digested = expected.map((facts) => sha256Base64url(canonicalJson(facts)));
+    const bodies = requests.map(bodyOf);
+    // Facts with a known digest are not sent again.
+    expect(bodies.map(({ factsDigest }) => factsDigest)).toEqual(digested);
+    expect(bodies.map(({ facts }, at) => facts ?? expected[at])).toEqual(expected);
+  });
+
+  it("more than two such fields → two repetitions at once, the next one with the next report", async () => {
+    const [one, two, three] = ["a", "b", "c"].map((name) => unknown(`/facts/${name}`));
+    const { report, requests } = scripted(one!, two!, three!, ok("d"));
+    const facts = { ...FACTS, a: 1, b: 2, c: 3 } as unknown as Facts;
+    await report(facts, VITALS);
+    expect(requests).toHaveLength(3);
+    await report(facts, VITALS);
+    expect(bodyOf(requests[3]!).facts).toEqual(FACTS);
+  });
+
+  it("after six hours the field is sent again: the Worker may be a later one", async () => {
+    const { report, requests, clock } = scripted(unknown("/facts/runningInUserNamespace"), ok("b"), ok("c"));
+    await report(NEWER, VITALS);
+    clock.nowMs += 6 * 3_600_000;
+    await report(NEWER, VITALS);
+    expect(bodyOf(requests.at(-1)!).facts).toEqual(NEWER);
+  });
+});
+
 describe("answers → outcomes", () => {
   const unusable = (what: string) => ({
     ok: false,
