@@ -144,6 +144,10 @@ export const LOG_LINES = {
 } as const satisfies Record<string, readonly [means: string, todo: string]>;
 
 export const WARNING_SOURCES = {
+  "pinned keys": [
+    "the file of `--questions-from` cannot be used, so that no operator may ask this machine",
+    "[give the file a key](questions.md#keys-of-operators), root as its owner, and the mode 644",
+  ],
   facts: [
     "the shim limits the named values, or omits the named groups, which the Worker would refuse",
     "correct the value at its source, which `node-shim facts` shows",

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Command } from "commander";
+import type { AskBody } from "../../shared/protocol/asking.ts";
 import {
   answerBytesOf,
   answerEndText,
@@ -11,6 +12,7 @@ import {
   type QuestionRow,
   QUESTIONS,
 } from "../../shared/protocol/questions.ts";
+import { pinnedKeys } from "../machine/pinned-keys.ts";
 import { type MachineFlags, type MachineSettings, machineSettings } from "../machine/settings.ts";
 import { ASK_SOCKET } from "../service/unit.ts";
 import { machineFlags, withSet, workerFlags } from "./flags.ts";
@@ -20,7 +22,7 @@ interface AskFlags extends MachineFlags {
   state: string;
   url?: string;
   list?: true;
-  serve?: true;
+  serve?: string | true;
 }
 
 export function addAskCommand(program: Command): void {
@@ -30,13 +32,13 @@ export function addAskCommand(program: Command): void {
     .argument("[parameters...]", "NAME=VALUE")
     .option("--list", "list the questions: whether they are on, their bounds and parameters")
     .option(
-      "--serve",
-      "answer one question on the connection that is the standard input (rollcall-ask@.service)",
+      "--serve [instance]",
+      "answer one question on the connection that is the standard input (rollcall-ask@.service, whose %i is the instance)",
     )
     .addHelpText("after", ASK_HELP)
     .action(async (name: string | undefined, parameters: string[], flags: AskFlags, command: Command) => {
       const settings = machineSettings(withSet(flags));
-      if (flags.serve) await serve(settings, flags);
+      if (flags.serve !== undefined) await serve(settings, flags, String(flags.serve));
       else if (flags.list || name === undefined) process.stdout.write(listText(settings.questions));
       else {
         const isOwn = command.getOptionValueSource("questions") === "cli";
@@ -108,12 +110,23 @@ const answering = () =>
     import("../questions/host.ts"),
   ]);
 
-/** Answers the question of the connection that systemd has made the standard input. */
-async function serve(settings: MachineSettings, flags: AskFlags): Promise<void> {
-  const [{ acceptedQuestion }, { answer }, { serveQuestion }, { questionHost }] = await answering();
-  await serveQuestion(new Socket({ fd: 0, readable: true, writable: true }), async function* (asked, signal) {
-    const question = acceptedQuestion(asked, settings.questions);
+/**
+ * Answers the question of the connection that systemd has made the standard input. The shim is the part of a machine that
+ * speaks with the Worker, so that this process checks a proof too.
+ */
+async function serve(settings: MachineSettings, flags: AskFlags, instance: string): Promise<void> {
+  const [{ acceptedQuestion }, { answer }, { serveQuestion, isShim }, { questionHost }] = await answering();
+  const { name: machine, questions, questionsFrom } = settings;
+  const pins = questionsFrom !== null && isShim(instance) ? questionsFrom : null;
+  await serveQuestion(new Socket({ fd: 0, readable: true, writable: true }), async function* (line, signal) {
+    const { proof, ...asked } = (line ?? {}) as AskBody;
+    const question = acceptedQuestion(asked, questions);
     if (!question.ok) return { reason: "refused", fault: question.error };
+    if (pins !== null) {
+      const { signerOfProof } = await import("../questions/proofs.ts");
+      const signer = await signerOfProof(proof, { machine, question: asked }, pinnedKeys(pins));
+      if (!signer.ok) return { reason: "refused", fault: signer.error };
+    }
     return yield* answer(question.value, questionHost(settings, flags), signal);
   });
 }

@@ -9,6 +9,7 @@ import { API_VERSION, type Field, KIND } from "../config/schema.ts";
 import { FACT_GROUPS } from "../machine/fact-groups.ts";
 import { MACHINE_FLAGS, type MachineFlag } from "../machine/flag-table.ts";
 import { requireOwnReservations, thisMachine } from "../machine/machine.ts";
+import { pinnedKeysFault } from "../machine/pinned-keys.ts";
 import { previewNode } from "../machine/preview-node.ts";
 import {
   configurationNotes,
@@ -70,13 +71,15 @@ export async function preview(flags: MachineFlags): Promise<string> {
 /** Returns the active KubeletConfiguration as YAML, followed by comments that list all other settings of the shim. */
 export function printConfig(flags: MachineFlags, environment: NodeJS.ProcessEnv = process.env): string {
   const machine = machineSettings(flags);
-  const { active, sources, settings } = machine;
+  const { active, sources, settings, questionsFrom } = machine;
+  const unpinned = pinnedKeysFault(questionsFrom);
   const fields = Object.keys(active) as Field[];
   const others = [
     ...Object.values(MACHINE_FLAGS).flatMap((flag) => flagLine(flag, machine, flags)),
     ...proxyLines(environment),
     ...overriddenDefaults(settings),
     ...configurationNotes(machine),
+    ...(unpinned === null ? [] : [`pinned keys: ${unpinned}`]),
   ];
   return [
     stringify({ apiVersion: API_VERSION, kind: KIND }),

@@ -8,6 +8,7 @@ import { type AnswerEnd, answerEndText } from "../../shared/protocol/questions.t
 import { type Result, success } from "../../shared/result.ts";
 import { systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import { pinnedKeys } from "../machine/pinned-keys.ts";
 import type { MachineSettings } from "../machine/settings.ts";
 import type { Answerer, machineAnswerer } from "../questions/answerer.ts";
 import type { QuestionProofs } from "../questions/proofs.ts";
@@ -46,7 +47,7 @@ export function questionAnswering({ settings, flags, log, mayAsk, nowMs }: Asked
     answerer ??= import("../questions/answerer.ts").then(({ machineAnswerer }) =>
       machineAnswerer(settings, flags),
     );
-    return yield* (await answerer)(asked.question, signal);
+    return yield* (await answerer)(asked.question, signal, asked.proof);
   }
   return {
     on: settings.questions,
@@ -61,10 +62,10 @@ export function askerCheck({ name, questionsFrom }: AskerSettings, log: Log): As
   let proofs: Promise<QuestionProofs> | undefined;
   return async (asked) => {
     proofs ??= import("../questions/proofs.ts").then(
-      (loaded) =>
-        new loaded.QuestionProofs({
+      ({ QuestionProofs }) =>
+        new QuestionProofs({
           machine: name,
-          keys: () => loaded.pinnedKeys(questionsFrom),
+          keys: () => pinnedKeys(questionsFrom),
           nowMs: systemClock.nowMs,
         }),
     );

@@ -4,6 +4,7 @@ import { NOT_MEASURED } from "../../shared/setters/unmeasured.ts";
 import { wallMs } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { previewNode } from "../machine/preview-node.ts";
+import { PINNED_KEYS_TODO } from "../machine/pinned-keys.ts";
 import { type MachineFlags, nodeName } from "../machine/settings.ts";
 import type { Kind } from "../status/diagnoses.ts";
 import type { StatusFile } from "../status/status-file.ts";
@@ -139,6 +140,7 @@ const SOURCE =
 /** The remedies for warnings whose source is no file or program. */
 const TODO_OF_SOURCE: Readonly<Record<string, string>> = {
   configuration: "remove them, or keep them for a kubelet",
+  "pinned keys": PINNED_KEYS_TODO,
   facts: "correct the value at its source, which `node-shim facts` shows",
   report: "set nodeStatusMaxImages, or report fewer or shorter facts of drop-ins",
 };

@@ -23,6 +23,7 @@ import { machineExtras } from "./extras.ts";
 import { reportFitter } from "./fit.ts";
 import { FACT_GROUPS, type FactsOptions, gatherMachine, type Note } from "./fact-groups.ts";
 import { configurationNotes, type MachineFlags, type MachineSettings, machineSettings } from "./settings.ts";
+import { pinnedKeysFault } from "./pinned-keys.ts";
 import { systemSources } from "./system-sources.ts";
 import type { TransportChoice } from "./transport.ts";
 
@@ -60,7 +61,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
   const { name, configuration, active, sources, nodeIPs, rootDir, docker, settings } = own;
   // A reader of its own: a sensor that hangs delays no fact.
   const readDisk = diskReader("/");
-  for (const note of configurationNotes(own)) warn("configuration", note);
+  warnOfSettings(own, warn);
   const runtime = runtimeOnDemand(active, docker, warn);
   const once = warnOncePerSource(warn);
   const limits = attachLimits({
@@ -115,6 +116,12 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
       limits.close();
     },
   };
+}
+
+function warnOfSettings(own: MachineSettings, warn: Warn): void {
+  for (const note of configurationNotes(own)) warn("configuration", note);
+  const fault = pinnedKeysFault(own.questionsFrom);
+  if (fault !== null) warn("pinned keys", fault);
 }
 
 /** The least milliseconds between two changes of the memory's size: a balloon changes the size every few seconds. */

@@ -18,6 +18,7 @@ import type { questionHost } from "./host.ts";
 export type Answerer = (
   asked: unknown, // typically { name, parameters }, whose values are texts
   signal: AbortSignal, // aborted when the asker has gone
+  proof?: string, // that an operator may ask, for the unit
 ) => AsyncGenerator<Uint8Array, AnswerEnd>;
 
 /** Returns a question that is valid, and that this machine answers. The error is for the operator. */
@@ -71,7 +72,7 @@ export function answerer(
 ): Answerer {
   let running = 0;
   let bucket: TokenBucket | undefined;
-  return async function* (asked, signal) {
+  return async function* (asked, signal, proof) {
     const question = acceptedQuestion(asked, on);
     if (!question.ok) return { reason: "refused", fault: question.error };
     const rest = running < atOnce ? tryAccept(bucket, nowMs() * 1000, aMinute, aMinute / 60) : null;
@@ -80,6 +81,7 @@ export function answerer(
     running++;
     const settled = () => void running--;
     if (!existsSync(socketPath)) return yield* local(question.value, signal, settled);
-    return yield* askUnit(socketPath, asked, QUESTIONS[question.value.name].seconds, signal, settled);
+    const line = proof === undefined ? asked : { ...(asked as object), proof };
+    return yield* askUnit(socketPath, line, QUESTIONS[question.value.name].seconds, signal, settled);
   };
 }

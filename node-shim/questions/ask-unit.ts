@@ -1,13 +1,14 @@
 // Asks rollcall-ask.socket a question, and answers one as rollcall-ask@.service, in its sandbox. The asker writes a line of
 // JSON and keeps the connection open. The answer is messages with a length, as gRPC has them: the bytes of the answer, an
 // empty message, and how the answer ended.
+import { readFileSync } from "node:fs";
 import type { Duplex } from "node:stream";
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AnswerEnd } from "../../shared/protocol/questions.ts";
 import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { connectTrusted } from "../base/trusted-socket.ts";
-import { ASK_SERVICE_UNIT, ASK_SOCKET_UNIT } from "../service/unit.ts";
+import { ASK_SERVICE_UNIT, ASK_SOCKET_UNIT, UNIT_NAME } from "../service/unit.ts";
 import { deframer, frame } from "../wire/grpc/frames.ts";
 
 /** The wait for a message beyond the time of the question. */
@@ -63,6 +64,22 @@ async function* inTime(socket: Duplex, ms: number): AsyncGenerator<Buffer> {
     const next = await chunks.next().finally(cancel);
     if (next.done) return;
     yield next.value;
+  }
+}
+
+/**
+ * Reports whether the shim's service has connected, and not an administrator's command. The service can leave its cgroup
+ * neither for a question nor for another purpose. An unknown process counts as the shim.
+ */
+export function isShim(
+  instance: string, // of rollcall-ask@.service: its last numbers are the process and the user that have connected
+  cgroupsOf: (pid: string) => string = (pid) => readFileSync(`/proc/${pid}/cgroup`, "utf8"),
+): boolean {
+  const pid = /-(\d+)-\d+$/.exec(instance)?.[1];
+  try {
+    return pid === undefined || cgroupsOf(pid).includes(`/${UNIT_NAME}`);
+  } catch {
+    return true;
   }
 }
 

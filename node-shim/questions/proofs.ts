@@ -2,19 +2,16 @@
 // so that a proof is fresh by a challenge of this machine, and not by a time.
 import { base64url } from "jose";
 import { randomBytes } from "node:crypto";
-import { readFileSync } from "node:fs";
 import { shownText } from "../../shared/protocol/printable.ts";
 import { PROOF_LIMITS } from "../../shared/protocol/limits.ts";
 import {
   type OperatorKey,
-  parseOperatorKeys,
   parseQuestionProof,
   proofText,
   type ProvedQuestion,
+  type QuestionProof,
 } from "../../shared/protocol/question-proof.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
-import { faultOf } from "../base/fault.ts";
-import { withTrustedFile } from "../base/ownership.ts";
 
 /** Why a question is refused. `challenge`: the text over which a proof is missing. */
 export interface Unproved {
@@ -60,15 +57,10 @@ export class QuestionProofs {
       );
     const parsed = parseQuestionProof(proof);
     if (!parsed) return failure({ fault: "this is no proof of an operator's key" });
-    const { challenge, signature } = parsed;
-    if (!this.#use(challenge))
+    if (!this.#use(parsed.challenge))
       return this.#challenged("the proof's challenge is unknown to this machine, used, or too old");
-    const pinned = keys.value.find(({ key }) => key === parsed.key);
-    if (!pinned) return failure({ fault: "the owner of this machine has not pinned this key" });
-    const text = proofText({ machine: this.#in.machine, challenge, question });
-    if (!(await isSignedBy(pinned.key, signature, text)))
-      return failure({ fault: "the signature is not of this key, this machine and this question" });
-    return success(pinned);
+    const signer = await signerOf(parsed, { machine: this.#in.machine, question }, keys.value);
+    return signer.ok ? signer : failure({ fault: signer.error });
   }
 
   /** Refuses a question with a new challenge. Of too many challenges, the oldest ones end. */
@@ -93,19 +85,31 @@ export class QuestionProofs {
   }
 }
 
-/** Reads the pinned keys. Refuses a file that other users than root and the shim's own can change. */
-export function pinnedKeys(path: string): Result<OperatorKey[]> {
-  try {
-    const text = withTrustedFile(path, (descriptor, { size }) =>
-      size > PROOF_LIMITS.fileBytes ? null : readFileSync(descriptor, "utf8"),
-    );
-    if (!text.ok) return text;
-    if (text.value === null) return failure(`${path} has more than ${PROOF_LIMITS.fileBytes} bytes`);
-    const keys = parseOperatorKeys(text.value);
-    return keys.ok ? keys : failure(`${path}: ${keys.error}`);
-  } catch (error) {
-    return failure(`${path} cannot be read (${faultOf(error)})`);
-  }
+/**
+ * Returns the pinned key that has signed the question, whose challenge may be any. For the unit that answers: the challenges
+ * are in the shim's memory.
+ */
+export async function signerOfProof(
+  proof: unknown,
+  asked: Omit<ProvedQuestion, "challenge">,
+  keys: Result<OperatorKey[]>, // of pinnedKeys
+): Promise<Result<OperatorKey>> {
+  if (!keys.ok) return failure(shownText(`this machine's keys cannot be used: ${keys.error}`));
+  const parsed = typeof proof === "string" ? parseQuestionProof(proof) : null;
+  return parsed ? signerOf(parsed, asked, keys.value) : failure("the shim has passed on no proof");
+}
+
+async function signerOf(
+  { key, challenge, signature }: QuestionProof,
+  asked: Omit<ProvedQuestion, "challenge">,
+  keys: readonly OperatorKey[],
+): Promise<Result<OperatorKey>> {
+  const pinned = keys.find((each) => each.key === key);
+  if (!pinned) return failure("the owner of this machine has not pinned this key");
+  const isSigned = await isSignedBy(key, signature, proofText({ ...asked, challenge }));
+  return isSigned
+    ? success(pinned)
+    : failure("the signature is not of this key, this machine and this question");
 }
 
 /** Reports whether the signature is of this key and text. A key or signature of another form has signed nothing. */

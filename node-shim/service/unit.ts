@@ -45,7 +45,7 @@ export function unitText(template: string, { node, shim, flags, state }: Install
 export function askUnitText(template: string, { node, shim, state }: Omit<Installation, "flags">): string {
   const command = [node, shim, "ask", "--serve"].map(systemdWord).join(" ");
   const text = template
-    .replace(/^ExecStart=.*$/m, () => `ExecStart=${command}`)
+    .replace(/^ExecStart=.*$/m, () => `ExecStart=${command} %i`)
     .replace(`-${DEFAULT_STATE}/key.json`, () => systemdWord(`-${state}/key.json`));
   return `${MADE_BY}\n${text}`;
 }

@@ -3,6 +3,8 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { proofBy, publicLine } from "../../infra/operator/question-key.ts";
+import { makeMachineKey } from "../../node-shim/identity/identity.ts";
 import { ASK_SOCKET, ASK_SOCKET_UNIT, UNIT_NAME } from "../../node-shim/service/unit.ts";
 import { buildPackages, DEB } from "../process/infra/deb/build-packages.ts";
 import {
@@ -22,6 +24,7 @@ const CONNECT = `node -e '${[
   'socket.on("error", ({ code }) => console.log(code)).on("data", (data) => process.stdout.write(data))',
   'socket.write(require("fs").readFileSync(0))',
 ].join(";")}'`;
+const DISKS = { name: "disks", parameters: {} };
 const KEY = '{"d":"key of the machine"}';
 
 describe.skipIf(isSkipped)(title, () => {
@@ -115,6 +118,30 @@ describe.skipIf(isSkipped)(title, () => {
     const answer = sh(CONNECT, `${asked}\n`);
     expect(answer).toMatch(refused);
     expect(answer).not.toContain("key of the machine");
+  });
+
+  it("with pinned keys → an administrator's command needs no proof, and the unit answers the shim's service only with one", async () => {
+    const key = { key: await makeMachineKey(), comment: "alice" };
+    const asked = { machine: sh("hostname"), challenge: "A".repeat(22), question: DISKS };
+    sh("cat > /etc/rollcall/operator-keys", publicLine(key));
+    sh("sed -i 's#$# --questions-from=/etc/rollcall/operator-keys#' /etc/rollcall/node-shim.env");
+    expect(ask("disks").code).toBe(0);
+    // The shim's service runs a script before the shim. The unit reads the service's flags in ExecStart=.
+    sh("cat > /usr/local/bin/as-shim", `#!/bin/sh\n${CONNECT} < /etc/rollcall/asked\n`);
+    sh(`chmod 755 /usr/local/bin/as-shim && mkdir -p /run/systemd/system/${UNIT_NAME}.d`);
+    const dropIn = "Restart=no\nExecStartPre=/usr/local/bin/as-shim\n";
+    sh(
+      `cat > /run/systemd/system/${UNIT_NAME}.d/asks.conf`,
+      `[Unit]\nConditionPathExists=\n[Service]\n${dropIn}`,
+    );
+    const asService = (line: object) => {
+      sh("cat > /etc/rollcall/asked", `${JSON.stringify(line)}\n`);
+      sh(`systemctl daemon-reload && systemctl restart ${UNIT_NAME}`);
+      return sh(`journalctl -u ${UNIT_NAME} -o cat -I`);
+    };
+    expect(asService(DISKS)).toContain('"refused","fault":"the shim has passed on no proof"');
+    expect(asService({ ...DISKS, proof: await proofBy(key, asked) })).toContain('"reason":"complete"');
+    sh(`systemctl stop ${UNIT_NAME}; rm -r /run/systemd/system/${UNIT_NAME}.d && systemctl daemon-reload`);
   });
 
   it("a question that waits → a process with one capability, which can neither write nor read the key; its end leaves nothing", async () => {

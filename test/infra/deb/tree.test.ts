@@ -31,7 +31,7 @@ describe("the .deb with a Node.js inside", () => {
     const path = tree === "folder" ? "systemd" : "usr/lib/systemd/system";
     for (const [name, start] of [
       [UNIT_NAME, `${command} run --config /etc/rollcall/kubelet.yaml $NODE_SHIM_FLAGS`],
-      [ASK_SERVICE_UNIT, `${command} ask --serve`],
+      [ASK_SERVICE_UNIT, `${command} ask --serve %i`],
       [ASK_SOCKET_UNIT, null],
     ] as const) {
       const unit = read(tree, path, name);

@@ -399,6 +399,12 @@ describe("the machine's identity", () => {
       "configuration",
       /^fail: --max-pods: .* → `node-shim config`/,
     ],
+    [
+      "a file of pinned keys without a key",
+      { questionsFrom: "/dev/null" },
+      "pinned keys",
+      /^warn: no operator may ask this machine: \/dev\/null: no key → write the line of `rollcall operators key`/,
+    ],
   ])("Node: %s → %s", async (_situation, flags, check, told) => {
     expect(found(await look(flags), check)).toMatch(told);
   });

@@ -245,9 +245,9 @@ test.each([
 });
 
 describe("at the start", () => {
-  const warnings = async (config: string) => {
+  const warnings = async (config: string, flags: MachineFlags = {}) => {
     const said: string[] = [];
-    const machine = await thisMachine({ ...NAMED, config: fileWith(config) }, (source, message) =>
+    const machine = await thisMachine({ ...NAMED, config: fileWith(config), ...flags }, (source, message) =>
       said.push(`${source}: ${message}`),
     );
     await machine.setUp();
@@ -259,6 +259,13 @@ describe("at the start", () => {
       "configuration: ignored, since nothing here depends on it: clusterDomain, runOnce",
     ]);
     expect(await warnings("maxPods: 3\n")).toEqual([]);
+  });
+
+  it("a file of pinned keys that cannot be used → logged before the first question, and in `config`", async () => {
+    const flags = { questionsFrom: "/no/such/keys" };
+    const fault = "pinned keys: no operator may ask this machine: /no/such/keys cannot be read (ENOENT)";
+    expect(await warnings("", flags)).toEqual([fault]);
+    expect(printConfig({ ...NAMED, ...flags })).toContain(`# ${fault}\n`);
   });
 
   test.each([

@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { answerer } from "../../../node-shim/questions/answerer.ts";
-import { askUnit, serveQuestion } from "../../../node-shim/questions/ask-unit.ts";
+import { askUnit, isShim, serveQuestion } from "../../../node-shim/questions/ask-unit.ts";
 import { frame } from "../../../node-shim/wire/grpc/frames.ts";
 import type { AnswerEnd } from "../../../shared/protocol/questions.ts";
 import { eventually } from "../base/eventually.ts";
@@ -70,6 +70,38 @@ test("the shim with a unit → the unit answers, and not this process", async ()
   const ends = [];
   for (let count = 0; count < 3; count++) ends.push(await whole(answers(ASKED, going)));
   expect(ends).toEqual(ends.map(() => ({ text: "from the unit\n", end: { reason: "complete" } })));
+});
+
+test("an operator's proof → the unit gets it, to check it too", async () => {
+  const asked: unknown[] = [];
+  await unit((connection) =>
+    serveQuestion(connection, async function* (question) {
+      asked.push(question);
+      yield Buffer.from("a");
+      return { reason: "complete" };
+    }),
+  );
+  const answers = answerer(
+    () => expect.fail(),
+    new Set(["units"]),
+    () => 0,
+    at.socketPath,
+  );
+  await whole(answers(ASKED, going, "a proof"));
+  expect(asked).toEqual([{ ...ASKED, proof: "a proof" }]);
+});
+
+test.each<[asker: string, instance: string, cgroups: string | null, isShim: boolean]>([
+  ["the shim's service", "3-7-0", "0::/system.slice/rollcall-node-shim.service\n", true],
+  ["on cgroup v1", "3-7-0", "2:pids:/\n1:name=systemd:/system.slice/rollcall-node-shim.service\n", true],
+  ["a newer systemd", "3-4711-7-0", "0::/system.slice/rollcall-node-shim.service\n", true],
+  ["a shell of root", "3-7-0", "0::/user.slice/user-0.slice/session-1.scope\n", false],
+  ["a process that has ended", "3-7-0", null, true],
+  ["unknown to systemd", "3-unknown", "0::/user.slice\n", true],
+  ["a unit without the instance", "true", "0::/user.slice\n", true],
+])("a connection of %s", (_, instance, cgroups, expected) => {
+  const cgroupsOf = (pid: string) => (pid === "7" ? (cgroups ?? expect.fail()) : "");
+  expect(isShim(instance, cgroupsOf)).toBe(expected);
 });
 
 test.each<[situation: string, answer: (connection: Socket) => void, fault: RegExp]>([

@@ -6,7 +6,8 @@ import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
 import { proofBy, publicLine, type QuestionKey } from "../../../infra/operator/question-key.ts";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
-import { pinnedKeys, QuestionProofs } from "../../../node-shim/questions/proofs.ts";
+import { pinnedKeys } from "../../../node-shim/machine/pinned-keys.ts";
+import { QuestionProofs, signerOfProof } from "../../../node-shim/questions/proofs.ts";
 import { PROOF_LIMITS } from "../../../shared/protocol/limits.ts";
 import { type OperatorKey, parseOperatorKeys } from "../../../shared/protocol/question-proof.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
@@ -151,6 +152,32 @@ describe("a machine with pinned keys", () => {
     keys = failure("/etc/keys is missing");
     expect(await proofsOf("edge-1").prove({ question: LOGS })).toEqual(
       failure({ fault: "this machine's keys cannot be used: /etc/keys is missing" }),
+    );
+  });
+});
+
+describe("the unit that answers", () => {
+  const asked = { machine: "edge-1", question: LOGS };
+  const signed = (by: QuestionKey, more: object = {}) =>
+    proofBy(by, { ...asked, challenge: "A".repeat(22), ...more });
+
+  it("a proof of a challenge that the shim gave, or of another → its key: only the shim knows the challenges", async () => {
+    expect(await signerOfProof(await signed(alice!), asked, keys)).toEqual(ALICE);
+  });
+
+  it.each<[situation: string, proof: () => unknown, fault: string]>([
+    ["no proof", () => undefined, "no proof"],
+    ["a text that is none", () => "x", "no proof"],
+    ["a key that is not pinned", () => signed(mallory!), "has not pinned this key"],
+    ["another machine's", () => signed(alice!, { machine: "edge-2" }), "not of this key"],
+    ["another question's", () => signed(alice!, { question: { ...LOGS, name: "files" } }), "not of this key"],
+  ])("%s → refused", async (_, proof, fault) => {
+    expect(await signerOfProof(await proof(), asked, keys)).toEqual(failure(expect.stringContaining(fault)));
+  });
+
+  it("keys that cannot be read → refused", async () => {
+    expect(await signerOfProof(await signed(alice!), asked, failure("gone"))).toEqual(
+      failure("this machine's keys cannot be used: gone"),
     );
   });
 });

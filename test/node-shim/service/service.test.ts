@@ -73,7 +73,7 @@ describe("the unit", () => {
 test("the unit of a question → the same program, and the key of another state folder is hidden too", () => {
   const template = readFileSync(join(ROOT, "infra/systemd", ASK_SERVICE_UNIT), "utf8");
   const text = askUnitText(template, { ...installation, state: "/data/a b" });
-  expect(values(text, "ExecStart")).toEqual([`${installation.node} ${installation.shim} ask --serve`]);
+  expect(values(text, "ExecStart")).toEqual([`${installation.node} ${installation.shim} ask --serve %i`]);
   expect(values(text, "InaccessiblePaths")).toEqual(['"-/data/a b/key.json" -/etc/rollcall/join-token']);
 });
 

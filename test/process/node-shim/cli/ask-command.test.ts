@@ -1,10 +1,14 @@
-// Tests `node-shim ask` of the bundle, with a journalctl that a script plays: its answer, and what a signal ends.
+// Tests `node-shim ask` of the bundle: its answer, with a journalctl that a script plays, what a signal ends, and which
+// proofs the unit requires.
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { connect, createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { beforeEach, expect, onTestFinished, test } from "vitest";
 import { eventually } from "../../../node-shim/base/eventually.ts";
 import { ROOT, temporaryFolder } from "../../../node-shim/base/temporary-folder.ts";
+import { proofBy, publicLine } from "../../../../infra/operator/question-key.ts";
+import { makeMachineKey } from "../../../../node-shim/identity/identity.ts";
 
 let folder: string;
 beforeEach(() => {
@@ -68,4 +72,38 @@ test("a bundle → a file that tar reads", async () => {
     /^bundle\/disks\.txt\n(.*\n)*bundle\/logs\/kernel\.txt\nbundle\/manifest\.json\n$/,
   );
   expect(tar("-xzOf", "-", "bundle/logs/kernel.txt")).toBe("1970-01-01T00:00:00.000Z unknown: one\n");
+});
+
+/** Asks `node-shim ask --serve` for the processes of a machine that pins the key of `line`. Returns the answer's bytes. */
+async function serve(instance: string, line: string, proof?: string): Promise<string> {
+  writeFileSync(join(folder, "keys"), line);
+  const server = createServer();
+  onTestFinished(() => void server.close());
+  await new Promise<void>((ready) => void server.listen(join(folder, "socket"), ready));
+  const accepted = new Promise<Socket>((resolve) => void server.once("connection", resolve));
+  const asker = connect(join(folder, "socket"));
+  const unit = await accepted;
+  const pins = ["--questions", "processes", "--questions-from", join(folder, "keys")];
+  const flags = ["--hostname-override", "edge-1", "--state", join(folder, "state"), ...pins];
+  const program = [join(ROOT, "node-shim/bin/node-shim.cjs"), "ask", "--serve", instance, ...flags];
+  const child = spawn(process.execPath, program, { stdio: [unit, "ignore", "inherit"] });
+  onTestFinished(() => void child.kill("SIGKILL"));
+  unit.destroy();
+  asker.write(`${JSON.stringify({ ...PROCESSES, proof })}\n`);
+  let answer = "";
+  for await (const chunk of asker) answer += String(chunk);
+  return answer;
+}
+const PROCESSES = { name: "processes", parameters: {} };
+
+test.each<[situation: string, instance: string, hasProof: boolean, answer: RegExp]>([
+  ["of an administrator's command → an answer", `1-${process.pid}-0`, false, /"complete"/],
+  ["of the shim, without a proof → refused", "1-unknown", false, /"refused","fault":"the shim has passed/],
+  ["of the shim, with a pinned key's proof → an answer", "1-unknown", true, /"complete"/],
+])("the unit of a machine that pins keys, a question %s", async (_, instance, hasProof, answer) => {
+  const key = { key: await makeMachineKey(), comment: "" };
+  const asked = { machine: "edge-1", challenge: "A".repeat(22), question: PROCESSES };
+  expect(await serve(instance, publicLine(key), hasProof ? await proofBy(key, asked) : undefined)).toMatch(
+    answer,
+  );
 });
