@@ -10,7 +10,7 @@ import { networkFault } from "../../node-shim/base/network-fault.ts";
 import { printableTexts, shownText } from "../../shared/protocol/printable.ts";
 import type { PathOf } from "../../shared/protocol/routes.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
-import { type Failure, type Result, success } from "../../shared/result.ts";
+import { type Failure, failure, type Result, success } from "../../shared/result.ts";
 import { fault, type OperatorFault } from "./fault.ts";
 
 export interface WorkerConnection {
@@ -110,7 +110,9 @@ export function refusalOf(
   if (!problem)
     return fault("unreachable", `${url} answered HTTP ${status} and no reason: is it a rollcall Worker?`);
   if (problem.reason === "not-found" && request.missing) return fault("not-found", request.missing);
-  return fault(reasonOf(status), inTypedWords(problem, request));
+  const { retryAfterSeconds } = problem;
+  const refusal = fault(reasonOf(status), inTypedWords(problem, request));
+  return retryAfterSeconds === undefined ? refusal : failure({ ...refusal.error, retryAfterSeconds });
 }
 
 const LOGIN = "set CF_ACCESS_CLIENT_ID and CF_ACCESS_CLIENT_SECRET, or use a context with --cloudflared";
@@ -165,6 +167,7 @@ const problemSchema = z.object({
   pointer: z.optional(problemText),
   /** The parameter of the query that the problem is about. */
   parameter: z.optional(problemText),
+  retryAfterSeconds: z.optional(z.number().check(z.minimum(0), z.maximum(3600))),
 });
 
 /** Checks the shape of an answer, which another version of the Worker may have sent. Its texts become printable. */

@@ -20,6 +20,8 @@ export interface OperatorFault {
   reason: Exclude<keyof typeof EXIT_CODES, "done">;
   /** The message: one line, without the program's name. */
   message: string;
+  /** The seconds after which the Worker takes the request, if it has named them. */
+  retryAfterSeconds?: number;
 }
 
 export function fault(reason: OperatorFault["reason"], message: string): Failure<OperatorFault> {

@@ -12,7 +12,7 @@ import { FORMATS } from "./render/shown.ts";
 interface OperatorProcess {
   env: OperatorEnvironment & { NO_COLOR?: string | undefined; TERM?: string | undefined };
   stdout: TextStream & { isTTY?: boolean | undefined; columns?: number | undefined };
-  stderr: TextStream;
+  stderr: TextStream & { isTTY?: boolean | undefined };
   exitCode?: number | string | null | undefined;
 }
 interface TextStream {

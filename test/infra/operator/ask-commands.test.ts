@@ -317,3 +317,144 @@ warn  disk  /a is nearly full
     expect([ended.code, ended.stderr]).toEqual([1, "rollcall: edge-7: diagnosis: diagnosis is off\n"]);
   });
 });
+
+describe("many machines, by -l", () => {
+  const SOME = ["edge-1", "edge-2", "edge-3"];
+  /** Starts a Worker with these machines. `answer` answers a question to a machine; `tries` counts them. */
+  async function many(
+    args: string[],
+    answer: (name: string, tries: number) => AnswerLine[] | [status: number, problem: object],
+    { names = SOME, states = {}, ...played }: Played & { names?: string[]; states?: object } = {},
+  ) {
+    const tries: Record<string, number> = {};
+    let atOnce = 0;
+    let mostAtOnce = 0;
+    server = createServer((request, response) => {
+      const { pathname, searchParams } = new URL(request.url ?? "/", "http://worker.test");
+      const [, , , name = ""] = pathname.split("/");
+      if (pathname === "/v1/machines") {
+        const limit = Number(searchParams.get("limit"));
+        const machines = names.map((each) => ({ name: each, state: "ready", ...states })).slice(0, limit);
+        const matching = searchParams.get("selector") === "site=berlin" ? machines : [];
+        response.end(
+          JSON.stringify({ machines: matching, cursor: null, counts: { matching: {}, fleet: {} } }),
+        );
+        return;
+      }
+      mostAtOnce = Math.max(mostAtOnce, ++atOnce);
+      request.resume().on("end", () => {
+        tries[name] = (tries[name] ?? 0) + 1;
+        const [first, second] = answer(name, tries[name]);
+        atOnce--;
+        if (typeof first === "number") response.writeHead(first).end(JSON.stringify(second));
+        else
+          response.end(
+            answer(name, tries[name])
+              .map((line) => answerLine(line as AnswerLine))
+              .join(""),
+          );
+      });
+    });
+    await new Promise<void>((ready) => void server?.listen(0, "127.0.0.1", ready));
+    const { port } = server.address() as AddressInfo;
+    const ended = await play(args, { url: `http://127.0.0.1:${port}`, ...played });
+    return { ended, tries, mostAtOnce };
+  }
+  const ARGS = ["ask", "-l", "site=berlin", "disks"];
+  const answered = (name: string): AnswerLine[] => [{ text: `\n${name} is full\nmore\n` }, COMPLETE];
+
+  it("all answer → a table in the order of names, and exit code 0", async () => {
+    const { ended } = await many(ARGS, answered, { names: SOME.toReversed() });
+    expect(ended).toEqual({
+      code: 0,
+      stdout: `NAME     RESULT     FIRST LINE
+edge-1   answered   edge-1 is full
+edge-2   answered   edge-2 is full
+edge-3   answered   edge-3 is full
+`,
+      stderr: "",
+    });
+  });
+
+  it("one is refused, one fails, or one is cut → each reason, and exit code 1 unless it is only cut", async () => {
+    const { ended } = await many(ARGS, (name) =>
+      name === "edge-1"
+        ? [409, { title: "Off", detail: "Turn it on.", reason: "question-off" }]
+        : [
+            { text: "a\n" },
+            { end: name === "edge-2" ? { reason: "failed", fault: "df is missing" } : { reason: "cut" } },
+          ],
+    );
+    expect([ended.code, ended.stdout.split("\n")]).toEqual([
+      1,
+      [
+        "NAME     RESULT     FIRST LINE",
+        "edge-1   failed     Off. Turn it on.",
+        "edge-2   failed     df is missing",
+        "edge-3   answered   a",
+        "",
+      ],
+    ]);
+  });
+
+  it("a silent machine is not asked", async () => {
+    const { ended, tries } = await many(ARGS, answered, { names: ["edge-1"], states: { state: "silent" } });
+    expect([ended.code, ended.stdout, tries]).toEqual([1, expect.stringContaining("edge-1   silent"), {}]);
+  });
+
+  it("-o json has the whole answers", async () => {
+    const { ended } = await many([...ARGS, "-o", "json"], answered, { names: ["edge-1"] });
+    expect(JSON.parse(ended.stdout)).toEqual([
+      { name: "edge-1", result: "answered", text: "\nedge-1 is full\nmore\n" },
+    ]);
+  });
+
+  it.each([
+    [["diagnose", "-l", "site=berlin"]],
+    [["logs", "-l", "site=berlin", "-u", "nginx", "--lines", "5"]],
+  ])("rollcall %j", async (args) => {
+    const { ended, tries } = await many(args, answered);
+    expect([ended.code, tries]).toEqual([0, { "edge-1": 1, "edge-2": 1, "edge-3": 1 }]);
+  });
+
+  it("asks at most eight at once, and all of them", async () => {
+    const names = Array.from({ length: 30 }, (_, n) => `edge-${n}`);
+    const { mostAtOnce, tries } = await many(ARGS, answered, { names });
+    expect([mostAtOnce <= 8, Object.keys(tries).length]).toEqual([true, 30]);
+  });
+
+  it("over the rate → waits as long as the Worker says, and asks again", async () => {
+    const { ended, tries } = await many(ARGS, (name, n) =>
+      n === 1 ? [429, { title: "Later", reason: "rate-limited", retryAfterSeconds: 12 }] : answered(name),
+    );
+    expect([ended.code, tries]).toEqual([0, { "edge-1": 2, "edge-2": 2, "edge-3": 2 }]);
+  });
+
+  it("over the rate for ever → ends with the reason", async () => {
+    const later = { title: "Later", detail: "Wait.", reason: "rate-limited", retryAfterSeconds: 12 };
+    const { ended, tries } = await many(ARGS, () => [429, later], { names: ["edge-1"] });
+    expect([ended.code, ended.stdout, tries]).toEqual([
+      1,
+      expect.stringContaining("edge-1   failed   Later. Wait."),
+      { "edge-1": 11 },
+    ]);
+  });
+
+  it.each<[string, string[], number, string]>([
+    ["none matches", ["ask", "-l", "site=x", "disks"], 3, "rollcall: no machine matches site=x\n"],
+    [
+      "more than --limit match",
+      [...ARGS, "--limit", "2"],
+      2,
+      "rollcall: more than 2 machines match site=berlin: narrow it, or raise --limit, which is at most 1000\n",
+    ],
+    ["a limit above the most", [...ARGS, "--limit", "1001"], 2, "must be at most 1000"],
+    ["a name and -l", ["logs", "edge-1", "-l", "site=berlin"], 2, "logs needs the name of a machine, or -l"],
+    ["neither", ["diagnose"], 2, "diagnose needs the name of a machine, or -l"],
+    ["no question", ["ask", "-l", "site=berlin"], 2, "needs a machine and a question"],
+  ])("%s → none is asked", async (_, args, code, stderr) => {
+    const { ended, tries } = await many(args, answered);
+    expect([ended.code, tries]).toEqual([code, {}]);
+    expect(ended.stderr).toContain(stderr);
+  });
+});
