@@ -34,6 +34,8 @@ export interface Environment
       | "PRIVATE_WEBHOOKS"
       | "REMOVE_SILENT_NODES_DAYS"
       | "SHARED_LIMITS_FACTOR"
+      | "USAGE_OTLP_LABELS"
+      | "USAGE_OTLP_URL"
       | BoundVariable
     >,
     Partial<Record<BoundVariable, number | string>> {
@@ -69,6 +71,12 @@ export interface Environment
   REMOVE_SILENT_NODES_DAYS?: number | string;
   /** The factor of the limits that the machines of one join token, or of the deployment, share. Absent or empty: 1. */
   SHARED_LIMITS_FACTOR?: number | string;
+  /** The URL to which gateways send the machines' usage, as OTLP. Absent or empty: it is sent nowhere. */
+  USAGE_OTLP_URL?: string;
+  /** The keys of the machines' labels that are sent with the usage, separated by spaces. Absent or empty: none. */
+  USAGE_OTLP_LABELS?: string;
+  /** A header of the requests to USAGE_OTLP_URL: `Authorization: Bearer SECRET`. */
+  USAGE_OTLP_HEADER?: string;
   /** Counts failed attempts by address. Cloudflare provides this binding; workerd alone does not. */
   FAILURES?: RateLimit;
   /** The SHA-256 of the secret for the role `view`, in the form of ADMIN_SECRET_SHA256. */

@@ -86,6 +86,10 @@ export const LOG_LINES = {
     "a machine's object did not answer its gateway; the machine reports over HTTP",
     "if the line repeats, report a bug",
   ],
+  "usage is not sent": [
+    "the receiver of `USAGE_OTLP_URL` refused a request or did not answer; `error` has the status or the reason",
+    "check `USAGE_OTLP_URL` ([settings](deploy.md#settings)) and the receiver's log",
+  ],
   "the watch of a gateway failed": [
     "a gateway could not check its sockets for silence; the next check comes within a minute",
     "if the line repeats, report a bug",

@@ -39,6 +39,7 @@ const secrets = {
   METRICS_SECRET_SHA256: secretFile,
   KUBE_ACCESS_CLIENT_ID: secretFile,
   KUBE_ACCESS_CLIENT_SECRET: secretFile,
+  USAGE_OTLP_HEADER: secretFile,
 };
 export type WorkerSecret = keyof typeof secrets;
 export const WORKER_SECRETS = Object.keys(secrets) as WorkerSecret[];

@@ -21,7 +21,14 @@ export const SECRETS: Readonly<Record<string, Check>> = {
     checkServiceToken(id, textOf(configured, "KUBE_ACCESS_CLIENT_SECRET"), "KUBE_ACCESS_CLIENT_SECRET"),
   KUBE_ACCESS_CLIENT_SECRET: (secret, configured) =>
     checkServiceToken(secret, textOf(configured, "KUBE_ACCESS_CLIENT_ID"), "KUBE_ACCESS_CLIENT_ID"),
+  USAGE_OTLP_HEADER: (header) =>
+    isEmpty(header) || HEADER.test(header)
+      ? null
+      : failed("it is no header, and is not sent", "set it to a header: Authorization: Bearer SECRET"),
 };
+
+/** Matches a header: its name, a colon, and its value. */
+export const HEADER = /^([\w-]+): *([\x21-\x7e][\x20-\x7e]*)$/;
 
 /** The number of bytes that `openssl rand 32` makes. */
 const MAC_KEY_BYTES = 32;

@@ -1,7 +1,7 @@
 // Checks the Worker's variables. Each variable that can be invalid has a line in VARIABLES.
 import { NAME_LIMITS, TOKEN_LIMITS } from "../protocol/limits.ts";
 import { roleFault } from "../kubernetes/roles.ts";
-import { dnsSubdomainErrors } from "../kubernetes/validation.ts";
+import { dnsSubdomainErrors, labelKeyErrors } from "../kubernetes/validation.ts";
 import {
   type Check,
   type Configured,
@@ -64,6 +64,11 @@ export const VARIABLES = {
           `set it to ${PRIVATE_WEBHOOKS.join(", ")}`,
         ),
   DOCS_URL: checkDocsUrl,
+  USAGE_OTLP_URL: checkUsageUrl,
+  USAGE_OTLP_LABELS: (keys) =>
+    entriesOf(keys).every((key) => labelKeyErrors(key).length === 0)
+      ? null
+      : failed("it has an entry that is no key of a label", "set it to keys of labels, separated by spaces"),
   ACCESS_TEAM: checkAccessTeam,
   ACCESS_AUD: (audience, configured) =>
     isEmpty(audience) && !isEmpty(textOf(configured, "ACCESS_TEAM"))
@@ -156,6 +161,20 @@ function checkDocsUrl(url: string): DeploymentFault | null {
         "it is no address of a web site: the page has no links to the documentation",
         'set it to the address of the documentation: "https://docs.example.com"',
       );
+}
+
+/** Checks the receiver of usage. A URL with a query is invalid, since the settings show the URL and not its secrets. */
+function checkUsageUrl(url: string): DeploymentFault | null {
+  const [, scheme, host = ""] =
+    /^(https?):\/\/([\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?\/[^\s?#@]+$/.exec(url) ?? [];
+  if (url !== "" && scheme === undefined)
+    return failed(
+      "it is not the URL of a receiver: usage is sent nowhere",
+      'set it to a URL without a query: "https://otel.example.com/v1/metrics"',
+    );
+  return scheme !== "http" || isLoopback(host)
+    ? null
+    : warning("usage and the secret header travel in plain text", "set it to the receiver's https:// URL");
 }
 
 /** Returns the check of a variable that is on or off. The Worker takes every other value for `otherwise`. */

@@ -147,6 +147,15 @@ export class IndexObject extends StoredObject {
     return this.#rows.summary(name);
   }
 
+  /** Returns the labels with these keys, for each machine that the index knows. */
+  labels(names: string[], keys: string[]): Record<string, Record<string, string>> {
+    const chosen = names.map((name) => {
+      const { labels } = this.#rows.summary(name) ?? { labels: {} };
+      return [name, Object.fromEntries(Object.entries(labels).filter(([key]) => keys.includes(key)))];
+    });
+    return Object.fromEntries(chosen) as Record<string, Record<string, string>>;
+  }
+
   /** Returns a page of the machines that match the request. Fails if no machine has the name in `beside`. */
   machines(request: MachineSearchRequest): Result<MachinePage> {
     return this.#search.page(request);

@@ -10,6 +10,9 @@ import type { Durations, Measured, Sample } from "../metrics/metrics.ts";
 /** The outcomes of a PUT of a lease. `late`: the PUT waited too long, and was not sent. */
 const OUTCOMES = ["renewed", "lost", "failed", "late"] as const;
 type RenewalOutcome = (typeof OUTCOMES)[number];
+/** What became of a sample of usage. `dropped`: too many samples waited. */
+const USAGE_OUTCOMES = ["sent", "refused", "dropped"] as const;
+type UsageOutcome = (typeof USAGE_OUTCOMES)[number];
 /** The reasons in the metric of closed sockets. A machine that leaves gets a `left` frame, not a `closing` frame. */
 const ENDS = [...CLOSING_REASONS, "left"] as const;
 type SocketEnd = ClosingReason | "left";
@@ -28,6 +31,7 @@ export class GatewayCounters {
   readonly #again = zeros<AgainReason>(AGAIN_REASONS);
   readonly #ends = zeros<SocketEnd>(ENDS);
   readonly #renewals = zeros<RenewalOutcome>(OUTCOMES);
+  readonly #usage = zeros<UsageOutcome>(USAGE_OUTCOMES);
   #heartbeats = 0;
   #quiet = 0;
 
@@ -55,6 +59,10 @@ export class GatewayCounters {
     this.#renewals[outcome]++;
   }
 
+  usage(outcome: UsageOutcome, samples: number): void {
+    this.#usage[outcome] += samples;
+  }
+
   measure(status: GatewayStatus, durations: Pick<Durations, "samples">): Measured {
     const { gateway, members, isSuspended, queue } = status;
     const labels = { gateway: String(gateway) };
@@ -73,6 +81,7 @@ export class GatewayCounters {
       rollcall_gateway_again_total: each(this.#again, "reason"),
       rollcall_gateway_renewals_total: each(this.#renewals, "outcome"),
       rollcall_gateway_closed_sockets_total: each(this.#ends, "reason"),
+      rollcall_gateway_usage_samples_total: each(this.#usage, "outcome"),
       rollcall_gateway_request_duration_seconds: durations
         .samples()
         .map((sample) => ({ ...sample, labels: { ...labels, ...sample.labels } })),

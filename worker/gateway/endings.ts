@@ -13,6 +13,7 @@ import { type Lateness, WHILE_BUSY } from "./lateness.ts";
 import { endLoan, type PutLease, returnedLoan } from "./lease.ts";
 import type { Member, Members } from "./members.ts";
 import type { HeldSocket, HeldSockets, ServerSocket } from "./sockets.ts";
+import type { UsageReceiver } from "./usage-receiver.ts";
 
 /** The methods that a gateway calls on the registry. */
 interface GatewayRegistry {
@@ -35,6 +36,8 @@ export interface GatewaySurroundings {
   /** Returns the value of GATEWAY_SIZE: the most machines that may have a socket. */
   size: () => number;
   counters: GatewayCounters;
+  /** Where the machines' usage is sent; null if the deployment names no receiver. */
+  receiver: UsageReceiver | null;
   /** The lateness of the isolate, which its gateways measure together. */
   lateness: Pick<Lateness, "note" | "ms" | "calmMs">;
   /** The timer of the gateway's deadlines. Typically the object's timer. */

@@ -19,6 +19,7 @@ import { Lateness } from "./lateness.ts";
 import { leasePutter } from "./lease.ts";
 import type { Answered } from "./questions.ts";
 import type { OpenedSocket } from "./sockets.ts";
+import { usageReceiver } from "./usage-receiver.ts";
 import { logFailure } from "../log.ts";
 import { after, currentMs } from "../clock.ts";
 
@@ -84,6 +85,7 @@ export class GatewayObject extends StoredObject implements LeaseHolder {
       alarm: new LazyAlarm(ctx.storage, currentMs),
       size: () => gatewaySize(env),
       counters: this.#counters,
+      receiver: usageReceiver(env),
       lateness,
       timer,
       nowMs: currentMs,

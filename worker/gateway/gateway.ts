@@ -183,6 +183,7 @@ export class Gateway {
   async ring(): Promise<void> {
     const { alarm, log, nowMs } = this.#in;
     alarm.rang();
+    void this.#usages.send();
     let nextMs: number | null = nowMs() + WATCH_LIMITS.checkMs;
     try {
       nextMs = await this.#turn();

@@ -1,29 +1,31 @@
 // Keeps what machines use, as their usage frames report it. The amounts are only in memory: an eviction loses a minute.
 // A usage frame decides nothing, renews no lease, and is no contact that delays the detection of silence.
 import { USAGE_LIMITS } from "../../shared/protocol/limits.ts";
-import {
-  type MachineUsage,
-  shownUsage,
-  type Usage,
-  usageOf,
-  usageText,
-} from "../../shared/protocol/usage.ts";
+import { type MachineUsage, shownUsage, usageOf, usageText } from "../../shared/protocol/usage.ts";
 import type { Measured, MetricName } from "../metrics/metrics.ts";
 import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
 import type { Endings, GatewayParts } from "./endings.ts";
 import { isMac } from "./heartbeats.ts";
 import { usualBeatMs } from "./reports.ts";
 import type { HeldSocket, SignedUsage } from "./sockets.ts";
+import { METRIC_ENTRIES, UsageExport } from "./usage-export.ts";
 
 type SeenUsage = { name: string } & NonNullable<HeldSocket["usage"]["seen"]>;
 
 export class Usages {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
+  readonly #export: UsageExport;
 
   constructor(parts: GatewayParts, endings: Endings) {
     this.#in = parts;
     this.#endings = endings;
+    this.#export = new UsageExport(parts);
+  }
+
+  /** Sends the waiting samples to the receiver of the deployment. Never rejects. */
+  send(): Promise<void> {
+    return this.#export.send();
   }
 
   /** Takes a frame. Ignores a frame with another MAC or an old number, such as a frame of the session before. */
@@ -36,7 +38,9 @@ export class Usages {
     if (!key || !(await isMac(key, usageText(payload), mac)) || own.key !== key || usage.n <= own.n) return;
     own.n = usage.n;
     const before = own.seen?.last ?? null;
-    own.seen = { atMs: this.#in.nowMs(), last: usageOf(usage.amounts), before };
+    const [atMs, last] = [this.#in.nowMs(), usageOf(usage.amounts)];
+    own.seen = { atMs, last, before };
+    this.#export.add({ machine: socket.attachment.name, atMs, usage: last });
   }
 
   list(): MachineUsage[] {
@@ -53,8 +57,8 @@ export class Usages {
         const value = of(each);
         return value === null ? "" : `${name}{machine="${each.name}"} ${value}\n`;
       });
-    const named = Object.entries(METRIC_OF).map(([amount, name]) => {
-      return [name, lines(name, ({ last }) => last[amount as keyof Usage]).join("")] as const;
+    const named = METRIC_ENTRIES.map(([amount, name]) => {
+      return [name, lines(name, ({ last }) => last[amount]).join("")] as const;
     });
     const at = lines("rollcall_machine_usage_timestamp_seconds", ({ atMs }) => atMs / 1000).join("");
     const all = [...named, ["rollcall_machine_usage_timestamp_seconds", at] as const];
@@ -72,24 +76,3 @@ export class Usages {
     });
   }
 }
-
-/** The metric of each amount. The names of node_exporter and of the kubelet stand where the meaning is the same. */
-const METRIC_OF = {
-  cpuSecondsTotal: "node_cpu_usage_seconds_total",
-  cpus: "rollcall_machine_cpus",
-  load1: "node_load1",
-  load5: "node_load5",
-  load15: "node_load15",
-  memoryWorkingSetBytes: "node_memory_working_set_bytes",
-  memoryCapacityBytes: "rollcall_machine_memory_capacity_bytes",
-  diskReadBytesTotal: "rollcall_machine_disk_read_bytes_total",
-  diskWrittenBytesTotal: "rollcall_machine_disk_written_bytes_total",
-  networkReceivedBytesTotal: "rollcall_machine_network_receive_bytes_total",
-  networkSentBytesTotal: "rollcall_machine_network_transmit_bytes_total",
-  cpuWaitingSecondsTotal: "node_pressure_cpu_waiting_seconds_total",
-  memoryWaitingSecondsTotal: "node_pressure_memory_waiting_seconds_total",
-  memoryStalledSecondsTotal: "node_pressure_memory_stalled_seconds_total",
-  ioWaitingSecondsTotal: "node_pressure_io_waiting_seconds_total",
-  ioStalledSecondsTotal: "node_pressure_io_stalled_seconds_total",
-  temperatureCelsius: "rollcall_machine_temperature_celsius",
-} as const satisfies Partial<Record<keyof Usage, MetricName>>;

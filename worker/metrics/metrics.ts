@@ -177,6 +177,11 @@ export const METRICS = {
     "The number of sockets that the gateway closed, by the reason.",
     ["gateway", "reason"],
   ],
+  rollcall_gateway_usage_samples_total: [
+    "counter",
+    "The number of samples of machines' usage for the receiver of USAGE_OTLP_URL: sent, refused by the receiver, or dropped while the receiver failed.",
+    ["gateway", "outcome"],
+  ],
   rollcall_gateway_request_duration_seconds: [
     "histogram",
     "The time until the apiserver began to answer a request of the gateway. The code none means no answer.",

@@ -29,6 +29,8 @@ const WELL = {
   MACHINE_METRICS: "off",
   PRIVATE_WEBHOOKS: "off",
   DOCS_URL: "",
+  USAGE_OTLP_URL: "",
+  USAGE_OTLP_LABELS: "",
   ACCESS_TEAM: "",
   ACCESS_AUD: "",
   ACCESS_ADMINS: "",
@@ -63,6 +65,7 @@ it("all correct → ok, with the variables' values, and of each secret only whet
     KUBE_TOKEN: "set",
     KUBE_ACCESS_CLIENT_ID: "not set",
     KUBE_ACCESS_CLIENT_SECRET: "not set",
+    USAGE_OTLP_HEADER: "not set",
   });
 });
 
@@ -135,6 +138,21 @@ describe("machines are served with", () => {
     ["a watch that is off by JSON", { NODE_WATCH: false }, ["failed NODE_WATCH"]],
     ["the address of the documentation", { DOCS_URL: "https://docs.example.com/rollcall/" }, []],
     ["a script in its place", { DOCS_URL: "javascript:alert(1)" }, ["failed DOCS_URL"]],
+    ["a receiver of usage", { USAGE_OTLP_URL: "https://otel.example.com:4318/v1/metrics" }, []],
+    ["one on this computer", { USAGE_OTLP_URL: "http://127.0.0.1:4318/v1/metrics" }, []],
+    ["one without encryption", { USAGE_OTLP_URL: "http://otel.test/v1/metrics" }, ["warning USAGE_OTLP_URL"]],
+    [
+      "one with a password",
+      { USAGE_OTLP_URL: "https://a:b@otel.test/v1/metrics" },
+      ["failed USAGE_OTLP_URL"],
+    ],
+    ["one with a query", { USAGE_OTLP_URL: "https://otel.test/v1?key=a" }, ["failed USAGE_OTLP_URL"]],
+    ["one without a path", { USAGE_OTLP_URL: "https://otel.test" }, ["failed USAGE_OTLP_URL"]],
+    ["labels that are sent", { USAGE_OTLP_LABELS: "site topology.kubernetes.io/zone" }, []],
+    ["an entry that is no key", { USAGE_OTLP_LABELS: "site=oslo" }, ["failed USAGE_OTLP_LABELS"]],
+    ["the receiver's header", { USAGE_OTLP_HEADER: "Authorization: Bearer abc" }, []],
+    ["a secret without a header", { USAGE_OTLP_HEADER: "abc" }, ["failed USAGE_OTLP_HEADER"]],
+    ["a second header in it", { USAGE_OTLP_HEADER: "a: b\nc: d" }, ["failed USAGE_OTLP_HEADER"]],
     ["eight roles", { NODE_ROLE: ROLES.slice(1).join(" ") }, []],
     ["several origins, one of them invalid", { ORIGINS: "https://a.test b.test" }, ["failed ORIGINS"]],
     ["bounds that are absent or empty", { MIN_LEASE_SECONDS: undefined, MAX_IMAGES: "" }, []],
@@ -215,6 +233,7 @@ it("no part of a secret is shown, whatever its fault is", () => {
     "KUBE_TOKEN",
     "KUBE_ACCESS_CLIENT_ID",
     "KUBE_ACCESS_CLIENT_SECRET",
+    "USAGE_OTLP_HEADER",
   ];
   const shown = [secret, `${secret} ${secret}`, `${secret}\n`, `1:${secret}`].map((value) =>
     checkConfiguration({ ...WELL, ...Object.fromEntries(names.map((name) => [name, value])) }),

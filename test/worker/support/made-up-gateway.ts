@@ -14,6 +14,7 @@ import { Lateness } from "../../../worker/gateway/lateness.ts";
 import { Gateway } from "../../../worker/gateway/gateway.ts";
 import type { GatewaySurroundings } from "../../../worker/gateway/endings.ts";
 import type { LeasePut } from "../../../worker/gateway/lease.ts";
+import type { UsageReceiver } from "../../../worker/gateway/usage-receiver.ts";
 import type { ServerSocket, OpenedSocket } from "../../../worker/gateway/sockets.ts";
 import { after } from "../../../worker/clock.ts";
 import type {
@@ -176,6 +177,8 @@ export class MadeUpGateway {
   loan: Partial<LeaseLoan> = {};
   /** Replaces a node object's handling of a report, if set. */
   onReport: ((report: SocketReport) => Promise<SocketAnswer>) | undefined;
+  /** The receiver of the machines' usage. Call `evict` after a change. */
+  receiver: UsageReceiver | null = null;
   onEnded: ((name: string) => Promise<void>) | undefined;
   random = () => 0.5;
   /** Returns the result of a PUT, if set. After undefined, the apiserver accepts a PUT over the last version. */
@@ -219,6 +222,7 @@ export class MadeUpGateway {
       },
       size: () => this.size,
       counters: this.counters,
+      receiver: this.receiver,
       lateness: new Lateness(() => this.nowMs),
       timer: after,
       nowMs: () => this.nowMs,
