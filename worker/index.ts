@@ -9,27 +9,11 @@ import { currentMs } from "./clock.ts";
 import * as cluster from "./cluster/cluster-object.ts";
 import * as fleet from "./fleet/index-object.ts";
 import * as gateways from "./gateway/gateway-object.ts";
-import { administrationRoutes } from "./http/administration-routes.ts";
-import { backupRoutes } from "./http/backup-routes.ts";
-import { nodeRoutes } from "./http/node-routes.ts";
-import {
-  type App,
-  isNavigation,
-  noSuchPage,
-  refuse,
-  refuseLate,
-  refuseMethod,
-  refuseUnconfigured,
-} from "./http/responses.ts";
-import { fleetRoutes } from "./http/fleet-routes.ts";
-import { feedRoutes } from "./http/feed-routes.ts";
+import { type App, refuse, refuseLate, refuseUnconfigured } from "./http/responses.ts";
 import { machineRoutes } from "./http/machine-routes.ts";
-import { healthRoutes } from "./http/health-routes.ts";
-import { questionRoutes } from "./http/question-routes.ts";
-import { receiverRoutes } from "./http/receiver-routes.ts";
-import { methodsOf, register } from "./http/route.ts";
-import { sessionRoutes } from "./http/session-routes.ts";
-import { newIsolate } from "./isolate.ts";
+import type { newOperatorsApp as NewOperatorsApp } from "./http/operators-app.ts";
+import { register } from "./http/register.ts";
+import { keepLatest, newIsolate } from "./isolate.ts";
 import * as machine from "./machine/node-object.ts";
 import * as registry from "./registry/registry-object.ts";
 import { scheduled } from "./scheduled.ts";
@@ -65,12 +49,6 @@ app.use(async (c, next) => {
   c.res.headers.set("x-content-type-options", "nosniff");
 });
 app.use(bodyLimit({ maxSize: LIMITS.bodyBytes, onError: () => refuse("body-too-large") }));
-app.notFound(({ req }) => {
-  const allowed = methodsOf(req.path);
-  if (allowed.length > 0) return refuseMethod(allowed);
-  // A browser that opens a mistyped address gets a link to the page.
-  return isNavigation(req) ? noSuchPage() : refuse("not-found");
-});
 app.onError((error, c) => {
   logFailure({ message: "request failed", error: error.stack ?? String(error) });
   // A machine's object throws if a variable is invalid: refuseUnconfigured then names the configuration as the cause.
@@ -98,19 +76,13 @@ const refuseNoName = createMiddleware<App, "/v1/nodes/:name/*">(async (c, next) 
 app.use("/v1/nodes/:name/*", refuseNoName);
 app.use("/v1/gateways/:gateway/nodes/:name", refuseNoName);
 
-for (const routes of [
-  machineRoutes,
-  nodeRoutes,
-  questionRoutes,
-  fleetRoutes,
-  administrationRoutes,
-  sessionRoutes,
-  feedRoutes,
-  receiverRoutes,
-  backupRoutes,
-  healthRoutes,
-])
-  app.route("/", routes);
+app.route("/", machineRoutes);
+const operatorsApp = keepLatest((make: typeof NewOperatorsApp) => make(isolate));
+// Almost all requests are those of machines, which never need the operators' routes and their schemas.
+app.all("*", async (c) => {
+  const { newOperatorsApp } = await import("./http/operators-app.ts");
+  return operatorsApp(newOperatorsApp).fetch(c.req.raw, c.env, c.executionCtx);
+});
 
 // oxlint-disable-next-line import/no-default-export -- a Worker's entry is its module's default export
 export default Object.assign(app, { scheduled });

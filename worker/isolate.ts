@@ -52,7 +52,7 @@ export function newIsolate(
 }
 
 /** Returns a function that calls `make` only if its argument has changed since the last call. */
-function keepLatest<From, T>(make: (from: From) => T): (from: From) => T {
+export function keepLatest<From, T>(make: (from: From) => T): (from: From) => T {
   let latest: { from: From; made: T } | undefined;
   return (from) => {
     if (latest?.from !== from) latest = { from, made: make(from) };

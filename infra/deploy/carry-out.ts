@@ -24,6 +24,8 @@ import {
 } from "./wrangler-run.ts";
 
 export interface DeployProgram extends WranglerProgram {
+  /** Bundles the Worker of the project `root` into a folder. Typically `bundleWorker`. */
+  bundle: (root: string, into: string) => Promise<unknown>;
   kubectl: Kubectl;
   environment: OperatorEnvironment;
   patience: ReadinessPatience;

@@ -118,16 +118,17 @@ async function mayAsk(
     : success(null);
 }
 
-/** Generates the configuration, and runs wrangler to make the bundle, without a request to Cloudflare. */
+/** Generates the configuration and the bundle, and lets wrangler check both, without a request to Cloudflare. */
 async function prepare(
-  { root, tracked, wrangler }: DeployProgram,
+  { root, tracked, wrangler, bundle: make }: DeployProgram,
   settings: DeploySettings,
 ): Promise<Result<Prepared, OperatorFault>> {
   const configuration = writeConfiguration(root, tracked, settings);
   const bundle = join(generatedFolder(root, settings.environment), "bundle");
   rmSync(bundle, { recursive: true, force: true });
-  const made = await wrangler(["deploy", "--dry-run", "--config", configuration, "--outdir", bundle]);
-  if (made.code !== 0) return failure(wranglerFault("making the bundle", made));
+  await make(root, bundle);
+  const checked = await wrangler(["deploy", "--dry-run", "--config", configuration]);
+  if (checked.code !== 0) return failure(wranglerFault("checking the bundle", checked));
   const { vars: _, ...rest } = JSON.parse(readFileSync(configuration, "utf8")) as RawConfig;
   const digest = createHash("sha256").update(JSON.stringify(rest));
   for (const file of [...filesIn(bundle, "*.js"), ...filesIn(join(root, "worker/static"), "**/*.*")])

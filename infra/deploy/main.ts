@@ -15,6 +15,7 @@ import { checkAll } from "./carry-out.ts";
 import { deployEnvironment, hostnameInDns } from "./deploy.ts";
 import { secretsToPut } from "./plan.ts";
 import { readSettings, SETTINGS_KEYS, settingsWithoutFaults } from "./settings-file.ts";
+import { bundleWorker } from "./worker-bundle.ts";
 import { wranglerProgram } from "./wrangler-run.ts";
 
 const ROOT = resolve(import.meta.dirname, "../..");
@@ -69,7 +70,8 @@ async function deployByFile(): Promise<number> {
   const asked = [readFileSync(file, "utf8"), file, flags.environment] as const;
   const settings = readSettings(...asked);
   const patience = { waitSeconds, now: wallMs, pause };
-  const program = { ...(await wranglerProgram(ROOT)), kubectl, environment: process.env, patience };
+  const ours = { bundle: bundleWorker, kubectl, environment: process.env, patience };
+  const program = { ...(await wranglerProgram(ROOT)), ...ours };
   if (!settings.ok) {
     console.error(settings.error.join("\n"));
     const rest = settingsWithoutFaults(...asked);

@@ -20,9 +20,12 @@ export function customDomains(settings: DeploySettings): string[] {
 const hostsOf = ({ origins }: DeploySettings) => origins.map((origin) => URL.parse(origin)?.hostname ?? "");
 const isWorkersDev = (host: string) => host.endsWith(".workers.dev");
 
-/** Returns an environment's wrangler configuration. `toRoot`: the path from the generated file to the project. */
+/**
+ * Returns an environment's wrangler configuration, with the modules in the folder `bundle` beside the generated file.
+ * `toRoot`: the path from the generated file to the project.
+ */
 export function wranglerConfiguration(
-  tracked: RawConfig,
+  { minify: _minify, keep_names: _names, ...tracked }: RawConfig,
   settings: DeploySettings,
   toRoot: string,
 ): RawConfig {
@@ -31,7 +34,12 @@ export function wranglerConfiguration(
     ...tracked,
     $schema: join(toRoot, tracked.$schema ?? "node_modules/wrangler/config-schema.json"),
     name: settings.worker,
-    ...(tracked.main !== undefined && { main: join(toRoot, tracked.main) }),
+    main: "bundle/index.js",
+    base_dir: "bundle",
+    // The bundle is made already (worker-bundle.ts): wrangler uploads its files as they are.
+    no_bundle: true,
+    find_additional_modules: true,
+    rules: [{ type: "ESModule", globs: ["**/*.js"] }],
     ...(tracked.assets?.directory !== undefined && {
       assets: { ...tracked.assets, directory: join(toRoot, tracked.assets.directory) },
     }),

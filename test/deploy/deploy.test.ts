@@ -5,17 +5,19 @@ import { existsSync, readFileSync, rmSync, statSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { experimental_readRawConfig as readRawConfig } from "wrangler";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import type { DeployProgram } from "../../infra/deploy/carry-out.ts";
 import { deployEnvironment } from "../../infra/deploy/deploy.ts";
 import { readSettings } from "../../infra/deploy/settings-file.ts";
 import { generatedFolder } from "../../infra/deploy/wrangler-configuration.ts";
-import { type Wrangler, wranglerFault, wranglerOf } from "../../infra/deploy/wrangler-run.ts";
+import { bundleWorker } from "../../infra/deploy/worker-bundle.ts";
+import { wranglerFault, wranglerOf } from "../../infra/deploy/wrangler-run.ts";
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 import { randomSecret } from "../e2e/local-worker.ts";
 import { thisRun } from "../e2e/run-record.ts";
 import { commandsBelow, runCommands, withOwn } from "../house/page-commands.ts";
 import { type AskedWorker, startAskedWorker } from "../infra/deploy/asked-worker.ts";
 import { bindingOf, copyOf, type MadeUpAccount } from "../infra/deploy/made-up-account.ts";
-import { playedWrangler, type WranglerSurroundings } from "../infra/deploy/played-wrangler.ts";
+import { playedBundle, playedWrangler, type WranglerSurroundings } from "../infra/deploy/played-wrangler.ts";
 import { type MadeUpCloudflare, startMadeUpCloudflare } from "./made-up-cloudflare.ts";
 import { type DeployRan, ownAccount, runDeploy } from "./run-deploy.ts";
 
@@ -66,7 +68,12 @@ function settingsText(variables: object): string {
 }
 
 /** Deploys in this process; pauses only move a clock. `file` is the path of the settings; no file need exist there. */
-async function deployBy(wrangler: Wrangler, file: string, variables: object, waitSeconds: number) {
+async function deployBy(
+  { wrangler, bundle }: Pick<DeployProgram, "wrangler" | "bundle">,
+  file: string,
+  variables: object,
+  waitSeconds: number,
+) {
   const settings = readSettings(settingsText(variables), file, ENVIRONMENT);
   if (!settings.ok) throw new Error(settings.error.join("\n"));
   const ran = { stdout: "", stderr: "" };
@@ -75,6 +82,7 @@ async function deployBy(wrangler: Wrangler, file: string, variables: object, wai
     root: ROOT,
     tracked: readRawConfig({ config: join(ROOT, "wrangler.toml") }).rawConfig,
     wrangler,
+    bundle,
     kubectl: () => Promise.reject(new Error("the token is in a file")),
     environment: { HOME: folder.path },
     patience: {
@@ -92,7 +100,12 @@ async function deployBy(wrangler: Wrangler, file: string, variables: object, wai
 /** Deploys to the account `before`, which it changes, with the played wrangler. Returns the deployment's output. */
 async function play(before: MadeUpAccount, file: string, variables: object, waitSeconds: number) {
   answering = before;
-  const ran = await deployBy(playedWrangler(before), file, variables, waitSeconds);
+  const ran = await deployBy(
+    { wrangler: playedWrangler(before), bundle: playedBundle },
+    file,
+    variables,
+    waitSeconds,
+  );
   answering = cloudflare.place;
   return printed(ran);
 }
@@ -174,7 +187,12 @@ it("an upgrade with a change as its page has it → another version with the cha
 it("a version that does not become well → rolled back, with the reason", async () => {
   const variables = { NODE_ROLE: "broken" };
   const [before, running] = [copyOf(cloudflare.place), deployedVersion()];
-  const ran = await deployBy(wranglerOf(ROOT, environment()), FILE, variables, 5);
+  const ran = await deployBy(
+    { wrangler: wranglerOf(ROOT, environment()), bundle: bundleWorker },
+    FILE,
+    variables,
+    5,
+  );
   thisRun().log("npm run deploy", ran.stdout + ran.stderr);
   expect(ran.code).toBe(6);
   expect(ran.stderr).toMatch(/it is broken\n {2}→ mend it\nrolled back to version /);

@@ -3,7 +3,7 @@ import type { Context } from "hono";
 import { Hono } from "hono/tiny";
 import { ANSWER_UNTIL } from "../../shared/protocol/answer-until.ts";
 import type { EnrolmentAnswer, ReportAnswer } from "../../shared/protocol/answers.ts";
-import { enrolmentSchema } from "../../shared/protocol/claims.ts";
+import { connectQuerySchema, enrolmentSchema } from "../../shared/protocol/claims.ts";
 import { GATEWAY_LIMITS, LIMITS } from "../../shared/protocol/limits.ts";
 import { success } from "../../shared/result.ts";
 import { currentMs, pause } from "../clock.ts";
@@ -34,7 +34,7 @@ import type { NodeObject } from "../machine/node-object.ts";
 import type { SignedRequest } from "../machine/pinned-keys.ts";
 import type { NotAdmitted } from "../registry/admission.ts";
 import { refuseEarly, refuseUnproven } from "./failure-limits.ts";
-import { queryOf, register, type RouteContext } from "./route.ts";
+import { queryOf, register, type RouteContext } from "./register.ts";
 import {
   answered,
   type App,
@@ -49,7 +49,6 @@ import {
   refuseLate,
   refuseUnconfigured,
 } from "./responses.ts";
-import { ROUTES } from "../../shared/protocol/routes.ts";
 
 export const machineRoutes = new Hono<App>();
 
@@ -275,7 +274,7 @@ async function verifiedOpening(c: RouteContext<typeof SOCKET>): Promise<GatewayO
   if (unconfigured) return unconfigured;
   if (!NUMBER.test(c.req.param("gateway"))) return refuse("not-found");
   if (!isUpgrade(c)) return refuse("upgrade-required");
-  const query = queryOf(c, ROUTES[SOCKET].query);
+  const query = queryOf(c, connectQuerySchema);
   if (query instanceof Response) return query;
   const { name, path } = { name: c.req.param("name"), path: c.req.path };
   const token = bearer(c.req.header("authorization"));

@@ -14,7 +14,7 @@ import { failure, type Result, success } from "../../../shared/result.ts";
 import { generatedFolder } from "../../../infra/deploy/wrangler-configuration.ts";
 import { type AskedWorker, sha256, startAskedWorker } from "./asked-worker.ts";
 import { bindingOf, type MadeUpAccount, madeUpAccount } from "./made-up-account.ts";
-import { playedWrangler, type WranglerSurroundings } from "./played-wrangler.ts";
+import { playedBundle, playedWrangler, type WranglerSurroundings } from "./played-wrangler.ts";
 
 const WORKER = "rollcall-west";
 const tracked: RawConfig = {
@@ -91,6 +91,7 @@ async function deploy({
     root: folder,
     tracked,
     wrangler: playedWrangler(account, surroundings),
+    bundle: playedBundle,
     kubectl,
     environment: { HOME: folder, ...environment },
     patience: {

@@ -1,5 +1,4 @@
-// Plays wrangler for the tests of infra/deploy, on a made-up account. Reads the generated configuration, makes a
-// bundle of one line, and prints the real wrangler's output. Supports only the flags that infra/deploy uses.
+// Plays wrangler for the tests of infra/deploy, on a made-up account. Reads the generated configuration and prints the real wrangler's output. Supports only the flags that infra/deploy uses.
 // test/deploy/deploy.test.ts compares the output with the real wrangler's.
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -64,7 +63,6 @@ function play(
     options: {
       config: { type: "string" },
       "dry-run": { type: "boolean" },
-      outdir: { type: "string" },
       message: { type: "string" },
       tag: { type: "string" },
       "secrets-file": { type: "string" },
@@ -74,7 +72,7 @@ function play(
     },
   });
   const configuration = JSON.parse(readFileSync(values.config ?? "", "utf8")) as RawConfig;
-  if (values["dry-run"] === true) return makeBundle(values.outdir ?? "");
+  if (values["dry-run"] === true) return "--dry-run: exiting now.\n";
   if (!hasNetwork) throw new NoNetwork();
   checkCaller(place, configuration.account_id, token);
   const name = configuration.name ?? "";
@@ -103,10 +101,11 @@ function play(
   }
 }
 
-function makeBundle(folder: string): string {
-  mkdirSync(folder, { recursive: true });
-  writeFileSync(join(folder, "index.js"), "export default {};\n");
-  return "--dry-run: exiting now.\n";
+/** Makes a bundle of one line, which is enough for the played wrangler. */
+export function playedBundle(_root: string, into: string): Promise<void> {
+  mkdirSync(into, { recursive: true });
+  writeFileSync(join(into, "index.js"), "export default {};\n");
+  return Promise.resolve();
 }
 
 const secretsIn = (file: string) => JSON.parse(readFileSync(file, "utf8")) as Record<string, string>;

@@ -1,7 +1,7 @@
 // Tests the configuration for wrangler: the tracked file with the settings in it, and its path.
 import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { experimental_readRawConfig as readRawConfig, unstable_readConfig as readConfig } from "wrangler";
 import { expect, it, test } from "vitest";
 import { readSettings } from "../../../infra/deploy/settings-file.ts";
@@ -70,7 +70,7 @@ it("written → wrangler reads it without a complaint, and it names what is in t
     expect(statSync(file).mode & 0o777).toBe(0o600);
     const read = readConfig({ config: file });
     expect(read).toMatchObject({
-      main: join(root, "worker/index.ts"),
+      main: join(dirname(file), "bundle/index.js"),
       assets: { directory: join("../../..", "worker/static") },
       migrations: tracked.migrations,
       secrets: tracked.secrets,
