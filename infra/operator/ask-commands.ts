@@ -21,6 +21,7 @@ ${LIST}
 The machine's owner turns questions on, and all are off until then. Each question is in the audit log.
 
 Examples:
+  rollcall ask edge-7
   rollcall ask edge-7 disks
   rollcall ask edge-7 processes by=memory top=5
   rollcall ask edge-7 files path=/var/log/nginx/error.log grep=upstream
@@ -86,9 +87,9 @@ export function askCommands(program: OperatorProgram): void {
       // With -l the first word is the question.
       const words = [name, question, ...parameters].filter((word) => word !== undefined);
       const machine = flags.selector === undefined ? words.shift() : undefined;
-      const [asked, ...pairs] = words;
+      const [asked = flags.selector === undefined ? "questions" : undefined, ...pairs] = words;
       if (asked === undefined || (machine === undefined && flags.selector === undefined))
-        return command.error("error: ask needs a machine and a question, or -l and a question");
+        return command.error("error: ask needs a machine, or -l and a question");
       return answer(program, machine, flags, {
         name: asked,
         parameters: Object.fromEntries(pairs.map((text) => pairOf(text, command))),

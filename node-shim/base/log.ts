@@ -164,6 +164,10 @@ export const WARNING_SOURCES = {
     "the shim ignores fields that only a kubelet uses, all but the last value of a repeated key, or all but the first document",
     "remove the fields, or keep them for a kubelet",
   ],
+  questions: [
+    "a file of [the owner's own questions](questions.md#questions-of-your-own) has a fault: this question is off, and the others stay on",
+    "correct the file, then restart the service",
+  ],
   "container runtime": [
     "the runtime's socket does not answer, or several runtimes exist and the line names the used one",
     "start the runtime, or set the field that the line names ([the container runtime](configuration.md#the-container-runtime))",

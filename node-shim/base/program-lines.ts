@@ -13,6 +13,8 @@ interface ProgramOptions {
   signal: AbortSignal;
   /** true if the exit code does not matter, as of a program that reports partial faults with it. */
   anyExitCode?: boolean;
+  /** The program's name in an error, if another program starts it. */
+  name?: string;
   /** Ends each line: a line break, or NUL for a program whose lines may have line breaks. */
   separator?: "\n" | "\0";
 }
@@ -21,7 +23,7 @@ interface ProgramOptions {
 export async function* programLines(
   program: string,
   args: readonly string[],
-  { signal, anyExitCode = false, separator = "\n" }: ProgramOptions,
+  { signal, anyExitCode = false, name = program, separator = "\n" }: ProgramOptions,
 ): AsyncGenerator<string> {
   const child = spawn(program, args, {
     // The program gets its own process group, so that killGroup reaches every process that the program starts.
@@ -53,7 +55,8 @@ export async function* programLines(
   try {
     yield* linesOf(child.stdout, separator);
     const text = await fault;
-    if (text !== null && (text.isStart || !anyExitCode)) throw new Error(`${program} ${text.fault}`);
+    if (text !== null && (text.isStart || !anyExitCode))
+      throw new Error(`${text.isStart ? program : name} ${text.fault}`);
   } finally {
     signal.removeEventListener("abort", stop);
     process.off("exit", kill);

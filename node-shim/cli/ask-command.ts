@@ -3,15 +3,9 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { Socket } from "node:net";
 import type { Command } from "commander";
+import { resolve } from "node:path";
 import type { AskBody } from "../../shared/protocol/asking.ts";
-import {
-  answerBytesOf,
-  answerEndText,
-  QUESTION_NAMES,
-  type QuestionName,
-  type QuestionRow,
-  QUESTIONS,
-} from "../../shared/protocol/questions.ts";
+import { answerEndText } from "../../shared/protocol/questions.ts";
 import { pinnedKeys } from "../machine/pinned-keys.ts";
 import { type MachineFlags, type MachineSettings, machineSettings } from "../machine/settings.ts";
 import { ASK_SOCKET } from "../service/unit.ts";
@@ -39,7 +33,7 @@ export function addAskCommand(program: Command): void {
     .action(async (name: string | undefined, parameters: string[], flags: AskFlags, command: Command) => {
       const settings = machineSettings(withSet(flags));
       if (flags.serve !== undefined) await serve(settings, flags, String(flags.serve));
-      else if (flags.list || name === undefined) process.stdout.write(listText(settings.questions));
+      else if (flags.list || name === undefined) process.stdout.write(await listText(settings, flags));
       else {
         const isOwn = command.getOptionValueSource("questions") === "cli";
         process.exitCode = await ask(name, parameters, settings, flags, !isOwn && hasAskUnit());
@@ -60,13 +54,15 @@ The service's --questions decide, and rollcall-ask.socket answers if it is on, a
 Exit codes: 0 the answer is complete or cut at its size, 1 it is not, or the question is off or wrong`;
 
 /** Returns the lines of --list: the bounds of each question, and below them its meaning. */
-function listText(on: ReadonlySet<QuestionName>): string {
-  const rows = QUESTION_NAMES.map((name) => {
-    const { usage, help, seconds }: QuestionRow = QUESTIONS[name];
-    const bounds = `${String(seconds).padStart(3)} s  ${answerBytesOf(name) / 1024} KiB`;
-    return `${on.has(name) ? "on " : "off"}  ${bounds}  ${`${name} ${usage}`.trim()}\n    ${help}\n`;
-  });
-  return rows.join("");
+async function listText({ questions, ownQuestions }: MachineSettings, flags: AskFlags): Promise<string> {
+  const [{ listLines }, { ownQuestionsIn, QUESTIONS_FOLDER }] = await Promise.all([
+    import("../questions/list.ts"),
+    import("../config/own-questions.ts"),
+  ]);
+  const found = ownQuestionsIn(resolve(flags.questionsDir ?? QUESTIONS_FOLDER));
+  const own = new Map([...found, ...ownQuestions]);
+  const lines = listLines({ own }, (name) => (questions.has(name) ? "on   " : "off  "));
+  return [...lines].map((line) => `${line}\n`).join("");
 }
 
 /** Returns whether this user may ask rollcall-ask.socket. */
@@ -79,16 +75,16 @@ async function ask(
   flags: AskFlags,
   byUnit: boolean,
 ): Promise<0 | 1> {
-  const [{ acceptedQuestion }, { answer }, { askUnit }, { questionHost }] = await answering();
+  const [{ acceptedQuestion }, { answer }, { askUnit }, { questionHost }, { boundsOf }] = await answering();
   const asked = { name, parameters: Object.fromEntries(parameters.map(pair)) };
-  const question = acceptedQuestion(asked, settings.questions);
+  const question = acceptedQuestion(asked, settings);
   if (!question.ok) throw new Error(question.error);
   if (name === "bundle" && process.stdout.isTTY)
     throw new Error("a bundle is no text: write it > bundle.tar.gz");
   const gone = new AbortController();
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => gone.abort());
   const chunks = byUnit
-    ? askUnit(ASK_SOCKET, asked, QUESTIONS[question.value.name].seconds, gone.signal)
+    ? askUnit(ASK_SOCKET, asked, boundsOf(question.value).seconds, gone.signal)
     : answer(question.value, questionHost(settings, flags), gone.signal);
   for (;;) {
     const { done, value } = await chunks.next();
@@ -108,6 +104,7 @@ const answering = () =>
     import("../questions/answer.ts"),
     import("../questions/ask-unit.ts"),
     import("../questions/host.ts"),
+    import("../config/own-questions.ts"),
   ]);
 
 /**
@@ -116,11 +113,11 @@ const answering = () =>
  */
 async function serve(settings: MachineSettings, flags: AskFlags, instance: string): Promise<void> {
   const [{ acceptedQuestion }, { answer }, { serveQuestion, isShim }, { questionHost }] = await answering();
-  const { name: machine, questions, questionsFrom } = settings;
+  const { name: machine, questionsFrom } = settings;
   const pins = questionsFrom !== null && isShim(instance) ? questionsFrom : null;
   await serveQuestion(new Socket({ fd: 0, readable: true, writable: true }), async function* (line, signal) {
     const { proof, ...asked } = (line ?? {}) as AskBody;
-    const question = acceptedQuestion(asked, questions);
+    const question = acceptedQuestion(asked, settings);
     if (!question.ok) return { reason: "refused", fault: question.error };
     if (pins !== null) {
       const { signerOfProof } = await import("../questions/proofs.ts");

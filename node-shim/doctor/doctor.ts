@@ -141,6 +141,7 @@ const SOURCE =
 const TODO_OF_SOURCE: Readonly<Record<string, string>> = {
   configuration: "remove them, or keep them for a kubelet",
   "pinned keys": PINNED_KEYS_TODO,
+  questions: "correct the file, then restart the service",
   facts: "correct the value at its source, which `node-shim facts` shows",
   report: "set nodeStatusMaxImages, or report fewer or shorter facts of drop-ins",
 };

@@ -2,6 +2,7 @@
 // docs/configuration.md come from this table. config/flags.ts has the flags that are fields of the configuration.
 import { DOCKER_ENDPOINT } from "./container-runtime.ts";
 import { FACTS_FOLDER } from "./extras.ts";
+import { QUESTIONS_FOLDER } from "../config/own-questions.ts";
 import { DEVICE_PLUGINS_FOLDER, type MachineFlags, type MachineSettings, ROOT_DIR } from "./settings.ts";
 
 export interface MachineFlag {
@@ -165,7 +166,7 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
   },
   questions: {
     value: "<name,...>",
-    help: "the questions that this machine answers: safe, or names of node-shim ask --list (default: none)",
+    help: "the questions that this machine answers: safe, own:NAME, or names of node-shim ask --list (default: none)",
     repeats: true,
     of: "rollcall",
     active: ({ questions }) => orNone([...questions].join(",")),
@@ -176,6 +177,12 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
     repeats: true,
     of: "rollcall",
     active: ({ questionFiles }) => orNone(questionFiles.join(",")),
+  },
+  questionsDir: {
+    value: "<folder>",
+    help: `the folder with questions of this machine's owner, for own:NAME (default: ${QUESTIONS_FOLDER})`,
+    of: "rollcall",
+    active: (_, { questionsDir }) => (questionsDir ? set(questionsDir) : byDefault(QUESTIONS_FOLDER)),
   },
   questionsFrom: {
     value: "<file>",

@@ -122,6 +122,8 @@ function warnOfSettings(own: MachineSettings, warn: Warn): void {
   for (const note of configurationNotes(own)) warn("configuration", note);
   const fault = pinnedKeysFault(own.questionsFrom);
   if (fault !== null) warn("pinned keys", fault);
+  for (const [name, read] of own.ownQuestions)
+    if (!read.ok) warn("questions", `${name} is off: ${read.error}`);
 }
 
 /** The least milliseconds between two changes of the memory's size: a balloon changes the size every few seconds. */

@@ -4,13 +4,14 @@ import { isAbsolute, resolve } from "node:path";
 import { isUnspecified, parseIpSloppy } from "../../shared/kubernetes/ip.ts";
 import { parseNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { areNodeIPs } from "../../shared/protocol/facts.ts";
-import { type QuestionName, questionsOn } from "../../shared/protocol/questions.ts";
+import { type AskableName, isOwnName, questionsOn } from "../../shared/protocol/questions.ts";
 import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { validateNodeName } from "../../shared/node/node-name.ts";
 import { type LoadedConfiguration, readConfiguration } from "../config/config.ts";
 import { type FlagTexts, readBoolean } from "../config/flags.ts";
 import { cloudProviderOf } from "../sources/cloud/provider.ts";
+import { type OwnQuestions, ownQuestions, QUESTIONS_FOLDER } from "../config/own-questions.ts";
 import { hostname } from "../sources/kernel/names.ts";
 import { CRI_ENDPOINT, dockerSocket, type RuntimeFlags } from "./container-runtime.ts";
 import type { ExtraFlags } from "./extras.ts";
@@ -42,6 +43,7 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   devicePlugins?: string;
   questions?: string[];
   questionFiles?: string[];
+  questionsDir?: string;
   questionsFrom?: string;
   /** The values of the flags that are fields of the configuration. */
   set?: FlagTexts;
@@ -58,7 +60,9 @@ export interface MachineSettings extends LoadedConfiguration {
   docker: string | null;
   transport: TransportChoice;
   /** The questions that this machine answers. */
-  questions: ReadonlySet<QuestionName>;
+  questions: ReadonlySet<AskableName>;
+  /** The questions of its owner that --questions names. One with a fault is not among `questions`. */
+  ownQuestions: OwnQuestions;
   /** Absolute paths without a slash at their end. */
   questionFiles: string[];
   /** The absolute path of a file with the keys of the operators who may ask over the Worker; null without such a file. */
@@ -172,7 +176,7 @@ function folderOf(rootDir: string): string {
   return resolve(rootDir);
 }
 
-function questionSettings({ questions = [], questionFiles = [], questionsFrom }: MachineFlags) {
+function questionSettings({ questions = [], questionFiles = [], questionsDir, questionsFrom }: MachineFlags) {
   const on = questionsOn(questions);
   if (!on.ok) throw new Error(`--questions: ${on.error}`);
   const paths = questionFiles.flatMap((list) => list.split(",")).filter((path) => path !== "");
@@ -181,8 +185,10 @@ function questionSettings({ questions = [], questionFiles = [], questionsFrom }:
   // An empty file name could be a variable that is not set: it must not let every operator ask.
   if (questionsFrom !== undefined && !isAbsolute(questionsFrom))
     throw new Error(`--questions-from: "${questionsFrom}" is not an absolute path`);
+  const own = ownQuestions(resolve(questionsDir ?? QUESTIONS_FOLDER), [...on.value].filter(isOwnName));
   return {
-    questions: on.value,
+    questions: new Set([...on.value].filter((name) => !isOwnName(name) || own.get(name)?.ok)),
+    ownQuestions: own,
     questionFiles: paths.map((path) => resolve(path)),
     questionsFrom: questionsFrom === undefined ? null : resolve(questionsFrom),
   };

@@ -1,12 +1,7 @@
 // Answers a question about this machine: a stream of bytes that ends in bounded time, after a bounded number of bytes.
 // Only a question loads this folder, so that a shim without questions does not pay for it.
 import type { ParametersOf, Question } from "../../shared/protocol/question.ts";
-import {
-  type AnswerEnd,
-  answerBytesOf,
-  type QuestionName,
-  QUESTIONS,
-} from "../../shared/protocol/questions.ts";
+import { type AnswerEnd, type QuestionName } from "../../shared/protocol/questions.ts";
 import { after } from "../base/clock.ts";
 import { faultOf } from "../base/fault.ts";
 import { bundle } from "./bundle.ts";
@@ -15,7 +10,10 @@ import { disks, folders } from "./disks.ts";
 import { files } from "./files.ts";
 import { logs } from "./journal.ts";
 import { boots, hardware } from "./machine.ts";
+import { questions } from "./list.ts";
 import { network } from "./network.ts";
+import { own } from "./own.ts";
+import { boundsOf, type OwnAsked } from "../config/own-questions.ts";
 import { commands, processes } from "./processes.ts";
 import { cleanLine } from "./redaction.ts";
 import { containerLogs, runtime } from "./runtime.ts";
@@ -38,6 +36,7 @@ const SOURCES: {
   runtime,
   hardware,
   boots,
+  questions,
   bundle,
 };
 
@@ -49,24 +48,23 @@ const REST_MS = 2000;
  * `signal` is aborted, the answer ends at once, with its programs. Never throws.
  */
 export async function* answer(
-  question: Question,
+  question: Question | OwnAsked,
   host: QuestionHost,
   signal: AbortSignal, // aborted when the asker has gone
   settled: () => void = () => {}, // called once its source has ended, which may hang in a file system
 ): AsyncGenerator<Uint8Array, AnswerEnd> {
-  const { seconds } = QUESTIONS[question.name];
+  const { seconds, bytes: most } = boundsOf(question);
   const late = (): AnswerEnd => (signal.aborted ? { reason: "gone" } : { reason: "timed out", seconds });
   const time = timeOf(seconds, signal);
   let isCut = false;
-  let bytesLeft = answerBytesOf(question.name);
-  const source = SOURCES[question.name] as Source<Question["parameters"], string | Uint8Array>;
+  let bytesLeft = most;
   const asking: Asking = {
     ...host,
     signal: time.signal,
     ask: (other) => answer(other, host, time.signal),
     cut: () => void (isCut = true),
   };
-  const lines = source(question.parameters, asking)[Symbol.asyncIterator]();
+  const lines = linesOf(question, asking)[Symbol.asyncIterator]();
   try {
     for (;;) {
       const next = lines.next();
@@ -88,6 +86,12 @@ export async function* answer(
     // A source that waits closes its files once it continues.
     void (lines.return?.() ?? Promise.resolve()).catch(() => undefined).then(settled);
   }
+}
+
+function linesOf(question: Question | OwnAsked, asking: Asking): AsyncIterable<string | Uint8Array> {
+  if ("own" in question) return own(question, asking);
+  const source = SOURCES[question.name] as Source<Question["parameters"], string | Uint8Array>;
+  return source(question.parameters, asking);
 }
 
 /** Aborts `signal` after `seconds`, and resolves `over` a little later, or when the asker has gone. */

@@ -1,11 +1,12 @@
 // Answers the questions that others ask this machine, with limits for all askers together. Loads what answers only if this
 // process answers itself.
 import { existsSync } from "node:fs";
+import * as z from "zod/mini";
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import { visible } from "../../shared/protocol/printable.ts";
 import { type Question, questionSchema } from "../../shared/protocol/question.ts";
-import { type AnswerEnd, type QuestionName, QUESTIONS } from "../../shared/protocol/questions.ts";
+import { type AnswerEnd, isOwnName } from "../../shared/protocol/questions.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { monotonicMs } from "../base/clock.ts";
@@ -13,6 +14,7 @@ import type { MachineSettings } from "../machine/settings.ts";
 import { ASK_SOCKET } from "../service/unit.ts";
 import { askUnit } from "./ask-unit.ts";
 import type { questionHost } from "./host.ts";
+import { boundsOf, type OwnAsked, ownAsked } from "../config/own-questions.ts";
 
 /** Yields the bytes of an answer, and returns how it ended. `asked` may be anything. Never throws. */
 export type Answerer = (
@@ -21,8 +23,13 @@ export type Answerer = (
   proof?: string, // that an operator may ask, for the unit
 ) => AsyncGenerator<Uint8Array, AnswerEnd>;
 
+/** The questions that the machine answers, and those of its owner. */
+type Allowed = Pick<MachineSettings, "questions" | "ownQuestions">;
+
 /** Returns a question that is valid, and that this machine answers. The error is for the operator. */
-export function acceptedQuestion(asked: unknown, on: ReadonlySet<QuestionName>): Result<Question> {
+export function acceptedQuestion(asked: unknown, settings: Allowed): Result<Question | OwnAsked> {
+  const own = ownQuestion(asked, settings);
+  if (own !== null) return own;
   const parsed = questionSchema.safeParse(asked);
   if (!parsed.success) {
     const { path, message } = firstFault(parsed.error);
@@ -31,10 +38,23 @@ export function acceptedQuestion(asked: unknown, on: ReadonlySet<QuestionName>):
     return failure(`${parameter}: ${message}`);
   }
   const { name } = parsed.data;
-  return on.has(name)
-    ? success(parsed.data)
-    : failure(`${name} is off: --questions names the questions that this machine answers`);
+  return settings.questions.has(name) ? success(parsed.data) : off(name);
 }
+
+const off = (name: string) =>
+  failure(`${name} is off: --questions names the questions that this machine answers`);
+
+/** Returns a question of the machine's owner, or why it is refused; null if the machine itself has this question. */
+function ownQuestion(asked: unknown, { ownQuestions }: Allowed): Result<OwnAsked> | null {
+  const parsed = ownSchema.safeParse(asked);
+  if (!parsed.success || !isOwnName(parsed.data.name)) return null;
+  const { name, parameters } = parsed.data;
+  const known = ownQuestions.get(name);
+  if (known === undefined) return off(name);
+  return known.ok ? ownAsked(known.value, parameters) : failure(`${name} is off: ${known.error}`);
+}
+
+const ownSchema = z.strictObject({ name: z.string(), parameters: z.unknown() });
 
 /** Makes the answerer of this machine. Call it once: it counts the questions. */
 export function machineAnswerer(
@@ -46,7 +66,7 @@ export function machineAnswerer(
       const [{ answer }, { questionHost }] = await Promise.all([import("./answer.ts"), import("./host.ts")]);
       return yield* answer(question, questionHost(settings, flags), signal, settled);
     },
-    settings.questions,
+    settings,
     monotonicMs,
     ASK_SOCKET,
   );
@@ -62,11 +82,11 @@ const BUSY: AnswerEnd = {
 export function answerer(
   /** Answers in this process. Calls `settled` once the question has ended, which may be after its answer. */
   local: (
-    question: Question,
+    question: Question | OwnAsked,
     signal: AbortSignal,
     settled: () => void,
   ) => AsyncGenerator<Uint8Array, AnswerEnd>,
-  on: ReadonlySet<QuestionName>, // the questions that the machine's owner has turned on
+  on: Allowed, // what the machine's owner has turned on
   nowMs: () => number, // typically monotonicMs
   socketPath: string, // typically ASK_SOCKET. The unit answers if the socket exists, else this process
 ): Answerer {
@@ -82,6 +102,6 @@ export function answerer(
     const settled = () => void running--;
     if (!existsSync(socketPath)) return yield* local(question.value, signal, settled);
     const line = proof === undefined ? asked : { ...(asked as object), proof };
-    return yield* askUnit(socketPath, line, QUESTIONS[question.value.name].seconds, signal, settled);
+    return yield* askUnit(socketPath, line, boundsOf(question.value).seconds, signal, settled);
   };
 }

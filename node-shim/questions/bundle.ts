@@ -5,8 +5,14 @@ import { gzip } from "node:zlib";
 import { pack } from "tar-stream";
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { ParametersOf, Question } from "../../shared/protocol/question.ts";
-import { answerEndText, QUESTION_NAMES, type QuestionName } from "../../shared/protocol/questions.ts";
+import {
+  type AskableName,
+  answerEndText,
+  QUESTION_NAMES,
+  type QuestionName,
+} from "../../shared/protocol/questions.ts";
 import { UNIT_NAME } from "../service/unit.ts";
+import { type OwnAsked, ownAsked } from "../config/own-questions.ts";
 import type { Asking, Source } from "./source.ts";
 import { timeText } from "./table.ts";
 import { failedUnits } from "./units.ts";
@@ -27,7 +33,7 @@ const COMPLETE = "complete";
 /** A file of the bundle. */
 interface Part {
   file: string;
-  question: Question;
+  question: Question | OwnAsked;
 }
 
 /** What the manifest has of each question. */
@@ -61,7 +67,7 @@ export const bundle: Source<ParametersOf<"bundle">, Uint8Array> = async function
 /** Returns the files of the bundle. Those that can take long are last. Names the questions that it lacks. */
 async function partsOf(asking: Asking, { missing }: Manifest): Promise<Part[]> {
   const { on, files } = asking;
-  const lacks = (question: QuestionName, why: string) => void missing.push({ question, why });
+  const lacks = (question: AskableName, why: string) => void missing.push({ question, why });
   for (const name of QUESTION_NAMES) if (!on.has(name)) lacks(name, "--questions does not name it");
   if (on.has("container-logs")) lacks("container-logs", "it needs the ID of a container");
   if (on.has("files") && files.length > LOGS) lacks("files", `of the paths, only the first ${LOGS} are here`);
@@ -79,8 +85,19 @@ async function partsOf(asking: Asking, { missing }: Manifest): Promise<Part[]> {
       return { file: `files${path}.txt`, question: { name: "files", parameters: { path, ...LOG } } };
     }),
   ];
-  const all = [...others.slice(0, -SLOW), ...lines, ...others.slice(-SLOW)];
+  const all = [...others.slice(0, -SLOW), ...lines, ...ownParts(asking, lacks), ...others.slice(-SLOW)];
   return all.filter(({ question }) => on.has(question.name));
+}
+
+/** Returns the files of the owner's questions that a bundle may have. */
+function ownParts({ own, on }: Asking, lacks: (question: AskableName, why: string) => void): Part[] {
+  return [...own].flatMap(([name, read]): Part[] => {
+    const asked = read.ok && read.value.isInBundle ? ownAsked(read.value, {}) : null;
+    if (asked?.ok && on.has(name))
+      return [{ file: `own/${name.slice("own:".length)}.txt`, question: asked.value }];
+    lacks(name, read.ok ? "its file has no bundle: true" : read.error);
+    return [];
+  });
 }
 
 /** Each other question with its parameters. Those that can take long are last. */
@@ -96,6 +113,7 @@ const PARAMETERS: {
   commands: MOST,
   runtime: {},
   boots: {},
+  questions: {},
   network: {},
   hardware: {},
   folders: { path: "/", top: 50 },

@@ -1,4 +1,6 @@
 // Describes this machine to the sources of answers.
+import { existsSync } from "node:fs";
+import { userInfo } from "node:os";
 import { runChild } from "../base/child.ts";
 import { wallMs } from "../base/clock.ts";
 import { programLines } from "../base/program-lines.ts";
@@ -21,11 +23,28 @@ export function questionHost(
     wallMs,
     files: settings.questionFiles,
     on: settings.questions,
+    own: settings.ownQuestions,
+    runner: thisRunner(),
     stateFolder: flags.state,
     runtime: runtimeOf(settings),
     readHardware: () => hardware(false, runChild),
     checkWorker: () => checkUrl({ ...flags, transport: "http" }, workerProbes(), process.env),
   };
+}
+
+/** Describes the user of this process. A user without a name has the number as name, which no file may have. */
+function thisRunner(): QuestionHost["runner"] {
+  const isRoot = process.geteuid?.() === 0;
+  // systemd's own test: sd_booted(3).
+  return { isRoot, name: userName(), hasSystemd: existsSync("/run/systemd/system") };
+}
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return String(process.geteuid?.());
+  }
 }
 
 /** Returns the socket of a configured runtime, or the sockets at which the shim searches for one. */

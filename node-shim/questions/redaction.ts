@@ -54,15 +54,18 @@ export function cleanLine(line: string): string {
   return lineCleaner()(line);
 }
 
-/** Returns a function that cleans the lines of one log from its end on, where a key in PEM begins with its END. */
-export function lineCleaner(): (line: string) => string {
+/**
+ * Returns a function that cleans the lines of one log. `first`: the edge with which a key in PEM begins, which is END
+ * in a log that is read from its end on.
+ */
+export function lineCleaner(first: "BEGIN" | "END" = "END"): (line: string) => string {
   let keyLinesLeft = 0;
   return (line) => {
     const shown = visible(line.slice(0, QUESTION_LIMITS.lineLength).toWellFormed());
     const edges = [...shown.matchAll(PEM_EDGE)].map(([, edge]) => edge);
     if (edges.length > 0) {
       // A client can bring one edge into a log. That edge must not end the next key at its beginning.
-      keyLinesLeft = edges[0] === "END" ? PEM_LINES : 0;
+      keyLinesLeft = edges.at(first === "END" ? 0 : -1) === first ? PEM_LINES : 0;
       return REDACTED;
     }
     if (keyLinesLeft > 0) {

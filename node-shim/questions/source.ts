@@ -2,17 +2,26 @@
 import { QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Inventory } from "../../shared/protocol/inventory.ts";
 import type { Newest, Question } from "../../shared/protocol/question.ts";
-import type { AnswerEnd, QuestionName } from "../../shared/protocol/questions.ts";
+import type { AnswerEnd, AskableName } from "../../shared/protocol/questions.ts";
 import type { Result } from "../../shared/result.ts";
 import type { Finding } from "../doctor/finding.ts";
+import type { OwnAsked, OwnQuestions } from "../config/own-questions.ts";
 import { lineCleaner } from "./redaction.ts";
 
 /** Runs a program without a shell, and yields its lines while they come. Throws if the program fails. */
 export type ProgramLines = (
   program: string,
   args: readonly string[],
-  options: { signal: AbortSignal; anyExitCode?: boolean; separator?: "\0" },
+  options: { signal: AbortSignal; anyExitCode?: boolean; name?: string; separator?: "\0" },
 ) => AsyncIterable<string>;
+
+/** The user of this process, and whether systemd can run programs as another one. */
+export interface Runner {
+  isRoot: boolean;
+  /** The user's name. */
+  name: string;
+  hasSystemd: boolean;
+}
 
 /** The machine that answers. */
 export interface QuestionHost {
@@ -24,7 +33,10 @@ export interface QuestionHost {
   /** The paths of --question-files. */
   files: readonly string[];
   /** The questions that are on. */
-  on: ReadonlySet<QuestionName>;
+  on: ReadonlySet<AskableName>;
+  /** The questions of the machine's owner that --questions names. */
+  own: OwnQuestions;
+  runner: Runner;
   /** The state folder, whose files no answer has. */
   stateFolder: string;
   /** Where to find the container runtime: the sockets to try, or Docker's one. */
@@ -39,7 +51,7 @@ export interface Asking extends QuestionHost {
   /** Aborted when the source must end. The lines that it has by then are still sent. */
   signal: AbortSignal;
   /** Answers another question within the time of this one. */
-  ask: (question: Question) => AsyncGenerator<Uint8Array, AnswerEnd>;
+  ask: (question: Question | OwnAsked) => AsyncGenerator<Uint8Array, AnswerEnd>;
   /** Records that the answer lacks lines because of its limits. */
   cut: () => void;
 }

@@ -364,6 +364,10 @@ export const QUESTION_LIMITS = {
   chunkBytes: 64 * 1024,
   /** The most bytes of a question, as a process of the shim's asks another one. */
   askedBytes: 64 * 1024,
+  /** The seconds that a question of the machine's owner may take. */
+  ownSeconds: [1, 60],
+  /** The most questions of its owner that a machine answers. */
+  ownQuestions: 32,
   /** The most questions of all askers that a machine answers at the same time. One that hangs counts until it ends. */
   atOnce: 2,
   /** The most questions of all askers that a machine answers in a minute. */

@@ -92,6 +92,7 @@ export const questionSchema = z.discriminatedUnion("name", [
   question("runtime", nothing),
   question("hardware", nothing),
   question("boots", nothing),
+  question("questions", nothing),
   question("bundle", nothing),
 ]);
 

@@ -94,6 +94,12 @@ export const QUESTIONS = {
     isSafe: true,
     seconds: 30,
   },
+  questions: {
+    help: "the questions that this machine answers, with their parameters; on with any other question",
+    usage: "",
+    isSafe: true,
+    seconds: 10,
+  },
   bundle: {
     help: "the answers to all questions that are on, as a .tar.gz with a manifest",
     usage: "",
@@ -104,6 +110,14 @@ export const QUESTIONS = {
 } as const satisfies Readonly<Record<string, QuestionRow>>;
 
 export type QuestionName = keyof typeof QUESTIONS;
+
+/** A question that the machine's owner has written: own:NAME. */
+export type OwnName = `${typeof OWN_PREFIX}${string}`;
+export const OWN_PREFIX = "own:";
+const OWN_NAME = /^own:[a-z0-9](?:[a-z0-9-]{0,38}[a-z0-9])?$/;
+export type AskableName = QuestionName | OwnName;
+
+export const isOwnName = (name: string): name is OwnName => OWN_NAME.test(name);
 
 /** Returns the most bytes of an answer. */
 export function answerBytesOf(name: QuestionName): number {
@@ -117,15 +131,24 @@ export const QUESTION_NAMES = Object.keys(QUESTIONS) as readonly QuestionName[];
 /** The set of questions that an owner can turn on without a thought about secrets. */
 const SAFE = "safe";
 
-/** Parses the names of --questions, each a question or `safe`. An empty text turns none on. */
-export function questionsOn(texts: readonly string[]): Result<ReadonlySet<QuestionName>> {
-  const on = new Set<QuestionName>();
+/** Parses the names of --questions, each a question, own:NAME or `safe`. An empty text turns none on. */
+export function questionsOn(texts: readonly string[]): Result<ReadonlySet<AskableName>> {
+  const on = new Set<AskableName>();
   for (const text of texts.flatMap((list) => list.split(",")).map((name) => name.trim())) {
+    if (isOwnName(text)) {
+      on.add(text);
+      continue;
+    }
     const named = QUESTION_NAMES.filter((name) => name === text || (text === SAFE && QUESTIONS[name].isSafe));
     if (named.length === 0 && text !== SAFE && text !== "")
-      return failure(`"${text}" is no question: pass ${SAFE}, or names of ${QUESTION_NAMES.join(", ")}`);
+      return failure(
+        `"${text}" is no question: pass ${SAFE}, own:NAME, or names of ${QUESTION_NAMES.join(", ")}`,
+      );
     for (const name of named) on.add(name);
   }
+  if ([...on].filter(isOwnName).length > QUESTION_LIMITS.ownQuestions)
+    return failure(`more than ${QUESTION_LIMITS.ownQuestions} questions with ${OWN_PREFIX}`);
+  if (on.size > 0) on.add("questions");
   return success(on);
 }
 

@@ -18,6 +18,10 @@ import { eventually, temporaryFolder } from "./local-cluster.ts";
 
 const { isSkipped, title } = needingDebian("questions", "node");
 
+const TRY =
+  "touch /x 2> /dev/null || echo cannot write; cat /var/lib/rollcall/key.json 2> /dev/null || echo cannot read the key";
+const LOOK = `id -u; grep -E '^(CapEff|NoNewPrivs)' /proc/self/status | tr -s '[:blank:]' ' '; ${TRY}`;
+
 /** Connects to the unit as the shim does, sends the standard input, and prints what comes. */
 const CONNECT = `node -e '${[
   `const socket = require("net").connect("${ASK_SOCKET}")`,
@@ -25,6 +29,26 @@ const CONNECT = `node -e '${[
   'socket.write(require("fs").readFileSync(0))',
 ].join(";")}'`;
 const DISKS = { name: "disks", parameters: {} };
+/** The files of the owner's own questions. */
+const OWN = {
+  hello: `description: says hello
+program: /bin/sh
+arguments: ["-c", "echo hello $1, token=hunter2; ${LOOK}", sh, "{who}"]
+parameters:
+  who: { type: text, pattern: "[a-zA-Z $%{}]+" }
+`,
+  "as-root": `description: says who it is
+program: /bin/sh
+arguments: ["-c", "id -u; ${TRY}"]
+user: root
+`,
+  slow: `description: sleeps
+program: /bin/sleep
+arguments: ["599"]
+timeoutSeconds: 60
+`,
+  wrong: "description: is wrong\nprogram: /bin/true\nshell: true\n",
+};
 const KEY = '{"d":"key of the machine"}';
 
 describe.skipIf(isSkipped)(title, () => {
@@ -42,8 +66,10 @@ describe.skipIf(isSkipped)(title, () => {
     sh("chmod 600 /home/alice/app.log && chown -R alice: /home/alice");
     sh(`mkdir -p -m 700 /var/lib/rollcall && echo '${KEY}' > /var/lib/rollcall/key.json`);
     sh(
-      "echo NODE_SHIM_FLAGS=--questions=safe,logs,files --question-files=/home,/var/lib > /etc/rollcall/node-shim.env",
+      "echo NODE_SHIM_FLAGS=--questions=safe,logs,files,own:hello,own:as-root,own:slow,own:wrong --question-files=/home,/var/lib > /etc/rollcall/node-shim.env",
     );
+    sh("mkdir /etc/rollcall/questions.d");
+    for (const [name, text] of Object.entries(OWN)) sh(`cat > /etc/rollcall/questions.d/${name}.yaml`, text);
     sh("node-shim install-service");
   });
   afterAll(async () => {
@@ -142,6 +168,42 @@ describe.skipIf(isSkipped)(title, () => {
     expect(asService(DISKS)).toContain('"refused","fault":"the shim has passed on no proof"');
     expect(asService({ ...DISKS, proof: await proofBy(key, asked) })).toContain('"reason":"complete"');
     sh(`systemctl stop ${UNIT_NAME}; rm -r /run/systemd/system/${UNIT_NAME}.d && systemctl daemon-reload`);
+  });
+
+  it("a question of the owner's → its program, as a user that exists only meanwhile, with the value as it is", () => {
+    const { code, stdout, stderr } = machine.sh(`node-shim ask own:hello 'who=$HOME \${X} %n'`);
+    expect([code, stderr.replaceAll(/^node-shim: as the service does.*\n/gm, "")]).toEqual([0, ""]);
+    const [value, user, ...others] = stdout.trim().split("\n");
+    expect(value).toBe(`hello $HOME \${X} %n, token=[redacted]`);
+    expect(Number(user)).toBeGreaterThan(60_000);
+    expect(others).toEqual([
+      "CapEff: 0000000000000000",
+      "NoNewPrivs: 1",
+      "cannot write",
+      "cannot read the key",
+    ]);
+    expect(sh("ls /x 2> /dev/null || echo none")).toBe("none");
+  });
+
+  it("user: root in its file → root, who can write to no disk and read no key", () => {
+    expect(sh("node-shim ask own:as-root 2> /dev/null")).toBe("0\ncannot write\ncannot read the key");
+  });
+
+  it("a file with a fault → refused with the fault, by doctor too; a value that its pattern refuses → refused", () => {
+    const fault = "/etc/rollcall/questions.d/wrong.yaml: shell: unknown field";
+    expect(ask("own:wrong")).toMatchObject({ code: 1, stderr: expect.stringContaining(fault) as string });
+    expect(machine.sh("node-shim doctor").stdout).toContain(`own:wrong is off: ${fault}`);
+    expect(ask("own:hello 'who=a;b'").stderr).toContain("who: does not match");
+    expect(sh("node-shim ask questions 2> /dev/null")).toMatch(/^ 10 s {2}64 KiB {2}own:hello who=TEXT$/m);
+  });
+
+  it("the asker leaves a question of the owner's → its program ends", async () => {
+    sh("node-shim ask own:slow > /dev/null 2>&1 & echo $! > /tmp/asker");
+    const running = () => machine.sh("pgrep -f '^/bin/sleep 599'").code === 0;
+    await eventually(async () => running());
+    sh("kill $(cat /tmp/asker)");
+    await eventually(async () => !running());
+    await eventually(async () => sh("systemctl list-units --all --no-legend 'rollcall-own*'") === "");
   });
 
   it("a question that waits → a process with one capability, which can neither write nor read the key; its end leaves nothing", async () => {

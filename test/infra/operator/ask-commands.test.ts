@@ -48,6 +48,8 @@ const refusal = (status: number, problem: object) => (response: ServerResponse) 
 describe("the question", () => {
   it.each<[args: string[], body: object]>([
     [["ask", "edge-7", "disks"], { name: "disks", parameters: {} }],
+    [["ask", "edge-7"], { name: "questions", parameters: {} }],
+    [["ask", "edge-7", "own:smart", "disk=sda"], { name: "own:smart", parameters: { disk: "sda" } }],
     [
       ["ask", "edge-7", "logs", "unit=nginx", "grep=a=b"],
       { name: "logs", parameters: { unit: "nginx", grep: "a=b" } },
@@ -451,7 +453,7 @@ edge-3   answered   edge-3 is full
     ["a limit above the most", [...ARGS, "--limit", "1001"], 2, "must be at most 1000"],
     ["a name and -l", ["logs", "edge-1", "-l", "site=berlin"], 2, "logs needs the name of a machine, or -l"],
     ["neither", ["diagnose"], 2, "diagnose needs the name of a machine, or -l"],
-    ["no question", ["ask", "-l", "site=berlin"], 2, "needs a machine and a question"],
+    ["no question", ["ask", "-l", "site=berlin"], 2, "needs a machine, or -l and a question"],
   ])("%s → none is asked", async (_, args, code, stderr) => {
     const { ended, tries } = await many(args, answered);
     expect([ended.code, tries]).toEqual([code, {}]);

@@ -42,7 +42,7 @@ describe("a question", () => {
       String.raw`\u001b[2J: unknown field`,
     ],
   ])("that %s", (_, asked, error) => {
-    const accepted = acceptedQuestion(asked, on("logs"));
+    const accepted = acceptedQuestion(asked, { questions: on("logs"), ownQuestions: new Map() });
     expect(accepted.ok ? undefined : accepted.error).toBe(error);
   });
 });

@@ -9,7 +9,7 @@ import { played } from "./asking.ts";
 
 const UNITS = { name: "units", parameters: {} };
 const going = new AbortController().signal;
-const ON = new Set(["units"] as const);
+const ON = { questions: new Set(["units"] as const), ownQuestions: new Map() };
 const BUSY =
   "this machine answers at most 2 questions at once and 30 a minute, of all askers: ask again later";
 const turn = () => new Promise((resolve) => void setImmediate(resolve));

@@ -66,7 +66,8 @@ test("the shim with a unit → the unit answers, and not this process", async ()
   const local = () => {
     throw new Error("this process has answered");
   };
-  const answers = answerer(local, new Set(["units"]), () => 0, at.socketPath);
+  const on = { questions: new Set(["units"] as const), ownQuestions: new Map() };
+  const answers = answerer(local, on, () => 0, at.socketPath);
   const ends = [];
   for (let count = 0; count < 3; count++) ends.push(await whole(answers(ASKED, going)));
   expect(ends).toEqual(ends.map(() => ({ text: "from the unit\n", end: { reason: "complete" } })));
@@ -83,7 +84,7 @@ test("an operator's proof → the unit gets it, to check it too", async () => {
   );
   const answers = answerer(
     () => expect.fail(),
-    new Set(["units"]),
+    { questions: new Set(["units"] as const), ownQuestions: new Map() },
     () => 0,
     at.socketPath,
   );

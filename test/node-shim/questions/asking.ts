@@ -20,6 +20,8 @@ export function played(outputs: Record<string, string> = {}, over: Partial<Askin
     wallMs: () => NOW_MS,
     files: [],
     on: new Set(),
+    own: new Map(),
+    runner: { isRoot: true, name: "root", hasSystemd: true },
     ask: () => {
       throw new Error("not played");
     },

@@ -66,6 +66,7 @@ test("the questions that are on → a file each, redacted, and a manifest that n
   const files = await unpacked(Buffer.concat(all));
   expect(Object.keys(files)).toEqual([
     "bundle/units.txt",
+    "bundle/questions.txt",
     "bundle/logs/rollcall-node-shim.service.txt",
     "bundle/logs/x.service.txt",
     "bundle/manifest.json",

@@ -64,7 +64,8 @@ describe("invalid", () => {
 describe("--questions", () => {
   test.each([
     ["none by default", [], []],
-    ["names", ["logs,files"], ["logs", "files"]],
+    ["names → and what the list of questions has", ["logs,files"], ["logs", "files", "questions"]],
+    ["a question of the owner's", ["own:raid-1"], ["own:raid-1", "questions"]],
     ["an empty text", [""], []],
   ])("%s", (_, texts, names) => {
     expect(questionsOn(texts)).toEqual({ ok: true, value: new Set(names) });
@@ -76,7 +77,7 @@ describe("--questions", () => {
   });
 
   it("a name that is no question → the names that are", () => {
-    const error = `"shell" is no question: pass safe, or names of ${QUESTION_NAMES.join(", ")}`;
+    const error = `"shell" is no question: pass safe, own:NAME, or names of ${QUESTION_NAMES.join(", ")}`;
     expect(questionsOn(["logs", "shell"])).toEqual({ ok: false, error });
   });
 });
