@@ -2,7 +2,7 @@
 import { type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import { type SendRequest, requestSender } from "./base/api.ts";
+import { type OpenRequest, requestOpener, type SendRequest, requestSender } from "./base/api.ts";
 import { every, later, nowMs } from "./base/clock.ts";
 import type { KeyBinding } from "./base/keys.ts";
 import { leftPlace, type Places, placesOf, unknownView } from "./base/places.ts";
@@ -11,6 +11,8 @@ import { type SessionStore, sessionStore } from "./live/session.ts";
 
 interface Page extends Messages, Places {
   ask: SendRequest;
+  /** Sends a request whose answer comes part by part. */
+  open: OpenRequest;
   session: SessionStore;
   live: LiveFleet;
   /** The present time in milliseconds since 1970, which changes each second while the page is visible. */
@@ -38,8 +40,10 @@ export function openPage(window: Window & typeof globalThis): Page {
   const { location, history } = window;
   const clock = signal(nowMs());
   // The session store has its own sender: a refused request for the session must not cause another one.
-  const session: SessionStore = sessionStore(requestSender(window.fetch.bind(window)), nowMs);
-  const ask = requestSender(window.fetch.bind(window), () => void session.refresh());
+  const fetch = window.fetch.bind(window);
+  const session: SessionStore = sessionStore(requestSender(requestOpener(fetch)), nowMs);
+  const open = requestOpener(fetch, () => void session.refresh());
+  const ask = requestSender(open);
   const openSocket = (path: string, protocols: string[]) =>
     new WebSocket(`${location.origin.replace(/^http/, "ws")}${path}`, protocols);
   const live = new LiveFleet({
@@ -78,6 +82,7 @@ export function openPage(window: Window & typeof globalThis): Page {
   return {
     ...placesOf({ location, history, readPlace: leftPlace, onPopState }),
     ask,
+    open,
     session,
     live,
     clock,

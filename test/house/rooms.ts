@@ -66,7 +66,7 @@ export const PARTS: readonly Part[] = [
   {
     path: "infra/page",
     above: ["shared"],
-    floors: ["base", "live", "parts", "machine", "fleet views", "frame"],
+    floors: ["base", "live", "parts", "ask", "machine", "fleet views", "frame"],
   },
   { path: "infra/page/build", above: [] },
   { path: "infra/local/apiserver", above: ["shared"] },

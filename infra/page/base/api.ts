@@ -33,28 +33,48 @@ export type SendRequest = <T>(
 
 const WITHIN_MS = 15_000;
 
+/** Sends a request, and resolves with its answer as soon as the answer begins. `signal` ends it. */
+export type OpenRequest = (
+  method: RequestMethod,
+  path: PathOf<RequestMethod>,
+  options: RequestOptions,
+) => Promise<Result<Response, RequestFault>>;
+
 /** Returns a function that sends requests with `fetch`, and calls `onRefused` when the session has ended. */
-export function requestSender(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): SendRequest {
-  return async <T>(method: RequestMethod, path: PathOf<RequestMethod>, options: RequestOptions = {}) => {
-    const { query = {}, body, withinMs = WITHIN_MS } = options;
+export function requestOpener(fetch: typeof globalThis.fetch, onRefused: () => void = () => {}): OpenRequest {
+  return async (method, path, { query = {}, body, signal, alsoAnswer, withinMs = WITHIN_MS }) => {
     const given = Object.entries(query).filter(([, value]) => value !== undefined) as [string, string][];
     const search = given.length > 0 ? `?${new URLSearchParams(given)}` : "";
-    const ends = abortAfter(withinMs);
     try {
       const response = await fetch(path + search, {
         method,
         redirect: "error",
-        signal: options.signal ? AbortSignal.any([options.signal, ends]) : ends,
+        ...(signal && { signal }),
         ...(body !== undefined && {
           body: JSON.stringify(body),
           headers: { "content-type": "application/json" },
         }),
       });
-      if (response.ok || (response.status === options.alsoAnswer && isPlainJson(response)))
-        return success((response.status === 204 ? null : await response.json()) as T);
+      if (response.ok || (response.status === alsoAnswer && isPlainJson(response))) return success(response);
       const fault = await faultOf(response);
       if (fault.reason === "forbidden" || response.status === 401) onRefused();
       return failure(fault);
+    } catch (error) {
+      return failure(noAnswer(error, withinMs));
+    }
+  };
+}
+
+/** Returns a function that sends requests as `open`, and reads their answers within a time. */
+export function requestSender(open: OpenRequest): SendRequest {
+  return async <T>(method: RequestMethod, path: PathOf<RequestMethod>, options: RequestOptions = {}) => {
+    const { withinMs = WITHIN_MS } = options;
+    const ends = abortAfter(withinMs);
+    const signal = options.signal ? AbortSignal.any([options.signal, ends]) : ends;
+    const opened = await open(method, path, { ...options, signal });
+    if (!opened.ok) return opened;
+    try {
+      return success((opened.value.status === 204 ? null : await opened.value.json()) as T);
     } catch (error) {
       return failure(noAnswer(error, withinMs));
     }

@@ -53,6 +53,8 @@ export function sessionStore(
   return {
     session: session as ReadonlySignal<Session>,
     docs: () => (session.value.kind === "in" ? session.value.docs : undefined),
+    /** Reports whether the operator may ask machines questions. */
+    mayAsk: () => session.value.kind === "in" && ["operator", "admin"].includes(session.value.operator.role),
     isAdmin: () => session.value.kind === "in" && session.value.operator.role === "admin",
     refresh,
     async signIn(credential: Credential): Promise<Result<null, RequestFault>> {

@@ -1,7 +1,10 @@
 // Draws the view of one machine: its name and state, its diagnosis, and its sections.
+import { useSignal } from "@preact/signals";
 import { useEffect } from "preact/hooks";
-import { hrefOf } from "../base/places.ts";
+import type { Answers, Asking } from "../ask/asking.ts";
+import { hrefOf, withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
+import { lazyView } from "../parts/lazy-view.tsx";
 import { Link } from "../parts/link.tsx";
 import { FaultNotice } from "../parts/notice.tsx";
 import { StateWord } from "../parts/state-word.tsx";
@@ -22,21 +25,59 @@ import { MACHINE_SECTIONS, Section, type SectionId } from "./section.tsx";
 import { MachineTimeline } from "./timeline.tsx";
 import { goToSection, useMachine, useMachineKeys, type WatchedMachine } from "./use-machine.ts";
 
+const AskTab = lazyView(async () => (await import("../ask/ask-tab.tsx")).AskTab);
+
 export function MachineView({ name }: { name: string }) {
   const machine = useMachine(name);
-  useMachineKeys(machine.again);
+  const { rest } = usePage().route.value;
+  const isAsk = rest.get("tab") === "ask";
+  const answers = useAnswers();
+  useMachineKeys(machine.again, isAsk);
   const { whole, live, fault } = machine;
-  useOpenedSection(whole !== null);
+  useOpenedSection(whole !== null && !isAsk);
   if (fault?.status === 404 && !whole && !live) return <MissingMachine name={name} />;
   return (
     <article class="machine">
       <MachineHead machine={machine} />
       <Fault machine={machine} />
-      <div class="machine-body">
-        <SectionNav diagnosis={machine.diagnosis} />
-        <Sections machine={machine} />
-      </div>
+      <Tabs isAsk={isAsk} />
+      {isAsk ? (
+        <AskTab name={name} change={machine.change} answers={answers} />
+      ) : (
+        <div class="machine-body">
+          <SectionNav diagnosis={machine.diagnosis} />
+          <Sections machine={machine} />
+        </div>
+      )}
     </article>
+  );
+}
+
+/** Returns the answers of the machine, which end when the operator leaves the machine's view. */
+function useAnswers(): Answers {
+  const answers = useSignal<ReadonlyMap<string, Asking>>(new Map());
+  useEffect(
+    () => () => {
+      for (const asking of answers.peek().values()) asking.stop();
+    },
+    [],
+  );
+  return answers;
+}
+
+/** Draws the tabs of the view, if the operator may use more than one. */
+function Tabs({ isAsk }: { isAsk: boolean }) {
+  const { session, route } = usePage();
+  if (!session.mayAsk() && !isAsk) return null;
+  return (
+    <nav class="tabs row" aria-label="Tabs">
+      <Link href={withRest(route.value, { tab: undefined })} isCurrent={!isAsk}>
+        Overview
+      </Link>
+      <Link href={withRest(route.value, { tab: "ask" })} isCurrent={isAsk}>
+        Ask
+      </Link>
+    </nav>
   );
 }
 

@@ -4,6 +4,7 @@ import { useLayoutEffect, useMemo, useRef } from "preact/hooks";
 import type { WholeNode } from "../../../shared/protocol/operator-answers.ts";
 import { machinePath } from "../base/api.ts";
 import type { KeyBinding } from "../base/keys.ts";
+import { withRest } from "../base/places.ts";
 import { usePage } from "../page.ts";
 import { useAgainOnChange, useAnswer } from "../parts/answer.tsx";
 import { diagnose } from "./diagnosis.ts";
@@ -47,8 +48,9 @@ export function goToSection(id: SectionId): void {
   section.focus({ preventScroll: true });
 }
 
-export function useMachineKeys(again: () => void): void {
-  const { viewKeys, go, fleetHref } = usePage();
+/** Sets the shortcuts of the view. The tab "Ask" has no sections. */
+export function useMachineKeys(again: () => void, isAsk: boolean): void {
+  const { viewKeys, go, fleetHref, session, route } = usePage();
   const latest = useRef(again);
   latest.current = again;
   // The shortcuts are set in a layout effect, because a later effect would miss an early key.
@@ -56,7 +58,10 @@ export function useMachineKeys(again: () => void): void {
     const own: KeyBinding[] = [
       { key: "r", does: "refreshes the machine", run: () => latest.current() },
       { key: "u", does: "goes up to the fleet, as it was left", run: () => go(fleetHref()) },
-      ...MACHINE_SECTIONS.map(({ id, title, key }) => ({
+      ...(session.mayAsk() && !isAsk
+        ? [{ key: "q", does: "asks the machine", run: () => go(withRest(route.value, { tab: "ask" })) }]
+        : []),
+      ...(isAsk ? [] : MACHINE_SECTIONS).map(({ id, title, key }) => ({
         key,
         does: `goes to: ${title}`,
         run: () => goToSection(id),
@@ -67,5 +72,5 @@ export function useMachineKeys(again: () => void): void {
     return () => {
       viewKeys.value = viewKeys.value.filter((each) => !own.includes(each));
     };
-  }, []);
+  }, [isAsk]);
 }

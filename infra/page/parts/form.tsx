@@ -10,7 +10,7 @@ import { FaultNotice } from "./notice.tsx";
 export interface FieldProps {
   label: string;
   hint?: string;
-  /** The expected form of the value, if the value is wrong. */
+  /** The expected form of the value, or what the value is not, if the value is wrong. */
   fault?: string | undefined;
   value: string;
   onChange: (value: string) => void;
@@ -18,7 +18,7 @@ export interface FieldProps {
   isLong?: boolean;
   isDisabled?: boolean;
   /** The type of the input; text if absent. */
-  type?: "password" | "datetime-local";
+  type?: "password" | "datetime-local" | "number";
 }
 
 export function Field(props: FieldProps) {
@@ -44,12 +44,14 @@ export function Field(props: FieldProps) {
         <input {...shared} type="password" />
       ) : type === "datetime-local" ? (
         <input {...shared} type="datetime-local" />
+      ) : type === "number" ? (
+        <input {...shared} type="number" />
       ) : (
         <input {...shared} type="text" />
       )}
       {(hint || fault) && (
         <p id={`${id}-hint`} class={fault ? "wrong" : "quiet"}>
-          {fault ? `Expected: ${fault}.` : hint}
+          {fault ? (fault.startsWith("not ") ? `This is ${fault}.` : `Expected: ${fault}.`) : hint}
         </p>
       )}
     </div>

@@ -60,10 +60,11 @@ const COLUMNS: readonly Column<ListedToken>[] = [
     head: "Names",
     class: "wrap",
     isRowHead: true,
-    cell: ({ names, rejoin, note }) => (
+    cell: ({ names, rejoin, mayBeAsked, note }) => (
       <>
         <strong>{names}</strong>
         {rejoin && <span class="tag">rejoin</span>}
+        {mayBeAsked === false && <span class="tag">no questions</span>}
         {note && (
           <span class="tag" title={note}>
             without limits
@@ -190,6 +191,8 @@ const EMPTY = {
   uses: "1",
   expiresInSeconds: "3600",
   isRejoin: false,
+  /** true if no operator may ask its machines questions. */
+  isNeverAsked: false,
   /** The roles, with spaces or commas between them. "" for the deployment's roles. */
   roles: "",
   /** The labels, one `key=value` per line. */
@@ -270,6 +273,7 @@ function NewToken({ onClose, onMade }: { onClose: () => void; onMade: (token: Mi
         <Choice label="Good for" choices={EXPIRIES} {...field("expiresInSeconds")} />
       </div>
       <Check label="Rejoin: take the name over from the machine that has it" {...field("isRejoin")} />
+      <Check label="Operators may not ask its machines questions" {...field("isNeverAsked")} />
       <OfItsNodes field={field} checked={checked} />
       <MaySet field={field} />
     </FormDialog>
@@ -367,6 +371,7 @@ export function tokenRequest(form: TokenForm): Result<Partial<TokenRequest>, Fie
     uses,
     expiresInSeconds: Number(form.expiresInSeconds),
     ...(form.isRejoin && { rejoin: true }),
+    ...(form.isNeverAsked && { mayBeAsked: false }),
     ...(form.isWithoutFactsOnlyTaint && { withoutFactsOnlyTaint: true }),
     ...(Object.keys(labels).length > 0 && { labels }),
     ...(taints.length > 0 && { taints }),

@@ -7,6 +7,7 @@ const form: TokenForm = {
   uses: "5",
   expiresInSeconds: "3600",
   isRejoin: false,
+  isNeverAsked: false,
   roles: "",
   labels: "",
   taints: "",
@@ -29,6 +30,7 @@ describe("what the form says → the request, which the Worker takes", () => {
       { names: "edge-1", isRejoin: true, uses: "9" },
       { names: "edge-1", uses: 1, rejoin: true },
     ],
+    ["no questions", { isNeverAsked: true }, { mayBeAsked: false }],
     ["roles", { roles: "edge, gpu" }, { roles: ["edge", "gpu"] }],
     [
       "labels, also an empty one",
