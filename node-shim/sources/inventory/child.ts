@@ -1,7 +1,26 @@
 // Reads the hardware and prints JSON: its own program (dist/inventory.js), so the shim never loads systeminformation.
 import { existsSync } from "node:fs";
-import si from "systeminformation";
+import type Systeminformation from "systeminformation";
+// esbuild bundles only these parts of the package, which are half of it. The package has types for the whole alone.
+// @ts-expect-error -- see above
+import cpuPart from "systeminformation/lib/cpu.js";
+// @ts-expect-error -- see above
+import filesystemPart from "systeminformation/lib/filesystem.js";
+// @ts-expect-error -- see above
+import graphicsPart from "systeminformation/lib/graphics.js";
+// @ts-expect-error -- see above
+import networkPart from "systeminformation/lib/network.js";
+// @ts-expect-error -- see above
+import systemPart from "systeminformation/lib/system.js";
 import { hardwareOf } from "./hardware.ts";
+
+const si = {
+  ...cpuPart,
+  ...filesystemPart,
+  ...graphicsPart,
+  ...networkPart,
+  ...systemPart,
+} as typeof Systeminformation;
 
 /** Returns `read`'s result; undefined if `read` fails, so that the other parts of the hardware are still reported. */
 async function orNothing<T>(read: () => Promise<T>): Promise<T | undefined> {
