@@ -26,7 +26,16 @@ export const GROUPS: readonly Group[] = [
   { text: "Begin", pages: ["concepts", "tutorial", "comparison", "costs"] },
   {
     text: "Run a machine",
-    pages: ["shim", "configuration", "drop-ins", "questions", "facts", "reporting", "examples"],
+    pages: [
+      "shim",
+      "configuration",
+      "drop-ins",
+      "node-problem-detector",
+      "questions",
+      "facts",
+      "reporting",
+      "examples",
+    ],
   },
   {
     text: "Run the deployment",

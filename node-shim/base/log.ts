@@ -253,6 +253,10 @@ export const WARNING_SOURCES = {
     "the shim cannot read [the hardware](configuration.md#its-hardware) whole; the last complete reading stays",
     "check that the shim may read `/sys`",
   ],
+  "problem detectors": [
+    "a monitor of `--problem-detectors` cannot read its log, or ignores a part of its file",
+    "[when one does not work](drop-ins.md#when-one-does-not-work)",
+  ],
   "attach limits": [
     "the shim omits the attach limits of drivers beyond the maximum, or of all drivers if it cannot read the folder of CSI sockets",
     "check that the shim may read the folder",

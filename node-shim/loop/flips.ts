@@ -7,7 +7,8 @@ import {
 } from "../../shared/resources/eviction.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { DEFAULT_SETTINGS, type Settings } from "../../shared/protocol/settings.ts";
-import type { Seen } from "../machine/machine.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import { problemsText, type Seen } from "../machine/machine.ts";
 import { parsedSettings } from "../../shared/from-report/parsed-settings.ts";
 
 /** The part of the vitals that conditions depend on. */
@@ -17,6 +18,8 @@ interface ConditionInputs {
   errors: string;
   hasRuntime: boolean;
   shuttingDown: boolean;
+  /** The result of `problemsText`. */
+  problems: string;
 }
 
 /** The content of a report. Must be passed to `delivered` once the Worker has accepted the report. */
@@ -29,7 +32,7 @@ export interface Flips {
   /** Takes the signals and errors that a probe has read between two reports. */
   see: (seen: Seen) => void;
   /** Returns the content of a report that the loop sends now, without its facts. */
-  draft: (gathered: Vitals, hasRuntime: boolean) => ReportDraft;
+  draft: (gathered: Vitals, facts: Pick<Facts, "runtime" | "problems">) => ReportDraft;
   delivered: (draft: ReportDraft) => void;
   /** Returns whether a condition's input changed since the delivered report. Before Ready, new errors do not count. */
   isNews: (wasReady: boolean) => boolean;
@@ -46,10 +49,16 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
     settings.evictionPressureTransitionPeriodMs ?? DEFAULT_SETTINGS.evictionPressureTransitionPeriodMs;
   let eviction = NO_PRESSURE;
   let crossings: Vitals["signals"] = {};
-  let inputs: ConditionInputs = { pressures: [], errors: "", hasRuntime: false, shuttingDown: false };
+  let inputs: ConditionInputs = {
+    pressures: [],
+    errors: "",
+    hasRuntime: false,
+    shuttingDown: false,
+    problems: "",
+  };
   let lastDelivered: ConditionInputs | null = null;
 
-  function see({ signals, errors, hasRuntime, shuttingDown }: Seen): void {
+  function see({ signals, errors, hasRuntime, shuttingDown, problems }: Seen): void {
     if (signals) {
       const before = eviction.conditions;
       eviction = synchronizeEviction(thresholds, signals, eviction, nowMs(), periodMs);
@@ -67,14 +76,16 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
       errors: errors ? errorsText(errors) : inputs.errors,
       hasRuntime: hasRuntime ?? inputs.hasRuntime,
       shuttingDown: shuttingDown ?? inputs.shuttingDown,
+      problems: problems ?? inputs.problems,
     };
   }
 
   return {
     see,
-    draft(gathered, hasRuntime) {
+    draft(gathered, { runtime, problems }) {
       const { errors = {}, shuttingDown = false } = gathered;
-      see({ ...gathered, errors, hasRuntime, shuttingDown });
+      const given = { hasRuntime: runtime !== null, problems: problemsText(problems) };
+      see({ ...gathered, errors, shuttingDown, ...given });
       return { vitals: { ...gathered, signals: { ...gathered.signals, ...crossings } }, inputs };
     },
     delivered({ vitals, inputs: sent }) {
@@ -93,7 +104,7 @@ export function conditionFlips(settings: Settings, nowMs: () => number): Flips {
 function differ(before: ConditionInputs, now: ConditionInputs, wasReady: boolean): boolean {
   if (before.shuttingDown !== now.shuttingDown || before.pressures.join() !== now.pressures.join())
     return true;
-  if (before.hasRuntime !== now.hasRuntime) return true;
+  if (before.hasRuntime !== now.hasRuntime || before.problems !== now.problems) return true;
   return before.errors !== now.errors && (wasReady || now.errors === "");
 }
 

@@ -121,7 +121,7 @@ async function reportUntilStopped(
     watchdog.begin("gathering");
     const { facts, vitals } = await gather();
     if (stop.aborted) return;
-    const draft = flips.draft(vitals, facts.runtime !== null);
+    const draft = flips.draft(vitals, facts);
     logPressing(draft);
     watchdog.begin("sending");
     const outcome = await report(facts, draft.vitals);

@@ -1,10 +1,13 @@
 // Gathers the facts that a kubelet does not have: cloud, hardware, drop-ins. The shim reads them in the background.
 import { runChild } from "../base/child.ts";
-import { monotonicMs, wallMs } from "../base/clock.ts";
+import { uptime } from "node:os";
+import { monotonicMs, pause, wallMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
+import { programLines } from "../base/program-lines.ts";
 import { dropInFolder } from "../sources/drop-ins/drop-ins.ts";
+import { type ProblemDetectors, problemDetectors } from "../sources/problems/detectors.ts";
 import type { Note } from "./fact-groups.ts";
 import type { Warn } from "../base/reading.ts";
 import { hardware, keptInventory } from "../sources/inventory/inventory.ts";
@@ -16,12 +19,15 @@ export interface ExtraFlags extends CloudFlags {
 }
 
 export interface Extras {
-  facts: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom">;
+  facts: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom" | "problems">;
   vitals: Pick<Vitals, "remainingSeconds">;
 }
 
 export const FACTS_FOLDER = "/etc/rollcall/facts.d";
 const DROP_IN_DEADLINE_MS = 10_000;
+/** Milliseconds between two reads of a log, and before a log that cannot be read is tried again. */
+const LOG_EVERY_MS = 1000;
+const LOG_RETRY_MS = 30_000;
 
 /** Returns a getter of cloud, hardware and drop-in facts ("wait": reads them first). Throws with the flag to change. */
 export function machineExtras(
@@ -29,12 +35,19 @@ export function machineExtras(
   intervalMs: number, // typically nodeStatusUpdateFrequency
   warn: Warn,
   note?: Note,
+  detectors: ProblemDetectors | null = null,
 ): (wait?: "wait") => Promise<Extras> {
   const cloud = machineCloud(flags, intervalMs, warn);
   const look = machineInventory(flags, warn);
   const folder = flags.factsDir ?? FACTS_FOLDER;
-  const options = { folder, run: runChild, deadlineMs: DROP_IN_DEADLINE_MS, wallMs, nowMs: monotonicMs };
-  const dropInsOf = dropInFolder(options);
+  const dropInsOf = dropInFolder({
+    folder,
+    run: runChild,
+    deadlineMs: DROP_IN_DEADLINE_MS,
+    wallMs,
+    nowMs: monotonicMs,
+    ...(detectors && { others: detectors.dropIns }),
+  });
   if (cloud) note?.("/cloud", cloud.where);
   note?.("/inventory", look ? "systeminformation, in a process of its own" : "--inventory off");
   note?.("/dropIns", folder);
@@ -43,16 +56,33 @@ export function machineExtras(
     const metadata = await cloud?.read();
     const inventory = look === null ? null : await look(wait === "wait");
     const { dropIns, custom, remainingSeconds } = await dropInsOf(wait === "wait");
+    const problems = detectors?.events();
     return {
       facts: {
         ...(metadata && { cloud: metadata }),
         ...(inventory !== undefined && { inventory }),
         ...(dropIns !== undefined && { dropIns }),
         ...(custom && { custom }),
+        ...(problems && { problems }),
       },
       vitals: remainingSeconds ? { remainingSeconds } : {},
     };
   };
+}
+
+/** Returns the problem detectors; null without their files. */
+export function machineDetectors(paths: readonly string[], warn: Warn): ProblemDetectors | null {
+  if (paths.length === 0) return null;
+  return problemDetectors({
+    paths,
+    nowMs: monotonicMs,
+    wallMs,
+    uptimeMs: () => uptime() * 1000,
+    run: programLines,
+    turn: (signal) => pause(LOG_EVERY_MS, { signal, ref: false }),
+    retry: (signal) => pause(LOG_RETRY_MS, { signal, ref: false }),
+    warn,
+  });
 }
 
 /** Returns the reader of the hardware inventory; null if the flags turn it off. */

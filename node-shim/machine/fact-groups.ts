@@ -33,7 +33,7 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   volumes: () => Promise<Facts["volumes"]>;
   attachLimits: () => Promise<Facts["attachLimits"]>;
   /** The facts that a kubelet does not have: see extras.ts. */
-  extras?: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom">;
+  extras?: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom" | "problems">;
   warn: Warn;
   note?: Note;
 }
@@ -195,6 +195,11 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     what: "facts of drop-ins for custom setters",
     sources: { "": "--facts-dir" },
     read: ({ extras }) => extras?.custom,
+  },
+  problems: {
+    what: "the newest events of problem detectors; absent without detectors",
+    sources: { "": "--problem-detectors" },
+    read: ({ extras }) => extras?.problems,
   },
   devices: {
     what: "the resources of device plugins. Only `node-shim run --device-plugins` serves them",

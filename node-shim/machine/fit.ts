@@ -50,6 +50,7 @@ export const CUT_ORDER = [
   "images",
   "inventory",
   "custom",
+  "problems",
   "runtimeHandlers",
   "attachLimits",
   "dropIns",

@@ -105,6 +105,13 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
     of: "rollcall",
     active: (_, { factsDir }) => (factsDir ? set(factsDir) : byDefault(FACTS_FOLDER)),
   },
+  problemDetectors: {
+    value: "<file,...>",
+    help: "configuration files of node-problem-detector whose problems the machine reports (default: none)",
+    repeats: true,
+    of: "rollcall",
+    active: ({ problemDetectors }) => orNone(problemDetectors.join(",")),
+  },
   nodeLabels: {
     value: "<key=value,...>",
     help: "labels of the Node; they replace the labels of an earlier run",

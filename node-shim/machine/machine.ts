@@ -16,10 +16,11 @@ import { attachLimits } from "../sources/csi/attach-limits.ts";
 import { memoryAvailable, oomKills, pidAvailable } from "../sources/kernel/signals.ts";
 import { diskReader, type ServedFilesCheck } from "../sources/kernel/served-files.ts";
 import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts";
+import type { ProblemDetectors } from "../sources/problems/detectors.ts";
 import { type KernelUsage, readUsage } from "../sources/kernel/usage.ts";
 import { volumeScanner } from "../sources/kernel/volumes.ts";
 import { type ContainerRuntime, watchContainerRuntime } from "./container-runtime.ts";
-import { machineExtras } from "./extras.ts";
+import { machineDetectors, machineExtras } from "./extras.ts";
 import { reportFitter } from "./fit.ts";
 import { FACT_GROUPS, type FactsOptions, gatherMachine, type Note } from "./fact-groups.ts";
 import { configurationNotes, type MachineFlags, type MachineSettings, machineSettings } from "./settings.ts";
@@ -50,7 +51,7 @@ export interface Machine {
   gather: (wait?: "wait") => Promise<{ facts: Facts; vitals: Vitals }>;
   /** The probes that read vitals between two reports. */
   probes: readonly Probe[];
-  /** Registers `see`, called when the container runtime's status has changed. Only the last listener counts. */
+  /** Registers `see`, called when the runtime's status or a problem has changed. Starts the problem detectors. */
   listen: (see: (seen: Seen) => void) => void;
   close: () => void;
 }
@@ -81,7 +82,8 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     warn: warnOncePerSource(withoutEcho(warn)),
     ...(note && { note }),
   };
-  const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note);
+  const detectors = machineDetectors(own.problemDetectors, warn);
+  const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note, detectors);
   const fit = reportFitter(warn);
   const steady = steadyMemory(monotonicMs);
   const gather = async (wait?: "wait") => {
@@ -110,11 +112,15 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
       },
       ...(docker === null && containerRuntimeEndpoint === "" ? [] : [{ everyMs: null, read: runtime.read }]),
     ],
-    listen: runtime.listen,
-    close: () => {
-      runtime.close();
-      limits.close();
-    },
+    listen: listenTo(runtime, detectors),
+    close: () => [detectors, runtime, limits].forEach((each) => each?.close()),
+  };
+}
+
+function listenTo(runtime: Pick<Machine, "listen">, detectors: ProblemDetectors | null): Machine["listen"] {
+  return (see) => {
+    runtime.listen(see);
+    detectors?.start(() => see({ problems: problemsText(detectors.events()) }));
   };
 }
 
@@ -244,6 +250,13 @@ function fileSystemSignals(
 /** The vitals that a probe has read. */
 export interface Seen extends Partial<Vitals> {
   hasRuntime?: boolean;
+  /** The result of `problemsText`. */
+  problems?: string;
+}
+
+/** Returns a text that differs after each event of a problem detector; "" before the first one. */
+export function problemsText(problems: Facts["problems"]): string {
+  return problems === undefined ? "" : `${problems.start} ${problems.events.at(-1)?.n}`;
 }
 
 /** A source of vitals that the shim reads between two reports. */

@@ -45,6 +45,7 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   questionFiles?: string[];
   questionsDir?: string;
   questionsFrom?: string;
+  problemDetectors?: string[];
   /** The values of the flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -67,6 +68,8 @@ export interface MachineSettings extends LoadedConfiguration {
   questionFiles: string[];
   /** The absolute path of a file with the keys of the operators who may ask over the Worker; null without such a file. */
   questionsFrom: string | null;
+  /** The absolute paths of the problem detectors' files. */
+  problemDetectors: string[];
   /** Whether the machine sends its usage over the socket. No part of the facts. */
   sendsUsage: boolean;
   settings: Settings;
@@ -116,6 +119,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     docker,
     transport: transportOf(flags),
     ...questionSettings(flags),
+    problemDetectors: absolutePaths("problem-detectors", flags.problemDetectors),
     sendsUsage: isOn("send-usage", flags.sendUsage),
     settings,
   };
@@ -176,12 +180,18 @@ function folderOf(rootDir: string): string {
   return resolve(rootDir);
 }
 
+/** Returns the paths of a flag with lists of paths. */
+function absolutePaths(flag: string, lists: readonly string[] = []): string[] {
+  const paths = lists.flatMap((list) => list.split(",")).filter((path) => path !== "");
+  const relative = paths.find((path) => !isAbsolute(path));
+  if (relative !== undefined) throw new Error(`--${flag}: "${relative}" is not an absolute path`);
+  return paths.map((path) => resolve(path));
+}
+
 function questionSettings({ questions = [], questionFiles = [], questionsDir, questionsFrom }: MachineFlags) {
   const on = questionsOn(questions);
   if (!on.ok) throw new Error(`--questions: ${on.error}`);
-  const paths = questionFiles.flatMap((list) => list.split(",")).filter((path) => path !== "");
-  const relative = paths.find((path) => !isAbsolute(path));
-  if (relative !== undefined) throw new Error(`--question-files: "${relative}" is not an absolute path`);
+  const paths = absolutePaths("question-files", questionFiles);
   // An empty file name could be a variable that is not set: it must not let every operator ask.
   if (questionsFrom !== undefined && !isAbsolute(questionsFrom))
     throw new Error(`--questions-from: "${questionsFrom}" is not an absolute path`);
@@ -189,7 +199,7 @@ function questionSettings({ questions = [], questionFiles = [], questionsDir, qu
   return {
     questions: new Set([...on.value].filter((name) => !isOwnName(name) || own.get(name)?.ok)),
     ownQuestions: own,
-    questionFiles: paths.map((path) => resolve(path)),
+    questionFiles: paths,
     questionsFrom: questionsFrom === undefined ? null : resolve(questionsFrom),
   };
 }

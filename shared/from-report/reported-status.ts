@@ -20,6 +20,7 @@ import { failure, type Result, success } from "../result.ts";
 import type { ReclaimState } from "../setters/eviction-threshold-event.ts";
 import type { ImageFilesystemState } from "../setters/image-filesystem-event.ts";
 import type { RebootEvent } from "../setters/machine-info.ts";
+import type { ProblemState } from "../setters/problem-events.ts";
 import type { ResolveAddress } from "../setters/node-address.ts";
 import type { StatusSources } from "../setters/pipeline.ts";
 import type { SchedulableState } from "../setters/record-node-schedulable-event.ts";
@@ -41,6 +42,7 @@ export interface ReportedMemory {
   shutdown: ShutdownState;
   reclaim: ReclaimState;
   oom: OomState;
+  problems: ProblemState;
 }
 
 export const NOTHING_REMEMBERED: ReportedMemory = {
@@ -51,6 +53,7 @@ export const NOTHING_REMEMBERED: ReportedMemory = {
   shutdown: { isShuttingDown: false },
   reclaim: { resource: null },
   oom: { kills: null, bootID: "" },
+  problems: { start: "", n: 0 },
 };
 
 export interface ReportedStatus {

@@ -67,6 +67,11 @@ export function withinGrant(
   ];
 }
 
+/** Returns true if the grant allows the condition. A lifecycle condition must be named, because it silences alerts. */
+export function mayReport({ mayCondition }: Pick<Grant, "mayCondition">, type: string): boolean {
+  return isLifecycle(type) ? (mayCondition?.includes(type) ?? false) : isAllowed(mayCondition, type);
+}
+
 /** Returns true if a pattern matches the key, type or ID, or no patterns are given. A pattern may end with `*`. */
 function isAllowed(patterns: readonly string[] | undefined, key: string): boolean {
   if (patterns === undefined) return true;
@@ -160,7 +165,7 @@ function conditionsWithin(
     const exists = was.some((condition) => condition.type === type);
     if (exists && !isOurs(type)) return false;
     if (ownerOf(type) !== null) return false;
-    return mayReport(type);
+    return mayReport(grant, type);
   };
   const left = [...new Set(types)].filter((type) => !mayChange(type));
   if (left.length === 0) return [];
@@ -173,14 +178,7 @@ function conditionsWithin(
 
   /** Returns true if rollcall added a condition that the grant no longer allows, to be removed instead of restored. */
   function isGone(type: string): boolean {
-    return listed.includes(type) && !mayReport(type);
-  }
-
-  /** Returns true if the grant allows the condition. A lifecycle condition must be named, because it silences alerts. */
-  function mayReport(type: string): boolean {
-    return isLifecycle(type)
-      ? (grant.mayCondition?.includes(type) ?? false)
-      : isAllowed(grant.mayCondition, type);
+    return listed.includes(type) && !mayReport(grant, type);
   }
 }
 

@@ -4,6 +4,7 @@ import { customSchema, dropInsSchema } from "./drop-ins.ts";
 import { settingsSchema } from "./settings.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
 import { inventorySchema } from "./inventory.ts";
+import { problemsSchema } from "./problems.ts";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
 import { FACTS_LIMITS, NAME_LIMITS, SETTINGS_LIMITS } from "./limits.ts";
 import { atMost, count, labelValue, plainText } from "./schema.ts";
@@ -167,6 +168,8 @@ export const factsSchema = z.strictObject({
   runningInUserNamespace: z.optional(z.boolean()),
   /** The facts for custom setters (docs/custom-setters.md); absent if none, or before the drop-ins have run. */
   custom: z.optional(customSchema),
+  /** The events of problem detectors; absent on a machine without detectors, or before the first event. */
+  problems: z.optional(problemsSchema),
 });
 export type Facts = z.infer<typeof factsSchema>;
 

@@ -112,6 +112,16 @@ export const DROP_IN_LIMITS = {
   expiresInSeconds: 604_800,
 } as const;
 
+/** Limits of the events of problem detectors. */
+export const PROBLEM_LIMITS = {
+  /** The most events in the facts: a report has the newest ones. */
+  events: 16,
+  /** The most characters of an event's message. */
+  messageLength: 512,
+  /** The most characters of the name of the shim's process. */
+  startLength: 32,
+} as const;
+
 /** Limits of custom facts. */
 export const CUSTOM_LIMITS = {
   /** The most custom facts of all drop-ins together. */

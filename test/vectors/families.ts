@@ -3,6 +3,7 @@ import type { Family } from "./family.ts";
 import { emptyFieldFamilies } from "./families/empty-fields.ts";
 import { heartbeats } from "./families/heartbeats.ts";
 import { labelSelectors } from "./families/label-selectors.ts";
+import { regexp } from "./families/regexp.ts";
 import { resources } from "./families/resources.ts";
 import { setters } from "./families/setters.ts";
 
@@ -12,4 +13,5 @@ export const families: Record<string, Family> = {
   ...setters,
   ...heartbeats,
   labelSelectors,
+  regexp,
 };

@@ -1,8 +1,12 @@
 // Decides the status of a Node: runs the setters over the Node, with the machine's last report as their source.
 import { reportedEvents, reportedSetters } from "../../shared/from-report/reported-node.ts";
 import { writtenMinor } from "../../shared/from-report/kubelet-version.ts";
-import { NOTHING_REMEMBERED, type ReportedMemory } from "../../shared/from-report/reported-status.ts";
-import { withinGrant } from "../../shared/from-report/within-grant.ts";
+import {
+  NOTHING_REMEMBERED,
+  type ReportedMemory,
+  type ReportedStatus,
+} from "../../shared/from-report/reported-status.ts";
+import { type GrantHolder, mayReport, withinGrant } from "../../shared/from-report/within-grant.ts";
 import type { Node } from "../../shared/kubernetes/types.ts";
 import {
   asKubelets,
@@ -26,6 +30,7 @@ import { type NodeUpdate, updateNode } from "../../shared/node/update-node.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
 import type { Report } from "../../shared/protocol/report.ts";
 import { success } from "../../shared/result.ts";
+import { problemEvents } from "../../shared/setters/problem-events.ts";
 import type { Setter } from "../../shared/setters/setter.ts";
 import { fieldManagerOf } from "../kube/connect.ts";
 import type { Stored } from "../storage/journal.ts";
@@ -135,7 +140,7 @@ export function decideStatus(
     return null;
   };
   const setters = overDecisions(
-    [...reportedEvents(reported), ...reportedSetters(reported)],
+    [...reportedEvents(reported), detectedEvents(reported, holder, leftOut), ...reportedSetters(reported)],
     before.original,
     records.get("decided") ?? [],
     records.get("node")?.sent,
@@ -153,6 +158,18 @@ export function decideStatus(
     ...(machine.isBetweenReports ? [keepHeartbeats(original)] : []),
   ]);
   return { original, memory, update, events, leftOut, nowMs, others, writtenBefore, held };
+}
+
+/** Returns a setter that records the events of problem detectors, as far as the grant allows their names. */
+function detectedEvents(
+  { facts, memory, recordEvent }: Pick<ReportedStatus, "facts" | "memory" | "recordEvent">,
+  { grant }: Pick<GrantHolder, "grant">,
+  leftOut: string[],
+): Setter {
+  const mayRecord = (name: string) => mayReport(grant, name);
+  return problemEvents(memory.problems, facts.problems, mayRecord, recordEvent, (part) => {
+    if (!leftOut.includes(part)) leftOut.push(part);
+  });
 }
 
 /** Returns a setter that keeps the times of the last heartbeats, because only a report is a heartbeat. */

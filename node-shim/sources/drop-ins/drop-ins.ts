@@ -31,6 +31,8 @@ interface DropInsOptions {
   deadlineMs: number;
   wallMs: () => number; // milliseconds since 1970, for a file's age
   nowMs: () => number; // monotonic: typically monotonicMs
+  /** Returns the results of other sources that count as drop-ins. Typically of problem monitors. */
+  others?: () => ReadonlyMap<string, Remembered>;
 }
 
 export interface DropInFacts {
@@ -41,7 +43,8 @@ export interface DropInFacts {
   remainingSeconds?: NonNullable<Vitals["remainingSeconds"]>;
 }
 
-interface Remembered extends Partial<Output> {
+export interface Remembered extends Partial<Output> {
+  /** The time of the reading, by the monotonic clock. */
   readMs: number;
   error?: string | undefined;
 }
@@ -69,7 +72,8 @@ export function dropInFolder(given: DropInsOptions): (wait: boolean) => Promise<
       const reading = readAll();
       if (wait) await reading;
     }
-    return factsOf(known, nowMs());
+    if (known === undefined) return {};
+    return factsOf(new Map([...known, ...(options.others?.() ?? [])]), nowMs());
   };
 }
 
@@ -135,8 +139,7 @@ async function namesIn({ at }: Opened): Promise<Result<string[]>> {
   }
 }
 
-function factsOf(known: ReadonlyMap<string, Remembered> | undefined, nowMs: number): DropInFacts {
-  if (known === undefined) return {};
+function factsOf(known: ReadonlyMap<string, Remembered>, nowMs: number): DropInFacts {
   if (known.size === 0) return { dropIns: null };
   const all = [...known].map(([name, { dropIn, error }]) => ({ name, dropIn, error }));
   const { custom, ...dropIns } = mergeDropIns(all);

@@ -1,8 +1,8 @@
 // Tests that changes of conditions are reported at once, only once, and not too often for the Worker.
 import { afterEach, describe, expect, it, test } from "vitest";
-import type { Seen } from "../../../node-shim/machine/machine.ts";
+import { problemsText, type Seen } from "../../../node-shim/machine/machine.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
-import { failed, GiB, machineWithLoop, ok, ROOMY, type Situation, TIGHT } from "./machine.ts";
+import { failed, GiB, machineWithLoop, ok, PROBLEMS, ROOMY, type Situation, TIGHT } from "./machine.ts";
 
 const DOWN = { runtime: ["container runtime is down"] };
 let ending: (() => Promise<void>)[] = [];
@@ -42,6 +42,7 @@ describe("observed 3 s after a report", () => {
       false,
     ],
     ["the runtime is down", { signals: ROOMY }, { errors: DOWN }, true],
+    ["a problem detector has an event", { signals: ROOMY }, { problems: problemsText(PROBLEMS) }, true],
     ["the runtime is back", { signals: ROOMY, errors: DOWN }, { errors: {} }, true],
     [
       "the runtime is down for another reason",
@@ -68,8 +69,8 @@ describe("observed 3 s after a report", () => {
     loop.see({ shuttingDown: before.shuttingDown ?? false });
     await clock.pass(3000);
     const since = times().length;
-    const { hasRuntime = false, ...vitals } = seen;
-    is({ ...before, ...vitals }, hasRuntime);
+    const { hasRuntime = false, problems, ...vitals } = seen;
+    is({ ...before, ...vitals }, hasRuntime, problems !== undefined);
     await sees(seen);
     expect(times().length - since).toBe(isToldAtOnce ? 1 : 0);
     await sees(seen);

@@ -6,6 +6,7 @@ import type { Seen } from "../../../node-shim/machine/machine.ts";
 import { gatewayPace } from "../../../node-shim/worker-link/pace.ts";
 import type { ReportOutcome } from "../../../node-shim/worker-link/reporter.ts";
 import type { Facts } from "../../../shared/protocol/facts.ts";
+import type { Problems } from "../../../shared/protocol/problems.ts";
 import type { Vitals } from "../../../shared/protocol/report.ts";
 import type { Settings } from "../../../shared/protocol/settings.ts";
 import type { ReportAnswer } from "../../../shared/protocol/answers.ts";
@@ -39,6 +40,12 @@ export const late = (): ReportOutcome => ({
 });
 
 /** The situation at the start. `random` is 1 by default. */
+/** The facts after a problem detector's first event. */
+export const PROBLEMS: Problems = {
+  start: "start",
+  events: [{ n: 1, type: "Warning", reason: "OOMKilling", message: "Killed process 7" }],
+};
+
 export interface Situation {
   settings?: Partial<Settings>;
   random?: number;
@@ -57,13 +64,14 @@ export function machineWithLoop(situation: Situation = {}) {
   const lines: string[] = [];
   let vitals: Vitals = situation.vitals ?? { signals: ROOMY };
   let runtime: Facts["runtime"] = null;
+  let problems: Facts["problems"];
   let reconnects = 0;
   let ask = () => {};
   let holding: Promise<void> | null = null;
   let underWay = 0;
   const pace = gatewayPace(clock.nowMs);
   const dependencies: LoopDependencies = {
-    gather: async () => ({ facts: { runtime } as Facts, vitals }),
+    gather: async () => ({ facts: { runtime, problems } as Facts, vitals }),
     report: async (_facts, reported) => {
       if (++underWay > 1) throw new Error("two requests at a time");
       pace.note();
@@ -93,9 +101,10 @@ export function machineWithLoop(situation: Situation = {}) {
     /** Returns the times of the reports, in milliseconds since the start. */
     times: () => reports.map(({ atMs }) => atMs),
     /** Sets the vitals that reports have from now on. */
-    is: (now: Vitals, hasRuntime = false) => {
+    is: (now: Vitals, hasRuntime = false, hasProblems = false) => {
       vitals = now;
       runtime = hasRuntime ? { name: "containerd", version: "2.1.0" } : null;
+      problems = hasProblems ? PROBLEMS : undefined;
     },
     /** Makes the Worker request a report. */
     asks: async () => {

@@ -3,6 +3,7 @@ package main
 
 import (
 	"encoding/json"
+	"regexp"
 
 	v1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -24,6 +25,7 @@ func init() {
 	families["labels"] = byOperation(labelOperations)
 	families["nodeName"] = byOperation(nameOperations)
 	families["labelSelectors"] = labelSelector
+	families["regexp"] = regularExpression
 }
 
 // byOperation returns a family whose cases name one of several functions in `op`.
@@ -218,4 +220,30 @@ func labelSelector(given object) any {
 		matches = append(matches, selector.Matches(labels.Set(each)))
 	}
 	return object{"error": false, "matches": matches}
+}
+
+func regularExpression(given object) any {
+	expression, err := regexp.Compile(given["pattern"].(string))
+	if err != nil {
+		return object{"error": err.Error()}
+	}
+	matches := []any{}
+	for _, raw := range given["texts"].([]any) {
+		text := raw.(string)
+		at := expression.FindStringSubmatchIndex(text)
+		if at == nil {
+			matches = append(matches, nil)
+			continue
+		}
+		groups := []any{}
+		for from := 0; from < len(at); from += 2 {
+			var group any
+			if at[from] >= 0 {
+				group = text[at[from]:at[from+1]]
+			}
+			groups = append(groups, group)
+		}
+		matches = append(matches, object{"before": text[:at[0]], "groups": groups})
+	}
+	return object{"error": nil, "matches": matches}
 }

@@ -1,0 +1,168 @@
+// Parses a configuration file of node-problem-detector for its log monitors and custom plugins, with the additions that
+// end a condition: `healthyPattern` and `for`. node-problem-detector ignores unknown fields, so that both can use a file.
+import * as z from "zod/mini";
+import { parseDuration } from "../../../shared/go/duration.ts";
+import { compileExpression, type Expression } from "../../../shared/go/regexp.ts";
+import { type DropIn, dropInSchema } from "../../../shared/protocol/drop-ins.ts";
+import { printableTexts } from "../../../shared/protocol/printable.ts";
+import { firstFault } from "../../../shared/protocol/schema.ts";
+import { failure, type Result, success } from "../../../shared/result.ts";
+
+/** The most rules of a file, and the most lines of a buffer. */
+const MOST_RULES = 256;
+const MOST_BUFFERED = 100;
+const EXPIRES_IN_SECONDS = 600;
+
+const durationText = z
+  .string()
+  .check(z.refine((text) => parseDuration(text).ok, "not a duration such as 5m"));
+const texts = z._default(z.record(z.string(), z.string()), {});
+
+const conditionSchema = z.object({
+  type: z.string(),
+  reason: z.string(),
+  message: z.string(),
+  healthyPattern: z.optional(z.string()),
+  for: z.optional(durationText),
+});
+
+const ruleSchema = z.object({
+  type: z.enum(["temporary", "permanent"]),
+  condition: z._default(z.string(), ""),
+  reason: z.string().check(z.regex(/^[A-Z][A-Za-z0-9]{0,127}$/, "must be one word in CamelCase")),
+  pattern: z.string(),
+  patternGeneratedMessageSuffix: z._default(z.string(), ""),
+});
+
+const fileSchema = z.object({
+  plugin: z.enum(["filelog", "journald", "kmsg"], "must be filelog, journald or kmsg"),
+  pluginConfig: texts,
+  skipList: z._default(z.array(z.string()), []),
+  logPath: z._default(z.string(), ""),
+  lookback: z._default(durationText, "0"),
+  delay: z._default(durationText, "0"),
+  bufferSize: z._default(z.int().check(z.minimum(0), z.maximum(MOST_BUFFERED)), 0),
+  source: z._default(z.string(), ""),
+  conditions: z._default(z.array(conditionSchema), []),
+  rules: z._default(z.array(ruleSchema).check(z.maxLength(MOST_RULES)), []),
+  metricsReporting: z.optional(z.boolean()),
+});
+
+/** A condition while nothing is wrong. */
+export type HealthyCondition = DropIn["conditions"][number] & { status: "False" };
+
+export interface ConditionConfig {
+  healthy: HealthyCondition;
+  /** Ends the condition. */
+  healthyPattern?: Expression;
+  /** Milliseconds after the last match, after which the condition ends; null: it lasts until the next boot. */
+  forMs: number | null;
+}
+
+export interface LogRule {
+  /** The type of the condition; null for a temporary problem, which is an event only. */
+  condition: string | null;
+  reason: string;
+  expression: Expression;
+  /** The text after the message. */
+  suffix: string;
+}
+
+export interface LogMonitorConfig {
+  plugin: "filelog" | "journald" | "kmsg";
+  pluginConfig: Readonly<Record<string, string>>;
+  skipList: readonly string[];
+  logPath: string;
+  lookbackMs: number;
+  delayMs: number;
+  bufferSize: number;
+  conditions: readonly ConditionConfig[];
+  rules: readonly LogRule[];
+  /** What of the file has no effect here. */
+  notes: readonly string[];
+}
+
+/** Parses a file's text. A failure names the field. */
+export function parseMonitor(text: string): Result<LogMonitorConfig> {
+  let json: unknown;
+  try {
+    json = JSON.parse(text);
+  } catch (error) {
+    return failure(`is not JSON: ${(error as Error).message}`);
+  }
+  const parsed = fileSchema.safeParse(json);
+  if (!parsed.success) {
+    const { path, message } = firstFault(parsed.error);
+    return failure(`${path}: ${message}`);
+  }
+  return compiled(parsed.data);
+}
+
+function compiled(file: z.infer<typeof fileSchema>): Result<LogMonitorConfig> {
+  const { plugin, pluginConfig, skipList, logPath, metricsReporting } = file;
+  const conditions = conditionsOf(file.conditions);
+  if (!conditions.ok) return conditions;
+  const types = new Set(file.conditions.map(({ type }) => type));
+  const rules: LogRule[] = [];
+  for (const [index, rule] of file.rules.entries()) {
+    const expression = atTheEnd(rule.pattern);
+    if (!expression.ok) return failure(`/rules/${index}/pattern: ${expression.error}`);
+    const condition = rule.type === "permanent" ? rule.condition : null;
+    if (condition !== null && !types.has(condition))
+      return failure(`/rules/${index}/condition: "${condition}" is not one of the file's conditions`);
+    const { reason, patternGeneratedMessageSuffix: suffix } = rule;
+    rules.push({ condition, reason, expression: expression.value, suffix });
+  }
+  return success({
+    plugin,
+    pluginConfig,
+    skipList,
+    logPath,
+    lookbackMs: millisecondsOf(file.lookback),
+    delayMs: millisecondsOf(file.delay),
+    bufferSize: file.bufferSize || 10,
+    conditions: conditions.value,
+    rules,
+    notes: metricsReporting ? ["metricsReporting has no effect: the shim serves no metrics"] : [],
+  });
+}
+
+/** Compiles a pattern that must match to the end of a line. */
+const atTheEnd = (pattern: string) => {
+  // The expression alone names faults by the operator's text.
+  const alone = compileExpression(pattern);
+  return alone.ok ? compileExpression(`(?:${pattern})\\z`) : alone;
+};
+
+function conditionsOf(given: z.infer<typeof conditionSchema>[]): Result<ConditionConfig[]> {
+  const healthy = given.map(({ type, reason, message }) => ({
+    type,
+    status: "False",
+    reason,
+    message,
+    expiresInSeconds: EXPIRES_IN_SECONDS,
+  }));
+  // The conditions are reported as those of a drop-in, so that they have the same limits.
+  const parsed = dropInSchema.safeParse(printableTexts({ conditions: healthy }));
+  if (!parsed.success) {
+    const { path, message } = firstFault(parsed.error);
+    return failure(`${path}: ${message}`);
+  }
+  const found: ConditionConfig[] = [];
+  for (const [index, condition] of parsed.data.conditions.entries()) {
+    const { healthyPattern, for: duration } = given[index]!;
+    const expression = healthyPattern === undefined ? null : atTheEnd(healthyPattern);
+    if (expression?.ok === false) return failure(`/conditions/${index}/healthyPattern: ${expression.error}`);
+    found.push({
+      healthy: { ...condition, status: "False" },
+      ...(expression && { healthyPattern: expression.value }),
+      forMs: duration === undefined ? null : millisecondsOf(duration),
+    });
+  }
+  return success(found);
+}
+
+function millisecondsOf(duration: string): number {
+  const parsed = parseDuration(duration);
+  return parsed.ok ? parsed.value : 0;
+}

@@ -1,0 +1,126 @@
+// Finds the lines of a log that an expression matches, as node-problem-detector's buffer of lines does. A line without
+// any of the expressions' required texts costs one search: most lines of a log are such.
+import type { Expression } from "../../../shared/go/regexp.ts";
+
+/** The most characters of a message. Further characters of it are dropped. */
+const LINE_LENGTH = 4096;
+/** The most raw lines that wait, for each line of the buffer: other programs' lines may be between those of one. */
+const WAITING = 100;
+
+export interface LogLine {
+  /** Milliseconds since 1970. */
+  atMs: number;
+  message: string;
+}
+
+export interface Found {
+  /** The index of the expression. */
+  index: number;
+  /** The message: all lines that the match touches. */
+  message: string;
+  atMs: number;
+}
+
+interface MatcherOptions {
+  bufferSize: number;
+  expressions: readonly Expression[];
+  /** Parses a raw line; null if the line does not count. */
+  lineOf: (raw: string) => LogLine | null;
+  /** Returns a text as it is in raw lines. */
+  asWritten: (text: string) => string;
+}
+
+interface Rule {
+  expression: Expression;
+  /** Texts of which each match has one in one of its lines; null if no such texts are known. */
+  texts: readonly string[] | null;
+  /** The number of the last line with one of the expression's texts. */
+  seen: number;
+}
+
+/** Returns a function that takes each raw line, and returns the matches that end with that line. */
+export function lineMatcher(options: MatcherOptions): (raw: string) => readonly Found[] {
+  const { bufferSize, lineOf } = options;
+  const rules: Rule[] = options.expressions.map((expression) => ({
+    expression,
+    texts: lineTexts(expression),
+    seen: -Infinity,
+  }));
+  const quick = quickSearch(rules, options);
+  const buffer: LogLine[] = [];
+  let waiting: string[] = [];
+  let count = 0;
+
+  const push = (line: LogLine) => {
+    count++;
+    buffer.push({ ...line, message: line.message.slice(0, LINE_LENGTH) });
+    if (buffer.length > bufferSize) buffer.shift();
+  };
+
+  return (raw) => {
+    const isActive = rules.some(({ seen }) => count + 1 - seen < bufferSize);
+    if (quick !== null && !isActive && !quick.test(raw)) {
+      waiting.push(raw);
+      if (waiting.length >= 2 * WAITING * bufferSize) waiting = waiting.slice(-WAITING * bufferSize);
+      return NONE;
+    }
+    const line = lineOf(raw);
+    if (line === null) return NONE;
+    for (const each of waiting) {
+      const earlier = lineOf(each);
+      if (earlier !== null) push(earlier);
+    }
+    waiting = [];
+    push(line);
+    return matches(rules, buffer, bufferSize, count);
+  };
+}
+
+const NONE: readonly Found[] = [];
+
+/** Returns the longest line of each required text. */
+function lineTexts({ texts }: Expression): readonly string[] | null {
+  const lines = texts?.map((text) => text.split("\n").reduce((a, b) => (b.length > a.length ? b : a)));
+  return lines === undefined || lines.includes("") ? null : lines;
+}
+
+/** Returns a search for the required texts of all expressions; null if one of them has none. */
+function quickSearch(
+  rules: readonly Rule[],
+  { asWritten }: Pick<MatcherOptions, "asWritten">,
+): RegExp | null {
+  const texts = rules.map((rule) => rule.texts);
+  if (texts.includes(null)) return null;
+  const sources = texts.flatMap((each) => each ?? []).map((text) => escaped(asWritten(text)));
+  return new RegExp(sources.length === 0 ? "(?!)" : sources.join("|"));
+}
+
+const escaped = (text: string) => text.replaceAll(/[\\^$.*+?()[\]{}|/-]/g, String.raw`\$&`);
+
+function matches(
+  rules: readonly Rule[],
+  buffer: readonly LogLine[],
+  bufferSize: number,
+  count: number,
+): readonly Found[] {
+  const { message: last } = buffer.at(-1)!;
+  // As upstream's buffer, which has empty lines before the first ones.
+  let text: string | undefined;
+  const found: Found[] = [];
+  for (const [index, rule] of rules.entries()) {
+    const { texts, expression } = rule;
+    if (texts === null || texts.some((each) => last.includes(each))) rule.seen = count;
+    if (count - rule.seen >= bufferSize) continue;
+    text ??= "\n".repeat(bufferSize - buffer.length) + buffer.map(({ message }) => message).join("\n");
+    const matched = expression.match(text);
+    if (matched === null) continue;
+    const lines = linesFrom(text, matched.index, buffer);
+    found.push({ index, message: lines.map(({ message }) => message).join("\n"), atMs: lines[0]!.atMs });
+  }
+  return found;
+}
+
+/** Returns the lines of the buffer from the line with the index. A line break belongs to the line after it. */
+function linesFrom(text: string, index: number, buffer: readonly LogLine[]): readonly LogLine[] {
+  return buffer.slice(-text.slice(index + 1).split("\n").length);
+}

@@ -1,0 +1,189 @@
+// Holds the conditions and events of the problem monitors. A condition lasts until its healthy pattern, the end of its
+// `for`, an operator's command, or the next boot. Repeated events are counted, so that a flood of one line is one event.
+import type { DropIn } from "../../../shared/protocol/drop-ins.ts";
+import { PROBLEM_LIMITS, DROP_IN_LIMITS } from "../../../shared/protocol/limits.ts";
+import { printable } from "../../../shared/protocol/printable.ts";
+import type { ProblemEvent, Problems } from "../../../shared/protocol/problems.ts";
+import type { ConditionConfig } from "./config.ts";
+
+export type ReportedCondition = DropIn["conditions"][number];
+
+/** The time after an event in which further events of its kind are counted, in milliseconds. Each flood doubles it. */
+const FIRST_WINDOW_MS = 60_000;
+const LONGEST_WINDOW_MS = 16 * 60_000;
+
+interface Flood {
+  endsMs: number;
+  windowMs: number;
+  count: number;
+  message: string;
+}
+
+export type NewEvent = Omit<ProblemEvent, "n">;
+
+/** Holds the newest events of all monitors. */
+export class ProblemEvents {
+  readonly #start: string;
+  readonly #nowMs: () => number;
+  readonly #floods = new Map<string, Flood & { event: NewEvent }>();
+  #events: ProblemEvent[] = [];
+  #last = 0;
+
+  constructor(
+    start: string, // a random name of this process
+    nowMs: () => number, // monotonic: typically monotonicMs
+  ) {
+    this.#start = start;
+    this.#nowMs = nowMs;
+  }
+
+  /** Records an event, or counts it if an event of the same kind was recorded shortly before. */
+  record(monitor: string, event: NewEvent): void {
+    const nowMs = this.#nowMs();
+    this.settle();
+    const kind = JSON.stringify([monitor, event.type, event.reason, event.condition]);
+    const flood = this.#floods.get(kind);
+    if (flood === undefined) {
+      this.#floods.set(kind, {
+        event,
+        endsMs: nowMs + FIRST_WINDOW_MS,
+        windowMs: FIRST_WINDOW_MS,
+        count: 0,
+        message: "",
+      });
+      this.#add(event);
+      return;
+    }
+    flood.count++;
+    flood.message = event.message;
+  }
+
+  /** Ends the windows that are over, each with one event for all that it has counted. */
+  settle(): void {
+    const nowMs = this.#nowMs();
+    for (const [kind, flood] of this.#floods) {
+      if (nowMs < flood.endsMs) continue;
+      if (flood.count === 0) {
+        this.#floods.delete(kind);
+        continue;
+      }
+      const times = `${flood.count} more within ${Math.round(flood.windowMs / 1000)} s`;
+      this.#add({ ...flood.event, message: `${times}, the last: ${flood.message}` });
+      const windowMs = Math.min(2 * flood.windowMs, LONGEST_WINDOW_MS);
+      this.#floods.set(kind, { ...flood, windowMs, endsMs: nowMs + windowMs, count: 0 });
+    }
+  }
+
+  #add(event: NewEvent): void {
+    const message = cut(event.message, PROBLEM_LIMITS.messageLength);
+    this.#events = [...this.#events, { ...event, n: ++this.#last, message }].slice(-PROBLEM_LIMITS.events);
+  }
+
+  /** Returns the events for the facts; undefined before the first one. */
+  facts(): Problems | undefined {
+    return this.#last === 0 ? undefined : { start: this.#start, events: this.#events };
+  }
+}
+
+interface Present {
+  config: ConditionConfig;
+  reported: ReportedCondition;
+  /** The monotonic time of the last match. */
+  seenMs: number;
+}
+
+/** The conditions of a monitor that are not healthy, as they are stored: by type. */
+export type StoredConditions = Record<
+  string,
+  Pick<ReportedCondition, "status" | "reason" | "message"> & { agedMs: number }
+>;
+
+/** Holds the conditions of one monitor. */
+export class ProblemConditions {
+  readonly #nowMs: () => number;
+  readonly #record: (event: NewEvent) => void;
+  readonly #all: Map<string, Present>;
+
+  constructor(
+    configs: readonly ConditionConfig[],
+    nowMs: () => number, // monotonic
+    record: (event: NewEvent) => void, // typically records in ProblemEvents
+  ) {
+    this.#nowMs = nowMs;
+    this.#record = record;
+    this.#all = new Map(
+      configs.map((config) => [config.healthy.type, { config, reported: config.healthy, seenMs: 0 }]),
+    );
+  }
+
+  /** Sets a condition. Only a change of status or reason changes the message and is an event, as upstream. */
+  set(type: string, status: ReportedCondition["status"], reason: string, message: string): void {
+    const present = this.#all.get(type);
+    if (present === undefined) return;
+    present.seenMs = this.#nowMs();
+    const { reported } = present;
+    if (reported.status === status && reported.reason === reason) return;
+    this.#change(present, {
+      ...reported,
+      status,
+      reason,
+      message: cut(message, DROP_IN_LIMITS.messageLength),
+    });
+  }
+
+  /** Ends a condition. Returns false if the monitor has no such condition, or it is healthy already. */
+  end(type: string): boolean {
+    const present = this.#all.get(type);
+    if (present === undefined || present.reported.status === "False") return false;
+    this.#change(present, present.config.healthy);
+    return true;
+  }
+
+  /** Ends the conditions whose `for` is over. */
+  expire(): void {
+    for (const [type, { config, seenMs }] of this.#all)
+      if (config.forMs !== null && this.#nowMs() - seenMs >= config.forMs) this.end(type);
+  }
+
+  #change(present: Present, reported: ReportedCondition): void {
+    present.reported = reported;
+    const { type: condition, status, reason, message } = reported;
+    // The words are upstream's GenerateConditionChangeEvent.
+    const text = `Node condition ${condition} is now: ${status}, reason: ${reason}, message: ${JSON.stringify(message)}`;
+    this.#record({ type: status === "True" ? "Warning" : "Normal", reason, message: text, condition });
+  }
+
+  list(): ReportedCondition[] {
+    return Array.from(this.#all.values(), ({ reported }) => reported);
+  }
+
+  stored(): StoredConditions {
+    const nowMs = this.#nowMs();
+    const bad = [...this.#all].filter(([, { reported }]) => reported.status !== "False");
+    return Object.fromEntries(
+      bad.map(
+        ([
+          type,
+          {
+            reported: { status, reason, message },
+            seenMs,
+          },
+        ]) => [type, { status, reason, message, agedMs: nowMs - seenMs }],
+      ),
+    );
+  }
+
+  /** Restores stored conditions. They are no event: the Node has them already. */
+  restore(stored: StoredConditions): void {
+    for (const [type, { agedMs, ...condition }] of Object.entries(stored)) {
+      const present = this.#all.get(type);
+      if (present === undefined) continue;
+      present.reported = { ...present.reported, ...condition };
+      present.seenMs = this.#nowMs() - agedMs;
+    }
+  }
+}
+
+function cut(text: string, most: number): string {
+  return printable(text.slice(0, most).toWellFormed());
+}

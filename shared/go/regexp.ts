@@ -1,0 +1,207 @@
+// Matches regular expressions as Go does (package regexp): leftmost-first, in a time that is linear in the text. A
+// pattern of an operator therefore cannot hold the process, whatever text another user writes. RegExp has no such bound.
+import { failure, type Result, success } from "../result.ts";
+import { type Part, parseExpression, type Place, SyntaxFault } from "./regexp-syntax.ts";
+
+export interface Match {
+  /** The index of the match in the text, in UTF-16 code units. */
+  index: number;
+  /** The text of the match, and of each group; undefined for a group that has no part in the match. */
+  groups: (string | undefined)[];
+}
+
+export interface Expression {
+  /** Returns the leftmost match; null if there is none. Typically takes a microsecond for each thousand steps. */
+  match: (text: string) => Match | null;
+  /** Texts of which each match contains at least one; null if no such texts are known. */
+  texts: readonly string[] | null;
+}
+
+type Step =
+  | { does: "one"; matches: (codePoint: number) => boolean; next: number }
+  | { does: "split"; next: number; other: number }
+  | { does: "at"; place: Place; next: number }
+  | { does: "save"; slot: number; next: number }
+  | { does: "end" };
+
+/** A step to try at a place, or the value of a slot to restore after the steps that followed have failed. */
+type Job = { number: number; at: number } | { slot: number; was: number | undefined };
+
+/** The most steps of a program. Go's limit of the size of an expression has the same order. */
+export const MOST_STEPS = 2000;
+
+/** Compiles an expression. Fails with Go's words, or if its program has more than MOST_STEPS. */
+export function compileExpression(text: string): Result<Expression> {
+  try {
+    const { part, groups } = parseExpression(text);
+    const program = new Program(part);
+    return success({ match: (given) => program.match(given, groups), texts: requiredTexts(part) });
+  } catch (error) {
+    if (error instanceof SyntaxFault) return failure(error.message);
+    throw error;
+  }
+}
+
+class Program {
+  readonly #steps: Step[] = [{ does: "end" }];
+  readonly #start: number;
+
+  constructor(part: Part) {
+    this.#start = this.#add(part, 0);
+  }
+
+  /** Adds the steps of a part, which continue with the step `next`. Returns the first step. */
+  #add(part: Part, next: number): number {
+    switch (part.kind) {
+      case "one":
+        return this.#push({ does: "one", matches: part.matches, next });
+      case "at":
+        return this.#push({ does: "at", place: part.place, next });
+      case "all":
+        return part.parts.reduceRight((after, each) => this.#add(each, after), next);
+      case "any":
+        return part.parts
+          .map((each) => this.#add(each, next))
+          .reduceRight((other, first) => this.#push({ does: "split", next: first, other }));
+      case "group": {
+        const end = this.#push({ does: "save", slot: 2 * part.index + 1, next });
+        return this.#push({ does: "save", slot: 2 * part.index, next: this.#add(part.part, end) });
+      }
+      default:
+        return this.#repeat(part, next);
+    }
+  }
+
+  #repeat({ part, min, max, isLazy }: Extract<Part, { kind: "repeat" }>, next: number): number {
+    const choice = (first: number) =>
+      isLazy
+        ? ({ does: "split", next, other: first } as const)
+        : ({ does: "split", next: first, other: next } as const);
+    let start = next;
+    if (max === Infinity) {
+      // Go enters a loop before it decides, so that a group has a match even if the group is empty.
+      const again = this.#push({ does: "split", next, other: next });
+      start = this.#add(part, again);
+      this.#steps[again] = choice(start);
+      if (min === 0) return this.#push(choice(start));
+    } else for (let count = min; count < max; count++) start = this.#push(choice(this.#add(part, start)));
+    for (let count = max === Infinity ? 1 : 0; count < min; count++) start = this.#add(part, start);
+    return start;
+  }
+
+  #push(step: Step): number {
+    if (this.#steps.length >= MOST_STEPS) throw new SyntaxFault("the expression is too large");
+    return this.#steps.push(step) - 1;
+  }
+
+  /** Tries each start in turn. No step is tried twice at one place, as in RE2's bitstate: the second try fails too. */
+  match(text: string, groups: number): Match | null {
+    const width = text.length + 1;
+    const tried = new Uint8Array((this.#steps.length * width + 7) >> 3);
+    for (let index = 0; index < width; index++) {
+      const slots = this.#matchAt(text, index, groups, tried);
+      if (slots === null) continue;
+      const end = slots[1] ?? index;
+      const rest = Array.from({ length: groups }, (_, group) => {
+        const [from, to] = [slots[2 * group + 2], slots[2 * group + 3]];
+        return from === undefined || to === undefined ? undefined : text.slice(from, to);
+      });
+      return { index, groups: [text.slice(index, end), ...rest] };
+    }
+    return null;
+  }
+
+  #matchAt(
+    text: string,
+    index: number,
+    groups: number,
+    tried: Uint8Array,
+  ): readonly (number | undefined)[] | null {
+    const width = text.length + 1;
+    const slots: (number | undefined)[] = Array.from({ length: 2 * groups + 2 });
+    const left: Job[] = [{ number: this.#start, at: index }];
+    for (let job = left.pop(); job !== undefined; job = left.pop()) {
+      if ("slot" in job) {
+        slots[job.slot] = job.was;
+        continue;
+      }
+      let { number, at } = job;
+      for (;;) {
+        const bit = number * width + at;
+        if (tried[bit >> 3]! & (1 << (bit & 7))) break;
+        tried[bit >> 3]! |= 1 << (bit & 7);
+        const step = this.#steps[number]!;
+        if (step.does === "end") {
+          slots[1] = at;
+          return slots;
+        }
+        if (step.does === "one") {
+          const codePoint = text.codePointAt(at);
+          if (codePoint === undefined || !step.matches(codePoint)) break;
+          at += codePoint > 0xff_ff ? 2 : 1;
+        } else if (step.does === "split") left.push({ number: step.other, at });
+        else if (step.does === "save") {
+          left.push({ slot: step.slot, was: slots[step.slot] });
+          slots[step.slot] = at;
+        } else if (!isAt(step.place, text, at)) break;
+        number = step.next;
+      }
+    }
+    return null;
+  }
+}
+
+const isWord = (text: string | undefined) => text !== undefined && /^\w$/.test(text);
+
+function isAt(place: Place, text: string, at: number): boolean {
+  switch (place) {
+    case "textStart":
+      return at === 0;
+    case "textEnd":
+      return at === text.length;
+    case "lineStart":
+      return at === 0 || text[at - 1] === "\n";
+    case "lineEnd":
+      return at === text.length || text[at] === "\n";
+    case "word":
+      return isWord(text[at - 1]) !== isWord(text[at]);
+    default:
+      return isWord(text[at - 1]) === isWord(text[at]);
+  }
+}
+
+/** The least length of a text that is worth a search. */
+const LEAST_LENGTH = 3;
+
+/** Returns the best known texts: of several in a row, those whose shortest is the longest. */
+function requiredTexts(part: Part): readonly string[] | null {
+  switch (part.kind) {
+    case "group":
+      return requiredTexts(part.part);
+    case "repeat":
+      return part.min > 0 ? requiredTexts(part.part) : null;
+    case "any": {
+      const each = part.parts.map(requiredTexts);
+      return each.includes(null) ? null : each.flatMap((texts) => texts ?? []);
+    }
+    case "all": {
+      const found = [...runsOf(part.parts), ...part.parts.map(requiredTexts)];
+      return found.reduce((best, texts) => (shortest(texts) > shortest(best) ? texts : best), null);
+    }
+    default:
+      return null;
+  }
+}
+
+/** Returns the texts of neighbouring characters. */
+function runsOf(parts: readonly Part[]): string[][] {
+  const runs: string[] = [""];
+  for (const part of parts) {
+    if (part.kind === "one" && part.text !== undefined) runs.push((runs.pop() ?? "") + part.text);
+    else runs.push("");
+  }
+  return runs.filter((run) => run.length >= LEAST_LENGTH).map((run) => [run]);
+}
+
+const shortest = (texts: readonly string[] | null) =>
+  texts === null ? 0 : Math.min(...texts.map(({ length }) => length));

@@ -1,0 +1,26 @@
+// Defines the schema of the events that a machine's problem detectors report.
+import * as z from "zod/mini";
+import { DROP_IN_LIMITS, PROBLEM_LIMITS } from "./limits.ts";
+import { plainText } from "./schema.ts";
+
+const name = plainText(DROP_IN_LIMITS.conditionLength).check(z.minLength(1));
+
+export const problemsSchema = z.strictObject({
+  /** Identifies the shim's process, whose events are numbered from 1. */
+  start: plainText(PROBLEM_LIMITS.startLength),
+  /** The newest events, in their order. An event stays until newer ones replace it, since a report may be lost. */
+  events: z
+    .array(
+      z.strictObject({
+        n: z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER)),
+        type: z.enum(["Normal", "Warning"]),
+        reason: name,
+        message: plainText(PROBLEM_LIMITS.messageLength),
+        /** The condition that changed; absent if the event is about a temporary problem. */
+        condition: z.optional(name),
+      }),
+    )
+    .check(z.maxLength(PROBLEM_LIMITS.events)),
+});
+export type Problems = z.infer<typeof problemsSchema>;
+export type ProblemEvent = Problems["events"][number];

@@ -1,0 +1,189 @@
+// Tests the way from a log to what a machine reports: conditions as those of a drop-in, events, and faults of monitors.
+import { appendFileSync, chmodSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { problemDetectors } from "../../../../node-shim/sources/problems/detectors.ts";
+import { temporaryFolder } from "../../base/temporary-folder.ts";
+
+let temporary: { path: string; remove: () => void };
+let log: string;
+let monitor: string;
+beforeEach(() => {
+  temporary = temporaryFolder();
+  log = join(temporary.path, "kern.log");
+  monitor = join(temporary.path, "kernel-monitor.json");
+  writeFileSync(log, "");
+});
+afterEach(() => {
+  close();
+  temporary.remove();
+});
+
+const FILE = {
+  plugin: "filelog",
+  pluginConfig: { timestamp: "^\\S+", message: "kernel: (.*)", timestampFormat: "2006-01-02T15:04:05Z07:00" },
+  lookback: "5m",
+  source: "kernel-monitor",
+  metricsReporting: true,
+  conditions: [
+    {
+      type: "ReadonlyFilesystem",
+      reason: "FilesystemIsNotReadOnly",
+      message: "Filesystem is not read-only",
+      healthyPattern: "re-mounted.* Opts: .*",
+    },
+  ],
+  rules: [
+    { type: "temporary", reason: "OOMKilling", pattern: "Killed process \\d+ .*" },
+    {
+      type: "permanent",
+      condition: "ReadonlyFilesystem",
+      reason: "FilesystemIsReadOnly",
+      pattern: "Remounting filesystem read-only",
+      patternGeneratedMessageSuffix: "see the runbook",
+    },
+  ],
+};
+
+let close = () => {};
+
+/** Starts detectors. `turn` lets each source read once, and resolves when all have reported. */
+function started(text: string = JSON.stringify({ ...FILE, logPath: log })) {
+  writeFileSync(monitor, text, { mode: 0o600 });
+  let clockMs = 0;
+  let next = () => {};
+  let reported = () => {};
+  const waiting = () => new Promise<void>((resolve) => (next = resolve));
+  const warnings: string[] = [];
+  const detectors = problemDetectors({
+    paths: [monitor],
+    nowMs: () => clockMs,
+    wallMs: () => Date.UTC(2026, 0, 2, 12),
+    uptimeMs: () => 3_600_000,
+    run: () => {
+      throw new Error("runs no program");
+    },
+    turn: waiting,
+    retry: waiting,
+    warn: (source, message) => warnings.push(`${source}: ${message}`),
+  });
+  close = () => {
+    detectors.close();
+    next();
+  };
+  return {
+    turn: async () => {
+      const done = new Promise<void>((resolve) => (reported = resolve));
+      next();
+      detectors.start(() => reported());
+      await done;
+    },
+    pass: (ms: number) => (clockMs += ms),
+    write: (...messages: string[]) =>
+      appendFileSync(log, messages.map((each) => `2026-01-02T11:59:00Z host kernel: ${each}\n`).join("")),
+    conditions: () =>
+      (detectors.dropIns().get(monitor)?.dropIn?.conditions ?? []).map(
+        ({ status, reason, message }) => `${status} ${reason}: ${message}`,
+      ),
+    fault: () => detectors.dropIns().get(monitor)?.error,
+    readMs: () => detectors.dropIns().get(monitor)?.readMs,
+    events: () => (detectors.events()?.events ?? []).map(({ reason, message }) => `${reason}: ${message}`),
+    warnings,
+  };
+}
+const FINE = "False FilesystemIsNotReadOnly: Filesystem is not read-only";
+
+describe("a monitor", () => {
+  it("before a problem → its conditions are False, and its file's ignored part is named", async () => {
+    const { turn, conditions, events, fault, warnings } = started();
+    expect(conditions()).toEqual([FINE]);
+    await turn();
+    expect([conditions(), events(), fault()]).toEqual([[FINE], [], undefined]);
+    expect(warnings).toEqual([
+      `problem detectors: ${monitor}: metricsReporting has no effect: the shim serves no metrics`,
+    ]);
+  });
+
+  it("a temporary problem → an event; a permanent one → a condition; the healthy pattern → its end", async () => {
+    const { turn, write, conditions, events } = started();
+    write("Killed process 7 (x)", "EXT4-fs (sda1): Remounting filesystem read-only");
+    await turn();
+    const message = "EXT4-fs (sda1): Remounting filesystem read-only; see the runbook";
+    expect(conditions()).toEqual([`True FilesystemIsReadOnly: ${message}`]);
+    expect(events()).toEqual([
+      "OOMKilling: Killed process 7 (x)",
+      `FilesystemIsReadOnly: Node condition ReadonlyFilesystem is now: True, reason: FilesystemIsReadOnly, message: "${message}"`,
+    ]);
+    write("EXT4-fs (sda1): re-mounted. Opts: (null)");
+    await turn();
+    expect(conditions()).toEqual([FINE]);
+    expect(events()).toHaveLength(3);
+  });
+
+  it("whose log cannot be read → a fault, and the conditions' age grows until it can", async () => {
+    const { turn, conditions, fault, pass, readMs, warnings } = started();
+    rmSync(log);
+    await turn();
+    expect(fault()).toBe(`${log} cannot be read (ENOENT)`);
+    pass(5000);
+    await turn();
+    expect([conditions(), readMs()]).toEqual([[FINE], 0]);
+    expect(warnings.filter((text) => text.includes("ENOENT"))).toHaveLength(1);
+    writeFileSync(log, "");
+    await turn();
+    expect([fault(), readMs()]).toEqual([undefined, 5000]);
+  });
+
+  it.each([
+    ["no JSON", "{,}", "is not JSON"],
+    ["an unknown plugin", JSON.stringify({ plugin: "custom" }), "/plugin: must be filelog, journald or kmsg"],
+    [
+      "a pattern that Go refuses",
+      JSON.stringify({ ...FILE, rules: [{ type: "temporary", reason: "A", pattern: "(?=a)" }] }),
+      "/rules/0/pattern: error parsing regexp: invalid or unsupported Perl syntax: `(?=`",
+    ],
+    [
+      "a rule for an unlisted condition",
+      JSON.stringify({ ...FILE, conditions: [] }),
+      '/rules/1/condition: "ReadonlyFilesystem" is not one of the file\'s conditions',
+    ],
+    [
+      "a kubelet's condition",
+      JSON.stringify({ ...FILE, conditions: [{ type: "Ready", reason: "A", message: "" }], rules: [] }),
+      "/conditions/0/type: a condition that is not a drop-in's to set",
+    ],
+    [
+      "a reason of two words",
+      JSON.stringify({ ...FILE, rules: [{ type: "temporary", reason: "a b", pattern: "" }] }),
+      "/rules/0/reason: must be one word in CamelCase",
+    ],
+    [
+      "a bad duration",
+      JSON.stringify({ ...FILE, lookback: "5 minutes" }),
+      "/lookback: not a duration such as 5m",
+    ],
+    ["no log", JSON.stringify(FILE), "/logPath: must name a file"],
+  ])("whose file has %s → a fault that names the field", (_, text, fault) => {
+    const monitorOf = started(text);
+    expect(monitorOf.fault()).toContain(fault);
+    expect(monitorOf.conditions()).toEqual([]);
+  });
+
+  it("whose file another user may write → not trusted", () => {
+    started();
+    chmodSync(monitor, 0o666);
+    const detectors = problemDetectors({
+      paths: [monitor],
+      nowMs: () => 0,
+      wallMs: () => 0,
+      uptimeMs: () => 0,
+      run: () => {
+        throw new Error("runs no program");
+      },
+      turn: () => Promise.resolve(),
+      retry: () => Promise.resolve(),
+      warn: () => undefined,
+    });
+    expect(detectors.dropIns().get(monitor)?.error).toContain("can be written by others");
+  });
+});

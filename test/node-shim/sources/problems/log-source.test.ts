@@ -1,0 +1,158 @@
+// Tests which lines the sources of logs yield: of a file that grows, is replaced or truncated, of the journal and the kernel.
+import { appendFileSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, test } from "vitest";
+import { parseMonitor } from "../../../../node-shim/sources/problems/config.ts";
+import { logSource, type SourceOptions } from "../../../../node-shim/sources/problems/log-source.ts";
+import { temporaryFolder } from "../../base/temporary-folder.ts";
+
+let temporary: { path: string; remove: () => void };
+let path: string;
+beforeEach(() => {
+  temporary = temporaryFolder();
+  path = join(temporary.path, "kern.log");
+});
+afterEach(async () => {
+  for (const end of ending.splice(0)) await end();
+  temporary.remove();
+});
+const ending: (() => Promise<unknown>)[] = [];
+
+const NOW = Date.UTC(2026, 0, 2, 12);
+
+function sourceOf(file: object, options: Partial<SourceOptions> = {}) {
+  const config = parseMonitor(JSON.stringify(file));
+  if (!config.ok) throw new Error(config.error);
+  return logSource(config.value, {
+    sinceMs: 0,
+    wallMs: () => NOW,
+    uptimeMs: () => 3_600_000,
+    turn: () => Promise.resolve(),
+    run: () => {
+      throw new Error("runs no program");
+    },
+    ...options,
+  });
+}
+
+const fileOf = (logPath: string, pluginConfig = {}) => ({
+  plugin: "filelog",
+  logPath,
+  pluginConfig: {
+    timestamp: "^\\S+",
+    message: "kernel: (.*)",
+    timestampFormat: "2006-01-02T15:04:05Z07:00",
+    ...pluginConfig,
+  },
+  skipList: [" audit: "],
+});
+
+/** Returns a function that returns the next turn's lines. */
+function reading(file: object, options?: Partial<SourceOptions>) {
+  const source = sourceOf(file, options);
+  if (!source.ok) throw new Error(source.error);
+  const lines = source.value.read(new AbortController().signal)[Symbol.asyncIterator]();
+  ending.push(async () => lines.return?.());
+  return async () => {
+    const { value } = (await lines.next()) as { value?: readonly string[] };
+    return value;
+  };
+}
+
+describe("a file", () => {
+  it("grows, is replaced, is truncated → each line once", async () => {
+    writeFileSync(path, "one\ntw");
+    const next = reading(fileOf(path));
+    expect(await next()).toEqual(["one"]);
+    appendFileSync(path, "o\nthree\n");
+    expect(await next()).toEqual(["two", "three"]);
+    renameSync(path, `${path}.1`);
+    appendFileSync(`${path}.1`, "last\n");
+    expect(await next()).toEqual(["last"]);
+    writeFileSync(path, "new\n");
+    expect([await next(), await next()]).toContainEqual(["new"]);
+    writeFileSync(path, "a\n");
+    expect([await next(), await next()]).toContainEqual(["a"]);
+  });
+
+  it("is missing for longer than a rotation takes → a fault", async () => {
+    writeFileSync(path, "");
+    const next = reading(fileOf(path));
+    await next();
+    rmSync(path);
+    const turns = async () => {
+      for (let turn = 0; turn < 7; turn++) await next();
+    };
+    await expect(turns()).rejects.toThrow("is missing");
+  });
+
+  it.each([
+    ["missing", () => undefined, "cannot be read (ENOENT)"],
+    ["a folder", () => mkdirSync(path), "is not a file"],
+  ])("is %s at the start → a fault", async (_, make, fault) => {
+    make();
+    await expect(reading(fileOf(path))()).rejects.toThrow(fault);
+  });
+
+  test.each([
+    ["a line", "2026-01-02T11:00:00Z host kernel: oops é", { atMs: NOW - 3_600_000, message: "oops é" }],
+    ["another program's line", "2026-01-02T11:00:00Z host cron: oops", null],
+    ["a line of the skip list", "2026-01-02T11:00:00Z audit: kernel: oops", null],
+    ["a line before the first that counts", "2026-01-02T09:00:00Z host kernel: oops", null],
+    ["a line without a time", "yesterday host kernel: oops", null],
+  ])("%s → %j", (_, line, expected) => {
+    const source = sourceOf(fileOf(path), { sinceMs: NOW - 2 * 3_600_000 });
+    expect(source.ok && source.value.lineOf(Buffer.from(line).toString("latin1"))).toEqual(expected);
+  });
+
+  it("a time without a year that would be in the future → last year's", () => {
+    const source = sourceOf(fileOf(path, { timestamp: "^.{15}", timestampFormat: "Jan _2 15:04:05" }));
+    const atMs = source.ok ? source.value.lineOf("Dec 31 23:00:00 kernel: x")?.atMs : undefined;
+    expect(atMs).toBe(new Date(2025, 11, 31, 23).getTime());
+  });
+
+  it.each([
+    ["timestamp", ""],
+    ["message", "("],
+    ["timestampFormat", ""],
+  ])("the field %s is %j → refused by name", (field, value) => {
+    const source = sourceOf(fileOf(path, { [field]: value }));
+    expect(!source.ok && source.error).toContain(`/pluginConfig/${field}: `);
+  });
+});
+
+describe("the journal", () => {
+  const entry = (message: unknown, cursor = "c1") =>
+    JSON.stringify({ __REALTIME_TIMESTAMP: String(NOW * 1000), __CURSOR: cursor, MESSAGE: message });
+
+  it("is followed from the first line that counts, and after a fault from the last line", async () => {
+    const calls: (readonly string[])[] = [];
+    const source = sourceOf(
+      { plugin: "journald", pluginConfig: { source: "dockerd" }, logPath: "/var/log/journal" },
+      {
+        sinceMs: 5000,
+        async *run(_program, args) {
+          calls.push(args);
+          yield entry("a");
+        },
+      },
+    );
+    if (!source.ok) throw new Error(source.error);
+    for (const __ of [1, 2])
+      for await (const lines of source.value.read(new AbortController().signal))
+        if (lines.length > 0) expect(lines).toEqual([entry("a")]);
+    expect(calls.map((args) => args.slice(-2))).toEqual([
+      ["--since=@5", "SYSLOG_IDENTIFIER=dockerd"],
+      ["--after-cursor=c1", "SYSLOG_IDENTIFIER=dockerd"],
+    ]);
+    expect(source.value.lineOf(entry("  died \n"))).toEqual({ atMs: NOW, message: "died" });
+    expect(source.value.lineOf(entry([1, 2]))).toBeNull();
+    expect(source.value.lineOf("{")).toBeNull();
+    expect(source.value.asWritten('say "x"')).toBe(String.raw`say \"x\"`);
+  });
+
+  it("without a program's name → refused", () => {
+    const source = sourceOf({ plugin: "journald" });
+    expect(!source.ok && source.error).toBe("/pluginConfig/source: must name the log's program");
+  });
+});

@@ -1,0 +1,54 @@
+// Tests which lines of a log match: alone, over several lines, and with lines of other programs between them.
+import { expect, it, test } from "vitest";
+import { compileExpression } from "../../../../shared/go/regexp.ts";
+import { lineMatcher } from "../../../../node-shim/sources/problems/matcher.ts";
+
+/** Returns the messages that the pattern finds after each line. A line that begins with # is another program's. */
+function found(pattern: string, lines: readonly string[], bufferSize = 3): (string | undefined)[] {
+  const compiled = compileExpression(`(?:${pattern})\\z`);
+  if (!compiled.ok) throw new Error(compiled.error);
+  const match = lineMatcher({
+    bufferSize,
+    expressions: [compiled.value],
+    lineOf: (raw) => (raw.startsWith("#") ? null : { atMs: 0, message: raw }),
+    asWritten: (text) => text,
+  });
+  return lines.map((line) => match(line)[0]?.message);
+}
+const NO = undefined;
+
+test.each<
+  [situation: string, pattern: string, lines: string[], messages: (string | undefined)[], size?: number]
+>([
+  ["a part of a line, to its end", "blocked", ["task x blocked", "fine"], ["task x blocked", NO]],
+  ["a part of a line, not to its end", "blocked", ["task blocked, but over"], [NO]],
+  ["two lines", "one\\ntwo", ["one", "two", "two"], [NO, "one two".replace(" ", "\n"), NO]],
+  ["two lines, with another program's between", "one\\ntwo", ["one", "#other", "two"], [NO, NO, "one\ntwo"]],
+  ["two lines that are too far apart", "one(?s:.*)two", ["one", "a", "b", "two"], [NO, NO, NO, NO]],
+  ["three lines of the buffer", "one(?s:.*)two", ["one", "a", "two"], [NO, NO, "one\na\ntwo"]],
+  ["a buffer of one line", "one\\ntwo|three", ["one", "two", "three"], [NO, NO, "three"], 1],
+  ["a line before the first one, which upstream's buffer has as empty", "^one", ["one"], [NO]],
+  ["a pattern without a required text", "[xy]", ["ax", "b"], ["ax", NO]],
+  ["one line twice", "bad", ["bad", "bad"], ["bad", "bad"]],
+])("%s → %s", (_, pattern, lines, messages, size) => expect(found(pattern, lines, size)).toEqual(messages));
+
+it("lines without a required text → are parsed only once one has it", () => {
+  const compiled = compileExpression("bad\\z");
+  if (!compiled.ok) throw new Error(compiled.error);
+  const parsed: string[] = [];
+  const lineOf = (message: string) => {
+    parsed.push(message);
+    return { atMs: 0, message };
+  };
+  const match = lineMatcher({
+    bufferSize: 2,
+    expressions: [compiled.value],
+    lineOf,
+    asWritten: (text) => text,
+  });
+  match("a");
+  match("b");
+  expect(parsed).toEqual([]);
+  match("bad");
+  expect(parsed).toEqual(["bad", "a", "b"]);
+});
