@@ -5,8 +5,8 @@ import { buffer } from "node:stream/consumers";
 import { gunzipSync } from "node:zlib";
 import type { Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { answerLine, type AnswerLine } from "../../shared/protocol/asking.ts";
-import { type AskedMachine, askedMachine } from "./asked-machine.ts";
+import type { AnswerLine } from "../../shared/protocol/asking.ts";
+import { answerWith, type AskedMachine, askedMachine } from "./asked-machine.ts";
 import { pagesOfFile, sharedWorker } from "./browser.ts";
 import { hasChromium } from "./chromium.ts";
 import { faultsOfLooks } from "./page-looks.ts";
@@ -26,17 +26,6 @@ warn  link  eth0 has no carrier
 no fault found: runtime, load
 not checked: kernel's log: the journal has no message of the kernel that this user may read
 `;
-
-/** Answers questions in the machine's place. Returns what the page has sent. */
-async function answerWith(page: Page, ...lines: AnswerLine[]): Promise<unknown[]> {
-  const asked: unknown[] = [];
-  await page.route("**/v1/nodes/*/questions", async (route) => {
-    if (route.request().method() === "GET") return route.fallback();
-    asked.push(route.request().postDataJSON());
-    return route.fulfill({ contentType: "application/x-ndjson", body: lines.map(answerLine).join("") });
-  });
-  return asked;
-}
 
 /** Counts the questions that the page sends. */
 function countAsked(page: Page): { count: number } {
@@ -212,8 +201,7 @@ describe.skipIf(!hasChromium)("the tab Ask", () => {
       await expect.poll(() => asked.length).toBe(2);
       expect(await faultsOfLooks(opened)).toEqual([]);
       await page.getByRole("link", { name: image }).click();
-      await askButton(page).click();
-      await expect.poll(() => asked[2]).toEqual({ name: image, parameters: {} });
+      await page.getByRole("heading", { name: image }).waitFor();
       expect(await page.locator("main img").count()).toBe(0);
     }));
 

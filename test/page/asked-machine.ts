@@ -1,9 +1,12 @@
-// Starts a real shim that answers questions about this machine, except for its log, which a script plays.
+// Starts a real shim that answers questions about this machine, except for its log, which a script plays. Also answers
+// questions in the page, in the place of a machine.
 import { spawn } from "node:child_process";
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as pause } from "node:timers/promises";
+import type { Page } from "playwright-core";
 import { mintToken } from "../../infra/local/admin.ts";
+import { ANSWER_TYPE, answerLine, type AnswerLine } from "../../shared/protocol/asking.ts";
 import { ROOT, temporaryFolder } from "../e2e/local-cluster.ts";
 import { thisRun } from "../e2e/run-record.ts";
 import type { PageAccess } from "./page-worker.ts";
@@ -62,4 +65,25 @@ export async function askedMachine(
   }
   await stop();
   throw new Error(`${name} has named no questions:\n${log}`);
+}
+
+/** Answers all questions in the page. Returns what the page has sent. */
+export async function answerWith(page: Page, ...lines: AnswerLine[]): Promise<unknown[]> {
+  const asked: unknown[] = [];
+  await page.route("**/v1/nodes/*/questions", async (route) => {
+    if (route.request().method() === "GET") return route.fallback();
+    asked.push(route.request().postDataJSON());
+    return route.fulfill({ contentType: ANSWER_TYPE, body: lines.map(answerLine).join("") });
+  });
+  return asked;
+}
+
+/** Answers in the page as a machine that has these answers, by the question. */
+export async function answerInPage(page: Page, answers: Readonly<Record<string, string>>): Promise<void> {
+  await page.route("**/v1/nodes/*/questions", async (route) => {
+    if (route.request().method() === "GET") return route.fulfill({ json: { on: Object.keys(answers) } });
+    const { name } = route.request().postDataJSON() as { name: string };
+    const lines: AnswerLine[] = [{ text: answers[name] ?? "" }, { end: { reason: "complete" } }];
+    return route.fulfill({ contentType: ANSWER_TYPE, body: lines.map(answerLine).join("") });
+  });
 }

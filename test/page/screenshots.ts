@@ -6,6 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import type { Page } from "playwright-core";
 import type { FleetState } from "../../shared/fleet/state.ts";
 import { temporaryFolder } from "../e2e/local-cluster.ts";
+import { answerInPage } from "./asked-machine.ts";
 import {
   CHROMIUM_IS_MISSING,
   hasChromium,
@@ -33,6 +34,42 @@ const text = (pattern: RegExp) => (page: Page) =>
 const heading = (page: Page) => page.getByRole("main").getByRole("heading").first().waitFor();
 const bands = (page: Page) => page.locator(".timeline-row rect.band").first().waitFor();
 
+/** The answers of a machine in trouble, by the question. */
+const ANSWERS = {
+  diagnosis: `fail  disk  /var (/dev/sda2) is full: 98 % of 40 GiB are used
+            → ask folders path=/var
+fail  unit  nginx.service has failed (exit-code, exit code 1)
+            → ask logs unit=nginx.service lines=20
+no fault found: runtime, way to the Worker, load, kernel's log, links, heat, boot
+`,
+  logs: `2026-11-26T10:58:31.000Z systemd[1]: Starting nginx.service - A high performance web server ...
+2026-11-26T10:58:31.071Z nginx[4127]: [emerg] open() "/var/log/nginx/error.log" failed (28: No space left on device)
+2026-11-26T10:58:31.074Z systemd[1]: nginx.service: Main process exited, code=exited, status=1/FAILURE
+2026-11-26T10:58:31.075Z systemd[1]: nginx.service: Failed with result 'exit-code'.
+`,
+  processes: "",
+  disks: "",
+  folders: "",
+  network: "",
+  units: "",
+  runtime: "",
+  hardware: "",
+  boots: "",
+  bundle: "",
+};
+
+/** Lets the machine answer what is wrong with it, in the page: the machines here are played, and answer nothing. */
+async function diagnosed(page: Page): Promise<void> {
+  await answerInPage(page, ANSWERS);
+  await page.reload();
+  await page.getByRole("button", { name: "Ask shop-berlin-1" }).click();
+  await page.getByRole("button", { name: /^Ask logs/ }).click();
+  await page
+    .getByText(/^Complete: /)
+    .first()
+    .waitFor();
+}
+
 const VIEWS: readonly View[] = [
   {
     name: "sign-in",
@@ -45,6 +82,7 @@ const VIEWS: readonly View[] = [
   { name: "maintenance", path: "/?machine=shop-leipzig-3", shown: text(/In maintenance/) },
   { name: "machine", path: "/?machine=shop-berlin-1", shown: bands },
   { name: "timeline", path: "/?machine=shop-berlin-2&range=2m", shown: bands },
+  { name: "ask", path: "/?machine=shop-berlin-1&tab=ask", shown: diagnosed },
   { name: "day", path: "/?view=day&group=architecture", shown: text(/^All/) },
   { name: "rollout", path: "/?view=rollout", shown: heading },
   { name: "approvals", path: "/?view=approvals", shown: text(/shop-bremen-1/) },
@@ -70,6 +108,7 @@ const LOOKS = {
 const IN_DOCS: Readonly<Record<string, string>> = {
   "page-fleet": "fleet-light",
   "page-machine": "timeline-light",
+  "page-ask": "ask-light",
   "page-approvals": "approvals-light",
   "page-phone": "fleet-phone",
 };

@@ -7,7 +7,7 @@ import { sentenceOf } from "../base/words.ts";
 import { CopyButton, MarkedText } from "../parts/command.tsx";
 import { Check } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
-import type { Asking, TextBlock } from "./asking.ts";
+import { type Asking, type TextBlock, textOf } from "./asking.ts";
 import { commandOf, questionText } from "./question-fields.ts";
 
 interface AnswerCardProps {
@@ -152,7 +152,7 @@ const SAVED_WITHIN_MS = 60_000;
 /** Lets the browser save the answer as a file: as it is shown, or the bytes. */
 function save({ machine, question, askedMs, bytes, state }: Asking): void {
   const isText = bytes.length === 0;
-  const parts = isText ? state.peek().blocks.map(({ text }) => text) : [...bytes];
+  const parts = isText ? [textOf(state.peek())] : bytes;
   const at = new Date(askedMs).toISOString().slice(0, 19).replaceAll(/[-:]/g, "");
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob(parts, { type: isText ? "text/plain" : "application/gzip" }));

@@ -52,6 +52,8 @@ export interface AskingState {
   end: AskingEnd | null;
 }
 
+export const textOf = ({ blocks }: AskingState): string => blocks.map(({ text }) => text).join("");
+
 interface AskingSurroundings {
   open: OpenRequest;
   nowMs: () => number;

@@ -1,6 +1,6 @@
 // Draws the answer to `diagnosis`: each fault with its cause, and the question that shows more, with its answer below.
 import { AnswerCard } from "./answer-card.tsx";
-import type { Asking, Asks } from "./asking.ts";
+import { type Asking, type Asks, textOf } from "./asking.ts";
 import { type DiagnosisFinding, diagnosisIn, type FindingTodo } from "./findings.ts";
 import { questionText } from "./question-fields.ts";
 
@@ -11,8 +11,9 @@ interface DiagnosisAnswerProps {
 }
 
 export function DiagnosisAnswer({ asking, asks, again }: DiagnosisAnswerProps) {
-  const { blocks, end } = asking.state.value;
-  const { findings, others } = diagnosisIn(blocks.map(({ text }) => text).join(""));
+  const state = asking.state.value;
+  const { end } = state;
+  const { findings, others } = diagnosisIn(textOf(state));
   return (
     <AnswerCard asking={asking} again={again}>
       {findings.length > 0 ? (

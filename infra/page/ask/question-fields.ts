@@ -42,6 +42,18 @@ export function rowOf(name: string): (QuestionRow & { place: number }) | undefin
   return known && { ...QUESTIONS[known], place };
 }
 
+export type OwnRow = Pick<QuestionRow, "help" | "usage" | "seconds">;
+
+/** Returns the row of a question of the machine's owner, as the answer to `questions` lists it; undefined if it does not. */
+export function ownRowIn(list: string, name: string): OwnRow | undefined {
+  const lines = list.split("\n");
+  for (const [index, line] of lines.entries()) {
+    const [, seconds, asked, usage = ""] = /^ *(\d+) s {2}\d+ KiB {2}(\S+)(?: (.*))?$/.exec(line) ?? [];
+    if (asked === name) return { help: lines[index + 1]?.trim() ?? "", usage, seconds: Number(seconds) };
+  }
+  return undefined;
+}
+
 /** Returns the name of a question's parameter in the page's address. */
 export const parameterKey = (parameter: string): string => `with.${parameter}`;
 
@@ -66,7 +78,7 @@ function fieldsOfPart(part: string): QuestionField[] {
       label,
       ...(hint !== undefined && { hint }),
       kind:
-        choices.length > 1 ? "choice" : value === "yes" ? "check" : /^\d+$/.test(value) ? "number" : "text",
+        choices.length > 1 ? "choice" : value === "yes" ? "check" : IS_NUMBER.test(value) ? "number" : "text",
       initial: isPlaceholder || value === "yes" ? "" : value,
       ...(choices.length > 1 && { choices }),
       ...(bounds && { bounds }),
@@ -76,15 +88,17 @@ function fieldsOfPart(part: string): QuestionField[] {
   });
 }
 
-/** Returns the parameters to send: values that differ from the defaults. */
+const IS_NUMBER = /^(\d+|NUMBER)$/;
+
+/** Returns the parameters to send: required ones, and values that differ from the defaults. */
 export function parametersOf(
   fields: readonly QuestionField[],
   values: Readonly<Record<string, string>>,
 ): Record<string, string> {
   return Object.fromEntries(
-    fields.flatMap(({ name, initial }) => {
+    fields.flatMap(({ name, initial, isRequired }) => {
       const value = values[name]?.trim() ?? "";
-      return value === "" || value === initial ? [] : [[name, value]];
+      return value === "" || (value === initial && !isRequired) ? [] : [[name, value]];
     }),
   );
 }

@@ -4,10 +4,12 @@ import { hrefOf } from "../base/places.ts";
 import { sentenceOf } from "../base/words.ts";
 import { usePage } from "../page.ts";
 import { Check, Choice, Field } from "../parts/form.tsx";
-import type { Asks } from "./asking.ts";
+import { type Asks, textOf } from "./asking.ts";
 import {
   fieldsOf,
   missingIn,
+  type OwnRow,
+  ownRowIn,
   parameterKey,
   parametersOf,
   type QuestionField,
@@ -16,10 +18,45 @@ import {
 
 type Values = Readonly<Record<string, string>>;
 
-export function QuestionForm({ name, asks }: { name: string; asks: Asks }) {
+interface QuestionFormProps {
+  name: string;
+  asks: Asks;
+}
+
+/** Draws the form. The parameters of a question of the machine's owner are known once the machine has listed them. */
+export function QuestionForm({ name, asks }: QuestionFormProps) {
+  const listed = asks.answerOf(LIST)?.state.value;
+  const row = rowOf(name) ?? (listed?.end && ownRowIn(textOf(listed), name));
+  if (row) return <KnownForm name={name} asks={asks} row={row} />;
+  return (
+    <div class="stack">
+      <h2 id="question-title">
+        <code>{name}</code>
+      </h2>
+      <p>The machine lists the parameters of this question.</p>
+      <div class="row">
+        <button
+          type="button"
+          class="primary"
+          disabled={!asks.on.includes(LIST) || (listed && !listed.end)}
+          onClick={() => asks.ask(LIST, { name: LIST, parameters: {} })}
+        >
+          Ask for its parameters
+        </button>
+      </div>
+      {listed?.end && (
+        <p class="quiet">{sentenceOf(listed.end.text ?? "The machine’s list does not have it")}</p>
+      )}
+    </div>
+  );
+}
+
+/** The question that lists the questions of a machine. */
+const LIST = "questions";
+
+function KnownForm({ name, asks, row }: QuestionFormProps & { row: OwnRow }) {
   const { route, go } = usePage();
-  const row = rowOf(name);
-  const fields = fieldsOf(row?.usage ?? "");
+  const fields = fieldsOf(row.usage);
   const { rest } = route.value;
   const [values, setValues] = useState<Values>(() =>
     Object.fromEntries(
@@ -41,11 +78,9 @@ export function QuestionForm({ name, asks }: { name: string; asks: Asks }) {
   return (
     <form class="stack" noValidate onSubmit={ask}>
       <h2 id="question-title">{name === "diagnosis" ? "What is wrong?" : <code>{name}</code>}</h2>
-      {row && (
-        <p class="quiet">
-          Answers with {sentenceOf(row.help)} It takes {row.seconds} s at most.
-        </p>
-      )}
+      <p class="quiet">
+        Answers with {sentenceOf(row.help)} It takes {row.seconds} s at most.
+      </p>
       {fields.length > 0 && (
         <div class="row fields">
           {fields.map((field) => (

@@ -6,6 +6,7 @@ import {
   commandOf,
   fieldsOf,
   missingIn,
+  ownRowIn,
   parametersOf,
   questionText,
 } from "../../../../infra/page/ask/question-fields.ts";
@@ -51,6 +52,18 @@ describe("usage → fields, with their first values and whether they are require
   });
 });
 
+it("the machine's own list → the parameters of a question of its owner", () => {
+  const list =
+    " 10 s  1024 KiB  questions\n    the list\n  5 s  64 KiB  own:raid array=TEXT [n=1]\n    an array\n";
+  expect(ownRowIn(list, "own:raid")).toEqual({ help: "an array", usage: "array=TEXT [n=1]", seconds: 5 });
+  expect(ownRowIn(list, "own:rai")).toBeUndefined();
+  expect(kindsOf("array=TEXT n=NUMBER of=a|b")).toEqual([
+    ["array", "text", "", true],
+    ["n", "number", "", true],
+    ["of", "choice", "a", true],
+  ]);
+});
+
 describe("what is typed → what is sent", () => {
   const logs = fieldsOf(QUESTIONS.logs.usage);
 
@@ -61,6 +74,10 @@ describe("what is typed → what is sent", () => {
   ])("%s", (_, values, sent) => {
     expect(parametersOf(logs, values)).toEqual(sent);
     expect(questionSchema.safeParse({ name: "logs", parameters: sent }).success).toBe(true);
+  });
+
+  it("a required choice is sent, also the first one", () => {
+    expect(parametersOf(fieldsOf("of=a|b"), { of: "a" })).toEqual({ of: "a" });
   });
 
   it.each<[situation: string, values: Record<string, string>, missing: string[]]>([
