@@ -5,7 +5,7 @@ import { QUESTION_NAMES, type QuestionRow, QUESTIONS } from "../../shared/protoc
 import type { AskBody } from "../../shared/protocol/asking.ts";
 import { questionSchema } from "../../shared/protocol/question.ts";
 import { fail, formatOf } from "./answer.ts";
-import { askMachine } from "./ask-machine.ts";
+import { askMachine, type KeyFlags, type Listener } from "./ask-machine.ts";
 import { askMany, LIMIT_OPTION, type ManyFlags, SELECTOR_OPTION } from "./ask-many.ts";
 import { EXIT_CODES } from "./fault.ts";
 import type { OperatorProgram } from "./operator-program.ts";
@@ -38,13 +38,15 @@ Examples:
   rollcall logs edge-7 -k --grep oom
   rollcall logs -l site=berlin -u nginx --lines 5 -o json`;
 
-interface AskFlags extends ManyFlags {
-  /** The path of the operator's key. */
-  key?: string | undefined;
-}
+interface AskFlags extends ManyFlags, KeyFlags {}
 const KEY_OPTION = [
   "--key <file>",
   "your key from rollcall operators key, for a machine that answers only such keys",
+] as const;
+
+const SEALED_OPTION = [
+  "--sealed",
+  "with --key: take only an answer that the machine has encrypted to this command and signed",
 ] as const;
 
 /** The most questions that a diagnosis asks of its own accord. */
@@ -56,8 +58,8 @@ const READ_LENGTH = 64 * 1024;
 
 const DIAGNOSE_HELP = `
 Asks the question diagnosis, then at most ${FOLLOWED} of the questions that its answer names: a failed unit → its log, a full
-disk → its largest folders. With --key it asks diagnosis alone: the Worker could have written the other questions, and your key
-would sign them. With -l it asks diagnosis alone, too. rollcall node NAME shows the state of the Node.
+disk → its largest folders. With --key but without --sealed it asks diagnosis alone, as it does at a machine's first sealed
+answer: the Worker could have written the other questions, and your key would sign them. With -l it asks diagnosis alone, too. rollcall node NAME shows the state of the Node.
 
 Examples:
   rollcall diagnose edge-7
@@ -103,8 +105,8 @@ export function askCommands(program: OperatorProgram): void {
   manyFlags(diagnosis)
     .addHelpText("after", DIAGNOSE_HELP)
     .action((name: string | undefined, flags: AskFlags, command: Command) => {
-      if (isOne(name, flags, command)) return diagnose(program, name, flags.key);
-      return askMany(program, flags, flags.key, { name: "diagnosis", parameters: {} });
+      if (isOne(name, flags, command)) return diagnose(program, name, flags);
+      return askMany(program, flags, flags, { name: "diagnosis", parameters: {} });
     });
   logsCommand(program);
 }
@@ -121,10 +123,10 @@ function logsCommand(program: OperatorProgram): void {
   manyFlags(logs)
     .addHelpText("after", LOGS_HELP)
     .action((name: string | undefined, flags: LogsFlags & AskFlags, command: Command) => {
-      const { kernel, key, selector, limit, ...given } = flags;
+      const { kernel, key, sealed, selector, limit, ...given } = flags;
       const parameters = { ...given, ...(kernel && { kernel: "yes" }) };
       const machine = isOne(name, flags, command) ? name : undefined;
-      return answer(program, machine, { key, selector, limit }, { name: "logs", parameters });
+      return answer(program, machine, { key, sealed, selector, limit }, { name: "logs", parameters });
     });
 }
 
@@ -132,7 +134,8 @@ const manyFlags = (command: Command) =>
   command
     .option(...SELECTOR_OPTION)
     .option(...LIMIT_OPTION)
-    .option(...KEY_OPTION);
+    .option(...KEY_OPTION)
+    .option(...SEALED_OPTION);
 
 /** Returns true if one machine is asked, by its name, and false if -l selects machines. */
 function isOne(name: string | undefined, { selector }: ManyFlags, command: Command): name is string {
@@ -148,9 +151,7 @@ function answer(
   flags: AskFlags,
   body: AskBody,
 ): Promise<void> {
-  return name === undefined
-    ? askMany(program, flags, flags.key, body)
-    : answerOne(program, name, flags.key, body);
+  return name === undefined ? askMany(program, flags, flags, body) : answerOne(program, name, flags, body);
 }
 
 function pairOf(text: string, command: Command): [string, string] {
@@ -163,27 +164,31 @@ function pairOf(text: string, command: Command): [string, string] {
 async function answerOne(
   program: OperatorProgram,
   name: string,
-  keyPath: string | undefined,
+  keys: KeyFlags,
   body: AskBody,
-  heard?: (text: string) => void,
+  listener: Listener = {},
 ): Promise<void> {
-  const fault = await askMachine(program, name, keyPath, body, { heard });
+  const fault = await askMachine(program, name, keys, body, listener);
   if (fault === "printed") program.surroundings.process.exitCode = EXIT_CODES.failed;
   else if (fault !== null) fail(program, fault);
 }
 
 /** Asks what is wrong, then the questions that the answer names. These may be off, which is no failure. */
-async function diagnose(program: OperatorProgram, name: string, keyPath: string | undefined): Promise<void> {
+async function diagnose(program: OperatorProgram, name: string, keys: KeyFlags): Promise<void> {
   const { process } = program.surroundings;
   let diagnosis = "";
-  const heard = (text: string) => void (diagnosis = (diagnosis + text).slice(0, READ_LENGTH));
-  await answerOne(program, name, keyPath, { name: "diagnosis", parameters: {} }, heard);
-  // An answer has no signature. A Worker that writes questions into it must not get them signed.
-  if (keyPath !== undefined) return;
+  let isGenuine = false;
+  const listener = {
+    heard: (text: string) => void (diagnosis = (diagnosis + text).slice(0, READ_LENGTH)),
+    genuine: () => void (isGenuine = true),
+  };
+  await answerOne(program, name, keys, { name: "diagnosis", parameters: {} }, listener);
+  // Only the machine itself can have written a genuine answer. A Worker's questions must not be signed.
+  if (keys.key !== undefined && !isGenuine) return;
   for (const next of questionsIn(diagnosis).slice(0, FOLLOWED)) {
     const parameters = Object.entries(next.parameters).map(([key, value]) => ` ${key}=${value}`);
     if (formatOf(program) !== "json") process.stdout.write(`\n${next.name}${parameters.join("")}:\n`);
-    const fault = await askMachine(program, name, keyPath, next);
+    const fault = await askMachine(program, name, keys, next);
     if (fault !== null && fault !== "printed")
       process.stderr.write(`rollcall: ${shownText(fault.message)}\n`);
   }

@@ -5,7 +5,7 @@ import type { AskBody } from "../../shared/protocol/asking.ts";
 import { printable } from "../../shared/protocol/printable.ts";
 import { success } from "../../shared/result.ts";
 import { connect, fail, print } from "./answer.ts";
-import { type AskFault, askMachine } from "./ask-machine.ts";
+import { type AskFault, askMachine, type KeyFlags } from "./ask-machine.ts";
 import { EXIT_CODES } from "./fault.ts";
 import { wholeNumber } from "./flag-values.ts";
 import { askMachines } from "./fleet/machines.ts";
@@ -80,7 +80,7 @@ const COLUMNS: readonly TableColumn<MachineAnswer>[] = [
 export async function askMany(
   program: OperatorProgram,
   { selector = "", limit }: ManyFlags,
-  keyPath: string | undefined,
+  keys: KeyFlags,
   body: AskBody,
 ): Promise<void> {
   const { process } = program.surroundings;
@@ -102,7 +102,7 @@ export async function askMany(
       answers.push(
         NOT_ASKED.has(state)
           ? { name, result: state as "silent", text: "" }
-          : await askOne(program, name, keyPath, body, waits),
+          : await askOne(program, name, keys, body, waits),
       );
       if (process.stderr.isTTY) process.stderr.write(`\r${answers.length} of ${machines.length} machines`);
     }
@@ -122,14 +122,14 @@ const tooMany = (selector: string, limit: number) =>
 async function askOne(
   program: OperatorProgram,
   name: string,
-  keyPath: string | undefined,
+  keys: KeyFlags,
   body: AskBody,
   waits: Waits,
 ): Promise<MachineAnswer> {
   for (let waited = 0; ; waited++) {
     let text = "";
     let broken: string | undefined;
-    const fault: AskFault = await askMachine(program, name, keyPath, body, {
+    const fault: AskFault = await askMachine(program, name, keys, body, {
       heard: (more) => void (text = (text + more).slice(0, KEPT)),
       broken: (why) => void (broken = why),
     });

@@ -56,5 +56,11 @@ export const publicLine = ({ key, comment }: QuestionKey): string =>
 export async function proofBy({ key }: QuestionKey, asked: ProvedQuestion): Promise<string> {
   const text = new TextEncoder().encode(proofText(asked));
   const signature = Buffer.from(await crypto.subtle.sign("Ed25519", key.signing, text)).toString("base64url");
-  return questionProof({ key: key.publicJwk.x, challenge: asked.challenge, signature });
+  const { challenge, sealTo } = asked;
+  return questionProof({
+    key: key.publicJwk.x,
+    challenge,
+    signature,
+    ...(sealTo !== undefined && { sealTo }),
+  });
 }

@@ -3,11 +3,13 @@
 import { type TokenBucket, tryAccept } from "../../shared/events/token-bucket.ts";
 import { ASKING_LIMITS, QUESTION_LIMITS } from "../../shared/protocol/limits.ts";
 import type { AskedQuestion } from "../../shared/protocol/asking.ts";
+import type { ProvedQuestion } from "../../shared/protocol/question-proof.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
 import { type AnswerEnd, answerEndText } from "../../shared/protocol/questions.ts";
 import { type Result, success } from "../../shared/result.ts";
 import { systemClock } from "../base/clock.ts";
 import type { Log } from "../base/log.ts";
+import type { MachineKey } from "../identity/identity.ts";
 import { pinnedKeys } from "../machine/pinned-keys.ts";
 import type { MachineSettings } from "../machine/settings.ts";
 import type { Answerer, machineAnswerer } from "../questions/answerer.ts";
@@ -26,12 +28,14 @@ interface Asked {
   settings: MachineSettings;
   flags: Parameters<typeof machineAnswerer>[1];
   log: Log;
-  /** Returns whether this operator may ask this question. Called before anything is read or loaded. */
-  mayAsk: (asked: AskedQuestion) => Promise<Result<null, AskerRefused>>;
+  /** Returns whether this operator may ask this question: by a proof, if not null. Called before anything is read or loaded. */
+  mayAsk: (asked: AskedQuestion) => Promise<Result<ProvedQuestion | null, AskerRefused>>;
+  /** The machine's key, which signs sealed answers. */
+  key: MachineKey;
   nowMs: () => number; // typically systemClock.nowMs
 }
 
-export function questionAnswering({ settings, flags, log, mayAsk, nowMs }: Asked): QuestionAnswering {
+export function questionAnswering({ settings, flags, log, mayAsk, key, nowMs }: Asked): QuestionAnswering {
   let bucket: TokenBucket | undefined;
   const isInRate = () => {
     const { aMinute } = QUESTION_LIMITS;
@@ -41,19 +45,33 @@ export function questionAnswering({ settings, flags, log, mayAsk, nowMs }: Asked
   };
   /** Counts the questions, so that there is one. */
   let answerer: Promise<Answerer> | undefined;
-  async function* answer(asked: AskedQuestion, signal: AbortSignal): AsyncGenerator<Uint8Array, AnswerEnd> {
-    const allowed = await mayAsk(asked);
-    if (!allowed.ok) return { reason: "refused", ...allowed.error };
+  async function* allowed({ question, proof }: AskedQuestion, signal: AbortSignal): Answer {
     answerer ??= import("../questions/answerer.ts").then(({ machineAnswerer }) =>
       machineAnswerer(settings, flags),
     );
-    return yield* (await answerer)(asked.question, signal, asked.proof);
+    return yield* (await answerer)(question, signal, proof);
   }
-  return {
-    on: settings.questions,
-    isInRate,
-    answer: (asked, signal) => logged(asked, answer(asked, signal), log),
-  };
+  async function* answer(asked: AskedQuestion, signal: AbortSignal): Answer {
+    // The log has a question before anything else happens.
+    log("info", `question of ${shownText(asked.asker)}: ${questionText(asked)}`);
+    const asker = await mayAsk(asked);
+    if (!asker.ok) return yield* logged(asked, refused(asker.error), log);
+    const plain = logged(asked, allowed(asked, signal), log);
+    if (asker.value?.sealTo === undefined) return yield* plain;
+    const [{ sealed }, { proofText }] = await Promise.all([
+      import("../wire/sealed-answer.ts"),
+      import("../../shared/protocol/question-proof.ts"),
+    ]);
+    return yield* sealed(plain, { sealTo: asker.value.sealTo, proved: proofText(asker.value), key });
+  }
+  return { on: settings.questions, isInRate, answer };
+}
+
+type Answer = AsyncGenerator<Uint8Array, AnswerEnd>;
+
+// oxlint-disable-next-line require-yield -- A refusal has no part.
+async function* refused(refusal: AskerRefused): Answer {
+  return { reason: "refused", ...refusal };
 }
 
 /** Returns the check of who asks: with --questions-from only operators whose keys are in that file. */
@@ -71,22 +89,17 @@ export function askerCheck({ name, questionsFrom }: AskerSettings, log: Log): As
     );
     const proved = await (await proofs).prove(asked);
     if (!proved.ok) return proved;
-    const { key, comment } = proved.value;
+    const { key, comment } = proved.value.by;
     // The line begins with the proof: the Worker chooses the asker and the name of a question, and could feign an end.
     log("info", `proved by the key ${shownText(`${key} ${comment}`)}: question of ${shownText(asked.asker)}`);
-    return success(null);
+    return success(proved.value.proved);
   };
 }
 
-/** Logs the question before anything else happens, and how its answer has ended. */
-async function* logged(
-  asked: AskedQuestion,
-  chunks: AsyncGenerator<Uint8Array, AnswerEnd>,
-  log: Log,
-): AsyncGenerator<Uint8Array, AnswerEnd> {
+/** Logs how an answer has ended. */
+async function* logged(asked: AskedQuestion, chunks: Answer, log: Log): Answer {
   const text = questionText(asked);
   const asker = shownText(asked.asker);
-  log("info", `question of ${asker}: ${text}`);
   let bytes = 0;
   let end: AnswerEnd | null = null;
   try {

@@ -247,6 +247,7 @@ function linkOf(
       flags,
       log,
       mayAsk: askerCheck(machine.own, log),
+      key: own.key,
       nowMs: systemClock.nowMs,
     }),
   });

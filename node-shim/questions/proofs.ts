@@ -19,6 +19,12 @@ export interface Unproved {
   challenge?: string;
 }
 
+/** A question that a pinned key has signed. */
+export interface Proved {
+  by: OperatorKey;
+  proved: ProvedQuestion;
+}
+
 interface Surroundings {
   /** This machine's name. */
   machine: string;
@@ -29,6 +35,9 @@ interface Surroundings {
   /** Returns 128 random bits in base64url, typically newChallenge. */
   challenge?: () => string;
 }
+
+/** A question to this machine. The proof has the rest of what its key has signed. */
+type Asked = Pick<ProvedQuestion, "machine" | "question">;
 
 const newChallenge = () => randomBytes(16).toString("base64url");
 
@@ -41,14 +50,14 @@ export class QuestionProofs {
     this.#in = { challenge: newChallenge, ...surroundings };
   }
 
-  /** Returns the pinned key that asks. A challenge counts for one try, whatever its result. */
+  /** Returns who asks, by which pinned key. A challenge counts for one try, whatever its result. */
   async prove({
     question,
     proof,
   }: {
     question: ProvedQuestion["question"];
     proof?: string;
-  }): Promise<Result<OperatorKey, Unproved>> {
+  }): Promise<Result<Proved, Unproved>> {
     const keys = this.#in.keys();
     if (!keys.ok) return failure({ fault: shownText(`this machine's keys cannot be used: ${keys.error}`) });
     if (proof === undefined)
@@ -59,8 +68,12 @@ export class QuestionProofs {
     if (!parsed) return failure({ fault: "this is no proof of an operator's key" });
     if (!this.#use(parsed.challenge))
       return this.#challenged("the proof's challenge is unknown to this machine, used, or too old");
-    const signer = await signerOf(parsed, { machine: this.#in.machine, question }, keys.value);
-    return signer.ok ? signer : failure({ fault: signer.error });
+    const asked = { machine: this.#in.machine, question };
+    const signer = await signerOf(parsed, asked, keys.value);
+    if (!signer.ok) return failure({ fault: signer.error });
+    const { challenge, sealTo } = parsed;
+    const proved = { ...asked, challenge, ...(sealTo !== undefined && { sealTo }) };
+    return success({ by: signer.value, proved });
   }
 
   /** Refuses a question with a new challenge. Of too many challenges, the oldest ones end. */
@@ -91,7 +104,7 @@ export class QuestionProofs {
  */
 export async function signerOfProof(
   proof: unknown,
-  asked: Omit<ProvedQuestion, "challenge">,
+  asked: Asked,
   keys: Result<OperatorKey[]>, // of pinnedKeys
 ): Promise<Result<OperatorKey>> {
   if (!keys.ok) return failure(shownText(`this machine's keys cannot be used: ${keys.error}`));
@@ -100,13 +113,17 @@ export async function signerOfProof(
 }
 
 async function signerOf(
-  { key, challenge, signature }: QuestionProof,
-  asked: Omit<ProvedQuestion, "challenge">,
+  { key, challenge, signature, sealTo }: QuestionProof,
+  asked: Asked,
   keys: readonly OperatorKey[],
 ): Promise<Result<OperatorKey>> {
   const pinned = keys.find((each) => each.key === key);
   if (!pinned) return failure("the owner of this machine has not pinned this key");
-  const isSigned = await isSignedBy(key, signature, proofText({ ...asked, challenge }));
+  const isSigned = await isSignedBy(
+    key,
+    signature,
+    proofText({ ...asked, challenge, ...(sealTo !== undefined && { sealTo }) }),
+  );
   return isSigned
     ? success(pinned)
     : failure("the signature is not of this key, this machine and this question");

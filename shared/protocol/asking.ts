@@ -49,7 +49,7 @@ const n = id;
 /** A foreign text may have line breaks, and the reader of an answer escapes them. */
 const fault = z.string().check(z.maxLength(ASKING_LIMITS.faultLength));
 
-const answerEndSchema = z.discriminatedUnion("reason", [
+export const answerEndSchema = z.discriminatedUnion("reason", [
   z.strictObject({ reason: z.literal("complete") }),
   z.strictObject({ reason: z.literal("cut") }),
   z.strictObject({ reason: z.literal("timed out"), seconds: z.int().check(z.minimum(0), z.maximum(86_400)) }),

@@ -46,11 +46,19 @@ export interface ProvedQuestion {
   challenge: string;
   /** The question with its parameters, as the operator has sent them. */
   question: { name: string; parameters: Readonly<Record<string, string>> };
+  /** The public key (X25519, 32 bytes in base64url) to which the machine must encrypt the answer. Absent: to none. */
+  sealTo?: string;
 }
 
 /** Returns the text that the operator's key signs. Its first line is in no other text that a key of rollcall signs. */
-export function proofText({ machine, challenge, question: { name, parameters } }: ProvedQuestion): string {
-  return `rollcall-question-1\n${canonicalJson({ machine, challenge, question: { name, parameters } })}`;
+export function proofText({ machine, challenge, question, sealTo }: ProvedQuestion): string {
+  const { name, parameters } = question;
+  return `rollcall-question-1\n${canonicalJson({ machine, challenge, question: { name, parameters }, sealTo })}`;
+}
+
+/** Returns the text that a machine's key signs: only this machine, for this question, has made the encapsulated secret. */
+export function sealText(proved: string, encapsulated: string): string {
+  return `rollcall-sealed-answer-1\n${encapsulated}\n${proved}`;
 }
 
 export interface QuestionProof {
@@ -59,14 +67,15 @@ export interface QuestionProof {
   challenge: string;
   /** The signature of proofText, in base64url. */
   signature: string;
+  sealTo?: string;
 }
 
-export const questionProof = ({ key, challenge, signature }: QuestionProof): string =>
-  `${key}.${challenge}.${signature}`;
+export const questionProof = ({ key, challenge, signature, sealTo }: QuestionProof): string =>
+  [key, challenge, signature, sealTo].filter((part) => part !== undefined).join(".");
 
 /** Parses a proof; null if the text has another form. */
 export function parseQuestionProof(text: string): QuestionProof | null {
-  const [, key = "", challenge = "", signature = ""] =
-    /^([\w-]{43})\.([\w-]{22})\.([\w-]{86})$/.exec(text) ?? [];
-  return key === "" ? null : { key, challenge, signature };
+  const [, key = "", challenge = "", signature = "", sealTo] =
+    /^([\w-]{43})\.([\w-]{22})\.([\w-]{86})(?:\.([\w-]{43}))?$/.exec(text) ?? [];
+  return key === "" ? null : { key, challenge, signature, ...(sealTo !== undefined && { sealTo }) };
 }

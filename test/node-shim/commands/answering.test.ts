@@ -7,6 +7,8 @@ import { proofBy, publicLine } from "../../../infra/operator/question-key.ts";
 import { askerCheck, questionAnswering } from "../../../node-shim/commands/answering.ts";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { machineSettings } from "../../../node-shim/machine/settings.ts";
+import { newUnsealing } from "../../../node-shim/wire/sealed-answer.ts";
+import { proofText } from "../../../shared/protocol/question-proof.ts";
 import { success } from "../../../shared/result.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "rollcall-answering-"));
@@ -33,7 +35,9 @@ describe("a question over the Worker", () => {
     const challenge = refused.ok ? "" : (refused.error.challenge ?? "");
     expect([refused.ok, logged]).toEqual([false, []]);
     const proof = await proofBy(key, { machine: "edge-1", challenge, question: ASKED.question });
-    expect(await mayAsk({ ...ASKED, proof })).toEqual(success(null));
+    expect(await mayAsk({ ...ASKED, proof })).toEqual(
+      success({ machine: "edge-1", challenge, question: ASKED.question }),
+    );
     expect(logged).toEqual([`proved by the key ${key.key.publicJwk.x} alice: question of operator bob`]);
     expect((await mayAsk({ ...ASKED, proof })).ok).toBe(false);
     writeFileSync(file, "");
@@ -48,6 +52,35 @@ describe("a question over the Worker", () => {
   });
 });
 
+it("a question whose proof has a key to seal to → a sealed answer, and the whole end in the machine's log", async () => {
+  const logged: string[] = [];
+  const unsealing = await newUnsealing();
+  const proved = { machine: "edge-1", challenge: "A".repeat(22), ...ASKED, sealTo: unsealing.sealTo };
+  const { answer } = questionAnswering({
+    settings: machineSettings({ hostnameOverride: "edge-1" }),
+    flags: { url: "https://rollcall.example.com", state: folder },
+    log: (_, line) => void logged.push(line),
+    mayAsk: () => Promise.resolve(success(proved)),
+    key: key.key,
+    nowMs: () => 0,
+  });
+  const opener = unsealing.opener(proofText(proved));
+  const chunks = answer(ASKED, new AbortController().signal);
+  const all: unknown[] = [];
+  let next = await chunks.next();
+  for (; !next.done; next = await chunks.next()) all.push(await opener.take(next.value));
+  const fault = "disks is off: --questions names the questions that this machine answers";
+  expect(all).toEqual([
+    success([{ machine: key.key.thumbprint }]),
+    success([{ end: { reason: "refused", fault } }]),
+  ]);
+  expect(next.value).toEqual({ reason: "failed", fault: "the reason is sealed" });
+  expect(logged).toEqual([
+    "question of operator bob: disks",
+    expect.stringContaining(`answer to operator bob: disks: 0 bytes, ${fault}`),
+  ]);
+});
+
 it("questions faster than 30 a minute are over the rate, so that a hostile Worker cannot fill the machine's log", () => {
   let nowMs = 0;
   const { isInRate } = questionAnswering({
@@ -55,6 +88,7 @@ it("questions faster than 30 a minute are over the rate, so that a hostile Worke
     flags: { url: "https://rollcall.example.com", state: folder },
     log: () => undefined,
     mayAsk: () => Promise.resolve(success(null)),
+    key: key.key,
     nowMs: () => nowMs,
   });
   const inRate = () => Array.from({ length: 100 }, isInRate).filter((each) => each).length;

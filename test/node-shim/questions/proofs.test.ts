@@ -35,7 +35,8 @@ async function challengeOf(proofs: QuestionProofs): Promise<string> {
   return challenge ?? expect.fail("no challenge");
 }
 
-const ALICE = success({ key: alice!.key.publicJwk.x, comment: "alice" });
+const BY_ALICE = { key: alice!.key.publicJwk.x, comment: "alice" };
+const ALICE = success(expect.objectContaining({ by: BY_ALICE }));
 const refusal = (fault: string) =>
   failure(expect.objectContaining({ fault: expect.stringContaining(fault) as string }));
 
@@ -46,6 +47,35 @@ describe("a machine with pinned keys", () => {
     const proof = await proofBy(alice!, { machine: "edge-1", challenge, question: LOGS });
     expect(proof.length).toBeLessThanOrEqual(2048);
     expect(await proofs.prove({ question: LOGS, proof })).toEqual(ALICE);
+  });
+
+  const [SEAL_TO, OTHER] = ["S".repeat(43), "T".repeat(43)];
+  it.each<[situation: string, change: (proof: string) => string, expected: (challenge: string) => unknown]>([
+    [
+      "→ a part of what is proved",
+      (proof) => proof,
+      (challenge) =>
+        success({
+          by: BY_ALICE,
+          proved: { machine: "edge-1", challenge, question: LOGS, sealTo: SEAL_TO },
+        }),
+    ],
+    [
+      "that the Worker replaces → refused",
+      (proof) => proof.replace(SEAL_TO, OTHER),
+      () => refusal("not of this key"),
+    ],
+    [
+      "that the Worker leaves out → refused",
+      (proof) => proof.replace(`.${SEAL_TO}`, ""),
+      () => refusal("not of this key"),
+    ],
+  ])("a key to which the answer must be sealed %s", async (_, change, expected) => {
+    const proofs = proofsOf("edge-1");
+    const challenge = await challengeOf(proofs);
+    const signed = { machine: "edge-1", challenge, question: LOGS, sealTo: SEAL_TO };
+    const proof = change(await proofBy(alice!, signed));
+    expect(await proofs.prove({ question: LOGS, proof })).toEqual(expected(challenge));
   });
 
   it("the same proof again → refused with a new challenge", async () => {
@@ -162,7 +192,7 @@ describe("the unit that answers", () => {
     proofBy(by, { ...asked, challenge: "A".repeat(22), ...more });
 
   it("a proof of a challenge that the shim gave, or of another → its key: only the shim knows the challenges", async () => {
-    expect(await signerOfProof(await signed(alice!), asked, keys)).toEqual(ALICE);
+    expect(await signerOfProof(await signed(alice!), asked, keys)).toEqual(success(BY_ALICE));
   });
 
   it.each<[situation: string, proof: () => unknown, fault: string]>([

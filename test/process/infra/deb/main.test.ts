@@ -250,7 +250,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
     const completed = execFileSync(complete, ["explain", "--jso"], { encoding: "utf8", env });
     expect(completed).toMatch(/^--json\t[^]*:4\n$/m);
     const text = readFileSync(bundle, "utf8");
-    expect(text.length).toBeLessThan(530_000);
+    expect(text.length).toBeLessThan(560_000);
     expect(text).not.toContain("KubeConfig");
   });
 
