@@ -7,11 +7,13 @@ import { PROOF_LIMITS } from "../../shared/protocol/limits.ts";
 import {
   type OperatorKey,
   parseQuestionProof,
+  type PasskeyProof,
   proofText,
   type ProvedQuestion,
   type QuestionProof,
 } from "../../shared/protocol/question-proof.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
+import { passkeyOf } from "./passkeys.ts";
 
 /** Why a question is refused. `challenge`: the text over which a proof is missing. */
 export interface Unproved {
@@ -71,9 +73,7 @@ export class QuestionProofs {
     const asked = { machine: this.#in.machine, question };
     const signer = await signerOf(parsed, asked, keys.value);
     if (!signer.ok) return failure({ fault: signer.error });
-    const { challenge, sealTo } = parsed;
-    const proved = { ...asked, challenge, ...(sealTo !== undefined && { sealTo }) };
-    return success({ by: signer.value, proved });
+    return success({ by: signer.value, proved: provedBy(parsed, asked) });
   }
 
   /** Refuses a question with a new challenge. Of too many challenges, the oldest ones end. */
@@ -112,19 +112,23 @@ export async function signerOfProof(
   return parsed ? signerOf(parsed, asked, keys.value) : failure("the shim has passed on no proof");
 }
 
+/** Returns what the key of a proof must have signed. */
+function provedBy(proof: QuestionProof | PasskeyProof, asked: Asked): ProvedQuestion {
+  const sealTo = "sealTo" in proof ? proof.sealTo : undefined;
+  return { ...asked, challenge: proof.challenge, ...(sealTo !== undefined && { sealTo }) };
+}
+
 async function signerOf(
-  { key, challenge, signature, sealTo }: QuestionProof,
+  proof: QuestionProof | PasskeyProof,
   asked: Asked,
   keys: readonly OperatorKey[],
 ): Promise<Result<OperatorKey>> {
+  const text = proofText(provedBy(proof, asked));
+  if ("clientData" in proof) return passkeyOf(proof, text, keys);
+  const { key, signature } = proof;
   const pinned = keys.find((each) => each.key === key);
   if (!pinned) return failure("the owner of this machine has not pinned this key");
-  const isSigned = await isSignedBy(
-    key,
-    signature,
-    proofText({ ...asked, challenge, ...(sealTo !== undefined && { sealTo }) }),
-  );
-  return isSigned
+  return (await isSignedBy(key, signature, text))
     ? success(pinned)
     : failure("the signature is not of this key, this machine and this question");
 }

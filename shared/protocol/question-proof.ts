@@ -5,34 +5,48 @@ import { canonicalJson } from "./digest.ts";
 import { PROOF_LIMITS } from "./limits.ts";
 import { isPrintable } from "./printable.ts";
 
-/** A public key (Ed25519) of an operator. */
+/** A public key of an operator. */
 export interface OperatorKey {
-  /** The 32 bytes of the key in base64url. */
+  /** In base64url: the 32 bytes of the key (Ed25519), or of a passkey the 65 bytes of its point (P-256, uncompressed). */
   key: string;
+  /** The origin of the page that may use the passkey: `https://rollcall.example.com`. Absent: the key is no passkey. */
+  origin?: string;
   /** The text after the key, for people. */
   comment: string;
 }
 
-/** The first word of a key's line. Another algorithm would have another one. */
+/** The first words of a key's line. Another algorithm would have another one. */
 const KEY_TYPE = "rollcall-ed25519";
+const PASSKEY_TYPE = "rollcall-webauthn-es256";
 const KEY = /^[\w-]{43}$/;
+/** The first byte of an uncompressed point is 4. */
+const POINT = /^B[\w-]{86}$/;
+/** A browser uses passkeys only on a page that comes over https, or from its own computer. */
+const ORIGIN = /^(?:https:\/\/[a-z0-9.-]+|http:\/\/localhost)(?::\d+)?$/;
 
 /** Returns the line of a public key, for the file of --questions-from. */
-export const operatorKeyLine = ({ key, comment }: OperatorKey): string =>
-  [KEY_TYPE, key, comment].filter((word) => word !== "").join(" ");
+export const operatorKeyLine = ({ key, origin = "", comment }: OperatorKey): string =>
+  [origin === "" ? KEY_TYPE : PASSKEY_TYPE, key, origin, comment].filter((word) => word !== "").join(" ");
+
+/** Parses the words of a key's line; null if the line is no key. */
+function operatorKey([type, key = "", ...rest]: readonly string[]): OperatorKey | null {
+  const [origin = "", ...comment] = rest;
+  if (type === KEY_TYPE && KEY.test(key)) return { key, comment: rest.join(" ") };
+  const isPasskey = type === PASSKEY_TYPE && POINT.test(key) && ORIGIN.test(origin);
+  return isPasskey ? { key, origin, comment: comment.join(" ") } : null;
+}
 
 /** Parses a file of public keys, one a line. Empty lines and lines with a `#` at their beginning have no key. */
 export function parseOperatorKeys(text: string): Result<OperatorKey[]> {
   const keys: OperatorKey[] = [];
   for (const [index, line] of text.split("\n").entries()) {
-    const [type = "", key = "", ...comment] = line.trim().split(/\s+/);
-    if (type === "" || type.startsWith("#")) continue;
-    const where = `line ${index + 1}`;
-    if (type !== KEY_TYPE || !KEY.test(key) || !isPrintable(line.trim()))
+    if (/^\s*(#|$)/.test(line)) continue;
+    const key = isPrintable(line.trim()) ? operatorKey(line.trim().split(/\s+/)) : null;
+    if (key === null)
       return failure(
-        `${where} is no key: expected ${KEY_TYPE} and the key, as rollcall operators key prints it`,
+        `line ${index + 1} is no key: expected a line of rollcall operators key, or of a passkey (${PASSKEY_TYPE})`,
       );
-    keys.push({ key, comment: comment.join(" ") });
+    keys.push(key);
   }
   if (keys.length > PROOF_LIMITS.keys) return failure(`more than ${PROOF_LIMITS.keys} keys`);
   return keys.length === 0 ? failure("no key") : success(keys);
@@ -61,6 +75,20 @@ export function sealText(proved: string, encapsulated: string): string {
   return `rollcall-sealed-answer-1\n${encapsulated}\n${proved}`;
 }
 
+/** A proof by a passkey: what the browser has signed. All in base64url. */
+export interface PasskeyProof {
+  challenge: string;
+  authenticatorData: string;
+  /** JSON, whose `challenge` is the SHA-256 of proofText. */
+  clientData: string;
+  /** The signature (ECDSA, DER) of authenticatorData and the SHA-256 of clientData. */
+  signature: string;
+}
+
+export const passkeyProof = (proof: PasskeyProof): string =>
+  [PASSKEY_TYPE, proof.challenge, proof.authenticatorData, proof.clientData, proof.signature].join(".");
+
+/** A proof by a key of rollcall operators key. */
 export interface QuestionProof {
   /** The public key, as in its line. */
   key: string;
@@ -73,8 +101,15 @@ export interface QuestionProof {
 export const questionProof = ({ key, challenge, signature, sealTo }: QuestionProof): string =>
   [key, challenge, signature, sealTo].filter((part) => part !== undefined).join(".");
 
+const PASSKEY_PROOF = new RegExp(
+  `^${PASSKEY_TYPE}\\.(?<challenge>[\\w-]{22})\\.(?<authenticatorData>[\\w-]+)\\.(?<clientData>[\\w-]+)\\.(?<signature>[\\w-]+)$`,
+);
+
 /** Parses a proof; null if the text has another form. */
-export function parseQuestionProof(text: string): QuestionProof | null {
+export function parseQuestionProof(text: string): QuestionProof | PasskeyProof | null {
+  const passkey = PASSKEY_PROOF.exec(text)?.groups;
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The expression has these groups.
+  if (passkey) return { ...passkey } as unknown as PasskeyProof;
   const [, key = "", challenge = "", signature = "", sealTo] =
     /^([\w-]{43})\.([\w-]{22})\.([\w-]{86})(?:\.([\w-]{43}))?$/.exec(text) ?? [];
   return key === "" ? null : { key, challenge, signature, ...(sealTo !== undefined && { sealTo }) };

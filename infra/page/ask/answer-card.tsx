@@ -4,16 +4,16 @@ import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { bytesText, digits } from "../base/amounts.ts";
 import { later } from "../base/clock.ts";
 import { sentenceOf } from "../base/words.ts";
-import { CopyButton, MarkedText } from "../parts/command.tsx";
 import { Check } from "../parts/form.tsx";
 import { Notice } from "../parts/notice.tsx";
 import { type Asking, type TextBlock, textOf } from "./asking.ts";
-import { commandOf, questionText } from "./question-fields.ts";
+import { Pinned } from "./pinned.tsx";
+import { questionText } from "./question-fields.ts";
 
 interface AnswerCardProps {
   asking: Asking;
-  /** Asks the same question again. */
-  again: () => void;
+  /** Asks the same question again, with a proof where the machine asks for one. */
+  again: (proof?: string) => void;
   /** Draws the answer in place of its text. */
   children?: ComponentChildren;
 }
@@ -35,7 +35,7 @@ export function AnswerCard({ asking, again, children }: AnswerCardProps) {
               Stop
             </button>
           ) : (
-            <button type="button" onClick={again}>
+            <button type="button" onClick={() => again()}>
               Ask again
             </button>
           )}
@@ -46,7 +46,7 @@ export function AnswerCard({ asking, again, children }: AnswerCardProps) {
           )}
         </div>
       </header>
-      <End asking={asking} />
+      <End asking={asking} again={again} />
       {children ?? (blocks.length > 0 && <AnswerText blocks={blocks} question={question.name} />)}
     </section>
   );
@@ -70,33 +70,15 @@ function Progress({ asking: { bytes, state } }: { asking: Asking }) {
   );
 }
 
-function End({ asking }: { asking: Asking }) {
+function End({ asking, again }: Pick<AnswerCardProps, "asking" | "again">) {
   const { end, size } = asking.state.value;
   if (end === null || end.text === null) return null;
-  if (end.challenge !== undefined) return <Pinned asking={asking} />;
+  if (end.challenge !== undefined) return <Pinned asking={asking} challenge={end.challenge} again={again} />;
   return (
     <Notice kind={end.isRefused ? "fault" : "warning"}>
       <p>
         <strong>{end.isRefused ? "Not answered" : size > 0 ? "Not the whole answer" : "No answer"}</strong>:{" "}
         {sentenceOf(end.text)}
-      </p>
-    </Notice>
-  );
-}
-
-/** Draws what to do about a machine whose owner has pinned keys of operators. */
-function Pinned({ asking: { machine, question } }: { asking: Asking }) {
-  const command = commandOf(machine, question);
-  return (
-    <Notice kind="warning">
-      <p>
-        <strong>Not answered</strong>: {machine} answers only questions that are signed by a key of its
-        owner’s choice (<MarkedText text="docs/questions.md" />
-        ). Ask on the command line, with your key:
-      </p>
-      <p class="command">
-        <code class="wrap">{command}</code>
-        <CopyButton text={command} of="the command" />
       </p>
     </Notice>
   );

@@ -45,9 +45,9 @@ function Questions({ name, change, answers }: AskTabProps) {
     machine: name,
     on,
     answerOf: (key) => answers.value.get(key),
-    ask(key, asked) {
+    ask(key, asked, proof) {
       answers.value.get(key)?.stop();
-      answers.value = new Map(answers.value).set(key, new Asking(name, asked, { open, nowMs, later }));
+      answers.value = new Map(answers.value).set(key, new Asking(name, asked, { open, nowMs, later, proof }));
     },
   };
   return (
@@ -139,7 +139,7 @@ const titleOf = (name: string) => (name === "diagnosis" ? "What is wrong?" : nam
 function LatestAnswer({ name, asks }: { name: string; asks: Asks }) {
   const asking = asks.answerOf(name);
   if (!asking) return null;
-  const again = () => asks.ask(name, asking.question);
+  const again = (proof?: string) => asks.ask(name, asking.question, proof);
   return name === "diagnosis" ? (
     <DiagnosisAnswer asking={asking} asks={asks} again={again} />
   ) : (

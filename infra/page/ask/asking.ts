@@ -59,6 +59,8 @@ interface AskingSurroundings {
   nowMs: () => number;
   /** Typically `later` of clock.ts. */
   later: (act: () => void, ms: number) => () => void;
+  /** A proof for a machine that has asked for one, for this time alone. */
+  proof?: string | undefined;
 }
 
 /** The longest wait for the next bytes: the Worker sends an empty line at least every few seconds. */
@@ -80,13 +82,13 @@ export class Asking {
   readonly #abort = new AbortController();
   #cancel: () => void = () => undefined;
 
-  constructor(machine: string, question: AskBody, { open, nowMs, later }: AskingSurroundings) {
+  constructor(machine: string, question: AskBody, { open, nowMs, later, proof }: AskingSurroundings) {
     this.machine = machine;
     this.question = question;
     this.askedMs = nowMs();
     this.#later = later;
     // After an abort, the answer has its end already.
-    this.#run(open).catch((error: unknown) =>
+    this.#run(open, { ...question, ...(proof !== undefined && { proof }) }).catch((error: unknown) =>
       this.#leave(error instanceof SyntaxError ? UNREADABLE : BROKEN),
     );
   }
@@ -100,11 +102,11 @@ export class Asking {
     this.#leave("you stopped the answer");
   }
 
-  async #run(open: OpenRequest): Promise<void> {
+  async #run(open: OpenRequest, body: AskBody): Promise<void> {
     this.#heard();
     const { signal } = this.#abort;
     const path = machinePath(this.machine, "/questions");
-    const opened = await open("POST", path, { body: this.question, signal });
+    const opened = await open("POST", path, { body, signal });
     if (!opened.ok) return this.#end({ text: opened.error.message, isRefused: true, fault: opened.error });
     let rest = "";
     const reader = opened.value.body?.pipeThrough(new TextDecoderStream()).getReader();
@@ -160,7 +162,7 @@ export interface Asks {
   /** The names of the questions that the machine answers now. */
   on: readonly string[];
   answerOf: (key: string) => Asking | undefined;
-  ask: (key: string, question: AskBody) => void;
+  ask: (key: string, question: AskBody, proof?: string) => void;
 }
 
 const UNREADABLE = "the page does not understand the answer: reload the page";

@@ -7,7 +7,7 @@ import { questionText } from "./question-fields.ts";
 interface DiagnosisAnswerProps {
   asking: Asking;
   asks: Asks;
-  again: () => void;
+  again: (proof?: string) => void;
 }
 
 export function DiagnosisAnswer({ asking, asks, again }: DiagnosisAnswerProps) {
@@ -61,7 +61,7 @@ function Todo({ todo, asks }: { todo: FindingTodo; asks: Asks }) {
   const text = questionText(todo);
   const key = `→ ${text}`;
   const asking = asks.answerOf(key);
-  const ask = () => asks.ask(key, { name: todo.name, parameters: todo.parameters });
+  const ask = (proof?: string) => asks.ask(key, { name: todo.name, parameters: todo.parameters }, proof);
   if (asking) return <AnswerCard asking={asking} again={ask} />;
   if (!asks.on.includes(todo.name))
     return (
@@ -70,7 +70,7 @@ function Todo({ todo, asks }: { todo: FindingTodo; asks: Asks }) {
       </p>
     );
   return (
-    <button type="button" class="wrap" onClick={ask}>
+    <button type="button" class="wrap" onClick={() => ask()}>
       Ask <code>{text}</code>
     </button>
   );

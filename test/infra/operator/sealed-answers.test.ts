@@ -8,7 +8,11 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { makeMachineKey } from "../../../node-shim/identity/identity.ts";
 import { sealed, type Sealing } from "../../../node-shim/wire/sealed-answer.ts";
 import { type AnswerLine, answerLine, askSchema } from "../../../shared/protocol/asking.ts";
-import { parseQuestionProof, proofText } from "../../../shared/protocol/question-proof.ts";
+import {
+  parseQuestionProof,
+  proofText,
+  type QuestionProof,
+} from "../../../shared/protocol/question-proof.ts";
 import type { AnswerEnd } from "../../../shared/protocol/questions.ts";
 import { play } from "./played.ts";
 
@@ -86,7 +90,7 @@ function ask(
 ) {
   answer = async (proof, question) => {
     if (proof === undefined) return [REFUSED];
-    const { sealTo = "", challenge } = parseQuestionProof(proof)!;
+    const { sealTo = "", challenge } = parseQuestionProof(proof) as QuestionProof;
     const proved = proofText({ machine: "edge-7", challenge, question, sealTo });
     return passOn(await machineLines(text, end, { sealTo, proved, key }));
   };
