@@ -4,6 +4,7 @@ import { appendFileSync } from "node:fs";
 import { codeOf } from "../../node-shim/base/fault.ts";
 import type { SealedAnswer } from "../../node-shim/wire/sealed-answer.ts";
 import type { AnswerLine } from "../../shared/protocol/asking.ts";
+import { validateNodeName } from "../../shared/node/node-name.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { readPrivate } from "./contexts/secrets.ts";
 
@@ -15,6 +16,8 @@ export function knownKey(
   path: string,
   { worker, name, thumbprint }: { worker: string; name: string; thumbprint: string },
 ): Result<KnownKey> {
+  // With -l the Worker has named the machine. A line break in a name would be a line about another machine.
+  if (validateNodeName(name).length > 0) return failure("this is no name of a machine");
   const text = readPrivate(path, "the file of machines' keys");
   if (!text.ok) return text;
   const lines = (text.value ?? "").split("\n").map((line) => line.trim().split(/\s+/));

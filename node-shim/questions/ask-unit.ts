@@ -68,8 +68,8 @@ async function* inTime(socket: Duplex, ms: number): AsyncGenerator<Buffer> {
 }
 
 /**
- * Reports whether the shim's service has connected, and not an administrator's command. The service can leave its cgroup
- * neither for a question nor for another purpose. An unknown process counts as the shim.
+ * Reports whether the shim's service has connected, and not an administrator's command. A process of the service cannot leave
+ * its cgroup, which is read-only for it. An unknown process counts as the shim.
  */
 export function isShim(
   instance: string, // of rollcall-ask@.service: its last numbers are the process and the user that have connected

@@ -1,5 +1,5 @@
 // Tests --sealed: an operator reads what the machine has sealed, and nothing that the Worker between both has changed.
-import { mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
@@ -14,6 +14,8 @@ import {
   type QuestionProof,
 } from "../../../shared/protocol/question-proof.ts";
 import type { AnswerEnd } from "../../../shared/protocol/questions.ts";
+import { knownKey } from "../../../infra/operator/sealed-answers.ts";
+import { failure } from "../../../shared/result.ts";
 import { play } from "./played.ts";
 
 const COMPLETE: AnswerLine = { end: { reason: "complete" } };
@@ -122,6 +124,15 @@ describe("a sealed answer", () => {
     const { code, stdout, stderr } = await ask(["ask", "edge-7", "disks"], { key: other });
     expect([code, stdout]).toEqual([1, ""]);
     expect(stderr).toContain(`signed by the key ${other.thumbprint}, and ${alice}.machines has another one`);
+  });
+
+  it("of a machine whose name has lines of other machines → refused, and no key is noted", () => {
+    const file = `${alice}.machines`;
+    const name = `edge-1 x\n${url} edge-7`;
+    expect(knownKey(file, { worker: url, name, thumbprint: other.thumbprint })).toEqual(
+      failure("this is no name of a machine"),
+    );
+    expect(existsSync(file)).toBe(false);
   });
 
   it("-o json → the opened lines", async () => {
