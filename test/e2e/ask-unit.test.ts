@@ -49,6 +49,36 @@ timeoutSeconds: 60
 `,
   wrong: "description: is wrong\nprogram: /bin/true\nshell: true\n",
 };
+/** The lines of a program that logs secrets, by class: what a bundle must not have is in braces. */
+const LOGGED: Readonly<Record<string, string>> = {
+  "Authorization in a log": "planted GET /v1 Authorization: Digest {planted-digest-0123456789}",
+  "a bearer token": "planted curl -H 'X: bearer {planted.bearer.0123456789abcdef}'",
+  "a cookie": "planted Set-Cookie: session={planted-cookie-1}; path=/",
+  "a password in JSON": String.raw`planted {"level":"info","db_password":"{planted-\"json}"}`,
+  "a token in a query": "planted GET /hook?access_token={planted-query-1}&page=2",
+  "a password in a URL": "planted postgres://app:{planted-url-1}@db.internal/app",
+  "an argument": "planted mysqldump --db-password {planted-argument-1} app",
+  "a join token": `planted {rcj1_${"J".repeat(43)}}`,
+  "an operator's secret": `planted {rco_${"O".repeat(43)}}`,
+  "a JWT": "planted {eyJhbGciOiJFUzI1NiJ9.eyJzdWIiOiJwbGFudGVkIn0.cGxhbnRlZC1zaWduYXR1cmU}",
+  "a key of a cloud": "planted {AKIAPLANTED012345678}",
+  "a JWK": 'planted {"kty":"OKP","d":"{planted-jwk-0123456789}"}',
+  "a key in PEM": "{-----BEGIN PRIVATE KEY-----}\n{cGxhbnRlZFBFTQ}\n-----END PRIVATE KEY-----",
+};
+/** What a bundle must not have, by class. */
+const PLANTED: Readonly<Record<string, string[]>> = {
+  ...Object.fromEntries(
+    Object.entries(LOGGED).map(([kind, line]) => [
+      kind,
+      [...line.matchAll(/\{([^{}:]{8,})\}/g)].map(([, one = ""]) => one),
+    ]),
+  ),
+  "the machine's key": ["key of the machine"],
+  "a file of the state folder": ["planted-enrolment"],
+  "the join token": [`rcj1_${"F".repeat(43)}`],
+  "the environment of a unit": ["planted-environment"],
+  "an argument of a process": ["planted-process"],
+};
 const KEY = '{"d":"key of the machine"}';
 
 describe.skipIf(isSkipped)(title, () => {
@@ -66,16 +96,29 @@ describe.skipIf(isSkipped)(title, () => {
     sh("chmod 600 /home/alice/app.log && chown -R alice: /home/alice");
     sh(`mkdir -p -m 700 /var/lib/rollcall && echo '${KEY}' > /var/lib/rollcall/key.json`);
     sh(
-      "echo NODE_SHIM_FLAGS=--questions=safe,logs,files,own:hello,own:as-root,own:slow,own:wrong --question-files=/home,/var/lib > /etc/rollcall/node-shim.env",
+      "echo NODE_SHIM_FLAGS=--questions=safe,logs,files,commands,own:hello,own:as-root,own:slow,own:wrong --question-files=/home,/home/alice/secrets.log,/var/lib > /etc/rollcall/node-shim.env",
     );
     sh("mkdir /etc/rollcall/questions.d");
     for (const [name, text] of Object.entries(OWN)) sh(`cat > /etc/rollcall/questions.d/${name}.yaml`, text);
+    plant();
     sh("node-shim install-service");
   });
   afterAll(async () => {
     await machine?.stop();
     folder.remove();
   });
+
+  /** Puts the secrets where a bundle reads, or could read. */
+  function plant(): void {
+    const lines = Object.values(LOGGED).map((line) => line.replaceAll(/\{([^{}:]{8,})\}/g, "$1"));
+    sh("cat > /home/alice/secrets.log && chown alice: /home/alice/secrets.log", `${lines.join("\n")}\n`);
+    sh("echo planted-enrolment > /var/lib/rollcall/enrolment.json");
+    sh(`echo rcj1_${"F".repeat(43)} > /etc/rollcall/join-token`);
+    sh(
+      "systemd-run --unit=leaky --quiet -p Environment=APP_KEY=planted-environment --wait sh -c 'cat /home/alice/secrets.log; exit 3' || true",
+    );
+    sh("systemd-run --unit=running --quiet sh -c 'sleep 600; true --api-key=planted-process'");
+  }
 
   /** Runs a command on the machine and returns its standard output. Throws if the command fails. */
   function sh(script: string, input?: string | Buffer): string {
@@ -127,8 +170,24 @@ describe.skipIf(isSkipped)(title, () => {
     );
   });
 
+  it("secrets in logs, files, the state folder, environments and arguments → none is in a bundle", () => {
+    const all = sh("node-shim ask bundle 2> /dev/null | tar -xzOf -");
+    // The lines themselves are there, from the journal and from the file.
+    expect(all.match(/planted GET \/v1 Authorization: \[redacted\]/g)).toHaveLength(2);
+    expect(all).toMatch(/--api-key=\[redacted\]/);
+    const found = Object.entries(PLANTED).filter(([, secrets]) =>
+      secrets.some((secret) => all.includes(secret)),
+    );
+    expect(found).toEqual([]);
+    for (const secrets of Object.values(PLANTED)) expect(secrets.length).toBeGreaterThan(0);
+  });
+
   test.each<[situation: string, asked: string, refused: RegExp]>([
-    ["is off", '{"name":"commands","parameters":{}}', /"refused","fault":"commands is off/],
+    [
+      "is off",
+      '{"name":"container-logs","parameters":{"container":"a"}}',
+      /"refused","fault":"container-logs is off/,
+    ],
     [
       "brings its own switch",
       '{"name":"units","parameters":{},"on":["units"]}',
