@@ -424,6 +424,30 @@ export const BUDGETS: readonly Budget[] = [
     against: "HTTP",
     budget: 1,
   },
+  {
+    name: "shim-questions-anonymous",
+    what: "additional anonymous memory of the shim with all questions on, which none asks",
+    unit: "MiB",
+    budget: 1,
+  },
+  {
+    name: "shim-questions-cpu",
+    what: "additional CPU load of the shim with all questions on, which none asks",
+    unit: "% of a core",
+    budget: 0.1,
+  },
+  {
+    name: "shim-noise-anonymous",
+    what: "difference in anonymous memory of the shim and an equal one",
+    unit: "MiB",
+    budget: null,
+  },
+  {
+    name: "shim-noise-cpu",
+    what: "difference in CPU load of the shim and an equal one",
+    unit: "% of a core",
+    budget: null,
+  },
   { name: "shim-cpu", what: "CPU load of the shim", unit: "% of a core", against: "kubelet", budget: 0.2 },
   {
     name: "fleet-list",
