@@ -15,7 +15,15 @@ import {
 } from "../../shared/protocol/frames.ts";
 import { answerText } from "../../shared/protocol/asking.ts";
 import type { SignFrame } from "./questions.ts";
-import { amountsOf, type Usage, type UsageFrame, usageText } from "../../shared/protocol/usage.ts";
+import {
+  amountsOf,
+  MISSING_USAGE,
+  type MissingUsage,
+  type MissingUsageFrame,
+  type Usage,
+  type UsageFrame,
+  usageText,
+} from "../../shared/protocol/usage.ts";
 
 /** The X25519 keys of one socket. */
 export interface SessionKeys {
@@ -35,8 +43,10 @@ export interface SocketSession {
   heartbeat: (beat: Beat) => string;
   /** Returns whether `answer` belongs to the last heartbeat. If so, the next heartbeat uses its nonce. */
   answered: (answer: { n: number; nonce: string }) => boolean;
-  /** Returns the next usage frame, which has no answer. */
-  usage: (usage: Usage) => string;
+  /** Returns the next usage frame, which has no answer. `missing`: the number of kept samples, absent for none. */
+  usage: (usage: Usage, missing?: number) => string;
+  /** Returns the frame with kept samples. */
+  missingUsage: (missing: MissingUsage) => string;
   /** Returns a frame about questions. */
   signed: SignFrame;
 }
@@ -61,6 +71,10 @@ export function startSession(name: string, keys: SessionKeys, offered: OfferedSe
     const mac = createHmac("sha256", hmacKey).update(protectedText).digest();
     return `${payload}\n${mac.toString("base64url", 0, MAC_BYTES)}`;
   };
+  const usageFrame = (frame: UsageFrame | MissingUsageFrame) => {
+    const payload = JSON.stringify(frame);
+    return withMac(payload, usageText(payload));
+  };
   return {
     heartbeat({ at, available, remainingSeconds }) {
       n++;
@@ -79,11 +93,9 @@ export function startSession(name: string, keys: SessionKeys, offered: OfferedSe
       nonce = answer.nonce;
       return true;
     },
-    usage(usage) {
-      const frame: UsageFrame = { type: "usage", n: ++usages, amounts: amountsOf(usage) };
-      const payload = JSON.stringify(frame);
-      return withMac(payload, usageText(payload));
-    },
+    usage: (usage, missing = 0) =>
+      usageFrame({ type: "usage", n: ++usages, amounts: amountsOf(usage), ...(missing > 0 && { missing }) }),
+    missingUsage: (missing) => usageFrame({ type: MISSING_USAGE, n: ++usages, ...missing }),
     signed(frame) {
       const payload = JSON.stringify(frame);
       return withMac(payload, answerText(payload));

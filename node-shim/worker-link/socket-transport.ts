@@ -11,7 +11,7 @@ import {
 import { LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import type { Vitals } from "../../shared/protocol/report.ts";
 import { plainText } from "../../shared/protocol/schema.ts";
-import type { Usage } from "../../shared/protocol/usage.ts";
+import { MISSING_USAGE, type MissingUsage, type Usage } from "../../shared/protocol/usage.ts";
 import { shortened } from "../../shared/quiet/heartbeat-vitals.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import type { Clock } from "../base/clock.ts";
@@ -41,6 +41,12 @@ export interface SocketListener {
   accepted: (comeBackWithinMs: number) => void;
   /** Called once, when the socket has ended. */
   ended: (end: SocketEnd) => void;
+}
+
+/** The number of kept samples, and a function that returns the oldest of them once the gateway asks. */
+export interface KeptSamples {
+  count: number;
+  take: (most: number) => MissingUsage;
 }
 
 interface SocketParts {
@@ -90,6 +96,9 @@ export class GatewaySocket {
    * null if the gateway takes no usage frames.
    */
   #usageSession: SocketSession | null = null;
+  #takesMissing = false;
+  /** Returns the samples that the last usage frame has offered; null if none are offered. */
+  #offered: ((most: number) => MissingUsage) | null = null;
   /** true if the Worker has asked for a report, so that a heartbeat is not enough. */
   #isReportWanted = false;
   #waiting: Waiting | null = null;
@@ -138,7 +147,10 @@ export class GatewaySocket {
     const { name, keys } = this.#parts;
     const session = answer.session && startSession(name, keys, answer.session);
     if (session) this.#quiet = { session, base: vitals };
-    if (session) this.#usageSession = answer.takes?.includes("usage") ? session : null;
+    if (session) {
+      this.#usageSession = answer.takes?.includes("usage") ? session : null;
+      this.#takesMissing = answer.takes?.includes(MISSING_USAGE) ?? false;
+    }
     const { asking } = answer;
     const named =
       session ?? (asking === undefined ? null : startSession(name, keys, { key: asking, nonce: "" }));
@@ -166,10 +178,25 @@ export class GatewaySocket {
     return this.#usageSession !== null;
   }
 
-  /** Sends the machine's usage. The frame has no answer. */
-  sendUsage(usage: Usage): void {
-    const frame = this.#usageSession?.usage(usage);
-    if (frame !== undefined && frame.length <= USAGE_LIMITS.frameBytes) this.#connection?.send(frame);
+  /**
+   * Sends the machine's usage. The frame has no answer. `missing`: the samples that the machine has kept; null for none.
+   */
+  sendUsage(usage: Usage, missing: KeptSamples | null = null): void {
+    const session = this.#usageSession;
+    const offered = this.#takesMissing && missing?.count ? missing : null;
+    const frame = session?.usage(usage, offered?.count);
+    if (frame === undefined || frame.length > USAGE_LIMITS.frameBytes) return;
+    this.#offered = offered?.take ?? null;
+    this.#connection?.send(frame);
+  }
+
+  /** Sends kept samples. Returns false if the gateway was not offered any. */
+  #sendMissing(most: number): boolean {
+    const take = this.#offered;
+    this.#offered = null;
+    if (take === null) return false;
+    if (this.#usageSession) this.#connection?.send(this.#usageSession.missingUsage(take(most)));
+    return true;
   }
 
   #received(text: string): void {
@@ -182,6 +209,7 @@ export class GatewaySocket {
       if (this.#questions?.take(frame)) return;
       return this.#end({ ...LOST, why: `the gateway sent a frame (${frame.type}) that it must not send` });
     }
+    if (frame?.type === MISSING_USAGE && this.#sendMissing(frame.most)) return undefined;
     if (this.#isTooOften()) return this.#end({ ...LOST, why: "the gateway sends frames too often" });
     if (frame?.type === "report-now") {
       this.#isReportWanted = true;
@@ -312,6 +340,7 @@ const SCHEMAS: Readonly<Record<GatewayFrame["type"], z.ZodMiniType>> = {
   }),
   answer: z.object({ n: z.int(), nonce: key, nextInMs: waitMs }),
   again: z.object({ reason: z.enum(AGAIN_REASONS) }),
+  "missing-usage": z.object({ most: number }),
   "report-now": z.object({}),
   question: z.object({
     id: number,

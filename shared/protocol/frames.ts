@@ -97,6 +97,8 @@ export type GatewayFrame =
   /** The answer to a heartbeat. The next heartbeat is due in `nextInMs` milliseconds, and needs this nonce. */
   | { type: "answer"; n: number; nonce: string; nextInMs: number }
   | { type: "again"; reason: AgainReason }
+  /** Only to a machine whose last usage frame has `missing`. `most`: the most samples that the gateway has room for. */
+  | { type: "missing-usage"; most: number }
   /** Only to a machine that has sent the frame `questions`. */
   | AskingFrame
   /** An operator has changed something, so the machine has to report now. */

@@ -445,4 +445,14 @@ export const USAGE_LIMITS = {
   aMinute: 2,
   /** The number of missing usage frames after which the gateway no longer shows the last one. */
   missed: 5,
+  /** The most samples that a machine keeps while it has no socket: those of an hour. */
+  kept: 60,
+  /** Seconds by which a kept sample may be older than the usage frame before it. */
+  keptSeconds: 4000,
+  /** The most bytes of the frame with kept samples. */
+  keptBytes: 32 * 1024,
+  /** The most lost samples that a machine reports at once. */
+  lost: 10_000,
+  /** The machines that the gateways of a deployment ask in a second for kept samples. */
+  askedASecond: 50,
 } as const;

@@ -1,5 +1,6 @@
 // Defines the amounts of a usage frame, which a machine sends once a minute, and what operators see of them. Pure.
 import * as z from "zod/mini";
+import { USAGE_LIMITS } from "./limits.ts";
 
 /** The amounts, in the order of the frame. Totals count since the machine's boot. */
 export const USAGE = [
@@ -35,14 +36,35 @@ export type Usage = Readonly<Record<UsageName, number | null>>;
 const MOST = 2 ** 64;
 const amount = z.number().check(z.minimum(-MOST), z.maximum(MOST));
 
+const n = z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER));
+const amounts = z.array(z.nullable(amount)).check(z.length(USAGE.length));
+
 /** The first line of a usage frame. The second line is its MAC, as in a heartbeat. */
 export const usageFrameSchema = z.strictObject({
   type: z.literal("usage"),
   /** The number of the frame in its session. It rises, so that no frame counts twice. */
-  n: z.int().check(z.minimum(1), z.maximum(Number.MAX_SAFE_INTEGER)),
-  amounts: z.array(z.nullable(amount)).check(z.length(USAGE.length)),
+  n,
+  amounts,
+  /** The number of earlier samples that the machine has kept for this gateway; absent for none. */
+  missing: z.optional(z.int().check(z.minimum(1), z.maximum(USAGE_LIMITS.kept))),
 });
 export type UsageFrame = z.infer<typeof usageFrameSchema>;
+
+/** The type of the frame with kept samples, and of the gateway's frame that asks for it. */
+export const MISSING_USAGE = "missing-usage";
+
+/** The first line of a machine's answer to MISSING_USAGE. The second line is its MAC, as in a usage frame. */
+export const missingUsageSchema = z.strictObject({
+  type: z.literal(MISSING_USAGE),
+  /** The number of the frame among the usage frames of its session. */
+  n,
+  /** The number of samples that the machine had no room for. */
+  lost: z.int().check(z.minimum(0), z.maximum(USAGE_LIMITS.lost)),
+  /** The amounts of each sample, the oldest first. */
+  samples: z.array(amounts).check(z.maxLength(USAGE_LIMITS.kept)),
+});
+export type MissingUsageFrame = z.infer<typeof missingUsageSchema>;
+export type MissingUsage = Pick<MissingUsageFrame, "lost" | "samples">;
 
 /** Returns the text that the MAC protects. `payload`: the first line. The number in the payload rises. */
 export function usageText(payload: string): string {

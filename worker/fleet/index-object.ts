@@ -147,13 +147,14 @@ export class IndexObject extends StoredObject {
     return this.#rows.summary(name);
   }
 
-  /** Returns the labels with these keys, for each machine that the index knows. */
+  /** Returns the labels with these keys, for each machine whose Node the index knows. */
   labels(names: string[], keys: string[]): Record<string, Record<string, string>> {
-    const chosen = names.map((name) => {
-      const { labels } = this.#rows.summary(name) ?? { labels: {} };
-      return [name, Object.fromEntries(Object.entries(labels).filter(([key]) => keys.includes(key)))];
+    const chosen = names.flatMap((name) => {
+      const labels = Object.entries(this.#rows.summary(name)?.labels ?? {});
+      const named = labels.filter(([key]) => keys.includes(key));
+      return labels.length === 0 ? [] : [[name, Object.fromEntries(named)] as const];
     });
-    return Object.fromEntries(chosen) as Record<string, Record<string, string>>;
+    return Object.fromEntries(chosen);
   }
 
   /** Returns a page of the machines that match the request. Fails if no machine has the name in `beside`. */

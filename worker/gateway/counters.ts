@@ -10,8 +10,8 @@ import type { Durations, Measured, Sample } from "../metrics/metrics.ts";
 /** The outcomes of a PUT of a lease. `late`: the PUT waited too long, and was not sent. */
 const OUTCOMES = ["renewed", "lost", "failed", "late"] as const;
 type RenewalOutcome = (typeof OUTCOMES)[number];
-/** What became of a sample of usage. `dropped`: too many samples waited. */
-const USAGE_OUTCOMES = ["sent", "refused", "dropped"] as const;
+/** The results of samples of usage. `dropped`: too many samples waited. `expired`: a machine had no room for the sample. */
+const USAGE_OUTCOMES = ["sent", "refused", "dropped", "expired"] as const;
 type UsageOutcome = (typeof USAGE_OUTCOMES)[number];
 /** The reasons in the metric of closed sockets. A machine that leaves gets a `left` frame, not a `closing` frame. */
 const ENDS = [...CLOSING_REASONS, "left"] as const;

@@ -105,6 +105,8 @@ export class Gateway {
         return this.#reports.take(socket, read.report);
       case "usage":
         return this.#usages.take(socket, read);
+      case "missing":
+        return this.#usages.takeMissing(socket, read);
       case "answer":
         return this.#questions.take(socket, read);
       default:

@@ -3,6 +3,7 @@ import type { Problem, ReportAnswer } from "../../shared/protocol/answers.ts";
 import { TAKES_QUESTIONS } from "../../shared/protocol/asking.ts";
 import type { ReportFrame } from "../../shared/protocol/frames.ts";
 import { GATEWAY_LIMITS } from "../../shared/protocol/limits.ts";
+import { MISSING_USAGE } from "../../shared/protocol/usage.ts";
 import { agreeSession } from "../identity/session-key.ts";
 import { inTime } from "../kube/deadline.ts";
 import { type MachineAnswer, tooLate } from "../machine/answers.ts";
@@ -20,11 +21,6 @@ import type { HeldSocket } from "./sockets.ts";
 export const REPORT_WITHIN_MS = 8800;
 /** The least interval after which a machine without a loan counts as silent: it may report later than requested. */
 const LEAST_BEAT_MS = 10_000;
-
-/** The types of the frames that this gateway takes in addition to reports and heartbeats. */
-const TAKES = ["usage"];
-/** The same, for a machine that has not named its questions since this gateway is in memory. */
-const TAKES_ALL = [...TAKES, TAKES_QUESTIONS];
 
 type Lent = NonNullable<SocketAnswer["lent"]>;
 type Begun = { session: NonNullable<HeldSocket["session"]>; key: string };
@@ -150,7 +146,7 @@ export class Reports {
   }
 
   #send(socket: HeldSocket, answer: MachineAnswer | typeof INTERNAL, begun: Begun | null): void {
-    const { held, members } = this.#in;
+    const { held, members, receiver } = this.#in;
     const { comeBackMs, comeBackMsOfMachine } = GATEWAY_LIMITS;
     const { questions } = socket;
     if (answer.ok) questions.isInSession = begun !== null;
@@ -161,7 +157,12 @@ export class Reports {
       ...(begun && { session: { key: begun.key, nonce: begun.session.nonce } }),
       ...(asking && { asking: asking.offer }),
       comeBackWithinMs: Math.max(comeBackMs, comeBackMsOfMachine * members.count),
-      takes: questions.key ? TAKES : TAKES_ALL,
+      takes: [
+        "usage",
+        ...(receiver ? [MISSING_USAGE] : []),
+        // A machine that has named its questions since this gateway is in memory need not name them again.
+        ...(questions.key ? [] : [TAKES_QUESTIONS]),
+      ],
     });
   }
 }

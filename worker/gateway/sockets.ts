@@ -12,7 +12,13 @@ import {
 } from "../../shared/protocol/frames.ts";
 import { ASKING_LIMITS, GATEWAY_LIMITS, LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
 import { SIGNALS } from "../../shared/protocol/report.ts";
-import { type Usage, type UsageFrame, usageFrameSchema } from "../../shared/protocol/usage.ts";
+import {
+  type MissingUsageFrame,
+  missingUsageSchema,
+  type Usage,
+  type UsageFrame,
+  usageFrameSchema,
+} from "../../shared/protocol/usage.ts";
 import type { TokenBucket } from "../storage/token-bucket.ts";
 import { noQuestions, type SocketQuestions } from "./answer-stream.ts";
 import type { HeldLoan } from "./lease.ts";
@@ -64,6 +70,8 @@ interface SocketUsage {
   /** The number of the last frame in that session. */
   n: number;
   frames: TokenBucket | undefined;
+  /** The most kept samples that the gateway has asked for; 0 if it has asked for none. */
+  asked: number;
   /** The last amounts, and the amounts before; null before the first frame. */
   seen: { atMs: number; last: Usage; before: Usage | null } | null;
 }
@@ -133,7 +141,7 @@ export class HeldSockets {
       isBeating: false,
       reporting: 0,
       reports: undefined,
-      usage: { key: null, n: 0, frames: undefined, seen: null },
+      usage: { key: null, n: 0, frames: undefined, asked: 0, seen: null },
       questions: noQuestions(),
       earlyBeats: 0,
       refusedFrames: 0,
@@ -248,6 +256,13 @@ export interface SignedUsage {
   mac: string;
 }
 
+/** A frame with kept samples, with its MAC. */
+export interface SignedMissing {
+  missing: MissingUsageFrame;
+  payload: string;
+  mac: string;
+}
+
 /** A frame about questions with its MAC. `bytes`: the length of both in UTF-8. */
 export interface SignedAnswer {
   frame: AnswerFrame;
@@ -260,6 +275,7 @@ type MachineFrame =
   | ({ kind: "heartbeat" } & SignedHeartbeat)
   | { kind: "report"; report: ReportFrame }
   | ({ kind: "usage" } & SignedUsage)
+  | ({ kind: "missing" } & SignedMissing)
   | ({ kind: "answer" } & SignedAnswer)
   /** The frame is invalid or too large. */
   | { kind: "bad" };
@@ -287,6 +303,9 @@ function readWithMac(payload: string, mac: string): MachineFrame {
   const usage = usageFrameSchema.safeParse(value);
   if (usage.success)
     return bytes > USAGE_LIMITS.frameBytes ? BAD : { kind: "usage", usage: usage.data, payload, mac };
+  const missing = missingUsageSchema.safeParse(value);
+  if (missing.success)
+    return bytes > USAGE_LIMITS.keptBytes ? BAD : { kind: "missing", missing: missing.data, payload, mac };
   const answer = answerFrameSchema.safeParse(value);
   return answer.success ? { kind: "answer", frame: answer.data, payload, mac, bytes } : BAD;
 }

@@ -21,6 +21,8 @@ export interface UsageSample {
   machine: string;
   atMs: number;
   usage: Usage;
+  /** true if a machine had kept the sample, so that later ones may have been sent before. */
+  isLate: boolean;
 }
 
 type Surroundings = Pick<
@@ -38,6 +40,11 @@ export class UsageExport {
 
   constructor(surroundings: Surroundings) {
     this.#in = surroundings;
+  }
+
+  /** The number of samples for which there is room; 0 without a receiver. */
+  get room(): number {
+    return this.#in.receiver ? EXPORT_LIMITS.waiting - this.#waiting.length : 0;
   }
 
   add(...samples: UsageSample[]): void {
@@ -63,7 +70,7 @@ export class UsageExport {
     // A machine's first sample waits for its labels: with other labels it would be of another series.
     if (!(await this.#readLabels(receiver))) return false;
     const samples = this.#next();
-    this.#waiting.splice(0, samples.length);
+    this.#waiting = this.#waiting.filter((each) => !samples.includes(each));
     const body = JSON.stringify(otlpOf(samples, this.#labels, receiver.deployment));
     const ask = async (signal: AbortSignal) => {
       const { status, body: answer } = await receiver.post(body, signal);
@@ -96,8 +103,11 @@ export class UsageExport {
     return true;
   }
 
+  /** Returns the samples of the next request. A receiver that refuses a late sample must not refuse others with it. */
   #next(): UsageSample[] {
-    return this.#waiting.slice(0, EXPORT_LIMITS.samplesOfRequest);
+    const isLate = this.#waiting[0]?.isLate;
+    const alike = this.#waiting.filter((each) => each.isLate === isLate);
+    return alike.slice(0, EXPORT_LIMITS.samplesOfRequest);
   }
 }
 

@@ -2,7 +2,7 @@
 import { entriesOf } from "../../shared/deployment/check-result.ts";
 import { HEADER } from "../../shared/deployment/secrets.ts";
 import { VARIABLES } from "../../shared/deployment/variables.ts";
-import { type Environment, fleetIndex } from "../env.ts";
+import { type Environment, fleetIndex, registry } from "../env.ts";
 
 /** The labels of machines, by the machine's name. */
 export type LabelsOf = Record<string, Record<string, string>>;
@@ -13,6 +13,8 @@ export interface UsageReceiver {
   post: (body: string, signal: AbortSignal) => Promise<Response>;
   /** Returns the labels that the deployment names; null if it names none. Typically asks the fleet index. */
   labels: ((names: string[]) => Promise<LabelsOf>) | null;
+  /** Returns the number of gateways in use. Typically asks the registry. */
+  gateways: () => Promise<number>;
 }
 
 /** Returns the receiver of the machines' usage; null without a valid USAGE_OTLP_URL. GET /readyz reports an invalid one. */
@@ -25,6 +27,7 @@ export function usageReceiver(env: Environment): UsageReceiver | null {
   return {
     deployment,
     post: (body, signal) => fetch(url, { method: "POST", headers, body, redirect: "manual", signal }),
+    gateways: async () => (await registry(env).gatewaysInUse()).length,
     labels: keys.length === 0 ? null : async (names) => fleetIndex(env).labels(names, keys),
   };
 }

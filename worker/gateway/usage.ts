@@ -6,8 +6,9 @@ import type { Measured, MetricName } from "../metrics/metrics.ts";
 import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
 import type { Endings, GatewayParts } from "./endings.ts";
 import { isMac } from "./heartbeats.ts";
+import { MissingUsages } from "./missing-usage.ts";
 import { usualBeatMs } from "./reports.ts";
-import type { HeldSocket, SignedUsage } from "./sockets.ts";
+import type { HeldSocket, SignedMissing, SignedUsage } from "./sockets.ts";
 import { METRIC_ENTRIES, UsageExport } from "./usage-export.ts";
 
 type SeenUsage = { name: string } & NonNullable<HeldSocket["usage"]["seen"]>;
@@ -16,11 +17,13 @@ export class Usages {
   readonly #in: GatewayParts;
   readonly #endings: Endings;
   readonly #export: UsageExport;
+  readonly #missing: MissingUsages;
 
   constructor(parts: GatewayParts, endings: Endings) {
     this.#in = parts;
     this.#endings = endings;
     this.#export = new UsageExport(parts);
+    this.#missing = new MissingUsages(parts, endings, this.#export);
   }
 
   /** Sends the waiting samples to the receiver of the deployment. Never rejects. */
@@ -40,7 +43,14 @@ export class Usages {
     const before = own.seen?.last ?? null;
     const [atMs, last] = [this.#in.nowMs(), usageOf(usage.amounts)];
     own.seen = { atMs, last, before };
-    this.#export.add({ machine: socket.attachment.name, atMs, usage: last });
+    const machine = socket.attachment.name;
+    this.#export.add({ machine, atMs: this.#missing.timeOf(machine, last), usage: last, isLate: false });
+    if (usage.missing !== undefined) await this.#missing.offered(socket, usage.missing);
+  }
+
+  /** Takes the samples that a machine has kept. */
+  takeMissing(socket: HeldSocket, signed: SignedMissing): Promise<void> {
+    return this.#missing.take(socket, signed);
   }
 
   list(): MachineUsage[] {

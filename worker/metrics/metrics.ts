@@ -179,7 +179,7 @@ export const METRICS = {
   ],
   rollcall_gateway_usage_samples_total: [
     "counter",
-    "The number of samples of machines' usage for the receiver of USAGE_OTLP_URL: sent, refused by the receiver, or dropped while the receiver failed.",
+    "The number of samples of usage for USAGE_OTLP_URL: sent, refused by the receiver, dropped while it failed, or expired on a machine without a socket.",
     ["gateway", "outcome"],
   ],
   rollcall_gateway_request_duration_seconds: [

@@ -496,6 +496,33 @@ describe("usage", () => {
     expect(others).toEqual([]);
   });
 
+  describe("kept samples", () => {
+    const KEPT = { count: 2, take: (most: number) => ({ lost: most, samples: [] }) };
+    const missingIn = (sent: string[]) => sent.filter((text) => text.startsWith('{"type":"missing-usage"'));
+
+    it.each<[situation: string, takes: string[], isOffered: boolean]>([
+      ["a gateway that takes them", ["usage", "missing-usage"], true],
+      ["a gateway of an earlier Worker, or without a receiver", ["usage"], false],
+    ])("%s", async (_, takes, isOffered) => {
+      await reported({ ...ACCEPTED, takes });
+      test_.socket.sendUsage(USAGE_NONE, KEPT);
+      expect(usagesIn(test_.sent)[0]?.includes('"missing":2')).toBe(isOffered);
+      test_.receives({ type: "missing-usage", most: 7 });
+      expect(missingIn(test_.sent).map((text) => text.split("\n")[0])).toEqual(
+        isOffered ? ['{"type":"missing-usage","n":2,"lost":7,"samples":[]}'] : [],
+      );
+    });
+
+    it("are sent once for each offer", async () => {
+      await reported({ ...ACCEPTED, takes: ["usage", "missing-usage"] });
+      test_.socket.sendUsage(USAGE_NONE, KEPT);
+      for (let times = 0; times < 2; times++) test_.receives({ type: "missing-usage", most: 7 });
+      test_.socket.sendUsage(USAGE_NONE, { ...KEPT, count: 0 });
+      test_.receives({ type: "missing-usage", most: 7 });
+      expect(missingIn(test_.sent)).toHaveLength(1);
+    });
+  });
+
   it("the socket has ended → nothing is sent", async () => {
     await reported({ ...ACCEPTED, takes: ["usage"] });
     test_.isLost("gone");

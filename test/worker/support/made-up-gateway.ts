@@ -139,11 +139,27 @@ export class MachineSocket implements ServerSocket {
     return withMac(payload, heartbeatText(nonce, payload), key);
   }
 
-  /** Returns a usage frame with its MAC. */
-  usage(usage: Partial<Usage>, { n = ++this.usages, key = SESSION_KEY, text = usageText } = {}) {
-    const amounts = amountsOf({ ...usageOf(USAGE.map(() => null)), ...usage });
-    const payload = JSON.stringify({ type: "usage", n, amounts });
+  /** Returns a usage frame with its MAC. `missing`: the number of samples that the machine offers. */
+  usage(
+    usage: Partial<Usage>,
+    { n = ++this.usages, key = SESSION_KEY, text = usageText, missing = 0 } = {},
+  ): Promise<string> {
+    const payload = JSON.stringify({
+      type: "usage",
+      n,
+      amounts: amountsWith(usage),
+      ...(missing > 0 && { missing }),
+    });
     return withMac(payload, text(payload), key);
+  }
+
+  /** Returns the frame with kept samples and its MAC. */
+  missingUsage(
+    samples: readonly Partial<Usage>[],
+    { n = ++this.usages, key = SESSION_KEY, lost = 0 } = {},
+  ): Promise<string> {
+    const payload = JSON.stringify({ type: "missing-usage", n, lost, samples: samples.map(amountsWith) });
+    return withMac(payload, usageText(payload), key);
   }
 
   /** Returns a frame about questions with its MAC. */
@@ -152,6 +168,8 @@ export class MachineSocket implements ServerSocket {
     return withMac(payload, text(payload), key);
   }
 }
+
+const amountsWith = (usage: Partial<Usage>) => amountsOf({ ...usageOf(USAGE.map(() => null)), ...usage });
 
 async function withMac(payload: string, text: string, key: Uint8Array<ArrayBuffer>): Promise<string> {
   const hmac = { name: "HMAC", hash: "SHA-256" };

@@ -1,0 +1,100 @@
+// Asks machines for the samples of usage that they have kept, for the receiver of the deployment. A machine offers them
+// with a usage frame, and sends none unasked. All is in memory: after an eviction the machines offer them again.
+import { GATEWAY_LIMITS, USAGE_LIMITS } from "../../shared/protocol/limits.ts";
+import { MISSING_USAGE, type Usage, usageOf, usageText } from "../../shared/protocol/usage.ts";
+import { inTime } from "../kube/deadline.ts";
+import { take, type TokenBucket } from "../storage/token-bucket.ts";
+import { type Endings, type GatewayParts, NOTIFY_WITHIN_MS } from "./endings.ts";
+import { isMac } from "./heartbeats.ts";
+import type { HeldSocket, SignedMissing } from "./sockets.ts";
+import type { UsageExport } from "./usage-export.ts";
+
+/** The milliseconds after which the gateway asks again how many gateways there are. */
+const GATEWAYS_MS = 600_000;
+/** The difference by which the computed time of a boot may change. A greater one is another boot, or a corrected clock. */
+const BOOT_WITHIN_MS = 5000;
+
+export class MissingUsages {
+  readonly #in: GatewayParts;
+  readonly #endings: Endings;
+  readonly #export: UsageExport;
+  /** The time at which each machine booted, in milliseconds since 1970. */
+  readonly #bootMs = new Map<string, number>();
+  #asking: TokenBucket | undefined;
+  #gateways = { count: 1, atMs: -Infinity };
+
+  constructor(parts: GatewayParts, endings: Endings, exported: UsageExport) {
+    this.#in = parts;
+    this.#endings = endings;
+    this.#export = exported;
+  }
+
+  /**
+   * Returns the time of a sample that has just arrived. The times of a machine's samples follow from its uptime, since its
+   * clock may be wrong. A sample that arrives twice therefore has one time, and the receiver has it once.
+   */
+  timeOf(machine: string, { uptimeSeconds }: Usage): number {
+    const nowMs = this.#in.nowMs();
+    if (uptimeSeconds === null) return nowMs;
+    const bootMs = nowMs - 1000 * uptimeSeconds;
+    const isAsKnown = Math.abs(bootMs - (this.#bootMs.get(machine) ?? Infinity)) <= BOOT_WITHIN_MS;
+    if (this.#bootMs.size > 2 * GATEWAY_LIMITS.size[1]) this.#bootMs.clear();
+    if (!isAsKnown) this.#bootMs.set(machine, bootMs);
+    return (this.#bootMs.get(machine) ?? bootMs) + 1000 * uptimeSeconds;
+  }
+
+  /** Asks a machine for the samples that it offers, if there is room. Otherwise its next usage frame offers them again. */
+  async offered(socket: HeldSocket, count: number): Promise<void> {
+    const { held, nowMs } = this.#in;
+    const gateways = await this.#countGateways();
+    if (gateways === null || socket.usage.asked > 0) return;
+    const asked = held.open().reduce((sum, { usage }) => sum + usage.asked, 0);
+    const most = Math.min(count, this.#export.room - asked);
+    const atOnce = Math.max(1, USAGE_LIMITS.askedASecond / gateways);
+    const everyMs = (1000 * gateways) / USAGE_LIMITS.askedASecond;
+    const { isTaken, bucket } = take(this.#asking, { atOnce, everyMs }, nowMs());
+    if (most <= 0 || !isTaken) return;
+    this.#asking = bucket;
+    socket.usage.asked = most;
+    held.send(socket, { type: MISSING_USAGE, most });
+  }
+
+  /** Returns the number of gateways that share the rate; null if the registry does not answer. */
+  async #countGateways(): Promise<number | null> {
+    const { receiver, nowMs, timer } = this.#in;
+    if (!receiver) return null;
+    if (nowMs() - this.#gateways.atMs < GATEWAYS_MS) return this.#gateways.count;
+    const count = await inTime(NOTIFY_WITHIN_MS, receiver.gateways, undefined, timer).catch(() => null);
+    if (count !== null) this.#gateways = { count: Math.max(1, count), atMs: nowMs() };
+    return count;
+  }
+
+  /** Takes the samples that a machine has kept. A machine that sends some unasked is sent away. */
+  async take(socket: HeldSocket, { missing, payload, mac }: SignedMissing): Promise<void> {
+    const own = socket.usage;
+    const { asked, key, seen } = own;
+    own.asked = 0;
+    if (asked === 0 || missing.samples.length > asked) return this.#endings.sendAway(socket, "too often");
+    if (
+      !key ||
+      !seen ||
+      !(await isMac(key, usageText(payload), mac)) ||
+      own.key !== key ||
+      missing.n <= own.n
+    )
+      return;
+    own.n = missing.n;
+    const machine = socket.attachment.name;
+    const samples = missing.samples.flatMap((amounts) => {
+      const usage = usageOf(amounts);
+      const uptimeSeconds = usage.uptimeSeconds ?? Infinity;
+      const agoSeconds = (seen.last.uptimeSeconds ?? 0) - uptimeSeconds;
+      const isPossible = agoSeconds > 0 && agoSeconds <= USAGE_LIMITS.keptSeconds;
+      const atMs = (this.#bootMs.get(machine) ?? 0) + 1000 * uptimeSeconds;
+      return isPossible ? [{ machine, atMs, usage, isLate: true }] : [];
+    });
+    this.#in.counters.usage("expired", missing.lost + missing.samples.length - samples.length);
+    this.#export.add(...samples);
+    void this.#export.send();
+  }
+}
