@@ -72,7 +72,11 @@ export function runShim(wish: ShimWish): RunningShim {
   const report = sendingUsage(
     reporter({ ...machine, ticket, link, startId, send: http.send, machineTime, nowMs, pace }),
     // An earlier Worker would close the socket after a usage frame.
-    { read: () => Promise.resolve(usageOf(USAGE.map(() => 1))), socket: () => link.socket(), nowMs },
+    {
+      read: () => Promise.resolve({ ...usageOf(USAGE.map(() => 1)), uptimeSeconds: nowMs() / 1000 }),
+      socket: () => link.socket(),
+      nowMs,
+    },
   );
   let tookMs = 0;
   const loop = startLoop({

@@ -154,7 +154,7 @@ async function socketPlace<W extends WorkerAccess>(
  * Starts the embedded apiserver. Its node controller waits ten minutes before it sets a Node to Unknown. Even on a slow
  * computer no Node then becomes Unknown.
  */
-async function embeddedApiserver(folder: string): Promise<PlacedApiserver> {
+export async function embeddedApiserver(folder: string): Promise<PlacedApiserver> {
   const nodeLifecycle = { monitorGracePeriodMs: 600_000 };
   const apiserver = await startApiserver({ dir: join(folder, "cluster"), port: 0, nodeLifecycle });
   const { url: kubeUrl, caFile, adminToken: kubeToken } = apiserver;
