@@ -39,7 +39,7 @@ Examples:
   rollcall logs -l site=berlin -u nginx --lines 5 -o json`;
 
 interface AskFlags extends ManyFlags, KeyFlags {}
-const KEY_OPTION = [
+export const KEY_OPTION = [
   "--key <file>",
   "your key from rollcall operators key, for a machine that answers only such keys",
 ] as const;
@@ -138,14 +138,14 @@ const manyFlags = (command: Command) =>
     .option(...SEALED_OPTION);
 
 /** Returns true if one machine is asked, by its name, and false if -l selects machines. */
-function isOne(name: string | undefined, { selector }: ManyFlags, command: Command): name is string {
+export function isOne(name: string | undefined, { selector }: ManyFlags, command: Command): name is string {
   if ((name === undefined) === (selector === undefined))
     command.error(`error: ${command.name()} needs the name of a machine, or -l`);
   return name !== undefined;
 }
 
 /** Asks one machine, or without a name the machines that -l selects. */
-function answer(
+export function answer(
   program: OperatorProgram,
   name: string | undefined,
   flags: AskFlags,

@@ -18,7 +18,7 @@ export interface ManyFlags {
   limit: number;
 }
 
-const LIMIT = 100;
+export const MANY_LIMIT = 100;
 /** Each question is a row of the audit log for a year. */
 const MOST = 1000;
 const AT_ONCE = 8;
@@ -36,7 +36,7 @@ export const LIMIT_OPTION: [...Option, parse: (text: string) => number, most: nu
   "--limit <n>",
   `with -l: ask no machine if more than this number match, at most ${MOST}`,
   limitOf,
-  LIMIT,
+  MANY_LIMIT,
 ];
 
 function limitOf(text: string): number {

@@ -16,6 +16,7 @@ import { own } from "./own.ts";
 import { boundsOf, type OwnAsked } from "../config/own-questions.ts";
 import { commands, processes } from "./processes.ts";
 import { cleanLine } from "./redaction.ts";
+import { containers } from "./containers.ts";
 import { containerLogs, runtime } from "./runtime.ts";
 import type { Asking, QuestionHost, Source } from "./source.ts";
 import { units } from "./units.ts";
@@ -34,6 +35,7 @@ const SOURCES: {
   network,
   units,
   runtime,
+  containers,
   hardware,
   boots,
   questions,

@@ -112,6 +112,7 @@ const PARAMETERS: {
   processes: MOST,
   commands: MOST,
   runtime: {},
+  containers: { by: "cpu", top: 200 },
   boots: {},
   questions: {},
   network: {},

@@ -147,13 +147,13 @@ async function* dockerLog(container: string, asking: Asking): AsyncGenerator<Con
 
 const dateOf = (nanoseconds: number) => timeText(nanoseconds / 1e6);
 
-type Call = <Q extends Schema, A extends Schema>(
+export type Call = <Q extends Schema, A extends Schema>(
   method: Method<Q, A>,
   request: ProtoInput<Q>,
 ) => Promise<ProtoMessage<A>>;
 
 /** Calls the first runtime that answers, and yields what `lines` yields. */
-async function* withRuntime<T>(
+export async function* withRuntime<T>(
   { runtime: { sockets } }: Asking,
   lines: (call: Call, socketPath: string) => AsyncIterable<T>,
 ): AsyncGenerator<T> {
@@ -204,5 +204,5 @@ async function* dockerLines(asking: Asking): AsyncGenerator<string> {
 }
 
 /** Runs docker with the daemon of --docker-endpoint. */
-const docker = (args: readonly string[], { run, signal, runtime: { sockets } }: Asking) =>
+export const docker = (args: readonly string[], { run, signal, runtime: { sockets } }: Asking) =>
   run("docker", [`--host=unix://${sockets[0]}`, ...args], { signal });

@@ -90,6 +90,7 @@ export const questionSchema = z.discriminatedUnion("name", [
   question("network", nothing),
   question("units", z.strictObject({ unit: z.optional(unit) })),
   question("runtime", nothing),
+  question("containers", z.strictObject({ by: z._default(z.enum(["cpu", "memory"]), "cpu"), top: most.top })),
   question("hardware", nothing),
   question("boots", nothing),
   question("questions", nothing),

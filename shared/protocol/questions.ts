@@ -82,6 +82,12 @@ export const QUESTIONS = {
     isSafe: true,
     seconds: 20,
   },
+  containers: {
+    help: "what the running containers use, measured for a second, those with the most first",
+    usage: "[by=cpu|memory] [top=20]",
+    isSafe: true,
+    seconds: 20,
+  },
   hardware: {
     help: "the hardware without serial numbers, and temperatures",
     usage: "",

@@ -1,8 +1,10 @@
 // Runs rollcall top: lists what machines use, those that use most first.
-import { Argument, Option } from "commander";
+import { Argument, type Command, Option } from "commander";
 import { type MachineUsage, type UsageAnswer, usageSchema } from "../../../shared/protocol/usage.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import { connect, fail, print } from "../answer.ts";
+import { answer, isOne, KEY_OPTION } from "../ask-commands.ts";
+import { MANY_LIMIT } from "../ask-many.ts";
 import { ask, readAnswer, type WorkerConnection } from "../client.ts";
 import type { OperatorFault } from "../fault.ts";
 import type { OperatorProgram } from "../operator-program.ts";
@@ -14,6 +16,7 @@ import { askMachines } from "./machines.ts";
 
 interface TopFlags extends FilterFlags {
   sort: keyof typeof SORTS;
+  key?: string | undefined;
 }
 
 const HELP = `
@@ -24,7 +27,9 @@ Examples:
   rollcall top nodes                    all machines that send their usage, the highest use of CPU first
   rollcall top nodes --sort memory -l site=b
   rollcall top nodes --state not-ready  what a machine does that is not ready
-  rollcall top nodes -o csv             every amount, without units`;
+  rollcall top nodes -o csv             every amount, without units
+  rollcall top containers edge-7        asks the question containers: the highest use of CPU first
+  rollcall top containers edge-7 --sort memory`;
 
 const TOO_OLD = "this version of the Worker takes no usage: deploy a later one";
 
@@ -52,16 +57,40 @@ const sum = (a: number | null, b: number | null) => (a === null && b === null ? 
 export function topCommand(program: OperatorProgram): void {
   const command = program
     .command("top")
-    .description("List what machines use: CPU, memory, disks, network, pressure. Wakes no machine's object.")
-    .addArgument(new Argument("[nodes]", "nothing else can be listed").choices(["nodes"]));
+    .description(
+      "List what machines use: CPU, memory, disks, network, pressure. Or ask a machine what its containers use.",
+    )
+    .addArgument(
+      new Argument("[what]", "nodes, or the containers of one machine").choices(["nodes", "containers"]),
+    )
+    .argument("[name]", "the machine whose containers are listed");
   withFilterFlags(command)
     .addOption(
       new Option("--sort <by>", "the order: the highest use first, or the names")
         .choices(Object.keys(SORTS))
         .default("cpu"),
     )
+    .option(...KEY_OPTION)
     .addHelpText("after", HELP)
-    .action((_: unknown, flags: TopFlags) => showUsage(program, flags));
+    .action((...given: [what: string | undefined, string | undefined, TopFlags, Command]) => {
+      const [what, name, flags, command] = given;
+      if (what === "containers") return askContainers(program, name, flags, command);
+      if (name !== undefined) command.error("error: top nodes takes no name: use -l");
+      return showUsage(program, flags);
+    });
+}
+
+/** Asks a machine what its containers use. The usage frame has no room for them. */
+function askContainers(
+  program: OperatorProgram,
+  name: string | undefined,
+  { sort, selector, key }: TopFlags,
+  command: Command,
+): Promise<void> {
+  if (sort !== "cpu" && sort !== "memory") command.error("error: containers are sorted by cpu or by memory");
+  const machine = isOne(name, { selector, limit: MANY_LIMIT }, command) ? name : undefined;
+  const body = { name: "containers", parameters: { by: sort } };
+  return answer(program, machine, { key, selector, limit: MANY_LIMIT }, body);
 }
 
 async function showUsage(program: OperatorProgram, flags: TopFlags): Promise<void> {

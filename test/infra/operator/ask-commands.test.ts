@@ -59,6 +59,11 @@ describe("the question", () => {
       { name: "logs", parameters: { unit: "nginx", since: "10m", lines: "5", grep: "error" } },
     ],
     [["diagnose", "edge-7"], { name: "diagnosis", parameters: {} }],
+    [["top", "containers", "edge-7"], { name: "containers", parameters: { by: "cpu" } }],
+    [
+      ["top", "containers", "edge-7", "--sort", "memory"],
+      { name: "containers", parameters: { by: "memory" } },
+    ],
     [["logs", "edge-7", "-k"], { name: "logs", parameters: { kernel: "yes" } }],
   ])("rollcall %j", async (args, body) => {
     const { asked, ended } = await ask(args, lines(COMPLETE));
@@ -66,6 +71,15 @@ describe("the question", () => {
       [{ method: "POST", url: "/v1/nodes/edge-7/questions", body }],
       { code: 0, stdout: "", stderr: "" },
     ]);
+  });
+
+  it.each<[args: string[], fault: string]>([
+    [["top", "containers"], "error: top needs the name of a machine, or -l\n"],
+    [["top", "containers", "edge-7", "--sort", "disk"], "error: containers are sorted by cpu or by memory\n"],
+    [["top", "nodes", "edge-7"], "error: top nodes takes no name: use -l\n"],
+  ])("rollcall %j is a fault of the command line, and nothing is asked", async (args, fault) => {
+    const { asked, ended } = await ask(args, lines(COMPLETE));
+    expect([asked, ended.code, ended.stderr]).toEqual([[], 2, fault]);
   });
 
   it("a parameter without = is a fault of the command line, and nothing is asked", async () => {
