@@ -11,6 +11,8 @@ import type { UsageExport } from "./usage-export.ts";
 
 /** The milliseconds after which the gateway asks again how many gateways there are. */
 const GATEWAYS_MS = 600_000;
+/** The milliseconds for which the room for asked samples is kept. */
+const ANSWER_WITHIN_MS = 10_000;
 /** The difference by which the computed time of a boot may change. A greater one is another boot, or a corrected clock. */
 const BOOT_WITHIN_MS = 5000;
 
@@ -21,7 +23,10 @@ export class MissingUsages {
   /** The time at which each machine booted, in milliseconds since 1970. */
   readonly #bootMs = new Map<string, number>();
   #asking: TokenBucket | undefined;
-  #gateways = { count: 1, atMs: -Infinity };
+  #gateways: { count: Promise<number | null>; atMs: number } = {
+    count: Promise.resolve(null),
+    atMs: -Infinity,
+  };
 
   constructor(parts: GatewayParts, endings: Endings, exported: UsageExport) {
     this.#in = parts;
@@ -47,34 +52,48 @@ export class MissingUsages {
   async offered(socket: HeldSocket, count: number): Promise<void> {
     const { held, nowMs } = this.#in;
     const gateways = await this.#countGateways();
-    if (gateways === null || socket.usage.asked > 0) return;
-    const asked = held.open().reduce((sum, { usage }) => sum + usage.asked, 0);
-    const most = Math.min(count, this.#export.room - asked);
+    if (gateways === null) return;
+    const most = Math.min(count, this.#export.room - this.#expected());
     const atOnce = Math.max(1, USAGE_LIMITS.askedASecond / gateways);
     const everyMs = (1000 * gateways) / USAGE_LIMITS.askedASecond;
     const { isTaken, bucket } = take(this.#asking, { atOnce, everyMs }, nowMs());
     if (most <= 0 || !isTaken) return;
     this.#asking = bucket;
-    socket.usage.asked = most;
+    socket.usage.asked = { most, atMs: nowMs() };
     held.send(socket, { type: MISSING_USAGE, most });
   }
 
+  /** Returns the number of samples for which the gateway has just asked. A machine that does not answer gets no room. */
+  #expected(): number {
+    const { held, nowMs } = this.#in;
+    const asked = held.open().flatMap(({ usage }) => usage.asked ?? []);
+    return asked
+      .filter(({ atMs }) => Math.abs(nowMs() - atMs) < ANSWER_WITHIN_MS)
+      .reduce((sum, { most }) => sum + most, 0);
+  }
+
   /** Returns the number of gateways that share the rate; null if the registry does not answer. */
-  async #countGateways(): Promise<number | null> {
+  #countGateways(): Promise<number | null> {
     const { receiver, nowMs, timer } = this.#in;
-    if (!receiver) return null;
-    if (nowMs() - this.#gateways.atMs < GATEWAYS_MS) return this.#gateways.count;
-    const count = await inTime(NOTIFY_WITHIN_MS, receiver.gateways, undefined, timer).catch(() => null);
-    if (count !== null) this.#gateways = { count: Math.max(1, count), atMs: nowMs() };
-    return count;
+    if (!receiver) return Promise.resolve(null);
+    if (nowMs() - this.#gateways.atMs >= GATEWAYS_MS) {
+      const count = inTime(NOTIFY_WITHIN_MS, receiver.gateways, undefined, timer)
+        .then((counted) => Math.max(1, counted))
+        .catch(() => {
+          this.#gateways.atMs = -Infinity;
+          return null;
+        });
+      this.#gateways = { count, atMs: nowMs() };
+    }
+    return this.#gateways.count;
   }
 
   /** Takes the samples that a machine has kept. A machine that sends some unasked is sent away. */
   async take(socket: HeldSocket, { missing, payload, mac }: SignedMissing): Promise<void> {
     const own = socket.usage;
     const { asked, key, seen } = own;
-    own.asked = 0;
-    if (asked === 0 || missing.samples.length > asked) return this.#endings.sendAway(socket, "too often");
+    own.asked = null;
+    if (!asked || missing.samples.length > asked.most) return this.#endings.sendAway(socket, "too often");
     if (
       !key ||
       !seen ||

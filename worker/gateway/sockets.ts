@@ -70,8 +70,8 @@ interface SocketUsage {
   /** The number of the last frame in that session. */
   n: number;
   frames: TokenBucket | undefined;
-  /** The most kept samples that the gateway has asked for; 0 if it has asked for none. */
-  asked: number;
+  /** The most kept samples that the gateway has asked for, and when; null if it has asked for none. */
+  asked: { most: number; atMs: number } | null;
   /** The last amounts, and the amounts before; null before the first frame. */
   seen: { atMs: number; last: Usage; before: Usage | null } | null;
 }
@@ -141,7 +141,7 @@ export class HeldSockets {
       isBeating: false,
       reporting: 0,
       reports: undefined,
-      usage: { key: null, n: 0, frames: undefined, asked: 0, seen: null },
+      usage: { key: null, n: 0, frames: undefined, asked: null, seen: null },
       questions: noQuestions(),
       earlyBeats: 0,
       refusedFrames: 0,

@@ -74,7 +74,7 @@ export class UsageExport {
     const body = JSON.stringify(otlpOf(samples, this.#labels, receiver.deployment));
     const ask = async (signal: AbortSignal) => {
       const { status, body: answer } = await receiver.post(body, signal);
-      void answer?.cancel();
+      void answer?.cancel().catch(() => undefined);
       return status;
     };
     const status = await inTime(1000 * EXPORT_LIMITS.sentSeconds, ask, undefined, timer).catch(String);

@@ -102,6 +102,28 @@ describe("a machine is asked", () => {
       expect(most.reduce((sum, each) => sum + each) + own).toBeLessThanOrEqual(EXPORT_LIMITS.waiting + 1);
     }));
 
+  it("again after ten seconds, if machines that were asked do not answer", () =>
+    inGateway(async (made) => {
+      receiving(made);
+      const fits = Math.ceil(EXPORT_LIMITS.waiting / USAGE_LIMITS.kept);
+      for (let machines = 0; machines <= fits; machines++)
+        await offer(made, await made.connected(`edge-${machines}`), USAGE_LIMITS.kept);
+      const last = await made.connected("last");
+      await offer(made, last, 1);
+      made.nowMs += 10_000;
+      await offer(made, last, 1);
+      expect(asked(last)).toEqual([1]);
+    }));
+
+  it("after one call to the registry for all machines of some minutes", () =>
+    inGateway(async (made) => {
+      let calls = 0;
+      receiving(made, () => Promise.resolve(++calls));
+      const sockets = [await made.connected("edge-1"), await made.connected("edge-2")];
+      await Promise.all(sockets.map((socket) => offer(made, socket, 1)));
+      expect([calls, sockets.flatMap(asked)]).toEqual([1, [1, 1]]);
+    }));
+
   it.each([
     ["one gateway: 50 in a second", 1, 50],
     ["25 gateways: 2 in a second", 25, 2],
