@@ -20,6 +20,7 @@ export interface Environment
       | "DOCS_URL"
       | "FAIL_STRANDED_PODS"
       | "FAILURES"
+      | "FEATURES"
       | "GATEWAY_SIZE"
       | "MACHINE_METRICS"
       | "MACHINE_REQUESTS"
@@ -43,6 +44,8 @@ export interface Environment
   DOCS_URL?: string;
   /** Whether the Worker fails pods that are bound to Nodes without pods: `on` or `off`, by default `off`. */
   FAIL_STRANDED_PODS?: string;
+  /** Whether machines' features become labels of their Nodes: one of FEATURES, by default `off`. */
+  FEATURES?: string;
   /** The number of machines whose sockets one gateway holds. 0: no machine has a socket. Absent or empty: 500. */
   GATEWAY_SIZE?: number | string;
   /** Whether GET /metrics has lines for each machine: one of MACHINE_METRICS, by default `on`. */
@@ -110,6 +113,11 @@ export function nodeMarks(env: Pick<Environment, MarkVariable>): NodeMarks {
     isPassedOver: checkedText("NODE_HINTS", env.NODE_HINTS) === "pass-over",
     isUnschedulable: checkedText("NODE_UNSCHEDULABLE", env.NODE_UNSCHEDULABLE) === "on",
   };
+}
+
+/** Returns true if machines' features become labels of their Nodes. Throws if the variable is invalid. */
+export function hasFeatureLabels({ FEATURES }: Pick<Environment, "FEATURES">): boolean {
+  return checkedText("FEATURES", FEATURES) === "labels";
 }
 
 /** Returns how many apiserver requests one machine may cause at once, and in a minute. Throws if invalid. */

@@ -33,6 +33,7 @@ export const GROUPS: readonly Group[] = [
       "node-problem-detector",
       "questions",
       "facts",
+      "node-feature-discovery",
       "reporting",
       "examples",
     ],

@@ -106,6 +106,11 @@ function nodeOptions(command: Command): Command {
       collect,
     )
     .option(
+      "--may-feature <name>",
+      "a feature's label that a machine may have: pci-10de.present, cpu-* or *; repeatable",
+      collect,
+    )
+    .option(
       "--may-taint <key>",
       "the key of a taint that a machine may set, in the form of --may-label; repeatable",
       collect,
@@ -172,6 +177,7 @@ interface TokenFlags {
   taint?: NonNullable<TokenRequest["taints"]>;
   role?: string[];
   mayLabel?: string[];
+  mayFeature?: string[];
   mayTaint?: string[];
   mayCondition?: string[];
   mayResource?: string[];
@@ -183,7 +189,15 @@ interface TokenFlags {
 }
 
 /** The flags that list what a machine may set. The single value "" is an empty list and allows nothing. */
-const MAY = ["mayLabel", "mayTaint", "mayCondition", "mayResource", "mayAddress", "mayCloud"] as const;
+const MAY = [
+  "mayLabel",
+  "mayFeature",
+  "mayTaint",
+  "mayCondition",
+  "mayResource",
+  "mayAddress",
+  "mayCloud",
+] as const;
 
 export function tokenRequest(flags: TokenFlags): Partial<TokenRequest> {
   const { names, expiresIn, uses, rejoin, withoutFactsOnlyTaint, label, taint, role } = flags;
@@ -225,6 +239,7 @@ export const TYPED = {
   taints: "--taint",
   roles: "--role",
   mayLabel: "--may-label",
+  mayFeature: "--may-feature",
   mayTaint: "--may-taint",
   mayCondition: "--may-condition",
   mayResource: "--may-resource",

@@ -257,6 +257,10 @@ export const WARNING_SOURCES = {
     "a monitor of `--problem-detectors` cannot read its log, or ignores a part of its file",
     "[when one does not work](drop-ins.md#when-one-does-not-work)",
   ],
+  features: [
+    "the shim omits the [features](node-feature-discovery.md) or the devices that the line names",
+    "check that the shim may read the file; name fewer features in `--features`",
+  ],
   "attach limits": [
     "the shim omits the attach limits of drivers beyond the maximum, or of all drivers if it cannot read the folder of CSI sockets",
     "check that the shim may read the folder",

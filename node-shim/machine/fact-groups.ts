@@ -32,6 +32,8 @@ export interface FactsOptions extends Omit<AddressSources, "hostname"> {
   /** Returns the facts on volumes. Typically a volumeScanner's function. */
   volumes: () => Promise<Facts["volumes"]>;
   attachLimits: () => Promise<Facts["attachLimits"]>;
+  /** Returns the features; absent if the machine reports none. */
+  features?: () => Promise<Facts["features"]>;
   /** The facts that a kubelet does not have: see extras.ts. */
   extras?: Pick<Facts, "cloud" | "inventory" | "dropIns" | "custom" | "problems">;
   warn: Warn;
@@ -185,6 +187,11 @@ export const FACT_GROUPS: { readonly [Name in keyof Facts]-?: FactGroup<NonNulla
     what: "the models of the machine's hardware; null if the inventory is turned off",
     sources: { "": "systeminformation, in a process of its own; or --inventory off" },
     read: ({ extras }) => extras?.inventory,
+  },
+  features: {
+    what: "features in node-feature-discovery's names; absent unless --features names some",
+    sources: { "": "/proc, /sys and a few files on disk, by --features" },
+    read: ({ features }) => features?.(),
   },
   dropIns: {
     what: "resources, labels and conditions of drop-ins, and their failures; null if there are none",

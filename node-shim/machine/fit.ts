@@ -51,6 +51,7 @@ export const CUT_ORDER = [
   "inventory",
   "custom",
   "problems",
+  "features",
   "runtimeHandlers",
   "attachLimits",
   "dropIns",

@@ -99,6 +99,13 @@ const FLAGS: { readonly [Name in FlagName]: Omit<MachineFlag, "name"> } = {
     of: "rollcall",
     active: ({ settings }) => (settings.inventoryLabels ? set("") : null),
   },
+  features: {
+    value: "<name,...>",
+    help: "report features in node-feature-discovery's names: labels, all, or names such as pci.device (default: none)",
+    repeats: true,
+    of: "rollcall",
+    active: ({ features }) => orNone(features.join(",")),
+  },
   factsDir: {
     value: "<folder>",
     help: `the folder with drop-ins: programs and JSON files that add facts (default: ${FACTS_FOLDER})`,

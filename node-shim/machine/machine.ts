@@ -8,11 +8,13 @@ import { printableTexts } from "../../shared/protocol/printable.ts";
 import type { SIGNALS, Vitals } from "../../shared/protocol/report.ts";
 import type { Settings } from "../../shared/protocol/settings.ts";
 import { valueOr } from "../../shared/result.ts";
-import { monotonicMs, pause } from "../base/clock.ts";
+import { monotonicMs, pause, wallMs } from "../base/clock.ts";
 import { orWarn, type Reading, warnOncePerSource, type Warn, withoutEcho } from "../base/reading.ts";
 import type { Configuration, LoadedConfiguration } from "../config/config.ts";
 import { runtimeErrors, type RuntimeReader } from "../sources/cri/monitor.ts";
 import { attachLimits } from "../sources/csi/attach-limits.ts";
+import { keptFeatures } from "../sources/features/features.ts";
+import { hostBelow } from "../sources/features/host.ts";
 import { memoryAvailable, oomKills, pidAvailable } from "../sources/kernel/signals.ts";
 import { diskReader, type ServedFilesCheck } from "../sources/kernel/served-files.ts";
 import type { FileSystem, FileSystemReader } from "../sources/kernel/storage.ts";
@@ -60,8 +62,6 @@ export interface Machine {
 export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note): Promise<Machine> {
   const own = machineSettings(flags);
   const { name, configuration, active, sources, nodeIPs, rootDir, docker, settings } = own;
-  // A reader of its own: a sensor that hangs delays no fact.
-  const readDisk = diskReader("/");
   warnOfSettings(own, warn);
   const runtime = runtimeOnDemand(active, docker, warn);
   const once = warnOncePerSource(warn);
@@ -79,6 +79,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     containerRuntime: runtime.snapshot,
     volumes: volumeScanner(rootDir, once),
     attachLimits: limits.read,
+    ...featuresOf(own, warn),
     warn: warnOncePerSource(withoutEcho(warn)),
     ...(note && { note }),
   };
@@ -101,7 +102,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     settings,
     own,
     transport: own.transport,
-    readUsage: own.sendsUsage ? () => readUsage("/", readDisk) : null,
+    readUsage: usageReader(own),
     shutdownGracePeriodMs: valueOr(parseDuration(shutdownGracePeriod), 0),
     setUp: () => requireReservations(options),
     gather,
@@ -130,6 +131,24 @@ function warnOfSettings(own: MachineSettings, warn: Warn): void {
   if (fault !== null) warn("pinned keys", fault);
   for (const [name, read] of own.ownQuestions)
     if (!read.ok) warn("questions", `${name} is off: ${read.error}`);
+}
+
+/** Returns the reader of the machine's usage; null if the machine does not send it. */
+function usageReader({ sendsUsage }: MachineSettings): Machine["readUsage"] {
+  if (!sendsUsage) return null;
+  // A reader of its own: a sensor that hangs delays no fact.
+  const readDisk = diskReader("/");
+  return () => readUsage("/", readDisk);
+}
+
+/** Returns the reader of the features, unless --features names none. */
+function featuresOf(
+  { features: names, name: nodeName }: MachineSettings,
+  warn: Warn,
+): Pick<FactsOptions, "features"> {
+  if (names.length === 0) return {};
+  const host = hostBelow("/");
+  return { features: keptFeatures({ names, nodeName, host, nowMs: monotonicMs, wallMs, warn }) };
 }
 
 /** The least milliseconds between two changes of the memory's size: a balloon changes the size every few seconds. */

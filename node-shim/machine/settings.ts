@@ -4,12 +4,14 @@ import { isAbsolute, resolve } from "node:path";
 import { isUnspecified, parseIpSloppy } from "../../shared/kubernetes/ip.ts";
 import { parseNodeLabels } from "../../shared/kubernetes/labels.ts";
 import { areNodeIPs } from "../../shared/protocol/facts.ts";
+import type { FeatureName } from "../../shared/protocol/features.ts";
 import { type AskableName, isOwnName, questionsOn } from "../../shared/protocol/questions.ts";
 import { type Settings, settingsSchema } from "../../shared/protocol/settings.ts";
 import { firstFault } from "../../shared/protocol/schema.ts";
 import { validateNodeName } from "../../shared/node/node-name.ts";
 import { type LoadedConfiguration, readConfiguration } from "../config/config.ts";
 import { type FlagTexts, readBoolean } from "../config/flags.ts";
+import { featuresOn } from "../sources/features/features.ts";
 import { cloudProviderOf } from "../sources/cloud/provider.ts";
 import { type OwnQuestions, ownQuestions, QUESTIONS_FOLDER } from "../config/own-questions.ts";
 import { hostname } from "../sources/kernel/names.ts";
@@ -46,6 +48,7 @@ export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   questionsDir?: string;
   questionsFrom?: string;
   problemDetectors?: string[];
+  features?: string[];
   /** The values of the flags that are fields of the configuration. */
   set?: FlagTexts;
 }
@@ -72,6 +75,8 @@ export interface MachineSettings extends LoadedConfiguration {
   problemDetectors: string[];
   /** Whether the machine sends its usage over the socket. No part of the facts. */
   sendsUsage: boolean;
+  /** The features that the machine reports. */
+  features: FeatureName[];
   settings: Settings;
 }
 
@@ -121,6 +126,7 @@ export function machineSettings(flags: MachineFlags): MachineSettings {
     ...questionSettings(flags),
     problemDetectors: absolutePaths("problem-detectors", flags.problemDetectors),
     sendsUsage: isOn("send-usage", flags.sendUsage),
+    features: features(flags),
     settings,
   };
 }
@@ -186,6 +192,12 @@ function absolutePaths(flag: string, lists: readonly string[] = []): string[] {
   const relative = paths.find((path) => !isAbsolute(path));
   if (relative !== undefined) throw new Error(`--${flag}: "${relative}" is not an absolute path`);
   return paths.map((path) => resolve(path));
+}
+
+function features({ features = [] }: MachineFlags): FeatureName[] {
+  const on = featuresOn(features);
+  if (!on.ok) throw new Error(`--features: ${on.error}`);
+  return on.value;
 }
 
 function questionSettings({ questions = [], questionFiles = [], questionsDir, questionsFrom }: MachineFlags) {

@@ -24,6 +24,7 @@ export const DEFAULTS = {
   NODE_TOPOLOGY_LABELS: "move",
   NODE_HINTS: "count",
   NODE_UNSCHEDULABLE: "off",
+  FEATURES: "off",
   REGISTER_AGAIN: "when-silent",
   MARK_SILENT_NODES: "on",
   NODE_WATCH: "on",

@@ -33,6 +33,9 @@ const NODE_TOPOLOGY_LABELS = ["move", "keep"];
 /** The values of NODE_HINTS. With `pass-over`, bystanders have the role that the topology hints of Services ignore. */
 const NODE_HINTS = ["count", "pass-over"];
 
+/** The values of FEATURES. With `labels`, Nodes get the labels of their machines' features. */
+const FEATURES = ["off", "labels"];
+
 /** The check of each variable. Lists of settings show the variables in this order. */
 export const VARIABLES = {
   DEPLOYMENT: checkDeployment,
@@ -40,6 +43,7 @@ export const VARIABLES = {
   NODE_TOPOLOGY_LABELS: oneOf(NODE_TOPOLOGY_LABELS),
   NODE_HINTS: oneOf(NODE_HINTS),
   NODE_UNSCHEDULABLE: oneOf(SWITCH),
+  FEATURES: oneOf(FEATURES),
   ORIGINS: checkOrigins,
   KUBE_URL: checkKubeUrl,
   MIN_REPORT_INTERVAL_SECONDS: (text) => checkNumber("MIN_REPORT_INTERVAL_SECONDS", text),

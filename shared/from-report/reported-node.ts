@@ -44,6 +44,7 @@ import {
   type ReportedStatus,
   timestamp,
 } from "./reported-status.ts";
+import { featureLabels } from "./feature-labels.ts";
 import { parsedSettings } from "./parsed-settings.ts";
 
 /** Returns all setters in their order. The report is their source. */
@@ -188,10 +189,11 @@ function defaultLabelsOf({ settings, platform }: Facts): Record<string, string> 
   return labels;
 }
 
-function factLabelsOf({ settings, inventory, dropIns }: Facts): Record<string, string> {
+function factLabelsOf({ settings, inventory, dropIns, features }: Facts): Record<string, string> {
   return {
     ...dropIns?.labels,
     ...(settings.inventoryLabels && inventory ? inventoryLabels(inventory) : {}),
+    ...(features && featureLabels(features)),
   };
 }
 

@@ -28,6 +28,7 @@ import type { Grant } from "../protocol/join-tokens.ts";
 import { FACT_CONDITIONS_ANNOTATION } from "../setters/fact-conditions.ts";
 import { FACT_LABELS_ANNOTATION, NODE_LABELS_ANNOTATION } from "../setters/fact-labels.ts";
 import { FACT_RESOURCES_ANNOTATION } from "../setters/fact-resources.ts";
+import { FEATURE_PREFIX, featureLabels } from "./feature-labels.ts";
 import { listedIn, unlist } from "../setters/listed.ts";
 import type { DraftNode } from "../setters/setter.ts";
 
@@ -59,7 +60,7 @@ export function withinGrant(
   holder: GrantHolder,
 ): string[] {
   return [
-    ...labelsWithin(before, node, holder),
+    ...labelsWithin(before, node, facts, holder),
     ...(before ? [] : [...taintsWithin(node, holder), ...providerIDWithin(node, holder)]),
     ...conditionsWithin(before, node, facts, holder),
     ...resourcesWithin(before, node, facts, holder),
@@ -85,7 +86,12 @@ function named(part: string, owner: string | null): string {
   return owner === null ? part : `${part} (as ${owner} has set it)`;
 }
 
-function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHolder): string[] {
+function labelsWithin(
+  before: Node | undefined,
+  node: DraftNode,
+  { features }: Facts,
+  holder: GrantHolder,
+): string[] {
   const { grant, name } = holder;
   const [labelsBefore, labelsNow] = [before?.metadata?.labels ?? {}, node.metadata.labels ?? {}];
   if (labelsBefore === labelsNow) return [];
@@ -117,7 +123,17 @@ function labelsWithin(before: Node | undefined, node: DraftNode, holder: GrantHo
     if (ofToken(key) !== undefined) return false;
     if (isReserved(key)) return false;
     if (key === HOSTNAME_LABEL) return isAllowed(grant.mayLabel, key);
-    return value === undefined || isAllowed(grant.mayLabel, key);
+    return value === undefined || isAllowed(grant.mayLabel, key) || isFeature(key, value);
+  }
+
+  /** Returns true if the grant allows the feature, and the label follows from the machine's features. */
+  function isFeature(key: string, value: string): boolean {
+    const { mayFeature = [] } = grant;
+    if (!features || !key.startsWith(FEATURE_PREFIX)) return false;
+    return (
+      isAllowed(mayFeature, key.slice(FEATURE_PREFIX.length)) &&
+      ownValue(featureLabels(features), key) === value
+    );
   }
 }
 

@@ -3,6 +3,7 @@ import * as z from "zod/mini";
 import { customSchema, dropInsSchema } from "./drop-ins.ts";
 import { settingsSchema } from "./settings.ts";
 import { isExtendedResourceName } from "../kubernetes/resource-names.ts";
+import { featuresSchema } from "./features.ts";
 import { inventorySchema } from "./inventory.ts";
 import { problemsSchema } from "./problems.ts";
 import { isIpv4, parseIpSloppy } from "../kubernetes/ip.ts";
@@ -110,6 +111,8 @@ export const factsSchema = z.strictObject({
   machine: z.optional(machine),
   /** The inventory; null if not configured; absent if not read yet, so that the last valid inventory stays. */
   inventory: z.optional(z.nullable(inventorySchema)),
+  /** The features in the names of node-feature-discovery, as far as --features names them; absent if it names none. */
+  features: z.optional(featuresSchema),
   /** The drop-ins' results; null if there are no drop-ins. Absent if no drop-in has run yet: the last results stay. */
   dropIns: z.optional(z.nullable(dropInsSchema)),
   versions: z.optional(z.strictObject({ kernel: text, osImage: text, shim: z.optional(text) })),

@@ -63,6 +63,11 @@ export const grantShape = {
   roles: z.optional(z.array(role).check(z.maxLength(TOKEN_LIMITS.roles))),
   /** The keys of labels that machines may set. If absent, all keys that NodeRestriction allows a kubelet. */
   mayLabel: z.optional(keyPatterns),
+  /**
+   * The labels in NFD's namespace that machines' features may result in, without the namespace: `pci-10de.present`. If
+   * absent, those that `mayLabel` allows.
+   */
+  mayFeature: z.optional(keyPatterns),
   /** The keys of taints that machines may register with, including the cloud provider's. If absent, all. */
   mayTaint: z.optional(keyPatterns),
   /** The types of conditions that drop-ins may set. If absent, all except the kubelet's. */

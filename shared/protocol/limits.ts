@@ -96,6 +96,9 @@ export const INVENTORY_LIMITS = {
   networkCards: 64,
 } as const;
 
+/** Limits of features: the bytes of all, the devices of one, and the characters of a name and of a value. */
+export const FEATURE_LIMITS = { bytes: 24 * 1024, instances: 512, keyLength: 128, valueLength: 256 } as const;
+
 /** Limits of the drop-ins. */
 export const DROP_IN_LIMITS = {
   /** The most drop-ins on one machine. */
@@ -126,7 +129,6 @@ export const PROBLEM_LIMITS = {
 export const CUSTOM_LIMITS = {
   /** The most custom facts of all drop-ins together. */
   entries: 64,
-  /** The most characters of a custom fact's name. */
   nameLength: 253,
   /** The most characters of a custom fact's text. */
   valueLength: 1024,

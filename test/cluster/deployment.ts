@@ -19,7 +19,8 @@ export interface RealDeployment {
   stop: () => Promise<void>;
 }
 
-export async function startDeployment(): Promise<RealDeployment> {
+/** Starts it, with these variables of the Worker in place of the defaults. */
+export async function startDeployment(variables: Record<string, string> = {}): Promise<RealDeployment> {
   const server = await sharedServerInTurn();
   if (hasControllerManager)
     await server.startControllers({ controllers: ["namespace-controller"], flags: [] });
@@ -30,7 +31,7 @@ export async function startDeployment(): Promise<RealDeployment> {
   for (const file of ["rollcall", "flow-control"])
     await applyFile(cluster, join(ROOT, `infra/rbac/${file}.yaml`));
   const kubeToken = await workerToken(cluster.admin);
-  const worker = await startOwnWorker(folder.path, { kubeUrl: server.url, kubeCa, kubeToken });
+  const worker = await startOwnWorker(folder.path, { kubeUrl: server.url, kubeCa, kubeToken }, { variables });
   const core = adminOf(folder.path).makeApiClient(CoreV1Api);
   return {
     worker,

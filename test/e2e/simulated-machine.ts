@@ -7,6 +7,8 @@ import { type MachineKey, makeMachineKey } from "../../node-shim/identity/identi
 import { httpTransport } from "../../node-shim/worker-link/http-transport.ts";
 import { reporter } from "../../node-shim/worker-link/reporter.ts";
 import { enrol } from "../../node-shim/worker-link/requests.ts";
+import type { Facts } from "../../shared/protocol/facts.ts";
+import type { Grant } from "../../shared/protocol/join-tokens.ts";
 import type { WorkerAccess } from "./own-worker.ts";
 import { thisRun } from "./run-record.ts";
 
@@ -14,14 +16,14 @@ export interface SimulatedMachine {
   name: string;
   key: MachineKey;
   /** Sends one report. Resolves with the phase in the Worker's answer, or with the reason of a refusal. */
-  report: () => Promise<string>;
+  report: (more?: Partial<Facts>) => Promise<string>;
 }
 
 /**
  * The join token that a machine enrols with: a given one, or a new one. With `rejoin`, the new one allows a name to
- * enrol again.
+ * enrol again; other fields are the new one's grant.
  */
-export type MachineWish = { rejoin: true } | { joinToken: string };
+export type MachineWish = { rejoin: true } | { joinToken: string } | Partial<Grant>;
 
 /** Enrols a simulated machine that has a key of its own. */
 export async function simulatedMachine(
@@ -43,8 +45,9 @@ export async function simulatedMachine(
   const { kid } = enrolled.value;
   const machineTime = () => new Date().toISOString();
   const post = reporter({ ...asking, key, kid, startId: "s", send, machineTime });
-  const report = async () => {
-    const reported = await post(simulatedFacts(index, defaultConfiguration()), simulatedVitals(index));
+  const report = async (more: Partial<Facts> = {}) => {
+    const facts = { ...simulatedFacts(index, defaultConfiguration()), ...more };
+    const reported = await post(facts, simulatedVitals(index));
     close();
     if (reported.ok) return reported.value.phase;
     return reported.error.reason === "refused" ? reported.error.problem.reason : reported.error.reason;

@@ -15,8 +15,9 @@ it("docs/what-a-machine-can-do.md has each limit of a join token, with its flag,
     field,
     allows: standard?.startsWith("none") ? [] : ranges(standard),
   }));
-  const wanted = Object.entries(NARROW).map(([field, allows]) => ({
-    flag: `\`${TYPED[field as keyof typeof NARROW]}\``,
+  // A feature's label is allowed by mayLabel as well, so that mayFeature has no default of its own.
+  const wanted = Object.entries({ ...NARROW, mayFeature: [] }).map(([field, allows]) => ({
+    flag: `\`${TYPED[field as keyof typeof TYPED]}\``,
     field: `\`${field}\``,
     allows,
   }));

@@ -6,6 +6,7 @@ import {
   type Environment,
   gateway,
   gatewaySize,
+  hasFeatureLabels,
   isMachineMetricsOn,
   isNodeWatchOn,
   privateWebhooks,
@@ -42,6 +43,19 @@ describe("PLACEMENT", () => {
     const { own } = environment(placement);
     expect(placed(own)).toBe(own);
   });
+});
+
+it.each([
+  [undefined, false],
+  ["", false],
+  ["off", false],
+  ["labels", true],
+])("FEATURES %j → labels of features: %j", (configured, expected) => {
+  expect(hasFeatureLabels(configured === undefined ? {} : { FEATURES: configured })).toBe(expected);
+});
+
+it("FEATURES with another value → says what it has to be", () => {
+  expect(() => hasFeatureLabels({ FEATURES: "on" })).toThrow('FEATURES: it is "on"; set it to off or labels');
 });
 
 it("the registry is always the object of one name: another name would be an empty registry", () => {

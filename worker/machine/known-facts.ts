@@ -26,6 +26,12 @@ const DEFAULT_TIMING: BoundedSettings = {
   nodeLeaseDurationSeconds: 40,
 };
 
+/** The deployment's limits of facts. */
+interface FactsBounds extends SettingsBounds {
+  /** Whether features count, which then become labels of the Node. */
+  hasFeatureLabels?: boolean;
+}
+
 interface ActiveFacts {
   /** The facts as the machine sent them. */
   stored: Facts | undefined;
@@ -36,14 +42,14 @@ interface ActiveFacts {
 
 export class KnownFacts {
   readonly #stored: Stored;
-  readonly #bounds: () => SettingsBounds;
+  readonly #bounds: () => FactsBounds;
   #refused: { digest: string; fault: BodyFault } | undefined;
   #active: ActiveFacts | undefined;
   /** The shim's process whose report was applied last; undefined after an eviction, unless a lease loan restores it. */
   incumbent: Incumbent | undefined;
 
   /** `bounds` is typically settingsBounds, which throws if a variable of the Worker is invalid. */
-  constructor(stored: Stored, bounds: () => SettingsBounds) {
+  constructor(stored: Stored, bounds: () => FactsBounds) {
     this.#stored = stored;
     this.#bounds = bounds;
   }
@@ -80,7 +86,7 @@ export class KnownFacts {
     return fault ? { factsRefused: fault } : {};
   }
 
-  /** Returns the stored facts with bounded settings; undefined if the machine has sent no valid facts yet. */
+  /** Returns the stored facts within the bounds; undefined if the machine has sent no valid facts yet. */
   current(): Facts | undefined {
     return this.#withinBounds().facts;
   }
@@ -105,8 +111,9 @@ export class KnownFacts {
   }
 
   /**
-   * Returns the stored facts with bounded settings. Changed bounds therefore apply from the next deployment on. Returns
-   * the same object until the stored facts change, so that thresholds are parsed once.
+   * Returns the stored facts with bounded settings, and without features if the deployment sets no labels of them.
+   * Changed bounds therefore apply from the next deployment on. Returns the same object until the stored facts change, so
+   * that thresholds are parsed once.
    */
   #withinBounds(): ActiveFacts {
     const stored = this.#stored.records.get("facts")?.facts;
@@ -117,7 +124,9 @@ export class KnownFacts {
       return (this.#active = { stored, facts: undefined, timing, message: undefined });
     }
     const { settings, bounded } = withinBounds(stored.settings, bounds);
-    const facts = settings === stored.settings ? stored : { ...stored, settings };
+    const { features, ...others } = stored;
+    const counted = features && bounds.hasFeatureLabels !== true ? others : stored;
+    const facts = settings === stored.settings ? counted : { ...counted, settings };
     return (this.#active = { stored, facts, timing: settings, message: boundsMessage(bounded) });
   }
 

@@ -1,5 +1,5 @@
 // Opens the stored state of a machine, once when its node object wakes.
-import { type Environment, settingsBounds } from "../env.ts";
+import { type Environment, hasFeatureLabels, settingsBounds } from "../env.ts";
 import { type History, machineHistory } from "../storage/history.ts";
 import { type Journal, journal } from "../storage/journal.ts";
 import { eventOutbox, type Outbox } from "../storage/outbox.ts";
@@ -40,7 +40,10 @@ export function openMachineState(storage: DurableObjectStorage, env: Environment
     history,
     samples,
     keys: new PinnedKeys(records),
-    facts: new KnownFacts(stored, () => settingsBounds(env)),
+    facts: new KnownFacts(stored, () => ({
+      ...settingsBounds(env),
+      hasFeatureLabels: hasFeatureLabels(env),
+    })),
     senders: new DuplicateSenders(stored),
     alarm: new LazyAlarm(storage, currentMs),
     tables,

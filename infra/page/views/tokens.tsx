@@ -203,6 +203,7 @@ const EMPTY = {
   isMayAll: false,
   /** The values that its machines may set, one per line. "" for the default. */
   mayLabel: "",
+  mayFeature: "",
   mayTaint: "",
   mayCondition: "",
   mayResource: "",
@@ -212,6 +213,7 @@ const EMPTY = {
 /** The fields of values that machines may set, each with its label and hint. */
 const MAY = [
   ["mayLabel", "May set labels", "example.com/* allows all keys with that beginning, * all keys."],
+  ["mayFeature", "May have features’ labels", "pci-10de.present, or cpu-* for all that begin so."],
   ["mayTaint", "May set taints", "Keys, as for labels."],
   ["mayCondition", "May set conditions", "Types of drop-ins’ conditions, such as RaidDegraded."],
   ["mayResource", "May report extended resources", "Names, such as example.com/gpu."],

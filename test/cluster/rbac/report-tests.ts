@@ -57,7 +57,22 @@ const nodeLabels = fc.oneof(
   dictionary(labelKeys, anyOf(labelValue, {}) as fc.Arbitrary<string>),
   fc.constant(Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`example.com/l${index}`, "x"]))),
 );
+const featureTexts = fc.oneof(
+  fc.constantFrom("AVX512F", "0300", "10de", "a b", "x".repeat(128)),
+  fc.string(),
+);
+const features = fc.record({
+  flags: fc.record({ "cpu.cpuid": fc.array(featureTexts, { maxLength: 300 }) }),
+  attributes: fc.record({ "local.label": fc.dictionary(featureTexts, featureTexts) }),
+  instances: fc.record({
+    "pci.device": fc.record({
+      attributes: fc.constant(["class", "vendor"]),
+      rows: fc.array(fc.tuple(featureTexts, featureTexts), { maxLength: 100 }),
+    }),
+  }),
+});
 const hints: Hints = {
+  features: fc.option(features, { nil: undefined }),
   nodeLabels,
   labels: nodeLabels,
   systemReserved: reservations,

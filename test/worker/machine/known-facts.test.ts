@@ -1,6 +1,6 @@
 // Tests how long changed facts wait before they change the Node, depending on their senders, and which records are
 // stored for the wait.
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, test } from "vitest";
 import {
   NO_SENDERS,
   noteFork,
@@ -119,8 +119,21 @@ it.each<[string, startId: string, nowMs: number, expected: Incumbent]>([
   expect(incumbentAfter(incumbent, report, "same", { confirmationMs: MS, nowMs })).toEqual(expected);
 });
 
+const BOUNDS = { minReportIntervalMs: 1000, minStatusPeriodMs: 1000, minLeaseSeconds: 1, maxImages: 50 };
+
+test.each([
+  ["that sets their labels → they count", true, true],
+  ["that sets none → they do not count, and stay stored", false, false],
+])("features in a deployment %s", (_, hasFeatureLabels, counts) => {
+  const kept = keptRecords();
+  const features = { flags: {}, attributes: {}, instances: {} };
+  kept.records.put("facts", { digest: "d", facts: facts("edge-1", { features }) });
+  const known = new KnownFacts(kept, () => ({ ...BOUNDS, hasFeatureLabels }));
+  expect("features" in known.current()!).toBe(counts);
+  expect(kept.records.get("facts")?.facts.features).toEqual(features);
+});
+
 describe("facts of which a value was limited", () => {
-  const BOUNDS = { minReportIntervalMs: 1000, minStatusPeriodMs: 1000, minLeaseSeconds: 1, maxImages: 50 };
   const fault = { path: "/facts/machine/swapBytes", message: "is limited" };
   const report = (digest: string) => ({ startId: "s", factsDigest: digest }) as Report;
   const take = (kept: ReturnType<typeof keptRecords>, digest: string, facts: ReportedFacts) => {

@@ -18,6 +18,7 @@ const form: TokenForm = {
   mayCondition: "",
   mayResource: "",
   mayAddress: "",
+  mayFeature: "",
   mayCloud: "",
 };
 

@@ -4,6 +4,7 @@ import {
   CUSTOM_LIMITS as CUSTOM,
   DROP_IN_LIMITS as DROP_IN,
   FACTS_LIMITS as FACTS,
+  FEATURE_LIMITS as FEATURES,
   INVENTORY_LIMITS as INVENTORY,
   LIMITS,
   NAME_LIMITS as NAME,
@@ -24,6 +25,23 @@ const condition = (type: string, message = "") =>
   ({ type, status: "True", reason: "Because", message, expiresInSeconds: 60 }) as const;
 
 const ofFacts: Record<string, Reach> = {
+  "a feature's name": ({ facts }, over) =>
+    void (facts.features = {
+      flags: { "cpu.cpuid": [long("A", FEATURES.keyLength + over)] },
+      attributes: {},
+      instances: {},
+    }),
+  "PCI devices": ({ facts }, over, salt) =>
+    void (facts.features = {
+      flags: {},
+      attributes: {},
+      instances: {
+        "pci.device": {
+          attributes: ["device"],
+          rows: many(FEATURES.instances + over, (at) => [`${at}-${salt}`]),
+        },
+      },
+    }),
   images: ({ facts }, over, salt) =>
     void (facts.images = many(FACTS.images + over, (at) => image(`${salt}-${at}`))),
   "an image's name": ({ facts }, over, salt) =>

@@ -1,0 +1,120 @@
+// Reads the files that features come from, each up to a limit. A missing file is none; other failures are noted.
+import { closeSync, constants, openSync, readdirSync, readSync } from "node:fs";
+import { open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { oneAtATime } from "../../base/one-at-a-time.ts";
+
+/** The most bytes that are read of a file of /proc or /sys. */
+const KERNEL_BYTES = 64 * 1024;
+/** The most bytes of a file on a disk. A kernel's configuration has some 300 KB. */
+const DISK_BYTES = 1024 * 1024;
+/** The most entries of a folder that are read. */
+const MOST_ENTRIES = 1024;
+const GIVE_UP_MS = 2000;
+/** Opens no device and no pipe that would block the process. */
+const READ = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** The errors of files that a device of this kind does not have. */
+const ABSENT = new Set(["ENOENT", "ENODEV", "ENOTDIR", "EINVAL", "EOPNOTSUPP", "ENXIO"]);
+
+export interface Host {
+  /** Returns the trimmed text of a file of /proc or /sys; undefined if the machine has no such file. */
+  text: (path: string) => string | undefined;
+  /** Lists a folder of /proc or /sys by name; none if there is no such folder. */
+  list: (path: string) => string[];
+  /** Reads a file on a disk; undefined if there is no such file. */
+  disk: (path: string) => Promise<Buffer | undefined>;
+  /** Lists a folder on a disk by name. */
+  diskList: (path: string) => Promise<string[]>;
+  /** Notes why a feature is not read whole. Returns undefined, for a feature that is not known. */
+  note: (problem: string) => undefined;
+  /** Returns the problems since the last call. */
+  problems: () => string[];
+}
+
+/** Makes the readers. Must be called once in a process, since they remember a read that hangs. */
+export function hostBelow(root: string, mostEntries: number = MOST_ENTRIES): Host {
+  let problems = new Set<string>();
+  const note = (problem: string) => {
+    problems.add(problem);
+    return undefined;
+  };
+  const noted = (error: unknown): undefined => {
+    const { code = "", message } = error as NodeJS.ErrnoException;
+    if (!ABSENT.has(code)) note(message);
+  };
+  const orNone = <T>(read: () => T): T | undefined => {
+    try {
+      return read();
+    } catch (error) {
+      return noted(error);
+    }
+  };
+  const bounded = (path: string, names: readonly string[] = []) => {
+    if (names.length > mostEntries)
+      note(`${path} has ${names.length} entries: only ${mostEntries} are read`);
+    return names.toSorted().slice(0, mostEntries);
+  };
+  // A disk's file may hang, and the first one that does would hold up the others.
+  const ofDisk = oneAtATime(
+    "the read of",
+    (path) => readWhole(join(root, path)).catch((error: unknown) => noted(error)),
+    GIVE_UP_MS,
+  );
+  const listed = oneAtATime(
+    "the list of",
+    (path) => readdir(join(root, path)).catch((error: unknown) => noted(error)),
+    GIVE_UP_MS,
+  );
+  return {
+    text: (path) => orNone(() => readStart(join(root, path)).trim()),
+    list: (path) =>
+      bounded(
+        path,
+        orNone(() => readdirSync(join(root, path))),
+      ),
+    disk: async (path) => {
+      const reading = await ofDisk(path);
+      return reading.ok ? reading.value : note(reading.error.message);
+    },
+    diskList: async (path) => {
+      const reading = await listed(path);
+      return reading.ok ? bounded(path, reading.value) : (note(reading.error.message), []);
+    },
+    note,
+    problems: () => {
+      const all = [...problems];
+      problems = new Set();
+      return all;
+    },
+  };
+}
+
+/** Reads the first KERNEL_BYTES of a file of /proc or /sys. The kernel answers from memory. */
+function readStart(path: string): string {
+  const file = openSync(path, READ);
+  try {
+    const buffer = Buffer.allocUnsafe(KERNEL_BYTES);
+    let length = 0;
+    for (;;) {
+      const read = readSync(file, buffer, length, buffer.length - length, null);
+      length += read;
+      if (read === 0 || length === buffer.length) return buffer.toString("utf8", 0, length);
+    }
+  } finally {
+    closeSync(file);
+  }
+}
+
+async function readWhole(path: string): Promise<Buffer> {
+  const file = await open(path, READ);
+  try {
+    const stat = await file.stat();
+    if (!stat.isFile()) throw new Error(`${path} is no file`);
+    if (stat.size > DISK_BYTES)
+      throw new Error(`${path} has ${stat.size} bytes: at most ${DISK_BYTES} are read`);
+    return await file.readFile();
+  } finally {
+    await file.close();
+  }
+}
