@@ -42,6 +42,11 @@ export const TOOLS: readonly Tool[] = [
     what: "runs contract, rights, controllers, e2e tests and a fleet on releases of Kubernetes",
   },
   {
+    name: "compare-features",
+    file: "features/main.ts",
+    what: "the features and labels of node-feature-discovery next to the shim's",
+  },
+  {
     name: "compare-kubelet",
     file: "kubelet/main.ts",
     what: "a kubelet's Node and events next to the shim's, field by field",

@@ -20,6 +20,7 @@ const PROGRAMS = {
   kwok: ["sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok"],
   prometheus: ["github.com/prometheus/prometheus/cmd/prometheus", "github.com/prometheus/prometheus"],
   "metrics-server": ["sigs.k8s.io/metrics-server/cmd/metrics-server", "sigs.k8s.io/metrics-server"],
+  "node-feature-discovery": [".", "sigs.k8s.io/node-feature-discovery"],
 } as const;
 
 export type ProgramName = keyof typeof PROGRAMS;

@@ -63,6 +63,8 @@ interface FeatureOptions {
 }
 
 const EVERY_MS = 60_000;
+/** The features that are the same until the machine boots, and cost milliseconds to read. */
+const ONCE: ReadonlySet<FeatureName> = new Set(["kernel.config", "cpu.cpuid", "cpu.model"]);
 
 /** Returns a function that returns the features, at most a minute old. Never rejects. */
 export function keptFeatures(options: FeatureOptions): () => Promise<Features> {
@@ -70,8 +72,9 @@ export function keptFeatures(options: FeatureOptions): () => Promise<Features> {
   let known: Promise<Features> | undefined;
   let readMs = -Infinity;
   let lastText = "";
+  const steady = new Map<FeatureName, unknown>();
   const read = async () => {
-    const { features, cuts } = withinLimits(await readFeatures(options));
+    const { features, cuts } = withinLimits(await readFeatures(options, steady));
     const text = [...host.problems(), ...cuts].join("; ");
     if (text !== "" && text !== lastText) warn("features", text);
     lastText = text;
@@ -117,10 +120,12 @@ const READERS: { readonly [Name in FeatureName]: Read<Kinds[(typeof FEATURES)[Na
   "usb.device": usbDevices,
 };
 
-async function readFeatures(options: FeatureOptions): Promise<Features> {
+/** Reads the features. `steady` has those of ONCE that have been read. */
+async function readFeatures(options: FeatureOptions, steady: Map<FeatureName, unknown>): Promise<Features> {
   const features: Features = { flags: {}, attributes: {}, instances: {} };
   for (const name of options.names) {
-    const found = await READERS[name](options.host, options);
+    const found = steady.get(name) ?? (await READERS[name](options.host, options));
+    if (ONCE.has(name)) steady.set(name, found);
     if (found !== undefined) Object.assign(features[FEATURES[name]], { [name]: found });
   }
   return features;

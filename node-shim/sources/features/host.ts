@@ -51,8 +51,7 @@ export function hostBelow(root: string, mostEntries: number = MOST_ENTRIES): Hos
     }
   };
   const bounded = (path: string, names: readonly string[] = []) => {
-    if (names.length > mostEntries)
-      note(`${path} has ${names.length} entries: only ${mostEntries} are read`);
+    if (names.length > mostEntries) note(`${path} has ${names.length} entries: only ${mostEntries} are read`);
     return names.toSorted().slice(0, mostEntries);
   };
   // A disk's file may hang, and the first one that does would hold up the others.
