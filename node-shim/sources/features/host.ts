@@ -14,8 +14,8 @@ const GIVE_UP_MS = 2000;
 /** Opens no device and no pipe that would block the process. */
 const READ = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** The errors of files that a device of this kind does not have. */
-const ABSENT = new Set(["ENOENT", "ENODEV", "ENOTDIR", "EINVAL", "EOPNOTSUPP", "ENXIO"]);
+/** The errors of files that a device does not have, or that the unit hides from the shim. */
+const ABSENT = new Set(["EACCES", "ENOENT", "ENODEV", "ENOTDIR", "EINVAL", "EOPNOTSUPP", "ENXIO"]);
 
 export interface Host {
   /** Returns the trimmed text of a file of /proc or /sys; undefined if the machine has no such file. */

@@ -65,10 +65,14 @@ export function loadedModules({ text }: Host): string[] | undefined {
     .sort();
 }
 
-/** Returns the loaded modules and those that are part of the kernel; undefined if the kernel's list is missing. */
+/**
+ * Returns the loaded modules and those that are part of the kernel; undefined if their list cannot be read. The unit's
+ * ProtectKernelModules= hides the list.
+ */
 export async function enabledModules(host: Host): Promise<string[] | undefined> {
   const bytes = await host.disk(`/lib/modules/${release(host)}/modules.builtin`);
-  if (bytes === undefined) return undefined;
+  if (bytes === undefined)
+    return host.note("kernel.enabledmodule: the list of modules in the kernel cannot be read");
   const builtIn = bytes
     .toString("utf8")
     .split("\n")

@@ -418,6 +418,12 @@ describe("what cannot be read → a warning, once", () => {
       /has 1048577 bytes: at most 1048576 are read$/,
     ],
     [
+      "no list of modules",
+      "kernel.enabledmodule",
+      RELEASE,
+      /^features: kernel\.enabledmodule: the list of modules in the kernel cannot be read$/,
+    ],
+    [
       "an unknown directive",
       "local.label",
       { [`${FEATURE_FILES}/a`]: "# +else=1" },
