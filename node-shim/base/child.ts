@@ -24,11 +24,30 @@ export const MAX_ERROR_CHARACTERS = 512;
 /** The longest wait for the rest of the output of a program that has ended, in milliseconds. */
 const REST_MS = 500;
 
+/** How a program has ended: its exit code, and its standard output. */
+interface Ended {
+  code: number;
+  output: string;
+}
+
+export type RunForCode = (options: ChildOptions) => Promise<Result<Ended>>;
+
+/** Runs `program` as `runForCode` does. Resolves with a failure unless the program ends with exit code 0. */
+export async function runChild(options: ChildOptions): Promise<Result<string>> {
+  const ended = await runToEnd(options);
+  if (!ended.ok) return ended;
+  const { code, output, errors } = ended.value;
+  return code === 0 ? success(output) : failure(endText(code, null, errors));
+}
+
 /**
- * Runs `program`. Resolves with its standard output, or a failure unless it ends with exit code 0. Never rejects. A
- * process that the program leaves behind with its output open counts for nothing, and is killed.
+ * Runs `program`. Resolves with its exit code and standard output, or a failure if it has none: it did not start, hung,
+ * wrote too much, or was ended by a signal. Never rejects. A process that the program leaves behind with its output open
+ * counts for nothing, and is killed.
  */
-export function runChild(options: ChildOptions): Promise<Result<string>> {
+export const runForCode: RunForCode = (options) => runToEnd(options);
+
+function runToEnd(options: ChildOptions): Promise<Result<Ended & { errors: string }>> {
   const { program, folder, args, deadlineMs, maxBytes } = options;
   return new Promise((resolve) => {
     // The child has the folder as descriptor 3, so that a later change of the folder's path has no effect.
@@ -44,7 +63,7 @@ export function runChild(options: ChildOptions): Promise<Result<string>> {
     let bytes = 0;
     let errors = "";
     const kill = () => killGroup(child.pid);
-    const end = (reading: Result<string>) => {
+    const end = (reading: Result<Ended & { errors: string }>) => {
       cancel();
       process.off("exit", kill);
       // Closes the output here, because a process that has left the group may still hold the pipe open.
@@ -69,7 +88,11 @@ export function runChild(options: ChildOptions): Promise<Result<string>> {
     child.stderr.setEncoding("utf8");
     child.stderr.on("data", (text: string) => (errors = (errors + text).slice(-MAX_ERROR_CHARACTERS)));
     const ended = (code: number | null, signal: string | null) =>
-      end(code === 0 ? success(Buffer.concat(chunks).toString()) : failure(endText(code, signal, errors)));
+      end(
+        code === null
+          ? failure(endText(code, signal, errors))
+          : success({ code, output: Buffer.concat(chunks).toString(), errors }),
+      );
     child.on("exit", (code, signal) => {
       cancel();
       cancel = after(REST_MS, () => {

@@ -1,5 +1,5 @@
 // Gathers the facts that a kubelet does not have: cloud, hardware, drop-ins. The shim reads them in the background.
-import { runChild } from "../base/child.ts";
+import { runChild, runForCode } from "../base/child.ts";
 import { uptime } from "node:os";
 import { monotonicMs, pause, wallMs } from "../base/clock.ts";
 import type { Facts } from "../../shared/protocol/facts.ts";
@@ -7,7 +7,10 @@ import type { Vitals } from "../../shared/protocol/report.ts";
 import { type CloudFlags, machineCloud } from "../sources/cloud/provider.ts";
 import { programLines } from "../base/program-lines.ts";
 import { dropInFolder } from "../sources/drop-ins/drop-ins.ts";
+import { bootID } from "../sources/kernel/names.ts";
 import { type ProblemDetectors, problemDetectors } from "../sources/problems/detectors.ts";
+import { problemStore } from "../sources/problems/problem-store.ts";
+import { valueOr } from "../../shared/result.ts";
 import type { Note } from "./fact-groups.ts";
 import type { Warn } from "../base/reading.ts";
 import { hardware, keptInventory } from "../sources/inventory/inventory.ts";
@@ -25,9 +28,6 @@ export interface Extras {
 
 export const FACTS_FOLDER = "/etc/rollcall/facts.d";
 const DROP_IN_DEADLINE_MS = 10_000;
-/** Milliseconds between two reads of a log, and before a log that cannot be read is tried again. */
-const LOG_EVERY_MS = 1000;
-const LOG_RETRY_MS = 30_000;
 
 /** Returns a getter of cloud, hardware and drop-in facts ("wait": reads them first). Throws with the flag to change. */
 export function machineExtras(
@@ -71,16 +71,22 @@ export function machineExtras(
 }
 
 /** Returns the problem detectors; null without their files. */
-export function machineDetectors(paths: readonly string[], warn: Warn): ProblemDetectors | null {
+export function machineDetectors(
+  paths: readonly string[],
+  state: string | undefined, // the state folder; undefined for a command that does not run
+  warn: Warn,
+): ProblemDetectors | null {
   if (paths.length === 0) return null;
+  const warnOf = (message: string) => warn("problem detectors", message);
   return problemDetectors({
     paths,
     nowMs: monotonicMs,
     wallMs,
     uptimeMs: () => uptime() * 1000,
     run: programLines,
-    turn: (signal) => pause(LOG_EVERY_MS, { signal, ref: false }),
-    retry: (signal) => pause(LOG_RETRY_MS, { signal, ref: false }),
+    runForCode,
+    pause: (ms, signal) => pause(ms, { signal, ref: false }),
+    store: state === undefined ? null : problemStore(state, valueOr(bootID("/"), ""), wallMs, warnOf),
     warn,
   });
 }

@@ -28,7 +28,7 @@ interface InForce {
   source?: string;
 }
 
-type FlagName = keyof Omit<Required<MachineFlags>, "set">;
+type FlagName = keyof Omit<Required<MachineFlags>, "set" | "state">;
 
 const set = (value: string): InForce => ({ value });
 const byDefault = (value: string): InForce => ({ value, source: "default" });

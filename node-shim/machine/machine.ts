@@ -83,7 +83,7 @@ export async function thisMachine(flags: MachineFlags, warn: Warn, note?: Note):
     warn: warnOncePerSource(withoutEcho(warn)),
     ...(note && { note }),
   };
-  const detectors = machineDetectors(own.problemDetectors, warn);
+  const detectors = machineDetectors(own.problemDetectors, flags.state, warn);
   const extras = machineExtras(flags, configuration.nodeStatusUpdateFrequencyMs, warn, note, detectors);
   const fit = reportFitter(warn);
   const steady = steadyMemory(monotonicMs);

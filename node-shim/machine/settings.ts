@@ -31,6 +31,8 @@ const ENDPOINTS = ["containerRuntimeEndpoint", "imageServiceEndpoint"] as const;
 /** The values of the flags in flag-table.ts. */
 export interface MachineFlags extends ExtraFlags, RuntimeFlags {
   config?: string;
+  /** The state folder, of commands that have one. */
+  state?: string;
   hostnameOverride?: string;
   nodeIp?: string;
   nodeLabels?: string[];

@@ -8,9 +8,10 @@ import { printableTexts } from "../../../shared/protocol/printable.ts";
 import { firstFault } from "../../../shared/protocol/schema.ts";
 import { failure, type Result, success } from "../../../shared/result.ts";
 
-/** The most rules of a file, and the most lines of a buffer. */
+/** The most rules of a file, the most lines of a buffer, and the most programs that run at a time. */
 const MOST_RULES = 256;
 const MOST_BUFFERED = 100;
+const MOST_PROGRAMS = 8;
 const EXPIRES_IN_SECONDS = 600;
 
 const durationText = z
@@ -35,7 +36,7 @@ const ruleSchema = z.object({
 });
 
 const fileSchema = z.object({
-  plugin: z.enum(["filelog", "journald", "kmsg"], "must be filelog, journald or kmsg"),
+  plugin: z.enum(["filelog", "journald", "kmsg"], "must be filelog, journald, kmsg or custom"),
   pluginConfig: texts,
   skipList: z._default(z.array(z.string()), []),
   logPath: z._default(z.string(), ""),
@@ -45,6 +46,41 @@ const fileSchema = z.object({
   source: z._default(z.string(), ""),
   conditions: z._default(z.array(conditionSchema), []),
   rules: z._default(z.array(ruleSchema).check(z.maxLength(MOST_RULES)), []),
+  metricsReporting: z.optional(z.boolean()),
+});
+
+const pluginFileSchema = z.object({
+  plugin: z.literal("custom"),
+  pluginConfig: z._default(
+    z.object({
+      invoke_interval: z._default(durationText, "30s"),
+      timeout: z._default(durationText, "5s"),
+      max_output_length: z._default(z.int().check(z.minimum(1), z.maximum(1024)), 80),
+      concurrency: z._default(z.int().check(z.minimum(1), z.maximum(MOST_PROGRAMS)), 3),
+      enable_message_change_based_condition_update: z._default(z.boolean(), false),
+      skip_initial_status: z._default(z.boolean(), false),
+    }),
+    {
+      invoke_interval: "30s",
+      timeout: "5s",
+      max_output_length: 80,
+      concurrency: 3,
+      enable_message_change_based_condition_update: false,
+      skip_initial_status: false,
+    },
+  ),
+  conditions: z._default(z.array(conditionSchema), []),
+  rules: z
+    .array(
+      z.object({
+        ...ruleSchema.shape,
+        pattern: z.optional(z.string()),
+        path: z.string().check(z.regex(/^\//, "must be an absolute path")),
+        args: z._default(z.nullable(z.array(z.string())), []),
+        timeout: z.optional(durationText),
+      }),
+    )
+    .check(z.maxLength(MOST_RULES)),
   metricsReporting: z.optional(z.boolean()),
 });
 
@@ -82,34 +118,111 @@ export interface LogMonitorConfig {
   notes: readonly string[];
 }
 
+export interface PluginRule {
+  /** The type of the condition; null for a temporary problem, which is an event only. */
+  condition: string | null;
+  reason: string;
+  /** The absolute path of the program. */
+  path: string;
+  args: readonly string[];
+  timeoutMs: number;
+}
+
+export interface PluginMonitorConfig {
+  plugin: "custom";
+  everyMs: number;
+  /** The most characters of a program's output that count. */
+  outputLength: number;
+  concurrency: number;
+  /** Whether another message of a condition that is True is a change. */
+  byMessage: boolean;
+  /** Whether the conditions are reported before the programs have run. */
+  isReportedFirst: boolean;
+  conditions: readonly ConditionConfig[];
+  rules: readonly PluginRule[];
+  notes: readonly string[];
+}
+
 /** Parses a file's text. A failure names the field. */
-export function parseMonitor(text: string): Result<LogMonitorConfig> {
+export function parseMonitor(text: string): Result<LogMonitorConfig | PluginMonitorConfig> {
   let json: unknown;
   try {
     json = JSON.parse(text);
   } catch (error) {
     return failure(`is not JSON: ${(error as Error).message}`);
   }
-  const parsed = fileSchema.safeParse(json);
-  if (!parsed.success) {
-    const { path, message } = firstFault(parsed.error);
-    return failure(`${path}: ${message}`);
+  const isCustom = typeof json === "object" && json !== null && "plugin" in json && json.plugin === "custom";
+  return isCustom ? read(pluginFileSchema, json, pluginMonitor) : read(fileSchema, json, compiled);
+}
+
+function read<Schema extends z.ZodMiniType, T>(
+  schema: Schema,
+  json: unknown,
+  use: (file: z.infer<Schema>) => Result<T>,
+): Result<T> {
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return use(parsed.data);
+  const { path, message } = firstFault(parsed.error);
+  return failure(`${path}: ${message}`);
+}
+
+const METRICS = "metricsReporting has no effect: the shim serves no metrics";
+
+/** Returns the fault of a permanent rule whose condition the file does not list; null for another rule. */
+function conditionFault(
+  rule: { type: string; condition: string },
+  index: number,
+  conditions: readonly { type: string }[],
+): string | null {
+  const isListed = rule.type !== "permanent" || conditions.some(({ type }) => type === rule.condition);
+  return isListed
+    ? null
+    : `/rules/${index}/condition: "${rule.condition}" is not one of the file's conditions`;
+}
+
+function pluginMonitor(file: z.infer<typeof pluginFileSchema>): Result<PluginMonitorConfig> {
+  const { pluginConfig, metricsReporting } = file;
+  const conditions = conditionsOf(file.conditions);
+  if (!conditions.ok) return conditions;
+  const mostMs = millisecondsOf(pluginConfig.timeout);
+  const rules: PluginRule[] = [];
+  for (const [index, rule] of file.rules.entries()) {
+    const fault = conditionFault(rule, index, file.conditions);
+    if (fault !== null) return failure(fault);
+    const { type, condition, reason, path, args, timeout } = rule;
+    const timeoutMs = timeout === undefined ? mostMs : Math.min(millisecondsOf(timeout), mostMs);
+    rules.push({
+      condition: type === "permanent" ? condition : null,
+      reason,
+      path,
+      args: args ?? [],
+      timeoutMs,
+    });
   }
-  return compiled(parsed.data);
+  return success({
+    plugin: "custom",
+    everyMs: Math.max(1000, millisecondsOf(pluginConfig.invoke_interval)),
+    outputLength: pluginConfig.max_output_length,
+    concurrency: pluginConfig.concurrency,
+    byMessage: pluginConfig.enable_message_change_based_condition_update,
+    isReportedFirst: !pluginConfig.skip_initial_status,
+    conditions: conditions.value,
+    rules,
+    notes: metricsReporting ? [METRICS] : [],
+  });
 }
 
 function compiled(file: z.infer<typeof fileSchema>): Result<LogMonitorConfig> {
   const { plugin, pluginConfig, skipList, logPath, metricsReporting } = file;
   const conditions = conditionsOf(file.conditions);
   if (!conditions.ok) return conditions;
-  const types = new Set(file.conditions.map(({ type }) => type));
   const rules: LogRule[] = [];
   for (const [index, rule] of file.rules.entries()) {
     const expression = atTheEnd(rule.pattern);
     if (!expression.ok) return failure(`/rules/${index}/pattern: ${expression.error}`);
+    const fault = conditionFault(rule, index, file.conditions);
+    if (fault !== null) return failure(fault);
     const condition = rule.type === "permanent" ? rule.condition : null;
-    if (condition !== null && !types.has(condition))
-      return failure(`/rules/${index}/condition: "${condition}" is not one of the file's conditions`);
     const { reason, patternGeneratedMessageSuffix: suffix } = rule;
     rules.push({ condition, reason, expression: expression.value, suffix });
   }
@@ -123,7 +236,7 @@ function compiled(file: z.infer<typeof fileSchema>): Result<LogMonitorConfig> {
     bufferSize: file.bufferSize || 10,
     conditions: conditions.value,
     rules,
-    notes: metricsReporting ? ["metricsReporting has no effect: the shim serves no metrics"] : [],
+    notes: metricsReporting ? [METRICS] : [],
   });
 }
 

@@ -3,27 +3,28 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import type { Problems } from "../../../shared/protocol/problems.ts";
-import { failure, type Result } from "../../../shared/result.ts";
-import { codeOf, faultOf } from "../../base/fault.ts";
-import type { Warn } from "../../base/reading.ts";
+import { failure } from "../../../shared/result.ts";
+import { codeOf } from "../../base/fault.ts";
 import { withTrustedFile } from "../../base/ownership.ts";
+import type { Warn } from "../../base/reading.ts";
 import type { Remembered } from "../drop-ins/drop-ins.ts";
-import { type LogMonitorConfig, parseMonitor } from "./config.ts";
-import { logSource, type SourceOptions } from "./log-source.ts";
-import { type Found, lineMatcher } from "./matcher.ts";
-import { ProblemConditions, ProblemEvents } from "./problem-state.ts";
+import { parseMonitor } from "./config.ts";
+import { logMonitor } from "./log-monitor.ts";
+import { failedMonitor, type Monitor, type MonitorOptions } from "./monitor.ts";
+import { pluginMonitor } from "./plugin-monitor.ts";
+import { ProblemEvents } from "./problem-state.ts";
+import type { ProblemStore } from "./problem-store.ts";
 
-interface DetectorOptions extends Pick<SourceOptions, "wallMs" | "uptimeMs" | "run" | "turn"> {
+interface DetectorOptions extends Omit<MonitorOptions, "record" | "warn"> {
   /** The absolute paths of the files. */
   paths: readonly string[];
-  nowMs: () => number; // monotonic: typically monotonicMs
-  /** Waits before a source that failed is read again. */
-  retry: (signal: AbortSignal) => Promise<void>;
+  /** Where conditions outlive the process; null if nowhere. */
+  store: ProblemStore | null;
   warn: Warn;
 }
 
 export interface ProblemDetectors {
-  /** Starts all monitors. Calls `changed` after each event. */
+  /** Restores the stored conditions and starts all monitors. Calls `changed` after each read. */
   start: (changed: () => void) => void;
   /** Returns each monitor's result, by the path of its file. */
   dropIns: () => ReadonlyMap<string, Remembered>;
@@ -35,16 +36,29 @@ const MOST_BYTES = 256 * 1024;
 
 /** Reads the files and returns the detectors. Never throws: a fault of a file must not stop the machine's reports. */
 export function problemDetectors(options: DetectorOptions): ProblemDetectors {
-  const { paths, nowMs } = options;
+  const { paths, nowMs, store } = options;
   const stopping = new AbortController();
   const events = new ProblemEvents(randomBytes(12).toString("base64url"), nowMs);
   const monitors = new Map(paths.map((path) => [path, monitorOf(path, options, events)]));
   let isStarted = false;
+  let stored = 0;
+
+  function keep(): void {
+    if (events.last() === stored) return;
+    stored = events.last();
+    store?.write(Object.fromEntries([...monitors].map(([path, monitor]) => [path, monitor.stored()])));
+  }
+
   return {
     start(changed) {
       if (isStarted) return;
       isStarted = true;
-      for (const monitor of monitors.values()) void monitor.run(stopping.signal, changed);
+      for (const [path, each] of store?.read() ?? []) monitors.get(path)?.restore(each);
+      const noticed = () => {
+        keep();
+        changed();
+      };
+      for (const monitor of monitors.values()) void monitor.run(stopping.signal, noticed);
     },
     dropIns: () => new Map([...monitors].map(([path, { result }]) => [path, result()])),
     events() {
@@ -55,24 +69,18 @@ export function problemDetectors(options: DetectorOptions): ProblemDetectors {
   };
 }
 
-interface Monitor {
-  /** Reads the log until the signal is aborted. Never rejects. */
-  run: (signal: AbortSignal, changed: () => void) => Promise<void>;
-  result: () => Remembered;
-}
-
 function monitorOf(path: string, options: DetectorOptions, events: ProblemEvents): Monitor {
   const config = readMonitor(path);
   if (!config.ok) return failedMonitor(config.error, options.nowMs);
-  for (const note of config.value.notes) options.warn("problem detectors", `${path}: ${note}`);
-  return logMonitor(path, config.value, options, events);
+  const warn = (message: string) => options.warn("problem detectors", `${path}: ${message}`);
+  config.value.notes.forEach(warn);
+  const given: MonitorOptions = { ...options, warn, record: (event) => events.record(path, event) };
+  return config.value.plugin === "custom"
+    ? pluginMonitor(config.value, given)
+    : logMonitor(config.value, given);
 }
 
-function failedMonitor(error: string, nowMs: () => number): Monitor {
-  return { run: () => Promise.resolve(), result: () => ({ readMs: nowMs(), error }) };
-}
-
-function readMonitor(path: string): Result<LogMonitorConfig> {
+function readMonitor(path: string): ReturnType<typeof parseMonitor> {
   try {
     const text = withTrustedFile(path, (descriptor, { size }) =>
       size > MOST_BYTES ? null : readFileSync(descriptor, "utf8"),
@@ -82,78 +90,4 @@ function readMonitor(path: string): Result<LogMonitorConfig> {
   } catch (error) {
     return failure(`cannot be read (${codeOf(error)})`);
   }
-}
-
-function logMonitor(
-  path: string,
-  config: LogMonitorConfig,
-  options: DetectorOptions,
-  events: ProblemEvents,
-): Monitor {
-  const { nowMs, wallMs, uptimeMs, retry, warn } = options;
-  const sinceMs = Math.max(wallMs() - uptimeMs() + config.delayMs, wallMs() - config.lookbackMs);
-  const source = logSource(config, { ...options, sinceMs });
-  if (!source.ok) return failedMonitor(source.error, nowMs);
-  const conditions = new ProblemConditions(config.conditions, nowMs, (event) => events.record(path, event));
-  const take = matchTaker(config, conditions, (reason, message) =>
-    events.record(path, { type: "Warning", reason, message }),
-  );
-  const healing = config.conditions.flatMap(({ healthyPattern }) => healthyPattern ?? []);
-  const { read, lineOf, asWritten } = source.value;
-  const expressions = [...config.rules.map(({ expression }) => expression), ...healing];
-  const match = lineMatcher({ bufferSize: config.bufferSize, expressions, lineOf, asWritten });
-  let fault: { text: string; sinceMs: number } | null = null;
-
-  async function readOnce(signal: AbortSignal, changed: () => void): Promise<void> {
-    for await (const lines of read(signal)) {
-      fault = null;
-      for (const line of lines) for (const found of match(line)) take(found);
-      conditions.expire();
-      changed();
-    }
-    if (!signal.aborted) throw new Error("the log has ended");
-  }
-
-  return {
-    async run(signal, changed) {
-      while (!signal.aborted) {
-        try {
-          await readOnce(signal, changed);
-        } catch (error) {
-          const text = faultOf(error);
-          if (fault?.text !== text) warn("problem detectors", `${path}: ${text}`);
-          fault = { text, sinceMs: fault?.sinceMs ?? nowMs() };
-          changed();
-          await retry(signal);
-        }
-      }
-    },
-    result: () => ({
-      dropIn: { resources: {}, labels: {}, conditions: conditions.list(), custom: {} },
-      agedMs: 0,
-      // The conditions of a log that cannot be read expire.
-      readMs: fault?.sinceMs ?? nowMs(),
-      error: fault?.text,
-    }),
-  };
-}
-
-/** Returns a function that takes a match: of a rule, or of the healthy pattern of a condition. */
-function matchTaker(
-  { rules, conditions: configs }: LogMonitorConfig,
-  conditions: ProblemConditions,
-  record: (reason: string, message: string) => void,
-): (found: Found) => void {
-  const healed = configs.filter(({ healthyPattern }) => healthyPattern).map(({ healthy }) => healthy.type);
-  return ({ index, message }) => {
-    const rule = rules[index];
-    if (rule === undefined) {
-      conditions.end(healed[index - rules.length]!);
-      return;
-    }
-    const { condition, reason, suffix } = rule;
-    const text = suffix === "" ? message : `${message}; ${suffix}`;
-    if (condition === null) record(reason, text);
-    else conditions.set(condition, "True", reason, text);
-  };
 }

@@ -79,6 +79,11 @@ export class ProblemEvents {
     this.#events = [...this.#events, { ...event, n: ++this.#last, message }].slice(-PROBLEM_LIMITS.events);
   }
 
+  /** Returns the number of the last event. */
+  last(): number {
+    return this.#last;
+  }
+
   /** Returns the events for the facts; undefined before the first one. */
   facts(): Problems | undefined {
     return this.#last === 0 ? undefined : { start: this.#start, events: this.#events };
@@ -116,19 +121,24 @@ export class ProblemConditions {
     );
   }
 
-  /** Sets a condition. Only a change of status or reason changes the message and is an event, as upstream. */
-  set(type: string, status: ReportedCondition["status"], reason: string, message: string): void {
+  /**
+   * Sets a condition. Only a change of status or reason changes the message and is an event, as upstream; with
+   * `byMessage` also a change of the message of a condition that is True.
+   */
+  set(
+    type: string,
+    status: ReportedCondition["status"],
+    reason: string,
+    message: string,
+    byMessage = false,
+  ): void {
     const present = this.#all.get(type);
     if (present === undefined) return;
     present.seenMs = this.#nowMs();
     const { reported } = present;
-    if (reported.status === status && reported.reason === reason) return;
-    this.#change(present, {
-      ...reported,
-      status,
-      reason,
-      message: cut(message, DROP_IN_LIMITS.messageLength),
-    });
+    const now = { ...reported, status, reason, message: cut(message, DROP_IN_LIMITS.messageLength) };
+    const isNews = byMessage && status === "True" && now.message !== reported.message;
+    if (reported.status !== status || reported.reason !== reason || isNews) this.#change(present, now);
   }
 
   /** Ends a condition. Returns false if the monitor has no such condition, or it is healthy already. */

@@ -3,6 +3,7 @@ import { appendFileSync, chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { problemDetectors } from "../../../../node-shim/sources/problems/detectors.ts";
+import { failure } from "../../../../shared/result.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
 
 let temporary: { path: string; remove: () => void };
@@ -63,8 +64,9 @@ function started(text: string = JSON.stringify({ ...FILE, logPath: log })) {
     run: () => {
       throw new Error("runs no program");
     },
-    turn: waiting,
-    retry: waiting,
+    pause: waiting,
+    runForCode: () => Promise.resolve(failure("runs no program")),
+    store: null,
     warn: (source, message) => warnings.push(`${source}: ${message}`),
   });
   close = () => {
@@ -136,7 +138,11 @@ describe("a monitor", () => {
 
   it.each([
     ["no JSON", "{,}", "is not JSON"],
-    ["an unknown plugin", JSON.stringify({ plugin: "custom" }), "/plugin: must be filelog, journald or kmsg"],
+    [
+      "an unknown plugin",
+      JSON.stringify({ plugin: "syslog" }),
+      "/plugin: must be filelog, journald, kmsg or custom",
+    ],
     [
       "a pattern that Go refuses",
       JSON.stringify({ ...FILE, rules: [{ type: "temporary", reason: "A", pattern: "(?=a)" }] }),
@@ -180,8 +186,9 @@ describe("a monitor", () => {
       run: () => {
         throw new Error("runs no program");
       },
-      turn: () => Promise.resolve(),
-      retry: () => Promise.resolve(),
+      pause: () => Promise.resolve(),
+      runForCode: () => Promise.resolve(failure("runs no program")),
+      store: null,
       warn: () => undefined,
     });
     expect(detectors.dropIns().get(monitor)?.error).toContain("can be written by others");

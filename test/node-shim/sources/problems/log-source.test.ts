@@ -22,7 +22,7 @@ const NOW = Date.UTC(2026, 0, 2, 12);
 
 function sourceOf(file: object, options: Partial<SourceOptions> = {}) {
   const config = parseMonitor(JSON.stringify(file));
-  if (!config.ok) throw new Error(config.error);
+  if (!config.ok || config.value.plugin === "custom") throw new Error("is no monitor of a log");
   return logSource(config.value, {
     sinceMs: 0,
     wallMs: () => NOW,

@@ -1,0 +1,101 @@
+// Runs a monitor of a log: reads its lines, and turns matches into conditions and events.
+import { faultOf } from "../../base/fault.ts";
+import type { LogMonitorConfig } from "./config.ts";
+import { logSource } from "./log-source.ts";
+import { type Found, lineMatcher } from "./matcher.ts";
+import { failedMonitor, type Monitor, type MonitorOptions } from "./monitor.ts";
+import { ProblemConditions } from "./problem-state.ts";
+
+/** Milliseconds between two reads of a log, and before a log that cannot be read is tried again. */
+const EVERY_MS = 1000;
+const RETRY_MS = 30_000;
+
+export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): Monitor {
+  const { nowMs, wallMs, uptimeMs, pause, warn, record } = options;
+  const sinceMs = Math.max(wallMs() - uptimeMs() + config.delayMs, wallMs() - config.lookbackMs);
+  const source = logSource(config, { ...options, sinceMs, turn: (signal) => pause(EVERY_MS, signal) });
+  if (!source.ok) return failedMonitor(source.error, nowMs);
+  const conditions = new ProblemConditions(config.conditions, nowMs, record);
+  const take = matchTaker(config, conditions, (reason, message) =>
+    record({ type: "Warning", reason, message }),
+  );
+  const healing = config.conditions.flatMap(({ healthyPattern }) => healthyPattern ?? []);
+  const { read, lineOf, asWritten } = source.value;
+  const expressions = [...config.rules.map(({ expression }) => expression), ...healing];
+  const match = lineMatcher({ bufferSize: config.bufferSize, expressions, lineOf, asWritten });
+  /** The time of the last line that was taken, and of the last one that an earlier process has taken. */
+  let throughMs = 0;
+  let storedMs = 0;
+  let fault: { text: string; sinceMs: number } | null = null;
+
+  /** Takes a match, unless it was taken before this process started. */
+  function notice(found: Found): void {
+    if (found.atMs <= storedMs) return;
+    throughMs = Math.max(throughMs, found.atMs);
+    take(found);
+  }
+
+  async function readOnce(signal: AbortSignal, changed: () => void): Promise<void> {
+    for await (const lines of read(signal)) {
+      fault = null;
+      for (const line of lines) match(line).forEach(notice);
+      conditions.expire();
+      changed();
+    }
+    if (!signal.aborted) throw new Error("the log has ended");
+  }
+
+  return {
+    async run(signal, changed) {
+      while (!signal.aborted) {
+        try {
+          await readOnce(signal, changed);
+        } catch (error) {
+          const text = faultOf(error);
+          if (fault?.text !== text) warn(text);
+          fault = { text, sinceMs: fault?.sinceMs ?? nowMs() };
+          changed();
+          await pause(RETRY_MS, signal);
+        }
+      }
+    },
+    result: () => ({
+      dropIn: { resources: {}, labels: {}, conditions: conditions.list(), custom: {} },
+      agedMs: 0,
+      // The conditions of a log that cannot be read expire.
+      readMs: fault?.sinceMs ?? nowMs(),
+      error: fault?.text,
+    }),
+    stored: () => ({ conditions: conditions.stored(), throughMs }),
+    restore(stored) {
+      conditions.restore(stored.conditions);
+      throughMs = storedMs = stored.throughMs;
+    },
+    end: (type) => {
+      const isEnded = conditions.end(type);
+      // An operator's command also covers the lines that are read again after a start.
+      if (isEnded) throughMs = wallMs();
+      return isEnded;
+    },
+  };
+}
+
+/** Returns a function that takes a match: of a rule, or of the healthy pattern of a condition. */
+function matchTaker(
+  { rules, conditions: configs }: LogMonitorConfig,
+  conditions: ProblemConditions,
+  record: (reason: string, message: string) => void,
+): (found: Found) => void {
+  const healed = configs.filter(({ healthyPattern }) => healthyPattern).map(({ healthy }) => healthy.type);
+  return ({ index, message }) => {
+    const rule = rules[index];
+    if (rule === undefined) {
+      conditions.end(healed[index - rules.length]!);
+      return;
+    }
+    const { condition, reason, suffix } = rule;
+    const text = suffix === "" ? message : `${message}; ${suffix}`;
+    if (condition === null) record(reason, text);
+    else conditions.set(condition, "True", reason, text);
+  };
+}
