@@ -37,6 +37,11 @@ export const TOOLS: readonly Tool[] = [
     what: "breaks the Worker's sources in one place at a time: does a test fail?",
   },
   {
+    name: "compare-problems",
+    file: "problems/main.ts",
+    what: "the conditions and events of node-problem-detector next to the shim's",
+  },
+  {
     name: "compatibility",
     file: "compatibility/main.ts",
     what: "runs contract, rights, controllers, e2e tests and a fleet on releases of Kubernetes",

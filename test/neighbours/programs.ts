@@ -19,6 +19,7 @@ const PROGRAMS = {
   "kube-state-metrics": ["k8s.io/kube-state-metrics/v2", "k8s.io/kube-state-metrics/v2"],
   kwok: ["sigs.k8s.io/kwok/cmd/kwok", "sigs.k8s.io/kwok"],
   prometheus: ["github.com/prometheus/prometheus/cmd/prometheus", "github.com/prometheus/prometheus"],
+  "node-problem-detector": [".", "k8s.io/node-problem-detector"],
   "metrics-server": ["sigs.k8s.io/metrics-server/cmd/metrics-server", "sigs.k8s.io/metrics-server"],
   "node-feature-discovery": [".", "sigs.k8s.io/node-feature-discovery"],
 } as const;

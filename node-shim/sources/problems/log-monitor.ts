@@ -71,12 +71,6 @@ export function logMonitor(config: LogMonitorConfig, options: MonitorOptions): M
       conditions.restore(stored.conditions);
       throughMs = storedMs = stored.throughMs;
     },
-    end: (type) => {
-      const isEnded = conditions.end(type);
-      // An operator's command also covers the lines that are read again after a start.
-      if (isEnded) throughMs = wallMs();
-      return isEnded;
-    },
   };
 }
 

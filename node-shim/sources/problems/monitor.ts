@@ -28,8 +28,6 @@ export interface Monitor {
   result: () => Remembered;
   stored: () => StoredMonitor;
   restore: (stored: StoredMonitor) => void;
-  /** Ends a condition at an operator's command. Returns false if the monitor has no such condition that is True. */
-  end: (type: string) => boolean;
 }
 
 /** Returns the monitor of a file that has a fault. */
@@ -39,6 +37,5 @@ export function failedMonitor(error: string, nowMs: () => number): Monitor {
     result: () => ({ readMs: nowMs(), error }),
     stored: () => ({ conditions: {}, throughMs: 0 }),
     restore: () => undefined,
-    end: () => false,
   };
 }

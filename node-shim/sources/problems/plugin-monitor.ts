@@ -43,7 +43,6 @@ export function pluginMonitor(config: PluginMonitorConfig, options: MonitorOptio
     }),
     stored: () => ({ conditions: conditions.stored(), throughMs: 0 }),
     restore: (stored) => conditions.restore(stored.conditions),
-    end: (type) => conditions.end(type),
   };
 
   function take({ condition, reason }: PluginRule, ended: Awaited<ReturnType<RunForCode>>): void {

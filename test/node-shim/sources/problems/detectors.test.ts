@@ -3,6 +3,7 @@ import { appendFileSync, chmodSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { problemDetectors } from "../../../../node-shim/sources/problems/detectors.ts";
+import type { ProblemStore } from "../../../../node-shim/sources/problems/problem-store.ts";
 import { failure } from "../../../../shared/result.ts";
 import { temporaryFolder } from "../../base/temporary-folder.ts";
 
@@ -49,7 +50,10 @@ const FILE = {
 let close = () => {};
 
 /** Starts detectors. `turn` lets each source read once, and resolves when all have reported. */
-function started(text: string = JSON.stringify({ ...FILE, logPath: log })) {
+function started(
+  text: string = JSON.stringify({ ...FILE, logPath: log }),
+  store: ProblemStore | null = null,
+) {
   writeFileSync(monitor, text, { mode: 0o600 });
   let clockMs = 0;
   let next = () => {};
@@ -66,7 +70,7 @@ function started(text: string = JSON.stringify({ ...FILE, logPath: log })) {
     },
     pause: waiting,
     runForCode: () => Promise.resolve(failure("runs no program")),
-    store: null,
+    store,
     warn: (source, message) => warnings.push(`${source}: ${message}`),
   });
   close = () => {
@@ -120,6 +124,22 @@ describe("a monitor", () => {
     await turn();
     expect(conditions()).toEqual([FINE]);
     expect(events()).toHaveLength(3);
+  });
+
+  it("restarted in the same boot → its conditions stay, and no line counts twice", async () => {
+    let kept: Parameters<ProblemStore["write"]>[0] = {};
+    const store: ProblemStore = {
+      read: () => new Map(Object.entries(kept)),
+      write: (monitors) => (kept = monitors),
+    };
+    const before = started(undefined, store);
+    before.write("Killed process 7 (x)", "EXT4-fs (sda1): Remounting filesystem read-only");
+    await before.turn();
+    close();
+    const after = started(undefined, store);
+    await after.turn();
+    expect(after.conditions()).toEqual(before.conditions());
+    expect(after.events()).toEqual([]);
   });
 
   it("whose log cannot be read → a fault, and the conditions' age grows until it can", async () => {

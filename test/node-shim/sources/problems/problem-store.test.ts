@@ -13,7 +13,7 @@ const CONDITION = { status: "True", reason: "DockerHung", message: "docker:7", a
 const MONITORS = { "/etc/npd/kernel.json": { throughMs: 5, conditions: { KernelDeadlock: CONDITION } } };
 
 function storeOf(bootID: string, wallMs: number, path = temporary.path) {
-  let resolve = (_: string) => {};
+  let resolve: (message: string) => void = () => {};
   const warned = new Promise<string>((done) => (resolve = done));
   return { ...problemStore(path, bootID, () => wallMs, resolve), warned };
 }
