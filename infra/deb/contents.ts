@@ -43,6 +43,9 @@ export function fillHome(home: string, { npmPackage, runtime, root }: Build): vo
   put("bin/node-shim", fileOf(root, "node-shim"), 0o755);
 }
 
+/** The rule sets for --problem-detectors. */
+export const RULE_SETS = ["clock", "disk", "filesystem", "kernel", "runtime"] as const;
+
 /** Reads a systemd unit. */
 export function unitOf(root: string, name: string): string {
   return readFileSync(join(root, "infra/systemd", name), "utf8");

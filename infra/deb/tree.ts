@@ -27,6 +27,8 @@ export function fillTree(build: contents.Build): void {
   for (const name of [ASK_SOCKET_UNIT, UPGRADE_TIMER]) put(`${units}/${name}`, contents.unitOf(root, name));
   put("etc/rollcall/kubelet.yaml", contents.fileOf(root, "kubelet.yaml"));
   put("etc/rollcall/node-shim.env", contents.fileOf(root, "node-shim.env"));
+  for (const name of contents.RULE_SETS)
+    put(`usr/share/rollcall/problems/${name}.json`, contents.fileOf(root, `problems/${name}.json`));
   const documents = `usr/share/doc/${PACKAGE}`;
   put(`${documents}/copyright`, copyrightText(contents.noticesOf(build)));
   put(`${documents}/changelog.gz`, contents.gzip(changelogText(version, new Date(epochSeconds * 1000))));
@@ -76,6 +78,8 @@ export function fillFolder(build: contents.Build): void {
   contents.fillHome(tree, build);
   put("LICENSES.txt", contents.noticesOf(build));
   put("man/node-shim.8.gz", contents.manual(build));
+  for (const name of contents.RULE_SETS)
+    put(`problems/${name}.json`, contents.fileOf(root, `problems/${name}.json`));
   for (const name of [UNIT_NAME, ASK_SERVICE_UNIT])
     put(`systemd/${name}`, contents.serviceUnit(root, name, `${HOME}/bin/node`, HOME));
   put(`systemd/${ASK_SOCKET_UNIT}`, contents.unitOf(root, ASK_SOCKET_UNIT));

@@ -13,6 +13,7 @@ import {
 import { dirname, join } from "node:path";
 import { generateKey } from "openpgp";
 import { afterAll, beforeAll, describe, expect, it, test } from "vitest";
+import { RULE_SETS } from "../../../../infra/deb/contents.ts";
 import shim from "../../../../node-shim/package.json" with { type: "json" };
 import { ASK_SERVICE_UNIT, ASK_SOCKET_UNIT, UNIT_NAME } from "../../../../node-shim/service/unit.ts";
 import { temporaryFolder } from "../../../e2e/local-cluster.ts";
@@ -202,6 +203,7 @@ describe.skipIf(!hasDpkg)(`the packages${whyNoDeb}`, () => {
         "usr/share/doc/rollcall-node-shim/changelog.gz",
         "usr/share/doc/rollcall-node-shim/copyright",
         "usr/share/man/man8/node-shim.8.gz",
+        ...RULE_SETS.map((name) => `usr/share/rollcall/problems/${name}.json`),
         `${SHARE}/dist/node-shim.cjs`,
       ]),
     );

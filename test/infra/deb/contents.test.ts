@@ -1,0 +1,83 @@
+// Tests which lines the packages' rule sets find.
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, it, test } from "vitest";
+import { parseMonitor } from "../../../node-shim/sources/problems/config.ts";
+import { RULE_SETS } from "../../../infra/deb/contents.ts";
+
+const FOLDER = join(import.meta.dirname, "../../../infra/deb/files/problems");
+
+function ruleSet(name: (typeof RULE_SETS)[number]) {
+  const parsed = parseMonitor(readFileSync(join(FOLDER, `${name}.json`), "utf8"));
+  if (!parsed.ok || parsed.value.plugin === "custom") throw new Error(parsed.ok ? "custom" : parsed.error);
+  return parsed.value;
+}
+
+test.each<[(typeof RULE_SETS)[number], line: string, reasons: string[]]>([
+  [
+    "kernel",
+    "Memory cgroup out of memory: Killed process 982 (python3) total-vm:170168kB, anon-rss:32384kB, file-rss:6708kB, shmem-rss:0kB, UID:0 pgtables:128kB oom_score_adj:0",
+    ["OOMKilling"],
+  ],
+  ["kernel", "INFO: task touch:653 blocked for more than 120 seconds.", ["TaskHung"]],
+  ["kernel", "watchdog: BUG: soft lockup - CPU#3 stuck for 22s! [kworker/3:1:123]", ["SoftLockup"]],
+  ["kernel", "rcu: INFO: rcu_sched self-detected stall on CPU", ["RcuStall"]],
+  ["kernel", "rcu: INFO: rcu_preempt detected stalls on CPUs/tasks:", ["RcuStall"]],
+  ["kernel", "BUG: kernel NULL pointer dereference, address: 0000000000000008", ["KernelOops"]],
+  ["kernel", "{1}[Hardware Error]: event severity: fatal", ["HardwareErrorFatal"]],
+  ["kernel", "usb 1-1: new high-speed USB device", []],
+  [
+    "filesystem",
+    "EXT4-fs error (device loop0): htree_dirblock_to_tree:1051: inode #12: comm ls: Directory block failed checksum",
+    ["Ext4Error"],
+  ],
+  ["filesystem", "EXT4-fs (loop0): Remounting filesystem read-only", ["FilesystemIsReadOnly"]],
+  ["filesystem", "XFS (sda1): Filesystem has been shut down due to log error (0x2).", []],
+  ["filesystem", "XFS (sda1): Metadata corruption detected. Shutting down filesystem.", ["XfsHasShutdown"]],
+  ["filesystem", "BTRFS info (device sda1 state E): forced readonly", ["FilesystemIsReadOnly"]],
+  ["disk", "Buffer I/O error on dev loop0, logical block 0, async page read", ["IOError"]],
+  [
+    "disk",
+    "critical medium error, dev sda, sector 1234 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2",
+    ["MediumError"],
+  ],
+  ["disk", "I/O error, dev sda, sector 1234 op 0x0:(READ) flags 0x0 phys_seg 1 prio class 2", ["IOError"]],
+  [
+    "disk",
+    "nvme nvme0: I/O tag 12 (100c) opcode 0x2 (I/O Cmd) QID 1 timeout, aborting req_op:READ(0) size:4096",
+    ["NvmeReset"],
+  ],
+  [
+    "runtime",
+    "containerd.service: Main process exited, code=killed, status=9/KILL",
+    ["ContainerRuntimeExited"],
+  ],
+  ["runtime", "docker.service: Start request repeated too quickly.", ["RestartsTooOften"]],
+  ["runtime", "nginx.service: Start request repeated too quickly.", []],
+  [
+    "clock",
+    "clocksource: timekeeping watchdog on CPU1: Marking clocksource 'tsc' as unstable because the skew is too large:",
+    ["ClocksourceUnstable"],
+  ],
+])("%s.json: %s → %j", (name, line, reasons) => {
+  const { rules } = ruleSet(name);
+  const found = rules.filter(({ expression }) => expression.match(line) !== null);
+  expect(found.map(({ reason }) => reason)).toEqual(reasons);
+});
+
+describe("a healthy pattern", () => {
+  it.each<[(typeof RULE_SETS)[number], line: string]>([
+    ["filesystem", "EXT4-fs (loop0): re-mounted 1c3c4869-4703-4fd4-9e3e-11ed321e7760 r/w."],
+    ["runtime", "Started containerd.service - containerd container runtime."],
+  ])("of %s.json matches %s", (name, line) => {
+    const patterns = ruleSet(name).conditions.flatMap(({ healthyPattern }) => healthyPattern ?? []);
+    expect(patterns.some(({ match }) => match(line) !== null)).toBe(true);
+  });
+});
+
+it.each(RULE_SETS)(
+  "each pattern of %s.json has a required text, so that other lines cost one search",
+  (name) => {
+    expect(ruleSet(name).rules.filter(({ expression }) => expression.texts === null)).toEqual([]);
+  },
+);
