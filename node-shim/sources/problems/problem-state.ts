@@ -37,11 +37,18 @@ export class ProblemEvents {
     this.#nowMs = nowMs;
   }
 
-  /** Records an event, or counts it if an event of the same kind was recorded shortly before. */
+  /**
+   * Records an event, or counts it if an event of the same kind was recorded shortly before. A change of a condition is
+   * always an event of its own, because the machine then reports at once.
+   */
   record(monitor: string, event: NewEvent): void {
     const nowMs = this.#nowMs();
     this.settle();
-    const kind = JSON.stringify([monitor, event.type, event.reason, event.condition]);
+    if (event.condition !== undefined) {
+      this.#add(event);
+      return;
+    }
+    const kind = JSON.stringify([monitor, event.reason]);
     const flood = this.#floods.get(kind);
     if (flood === undefined) {
       this.#floods.set(kind, {

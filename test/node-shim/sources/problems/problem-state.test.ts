@@ -114,6 +114,13 @@ describe("events", () => {
     expect(messages().at(-1)).toBe("4 1 more within 120 s, the last: Killed process 100");
   });
 
+  it("a condition changes twice → two events", () => {
+    const { events, messages } = recorded();
+    for (const message of ["now True", "now True again"])
+      events.record("a", { type: "Warning", reason: "Hung", message, condition: "KernelDeadlock" });
+    expect(messages()).toEqual(["1 now True", "2 now True again"]);
+  });
+
   it("after a quiet window → an event at once", () => {
     const { clock, record, messages } = recorded();
     record("OOMKilling", "first");
