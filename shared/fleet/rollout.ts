@@ -97,3 +97,9 @@ export function reasonToStop(
   const more = counts.silent > names.length ? ", …" : "";
   return `${counts.silent} of ${given} machines that were given ${version} are silent: ${names.join(", ")}${more}`;
 }
+
+/** Returns a reason to stop for an operator who may not know of all machines: an operator's own words stay. */
+export function reasonWithoutNames(why: string): string {
+  const byLimit = / machines that were given (\S+) are silent: /.exec(why);
+  return byLimit ? `too many machines that were given ${byLimit[1]} are silent` : why;
+}

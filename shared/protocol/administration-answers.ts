@@ -144,6 +144,8 @@ export const sessionSchema = z.object({
       who: z.string(),
       /** `view`, `operator` or `admin`. */
       role: z.string(),
+      /** The label selector of the operator's machines; absent if the operator's role is for all machines. */
+      selector: z.optional(z.string()),
       by: z.enum(["session", "access", "secret"]),
       /** The time at which the credential expires; null if it never does. */
       expiresAt: z.nullable(z.string()),

@@ -11,7 +11,7 @@ import { FACT_GROUPS } from "../../node-shim/machine/fact-groups.ts";
 import { MACHINE_FLAGS } from "../../node-shim/machine/flag-table.ts";
 import { EVENT_REASONS } from "../../shared/kubernetes/event-reasons.ts";
 import { inMachineWords, KUBELET_WORDS } from "../../shared/setters/machine-words.ts";
-import { CONFINEMENT, type Confinement } from "../../shared/protocol/confinement.ts";
+import { CONFINEMENT, type Confinement, REFUSALS } from "../../shared/protocol/confinement.ts";
 import { QUESTION_NAMES, type QuestionRow, QUESTIONS } from "../../shared/protocol/questions.ts";
 import { DIAGNOSES } from "../../node-shim/status/diagnoses.ts";
 import { CHECKS as IMPACT_CHECKS, UPGRADE_CHECKS } from "../../infra/impact/impact.ts";
@@ -78,8 +78,9 @@ function confinement(): string[][] {
       routes("machine").join(", "),
       "if the machine matches, the answer; otherwise the answer `404 not-found`, as for an unknown machine",
     ],
-    [routes("own").join(", "), "the answer, which has nothing about machines; a sign-in is refused"],
-    ["all others", "`403 forbidden` with the reason"],
+    [routes("bulk").join(", "), "the operator's own actions, on machines that match"],
+    [routes("own").join(", "), "the answer, which has nothing about machines"],
+    ...REFUSALS.map((why) => [routes(why).join(", "), `\`403 forbidden\`: ${why}`]),
   ];
 }
 

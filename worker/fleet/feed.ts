@@ -16,7 +16,8 @@ import type { Outages } from "./outages.ts";
 
 /** The value of the header FEED_OPENING. The Worker has checked the client's credential, or passes on a ticket. */
 export interface FeedOpening {
-  by: FeedHolder | { ticket: string };
+  /** An earlier version reads an opening with `holder` as an unknown ticket: it would ignore the holder's selector. */
+  by: FeedHolder | { ticket: string; holder?: FeedHolder };
   /** The position of a client that resumes; null if the client has no data yet. */
   cursor: string | null;
 }
@@ -39,10 +40,10 @@ export class Feed {
     this.#feeds = new Feeds({
       source: this.#source,
       sockets: () => ctx.getWebSockets().filter(({ readyState }) => readyState === WebSocket.OPEN),
-      isGood: (credential) =>
-        isGood(credential, env, currentMs(), {
-          operatorWith: (sha256) => registry(env).useOperator(sha256),
-          sessionWith: (id) => registry(env).session(id),
+      isGood: ({ credential, selector }) =>
+        isGood(credential, selector, env, currentMs(), {
+          operatorWith: (sha256) => registry(env).useOperator(sha256, true),
+          sessionWith: (id) => registry(env).session(id, true),
         }),
       nowMs: currentMs,
       after: env.timer ?? after,
@@ -95,7 +96,7 @@ export class Feed {
   async open(request: Request): Promise<Response> {
     const { by, cursor } = JSON.parse(request.headers.get(FEED_OPENING) ?? "") as FeedOpening;
     const { sql } = this.#ctx.storage;
-    const holder = "ticket" in by ? await redeemTicket(sql, by.ticket, currentMs()) : by;
+    const holder = "ticket" in by ? (by.holder ?? (await redeemTicket(sql, by.ticket, currentMs()))) : by;
     if (!holder) return refusal("bad ticket");
     if (!this.#feeds.hasRoomFor(holder.who)) return refusal("no room");
     const { 0: client, 1: server } = new WebSocketPair();
@@ -143,7 +144,7 @@ interface FeedSurroundings {
   source: Pick<FeedSource, "begin" | "hasNews" | "next">;
   /** Returns the open sockets, including those opened before an eviction. */
   sockets: () => FeedSocket[];
-  isGood: (credential: Credential) => Promise<boolean>;
+  isGood: (holder: FeedHolder) => Promise<boolean>;
   /** Returns milliseconds since 1970; typically currentMs. */
   nowMs: () => number;
   /** Calls `work` once after `ms` milliseconds; returns the call's cancellation. Typically `after` of clock.ts. */
@@ -174,7 +175,7 @@ export class Feeds {
 
   /** Starts a feed on a new socket. `sockets` must already return the socket. */
   begin(socket: FeedSocket, holder: FeedHolder, asked: FeedCursor | null): void {
-    const { hello, cursor } = this.#in.source.begin(asked);
+    const { hello, cursor } = this.#in.source.begin(asked, holder.selector);
     const nowMs = this.#in.nowMs();
     put(socket, {
       ...holder,
@@ -204,7 +205,7 @@ export class Feeds {
   recheck(sockets = this.#in.sockets()): void {
     for (const socket of sockets) {
       this.#inDoubt.delete(socket);
-      this.#check(socket, stateOf(socket).credential);
+      this.#check(socket, stateOf(socket));
     }
   }
 
@@ -250,12 +251,19 @@ export class Feeds {
         close(socket, step.code, step.reason);
         return Infinity;
       }
-      if (step.kind === "check") this.#check(socket, state.credential);
+      if (step.kind === "check") this.#check(socket, state);
       if (step.kind !== "send") return step.untilMs;
-      const part = parts.get(state.cursor) ?? this.#in.source.next(readCursor(state.cursor));
-      parts.set(state.cursor, part);
-      socket.send(part.text);
+      const { selector = "" } = state;
+      const key = `${state.cursor} ${selector}`;
+      const part = parts.get(key) ?? this.#in.source.next(readCursor(state.cursor), selector);
+      parts.set(key, part);
       const cursor = cursorText(part.cursor);
+      if (part.text === null) {
+        // Only machines of others have changed. The time of the last message stays, so that nothing shows their changes.
+        put(socket, Object.assign(state, { cursor }));
+        continue;
+      }
+      socket.send(part.text);
       if (state.unacknowledged.length === 0) state.owesMs = nowMs;
       state.unacknowledged.push(cursor);
       Object.assign(state, { cursor, sentMs: nowMs });
@@ -280,7 +288,7 @@ export class Feeds {
     return isChecked ? { kind: "send" } : { kind: "check", untilMs: owedUntilMs };
   }
 
-  #check(socket: FeedSocket, credential: Credential): void {
+  #check(socket: FeedSocket, holder: FeedHolder): void {
     if (this.#inDoubt.has(socket)) return;
     const check = {};
     this.#inDoubt.set(socket, check);
@@ -298,7 +306,7 @@ export class Feeds {
       decide(null);
     };
     const disarm = this.#in.after(FEED_CHECK_WITHIN_MS, giveUp);
-    this.#in.isGood(credential).then(decide, giveUp);
+    this.#in.isGood(holder).then(decide, giveUp);
   }
 }
 
@@ -358,12 +366,16 @@ const put = (socket: FeedSocket, state: FeedState) => {
 export interface FeedHolder {
   who: string;
   credential: Credential;
+  /** The label selector of the operator's machines; absent for all machines. */
+  selector?: string;
   /** When the session of the credential expires; absent for other credentials. */
   endsMs?: number;
 }
 
 /** Reports whether the text has the form of a ticket. Only such texts are looked up in the storage. */
 export const isTicket = (text: string) => /^[\w-]{43}$/.test(text);
+
+const SELECTED = "selected ";
 
 /** Creates a ticket, valid once, and stores its hash. Returns null if too many tickets are unused. */
 async function mintTicket(
@@ -372,7 +384,8 @@ async function mintTicket(
   nowMs: number,
 ): Promise<{ ticket: string; endsMs: number } | null> {
   const ticket = base64url.encode(crypto.getRandomValues(new Uint8Array(32)));
-  const hash = await digestOf(ticket);
+  // An earlier version would ignore the selector; with the prefix it does not find the ticket.
+  const hash = (holder.selector === undefined ? "" : SELECTED) + (await digestOf(ticket));
   sql.exec("DELETE FROM feed_tickets WHERE ends_ms <= ?", nowMs);
   const query = "SELECT COUNT(*) AS out, TOTAL(holder ->> 'who' = ?) AS own FROM feed_tickets";
   const { out, own } = sql.exec<{ out: number; own: number }>(query, holder.who).one();
@@ -384,7 +397,7 @@ async function mintTicket(
 
 /** Deletes a ticket and returns the client that it was created for; null if the ticket is unknown, used or expired. */
 async function redeemTicket(sql: SqlStorage, ticket: string, nowMs: number): Promise<FeedHolder | null> {
-  const query = "DELETE FROM feed_tickets WHERE hash = ? RETURNING holder, ends_ms";
-  const [row] = sql.exec<{ holder: string; ends_ms: number }>(query, await digestOf(ticket));
+  const query = "DELETE FROM feed_tickets WHERE hash IN (?1, ?2 || ?1) RETURNING holder, ends_ms";
+  const [row] = sql.exec<{ holder: string; ends_ms: number }>(query, await digestOf(ticket), SELECTED);
   return row && nowMs < row.ends_ms ? (JSON.parse(row.holder) as FeedHolder) : null;
 }

@@ -20,7 +20,7 @@ import type { NodeLoad, NodeTurn } from "../storage/records.ts";
 import { AlarmTasks } from "./alarm-tasks.ts";
 import { CATCH_UPS_MIGRATION } from "./catch-ups.ts";
 import { DELIVERY_WITHIN_MS } from "./deliveries.ts";
-import { FEED_MIGRATION } from "./feed-source.ts";
+import { FEED_LEFT_MIGRATION, FEED_MIGRATION } from "./feed-source.ts";
 import { Feed, type FeedHolder } from "./feed.ts";
 import { FleetMetrics, METRICS_MIGRATION } from "./fleet-metrics.ts";
 import { IndexRepair } from "./index-repair.ts";
@@ -189,8 +189,8 @@ export class IndexObject extends StoredObject {
    * Returns the status of each machine that matches, sorted by name: at most BULK_LIMITS.machines and one more. The
    * name `standingsOf` stays, since older versions call it during a deploy.
    */
-  standingsOf(filter: MachineFilter): Result<MachineStatus[]> {
-    return this.#search.statuses(filter, BULK_LIMITS.machines + 1);
+  standingsOf(filter: MachineFilter, within?: LabelRequirement[]): Result<MachineStatus[]> {
+    return this.#search.statuses(filter, BULK_LIMITS.machines + 1, within);
   }
 
   /** Counts the machines by shim version. */
@@ -198,8 +198,17 @@ export class IndexObject extends StoredObject {
     return shimVersions(this.ctx.storage.sql, VERSION);
   }
 
+  /** As `versions`, of the machines that match. An earlier version would ignore an argument: `…Of` are methods. */
+  versionsOf(within: LabelRequirement[]): VersionsAnswer {
+    return shimVersions(this.ctx.storage.sql, VERSION, nameWithin(within));
+  }
+
   rollout() {
     return this.#rollouts.show();
+  }
+
+  rolloutOf(within: LabelRequirement[]) {
+    return this.#rollouts.show(nameWithin(within));
   }
 
   putRollout(...asked: Parameters<Rollouts["put"]>) {
@@ -245,9 +254,17 @@ export class IndexObject extends StoredObject {
     return this.#outages.list(query);
   }
 
+  outagesOf(within: LabelRequirement[], query: OutagesRequest): OutagesAnswer {
+    return this.#outages.list(query, nameWithin(within));
+  }
+
   /** Returns an outage with a page of its machines; null if no outage has this ID. */
   outage(id: number, query: OutageQuery): OutageAnswer | null {
     return this.#outages.get(id, query);
+  }
+
+  outageOf(within: LabelRequirement[], id: number, query: OutageQuery): OutageAnswer | null {
+    return this.#outages.get(id, query, nameWithin(within));
   }
 
   /** Opens a feed. This method uses HTTP because only `fetch` can return a socket. */
@@ -268,6 +285,11 @@ export class IndexObject extends StoredObject {
 
   /** Creates a ticket for a feed; null if too many tickets are unused. */
   feedTicket(holder: FeedHolder): Promise<{ ticket: string; endsMs: number } | null> {
+    return this.#feed.ticket(holder);
+  }
+
+  /** As feedTicket, for a holder with a selector, which `feedTicket` of an earlier version would ignore. */
+  ticketWithin(holder: FeedHolder): ReturnType<Feed["ticket"]> {
     return this.#feed.ticket(holder);
   }
 
@@ -434,4 +456,5 @@ export const INDEX_MIGRATIONS: readonly Migration[] = [
   { sql: LAST_DELIVERIES_MIGRATION, usableFrom: 6 },
   { sql: CATCH_UPS_MIGRATION, usableFrom: 6 },
   { sql: REASON_WORDS_MIGRATION, usableFrom: 6 },
+  { sql: FEED_LEFT_MIGRATION, usableFrom: 6 },
 ];

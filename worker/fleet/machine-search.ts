@@ -117,8 +117,8 @@ export class MachineSearch {
   }
 
   /** Returns the status of each machine that matches, sorted by name. Fails as `page` does. */
-  statuses(filter: MachineFilter, limit: number): Result<MachineStatus[]> {
-    const near = this.#near(filter);
+  statuses(filter: MachineFilter, limit: number, within?: LabelRequirement[]): Result<MachineStatus[]> {
+    const near = this.#near(filter, within);
     if (!near.ok) return near;
     const where = whereOf(filter, near.value);
     const head = headOf(where.tables);
@@ -218,8 +218,8 @@ function conditionsOf(terms: readonly (string | null)[]): string {
   return given.length === 0 ? "" : `WHERE ${given.join(" AND ")}`;
 }
 
-interface Where {
-  /** A condition over SEARCH_COLUMNS; "" if every machine matches. */
+export interface Where {
+  /** A condition, typically over SEARCH_COLUMNS; "" if every machine matches. */
   sql: string;
   bindings: (string | number)[];
 }
@@ -228,6 +228,9 @@ interface Where {
 interface Condition extends Where {
   tables: Table[];
 }
+
+/** The condition of an operator without a selector. */
+export const ANY_NAME: Where = { sql: "TRUE", bindings: [] };
 
 /** Returns a condition on the names of machines that match the selector. */
 export function nameWithin(selector: LabelRequirement[]): Where {

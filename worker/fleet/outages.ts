@@ -1,6 +1,7 @@
 // Stores outages: machines of one network that fell silent together. A machine that is silent alone has a hidden row.
 import {
   endOfSilence,
+  OUTAGE_ENDS,
   OUTAGE_MACHINES,
   OUTAGE_SPAN_MS,
   type OutageCounts,
@@ -19,6 +20,7 @@ import type {
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { cell, column } from "../storage/query.ts";
 import type { FleetChange } from "./machine-rows.ts";
+import { ANY_NAME, type Where } from "./machine-search.ts";
 import type { KnownOutage } from "./alert-rules.ts";
 
 export type OutagesRequest = Omit<OutagesQuery, "format" | "limit"> & { limit: number };
@@ -81,20 +83,30 @@ export class Outages {
     if (is) this.#begin(name, is, seq);
   }
 
-  list({ since, until, before, limit }: OutagesRequest): OutagesAnswer {
+  /** Returns a page of outages. `within`: the names of the machines that the outages may have. */
+  list({ since, until, before, limit }: OutagesRequest, within = ANY_NAME): OutagesAnswer {
     const [kind, id] = before?.split(".") ?? ["open", String(Number.MAX_SAFE_INTEGER)];
-    const query = `SELECT * FROM outages WHERE machines >= ${OUTAGE_MACHINES} AND IFNULL(ended_ms, 1e16) > ?1 AND started_ms < ?2
-      AND (CASE WHEN ended_ms IS NULL THEN ?3 AND id < ?4 ELSE ?3 OR id < ?4 END)
-      ORDER BY ended_ms IS NOT NULL, id DESC LIMIT ?5`;
+    const from = outagesOf(within);
+    const query = `SELECT * FROM ${from.sql} WHERE machines >= ${OUTAGE_MACHINES} AND IFNULL(ended_ms, 1e16) > ? AND started_ms < ?
+      AND (ended_ms IS NOT NULL, -id) > (?, -?)
+      ORDER BY ended_ms IS NOT NULL, id DESC LIMIT ?`;
     const [sinceMs, untilMs] = [since ? Date.parse(since) : 0, until ? Date.parse(until) : 1e16];
     const rows = this.#sql
-      .exec<OutageRow>(query, sinceMs, untilMs, Number(kind === "open"), Number(id), limit + 1)
+      .exec<OutageRow>(
+        query,
+        ...from.bindings,
+        sinceMs,
+        untilMs,
+        Number(kind !== "open"),
+        Number(id),
+        limit + 1,
+      )
       .toArray();
     const page = rows.slice(0, limit);
     const last = page.at(-1);
     const next =
       last && rows.length > limit ? `${last.ended_ms === null ? "open" : "ended"}.${last.id}` : null;
-    return { outages: page.map((row) => this.#shown(row)), next };
+    return { outages: page.map((row) => this.#shown(row, within)), next };
   }
 
   /** Returns the number of silent machines in active outages, for each network. */
@@ -105,25 +117,33 @@ export class Outages {
   }
 
   /** Returns an outage with a page of its machines; null if no outage has this ID. */
-  get(id: number, { after, limit }: OutageQuery): OutageAnswer | null {
-    const [row] = this.#sql.exec<OutageRow>("SELECT * FROM outages WHERE id = ?", id);
+  get(id: number, { after, limit }: OutageQuery, within = ANY_NAME): OutageAnswer | null {
+    const from = outagesOf(within, { sql: "id = ?", bindings: [id] });
+    const [row] = this.#sql.exec<OutageRow>(`SELECT * FROM ${from.sql} WHERE id = ?`, ...from.bindings, id);
     if (!row || row.machines < OUTAGE_MACHINES) return null;
-    const query = "SELECT * FROM outage_machines WHERE outage = ? AND name > ? ORDER BY name LIMIT ?";
-    const machines = this.#sql.exec<MachineRow>(query, id, after, limit + 1).toArray();
+    const { sql, bindings } = within;
+    const query = `SELECT * FROM outage_machines WHERE outage = ? AND name > ? AND ${sql} ORDER BY name LIMIT ?`;
+    const machines = this.#sql.exec<MachineRow>(query, id, after, ...bindings, limit + 1).toArray();
     const list = machines.slice(0, limit).map(({ name, since_ms, back_ms, how }) => ({
       name,
       silentSince: new Date(since_ms).toISOString(),
       backAt: isoOrNull(back_ms),
       end: how,
     }));
-    return { ...this.#shown(row), list, next: machines.length > limit ? list.at(-1)!.name : null };
+    return { ...this.#shown(row, within), list, next: machines.length > limit ? list.at(-1)!.name : null };
   }
 
-  /** Returns the outages that changed after the change `seq`, in the order of their last change. */
-  changedAfter(seq: number, limit: number): { seq: number; outage: Outage }[] {
-    const query = `SELECT * FROM outages WHERE seq > ? AND machines >= ${OUTAGE_MACHINES} ORDER BY seq LIMIT ?`;
-    const rows = this.#sql.exec<OutageRow>(query, seq, limit).toArray();
-    return rows.map((row) => ({ seq: row.seq, outage: this.#shown(row) }));
+  /**
+   * Returns the outages that changed after the change `seq`, in the order of their last change. If `within` does not
+   * have all names, it returns those of which a machine within has changed since.
+   */
+  changedAfter(seq: number, limit: number, within = ANY_NAME): { seq: number; outage: Outage }[] {
+    const changed = `outages.seq > ? AND id IN (SELECT outage FROM outage_machines JOIN machines USING (name)
+      WHERE machines.seq > ? AND ${within.sql})`;
+    const from = outagesOf(within, { sql: changed, bindings: [seq, seq, ...within.bindings] });
+    const query = `SELECT * FROM ${from.sql} WHERE seq > ? AND machines >= ${OUTAGE_MACHINES} ORDER BY seq LIMIT ?`;
+    const rows = this.#sql.exec<OutageRow>(query, ...from.bindings, seq, limit).toArray();
+    return rows.map((row) => ({ seq: row.seq, outage: this.#shown(row, within) }));
   }
 
   /** Returns the outage of a silent machine; null if the machine is silent alone. */
@@ -261,8 +281,11 @@ export class Outages {
     this.#sql.exec(update, ...values);
   }
 
-  #shown({ id, network, started_ms, ended_ms, machines, silent, ends }: OutageRow): Outage {
-    const query = "SELECT name FROM outage_machines WHERE outage = ? ORDER BY name LIMIT ?";
+  #shown(
+    { id, network, started_ms, ended_ms, machines, silent, ends }: OutageRow,
+    { sql, bindings }: Where,
+  ): Outage {
+    const query = `SELECT name FROM outage_machines WHERE outage = ? AND ${sql} ORDER BY name LIMIT ?`;
     return {
       id,
       network,
@@ -270,8 +293,23 @@ export class Outages {
       endedAt: isoOrNull(ended_ms),
       machines,
       silent,
-      names: column(this.#sql, query, id, OUTAGE_LIMITS.names),
+      names: column(this.#sql, query, id, ...bindings, OUTAGE_LIMITS.names),
       was: whatOutageWas(JSON.parse(ends) as OutageCounts),
     };
   }
+}
+
+const OWN_ENDS = OUTAGE_ENDS.map((end) => `'${end}', SUM(how IS '${end}')`).join();
+
+/**
+ * Returns a table as `outages`, with what is known of the machines within alone: without the others, an outage may have
+ * begun later, have ended, or be none. `which`: a condition on the outages, so that SQLite reads few of them.
+ */
+function outagesOf(within: Where, which: Where = ANY_NAME): Where {
+  if (within === ANY_NAME) return { sql: "outages", bindings: [] };
+  const sql = `(SELECT id, network, MIN(since_ms) AS started_ms, MAX(since_ms) AS last_ms, COUNT(*) AS machines,
+      SUM(how IS NULL) AS silent, json_object(${OWN_ENDS}) AS ends, outages.seq AS seq,
+      iif(SUM(how IS NULL) < ${OUTAGE_MACHINES}, MAX(back_ms), NULL) AS ended_ms
+    FROM outages JOIN outage_machines ON outage = id WHERE ${which.sql} AND ${within.sql} GROUP BY id)`;
+  return { sql, bindings: [...which.bindings, ...within.bindings] };
 }

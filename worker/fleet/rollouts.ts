@@ -1,6 +1,7 @@
 // Stores the rollout: its settings, and the machines that got the version. shared/fleet/rollout.ts decides its steps.
 import {
   reasonToStop,
+  reasonWithoutNames,
   ROLLOUT_STATUSES,
   type RolloutCounts,
   type RolloutStatus,
@@ -16,6 +17,7 @@ import type { NewRollout } from "../../shared/protocol/administration-api.ts";
 import type { Log } from "../log.ts";
 import { cell, column } from "../storage/query.ts";
 import type { FleetChange } from "./machine-rows.ts";
+import { ANY_NAME, type Where } from "./machine-search.ts";
 
 export const ROLLOUTS_MIGRATION = `
   CREATE TABLE rollout (
@@ -58,8 +60,8 @@ export class Rollouts {
     this.#in = surroundings;
   }
 
-  /** Returns the rollout as operators see it; null without a rollout. */
-  show(): ShownRollout | null {
+  /** Returns the rollout as operators see it; null without a rollout. `within`: the names that the answer may have. */
+  show(within: Where = ANY_NAME): ShownRollout | null {
     const row = this.#row();
     if (!row) return null;
     const { who, since_ms: sinceMs, stopped_ms: atMs, why } = row;
@@ -67,9 +69,9 @@ export class Rollouts {
       ...settingsOf(row),
       who,
       sinceMs,
-      stopped: atMs === null ? null : { atMs, why },
-      machines: this.#counts(),
-      silent: this.#silent(),
+      stopped: atMs === null ? null : { atMs, why: within === ANY_NAME ? why : reasonWithoutNames(why) },
+      machines: this.#counts(within),
+      silent: this.#silent(within),
     };
   }
 
@@ -169,18 +171,18 @@ export class Rollouts {
     return cell(sql, query, nowMs() - UNDERWAY_MS, nowMs() + UNDERWAY_MS);
   }
 
-  #counts(): RolloutCounts {
-    const query = "SELECT standing, COUNT(*) AS count FROM rollout_machines GROUP BY standing";
-    const found = new Map(this.#in.sql.exec(query).raw<[RolloutStatus, number]>());
+  #counts({ sql, bindings } = ANY_NAME): RolloutCounts {
+    const query = `SELECT standing, COUNT(*) AS count FROM rollout_machines WHERE ${sql} GROUP BY standing`;
+    const found = new Map(this.#in.sql.exec(query, ...bindings).raw<[RolloutStatus, number]>());
     const counts = ROLLOUT_STATUSES.map((status) => [status, found.get(status) ?? 0] as const);
     return Object.fromEntries(counts) as RolloutCounts;
   }
 
   /** Returns the names of the silent machines: first the machine that was given the version last. */
-  #silent(): string[] {
-    const query =
-      "SELECT name FROM rollout_machines WHERE standing = 'silent' ORDER BY given_ms DESC, name LIMIT ?";
-    return column(this.#in.sql, query, ROLLOUT_LIMITS.namesShown);
+  #silent({ sql, bindings } = ANY_NAME): string[] {
+    const query = `SELECT name FROM rollout_machines WHERE standing = 'silent' AND ${sql}
+      ORDER BY given_ms DESC, name LIMIT ?`;
+    return column(this.#in.sql, query, ...bindings, ROLLOUT_LIMITS.namesShown);
   }
 }
 
@@ -191,19 +193,21 @@ export const MOST_VERSIONS = 50;
 
 type Row = { version: string; state: string; machines: number };
 
-const COMMONEST = `SELECT shim_version FROM machines GROUP BY shim_version ORDER BY COUNT(*) DESC, shim_version LIMIT ?`;
-const COUNTS = `SELECT shim_version AS version, state, COUNT(*) AS machines FROM machines
-  WHERE shim_version IN (${COMMONEST}) GROUP BY shim_version, state ORDER BY state`;
-
-export function shimVersions(sql: SqlStorage, worker: string): VersionsAnswer {
+/** Counts the machines by shim version. `within`: the names of the machines to count. */
+export function shimVersions(sql: SqlStorage, worker: string, within = ANY_NAME): VersionsAnswer {
   const found = new Map<string, ShimVersion>();
-  for (const { version, state, machines } of sql.exec<Row>(COUNTS, MOST_VERSIONS)) {
+  const own = `FROM machines WHERE ${within.sql}`;
+  const commonest = `SELECT shim_version ${own} GROUP BY shim_version ORDER BY COUNT(*) DESC, shim_version LIMIT ?`;
+  const query = `SELECT shim_version AS version, state, COUNT(*) AS machines ${own}
+    AND shim_version IN (${commonest}) GROUP BY shim_version, state ORDER BY state`;
+  const bindings = [...within.bindings, ...within.bindings, MOST_VERSIONS];
+  for (const { version, state, machines } of sql.exec<Row>(query, ...bindings)) {
     const fresh = { version, machines: 0, isBehind: isBehind(version, worker), states: {} };
     const known = found.get(version) ?? fresh;
     const states = { ...known.states, [state]: machines };
     found.set(version, { ...known, machines: known.machines + machines, states });
   }
   const shims = [...found.values()].sort((a, b) => (versionKey(a.version) < versionKey(b.version) ? 1 : -1));
-  const all = cell<number>(sql, "SELECT COUNT(*) FROM machines");
+  const all = cell<number>(sql, `SELECT COUNT(*) ${own}`, ...within.bindings);
   return { worker, shims, others: all - shims.reduce((sum, { machines }) => sum + machines, 0) };
 }

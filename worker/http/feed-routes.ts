@@ -33,7 +33,11 @@ const operatorOrTicket = createMiddleware<App>(async (c, next) => {
 });
 
 serve(feedRoutes, "POST /v1/feed/tickets", async (c) => {
-  const minted = await fleetIndex(c.env).feedTicket(await holderOf(c));
+  const holder = await holderOf(c);
+  const index = fleetIndex(c.env);
+  const minted = await (holder.selector === undefined
+    ? index.feedTicket(holder)
+    : index.ticketWithin(holder));
   if (!minted) {
     const { tickets, ticketsOfOperator, ticketSeconds } = FEED_LIMITS;
     const detail = `At most ${tickets} tickets are out at once, and ${ticketsOfOperator} of one operator.`;
@@ -49,7 +53,7 @@ serve(
   async (c, { query }) => {
     if (!isUpgrade(c)) return refuse("upgrade-required");
     const ticket = ticketOf(c);
-    const by = ticket === null ? await holderOf(c) : { ticket };
+    const by = ticket === null ? openingBy(await holderOf(c)) : { ticket };
     const opening: FeedOpening = { by, cursor: query.cursor ?? null };
     const headers = { upgrade: "websocket", [FEED_OPENING]: JSON.stringify(opening) };
     const response = await fleetIndex(c.env).fetch(new Request(c.req.raw.url, { headers }));
@@ -70,12 +74,16 @@ function refused(c: Context<App>, refusal: FeedRefusal): Response | Promise<Resp
   return refuseForNow(`At most ${feeds} feeds are open at once, and ${feedsOfOperator} of one operator.`, 60);
 }
 
+const openingBy = (holder: FeedHolder): FeedOpening["by"] =>
+  holder.selector === undefined ? holder : { ticket: "", holder };
+
 async function holderOf(c: Context<App>): Promise<FeedHolder> {
-  const { who, session } = c.var.operator;
-  if (session) return { who, credential: { session: session.id }, endsMs: session.expiresAtMs };
+  const { who, session, selectorText: selector } = c.var.operator;
+  const own = { who, ...(selector !== undefined && { selector }) };
+  if (session) return { ...own, credential: { session: session.id }, endsMs: session.expiresAtMs };
   const secret = bearer(c.req.header("authorization"));
   const credential = await credentialOf(secret, c.req.header("cf-access-jwt-assertion") ?? "");
-  return { who, credential };
+  return { ...own, credential };
 }
 
 function ticketOf(c: Context<App>): string | null {

@@ -184,14 +184,20 @@ const OUTAGE_COLUMNS = [
 serve(fleetRoutes, "GET /v1/outages", async (c, { query }) => {
   const { format: _, limit: __, ...wanted } = query;
   return pagedList<Outage, string>(c, query, OUTAGE_COLUMNS, async (limit, before = wanted.before) => {
-    const body = (await fleetIndex(c.env).outages({ ...wanted, before, limit })) satisfies OutagesAnswer;
+    const { selector } = c.var.operator;
+    const index = fleetIndex(c.env);
+    const asked = { ...wanted, before, limit };
+    const body: OutagesAnswer = await (selector ? index.outagesOf(selector, asked) : index.outages(asked));
     return { rows: body.outages, body, next: body.next };
   });
 });
 
 serve(fleetRoutes, "GET /v1/outages/{id}", async (c, { query }) => {
   const id = outageIdSchema.safeParse(c.req.param("id"));
-  const outage = id.success ? await fleetIndex(c.env).outage(id.data, query) : null;
+  if (!id.success) return refuse("not-found");
+  const { selector } = c.var.operator;
+  const index = fleetIndex(c.env);
+  const outage = await (selector ? index.outageOf(selector, id.data, query) : index.outage(id.data, query));
   return outage ? c.json(outage satisfies OutageAnswer) : refuse("not-found");
 });
 
@@ -199,9 +205,11 @@ serve(fleetRoutes, "GET /v1/index", async (c) =>
   c.json((await fleetIndex(c.env).state()) satisfies IndexState),
 );
 
-serve(fleetRoutes, "GET /v1/versions", async (c) =>
-  c.json((await fleetIndex(c.env).versions()) satisfies VersionsAnswer),
-);
+serve(fleetRoutes, "GET /v1/versions", async (c) => {
+  const { selector } = c.var.operator;
+  const index = fleetIndex(c.env);
+  return c.json((await (selector ? index.versionsOf(selector) : index.versions())) satisfies VersionsAnswer);
+});
 
 /** Starts a repair of the index. Safe to repeat: a running repair continues. */
 serve(fleetRoutes, "POST /v1/index/repair", async (c) => {
@@ -210,9 +218,12 @@ serve(fleetRoutes, "POST /v1/index/repair", async (c) => {
   return c.json((await fleetIndex(c.env).repair(who)) satisfies IndexState, 202);
 });
 
-serve(fleetRoutes, "GET /v1/rollout", async (c) =>
-  c.json({ rollout: await fleetIndex(c.env).rollout() } satisfies RolloutAnswer),
-);
+serve(fleetRoutes, "GET /v1/rollout", async (c) => {
+  const { selector } = c.var.operator;
+  const index = fleetIndex(c.env);
+  const rollout = await (selector ? index.rolloutOf(selector) : index.rollout());
+  return c.json({ rollout } satisfies RolloutAnswer);
+});
 
 serve(fleetRoutes, "PUT /v1/rollout", async (c, { body }) => {
   const rollout = await fleetIndex(c.env).putRollout(body, c.var.operator.who);

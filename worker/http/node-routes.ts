@@ -1,5 +1,8 @@
 // Serves the operators' routes about one machine, whose object is woken, and about one action on many machines.
+import type { Context } from "hono";
 import { Hono } from "hono/tiny";
+import type { MachineFilter } from "../../shared/fleet/search-filter.ts";
+import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
 import type {
   BulkAnswer,
   BulkPlan,
@@ -24,6 +27,7 @@ import { shownMachine } from "../fleet/shown-machine.ts";
 import { digestOf } from "../identity/jwt.ts";
 import type { NodeObject } from "../machine/node-object.ts";
 import { entryList, type PageOfEntries } from "./lists.ts";
+import { matchingRows, namesWithin } from "./operator-access.ts";
 import { serve } from "./route.ts";
 import { answered, type App, done, forget, refuse, refuseParameter, unlessForgotten } from "./responses.ts";
 
@@ -166,38 +170,64 @@ serve(nodeRoutes, "GET /v1/nodes/{name}/timeline", async (c, { query }) => {
 
 serve(nodeRoutes, "POST /v1/bulk", async (c, { body }) => {
   const { dryRun: _, confirmation, ...asked } = body;
-  const request = await digestOf(canonicalJson(asked));
-  const { who } = c.var.operator;
+  const { who, selector: within } = c.var.operator;
+  // An operator's secret with another selector, under the same name, confirms no dry run of this one.
+  const request = await digestOf(canonicalJson(within ? [asked, within] : asked));
   if (confirmation !== undefined) {
-    const started = await registry(c.env).startBulk({ request, confirmation, who });
+    const among = await namesWithin(c);
+    const confirmed = { request, confirmation, who, ...(among && { among }) };
+    const started = await registry(c.env).startBulk(confirmed);
     return started.ok
       ? c.json(started.value satisfies BulkProgress, 202)
       : refuse("conflict", { detail: started.error });
   }
   const { action, filter, names = [] } = asked;
   const index = fleetIndex(c.env);
-  const found = filter ? await index.standingsOf(filter) : success(await index.standings(names));
+  const found = filter
+    ? await index.standingsOf(...confined(filter, within))
+    : success(await matchingRows(c, await index.standings(names)));
   if (!found.ok) return refuse("invalid-body", { detail: found.error, pointer: "/filter/beside" });
   const machines = found.value;
   const length = machines.reduce((sum, { name }) => sum + name.length, 0);
   if (machines.length > BULK_LIMITS.machines || length > BULK_LIMITS.namesLength)
     return refuse("invalid-body", { detail: TOO_MANY, pointer: "/filter" });
   const plan = { action, request, who, machines };
-  return c.json((await registry(c.env).planBulk(plan)) satisfies BulkPlan);
+  const planned = await registry(c.env).planBulk(plan);
+  const known = new Set(machines.map(({ name }) => name));
+  // A machine that does not match looks like an unknown one.
+  const outside = names.filter((name) => !known.has(name));
+  return c.json({ ...planned, unknown: [...planned.unknown, ...outside].sort() } satisfies BulkPlan);
 });
 
-serve(nodeRoutes, "GET /v1/bulk", async (c) =>
-  c.json({ bulks: await registry(c.env).listBulks(PAGE_LIMITS.entriesByDefault) } satisfies BulksAnswer),
-);
+/** Returns the filter for an operator's machines, and the selector that a machine in `beside` must match. */
+function confined(
+  filter: MachineFilter,
+  within: LabelRequirement[] | undefined,
+): [MachineFilter, LabelRequirement[]?] {
+  return within ? [{ ...filter, selector: [...(filter.selector ?? []), ...within] }, within] : [filter];
+}
+
+/** Reports whether the operator may know of the action: an operator with a selector knows their own actions. */
+const mayKnow = ({ var: { operator } }: Context<App>, { createdBy }: BulkProgress) =>
+  !operator.selector || createdBy === operator.who;
+
+serve(nodeRoutes, "GET /v1/bulk", async (c) => {
+  const bulks = await registry(c.env).listBulks(PAGE_LIMITS.entriesByDefault);
+  return c.json({ bulks: bulks.filter((bulk) => mayKnow(c, bulk)) } satisfies BulksAnswer);
+});
 
 serve(nodeRoutes, "GET /v1/bulk/{id}", async (c, { query }) => {
   const shown = await registry(c.env).showBulk(Number(c.req.param("id")), query);
-  return shown ? c.json(shown satisfies BulkAnswer) : refuse("not-found");
+  if (!shown || !mayKnow(c, shown)) return refuse("not-found");
+  return c.json({ ...shown, failures: await matchingRows(c, shown.failures) } satisfies BulkAnswer);
 });
 
 serve(nodeRoutes, "DELETE /v1/bulk/{id}", async (c) => {
-  const stopped = await registry(c.env).stopBulk(Number(c.req.param("id")), c.var.operator.who);
-  return done(c, stopped.ok);
+  const id = Number(c.req.param("id"));
+  const { who, selector } = c.var.operator;
+  const shown = selector ? await registry(c.env).showBulk(id, { after: "", limit: 1 }) : null;
+  if (selector && !(shown && mayKnow(c, shown))) return refuse("not-found");
+  return done(c, (await registry(c.env).stopBulk(id, who)).ok);
 });
 
 const TOO_MANY = `More than ${BULK_LIMITS.machines} machines match: narrow the filter.`;

@@ -107,7 +107,7 @@ export async function refuseOutside(c: Context<App>, route: OperatorRoute): Prom
   const operator = c.get("operator") as Operator | undefined;
   if (!operator?.selector) return null;
   const confinement = CONFINEMENT[route];
-  if (confinement === "own" || confinement === "list") return null;
+  if (confinement === "own" || confinement === "list" || confinement === "bulk") return null;
   if (confinement === "machine") {
     const name = c.req.param("name") ?? "";
     if ((await fleetIndex(c.env).matching(operator.selector, [name])).length > 0) return null;
@@ -115,7 +115,7 @@ export async function refuseOutside(c: Context<App>, route: OperatorRoute): Prom
   const { who } = operator;
   if (ROUTES[route].who !== "view") await noteRefused(c, who);
   if (confinement === "machine") return refuse("not-found");
-  return refuse("forbidden", { detail: `${who} has a selector, and this request concerns all machines.` });
+  return refuse("forbidden", { detail: `${who} has a selector, and ${confinement}.` });
 }
 
 const lookups = (c: Context<App>) => ({
@@ -128,12 +128,16 @@ async function operatorWith(c: Context<App>, sha256: string): Promise<Operator |
   return keptFor(c, sha256, async () => {
     const found = refuseEarly(c) ? null : await registry(c.env).useOperator(sha256, true);
     if (!found) return null;
-    const { name, role, selector: text, expiresAtMs } = found;
-    const selector = text === undefined ? null : parseOperatorSelector(text);
-    if (selector?.ok === false) return null;
-    const operator = { who: `operator ${name}`, role, ...(selector && { selector: selector.value }) };
-    return { operator, untilMs: expiresAtMs };
+    const { name, role, selector, expiresAtMs } = found;
+    return { operator: confinedTo(selector, { who: `operator ${name}`, role }), untilMs: expiresAtMs };
   });
+}
+
+/** Returns the operator with the selector, undefined for all machines; null if the text is no operator's selector. */
+function confinedTo(text: string | undefined, operator: Operator): Operator | null {
+  if (text === undefined) return operator;
+  const selector = parseOperatorSelector(text);
+  return selector.ok ? { ...operator, selector: selector.value, selectorText: text } : null;
 }
 
 /** Returns the operator of a session's cookie. Checks no limit of failures, since a forged cookie costs only one MAC. */
@@ -143,10 +147,11 @@ async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | B
   if (token === "over") return "session over";
   const id = await sessionId(token.nonce);
   const operator = await keptFor(c, id, async () => {
-    const found = await registry(c.env).session(id);
+    const found = await registry(c.env).session(id, true);
     if (!found) return null;
-    const { who, role, expiresAtMs } = found;
-    return { operator: { who, role, session: { id, expiresAtMs } }, untilMs: expiresAtMs };
+    const { who, role, selector, expiresAtMs } = found;
+    const operator = confinedTo(selector, { who, role, session: { id, expiresAtMs } });
+    return { operator, untilMs: expiresAtMs };
   });
   return operator ?? "session over";
 }
@@ -155,16 +160,16 @@ async function operatorIn(c: Context<App>, cookie: string): Promise<Operator | B
 async function keptFor(
   c: Context<App>,
   key: string,
-  ask: () => Promise<{ operator: Operator; untilMs: number } | null>,
+  ask: () => Promise<{ operator: Operator | null; untilMs: number } | null>,
 ): Promise<Operator | null> {
   const { operators } = c.get("isolate");
   const known = operators.get(key);
   if (known && known.untilMs > currentMs()) return known.operator;
-  const found = await ask();
-  if (!found) return null;
+  const { operator, untilMs } = (await ask()) ?? {};
+  if (!operator || untilMs === undefined) return null;
   if (operators.size >= MAX_OPERATORS) operators.clear();
-  operators.set(key, { ...found, untilMs: Math.min(currentMs() + OPERATOR_KEPT_MS, found.untilMs) });
-  return found.operator;
+  operators.set(key, { operator, untilMs: Math.min(currentMs() + OPERATOR_KEPT_MS, untilMs) });
+  return operator;
 }
 
 /** Ends the feeds of a credential that has ended. After a failure, a feed ends with its next message within a minute. */

@@ -70,9 +70,7 @@ async function signInBy(c: Context<App>, { secret, code }: SignIn): Promise<Sign
     return isCode(code) ? { code: await digestOf(code) } : refuseUnproven(c, "forbidden");
   const found = await operatorWithSecret(c, secret ?? "");
   if (!found.ok) return refuseOperator(c, found.error);
-  const { who, role, selector } = found.value;
-  if (selector)
-    return refuse("forbidden", { detail: `${who} has a selector, and the page shows all machines.` });
+  const { who, role } = found.value;
   const refused = await refuseRole(c, found.value, "view");
   // refuseRole has refused `metrics`, but the compiler does not know that.
   return (
@@ -114,13 +112,17 @@ serve(sessionRoutes, "GET /v1/session", async (c) => {
   return answer(null);
 });
 
-async function shownOperator(c: Context<App>, { who, role, session }: Operator) {
-  if (session) return { who, role, by: "session" as const, expiresAt: timeOf(session.expiresAtMs) };
+async function shownOperator(
+  c: Context<App>,
+  { who, role, selectorText: selector, session }: Operator,
+): Promise<NonNullable<SessionAnswer["operator"]>> {
+  const shown = { who, role, ...(selector !== undefined && { selector }) };
+  if (session) return { ...shown, by: "session", expiresAt: timeOf(session.expiresAtMs) };
   const secret = bearer(c.req.header("authorization"));
-  if (secret !== null) return { who, role, by: "secret" as const, expiresAt: null };
+  if (secret !== null) return { ...shown, by: "secret", expiresAt: null };
   const credential = await credentialOf(null, c.req.header("cf-access-jwt-assertion") ?? "");
   const expiresAt = "untilMs" in credential ? timeOf(credential.untilMs) : null;
-  return { who, role, by: "access" as const, expiresAt };
+  return { ...shown, by: "access", expiresAt };
 }
 
 /** Ends the session. Deletes the cookie even if the session does not exist, so that the browser keeps no cookie. */

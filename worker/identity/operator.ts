@@ -23,6 +23,8 @@ export interface Operator {
   role: OperatorRole;
   /** The machines for which the role is; absent for all machines. */
   selector?: LabelRequirement[];
+  /** The text of `selector`, as it was given. */
+  selectorText?: string;
   /** The session of the request; absent if another credential authenticated the request. */
   session?: { id: string; expiresAtMs: number };
 }
@@ -207,8 +209,8 @@ type SecretHashes = Pick<Environment, "ADMIN_SECRET_SHA256" | "VIEW_SECRET_SHA25
 
 /** The functions that look up a stored credential: typically the registry's. */
 interface CredentialKeepers {
-  operatorWith: (sha256: string) => Promise<{ role: string } | null>;
-  sessionWith: (id: string) => Promise<object | null>;
+  operatorWith: (sha256: string) => Promise<{ role: string; selector?: string } | null>;
+  sessionWith: (id: string) => Promise<{ selector?: string } | null>;
 }
 
 /** Returns the credential of an accepted request. */
@@ -219,19 +221,25 @@ export async function credentialOf(secret: string | null, assertion: string): Pr
   return { untilMs: 1000 * exp };
 }
 
-/** Reports whether the operator with this credential still has a role that may read. */
+/**
+ * Reports whether the operator with this credential still has a role that may read, for the machines of `selector`:
+ * undefined for all machines.
+ */
 export async function isGood(
   credential: Credential,
+  selector: string | undefined,
   env: AccessSettings & SecretHashes,
   nowMs: number,
   { operatorWith, sessionWith }: CredentialKeepers,
 ): Promise<boolean> {
   if ("untilMs" in credential)
     return Boolean(env.ACCESS_TEAM && env.ACCESS_AUD) && nowMs < credential.untilMs;
-  if ("session" in credential) return (await sessionWith(credential.session)) !== null;
+  const isSame = (found: { selector?: string } | null) => found !== null && found.selector === selector;
+  if ("session" in credential) return isSame(await sessionWith(credential.session));
   const { sha256 } = credential;
-  if (configuredRole(sha256, env) !== null) return true;
-  return ((await operatorWith(sha256))?.role ?? "metrics") !== "metrics";
+  if (configuredRole(sha256, env) !== null) return selector === undefined;
+  const found = await operatorWith(sha256);
+  return isSame(found) && found?.role !== "metrics";
 }
 
 /** Returns the role of the configured secret with this SHA-256 (base64url); null if no configured secret has it. */

@@ -41,6 +41,8 @@ export interface BulkToPlan {
 
 export interface ConfirmedBulk extends Pick<BulkToPlan, "request" | "who"> {
   confirmation: string;
+  /** The machines that match the operator's selector now; absent if the operator has none. */
+  among?: ReadonlySet<string>;
 }
 
 export const BULK_KEPT_MS = 30 * 24 * 3600 * 1000;
@@ -114,7 +116,7 @@ const NOT_CONFIRMED =
 /** Starts the action of a dry run, for the listed machines only. Call startPlanned in a transaction. */
 export function startPlanned(
   sql: SqlStorage,
-  { request, confirmation, who }: ConfirmedBulk,
+  { request, confirmation, who, among }: ConfirmedBulk,
   nowMs: number,
 ): Result<BulkProgress> {
   const query = `SELECT action, machines FROM bulk_plans
@@ -125,7 +127,8 @@ export function startPlanned(
   if (underWay >= BULK_LIMITS.underWay)
     return failure(`${underWay} actions are under way, which is the most: wait for one, or stop it.`);
   sql.exec("DELETE FROM bulk_plans WHERE confirmation = ?", confirmation);
-  const listed = JSON.parse(plan.machines) as Listed[];
+  const planned = JSON.parse(plan.machines) as Listed[];
+  const listed = among ? planned.filter(([name]) => among.has(name)) : planned;
   return success(startBulk(sql, { act: plan.action, who, listed }, nowMs));
 }
 

@@ -89,34 +89,36 @@ export function revokeOperator(sql: SqlStorage, name: string, nowMs: number): Re
   return hasRow(sql, revoke, nowMs, name) ? success(null) : failure("no operator has this name");
 }
 
-/**
- * Returns the operator with this secret, and records the use; null if the secret is unknown, revoked or expired.
- * `knowsSelectors`: true if the caller confines an operator with a selector; otherwise such operators are unknown.
- */
-export function useOperator(
-  sql: SqlStorage,
-  { sha256, knowsSelectors }: { sha256: string; knowsSelectors: boolean },
-  nowMs: number,
-): NamedOperator | null {
-  const selected = knowsSelectors ? operatorRow(sql, SELECTED + sha256, nowMs) : undefined;
-  const row = selected ?? operatorRow(sql, sha256, nowMs);
+export interface SecretToFind {
+  /** The SHA-256 of the secret, in base64url. */
+  sha256: string;
+  /** true if the caller confines an operator with a selector; otherwise such operators are unknown. */
+  knowsSelectors: boolean;
+}
+
+/** As `findOperator`, and records the use. */
+export function useOperator(sql: SqlStorage, secret: SecretToFind, nowMs: number): NamedOperator | null {
+  const row = operatorRow(sql, secret, nowMs);
   const sinceMs = nowMs - (row?.usedAtMs ?? 0);
   if (row && (sinceMs < 0 || sinceMs >= USE_NOTED_EVERY_MS))
     sql.exec("UPDATE operators SET used_at_ms = ? WHERE name = ?", nowMs, row.name);
   return named(row);
 }
 
-/**
- * Returns the operator with this secret, if the operator has no selector, without recording a use; null if the secret is
- * unknown, revoked or expired.
- */
-export function findOperator(sql: SqlStorage, sha256: string, nowMs: number): NamedOperator | null {
-  return named(operatorRow(sql, sha256, nowMs));
+/** Returns the operator with this secret; null if the secret is unknown, revoked or expired. */
+export function findOperator(sql: SqlStorage, secret: SecretToFind, nowMs: number): NamedOperator | null {
+  return named(operatorRow(sql, secret, nowMs));
 }
 
-function operatorRow(sql: SqlStorage, sha256: string, nowMs: number): OperatorRow | undefined {
-  const query = `SELECT ${COLUMNS} FROM operators WHERE sha256 = ? AND revoked_at_ms IS NULL AND expires_at_ms > ?`;
-  return sql.exec<OperatorRow>(query, sha256, nowMs).toArray()[0];
+function operatorRow(
+  sql: SqlStorage,
+  { sha256, knowsSelectors }: SecretToFind,
+  nowMs: number,
+): OperatorRow | undefined {
+  const hashes = JSON.stringify(knowsSelectors ? [SELECTED + sha256, sha256] : [sha256]);
+  const query = `SELECT ${COLUMNS} FROM operators WHERE sha256 IN (SELECT value FROM json_each(?))
+    AND revoked_at_ms IS NULL AND expires_at_ms > ?`;
+  return sql.exec<OperatorRow>(query, hashes, nowMs).toArray()[0];
 }
 
 const named = (row: OperatorRow | undefined): NamedOperator | null =>

@@ -322,9 +322,9 @@ export class RegistryObject extends StoredObject {
     return this.#atomically(() => this.#sessions.start(request, currentMs()));
   }
 
-  /** Returns the session with this ID; null if no session has the ID, or the session has ended. Writes nothing. */
-  session(id: string) {
-    return this.#sessions.find(id, currentMs());
+  /** As `find` of Sessions. Writes nothing. An isolate of an earlier version calls without `knowsSelectors`. */
+  session(id: string, knowsSelectors = false) {
+    return this.#sessions.find(id, knowsSelectors, currentMs());
   }
 
   /** Returns sessions, newest first. */

@@ -8,7 +8,7 @@ import { configuredRole } from "../identity/operator.ts";
 import { cell, hasRow, type Row } from "../storage/query.ts";
 import { shortened } from "../storage/shortened.ts";
 import { audit, countToday } from "./audit.ts";
-import { findOperator } from "./operators.ts";
+import { findOperator, type NamedOperator } from "./operators.ts";
 
 /** The operator of a session, and the secret that started the session. */
 export interface SessionHolder {
@@ -33,6 +33,8 @@ export interface KeptSession {
   who: string;
   /** The operator's present role. */
   role: ReadingRole;
+  /** The label selector of the operator's machines; absent for all machines. */
+  selector?: string;
   createdAtMs: number;
   expiresAtMs: number;
   address: string;
@@ -42,8 +44,9 @@ export interface KeptSession {
 /** `refused`: invalid code or secret. `too many sessions`: of all operators; `too many sign-ins`: of one, today. */
 export type NoSession = "refused" | "too many sessions" | "too many sign-ins";
 
+type PresentRights = Pick<KeptSession, "role" | "selector" | "expiresAtMs">;
 type HolderRow = { who: string; role: ReadingRole; secret: string };
-type SessionRow = Row<KeptSession> & { secret: string };
+type SessionRow = Row<Omit<KeptSession, "selector">> & { secret: string };
 const COLUMNS = `id, who, role, created_at_ms AS createdAtMs, expires_at_ms AS expiresAtMs, address, browser, secret`;
 
 export class Sessions {
@@ -73,15 +76,18 @@ export class Sessions {
     const row = this.#sql.exec<SessionRow>(insert, ...values).one();
     const detail = `${now.role}${"code" in by ? " by a code" : ""}, ${fromText(address)}`;
     audit(this.#sql, { who, what: "session.start", target: id, detail }, nowMs);
-    return success(kept(row, now.role));
+    return success(kept(row, now));
   }
 
-  /** Returns the session with this ID; null if no session has the ID, or the session has ended. */
-  find(id: string, nowMs: number): KeptSession | null {
+  /**
+   * Returns the session with this ID; null if no session has the ID, or the session has ended. `knowsSelectors`: false
+   * if the caller does not confine an operator with a selector, whose sessions it then does not find.
+   */
+  find(id: string, knowsSelectors: boolean, nowMs: number): KeptSession | null {
     const query = `SELECT ${COLUMNS} FROM sessions WHERE id = ? AND expires_at_ms > ?`;
     const [row] = this.#sql.exec<SessionRow>(query, id, nowMs);
     const now = row && this.#now(row, nowMs);
-    return now ? kept(row, now.role) : null;
+    return now && (knowsSelectors || now.selector === undefined) ? kept(row, now) : null;
   }
 
   /** Returns the valid sessions, newest first. */
@@ -90,7 +96,7 @@ export class Sessions {
     const rows = this.#sql.exec<SessionRow>(query, nowMs).toArray();
     return rows.flatMap((row) => {
       const now = this.#now(row, nowMs);
-      return now ? [kept(row, now.role)] : [];
+      return now ? [kept(row, now)] : [];
     });
   }
 
@@ -113,14 +119,16 @@ export class Sessions {
     return this.#sql.exec<HolderRow>(query, code, nowMs).toArray()[0] ?? null;
   }
 
-  /** Returns the secret's present role, limited to the holder's role; null if the secret is not valid any more. */
-  #now({ role, secret }: SessionHolder, nowMs: number): { role: ReadingRole; expiresAtMs: number } | null {
+  /** Returns the secret's present rights, limited to the holder's role; null if the secret is not valid any more. */
+  #now({ role, secret }: SessionHolder, nowMs: number): PresentRights | null {
     const configured = configuredRole(secret, this.#env);
-    const found = configured
+    const found: Omit<NamedOperator, "name"> | null = configured
       ? { role: configured, expiresAtMs: Infinity }
-      : findOperator(this.#sql, secret, nowMs);
+      : findOperator(this.#sql, { sha256: secret, knowsSelectors: true }, nowMs);
     if (!found || !isAtLeast(found.role, "view")) return null;
-    return { role: isAtLeast(role, found.role) ? found.role : role, expiresAtMs: found.expiresAtMs };
+    const { selector, expiresAtMs } = found;
+    const now = { role: isAtLeast(role, found.role) ? found.role : role, expiresAtMs };
+    return selector === undefined ? now : { ...now, selector };
   }
 
   /** Deletes ended sessions, then this secret's oldest if needed. Returns false if other secrets have all sessions. */
@@ -150,7 +158,7 @@ export class Sessions {
 /** Formats an address for the audit log. */
 export const fromText = (address: string) => (address === "" ? "from an unknown address" : `from ${address}`);
 
-function kept(row: SessionRow, role: ReadingRole): KeptSession {
+function kept(row: SessionRow, { role, selector }: PresentRights): KeptSession {
   const { secret: _, ...session } = row;
-  return { ...session, role };
+  return { ...session, role, ...(selector !== undefined && { selector }) };
 }

@@ -75,7 +75,7 @@ describe("compressed size", () => {
       let { cursor } = source.begin(null);
       while (cursor.through !== null) {
         const part = source.next(cursor);
-        texts.push(part.text);
+        texts.push(part.text!);
         cursor = part.cursor;
       }
       const parts = texts.map((text) => JSON.parse(text) as FeedSnapshot);
@@ -98,7 +98,7 @@ describe("compressed size", () => {
           why: "no report for 41 s",
         });
       }
-      const { text } = told.source.next({ ...cursor, through: null });
+      const text = told.source.next({ ...cursor, through: null }).text!;
       const message = JSON.parse(text) as FeedMessage;
       expect(message).toMatchObject({ type: "changes", moved: { rows: CHANGES } });
       expect(gzipped(text)).toBeLessThanOrEqual(4 * 1024);
@@ -124,7 +124,7 @@ it("600 machines are removed, and 150 outages change → each is sent once; the 
     let cursor = { ...begin, through: null };
     while (source.hasNews(cursor)) {
       const part = source.next(cursor);
-      messages.push(JSON.parse(part.text) as FeedChanges);
+      messages.push(JSON.parse(part.text!) as FeedChanges);
       cursor = { ...part.cursor, through: null };
     }
     expect(cursor.seq).toBe(751);
@@ -165,8 +165,8 @@ it("all machines change, and one is removed → messages of at most 1 MiB; the l
     const messages: FeedChanges[] = [];
     while (source.hasNews(cursor)) {
       const part = source.next(cursor);
-      expect(part.text.length).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
-      messages.push(JSON.parse(part.text) as FeedChanges);
+      expect(part.text!.length).toBeLessThanOrEqual(FEED_LIMITS.messageBytes);
+      messages.push(JSON.parse(part.text!) as FeedChanges);
       cursor = { ...part.cursor, through: null };
     }
     const changed = messages.reduce(

@@ -8,7 +8,6 @@ import { FEED_CLOSED } from "../../../shared/protocol/feed-names.ts";
 import { FEED_LIMITS } from "../../../shared/protocol/limits.ts";
 import { FeedSource, readCursor } from "../../../worker/fleet/feed-source.ts";
 import { FEED_CHECK_MS, FEED_CHECK_WITHIN_MS, type FeedHolder, Feeds } from "../../../worker/fleet/feed.ts";
-import type { Credential } from "../../../worker/identity/operator.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
 import { Outages } from "../../../worker/fleet/outages.ts";
 import { MadeUpClock, MadeUpSocket } from "../support/feed-sockets.ts";
@@ -22,7 +21,7 @@ class Fleet {
   readonly sockets: MadeUpSocket[] = [];
   readonly rows: MachineRows;
   readonly outages: Outages;
-  isGood: boolean | "fails" | "takes long" | ((credential: Credential) => boolean) = true;
+  isGood: boolean | "fails" | "takes long" | ((holder: FeedHolder) => boolean) = true;
   asked = 0;
   answerLate: (isGood: boolean) => void = () => undefined;
   source: FeedSource;
@@ -43,9 +42,9 @@ class Fleet {
     return new Feeds({
       source: this.source,
       sockets: () => this.sockets.filter(({ closed }) => !closed),
-      isGood: async (credential) => {
+      isGood: async (holder) => {
         this.asked += 1;
-        if (typeof this.isGood === "function") return this.isGood(credential);
+        if (typeof this.isGood === "function") return this.isGood(holder);
         if (this.isGood === "fails") throw new Error("the registry restarts");
         return this.isGood === "takes long"
           ? new Promise((resolve) => (this.answerLate = resolve))
@@ -442,7 +441,7 @@ describe("a credential", () => {
   it("may have ended → each feed is checked at once, and the ended ones are closed", () =>
     inIndex(async (fleet) => {
       const [ended, other] = [fleet.live(), fleet.open(null, "bob", { credential: { session: "bob's" } })];
-      fleet.isGood = (credential) => "session" in credential;
+      fleet.isGood = ({ credential }) => "session" in credential;
       fleet.feeds.recheck();
       await Promise.resolve();
       await Promise.resolve();
@@ -611,6 +610,192 @@ it("an eviction at any point → nothing is lost, and nothing is sent twice", ()
     expect(states(socket)).toEqual({ 1: "silent", 2: "ready", 3: "ready" });
     expect(kinds(socket)).toEqual(["hello", "snapshot", "changes", "changes"]);
   }));
+
+describe("a feed with a selector", () => {
+  const X = { "rollcall.dev/machine": "", site: "x" };
+  const [OWN, OTHER] = [{ labels: X }, { labels: { ...X, site: "y" } }];
+  const SITE = { selector: "site=x" };
+  const opened = (fleet: Fleet) => {
+    const socket = fleet.open(null, "bob", SITE);
+    fleet.acknowledge(socket);
+    fleet.clock.pass(intervalMs);
+    return socket;
+  };
+  const settled = (fleet: Fleet, socket: MadeUpSocket) => {
+    fleet.clock.pass(intervalMs);
+    fleet.acknowledge(socket);
+    return states(socket);
+  };
+
+  it("gets a snapshot of the machines that match, with their counts and outages alone", () =>
+    inIndex((fleet) => {
+      const silent = { state: "silent", silentSinceMs: FLEET_START_MS, address: "203.0.113.7" } as const;
+      for (const index of [1, 2, 3]) fleet.tell(index, { ...silent, ...OTHER });
+      for (const index of [4, 5]) fleet.tell(index, { ...silent, ...OWN });
+      fleet.source.setPending([PENDING]);
+      const [, snapshot] = fleet.open(null, "bob", SITE).messages;
+      expect(snapshot).toMatchObject({
+        rows: 2,
+        pending: [],
+        counts: { silent: 2 },
+        outages: [{ machines: 2, silent: 2, names: [machineName(4), machineName(5)] }],
+      });
+      expect(JSON.stringify(snapshot)).not.toMatch(/machine-00000[123]/);
+    }));
+
+  it("only other machines change, join, leave or wait → no message, and no acknowledgement is due", () =>
+    inIndex((fleet) => {
+      fleet.tell(1, OWN);
+      fleet.tell(2, OTHER);
+      const socket = opened(fleet);
+      const before = socket.sent.length;
+      fleet.tell(2, { ...OTHER, state: "silent", silentSinceMs: 1 });
+      fleet.tell(3, OTHER);
+      fleet.remove(2);
+      fleet.source.setPending([PENDING]);
+      fleet.feeds.flush();
+      fleet.clock.pass(2 * acknowledgedMs);
+      expect([socket.sent.length, socket.closed]).toEqual([before, null]);
+      fleet.tell(1, { ...OWN, state: "silent" });
+      expect(settled(fleet, socket)).toEqual({ 1: "silent" });
+      expect(socket.messages.at(-1)).toMatchObject({ counts: { silent: 1 } });
+    }));
+
+  it.each<[string, (fleet: Fleet) => void, object]>([
+    [
+      "a machine gets the label",
+      (fleet) => {
+        fleet.tell(2, OWN);
+      },
+      { 1: "ready", 2: "ready" },
+    ],
+    [
+      "a machine loses the label",
+      (fleet) => {
+        fleet.tell(1, OTHER);
+      },
+      {},
+    ],
+    [
+      "a machine loses it, and changes again",
+      (fleet) => {
+        fleet.tell(1, OTHER);
+        fleet.tell(1, { ...OTHER, state: "silent" });
+      },
+      {},
+    ],
+    [
+      "a machine loses it, and is removed",
+      (fleet) => {
+        fleet.tell(1, OTHER);
+        fleet.remove(1);
+      },
+      {},
+    ],
+    [
+      "a machine loses it, and gets it again",
+      (fleet) => {
+        fleet.tell(1, OTHER);
+        fleet.tell(1, OWN);
+      },
+      { 1: "ready" },
+    ],
+    [
+      "a machine gets the label, and loses it",
+      (fleet) => {
+        fleet.tell(2, OWN);
+        fleet.tell(2, OTHER);
+      },
+      { 1: "ready" },
+    ],
+    [
+      "a machine is removed",
+      (fleet) => {
+        fleet.remove(1);
+      },
+      {},
+    ],
+  ])("%s → the client's machines: %3$j", (_, change, expected) =>
+    inIndex((fleet) => {
+      fleet.tell(1, OWN);
+      fleet.tell(2, OTHER);
+      const socket = opened(fleet);
+      change(fleet);
+      expect(settled(fleet, socket)).toEqual(expected);
+    }),
+  );
+
+  it("a label is lost while the snapshot is not acknowledged → the machine leaves afterwards", () =>
+    inIndex((fleet) => {
+      fleet.tell(1, OWN);
+      const socket = fleet.open(null, "bob", SITE);
+      fleet.tell(1, OTHER);
+      fleet.acknowledge(socket);
+      expect(settled(fleet, socket)).toEqual({});
+    }));
+
+  it("any cursor → a snapshot again, since a cursor does not show what its client has", () =>
+    inIndex((fleet) => {
+      fleet.tell(1, OTHER);
+      const all = fleet.live();
+      const socket = fleet.open(all.view.cursor, "bob", SITE);
+      expect(socket.messages[0]).toMatchObject({ resumed: false, why: "the feed has some machines only" });
+      fleet.acknowledge(socket);
+      expect(states(socket)).toEqual({});
+    }));
+
+  it("an outage of which only others' machines change → not sent again", () =>
+    inIndex((fleet) => {
+      const silent = { state: "silent", silentSinceMs: FLEET_START_MS, address: "203.0.113.7" } as const;
+      for (const index of [1, 2]) fleet.tell(index, { ...silent, ...OWN });
+      const socket = opened(fleet);
+      const before = socket.sent.length;
+      fleet.tell(3, { ...silent, ...OTHER });
+      fleet.clock.pass(intervalMs);
+      expect(socket.sent.length).toBe(before);
+      fleet.tell(1, OWN);
+      settled(fleet, socket);
+      expect(socket.messages.at(-1)).toMatchObject({ outages: [{ machines: 2, silent: 1 }] });
+    }));
+
+  it("the operator has another selector by now → closed", () =>
+    inIndex(async (fleet) => {
+      const socket = opened(fleet);
+      fleet.isGood = ({ selector }) => selector === "site=y";
+      fleet.feeds.recheck();
+      await Promise.resolve();
+      await Promise.resolve();
+      expect(socket.closed?.[0]).toBe(FEED_CLOSED.notAllowed);
+    }));
+
+  it("random events → the client has what a new feed has, and never a machine that did not match", () =>
+    inIndex((fleet) => {
+      const random = seeded(11);
+      let socket = fleet.open(null, "bob", SITE);
+      for (let step = 0; step < 400; step++) {
+        const index = random(12);
+        // Machines from 6 on never have the label.
+        const labels = index < 6 && random(2) === 0 ? OWN : OTHER;
+        const kind = random(10);
+        if (kind < 6) fleet.tell(index, { ...CHANGES[random(2)], ...labels });
+        else if (kind === 6) fleet.remove(index);
+        else if (kind === 7) fleet.clock.pass(random(1500));
+        else if (kind === 8) fleet.evict();
+        else fleet.acknowledge(socket);
+        if (socket.closed) socket = fleet.open(null, "bob", SITE);
+      }
+      fleet.acknowledge(socket);
+      fleet.clock.pass(intervalMs);
+      fleet.feeds.flush();
+      fleet.acknowledge(socket);
+      const fresh = fleet.open(null, "bob", SITE);
+      fleet.acknowledge(fresh);
+      expect(Object.fromEntries(socket.view.machines)).toEqual(Object.fromEntries(fresh.view.machines));
+      const sent = fleet.sockets.flatMap((each) => each.sent).join();
+      expect(sent).toContain(machineName(5));
+      for (let index = 6; index < 12; index++) expect(sent).not.toContain(machineName(index));
+    }));
+});
 
 it("random events → each client that stays or reconnects has the index's content", () =>
   inIndex((fleet) => {

@@ -5,6 +5,8 @@ import { describe, expect, it } from "vitest";
 import type { MachineSummary } from "../../../shared/fleet/summary.ts";
 import { outageSchema, outagesSchema } from "../../../shared/protocol/outages.ts";
 import { MachineRows } from "../../../worker/fleet/machine-rows.ts";
+import type { LabelRequirement } from "../../../shared/kubernetes/label-selector.ts";
+import { nameWithin } from "../../../worker/fleet/machine-search.ts";
 import { OUTAGE_LIMITS, Outages } from "../../../worker/fleet/outages.ts";
 import { ADMIN_SECRET } from "../support/constants.ts";
 import { operator, send } from "../support/machine.ts";
@@ -397,6 +399,49 @@ describe("the list of outages", () => {
       expect(second!.next).toBeNull();
       expect(fleet.outages.get(outage!.id, { after: "", limit: 12 })).toMatchObject({ next: null });
     }));
+});
+
+describe("outages of some machines alone", () => {
+  const SITE: LabelRequirement[] = [{ key: "site", operator: "in", values: ["x"] }];
+  const within = nameWithin(SITE);
+  const [X, Y] = ["x", "y"].map((site) => ({ labels: { site } }));
+
+  it.each<[string, (fleet: Fleet) => void, object[]]>([
+    ["of others alone → none", (fleet) => [1, 2].forEach((each) => fleet.silent(each, 0, Y)), []],
+    [
+      "with one machine that matches → none: it shows nothing about the others",
+      (fleet) => [1, 2].forEach((each) => fleet.silent(each, 0, each === 1 ? X : Y)),
+      [],
+    ],
+    [
+      "with two that match, which began later and are back → their times, counts and ends",
+      (fleet) => {
+        for (const index of [3, 4]) fleet.silent(index, 0, Y);
+        for (const index of [1, 2]) fleet.silent(index, 5, X);
+        for (const index of [1, 2]) fleet.back(index, 60 + index, X);
+      },
+      [
+        {
+          machines: 2,
+          silent: 0,
+          startedAt: iso(5),
+          endedAt: iso(62),
+          was: "cut off",
+          names: [1, 2].map(machineName),
+        },
+      ],
+    ],
+  ])("%s", (_, happen, expected) =>
+    inIndex((fleet) => {
+      happen(fleet);
+      const { outages } = fleet.outages.list(ALL, within);
+      expect(outages).toMatchObject(expected);
+      expect(outages).toHaveLength(expected.length);
+      const [all] = fleet.outages.list(ALL).outages;
+      const one = fleet.outages.get(all!.id, { after: "", limit: 9 }, within);
+      expect(one?.list.map(({ name }) => name)).toEqual(outages[0]?.names);
+    }),
+  );
 });
 
 it("operators read it over HTTP", async () => {

@@ -30,7 +30,21 @@ const cases: [situation: string, credential: Credential, env: object, role: stri
   ["an assertion where Access is off", { untilMs: 1001 }, { ACCESS_TEAM: "" }, "", false],
 ];
 it.each(cases)("%s → %5$s", async (_, credential, env, role, good) => {
-  expect(await isGood(credential, { ...ENV, ...env }, 1000, keepers(role))).toBe(good);
+  expect(await isGood(credential, undefined, { ...ENV, ...env }, 1000, keepers(role))).toBe(good);
+});
+
+it.each<[string, Credential, string | undefined, boolean]>([
+  ["of the same machines", { sha256: "x" }, "site=a", true],
+  ["of all machines, by now of some", { sha256: "x" }, undefined, false],
+  ["of some machines, by now of others", { sha256: "x" }, "site=b", false],
+  ["a session of the same machines", { session: "x" }, "site=a", true],
+  ["a session of other machines", { session: "x" }, "site=b", false],
+  ["the admin secret, which has no selector", { sha256: admin! }, "site=a", false],
+])("%s → %4$s", async (_, credential, selector, good) => {
+  const found = () => Promise.resolve({ role: "view", selector: "site=a" });
+  expect(await isGood(credential, selector, ENV, 1000, { operatorWith: found, sessionWith: found })).toBe(
+    good,
+  );
 });
 
 it("the cache has a hash or a time, never the credential", async () => {

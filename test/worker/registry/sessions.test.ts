@@ -116,7 +116,7 @@ describe("a session ends", () => {
       const id = begun(registryOf(sql), by);
       act(sql, id);
       const later = new Sessions(sql, { ...env, ...more });
-      expect(later.find(id, nowMs)?.role ?? null).toBe(role);
+      expect(later.find(id, true, nowMs)?.role ?? null).toBe(role);
       expect(later.list(nowMs).map((each) => each.role)).toEqual(role === null ? [] : [role]);
     }),
   );
@@ -130,7 +130,7 @@ describe("a session ends", () => {
 
   it("an unknown ID → the answer states that", () =>
     within((sql) => {
-      expect([registryOf(sql).end("nobody's").ok, registryOf(sql).find("nobody's", 0)]).toEqual([
+      expect([registryOf(sql).end("nobody's").ok, registryOf(sql).find("nobody's", true, 0)]).toEqual([
         false,
         null,
       ]);
@@ -243,7 +243,7 @@ describe("the largest number of sessions", () => {
       expect(started.ok ? "" : started.error).toBe(ok ? "" : "too many sessions");
       const kept = sql.exec<{ count: number }>("SELECT COUNT(*) AS count FROM sessions").one().count;
       expect(kept).toBeLessThanOrEqual(most);
-      expect(sessions.find("old-0007", 5000) === null).toBe(secret(7) !== admin || expiresAtMs <= 5000);
+      expect(sessions.find("old-0007", true, 5000) === null).toBe(secret(7) !== admin || expiresAtMs <= 5000);
     }),
   );
 
@@ -299,8 +299,8 @@ it("reading a session writes nothing", () =>
       return { toArray: () => all, [Symbol.iterator]: () => all[Symbol.iterator](), one: () => all[0] };
     };
     const counted = new Sessions({ exec } as unknown as SqlStorage, env);
-    expect(counted.find(id, 7200_000)).toBeNull();
-    expect(counted.find(id, 1)).toMatchObject({ id });
+    expect(counted.find(id, true, 7200_000)).toBeNull();
+    expect(counted.find(id, true, 1)).toMatchObject({ id });
     expect(counted.list(1)).toHaveLength(1);
     expect(rows).toBe(0);
   }));
