@@ -6,7 +6,7 @@ import type { TLSSocket } from "node:tls";
 import { after } from "../../node-shim/base/clock.ts";
 import { networkFault } from "../../node-shim/base/network-fault.ts";
 import { MACHINE_LABEL } from "../../shared/node/ownership.ts";
-import type { UsageAnswer } from "../../shared/protocol/usage.ts";
+import type { UsageAnswer } from "../../shared/protocol/fleet-answers.ts";
 import { errorOrNull, failure, type Result, success } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { type ClusterServer, passedOn, type ServerFault } from "./cluster-server.ts";

@@ -2,7 +2,7 @@
 import { newMilliQuantity, newQuantity } from "../../shared/kubernetes/quantity/quantity.ts";
 import { quantityText } from "../../shared/kubernetes/quantity/text.ts";
 import type { ObjectMeta } from "../../shared/kubernetes/types.ts";
-import type { MachineUsage } from "../../shared/protocol/usage.ts";
+import type { MachineUsage } from "../../shared/protocol/fleet-answers.ts";
 
 const API_VERSION = "metrics.k8s.io/v1beta1";
 

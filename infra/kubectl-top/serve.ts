@@ -8,7 +8,7 @@ import { join } from "node:path";
 import type { TLSSocket } from "node:tls";
 import { every, monotonicMs, wallMs } from "../../node-shim/base/clock.ts";
 import { faultOf } from "../../node-shim/base/fault.ts";
-import { type UsageAnswer, usageSchema } from "../../shared/protocol/usage.ts";
+import { type UsageAnswer, usageSchema } from "../../shared/protocol/fleet-answers.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { ask, readAnswer, type WorkerConnection } from "../operator/client.ts";
 import { Adapter } from "./adapter.ts";

@@ -2,14 +2,12 @@
 // a backup into an empty deployment. The Worker makes and verifies the pages.
 import { readFileSync } from "node:fs";
 import { faultOf } from "../../node-shim/base/fault.ts";
+import { BACKUP_FORMAT, type BackupPage, backupPageSchema } from "../../shared/protocol/backup.ts";
 import {
-  BACKUP_FORMAT,
   backupAnswerSchema,
-  type BackupPage,
-  backupPageSchema,
   type ImportState,
   importStateSchema,
-} from "../../shared/protocol/backup.ts";
+} from "../../shared/protocol/administration-answers.ts";
 import { originsSchema } from "../../shared/protocol/operator-answers.ts";
 import { printableJson } from "../../shared/protocol/printable.ts";
 import { type Result, success } from "../../shared/result.ts";

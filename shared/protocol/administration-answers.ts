@@ -2,6 +2,7 @@
 // imports only the types, so that its bundle lacks the schemas. Times are RFC 3339. A text that only people read
 // has no enum.
 import * as z from "zod/mini";
+import { backupPageSchema } from "./backup.ts";
 
 const listedOperator = z.object({
   name: z.string(),
@@ -184,3 +185,34 @@ export type ListedSession = z.infer<typeof listedSession>;
 /** The body of a 200 answer to GET /v1/sessions, newest first. */
 export const sessionsSchema = z.object({ sessions: z.array(listedSession) });
 export type SessionsAnswer = z.infer<typeof sessionsSchema>;
+
+/** The body of a 200 answer to GET /v1/backup. */
+export const backupAnswerSchema = z.object({
+  page: backupPageSchema,
+  /** The parameter `after` of the next page; null on the last page. */
+  next: z.nullable(z.string()),
+});
+export type BackupAnswer = z.infer<typeof backupAnswerSchema>;
+
+/** The body of a 200 answer to GET and POST /v1/imports. */
+export const importStateSchema = z.object({
+  /** The last import; null if there was none. */
+  import: z.nullable(
+    z.object({
+      /** The backup's ID. */
+      id: z.string(),
+      isDone: z.boolean(),
+      at: z.string(),
+      who: z.string(),
+      /** The number of the next page. After the import it is the number after the last page. */
+      nextPage: z.number(),
+      /** The number of machines in the backup whose keys are valid. */
+      machines: z.number(),
+      /** The number of these machines that have reported since the import. */
+      back: z.number(),
+      /** The first names of machines that have not reported since the import. */
+      notBack: z.array(z.string()),
+    }),
+  ),
+});
+export type ImportState = z.infer<typeof importStateSchema>;

@@ -47,39 +47,8 @@ export const backupPageSchema = z.strictObject({
 });
 export type BackupPage = z.infer<typeof backupPageSchema>;
 
-/** The body of a 200 answer to GET /v1/backup. */
-export const backupAnswerSchema = z.object({
-  page: backupPageSchema,
-  /** The parameter `after` of the next page; null on the last page. */
-  next: z.nullable(z.string()),
-});
-export type BackupAnswer = z.infer<typeof backupAnswerSchema>;
-
 /** The query of GET /v1/backup. */
 export const backupQuerySchema = z.strictObject({
   /** The `next` of the previous page. */
   after: z.optional(z.string().check(z.maxLength(BACKUP_LIMITS.cursorLength))),
 });
-
-/** The body of a 200 answer to GET and POST /v1/imports. */
-export const importStateSchema = z.object({
-  /** The last import; null if there was none. */
-  import: z.nullable(
-    z.object({
-      /** The backup's ID. */
-      id: z.string(),
-      isDone: z.boolean(),
-      at: z.string(),
-      who: z.string(),
-      /** The number of the next page. After the import it is the number after the last page. */
-      nextPage: z.number(),
-      /** The number of machines in the backup whose keys are valid. */
-      machines: z.number(),
-      /** The number of these machines that have reported since the import. */
-      back: z.number(),
-      /** The first names of machines that have not reported since the import. */
-      notBack: z.array(z.string()),
-    }),
-  ),
-});
-export type ImportState = z.infer<typeof importStateSchema>;

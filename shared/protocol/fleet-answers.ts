@@ -180,3 +180,39 @@ export const indexStateSchema = z.object({
   log: z.array(z.object({ at: z.string(), text: z.string() })),
 });
 export type IndexState = z.infer<typeof indexStateSchema>;
+
+const shown = z.nullable(z.number());
+const machineUsage = z.object({
+  name: z.string(),
+  /** The time at which the gateway received the last frame (RFC 3339). */
+  at: z.string(),
+  /** The time between the last two frames; null after only one. Absent: the Worker is of an earlier version. */
+  windowSeconds: z.nullish(z.number()),
+  /** The average number of CPUs in use between the last two frames; null after only one frame, as each rate below. */
+  cpuUsed: shown,
+  cpus: shown,
+  load1: shown,
+  load5: shown,
+  load15: shown,
+  memoryWorkingSetBytes: shown,
+  memoryCapacityBytes: shown,
+  diskReadBytesPerSecond: shown,
+  diskWrittenBytesPerSecond: shown,
+  networkReceivedBytesPerSecond: shown,
+  networkSentBytesPerSecond: shown,
+  /** The share of the time in which at least one task waited for CPU, memory or disks: 0 to 1. */
+  cpuPressure: shown,
+  memoryPressure: shown,
+  ioPressure: shown,
+  temperatureCelsius: shown,
+});
+export type MachineUsage = z.infer<typeof machineUsage>;
+
+/** The body of a 200 answer to GET /v1/usage. */
+export const usageSchema = z.object({
+  /** The machines that send their usage over a socket, in the order of their gateways. */
+  machines: z.array(machineUsage),
+  /** true if each gateway has answered, so that no machine is missing. */
+  isComplete: z.boolean(),
+});
+export type UsageAnswer = z.infer<typeof usageSchema>;

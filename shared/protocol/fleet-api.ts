@@ -5,7 +5,7 @@ import { FILTER_TERMS, type FilterTerm } from "../fleet/search-filter.ts";
 import { failure, success } from "../result.ts";
 import { FILTER_LIMITS, LIMITS } from "./limits.ts";
 import { HISTORY_KINDS } from "./history-kinds.ts";
-import { entryID, listShape, parsed, textOf, time, words } from "./parameters.ts";
+import { entryID, listShape, pageLimit, parsed, textOf, time, words } from "./parameters.ts";
 
 const term = <T>({ maxLength, parse }: FilterTerm<T>) => parsed(maxLength, parse);
 
@@ -55,3 +55,36 @@ export const fleetHistoryQuerySchema = z.strictObject({
   ...listShape,
 });
 export type FleetHistoryQuery = z.infer<typeof fleetHistoryQuerySchema>;
+
+const isoTime = z.optional(z.iso.datetime({ offset: true }));
+
+/** The query of GET /v1/outages. */
+export const outagesQuerySchema = z.strictObject({
+  /** If present, the answer has only outages that ended after this time. */
+  since: isoTime,
+  /** If present, the answer has only outages that began before this time. */
+  until: isoTime,
+  /** The `next` of the previous page. */
+  before: z.optional(
+    z.string().check(z.regex(/^(open|ended)\.\d{1,15}$/, "must be the `next` of an answer")),
+  ),
+  ...listShape,
+});
+export type OutagesQuery = z.infer<typeof outagesQuerySchema>;
+
+/** The query of GET /v1/outages/{id}. */
+export const outageQuerySchema = z.strictObject({
+  /** If present, the answer has only machines whose names sort after this text. */
+  after: z._default(z.string(), ""),
+  limit: pageLimit,
+});
+export type OutageQuery = z.infer<typeof outageQuerySchema>;
+
+/** The ID in the path of GET /v1/outages/{id}. */
+export const outageIdSchema = z.coerce.number().check(z.int(), z.minimum(1));
+
+/** The query of GET /v1/usage. */
+export const usageQuerySchema = z.strictObject({
+  /** If present, the answer has only this machine. */
+  name: z.optional(z.string()),
+});

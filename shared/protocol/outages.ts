@@ -1,33 +1,5 @@
-// Defines the requests and answers about outages. The Worker imports only the answers' types. Times are RFC 3339.
+// Defines the answers about outages. The Worker imports only their types. Times are RFC 3339.
 import * as z from "zod/mini";
-import { listShape, pageLimit } from "./parameters.ts";
-
-const time = z.optional(z.iso.datetime({ offset: true }));
-
-/** The query of GET /v1/outages. */
-export const outagesQuerySchema = z.strictObject({
-  /** If present, the answer has only outages that ended after this time. */
-  since: time,
-  /** If present, the answer has only outages that began before this time. */
-  until: time,
-  /** The `next` of the previous page. */
-  before: z.optional(
-    z.string().check(z.regex(/^(open|ended)\.\d{1,15}$/, "must be the `next` of an answer")),
-  ),
-  ...listShape,
-});
-export type OutagesQuery = z.infer<typeof outagesQuerySchema>;
-
-/** The query of GET /v1/outages/{id}. */
-export const outageQuerySchema = z.strictObject({
-  /** If present, the answer has only machines whose names sort after this text. */
-  after: z._default(z.string(), ""),
-  limit: pageLimit,
-});
-export type OutageQuery = z.infer<typeof outageQuerySchema>;
-
-/** The ID in the path of GET /v1/outages/{id}. */
-export const outageIdSchema = z.coerce.number().check(z.int(), z.minimum(1));
 
 const outageShape = {
   id: z.number(),

@@ -16,7 +16,13 @@ import { askSchema } from "./asking.ts";
 import { backupPageSchema, backupQuerySchema } from "./backup.ts";
 import { connectQuerySchema, enrolmentSchema, rotationSchema, upgradeSchema } from "./claims.ts";
 import { feedQuerySchema } from "./feed.ts";
-import { fleetHistoryQuerySchema, machinesQuerySchema } from "./fleet-api.ts";
+import {
+  fleetHistoryQuerySchema,
+  machinesQuerySchema,
+  outageQuerySchema,
+  outagesQuerySchema,
+  usageQuerySchema,
+} from "./fleet-api.ts";
 import { tokenRequestSchema } from "./join-tokens.ts";
 import {
   auditQuerySchema,
@@ -29,11 +35,9 @@ import {
   thumbprintSchema,
   timelineQuerySchema,
 } from "./operator-api.ts";
-import { outageQuerySchema, outagesQuerySchema } from "./outages.ts";
 import { wholeListSchema } from "./parameters.ts";
 import { newMuteSchema, newReceiverSchema, receiverChangeSchema } from "./receiver-api.ts";
 import { reportSchema } from "./report.ts";
-import { usageQuerySchema } from "./usage.ts";
 
 /** The callers that a route allows. A machine signs requests. For an operator it is the least role. */
 export type Caller = "anybody" | "machine" | ReadingRole;

@@ -1,5 +1,6 @@
 // Defines the amounts of a usage frame, which a machine sends once a minute, and what operators see of them. Pure.
 import * as z from "zod/mini";
+import type { MachineUsage } from "./fleet-answers.ts";
 import { USAGE_LIMITS } from "./limits.ts";
 
 /** The amounts, in the order of the frame. Totals count since the machine's boot. */
@@ -80,48 +81,6 @@ export function usageOf(amounts: UsageFrame["amounts"]): Usage {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- the schema requires an amount for each name
   return Object.fromEntries(USAGE.map((name, index) => [name, amounts[index] ?? null])) as Usage;
 }
-
-const shown = z.nullable(z.number());
-const machineUsage = z.object({
-  name: z.string(),
-  /** The time at which the gateway received the last frame (RFC 3339). */
-  at: z.string(),
-  /** The time between the last two frames; null after only one. Absent: the Worker is of an earlier version. */
-  windowSeconds: z.nullish(z.number()),
-  /** The average number of CPUs in use between the last two frames; null after only one frame, as each rate below. */
-  cpuUsed: shown,
-  cpus: shown,
-  load1: shown,
-  load5: shown,
-  load15: shown,
-  memoryWorkingSetBytes: shown,
-  memoryCapacityBytes: shown,
-  diskReadBytesPerSecond: shown,
-  diskWrittenBytesPerSecond: shown,
-  networkReceivedBytesPerSecond: shown,
-  networkSentBytesPerSecond: shown,
-  /** The share of the time in which at least one task waited for CPU, memory or disks: 0 to 1. */
-  cpuPressure: shown,
-  memoryPressure: shown,
-  ioPressure: shown,
-  temperatureCelsius: shown,
-});
-export type MachineUsage = z.infer<typeof machineUsage>;
-
-/** The query of GET /v1/usage. */
-export const usageQuerySchema = z.strictObject({
-  /** If present, the answer has only this machine. */
-  name: z.optional(z.string()),
-});
-
-/** The body of a 200 answer to GET /v1/usage. */
-export const usageSchema = z.object({
-  /** The machines that send their usage over a socket, in the order of their gateways. */
-  machines: z.array(machineUsage),
-  /** true if each gateway has answered, so that no machine is missing. */
-  isComplete: z.boolean(),
-});
-export type UsageAnswer = z.infer<typeof usageSchema>;
 
 /** Returns a machine's usage. `before`: the frame before the last one, from which rates follow; null if there is none. */
 export function shownUsage(last: Usage, before: Usage | null): Omit<MachineUsage, "name" | "at"> {

@@ -12,8 +12,11 @@ import type { Problem } from "../../shared/protocol/answers.ts";
 import { ANSWER_TYPE } from "../../shared/protocol/asking.ts";
 import type { MachinesAnswer } from "../../shared/protocol/fleet-answers.ts";
 import type { OutagesAnswer } from "../../shared/protocol/outages.ts";
-import type { CreatedOperator, SessionsAnswer } from "../../shared/protocol/administration-answers.ts";
-import type { BackupAnswer } from "../../shared/protocol/backup.ts";
+import type {
+  BackupAnswer,
+  CreatedOperator,
+  SessionsAnswer,
+} from "../../shared/protocol/administration-answers.ts";
 import { fleetIndex, registry } from "../../worker/env.ts";
 import { GatewayObject } from "../../worker/gateway/gateway-object.ts";
 import { NodeObject } from "../../worker/machine/node-object.ts";

@@ -6,7 +6,8 @@ import type { BackupRows } from "../../shared/protocol/backup.ts";
 import type { FleetHistoryEntry, IndexState, VersionsAnswer } from "../../shared/protocol/fleet-answers.ts";
 import { BULK_LIMITS } from "../../shared/protocol/limits.ts";
 import type { PendingMachine } from "../../shared/protocol/operator-answers.ts";
-import type { OutageAnswer, OutageQuery, OutagesAnswer } from "../../shared/protocol/outages.ts";
+import type { OutageAnswer, OutagesAnswer } from "../../shared/protocol/outages.ts";
+import type { OutageQuery } from "../../shared/protocol/fleet-api.ts";
 import type { LabelRequirement } from "../../shared/kubernetes/label-selector.ts";
 import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
@@ -15,23 +16,15 @@ import { type Environment, origins, privateWebhooks, registry, sharedLimitsFacto
 import { withDeadline } from "../kube/deadline.ts";
 import { logFailure } from "../log.ts";
 import type { Measured } from "../metrics/metrics.ts";
-import { migrate, type Migration, StoredObject } from "../storage/migrations.ts";
+import { migrate, StoredObject } from "../storage/migrations.ts";
 import type { NodeLoad, NodeTurn } from "../storage/records.ts";
 import { AlarmTasks } from "./alarm-tasks.ts";
-import { CATCH_UPS_MIGRATION } from "./catch-ups.ts";
 import { DELIVERY_WITHIN_MS } from "./deliveries.ts";
-import { FEED_LEFT_MIGRATION, FEED_MIGRATION } from "./feed-source.ts";
 import { Feed, type FeedHolder } from "./feed.ts";
-import { FleetMetrics, METRICS_MIGRATION } from "./fleet-metrics.ts";
+import { FleetMetrics } from "./fleet-metrics.ts";
+import { INDEX_MIGRATIONS } from "./index-migrations.ts";
 import { IndexRepair } from "./index-repair.ts";
-import {
-  type FleetChange,
-  type FleetHistoryRequest,
-  HISTORY_TOKENS_MIGRATION,
-  MachineRows,
-  readFleetHistory,
-  REASON_WORDS_MIGRATION,
-} from "./machine-rows.ts";
+import { type FleetChange, type FleetHistoryRequest, MachineRows, readFleetHistory } from "./machine-rows.ts";
 import {
   type MachinePage,
   MachineSearch,
@@ -42,16 +35,10 @@ import {
   silentSince,
   statusesOf,
 } from "./machine-search.ts";
-import {
-  notificationRows,
-  Notifications,
-  NOTIFICATIONS_MIGRATION,
-  type NotificationTable,
-} from "./notifications.ts";
-import { Outages, OUTAGES_MIGRATION, type OutagesRequest } from "./outages.ts";
-import { LAST_DELIVERIES_MIGRATION } from "./receivers.ts";
-import { Rollouts, ROLLOUTS_MIGRATION, shimVersions } from "./rollouts.ts";
-import { FormTurns, type Held, HeldBack, NodeShares, SHARES_MIGRATION } from "./shares.ts";
+import { notificationRows, Notifications, type NotificationTable } from "./notifications.ts";
+import { Outages, type OutagesRequest } from "./outages.ts";
+import { Rollouts, shimVersions } from "./rollouts.ts";
+import { FormTurns, type Held, HeldBack, NodeShares } from "./shares.ts";
 
 const DAY_MS = 24 * 3600 * 1000;
 
@@ -420,41 +407,3 @@ async function clusterFault(env: Environment): Promise<string | null> {
   const [fault = ""] = finding.message.split(":");
   return fault.replace(/^it /, "the apiserver ");
 }
-
-/** The migrations of the fleet index. Append only: existing objects have run the earlier entries. */
-export const INDEX_MIGRATIONS: readonly Migration[] = [
-  // `summaries` is separate, so that a search does not read it. With rowids, a row up to a page's size stays in a page.
-  `CREATE TABLE machines (
-     name TEXT PRIMARY KEY, generation INTEGER NOT NULL, version INTEGER NOT NULL, entry_id INTEGER NOT NULL,
-     seq INTEGER NOT NULL, state TEXT NOT NULL, since_ms INTEGER NOT NULL, phase TEXT NOT NULL,
-     shim_version TEXT NOT NULL, version_key TEXT NOT NULL, address TEXT NOT NULL, address_key TEXT NOT NULL,
-     token TEXT NOT NULL, is_unused INTEGER NOT NULL, own_label TEXT NOT NULL, own_words TEXT NOT NULL,
-     label_set INTEGER NOT NULL, condition_set INTEGER NOT NULL, word_set INTEGER NOT NULL
-   );
-   CREATE INDEX machines_by_seq ON machines (seq);
-   CREATE TABLE sets (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE);
-   INSERT INTO sets VALUES (0, '');
-   CREATE TABLE summaries (name TEXT PRIMARY KEY, summary TEXT NOT NULL);
-   CREATE TABLE gone (name TEXT PRIMARY KEY, generation INTEGER NOT NULL, seq INTEGER NOT NULL) WITHOUT ROWID;
-   CREATE INDEX gone_by_seq ON gone (seq);
-   CREATE TABLE history (
-     id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, name TEXT NOT NULL, kind TEXT NOT NULL, text TEXT NOT NULL
-   );
-   CREATE TABLE sequence (only INTEGER PRIMARY KEY CHECK (only = 1), value INTEGER NOT NULL, counts TEXT NOT NULL);
-   INSERT INTO sequence VALUES (1, 0, '{}');`,
-  METRICS_MIGRATION,
-  OUTAGES_MIGRATION,
-  FEED_MIGRATION,
-  NOTIFICATIONS_MIGRATION,
-  `CREATE TABLE index_upkeep (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-   CREATE TABLE index_log (id INTEGER PRIMARY KEY, at_ms INTEGER NOT NULL, text TEXT NOT NULL);`,
-  // An older Worker ignores the tables of this migration, so that Worker can still use the storage.
-  { sql: ROLLOUTS_MIGRATION, usableFrom: 6 },
-  // An older Worker inserts lines of history without the join token.
-  { sql: HISTORY_TOKENS_MIGRATION, usableFrom: 6 },
-  { sql: SHARES_MIGRATION, usableFrom: 6 },
-  { sql: LAST_DELIVERIES_MIGRATION, usableFrom: 6 },
-  { sql: CATCH_UPS_MIGRATION, usableFrom: 6 },
-  { sql: REASON_WORDS_MIGRATION, usableFrom: 6 },
-  { sql: FEED_LEFT_MIGRATION, usableFrom: 6 },
-];

@@ -10,13 +10,8 @@ import {
   silenceOf,
   whatOutageWas,
 } from "../../shared/fleet/outages.ts";
-import type {
-  Outage,
-  OutageAnswer,
-  OutageQuery,
-  OutagesAnswer,
-  OutagesQuery,
-} from "../../shared/protocol/outages.ts";
+import type { Outage, OutageAnswer, OutagesAnswer } from "../../shared/protocol/outages.ts";
+import type { OutageQuery, OutagesQuery } from "../../shared/protocol/fleet-api.ts";
 import type { MachineSummary } from "../../shared/fleet/summary.ts";
 import { cell, column } from "../storage/query.ts";
 import type { FleetChange } from "./machine-rows.ts";

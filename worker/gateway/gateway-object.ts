@@ -2,7 +2,7 @@
 import { ANSWER_TYPE, type AskedQuestion } from "../../shared/protocol/asking.ts";
 import { shownText } from "../../shared/protocol/printable.ts";
 import { answerEndText } from "../../shared/protocol/questions.ts";
-import type { MachineUsage } from "../../shared/protocol/usage.ts";
+import type { MachineUsage } from "../../shared/protocol/fleet-answers.ts";
 import { type Environment, gatewaySize, registry } from "../env.ts";
 import { randomNonce } from "../identity/mac-keys.ts";
 import { heldToken } from "../kube/connect.ts";

@@ -1,7 +1,8 @@
 // Keeps what machines use, as their usage frames report it. The amounts are only in memory: an eviction loses a minute.
 // A usage frame decides nothing, renews no lease, and is no contact that delays the detection of silence.
 import { USAGE_LIMITS } from "../../shared/protocol/limits.ts";
-import { type MachineUsage, shownUsage, usageOf, usageText } from "../../shared/protocol/usage.ts";
+import type { MachineUsage } from "../../shared/protocol/fleet-answers.ts";
+import { shownUsage, usageOf, usageText } from "../../shared/protocol/usage.ts";
 import type { Measured, MetricName } from "../metrics/metrics.ts";
 import { RATE_LIMITS, take } from "../storage/token-bucket.ts";
 import type { Endings, GatewayParts } from "./endings.ts";

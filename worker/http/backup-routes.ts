@@ -6,12 +6,11 @@ import * as z from "zod/mini";
 import {
   BACKUP_FORMAT,
   BACKUP_TABLES,
-  type BackupAnswer,
   type BackupCell,
   type BackupPage,
   type BackupTable,
-  type ImportState,
 } from "../../shared/protocol/backup.ts";
+import type { BackupAnswer, ImportState } from "../../shared/protocol/administration-answers.ts";
 import { canonicalJson } from "../../shared/protocol/digest.ts";
 import { BACKUP_LIMITS } from "../../shared/protocol/limits.ts";
 import { fleetIndex, origins, registry } from "../env.ts";

@@ -13,14 +13,9 @@ import type {
   RolloutAnswer,
   VersionsAnswer,
 } from "../../shared/protocol/fleet-answers.ts";
-import { type MachinesQuery } from "../../shared/protocol/fleet-api.ts";
+import { type MachinesQuery, outageIdSchema } from "../../shared/protocol/fleet-api.ts";
 import { FEED_LIMITS, PAGE_LIMITS } from "../../shared/protocol/limits.ts";
-import {
-  type Outage,
-  type OutageAnswer,
-  outageIdSchema,
-  type OutagesAnswer,
-} from "../../shared/protocol/outages.ts";
+import type { Outage, OutageAnswer, OutagesAnswer } from "../../shared/protocol/outages.ts";
 import type { Result } from "../../shared/result.ts";
 import { VERSION } from "../../shared/version.ts";
 import { type Environment, fleetIndex, registry } from "../env.ts";

@@ -6,7 +6,7 @@ import { type CheckResult, failed, warning } from "../../shared/deployment/check
 import { checkToken, type KnownToken, knownToken } from "../../shared/deployment/token.ts";
 import { checkWatch } from "../../shared/deployment/watch.ts";
 import type { ReadinessAnswer } from "../../shared/protocol/operator-answers.ts";
-import type { UsageAnswer } from "../../shared/protocol/usage.ts";
+import type { UsageAnswer } from "../../shared/protocol/fleet-answers.ts";
 import { VERSION } from "../../shared/version.ts";
 import { currentMs } from "../clock.ts";
 import type { TokenStatus } from "../cluster/token-chain.ts";

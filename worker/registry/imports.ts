@@ -6,8 +6,8 @@ import {
   type BackupPage,
   type BackupRows,
   type BackupTable,
-  type ImportState,
 } from "../../shared/protocol/backup.ts";
+import type { ImportState } from "../../shared/protocol/administration-answers.ts";
 import { BACKUP_LIMITS } from "../../shared/protocol/limits.ts";
 import { failure, type Result, success } from "../../shared/result.ts";
 import { currentMs } from "../clock.ts";

@@ -1,9 +1,11 @@
 // Describes the routes about the deployment: tokens, operators, sessions, bulk actions, logs, backups, health.
 import {
+  backupAnswerSchema,
   bulkPlanSchema,
   bulkSchema,
   bulksSchema,
   createdOperatorSchema,
+  importStateSchema,
   operatorsSchema,
   revocationsSchema,
   sessionCodeSchema,
@@ -14,8 +16,6 @@ import {
   startedBulkSchema,
   startedSessionSchema,
 } from "../../../shared/protocol/administration-answers.ts";
-import { backupAnswerSchema, importStateSchema } from "../../../shared/protocol/backup.ts";
-import { indexStateSchema } from "../../../shared/protocol/fleet-answers.ts";
 import {
   auditSchema,
   clusterHistorySchema,
@@ -25,6 +25,7 @@ import {
   readinessSchema,
   tokensSchema,
 } from "../../../shared/protocol/operator-answers.ts";
+import { indexStateSchema } from "../../../shared/protocol/fleet-answers.ts";
 import {
   AFTER,
   BEFORE,

@@ -5,6 +5,7 @@ import {
   fleetMachineSchema,
   machinesSchema,
   rolloutSchema,
+  usageSchema,
   versionsSchema,
 } from "../../../shared/protocol/fleet-answers.ts";
 import { outageSchema, outagesSchema } from "../../../shared/protocol/outages.ts";
@@ -16,7 +17,6 @@ import {
   receiversSchema,
   receiverTestSchema,
 } from "../../../shared/protocol/receiver-answers.ts";
-import { usageSchema } from "../../../shared/protocol/usage.ts";
 import { BY_NAME, ENTRIES, grouped, json, LINES, list, LISTED } from "../description.ts";
 
 /** The meaning of each filter parameter, for every route that accepts filters. */

@@ -1,6 +1,6 @@
 // Runs rollcall top: lists what machines use, those that use most first.
 import { Argument, type Command, Option } from "commander";
-import { type MachineUsage, type UsageAnswer, usageSchema } from "../../../shared/protocol/usage.ts";
+import { type MachineUsage, type UsageAnswer, usageSchema } from "../../../shared/protocol/fleet-answers.ts";
 import { type Result, success } from "../../../shared/result.ts";
 import { connect, fail, print } from "../answer.ts";
 import { answer, isOne, KEY_OPTION } from "../ask-commands.ts";

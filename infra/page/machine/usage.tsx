@@ -1,6 +1,6 @@
 // Draws what the machine uses, if it sends its usage. The Worker asks its gateways, so the page asks only when the
 // operator opens the fold.
-import type { MachineUsage, UsageAnswer } from "../../../shared/protocol/usage.ts";
+import type { MachineUsage, UsageAnswer } from "../../../shared/protocol/fleet-answers.ts";
 import { bytesText, digits } from "../base/amounts.ts";
 import { useAnswer } from "../parts/answer.tsx";
 import { FaultNotice } from "../parts/notice.tsx";

@@ -9,7 +9,8 @@ import { Adapter } from "../../../infra/kubectl-top/adapter.ts";
 import { passedOn } from "../../../infra/kubectl-top/cluster-server.ts";
 import { heldTimers } from "../../node-shim/base/timers.ts";
 import { cachedFor, isFrontProxy, readFrontProxy } from "../../../infra/kubectl-top/serve.ts";
-import { type MachineUsage, shownUsage, USAGE, usageOf } from "../../../shared/protocol/usage.ts";
+import type { MachineUsage } from "../../../shared/protocol/fleet-answers.ts";
+import { shownUsage, USAGE, usageOf } from "../../../shared/protocol/usage.ts";
 import { failure, success } from "../../../shared/result.ts";
 
 const NODES = "/apis/metrics.k8s.io/v1beta1/nodes";

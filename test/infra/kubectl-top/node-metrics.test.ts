@@ -1,7 +1,8 @@
 // Tests the NodeMetrics of machines, their place in metrics-server's list, and the forms of the answer.
 import { describe, expect, test } from "vitest";
 import { formOf, inForm, merged, nodeMetrics } from "../../../infra/kubectl-top/node-metrics.ts";
-import { type MachineUsage, shownUsage, USAGE, usageOf } from "../../../shared/protocol/usage.ts";
+import type { MachineUsage } from "../../../shared/protocol/fleet-answers.ts";
+import { shownUsage, USAGE, usageOf } from "../../../shared/protocol/usage.ts";
 
 const NOW_MS = Date.parse("2026-01-01T00:01:10.600Z");
 const usage = (amounts: Partial<MachineUsage>): MachineUsage => ({

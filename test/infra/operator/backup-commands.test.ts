@@ -3,7 +3,8 @@ import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import type { BackupPage, ImportState } from "../../../shared/protocol/backup.ts";
+import type { BackupPage } from "../../../shared/protocol/backup.ts";
+import type { ImportState } from "../../../shared/protocol/administration-answers.ts";
 import { type FakeWorker, fakeWorker, play } from "./played.ts";
 
 const page = (number: number, isLast = false): BackupPage => ({

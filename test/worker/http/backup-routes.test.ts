@@ -3,12 +3,8 @@ import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { base64url } from "jose";
 import { beforeEach, describe, expect, it } from "vitest";
-import {
-  BACKUP_TABLES,
-  type BackupAnswer,
-  type BackupPage,
-  type BackupTable,
-} from "../../../shared/protocol/backup.ts";
+import { BACKUP_TABLES, type BackupPage, type BackupTable } from "../../../shared/protocol/backup.ts";
+import type { BackupAnswer } from "../../../shared/protocol/administration-answers.ts";
 import { BACKUP_LIMITS } from "../../../shared/protocol/limits.ts";
 import { fleetIndex, registry } from "../../../worker/env.ts";
 import { exported, imported, loseAll, pageAfter, resigned, stateOf, take } from "../support/backup.ts";

@@ -2,7 +2,8 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { expect } from "vitest";
-import type { BackupAnswer, BackupPage, ImportState } from "../../../shared/protocol/backup.ts";
+import type { BackupAnswer, ImportState } from "../../../shared/protocol/administration-answers.ts";
+import type { BackupPage } from "../../../shared/protocol/backup.ts";
 import { canonicalJson } from "../../../shared/protocol/digest.ts";
 import { fleetIndex, registry } from "../../../worker/env.ts";
 import { macOf, parseMacKeys, signingKey } from "../../../worker/identity/mac-keys.ts";

@@ -1,6 +1,7 @@
 // Tests rollcall top: its requests, its orders, and its output.
 import { afterAll, afterEach, beforeAll, describe, expect, it, test } from "vitest";
-import { type MachineUsage, shownUsage, USAGE, usageOf } from "../../../../shared/protocol/usage.ts";
+import type { MachineUsage } from "../../../../shared/protocol/fleet-answers.ts";
+import { shownUsage, USAGE, usageOf } from "../../../../shared/protocol/usage.ts";
 import { type Answered, type FakeWorker, fakeWorker, play, type Played } from "../played.ts";
 
 const machine = (name: string, usage: Partial<MachineUsage> = {}): MachineUsage => ({

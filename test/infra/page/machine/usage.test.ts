@@ -1,7 +1,8 @@
 // Tests the texts of what a machine uses.
 import { expect, test } from "vitest";
 import { usageRows } from "../../../../infra/page/machine/usage.tsx";
-import { type MachineUsage, shownUsage, USAGE, usageOf } from "../../../../shared/protocol/usage.ts";
+import type { MachineUsage } from "../../../../shared/protocol/fleet-answers.ts";
+import { shownUsage, USAGE, usageOf } from "../../../../shared/protocol/usage.ts";
 
 const nothing: MachineUsage = {
   name: "edge-1",
