@@ -165,7 +165,9 @@ describe("the page", () => {
     const { webSocket } = await open(await signedIn(by));
     const view = new FeedView();
     let closed: number | null = null;
-    webSocket!.addEventListener("close", ({ code }) => (closed = code));
+    webSocket!.addEventListener("close", ({ code }) => {
+      closed = code;
+    });
     webSocket!.addEventListener("message", ({ data }) => {
       const message = JSON.parse(String(data)) as FeedMessage;
       view.take(message);
