@@ -1,4 +1,5 @@
 // Lists all limits of the protocol, as in docs/protocol.md. Imports nothing, since some programs load only this file.
+// oxlint-disable max-lines -- every limit stands in this file, and docs/protocol.md has them in its order
 
 const INT32_MAX = 2 ** 31 - 1;
 
